@@ -1,0 +1,90 @@
+# Every target sets up what it needs in .venv, and does so again only when pyproject.toml changes.
+# Another interpreter: make test PYTHON=/path/to/python3.12
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
+
+# The first interpreter that is new enough, unless one is given.
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+ifndef PYTHON
+PYTHON := $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	"$$p" -c '$(NEW_ENOUGH)' >/dev/null 2>&1 && { echo "$$p"; break; }; done)
+endif
+
+# Checks on the real dataset, recorded runs and conformance cases use these folders where they exist.
+ifneq ($(wildcard ../shared/extract-bench/.),)
+export EXTRACTBENCH_DATASET ?= $(abspath ../shared/extract-bench)
+endif
+ifneq ($(wildcard ../shared/runs/.),)
+export EXTRACTBENCH_RUNS ?= $(abspath ../shared/runs)
+endif
+ifneq ($(wildcard ../shared/conformance/.),)
+export EXTRACTBENCH_CONFORMANCE ?= $(abspath ../shared/conformance)
+endif
+# litellm (installed with the published extract-bench) would fetch its price list when imported.
+export LITELLM_LOCAL_MODEL_COST_MAP := True
+
+.PHONY: help demo test lint types imports unit bench format clean
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.installed  ## evaluate the sample dataset's model outputs and print the scores
+	@$(BIN)/python examples/demo.py
+
+test: lint types imports unit  ## run every check
+
+lint: $(VENV)/.installed-dev  ## ruff: rules and formatting
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(VENV)/.installed-dev  ## mypy, strict, on the package
+	$(BIN)/mypy
+
+imports: $(VENV)/.installed-dev  ## the order of imports between the rooms
+	$(BIN)/lint-imports
+
+unit: $(VENV)/.installed-dev  ## tests and doctests; benchmarks run once, untimed
+	$(BIN)/python -m pytest -n 2 --benchmark-disable
+
+bench: $(VENV)/.installed-bench  ## timed benchmarks, beside extract-bench and stickler-eval
+	$(BIN)/python -m pytest tests/benchmarks --benchmark-only --benchmark-columns=min,median,rounds
+
+format: $(VENV)/.installed-dev  ## apply ruff's fixes and formatting
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean:  ## remove .venv, caches and build output
+	rm -rf $(VENV) build dist .benchmarks .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.created:
+	@"$(PYTHON)" -c '$(NEW_ENOUGH)' >/dev/null 2>&1 || { \
+		found="$$("$(or $(PYTHON),python3)" --version 2>/dev/null || true)"; \
+		echo "error: Python 3.11 or newer is needed, found: $${found:-none}." \
+			"Install one, or name it: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo "Setting up $(VENV) with $$("$(PYTHON)" --version)"
+	@"$(PYTHON)" -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/.created
+	@echo "Installing extractbench-nb"
+	@$(PIP_INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(VENV)/.created
+	@echo "Installing extractbench-nb with what the checks need (a few minutes the first time)"
+	@$(PIP_INSTALL) --editable '.[dev]'
+	@touch $(VENV)/.installed $@
+
+$(VENV)/.installed-bench: pyproject.toml | $(VENV)/.created
+	@echo "Installing extractbench-nb with what the benchmarks compare against"
+	@$(PIP_INSTALL) --editable '.[dev,bench]'
+	@touch $(VENV)/.installed $(VENV)/.installed-dev $@

@@ -1,0 +1,205 @@
+"""Write the sample model outputs: each gold document with failures planted by hand.
+
+Run ``python dataset/make_outputs.py`` after changing a gold file or ``edits/``. It writes
+``runs/{run}/{document}.json`` and the table of failures in README.md. The models are fictional.
+
+``edits/{run}.json`` maps a document to a list of ``[failure, path, argument]``, applied in
+order. A path is written like ``races[0].entries[2].place``; what the argument means depends on
+the failure and stands beside each operation below.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent
+EDITS = ROOT / "edits"
+MARKS = ("<!-- failures: begin -->", "<!-- failures: end -->")
+
+Json = Any
+
+
+def steps(path: str) -> list[str | int]:
+    """Split ``a.b[2].c`` into ``["a", "b", 2, "c"]``."""
+    parts = re.findall(r"[^.\[\]]+|\[\d+\]", path)
+    return [int(part[1:-1]) if part.startswith("[") else part for part in parts]
+
+
+def at(document: Json, path: str) -> Json:
+    """Return the value at a path."""
+    for step in steps(path):
+        document = document[step]
+    return document
+
+
+def put(document: Json, path: str, value: Json) -> None:
+    """Set the value at a path; objects on the way are made where they are missing."""
+    *parents, last = steps(path)
+    for step in parents:
+        document = document[step] if isinstance(step, int) else document.setdefault(step, {})
+    document[last] = value
+
+
+def drop(document: Json, path: str, _: Json = None) -> None:
+    """Remove the key or item at a path."""
+    *parents, last = steps(path)
+    for step in parents:
+        document = document[step]
+    del document[last]
+
+
+def drop_items(document: Json, path: str, indices: list[int]) -> None:
+    """Remove items of the array at a path; the argument lists gold's indices."""
+    array = at(document, path)
+    array[:] = [item for index, item in enumerate(array) if index not in indices]
+
+
+def reorder(document: Json, path: str, order: list[int] | None) -> None:
+    """Put the array's items in the order given by gold's indices; null reverses it."""
+    array = at(document, path)
+    array[:] = [array[index] for index in order] if order else array[::-1]
+
+
+def add_items(document: Json, path: str, items: list[Json]) -> None:
+    """Append items that the document does not have."""
+    at(document, path).extend(items)
+
+
+def move(document: Json, path: str, target: str) -> None:
+    """Move a value to where the schema does not want it; the argument is the new path."""
+    value = at(document, path)
+    drop(document, path)
+    put(document, target, value)
+
+
+def scale(document: Json, path: str, factor: float) -> None:
+    """Multiply every number at or below a path."""
+    put(document, path, _scaled(at(document, path), factor))
+
+
+def _scaled(value: Json, factor: float) -> Json:
+    if isinstance(value, dict):
+        return {key: _scaled(child, factor) for key, child in value.items()}
+    if isinstance(value, list):
+        return [_scaled(child, factor) for child in value]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    product = round(value * factor, 6)
+    return int(product) if product == int(product) else product
+
+
+#: What each failure does to a parsed document.
+OPERATIONS: dict[str, Callable[[Json, str, Json], None]] = {
+    "omission": drop,
+    "null instead of value": lambda document, path, _: put(document, path, None),
+    "hallucination": put,
+    "wrong value": put,
+    "rounding": put,
+    "unit slip": scale,
+    "wrong type": put,
+    "other form": put,
+    "typo": put,
+    "dropped items": drop_items,
+    "reordered items": reorder,
+    "spurious items": add_items,
+    "wrong nesting": move,
+    "undeclared key": put,
+}
+
+
+def truncate(raw: str, share: float) -> str:
+    """Cut the text off, as an output limit does; the argument is the share that is kept."""
+    return raw[: int(len(raw) * share)]
+
+
+def trailing_comma(raw: str, _: Json) -> str:
+    """Put a comma behind the last value."""
+    return re.sub(r"\n}\s*$", ",\n}\n", raw)
+
+
+def fence(raw: str, words: list[str]) -> str:
+    """Wrap the JSON in a Markdown fence with a sentence before and after it."""
+    before, after = words
+    return f"{before}\n\n```json\n{raw}```\n\n{after}\n"
+
+
+#: What each failure does to the text of an answer.
+RAW_OPERATIONS: dict[str, Callable[[str, Json], str]] = {
+    "truncated": truncate,
+    "trailing comma": trailing_comma,
+    "prose and fence": fence,
+}
+
+
+def answer(gold: Json, edits: list[list[Json]]) -> str:
+    """Apply the edits to a copy of gold and return the text that the model 'wrote'."""
+    document = copy.deepcopy(gold)
+    for failure, path, argument in edits:
+        if failure in OPERATIONS:
+            OPERATIONS[failure](document, path, argument)
+    raw = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    for failure, _, argument in edits:
+        if failure in RAW_OPERATIONS:
+            raw = RAW_OPERATIONS[failure](raw, argument)
+    return raw
+
+
+def all_edits() -> dict[str, dict[str, list[list[Json]]]]:
+    """Read the edits by run and document, and refuse an unknown failure."""
+    runs = {p.stem: json.loads(p.read_text(encoding="utf-8")) for p in sorted(EDITS.glob("*.json"))}
+    for run, documents in runs.items():
+        for document, edits in documents.items():
+            for failure, *_ in edits:
+                if failure not in OPERATIONS and failure not in RAW_OPERATIONS:
+                    raise SystemExit(f"edits/{run}.json, {document!r}: no failure {failure!r}")
+    return runs
+
+
+def render_all(root: Path = ROOT) -> Iterator[tuple[Path, str]]:
+    """Yield where each output belongs and its text."""
+    golds = {
+        path.name.removesuffix(".gold.json"): json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted(root.glob("*/*/pdf+gold/*.gold.json"))
+    }
+    for run, documents in all_edits().items():
+        for document, gold in golds.items():
+            yield root / "runs" / run / f"{document}.json", answer(gold, documents[document])
+
+
+def failure_table() -> str:
+    """Return the table of planted failures in Markdown, one row each."""
+    lines = ["| run | document | failure | where |", "|---|---|---|---|"]
+    for run, documents in all_edits().items():
+        for document, edits in documents.items():
+            lines += [f"| {run} | {document} | {f} | `{path or '$'}` |" for f, path, _ in edits]
+            if not edits:
+                lines.append(f"| {run} | {document} | none | |")
+    return "\n".join(lines)
+
+
+def readme(text: str) -> str:
+    """Return the README with its table made anew."""
+    begin, end = (text.index(mark) for mark in MARKS)
+    return f"{text[: begin + len(MARKS[0])]}\n{failure_table()}\n{text[end:]}"
+
+
+def main() -> None:
+    """Write all outputs and the table in the README."""
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    ).parse_args()
+    for path, raw in render_all():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(raw, encoding="utf-8", newline="\n")
+    page = ROOT / "README.md"
+    page.write_text(readme(page.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""What all static HTML views share: one style block, and text that stays text."""
+
+from __future__ import annotations
+
+from html import escape
+
+__all__ = ["STYLE", "document_text"]
+
+#: Colours come from JupyterLab's variables where they exist, so that dark themes work.
+STYLE = """<style>
+.xb-root{font:13px/1.45 system-ui,sans-serif;color:var(--jp-ui-font-color1,currentColor);
+max-width:64em}
+.xb-root .xb-title{font-weight:600;margin:.2em 0 .4em}
+.xb-root details{margin-left:1.1em}.xb-root .xb-leaf{margin-left:2.2em}
+.xb-root .xb-tree>details{margin-left:0}
+.xb-root summary{cursor:pointer}
+.xb-root .xb-type{color:var(--jp-ui-font-color2,#667)}
+.xb-root .xb-note{color:#96601a}.xb-root .xb-desc{color:var(--jp-ui-font-color2,#778)}
+.xb-root .xb-metric{font-size:12px}
+.xb-root table{border-collapse:collapse;margin:.3em 0}
+.xb-root th,.xb-root td{text-align:left;padding:.15em .7em .15em 0;vertical-align:top;
+border-bottom:1px solid var(--jp-border-color2,#8884)}
+.xb-root td.xb-num,.xb-root th.xb-num{text-align:right;font-variant-numeric:tabular-nums}
+.xb-root .xb-scores{display:flex;flex-wrap:wrap;gap:.2em 1.6em;margin:.2em 0 .5em}
+.xb-root .xb-scores b{font-size:16px;font-variant-numeric:tabular-nums}
+.xb-root .xb-bad{color:#b3261e}.xb-root .xb-val{overflow-wrap:anywhere}
+</style>"""
+
+
+def document_text(text: str, limit: int = 80) -> str:
+    """Escape text that comes from documents, schemas or models, cut to `limit` characters."""
+    clean = "".join(c if c.isprintable() else "\ufffd" for c in text[: limit + 1])
+    return escape(clean if len(clean) <= limit else clean[: limit - 1] + "…")

@@ -1,0 +1,251 @@
+"""Similarity of all pairs of a large array at once: columns as matrices, no metric per pair.
+
+Each field of the items is a column. Codes and numbers are compared by equality, short texts by
+rapidfuzz, long texts and nested arrays as bags of tokens (cosine of tf-idf vectors). The result
+only chooses the pairs; the declared metrics then run on the pairs that were chosen.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz.distance import Levenshtein
+from rapidfuzz.process import cdist
+
+from extractbench_nb._json import json_text, json_type
+from extractbench_nb.alignment.similarity import MapItem, text_of
+from extractbench_nb.metrics.numbers import as_number
+from extractbench_nb.schema.nodes import Node
+from extractbench_nb.values import MISSING, Unusable, pair_up
+
+__all__ = ["bag_similarity", "proxy_matrix", "sparse_bags"]
+
+Matrix = NDArray[np.float32]
+Flags = NDArray[np.bool_]
+
+_EQUALITY = {
+    "string_exact",
+    "string_case_insensitive",
+    "string_normalized",
+    "string_url",
+    "number_exact",
+    "integer_exact",
+    "boolean_exact",
+}
+_SHORT_TEXT = 64
+_LIKELY_TEXT = 0.9
+_LIKELY_BAG = 0.8
+_CUTOFF = 0.3
+_TOKEN = re.compile(r"\w+")
+_LONG_TOKEN = 20
+
+
+def proxy_matrix(node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> tuple[Matrix, Flags]:
+    """Estimate similarity, and which pairs are likely to match, for all pairs of items.
+
+    Parameters
+    ----------
+    node : Node
+        The schema of the items.
+    gold, predicted : sequence
+        The items, n and m of them.
+
+    Returns
+    -------
+    tuple of numpy.ndarray
+        Similarity, float32 of shape (n, m) in [0, 1]; likely matches, bool of the same shape.
+    """
+    shape = (len(gold), len(predicted))
+    total, count = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+    likely = np.ones(shape, np.bool_)
+    ours, theirs = _columns(node, gold, True), _columns(node, predicted, False)
+    for name in dict.fromkeys((*ours, *theirs)):
+        kind = (ours.get(name) or theirs[name])[0]
+        one = ours.get(name, (kind, {}))[1]
+        two = theirs.get(name, (kind, {}))[1]
+        _add_column(kind, one, two, total, count, likely)
+    np.divide(total, count, out=total, where=count > 0)
+    total[count == 0] = 1.0
+    return total, likely
+
+
+Column = tuple[str, dict[int, Any]]
+
+
+def _columns(node: Node, items: Sequence[Any], is_gold: bool) -> dict[str, Column]:
+    """Spread items over columns: by path suffix, the kind of column and the value a row."""
+    columns: dict[str, Column] = {}
+    for row, item in enumerate(items):
+        if isinstance(item, MapItem):
+            columns.setdefault("key", ("text", {}))[1][row] = item.key
+            item = item.item
+        if json_type(item) not in node.types and node.types and isinstance(item, str):
+            columns.setdefault("whole", ("bag", {}))[1][row] = item
+            continue
+        pair = (item, MISSING) if is_gold else (MISSING, item)
+        for point in pair_up(node, *pair):
+            value = point.gold if is_gold else point.predicted
+            if value is not MISSING and value is not None and not isinstance(value, Unusable):
+                kind = _kind(point.node, value)
+                columns.setdefault(point.suffix or "item", (kind, {}))[1][row] = value
+    return columns
+
+
+def _kind(node: Node, value: Any) -> str:
+    if node.kind == "array" or isinstance(value, dict | list):
+        return "bag"
+    metric = node.config.metrics[0].metric_id if node.config is not None else "string_semantic"
+    if metric in _EQUALITY:
+        return "equality"
+    return "number" if metric == "number_tolerance" else "text"
+
+
+def _add_column(
+    kind: str,
+    one: dict[int, Any],
+    two: dict[int, Any],
+    total: Matrix,
+    count: Matrix,
+    likely: Flags,
+) -> None:
+    has_one, has_two = np.zeros(total.shape[0], bool), np.zeros(total.shape[1], bool)
+    has_one[list(one)], has_two[list(two)] = True, True
+    if one and two:
+        similar, passes = _COMPARE[kind](list(one.values()), list(two.values()))
+        rows, cols = np.fromiter(one, int), np.fromiter(two, int)
+        whole = len(rows) == total.shape[0] and len(cols) == total.shape[1]
+        place = ... if whole else np.ix_(rows, cols)
+        total[place] += similar
+        likely[place] &= passes
+    count += has_one[:, None] | has_two[None, :]
+    likely &= ~(has_one[:, None] ^ has_two[None, :])
+
+
+def _by_equality(one: list[Any], two: list[Any]) -> tuple[Matrix, Flags]:
+    codes: dict[str, int] = {}
+    left, right = (
+        np.array([codes.setdefault(_code(v), len(codes)) for v in side]) for side in (one, two)
+    )
+    same = left[:, None] == right[None, :]
+    return same.astype(np.float32), same
+
+
+def _code(value: Any) -> str:
+    number = as_number(value)
+    return repr(number + 0.0) if isinstance(number, float) else json_text(value).casefold().strip()
+
+
+def _by_number(one: list[Any], two: list[Any]) -> tuple[Matrix, Flags]:
+    left, right = _numbers(one), _numbers(two)
+    if left is None or right is None:
+        return _by_equality(one, two)
+    near = np.isclose(left[:, None], right[None, :], rtol=0.0, atol=0.0)
+    near |= np.abs(left[:, None] - right[None, :]) <= 0.001 * np.abs(left[:, None])
+    return near.astype(np.float32), near
+
+
+def _numbers(values: list[Any]) -> NDArray[np.float64] | None:
+    numbers = [as_number(v) for v in values]
+    try:
+        return np.array([math.nan if n is None else float(n) for n in numbers])
+    except OverflowError:
+        return None
+
+
+def _by_text(one: list[Any], two: list[Any]) -> tuple[Matrix, Flags]:
+    left, back = _unique([json_text(v).casefold() for v in one])
+    right, forth = _unique([json_text(v).casefold() for v in two])
+    length = sum(map(len, left)) / len(left) + sum(map(len, right)) / len(right)
+    if length > 2 * _SHORT_TEXT:
+        similar = bag_similarity(left, right)
+        mark = _LIKELY_BAG
+    else:
+        similar = cdist(
+            left,
+            right,
+            scorer=Levenshtein.normalized_similarity,
+            score_cutoff=_CUTOFF,
+            dtype=np.float32,
+        )
+        mark = _LIKELY_TEXT
+    if len(left) < len(one) or len(right) < len(two):
+        similar = similar[np.ix_(back, forth)]
+    return similar, similar >= mark
+
+
+def _unique(texts: list[str]) -> tuple[list[str], NDArray[np.int64]]:
+    places: dict[str, int] = {}
+    back = np.array([places.setdefault(text, len(places)) for text in texts], np.int64)
+    return list(places), back
+
+
+def _by_bag(one: list[Any], two: list[Any]) -> tuple[Matrix, Flags]:
+    left, right = [text_of(v) for v in one], [text_of(v) for v in two]
+    similar = bag_similarity(left, right)
+    return similar, similar >= _LIKELY_BAG
+
+
+_COMPARE = {
+    "equality": _by_equality,
+    "number": _by_number,
+    "text": _by_text,
+    "bag": _by_bag,
+}
+
+
+def bag_similarity(one: Sequence[str], two: Sequence[str]) -> Matrix:
+    """Cosine of tf-idf token vectors for all pairs of texts.
+
+    Parameters
+    ----------
+    one, two : sequence of str
+        n and m texts.
+
+    Returns
+    -------
+    numpy.ndarray
+        float32 of shape (n, m) in [0, 1].
+    """
+    left, right = sparse_bags(one, two)
+    similar: Matrix = np.asarray((left @ right.T).toarray(), dtype=np.float32)
+    return np.clip(similar, 0.0, 1.0, out=similar)
+
+
+def sparse_bags(one: Sequence[str], two: Sequence[str]) -> tuple[Any, Any]:
+    """Return the unit tf-idf vectors of two lists of texts as sparse row matrices."""
+    from scipy.sparse import csr_matrix
+
+    counts = [Counter(_tokens(text)) for text in (*one, *two)]
+    seen_in = Counter(token for bag in counts for token in bag)
+    weight = {t: math.log((1 + len(counts)) / n) + 0.01 for t, n in seen_in.items()}
+    codes = {token: i for i, token in enumerate(weight)}
+    data: list[float] = []
+    columns: list[int] = []
+    starts = [0]
+    for bag in counts:
+        values = [n * weight[t] for t, n in bag.items()]
+        norm = math.sqrt(sum(v * v for v in values)) or 1.0
+        data.extend(v / norm for v in values)
+        columns.extend(codes[t] for t in bag)
+        starts.append(len(columns))
+    width = max(1, len(codes))
+    arrays = (np.array(data, np.float32), np.array(columns, np.int32), np.array(starts, np.int32))
+    bags = csr_matrix(arrays, shape=(len(counts), width))
+    return bags[: len(one)], bags[len(one) :]
+
+
+def _tokens(text: str) -> list[str]:
+    tokens: list[str] = []
+    for token in _TOKEN.findall(text.casefold()):
+        if len(token) <= _LONG_TOKEN:
+            tokens.append(token)
+        else:  # text without spaces between its words
+            tokens.extend(token[i : i + 3] for i in range(len(token) - 2))
+    return tokens or [text]
+

@@ -1,0 +1,1 @@
+"""The benchmark: the dataset, its loader and what is computed from them."""

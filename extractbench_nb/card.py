@@ -1,0 +1,124 @@
+"""The compact card of an `Evaluation`: scores, counts by outcome, worst fields."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from extractbench_nb._html import STYLE, document_text
+from extractbench_nb._json import json_text
+from extractbench_nb.values import MISSING
+
+if TYPE_CHECKING:
+    from extractbench_nb.evaluation import Evaluation
+
+__all__ = ["card_html", "card_text", "outcome_counts", "worst_fields"]
+
+_SCORES = ("overall_score", "field_score", "pass_rate")
+
+
+def outcome_counts(ev: Evaluation) -> dict[str, int]:
+    """Count the counted rows by outcome, those that occur, the most frequent first."""
+    fields = ev._fields
+    counts = fields.loc[fields["counted"], "outcome"].value_counts()
+    return {str(name): int(n) for name, n in counts.items()}
+
+
+def worst_fields(ev: Evaluation, n: int = 8) -> pd.DataFrame:
+    """Return the counted rows that did not pass, lowest score first."""
+    fields = ev._fields
+    bad = fields[fields["counted"] & ~fields["passed"].fillna(False).astype(bool)]
+    return bad.sort_values("score", kind="stable", na_position="first").head(n)
+
+
+def card_text(ev: Evaluation) -> str:
+    """Write the card as plain text."""
+    s = ev.summary
+    head = " · ".join(f"{name} {s[name]:.3f}" for name in _SCORES)
+    counts = ", ".join(f"{n} {name}" for name, n in outcome_counts(ev).items())
+    lines = [
+        f"Evaluation ({ev.meta['profile']}): {head}",
+        f"  {s['passed']} of {s['evaluated']} fields pass: {counts}",
+    ]
+    if s["judge_errors"]:
+        lines.append(
+            f"  {s['judge_errors']} without a verdict; pass_rate is a lower bound, "
+            f"{s['pass_rate_judged']:.3f} of the judged pass"
+        )
+    if s["gold_coverage"] < 1:
+        lines.append(f"  the schema declares only {s['gold_coverage']:.1%} of gold's values")
+    for row in worst_fields(ev, 5).itertuples():
+        score = "  n/a" if row.score is pd.NA else f"{row.score:.3f}"
+        lines.append(f"  {score} {row.path}  {row.outcome} ({row.reason})")
+    return "\n".join(lines)
+
+
+def card_html(ev: Evaluation) -> str:
+    """Write the card as static HTML; every text is escaped."""
+    s = ev.summary
+    scores = "".join(
+        f"<span>{name.replace('_', ' ')} <b>{s[name]:.3f}</b></span>" for name in _SCORES
+    )
+    counts = " · ".join(
+        f"{n} {name.replace('_', ' ')}" for name, n in outcome_counts(ev).items()
+    )
+    head = f"Evaluation · {s['passed']} of {s['evaluated']} fields pass · profile {ev.meta['profile']}"
+    return (
+        f'<div class="xb-root">{STYLE}<div class="xb-title">{document_text(head, 200)}</div>'
+        f'<div class="xb-scores">{scores}</div><div>{document_text(counts, 300)}</div>'
+        f"{_notes_html(s)}{_worst_html(ev)}{_arrays_html(ev)}</div>"
+    )
+
+
+def _notes_html(s: pd.Series) -> str:
+    notes = []
+    if s["judge_errors"]:
+        notes.append(
+            f"{s['judge_errors']} fields have no verdict: pass rate is a lower bound; of the judged "
+            f"fields {s['pass_rate_judged']:.1%} pass."
+        )
+    if s["gold_coverage"] < 1:
+        notes.append(f"The schema declares only {s['gold_coverage']:.1%} of gold's values.")
+    return "".join(f'<div class="xb-note">{document_text(n, 200)}</div>' for n in notes)
+
+
+def _worst_html(ev: Evaluation) -> str:
+    rows = []
+    for row in worst_fields(ev).itertuples():
+        score = "n/a" if row.score is pd.NA else f"{row.score:.2f}"
+        cells = (row.path, row.metric, f"{row.outcome} ({row.reason})")
+        texts = "".join(f"<td>{document_text(str(c))}</td>" for c in cells)
+        values = "".join(
+            f'<td class="xb-val">{document_text(_shown(v), 60)}</td>' for v in (row.gold, row.predicted)
+        )
+        rows.append(f'<tr><td class="xb-num">{score}</td>{texts}{values}</tr>')
+    if not rows:
+        return ""
+    head = '<th class="xb-num">score</th>' + "".join(
+        f"<th>{h}</th>" for h in ("worst fields", "metric", "outcome", "gold", "predicted")
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _arrays_html(ev: Evaluation) -> str:
+    arrays = ev._arrays
+    arrays = arrays[arrays["counted"] & (arrays["gold_items"] + arrays["predicted_items"] > 0)]
+    if arrays.empty:
+        return ""
+    names = ("gold_items", "predicted_items", "matched", "partial", "missed", "spurious")
+    rows = "".join(
+        f"<tr><td>{document_text(str(row['field']))}</td>"
+        + "".join(f'<td class="xb-num">{row[n]}</td>' for n in names)
+        + "</tr>"
+        for _, row in arrays.head(12).iterrows()
+    )
+    head = "<th>arrays</th>" + "".join(
+        f'<th class="xb-num">{n.replace("_", " ")}</th>' for n in names
+    )
+    more = f"<div>… {len(arrays) - 12} more arrays</div>" if len(arrays) > 12 else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+
+
+def _shown(value: Any) -> str:
+    return "—" if value is None or value is MISSING else json_text(value)

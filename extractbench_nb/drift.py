@@ -1,0 +1,114 @@
+"""Where gold, prediction and schema drift apart without being a score: `Evaluation.warnings`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._json import json_text, member
+from extractbench_nb.coverage import undeclared
+from extractbench_nb.schema.nodes import Schema
+
+__all__ = ["WARNING_COLUMNS", "document_warnings"]
+
+WARNING_COLUMNS = FrameSpec(
+    "warnings",
+    "one row a finding",
+    (
+        Column("side", "string", "whose fault it is", "gold, predicted, schema"),
+        Column("path", "string", "instance path (schema path for the schema)"),
+        Column("kind", "string", "undeclared, ignored_param, or the violated keyword"),
+        Column("message", "string", "what was found"),
+        Column("value", "object", "the value", nullable=True),
+    ),
+)
+
+_LONGEST = 200
+Row = tuple[str, str, str, str, Any]
+
+
+def document_warnings(
+    schema: Schema, gold: Any, predicted: Any, problem: str | None, ignored: Mapping[str, str]
+) -> pd.DataFrame:
+    """Collect the warnings of one evaluation.
+
+    Parameters
+    ----------
+    schema : Schema
+        The parsed schema.
+    gold, predicted : object
+        The documents.
+    problem : str or None
+        The parser's message where the prediction did not parse.
+    ignored : mapping of str to str
+        Schema path to metric, where a ``model`` param was not used.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a finding: side, path, kind, message, value.
+    """
+    rows = list(_of_side("gold", schema, gold))
+    if problem is None:
+        rows.extend(_of_side("predicted", schema, predicted))
+    else:
+        rows.append(("predicted", "$", "unparsable_json", problem, predicted))
+    if ignored:
+        path, metric = next(iter(ignored.items()))
+        message = f"param 'model' of {metric} is ignored by the offline judge ({len(ignored)} nodes)"
+        rows.append(("schema", path, "ignored_param", message, None))
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(WARNING_COLUMNS.columns)
+    return WARNING_COLUMNS.build(dict(zip(WARNING_COLUMNS.names, columns, strict=True)))
+
+
+def _of_side(side: str, schema: Schema, document: Any) -> Iterator[Row]:
+    for path, value in undeclared(schema.root, document):
+        yield side, "$" + path, "undeclared", "the schema does not declare this", value
+    yield from _violations(side, schema, document)
+
+
+def _violations(side: str, schema: Schema, document: Any) -> Iterator[Row]:
+    """Validate with jsonschema (Draft 2020-12, formats included); a validator's trouble is a row."""
+    from jsonschema import Draft202012Validator, FormatChecker
+
+    validator = Draft202012Validator(
+        _with_nullable(dict(schema.document)), format_checker=FormatChecker()
+    )
+    try:
+        for error in validator.iter_errors(document):
+            path = "$" + "".join(_step(p) for p in error.absolute_path)
+            if error.validator != "additionalProperties":  # told above, key by key
+                yield side, path, str(error.validator), _short(error.message), error.instance
+    except (RecursionError, re.error, ValueError, TypeError, LookupError) as error:
+        message = _short(f"the document could not be validated: {type(error).__name__}: {error}")
+        yield side, "$", "not_validated", message, None
+    except Exception as error:  # noqa: BLE001 - referencing has no common base class
+        message = _short(f"the document could not be validated: {type(error).__name__}: {error}")
+        yield side, "$", "not_validated", message, None
+
+
+def _with_nullable(schema: Any) -> Any:
+    """Write ``nullable: true`` (OpenAPI) in the words that JSON Schema knows."""
+    if isinstance(schema, list):
+        return [_with_nullable(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {key: _with_nullable(value) for key, value in schema.items()}
+    if schema.get("nullable") is True:
+        return {"anyOf": [{k: v for k, v in inner.items() if k != "$defs"}, {"type": "null"}]} | {
+            k: v for k, v in inner.items() if k == "$defs"
+        }
+    return inner
+
+
+def _step(part: Any) -> str:
+    return f"[{part}]" if isinstance(part, int) else member(str(part))
+
+
+def _short(text: str) -> str:
+    text = json_text(text)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -1,0 +1,63 @@
+"""Every error that a user's input can cause. Each says where, what was found and what would be right."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = ["ConfigError", "ExtractBenchError", "InputError", "SchemaError", "nearest"]
+
+
+class ExtractBenchError(ValueError):
+    """Base class of the errors that `extractbench_nb` raises for bad input."""
+
+
+class InputError(ExtractBenchError):
+    """A gold document, a file or an argument that cannot be used."""
+
+
+class SchemaError(ExtractBenchError):
+    """A JSON Schema that cannot be read.
+
+    Parameters
+    ----------
+    pointer : str
+        JSON Pointer of the offending part, ``""`` for the whole schema.
+    problem : str
+        What was found and what would be right.
+    """
+
+    def __init__(self, pointer: str, problem: str) -> None:
+        self.pointer = pointer
+        self.problem = problem
+        super().__init__(f"{type(self).__name__} at #{pointer}: {problem}")
+
+    def __reduce__(self) -> tuple[type[SchemaError], tuple[str, str]]:
+        """Pickle by the two arguments, so that worker processes can pass the error on."""
+        return (type(self), (self.pointer, self.problem))
+
+
+class ConfigError(SchemaError):
+    """An ``evaluation_config`` that names an unknown metric or preset, or has bad params."""
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """Name the known words that are nearest to an unknown one.
+
+    Parameters
+    ----------
+    name : object
+        The word that is not known.
+    known : iterable of str
+        The words that are.
+
+    Returns
+    -------
+    str
+        ``"did you mean 'a' or 'b'?"``, or the whole list where nothing is near.
+    """
+    words = sorted(known)
+    close = difflib.get_close_matches(str(name), words, n=3, cutoff=0.6)
+    if close:
+        return "did you mean " + " or ".join(repr(word) for word in close) + "?"
+    return "known are " + ", ".join(words) if words else "none are known"

@@ -1,0 +1,1 @@
+"""Judges: who decides that two texts mean the same."""

@@ -1,0 +1,311 @@
+"""What stands behind a difference between two runs of tokens.
+
+`explain` says why two differing runs still mean the same; `conflict` says why they cannot.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from rapidfuzz.distance import OSA, Levenshtein
+
+from extractbench_nb.judges.lexicon import (
+    AMBIGUOUS,
+    ANTONYMS,
+    DROPPABLE,
+    GENERIC_VENUE,
+    LEGAL_SUFFIXES,
+    NEGATIONS,
+    NEGATIVE_PREFIXES,
+    STOP_WORDS,
+)
+from extractbench_nb.judges.tokens import Prepared, aliases, is_money, split_quantity
+
+Run = Sequence[str]
+
+_INFLECTIONS = frozenset("s es ed d ing er r ly y al ion ist ism or e ic ity ment ness".split())
+_SPELLING = (
+    (re.compile(r"isation(s?)$"), r"ization\1"),
+    (re.compile(r"(?<=..)is(e|es|ed|ing)$"), r"iz\1"),
+    (re.compile(r"(?<=..)ys(e|es|ed|ing)$"), r"yz\1"),
+    (re.compile(r"(?<=[a-z]{2})our(s|ed|ing|al|able|ite)?$"), r"or\1"),
+    (re.compile(r"(?<=[a-z]{2})(t|b)re(s|d)?$"), r"\1er\2"),
+    (re.compile(r"ogue(s?)$"), r"og\1"),
+    (re.compile(r"(?<=[a-z])ll(ed|ing|er|ers)$"), r"l\1"),
+    (re.compile(r"(?<=..)ence$"), "ense"),
+    (re.compile(r"icence"), "icense"),
+    (re.compile(r"programme"), "program"),
+    (re.compile(r"ae|oe"), "e"),
+)  # fmt: skip
+_OPPOSITES = {
+    word: frozenset(w for pair in ANTONYMS if word in pair for w in pair if w != word)
+    for word in frozenset().union(*ANTONYMS)
+}
+_UMLAUT = re.compile("(?<=[aou])e")
+_OCR = (("rn", "m"), ("nn", "rm"), ("m", "rn"), ("vv", "w"), ("cl", "d"), ("1", "i"), ("l", "i"),
+        ("0", "o"), ("c", "e"), ("v", "y"))  # fmt: skip
+_MIN_OCR = 5
+_MIN_TYPO = 8
+
+
+def explain(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
+    """Say why two runs mean the same.
+
+    Parameters
+    ----------
+    a, b : sequence of str
+        What stands in one text where the other has something else; one may be empty.
+    left, right : Prepared
+        The texts that they are from.
+
+    Returns
+    -------
+    str or None
+        A reason word such as ``abbreviation``; None where nothing explains the difference.
+    """
+    if not a or not b:
+        texts = (left, right) if a else (right, left)
+        return _explain_extra(a or b, *texts)
+    return (
+        _same_joined(a, b)
+        or _same_values(a, b)
+        or ("abbreviation" if aliases(a) & aliases(b) else None)
+        or _acronym(a, b, left, right)
+        or _pairwise(a, b, left, right)
+    )
+
+
+def conflict(a: Run, b: Run) -> str | None:
+    """Say why two runs cannot mean the same: numbers, dates, negation, opposites.
+
+    Returns
+    -------
+    str or None
+        ``different_date``, ``different_number``, ``unit``, ``negation``, ``opposite`` or None.
+    """
+    if any(t[0] == "@" for t in (*a, *b)) and a and b:
+        return "different_date"
+    if a and b and any(t[0] == "#" for t in a) and any(t[0] == "#" for t in b):
+        return "different_number"
+    if any(t in NEGATIONS for t in a) != any(t in NEGATIONS for t in b):
+        return "negation"
+    if any(not _OPPOSITES[x].isdisjoint(b) for x in a if x in _OPPOSITES):
+        return "opposite"
+    return "negation" if any(is_negated(x, y) for x in a for y in b) else None
+
+
+def is_negated(a: str, b: str) -> bool:
+    """Say whether one word is the other with a negating prefix: (un)secured."""
+    short, long = (a, b) if len(a) < len(b) else (b, a)
+    return len(short) > 3 and long.endswith(short) and long[: -len(short)] in NEGATIVE_PREFIXES
+
+
+def same_quantity(a: str, b: str) -> bool:
+    """Compare two quantity tokens in base units; a currency or an ordinal ending may be absent."""
+    left, right = split_quantity(a), split_quantity(b)
+    if left is None or right is None or not math.isclose(left[0], right[0], rel_tol=1e-9):
+        return False
+    if left[1] == right[1]:
+        return True
+    unit = left[1] or right[1]
+    return "" in (left[1], right[1]) and (unit == "ord" or is_money(unit))
+
+
+def _explain_extra(run: Run, text: Prepared, other: Prepared) -> str | None:
+    """Explain words that only `text` has here: fillers, repetitions, its own acronym."""
+    if all(token in DROPPABLE or _is_repeated(token, text, other) for token in run):
+        return "punctuation"
+    if all(_is_glued_stops(token) for token in run):
+        return "spacing"
+    if len(run) == 1 and _is_own_acronym(run[0], text):
+        return "abbreviation"
+    return None
+
+
+def _is_repeated(token: str, text: Prepared, other: Prepared) -> bool:
+    if len(token) < 4 or not token.isalpha() or token in NEGATIONS:
+        return False
+    return 1 <= other.tokens.count(token) < text.tokens.count(token)
+
+
+def _is_own_acronym(token: str, text: Prepared) -> bool:
+    """Say whether `token` abbreviates the rest of its own text: Support Vector Machine (SVM)."""
+    if not 2 <= len(token) <= 8 or f"({token})" not in text.folded:
+        return False
+    rest = [word for word in text.tokens if word != token]
+    return token in "".join(word[0] for word in rest) or bool(aliases([token]) & aliases(rest))
+
+
+def _is_glued_stops(token: str) -> bool:
+    return any(token[:i] in STOP_WORDS and token[i:] in STOP_WORDS for i in range(1, len(token)))
+
+
+def _same_joined(a: Run, b: Run) -> str | None:
+    joined = "".join(a)
+    if joined == "".join(b):
+        return "spacing"
+    if len(a) != len(b) and _strip_stops(a, b):
+        return "spacing"
+    return None
+
+
+def _strip_stops(a: Run, b: Run) -> bool:
+    """Say whether one run glued a stop word to a word: ``ofthe proceeds``, ``policyis``."""
+    long, short = (
+        ("".join(a), "".join(b)) if len("".join(a)) > len("".join(b)) else ("".join(b), "".join(a))
+    )
+    return len(short) > 3 and (
+        (long.startswith(short) and long[len(short) :] in STOP_WORDS - {"a"})
+        or (long.endswith(short) and long[: -len(short)] in STOP_WORDS - {"a"})
+    )
+
+
+def _same_values(a: Run, b: Run) -> str | None:
+    if len(a) != len(b):
+        return None
+    if all(
+        x[0] == "#" and y[0] == "#" and (x == y or same_quantity(x, y))
+        for x, y in zip(a, b, strict=True)
+    ):
+        return "number"
+    if all(x[0] == "@" and y[0] == "@" and _share_reading(x, y) for x, y in zip(a, b, strict=True)):
+        return "date"
+    return None
+
+
+def _share_reading(a: str, b: str) -> bool:
+    return not frozenset(a[1:].split("~")).isdisjoint(b[1:].split("~"))
+
+
+def _acronym(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
+    """Match an acronym with its words; generic words of a venue's name may be missing in it."""
+    a, b = _letters(a), _letters(b)
+    if len(b) == 1:
+        a, b, right = b, a, left
+    if len(a) != 1 or len(b) < 2 or not 2 <= len(a[0]) <= 10 or not a[0].isalpha():
+        return None
+    named = [word for word in b if word not in LEGAL_SUFFIXES]
+    words = [word for word in named if word not in GENERIC_VENUE]
+    if a[0] in (_initials(b), _initials(named), _initials(words), _initials(right.words)):
+        return "abbreviation"
+    return "abbreviation" if aliases(a) & (aliases(words) | aliases(b)) else None
+
+
+def _initials(words: Run) -> str:
+    return "".join(word[0] for word in words)
+
+
+def _letters(run: Run) -> Run:
+    """Join a run of single letters: r, d (from R&D) to rd."""
+    return ["".join(run)] if all(len(token) == 1 for token in run) else run
+
+
+def _pairwise(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
+    if len(a) != len(b):
+        return _squeezed_typo(a, b)
+    reasons = [_explain_word(x, y, left, right) for x, y in zip(a, b, strict=True)]
+    return reasons[0] if all(reasons) else None
+
+
+def _squeezed_typo(a: Run, b: Run) -> str | None:
+    """Match runs that differ by a space and a misread letter."""
+    x, y = "".join(a), "".join(b)
+    return same_word(x, y) if min(len(x), len(y)) >= _MIN_TYPO else None
+
+
+def _explain_word(x: str, y: str, left: Prepared, right: Prepared) -> str | None:
+    if x == y:
+        return "identical"
+    if x[0] in "#@" or y[0] in "#@":
+        return _same_values([x], [y]) or ("abbreviation" if aliases([x]) & aliases([y]) else None)
+    if y in AMBIGUOUS.get(x, ()) or x in AMBIGUOUS.get(y, ()):
+        return "abbreviation"
+    if LEGAL_SUFFIXES.get(x, x) == LEGAL_SUFFIXES.get(y, y):
+        return "legal_suffix"
+    if aliases([x]) & aliases([y]):
+        return "abbreviation"
+    if _abbreviates_in(left, x, y) or _abbreviates_in(right, y, x):
+        return "abbreviation"
+    if left.person and right.person and (x + "s" == y or y + "s" == x):
+        return None
+    return same_word(x, y)
+
+
+def _abbreviates_in(text: Prepared, short: str, word: str) -> bool:
+    """Say whether `short` stands with a period in `text` for `word`, not just at its end."""
+    if short not in text.dotted or not abbreviates(short, word):
+        return False
+    return short != text.tokens[-1] or word[len(short) :] not in _INFLECTIONS
+
+
+def abbreviates(short: str, word: str) -> bool:
+    """Say whether a word with a period shortens `word`: a prefix, or a contraction (mfg, dept)."""
+    if not 1 <= len(short) < len(word) or short[0] != word[0]:
+        return False
+    if word.startswith(short):
+        return True
+    rest = iter(word)
+    return len(short) > 2 and short[-1] == word[-1] and all(letter in rest for letter in short)
+
+
+@lru_cache(maxsize=65_536)
+def same_word(x: str, y: str) -> str | None:
+    """Say whether two words are one: spelling variants, plurals, misread or slipped letters.
+
+    Returns
+    -------
+    str or None
+        ``spelling``, ``typo`` or None.
+    """
+    if spelling(x) == spelling(y):
+        return "spelling"
+    if is_negated(x, y) or y in _OPPOSITES.get(x, ()):
+        return None
+    if min(len(x), len(y)) >= _MIN_OCR and _misread(x, y):
+        return "typo"
+    if min(len(x), len(y)) >= _MIN_TYPO - 1 and _slipped(x, y):
+        return "typo"
+    return None
+
+
+@lru_cache(maxsize=65_536)
+def spelling(word: str) -> str:
+    """Reduce a word to a key that British, American and plural spellings share."""
+    if len(word) < 4 or not word.isalpha():
+        return word
+    for pattern, replacement in _SPELLING:
+        word = pattern.sub(replacement, word)
+    word = _UMLAUT.sub("", word)
+    if word.endswith("ies") and len(word) > 5:
+        return word[:-3] + "y"
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 4:
+        return word[:-1]
+    return word
+
+
+def _misread(x: str, y: str) -> bool:
+    """Say whether two words differ by one confusion of similar letter shapes, in either way."""
+    if abs(len(x) - len(y)) > 1:
+        return False
+    return any(_differ_by(x, y, p, q) or _differ_by(y, x, p, q) for p, q in _OCR)
+
+
+def _differ_by(x: str, y: str, old: str, new: str) -> bool:
+    start = x.find(old)
+    while start >= 0:
+        if x[:start] + new + x[start + len(old) :] == y:
+            return True
+        start = x.find(old, start + 1)
+    return False
+
+
+def _slipped(x: str, y: str) -> bool:
+    """Say whether one inner letter was dropped, doubled or swapped with its neighbour."""
+    if x[:2] != y[:2] or x[-2:] != y[-2:]:
+        return False
+    if len(x) == len(y):
+        return OSA.distance(x, y, score_cutoff=1) == 1 and Levenshtein.distance(x, y) == 2
+    return abs(len(x) - len(y)) == 1 and Levenshtein.distance(x, y, score_cutoff=1) == 1

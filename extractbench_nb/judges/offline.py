@@ -1,0 +1,400 @@
+"""The offline judge: decides by rules, without any model, whether two texts mean the same.
+
+Texts become canonical tokens (`tokens.Prepared`). Equal tokens mean the same. Otherwise every
+differing run must have an explanation (`differences.explain`), or be small in a long text. What is
+left unexplained fails with a score below 0.7, graded by how much the texts share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rapidfuzz import fuzz
+from rapidfuzz.distance import Indel
+
+from extractbench_nb.judges.base import Verdict
+from extractbench_nb.judges.differences import conflict, explain, same_quantity, same_word
+from extractbench_nb.judges.lexicon import (
+    DEGREES,
+    FIXED_ORDER,
+    GENERIC_VENUE,
+    HONORIFICS,
+    LABELS,
+    LEGAL_SUFFIXES,
+)
+from extractbench_nb.judges.names import same_person
+from extractbench_nb.judges.tokens import CACHED_LENGTH, MAX_LENGTH, Prepared, is_place, prepare
+
+_FAIL_CEILING = 0.69
+_FAIL_SHARE = 0.65
+_SHORT_TOKENS = 14
+_LONG_TOKENS = 25
+_TRUNCATION_TOKENS = 60
+_TRUNCATION_KEPT = 0.6
+_UNCUT = 0.97
+_TOLERATED = 0.1
+_MAX_DIFF_TOKENS = 3_000
+_MAX_RATIO = 2_000
+_HOPELESS_RATIO = 70.0
+_UNRELATED_RATIO = 50.0
+
+_JURISDICTION = frozenset(("state", "laws", "law", "commonwealth", "province", "governed"))
+_IDENTICAL = Verdict(1.0, "identical")
+
+
+class Block(NamedTuple):
+    """A place where the texts differ: the tokens on either side and where they start."""
+
+    gold: tuple[str, ...]
+    predicted: tuple[str, ...]
+    gold_at: int
+    predicted_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class OfflineJudge:
+    """Deterministic judge without a model; stateless, symmetric, and total on strings.
+
+    Examples
+    --------
+    >>> OfflineJudge().compare("6 Apr 2025", "2025-04-06")
+    Verdict(score=1.0, reason='date', reasoning=None)
+    >>> OfflineJudge().compare("J. Smith", "K. Smith").score < 0.7
+    True
+    """
+
+    name: str = "offline"
+
+    def compare(self, gold: str, predicted: str) -> Verdict:
+        """Judge one pair of texts.
+
+        Parameters
+        ----------
+        gold, predicted : str
+            The two texts; any string is allowed.
+
+        Returns
+        -------
+        Verdict
+            ``score >= 0.7`` means the same, below that the score only ranks how near they are.
+        """
+        if gold == predicted:
+            return _IDENTICAL
+        if max(len(gold), len(predicted)) > MAX_LENGTH:
+            return _compare_huge(gold, predicted)
+        if gold > predicted:
+            gold, predicted = predicted, gold
+        return _compare(prepare(gold), prepare(predicted))
+
+
+def similarity(gold: str, predicted: str) -> float:
+    """Grade how alike two texts are, cheaply and without deciding anything.
+
+    Parameters
+    ----------
+    gold, predicted : str
+        The two texts.
+
+    Returns
+    -------
+    float
+        Normalised Indel similarity of the folded texts in [0, 1]; of their first 2,000 characters
+        where they are longer.
+    """
+    if gold == predicted:
+        return 1.0
+    a, b = _folded(gold), _folded(predicted)
+    return fuzz.ratio(a[:_MAX_RATIO], b[:_MAX_RATIO]) / 100
+
+
+def _folded(text: str) -> str:
+    return prepare(text).folded if len(text) <= CACHED_LENGTH else text[:_MAX_RATIO].casefold()
+
+
+def _compare(a: Prepared, b: Prepared) -> Verdict:
+    if a.tokens == b.tokens:
+        return _same_tokens(a, b)
+    if not a.tokens or not b.tokens:
+        return Verdict(0.0, "different")
+    if len(a.tokens) == len(b.tokens) == 1 and (verdict := _single(a.tokens[0], b.tokens[0])):
+        return verdict
+    if _is_hopeless(a, b):
+        return Verdict(_graded(a, b), "different")
+    return _whole(a, b) or _persons(a, b) or _reordered(a, b) or _by_blocks(a, b)
+
+
+def _same_tokens(a: Prepared, b: Prepared) -> Verdict:
+    """Name what differs between texts with equal tokens."""
+    if not a.tokens:
+        return Verdict(1.0, "punctuation") if a.folded == b.folded else Verdict(0.0, "different")
+    if a.folded == b.folded:
+        return Verdict(1.0, "case")
+    if a.squashed == b.squashed:
+        return Verdict(1.0, "punctuation")
+    if any(token[0] == "@" for token in a.tokens):
+        return Verdict(1.0, "date")
+    if any(token[0] == "#" for token in a.tokens):
+        return Verdict(1.0, "number")
+    return Verdict(1.0, "abbreviation")
+
+
+def _is_hopeless(a: Prepared, b: Prepared) -> bool:
+    """Say, quickly, whether two texts cannot mean the same.
+
+    Whatever explains a difference (abbreviation, acronym, initial, reordering) keeps first letters,
+    or is in the alias table, or leaves most characters in place.
+    """
+    left, right = a.letters, b.letters
+    if left < 0 or right < 0 or a.aliases & b.aliases:
+        return False
+    if left & ~right and right & ~left:
+        limit = _HOPELESS_RATIO
+    elif a.plain and b.plain and a.bag.isdisjoint(b.bag):
+        limit = _UNRELATED_RATIO
+    else:
+        return False
+    return fuzz.ratio(a.folded, b.folded, score_cutoff=limit) == 0
+
+
+def _whole(a: Prepared, b: Prepared) -> Verdict | None:
+    """Decide by the texts as wholes: spacing, aliases, single values."""
+    if a.squashed == b.squashed and len(a.squashed) > 3 and not a.squashed.isdigit():
+        return Verdict(0.98, "spacing")
+    if a.aliases & b.aliases:
+        return Verdict(1.0, "abbreviation")
+    return None
+
+
+def _single(x: str, y: str) -> Verdict | None:
+    if x[0] == "@" and y[0] == "@":
+        same = bool(explain([x], [y], prepare(""), prepare("")))
+        return Verdict(1.0, "date") if same else Verdict(_nearness(x, y), "different_date")
+    if x[0] == "#" and y[0] == "#":
+        if same_quantity(x, y):
+            return Verdict(1.0, "number")
+        return Verdict(_nearness(x, y), "different_number")
+    if "@" in (x[0], y[0]):
+        return Verdict(0.5 * fuzz.partial_ratio(x[1:], y[1:]) / 100, "different_date")
+    return None
+
+
+def _nearness(x: str, y: str) -> float:
+    return 0.6 * fuzz.ratio(x, y) / 100
+
+
+def _persons(a: Prepared, b: Prepared) -> Verdict | None:
+    left, right = a.person, b.person
+    if left is None or right is None:
+        return None
+    same = same_person(left, right)
+    if same and (left.marked or right.marked or sorted(left.words) == sorted(right.words)):
+        return Verdict(0.95, "initials" if left.words != right.words else "honorific")
+    return None
+
+
+def _reordered(a: Prepared, b: Prepared) -> Verdict | None:
+    """Accept the same tokens in another order, if the order carries no meaning."""
+    if a.ordered != b.ordered or a.numbers != b.numbers:
+        return None
+    if _has_fixed_order(a):
+        return None
+    if len(a.tokens) > _SHORT_TOKENS and not ("," in a.text and "," in b.text):
+        return None
+    return Verdict(0.95, "token_order")
+
+
+def _has_fixed_order(text: Prepared) -> bool:
+    return (
+        len(text.tokens) <= 3 and "university" in text.bag and not FIXED_ORDER.isdisjoint(text.bag)
+    )
+
+
+def _by_blocks(a: Prepared, b: Prepared) -> Verdict:
+    if max(len(a.tokens), len(b.tokens)) > _MAX_DIFF_TOKENS:
+        return Verdict(_graded(a, b), "different")
+    left, reasons = _unexplained(a, b)
+    if not left:
+        return Verdict(0.9 if "typo" in reasons else 0.95, reasons[0])
+    found = next((c for c in (conflict(x.gold, x.predicted) for x in left) if c), None)
+    count = max(len(a.tokens), len(b.tokens))
+    if count >= _SHORT_TOKENS:
+        return _judge_long(a, b, left, found)
+    return Verdict(_graded(a, b), found or _name_conflict(a, b) or "different")
+
+
+def _name_conflict(a: Prepared, b: Prepared) -> str | None:
+    left, right = a.person, b.person
+    if left is None or right is None or not (left.marked or right.marked):
+        return None
+    return "different_name" if same_person(left, right) is False else None
+
+
+def _unexplained(a: Prepared, b: Prepared) -> tuple[list[Block], list[str]]:
+    """Split the differences into those without an explanation and the reasons of the others."""
+    left: list[Block] = []
+    reasons: list[str] = []
+    blocks = _blocks(a, b)
+    for block in blocks:
+        reason = explain(block.gold, block.predicted, a, b) or _explain_by_place(
+            block, blocks, a, b
+        )
+        if reason:
+            reasons.append(reason)
+        else:
+            left.append(block)
+    return (left, reasons) if len(left) < 2 else _pair_moved(left, reasons, a, b)
+
+
+def _blocks(a: Prepared, b: Prepared) -> list[Block]:
+    out: list[Block] = []
+    for op in Indel.opcodes(a.tokens, b.tokens):
+        if op.tag == "equal":
+            continue
+        gold, predicted = a.tokens[op.src_start : op.src_end], b.tokens[op.dest_start : op.dest_end]
+        if out and _touch(out[-1], op.src_start, op.dest_start):
+            last = out.pop()
+            block = Block(
+                last.gold + gold, last.predicted + predicted, last.gold_at, last.predicted_at
+            )
+        else:
+            block = Block(gold, predicted, op.src_start, op.dest_start)
+        out.append(block)
+    return out
+
+
+def _touch(block: Block, gold_at: int, predicted_at: int) -> bool:
+    return (
+        block.gold_at + len(block.gold) == gold_at
+        and block.predicted_at + len(block.predicted) == predicted_at
+    )
+
+
+def _pair_moved(
+    left: list[Block], reasons: list[str], a: Prepared, b: Prepared
+) -> tuple[list[Block], list[str]]:
+    """Explain what one text has here and the other there, in short texts."""
+    if max(len(a.tokens), len(b.tokens)) >= _SHORT_TOKENS or _has_fixed_order(a):
+        return left, reasons
+    gold = [t for block in left for t in block.gold]
+    predicted = [t for block in left for t in block.predicted]
+    for token in list(gold):
+        if token in predicted and token[0] not in "#@":
+            gold.remove(token)
+            predicted.remove(token)
+    reason = "token_order" if not gold and not predicted and a.numbers == b.numbers else None
+    if gold and predicted:
+        reason = explain(gold, predicted, a, b)
+    return ([], [*reasons, reason]) if reason else (left, reasons)
+
+
+def _explain_by_place(
+    block: Block, blocks: Sequence[Block], a: Prepared, b: Prepared
+) -> str | None:
+    """Explain extra words by where they stand: legal suffixes, titles, ``State of``."""
+    if block.gold and block.predicted:
+        return None
+    run, text, at = (
+        (block.gold, a, block.gold_at) if block.gold else (block.predicted, b, block.predicted_at)
+    )
+    rest = (*text.tokens[:at], *text.tokens[at + len(run) :])
+    if not rest or len(text.tokens) > _SHORT_TOKENS:
+        return None
+    if _is_suffix(run, text, at, blocks):
+        return "legal_suffix"
+    if _is_label(run, at, rest, text):
+        return "label"
+    if all(t in HONORIFICS for t in run) and at == 0 and len(rest) > 1:
+        return "honorific"
+    if all(t in DEGREES for t in run) and at + len(run) == len(text.tokens) and len(rest) > 1:
+        return "honorific" if a.person and b.person else None
+    return _is_around_place(run, at, rest, text)
+
+
+def _is_suffix(run: Sequence[str], text: Prepared, at: int, blocks: Sequence[Block]) -> bool:
+    """Say whether the run is a legal suffix that the other text leaves out."""
+    if at == 0 or not all(t in LEGAL_SUFFIXES for t in run):
+        return False
+    after = text.tokens[at + len(run) :]
+    return len(blocks) == 1 and all(t in LEGAL_SUFFIXES for t in after)
+
+
+def _is_label(run: Sequence[str], at: int, rest: Sequence[str], text: Prepared) -> bool:
+    """Say whether the run names what the value is: ``Email:``, ``, as Agent``, ``Proc. of``."""
+    if at == 0 and ":" in text.text and all(t in LABELS for t in run):
+        return True
+    if run[0] == "as" and 1 < len(run) <= 4 and at + len(run) == len(text.tokens):
+        return True
+    return all(t in GENERIC_VENUE for t in run) and any(t in text.capitals for t in rest)
+
+
+def _is_around_place(
+    run: Sequence[str], at: int, rest: Sequence[str], text: Prepared
+) -> str | None:
+    core = [t for t in rest if t not in _JURISDICTION]
+    if all(t in _JURISDICTION for t in run):
+        return "place" if is_place(core) else None
+    if list(run) == ["city"] and at == 0 and " of " in text.folded:
+        return "place"
+    last = at + len(run) == len(text.tokens)
+    return "place" if last and len(rest) > 1 and run[0] in ("us", "uk") and len(run) == 1 else None
+
+
+def _judge_long(a: Prepared, b: Prepared, left: list[Block], found: str | None) -> Verdict:
+    """Tolerate small differences in a long text, and a cut at its end."""
+    kept = _kept_after_cut(a, b)
+    if kept is not None:
+        return Verdict(kept, "truncated")
+    total = len(a.tokens) + len(b.tokens)
+    weight = sum(_weight(block) for block in left) / total
+    limit = _TOLERATED if total >= 2 * _LONG_TOKENS else _TOLERATED / 2
+    if found or weight > limit:
+        return Verdict(_graded(a, b), found or "different")
+    if total < 2 * _LONG_TOKENS and any(block.gold and block.predicted for block in left):
+        return Verdict(_graded(a, b), "different")
+    return Verdict(1 - 0.25 * weight / limit, "similar")
+
+
+def _weight(block: Block) -> float:
+    """Count the tokens of a difference; runs that look alike count less."""
+    size = len(block.gold) + len(block.predicted)
+    if not block.gold or not block.predicted:
+        return size
+    alike = fuzz.ratio("".join(block.gold), "".join(block.predicted)) / 100
+    return size * (0.3 if alike >= 0.75 else 1.0)
+
+
+def _kept_after_cut(a: Prepared, b: Prepared) -> float | None:
+    """Score a text that is the beginning of the other; None where it is not."""
+    short, long = sorted((a, b), key=lambda text: len(text.tokens))
+    size = len(short.tokens)
+    kept = size / len(long.tokens)
+    if len(long.tokens) < _TRUNCATION_TOKENS or kept > _UNCUT:
+        return None
+    same = Indel.normalized_similarity(short.tokens, long.tokens[:size])
+    if same < 1 - _TOLERATED / 2:
+        return None
+    if kept >= _TRUNCATION_KEPT:
+        return 0.7 + 0.7 * (kept - _TRUNCATION_KEPT)
+    return _FAIL_CEILING * kept / _TRUNCATION_KEPT
+
+
+def _ratio(a: Prepared, b: Prepared) -> float:
+    return fuzz.ratio(a.folded[:_MAX_RATIO], b.folded[:_MAX_RATIO]) / 100
+
+
+def _graded(a: Prepared, b: Prepared) -> float:
+    """Grade a failed pair in [0, 0.65] by characters and common tokens."""
+    overlap = 2 * len(a.bag & b.bag) / (len(a.bag) + len(b.bag))
+    return _FAIL_SHARE * (0.5 * _ratio(a, b) + 0.5 * overlap)
+
+
+def _compare_huge(gold: str, predicted: str) -> Verdict:
+    """Compare texts too long to align: equal words or a share of common ones."""
+    a, b = gold.casefold().split(), predicted.casefold().split()
+    if a == b:
+        return Verdict(1.0, "case")
+    left, right = set(a), set(b)
+    share = 2 * len(left & right) / max(1, len(left) + len(right))
+    return Verdict(_FAIL_SHARE * share, "different")

@@ -1,0 +1,265 @@
+"""A text made ready for comparison: canonical tokens and what is derived from them.
+
+A token is a lower-case word in its canonical spelling, ``#5000m`` for a quantity in base units,
+``#=1:03.28`` for a version or clock time, or ``@2024-03-15`` for a date.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache
+
+from extractbench_nb.judges.names import Person, read_person
+from extractbench_nb.metrics.dates import Date, find_dates, parse_date
+from extractbench_nb.metrics.quantities import MONEY, Token, read_tokens
+from extractbench_nb.metrics.text import unify
+from extractbench_nb.judges.lexicon import (
+    DEGREES,
+    DROPPABLE,
+    HONORIFICS,
+    LEGAL_SUFFIXES,
+    PHRASES,
+    PLACES,
+    STOP_WORDS,
+    SYNONYMS,
+    TERMS,
+)
+
+CACHED_LENGTH = 4_096
+MAX_LENGTH = 40_000
+
+_PHRASE = re.compile(
+    "|".join(
+        (r"(?<!\w)" if phrase[0].isalpha() else "") + re.escape(phrase)
+        + (r"(?!\w)" if phrase[-1].isalpha() else "")
+        for phrase in sorted(PHRASES, key=len, reverse=True)
+    ),
+    re.IGNORECASE,
+)  # fmt: skip
+_GLUED_ARTICLE = re.compile(r"\bA(?=[A-Z][a-z]{2})")
+_CITATION = re.compile(r"(?<=\S)\s*\[\d{1,4}(?:\s?[-,;]\s?\d{1,4})*\]")
+_PLUS = re.compile(r"(?<=\w) \+ (?=\w)")
+_NUMBER_LABEL = re.compile(r"(?<!\w)(?:no|nr|num|number)\.?\s?(?=\d)|#(?=\d)", re.IGNORECASE)
+_QUARTER = re.compile(r"(?<!\w)(?:([1-4])[qQ]\s?|[qQ]([1-4])\s?)'?(\d\d)(?!\w)")
+_LEADING_ZEROS = re.compile(r"^0+(?=\d)")
+_OPTIONAL = frozenset((*LEGAL_SUFFIXES, *HONORIFICS, *DEGREES, *DROPPABLE))
+
+
+class Prepared:
+    """One text with its canonical tokens; costlier parts are computed when first asked for.
+
+    Attributes
+    ----------
+    raw : str
+        The text as given.
+    text : str
+        Unified text (see `text.unify`), phrases shortened; case kept.
+    words : tuple of str
+        Canonical tokens in order, stop words included.
+    tokens : tuple of str
+        The same without stop words, unless nothing would be left.
+    bag : frozenset of str
+        The distinct tokens.
+    dotted : frozenset of str
+        Words that a period follows.
+    capitals : frozenset of str
+        Short words written in capitals only, in a text that has small letters too.
+    """
+
+    def __init__(self, raw: str) -> None:
+        self.raw = raw
+        self.unified = unify(raw)
+        self.text, found = _read(self.unified)
+        shouting = self.unified.isupper()
+        self.words = tuple(_canonical(token) for token in found)
+        kept = [
+            word
+            for word, token in zip(self.words, found, strict=True)
+            if not _is_stop(word, token, self.text, shouting)
+        ]
+        self.tokens = tuple(kept) or self.words
+        self.bag = frozenset(self.tokens)
+        self.dotted = frozenset(
+            word for word, token in zip(self.words, found, strict=True)
+            if self.text[token.end : token.end + 1] == "."
+        )  # fmt: skip
+        self.capitals = frozenset(
+            word for word, token in zip(self.words, found, strict=True)
+            if not shouting and 1 < len(token.text) <= 4 and token.text.isupper()
+        )  # fmt: skip
+
+    @cached_property
+    def squashed(self) -> str:
+        """All letters and digits of the text in one run, lower case."""
+        return "".join(filter(str.isalnum, self.unified.casefold()))
+
+    @cached_property
+    def folded(self) -> str:
+        """The unified text, casefolded."""
+        return self.unified.casefold()
+
+    @cached_property
+    def ordered(self) -> tuple[str, ...]:
+        """The tokens, sorted."""
+        return tuple(sorted(self.tokens))
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """Quantity and date tokens and single letters, in order."""
+        return tuple(t for t in self.tokens if t[0] in "#@" or len(t) == 1)
+
+    @cached_property
+    def aliases(self) -> frozenset[int]:
+        """Rows of the alias table in which the whole text stands."""
+        return aliases(self.tokens)
+
+    @cached_property
+    def letters(self) -> int:
+        """First letters of the tokens as a bit mask; -1 (any) if a token is a known alias."""
+        needed = self.bag - _OPTIONAL
+        if not _alias_words().isdisjoint(needed):
+            return -1
+        mask = 0
+        for token in needed:
+            mask |= 1 << (ord(token[0]) & 63)
+        return mask
+
+    @cached_property
+    def plain(self) -> bool:
+        """True for two or more tokens without anything that stands for more: initials, periods."""
+        return len(self.tokens) > 1 and not self.dotted and not any(len(t) == 1 for t in self.bag)
+
+    @cached_property
+    def person(self) -> Person | None:
+        """The text as a person's name; None where it cannot be one."""
+        return read_person(self.text, self.words)
+
+    @cached_property
+    def initials(self) -> str:
+        """First letters of the tokens."""
+        return "".join(token[0] for token in self.tokens)
+
+
+@lru_cache(maxsize=32_768)
+def _prepare_cached(text: str) -> Prepared:
+    return Prepared(text)
+
+
+def prepare(text: str) -> Prepared:
+    """Prepare a text; short texts are kept for the next call, longer ones only a few."""
+    return _prepare_cached(text) if len(text) <= CACHED_LENGTH else _prepare_long(text)
+
+
+@lru_cache(maxsize=32)
+def _prepare_long(text: str) -> Prepared:
+    return Prepared(text)
+
+
+def aliases(tokens: Sequence[str]) -> frozenset[int]:
+    """Return the rows of the alias table that name `tokens`."""
+    if not tokens or len(tokens) > _MAX_ALIAS_WORDS:
+        return frozenset()
+    return _alias_index().get(" ".join(tokens), frozenset())
+
+
+def is_place(tokens: Sequence[str]) -> bool:
+    """Say whether `tokens` name a state or a country."""
+    return any(row < len(PLACES) for row in aliases(tokens))
+
+
+_MAX_ALIAS_WORDS = 12
+
+
+@lru_cache(maxsize=1)
+def _alias_index() -> dict[str, frozenset[int]]:
+    index: dict[str, set[int]] = {}
+    for row, names in enumerate((*PLACES, *TERMS)):
+        for name in names.split("|"):
+            key = name if name[0] == "#" else " ".join(Prepared(name.replace("+", "plus")).tokens)
+            index.setdefault(key, set()).add(row)
+    return {key: frozenset(rows) for key, rows in index.items()}
+
+
+@lru_cache(maxsize=1)
+def _alias_words() -> frozenset[str]:
+    return frozenset(key for key in _alias_index() if " " not in key and key[0] != "#")
+
+
+def _read(unified: str) -> tuple[str, list[Token]]:
+    """Cut the text into tokens, dates first."""
+    text = unified
+    if "[" in text:
+        text = _CITATION.sub("", text)
+    text = _PLUS.sub(" plus ", _GLUED_ARTICLE.sub("A ", text))
+    text = _PHRASE.sub(lambda match: PHRASES[match[0].lower()], text)
+    text = _QUARTER.sub(r"q\1\2 20\3", _NUMBER_LABEL.sub("", text))
+    lower = text.lower()
+    whole = parse_date(text)
+    if whole and whole.precision != "year":
+        return text, [Token(date_token(whole), 0, len(text), "date")]
+    spans = list(find_dates(lower)) if len(lower) == len(text) else []
+    if not spans:
+        return read_tokens(text)
+    return text, list(_between(text, spans))
+
+
+def _between(text: str, spans: Sequence[tuple[int, int, Date]]) -> Iterator[Token]:
+    position = 0
+    for start, end, date in spans:
+        yield from _segment(text, position, start)
+        yield Token(date_token(date), start, end, "date")
+        position = end
+    yield from _segment(text, position, len(text))
+
+
+def _segment(text: str, start: int, end: int) -> Iterator[Token]:
+    for token in read_tokens(text[start:end])[1]:
+        yield token._replace(start=token.start + start, end=token.end + start)
+
+
+def date_token(date: Date) -> str:
+    """Write a date as a token; both readings where there are two."""
+    return "@" + "~".join(
+        sorted("-".join(f"{part:02d}" for part in reading if part) for reading in date.readings)
+    )
+
+
+def _canonical(token: Token) -> str:
+    if token.kind == "date":
+        return token.text
+    if token.quantity is not None:
+        value, unit = token.quantity.to_base()
+        return f"#{value:.12g}{unit}"
+    if token.kind == "number":
+        return "#=" + _LEADING_ZEROS.sub("", token.text)
+    word = token.text.casefold()
+    return SYNONYMS.get(word, word)
+
+
+def _is_stop(word: str, token: Token, text: str, shouting: bool) -> bool:
+    if word not in STOP_WORDS:
+        return False
+    if word == "a":
+        return token.text == "a" or (token.start == 0 and text[1:2] == " ")
+    return shouting or not token.text.isupper() or len(token.text) == 1
+
+
+def split_quantity(token: str) -> tuple[float, str] | None:
+    """Take a quantity token apart; None for other tokens.
+
+    Examples
+    --------
+    >>> split_quantity("#5000m")
+    (5000.0, 'm')
+    """
+    match = _QUANTITY.fullmatch(token)
+    return (float(match[1]), match[2]) if match else None
+
+
+_QUANTITY = re.compile(r"#(-?[\d.]+(?:e[+-]?\d+)?)(?!=)(\D*)")
+
+
+def is_money(unit: str) -> bool:
+    """Say whether a quantity's unit is a currency."""
+    return unit in MONEY

@@ -1,0 +1,104 @@
+"""Text normalisation shared by metrics and judges. Pure functions, any ``str`` accepted.
+
+Ligatures, width variants and superscripts fold by Unicode NFKC; dashes, quotes and invisible
+characters by the tables below; words that a PDF line break cut in two are joined again.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212\ufe58\ufe63\uff0d"
+_SINGLE_QUOTES = "\u2018\u2019\u201a\u201b\u2032\u02bc\u0060\u00b4\u2039\u203a"
+_DOUBLE_QUOTES = "\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb"
+_INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff\u200e\u200f"
+_DROPPED_MARKS = "\u00ae\u00a9\u2122\u2120"
+_PLAIN_LETTERS = {
+    "ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "Đ": "D", "ð": "d", "Ð": "D",
+    "þ": "th", "Þ": "Th", "æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe", "ı": "i", "ħ": "h",
+    "ŀ": "l", "ß": "ss", "ẞ": "SS", "×": "x", "÷": "/", "\u2044": "/",
+}  # fmt: skip
+_VARIANTS = str.maketrans(
+    dict.fromkeys(_DASHES, "-")
+    | dict.fromkeys(_SINGLE_QUOTES, "'")
+    | dict.fromkeys(_DOUBLE_QUOTES, '"')
+    | dict.fromkeys(_INVISIBLE + _DROPPED_MARKS)
+    | _PLAIN_LETTERS
+)
+_BROKEN_WORD = re.compile(r"(?<=[^\W\d_])-[ \t]*\r?\n\s*(?=[^\W\d_A-Z])")
+_ACCENT = re.compile("[\u0300-\u036f]+")
+_FRACTION = re.compile("(\\d)(?=[\u00bc-\u00be\u2153-\u215e])")
+_PUNCTUATION = re.compile(r"[^\w\s]|_")
+
+
+def unify(text: str) -> str:
+    """Fold what differs in writing only: Unicode form, accents, dashes, quotes, line breaks.
+
+    Case and punctuation are kept. Marks outside the Latin range (Japanese voicing) are kept too,
+    because they change the word.
+
+    Parameters
+    ----------
+    text : str
+        Any string.
+
+    Returns
+    -------
+    str
+        Text with single spaces and no space at its ends.
+
+    Examples
+    --------
+    >>> unify("eﬃ\u00adcient  trans-\\nformers — “naïve”")
+    'efficient transformers - "naive"'
+    """
+    if "\n" in text:
+        text = _BROKEN_WORD.sub("", text)
+    if not text.isascii():
+        text = _fold_unicode(text)
+    elif "`" in text:
+        text = text.replace("`", "'")
+    return " ".join(text.split())
+
+
+def fold(text: str) -> str:
+    """Return `text` unified and casefolded.
+
+    Examples
+    --------
+    >>> fold("ＳＯＣＩÉＴÉ  Générale")
+    'societe generale'
+    """
+    return unify(text).casefold()
+
+
+def strip_punctuation(text: str) -> str:
+    """Replace punctuation and symbols by spaces, and collapse the spaces.
+
+    Examples
+    --------
+    >>> strip_punctuation("Attention, please: a survey.")
+    'Attention please a survey'
+    """
+    return " ".join(_PUNCTUATION.sub(" ", text).split())
+
+
+def normalize(text: str) -> str:
+    """Return `text` folded and without punctuation: equal results differ in writing only.
+
+    Texts of punctuation alone keep it, so that ``"+"`` and ``"-"`` stay apart.
+
+    Examples
+    --------
+    >>> normalize("State-of-the-Art") == normalize("state of the art")
+    True
+    """
+    folded = fold(text)
+    return strip_punctuation(folded) or folded
+
+
+def _fold_unicode(text: str) -> str:
+    text = _FRACTION.sub(r"\1 ", text)
+    decomposed = unicodedata.normalize("NFKD", text.translate(_VARIANTS))
+    return unicodedata.normalize("NFC", _ACCENT.sub("", decomposed)).translate(_VARIANTS)

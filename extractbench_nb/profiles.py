@@ -1,0 +1,118 @@
+"""Profiles: sets of scoring rules, one table, one engine.
+
+``paper`` follows the ExtractBench paper and README. ``strict`` is what we recommend where no
+published number is at stake. ``extract-bench-0.1.0`` gives the numbers of the published package
+where they differ, for comparison with results published elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import pandas as pd
+
+from extractbench_nb.errors import InputError, nearest
+
+__all__ = ["PROFILES", "Profile", "get_profile", "profiles"]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One set of rules. Each attribute is a rule; `profiles` shows them side by side."""
+
+    name: str
+    array_score: str = "recall"
+    count_array_leaves: bool = False
+    undeclared_is_hallucination: bool = False
+    released_metrics: bool = False
+    check_metrics: bool = True
+    rows_inside_arrays: bool = True
+    union_needs_own_metric: bool = False
+    null_object_hides_children: bool = False
+    url_rule: bool = True
+    item_weighted_overall: bool = True
+    node_weights: bool = True
+    metric_error_scores_zero: bool = False
+
+
+_MEANING = {
+    "array_score": "score of an array: matched / gold items, or F1",
+    "count_array_leaves": "item leaves enter the scores in place of their array's own row",
+    "undeclared_is_hallucination": "predicted leaves that nobody asked for count as hallucinations",
+    "released_metrics": "difflib ratio, absolute tolerance, texts coerced to numbers",
+    "check_metrics": "unknown metrics and bad params are errors before anything runs",
+    "rows_inside_arrays": "item fields get rows",
+    "union_needs_own_metric": "anyOf without its own evaluation_config is not compared",
+    "null_object_hides_children": "below an object that is null on either side everything passes",
+    "url_rule": "string_exact on format: uri compares URLs",
+    "item_weighted_overall": "overall_score weighs an array by its gold items",
+    "node_weights": "aggregation_weight is used",
+    "metric_error_scores_zero": "a metric that fails scores 0 instead of staying unscored",
+}
+
+PROFILES = {
+    profile.name: profile
+    for profile in (
+        Profile("paper"),
+        Profile(
+            "strict",
+            array_score="f1",
+            count_array_leaves=True,
+            undeclared_is_hallucination=True,
+        ),
+        Profile(
+            "extract-bench-0.1.0",
+            released_metrics=True,
+            check_metrics=False,
+            rows_inside_arrays=False,
+            union_needs_own_metric=True,
+            null_object_hides_children=True,
+            url_rule=False,
+            item_weighted_overall=False,
+            node_weights=False,
+            metric_error_scores_zero=True,
+        ),
+    )
+}
+
+
+def get_profile(name: str | Profile) -> Profile:
+    """Return a profile by name.
+
+    Parameters
+    ----------
+    name : str or Profile
+        ``paper``, ``strict`` or ``extract-bench-0.1.0``.
+
+    Returns
+    -------
+    Profile
+        The rules.
+
+    Raises
+    ------
+    InputError
+        No such profile.
+    """
+    if isinstance(name, Profile):
+        return name
+    if name not in PROFILES:
+        raise InputError(f"unknown profile {name!r}; {nearest(name, PROFILES)}")
+    return PROFILES[name]
+
+
+def profiles() -> pd.DataFrame:
+    """Show the rules of all profiles side by side.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a rule; a column a profile, and one that says what the rule means.
+    """
+    rules = [f.name for f in fields(Profile) if f.name != "name"]
+    table = {
+        name: [getattr(profile, rule) for rule in rules] for name, profile in PROFILES.items()
+    }
+    return pd.DataFrame(
+        {**table, "meaning": [_MEANING[rule] for rule in rules]}, index=pd.Index(rules, name="rule")
+    )

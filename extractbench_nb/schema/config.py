@@ -1,0 +1,179 @@
+"""``evaluation_config``: its three forms, read into `NodeConfig`; errors name the place and the cure.
+
+The forms are a preset name, ``{"metric_id", "params"}`` and ``{"metrics": [{"metric_id",
+"weight", "params"}], "aggregation_weight"}`` (appendix C of the ExtractBench paper, and its
+README). A metric's own name is accepted wherever a preset's is, so that a metric of the user's
+needs no preset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from extractbench_nb.errors import ConfigError, nearest
+from extractbench_nb.schema.presets import DEFAULT_METRICS, PRESETS
+
+__all__ = ["MetricCatalogue", "MetricSpec", "NodeConfig", "default_config", "parse_config"]
+
+_KEYS = ("metric_id", "params", "weight", "metrics", "aggregation_weight", "preset")
+_METRIC_KEYS = ("metric_id", "params", "weight")
+
+
+class MetricCatalogue(Protocol):
+    """What the schema room asks of the metric registry: which names exist, which params are right."""
+
+    def names(self) -> Iterable[str]:
+        """Return the names of all registered metrics."""
+        ...
+
+    def problem_with_params(self, metric_id: str, params: Mapping[str, Any]) -> str | None:
+        """Say what is wrong with a metric's params, or return None."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSpec:
+    """One metric of a node: its id, its params as declared, its weight among the node's metrics.
+
+    ``origin`` says where it comes from: ``preset``, ``metric`` (named directly) or ``default``.
+    """
+
+    metric_id: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    weight: float = 1.0
+    origin: str = "metric"
+
+    def __hash__(self) -> int:
+        """Hash by identity of content; params are compared by ``==``."""
+        return hash((self.metric_id, self.weight, tuple(sorted(self.params))))
+
+
+@dataclass(frozen=True, slots=True)
+class NodeConfig:
+    """How a node is scored: its metrics, and its weight among the nodes of the document."""
+
+    metrics: tuple[MetricSpec, ...]
+    weight: float = 1.0
+
+    @property
+    def skip(self) -> bool:
+        """Whether the node is left out of the scores."""
+        return any(spec.metric_id == "skip" for spec in self.metrics)
+
+
+_DEFAULTS = {
+    kind: NodeConfig((MetricSpec(name, PRESETS[name].params, 1.0, "default"),))
+    for kind, name in DEFAULT_METRICS.items()
+}
+
+
+def default_config(kind: str) -> NodeConfig | None:
+    """Return the config of a node of this JSON Schema type that declares none."""
+    return _DEFAULTS.get(kind)
+
+
+def parse_config(value: Any, pointer: str, catalogue: MetricCatalogue | None) -> NodeConfig | None:
+    """Read one ``evaluation_config``.
+
+    Parameters
+    ----------
+    value : object
+        The keyword's value; None counts as absent.
+    pointer : str
+        JSON Pointer of the keyword, for errors.
+    catalogue : MetricCatalogue or None
+        Where names and params are checked; None accepts every name and param.
+
+    Returns
+    -------
+    NodeConfig or None
+        None where nothing is declared.
+
+    Raises
+    ------
+    ConfigError
+        An unknown preset, metric, key or param, or a value out of range.
+    """
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return NodeConfig((_named(value, pointer, catalogue),))
+    if not isinstance(value, Mapping):
+        raise ConfigError(
+            pointer, f"found {value!r}; expected a preset name or an object with 'metric_id'"
+        )
+    _check_keys(value, _KEYS, pointer)
+    return _from_mapping(value, pointer, catalogue)
+
+
+def _from_mapping(
+    value: Mapping[str, Any], pointer: str, catalogue: MetricCatalogue | None
+) -> NodeConfig:
+    weight = _weight(value.get("aggregation_weight", 1.0), f"{pointer}/aggregation_weight")
+    if "metrics" not in value:
+        if "preset" in value:
+            return NodeConfig((_named(value["preset"], f"{pointer}/preset", catalogue),), weight)
+        return NodeConfig((_spec(value, pointer, catalogue),), weight)
+    entries = value["metrics"]
+    if "metric_id" in value or "preset" in value:
+        raise ConfigError(pointer, "has both 'metrics' and 'metric_id'; expected one of them")
+    if not isinstance(entries, list) or not entries:
+        raise ConfigError(
+            f"{pointer}/metrics", f"found {entries!r}; expected a list of at least one metric"
+        )
+    specs = [_spec(e, f"{pointer}/metrics/{i}", catalogue) for i, e in enumerate(entries)]
+    return NodeConfig(tuple(specs), weight)
+
+
+def _named(name: Any, pointer: str, catalogue: MetricCatalogue | None) -> MetricSpec:
+    preset = PRESETS.get(name) if isinstance(name, str) else None
+    if preset is not None:
+        return MetricSpec(preset.metric_id, preset.params, 1.0, "preset")
+    if catalogue is not None and name not in set(catalogue.names()):
+        known = {*PRESETS, *catalogue.names()}
+        raise ConfigError(pointer, f"unknown preset {name!r}; {nearest(name, known)}")
+    return MetricSpec(str(name))
+
+
+def _spec(entry: Any, pointer: str, catalogue: MetricCatalogue | None) -> MetricSpec:
+    if isinstance(entry, str):
+        return _named(entry, pointer, catalogue)
+    if not isinstance(entry, Mapping) or "metric_id" not in entry:
+        raise ConfigError(pointer, f"found {entry!r}; expected an object with 'metric_id'")
+    _check_keys(entry, _KEYS if "aggregation_weight" in entry else _METRIC_KEYS, pointer)
+    metric_id, params = entry["metric_id"], entry.get("params")
+    params = {} if params is None else params
+    if not isinstance(params, Mapping):
+        raise ConfigError(f"{pointer}/params", f"found {params!r}; expected an object of params")
+    if catalogue is not None:
+        _check_metric(metric_id, params, pointer, catalogue)
+    weight = _weight(entry.get("weight", 1.0), f"{pointer}/weight")
+    return MetricSpec(str(metric_id), dict(params), weight)
+
+
+def _check_metric(
+    metric_id: Any, params: Mapping[str, Any], pointer: str, catalogue: MetricCatalogue
+) -> None:
+    known = set(catalogue.names())
+    if metric_id not in known:
+        raise ConfigError(
+            f"{pointer}/metric_id", f"unknown metric {metric_id!r}; {nearest(metric_id, known)}"
+        )
+    problem = catalogue.problem_with_params(metric_id, params)
+    if problem is not None:
+        raise ConfigError(f"{pointer}/params", problem)
+
+
+def _check_keys(value: Mapping[str, Any], known: Iterable[str], pointer: str) -> None:
+    for key in value:
+        if key not in known:
+            raise ConfigError(pointer, f"unknown key {key!r}; {nearest(key, known)}")
+
+
+def _weight(value: Any, pointer: str) -> float:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 <= value < float("inf"):
+        raise ConfigError(pointer, f"found {value!r}; expected a number that is 0 or more")
+    return float(value)

@@ -1,0 +1,269 @@
+"""The typed AST: `Node` is one construct of the schema, `Schema` the whole tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pandas as pd
+
+from extractbench_nb.schema.config import NodeConfig, default_config
+
+__all__ = ["Children", "Node", "Schema"]
+
+
+@dataclass(frozen=True, slots=True)
+class Children:
+    """What lies below a node; which parts are filled depends on its kind."""
+
+    properties: Mapping[str, Node] = field(default_factory=dict)
+    additional: Node | None = None
+    items: Node | None = None
+    prefix: tuple[Node, ...] = ()
+    branches: tuple[Node, ...] = ()
+
+    def __iter__(self) -> Iterator[Node]:
+        """Iterate over all of them in schema order."""
+        yield from self.properties.values()
+        if self.additional is not None:
+            yield self.additional
+        yield from self.prefix
+        if self.items is not None:
+            yield self.items
+        yield from self.branches
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """One node of the schema, unfolded where it is used.
+
+    Parameters
+    ----------
+    kind : str
+        ``object``, ``array``, ``scalar``, ``union`` (anyOf, oneOf, several types), ``null`` or
+        ``any`` (nothing says which type).
+    types : frozenset of str
+        JSON types that the schema allows here (``integer`` counts as ``number``); empty: all.
+    label : str
+        The type as people write it, ``"array"``, ``"integer | null"``.
+    schema_path : str
+        ``$.properties.authors.items.properties.name``.
+    pointer : str
+        JSON Pointer of the definition (the target, where a ``$ref`` leads there).
+    field : str
+        Instance path without indices, ``authors[].name``.
+    name : str
+        Last step of the instance path.
+    depth : int
+        Nesting depth; the root is 0, an array's items are one level deeper than the array.
+    required, nullable : bool
+        As the schema says.
+    config : NodeConfig or None
+        Effective scoring rules: declared, agreed by the branches, or the default of the type.
+    declared : bool
+        Whether the config stands in the schema at this node.
+    keywords : mapping
+        The merged JSON Schema keywords, unknown ones included.
+    ref : str or None
+        The ``$ref`` that led here.
+    recursive : bool
+        The node closes a cycle of references: it is unfolded only where data goes on.
+    flattened : bool
+        An array node that stands for a map from keys to arrays.
+    """
+
+    kind: str
+    types: frozenset[str]
+    label: str
+    schema_path: str
+    pointer: str
+    field: str
+    name: str
+    depth: int
+    required: bool
+    nullable: bool
+    config: NodeConfig | None
+    declared: bool
+    keywords: Mapping[str, Any]
+    ref: str | None = None
+    recursive: bool = False
+    flattened: bool = False
+    loader: Callable[[], Children] | None = None
+    loaded: Children | None = None
+    _choices: dict[int, Node] = field(default_factory=dict)
+
+    @property
+    def children(self) -> Children:
+        """What lies below; a recursive reference is unfolded by one step when first asked."""
+        if self.loaded is None:
+            self.loaded = self.loader() if self.loader is not None else Children()
+        return self.loaded
+
+    @property
+    def description(self) -> str | None:
+        """The schema's description of the node."""
+        text = self.keywords.get("description")
+        return text if isinstance(text, str) else None
+
+    @property
+    def closed(self) -> bool:
+        """Whether ``additionalProperties`` is false."""
+        return self.keywords.get("additionalProperties") is False
+
+    @property
+    def scored(self) -> bool:
+        """Whether the node itself gets a score (objects and nulls do not, nor what is skipped)."""
+        return self.config is not None and not self.config.skip
+
+    def choose(self, index: int) -> Node:
+        """Return the union as the node it is when branch `index` holds.
+
+        Parameters
+        ----------
+        index : int
+            Which branch, counted from 0.
+
+        Returns
+        -------
+        Node
+            Path, field, depth and allowed types of the union; kind and children of the branch;
+            the union's own or agreed config, else the branch's.
+        """
+        if index not in self._choices:
+            self._choices[index] = self._as_branch(self.children.branches[index])
+        return self._choices[index]
+
+    def _as_branch(self, branch: Node) -> Node:
+        # the union's metric serves whatever it can be applied to: array metrics need an array
+        inherits = self.config is not None and branch.kind != "object"
+        if inherits and branch.kind in ("scalar", "any"):
+            inherits = not _only_for_arrays(self.config)
+        chosen = self.config if inherits else branch.config
+        if chosen is not None and self.config is None and self.weight != 1.0:
+            chosen = NodeConfig(chosen.metrics, self.weight)
+        return Node(
+            branch.kind,
+            self.types,
+            self.label,
+            self.schema_path,
+            branch.pointer,
+            self.field,
+            self.name,
+            self.depth,
+            self.required,
+            self.nullable,
+            chosen,
+            self.declared or branch.declared,
+            branch.keywords,
+            self.ref or branch.ref,
+            branch.recursive,
+            loader=lambda: branch.children,
+        )
+
+    def choose_flattened(self, index: int) -> Node:
+        """Return the union as an array of (key, item) pairs, where branch `index` maps to arrays.
+
+        Parameters
+        ----------
+        index : int
+            A branch that is an object with arrays under ``additionalProperties``.
+
+        Returns
+        -------
+        Node
+            An array node with ``flattened`` set; its items are the items of those arrays.
+        """
+        key = -1 - index
+        if key not in self._choices:
+            arrays = self.children.branches[index].children.additional
+            assert arrays is not None  # noqa: S101 - the caller checked
+            self._choices[key] = replace(
+                self.choose(index),
+                kind="array",
+                config=self.config,
+                loaded=Children(items=arrays.children.items),
+                flattened=True,
+                _choices={},
+            )
+        return self._choices[key]
+
+    @property
+    def weight(self) -> float:
+        """The node's ``aggregation_weight``."""
+        return self.config.weight if self.config is not None else 1.0
+
+
+def _only_for_arrays(config: NodeConfig | None) -> bool:
+    names = {spec.metric_id for spec in config.metrics} if config is not None else set()
+    return bool(names) and names <= {"array_llm", "set_f1"}
+
+
+def effective_config(declared: NodeConfig | None, kind: str) -> NodeConfig | None:
+    """Return the declared config, or the default one for the JSON Schema type `kind`."""
+    return declared if declared is not None else default_config(kind)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schema:
+    """A parsed schema. ``repr`` draws the tree, ``to_frame()`` lists it, notebooks fold it.
+
+    Parameters
+    ----------
+    root : Node
+        The tree.
+    document : dict
+        The JSON Schema it was read from, taken out of its envelope.
+    envelope : str or None
+        The key of the envelope, ``schema_definition`` for example.
+
+    Examples
+    --------
+    >>> from extractbench_nb import parse_schema
+    >>> parse_schema({"type": "object", "properties": {"year": {"type": "integer"}}})
+    $ object
+    └─ year: integer · integer_exact
+    """
+
+    root: Node
+    document: Mapping[str, Any]
+    envelope: str | None = None
+
+    def nodes(self) -> Iterator[Node]:
+        """Walk all nodes in schema order; a recursive reference is listed, not unfolded."""
+        stack = [self.root]
+        while stack:
+            node = stack.pop()
+            yield node
+            if not node.recursive:
+                stack.extend(reversed(list(node.children)))
+
+    def to_frame(self) -> pd.DataFrame:
+        """List the schema, one row a node.
+
+        Returns
+        -------
+        pandas.DataFrame
+            schema_path, field, type, depth, required, nullable, metric, params, description.
+            Branches of a union that hold nothing but a scalar are part of the union's row.
+        """
+        from extractbench_nb.schema.render import schema_frame
+
+        return schema_frame(self)
+
+    def __repr__(self) -> str:
+        """Draw the tree as text."""
+        from extractbench_nb.schema.render import schema_text
+
+        return schema_text(self)
+
+    def _repr_html_(self) -> str:
+        from extractbench_nb.schema.render import schema_html
+
+        return schema_html(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as the document; it is parsed again on the other side."""
+        from extractbench_nb.schema.parse import parse_schema
+
+        return (parse_schema, (dict(self.document),))

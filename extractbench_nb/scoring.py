@@ -1,0 +1,297 @@
+"""One place of the schema, two values: the verdict of each of its metrics.
+
+States are resolved first, then types, then the metrics run. Nothing here raises for any value: a
+metric that fails is a verdict of its own, ``judge_error``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from extractbench_nb._json import canonical, json_text, json_type
+from extractbench_nb.errors import ConfigError
+from extractbench_nb.judges.base import Judge
+from extractbench_nb.metrics.registry import REGISTRY, Metric, MetricScore
+from extractbench_nb.metrics.released import released_metric
+from extractbench_nb.profiles import Profile
+from extractbench_nb.schema.config import MetricSpec, NodeConfig, default_config
+from extractbench_nb.schema.nodes import Node
+from extractbench_nb.values import (
+    BROKEN,
+    MISFIT,
+    MISSING,
+    PRESENT,
+    Resolution,
+    Unusable,
+    resolve_states,
+    state_of,
+)
+
+__all__ = ["Pending", "Scored", "Scorer"]
+
+_CONTAINERS = ("object", "array")
+_NO_METRIC = MetricSpec("equality")
+
+
+class Scored(NamedTuple):
+    """The verdict of one metric on one pair of values."""
+
+    metric: str
+    score: float | None
+    passed: bool | None
+    outcome: str
+    reason: str
+    reasoning: str | None = None
+    weight: float = 1.0
+
+
+class Pending(NamedTuple):
+    """A verdict that must be awaited: the metric, and the call that gives its result."""
+
+    spec: MetricSpec
+    call: Callable[[], Any]
+    finish: Callable[[Any], Scored]
+
+
+Verdicts = tuple[Scored | Pending, ...]
+Run = Callable[[Any, Any], Scored | Pending]
+
+
+class Scorer:
+    """Scores pairs of values under one profile, with one judge.
+
+    Parameters
+    ----------
+    profile : Profile
+        The rules.
+    judge : Judge
+        Decides the judged metrics.
+    """
+
+    def __init__(self, profile: Profile, judge: Judge) -> None:
+        self.profile = profile
+        self.judge = judge
+        self.ignored_params: dict[str, str] = {}
+        self._runs: dict[int, tuple[Run, ...]] = {}
+        self._keep: list[Node] = []
+
+    def verdicts(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
+        """Score one pair of values at a leaf, or at an array that is scored as a whole.
+
+        Parameters
+        ----------
+        node : Node
+            The schema node, unions resolved.
+        gold, predicted : object
+            The values; `MISSING` where absent, `Unusable` below a broken container.
+
+        Returns
+        -------
+        tuple of Scored or Pending
+            One a metric.
+        """
+        is_array = node.kind == "array"
+        gold_state = state_of(gold, is_array=is_array)
+        if isinstance(predicted, Unusable):
+            absent = gold_state != PRESENT
+            resolution = _UNUSABLE[absent, predicted.outcome]
+            reason = resolution.reason if absent else predicted.reason
+            return self.resolved(node, gold, resolution._replace(reason=reason))
+        predicted_state = state_of(predicted, is_array=is_array)
+        if gold_state != PRESENT or predicted_state != PRESENT:
+            found = resolve_states(gold_state, predicted_state)
+            assert found is not None  # noqa: S101 - both present is excluded above
+            if predicted_state == "missing" and node.required and gold_state == PRESENT:
+                found = found._replace(reason="required_missing")
+            return self.resolved(node, gold, found)
+        return self._compare(node, gold, predicted)
+
+    def whole_array(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
+        """Score an array node without alignment: a side is absent, broken, or a metric takes all.
+
+        Parameters
+        ----------
+        node : Node
+            An array node.
+        gold, predicted : object
+            The values.
+
+        Returns
+        -------
+        tuple of Scored or Pending
+            One a metric.
+        """
+        absent = predicted is MISSING or predicted is None or isinstance(predicted, Unusable)
+        if absent or gold is MISSING or gold is None:
+            return self.verdicts(node, gold, predicted)
+        if not _is_array(node, gold):  # a fault of the annotation: compared as what it is
+            return self.verdicts(replace(node, kind="any", config=None), gold, predicted)
+        if not _is_array(node, predicted):
+            known = not node.types or json_type(predicted) in node.types
+            return self.verdicts(node, gold, MISFIT if known else BROKEN)
+        return self.verdicts(node, gold, predicted)
+
+    def resolved(self, node: Node, gold: Any, found: Resolution) -> tuple[Scored, ...]:
+        """Give every metric of the node the same verdict, decided without running it."""
+        score, passed, outcome, reason = found
+        return tuple(
+            Scored(s.metric_id, score, passed, outcome, reason, None, s.weight)
+            for s in self.specs(node, gold)
+        )
+
+    def specs(self, node: Node, gold: Any) -> tuple[MetricSpec, ...]:
+        """Return the metrics of a node; gold's type decides where the schema names none."""
+        config = node.config or self._by_value(gold)
+        return config.metrics if config is not None else (_NO_METRIC,)
+
+    @staticmethod
+    def _by_value(gold: Any) -> NodeConfig | None:
+        kind = json_type(gold)
+        if kind in _CONTAINERS:
+            return None
+        return default_config("integer" if type(gold) is int else kind)
+
+    def _compare(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
+        types = node.types
+        gold_type, predicted_type = json_type(gold), json_type(predicted)
+        if not types or (gold_type in types and predicted_type in types):
+            if gold_type in _CONTAINERS and node.kind != "array":
+                return self._equality(node, gold, predicted, "value_mismatch")
+            return tuple(run(gold, predicted) for run in self._runs_of(node, gold))
+        if predicted_type not in types and predicted_type != gold_type:
+            return self.resolved(node, gold, _STRUCTURAL)
+        if gold_type in _CONTAINERS or predicted_type in _CONTAINERS:
+            return self._equality(node, gold, predicted, "gold_type_mismatch")
+        # a fault of the annotation: the values are compared as they are written
+        if gold_type != predicted_type:
+            gold, predicted = json_text(gold), json_text(predicted)
+        return tuple(run(gold, predicted) for run in self._runs_of(node, gold))
+
+    def _equality(self, node: Node, gold: Any, predicted: Any, reason: str) -> Verdicts:
+        same = canonical(gold) == canonical(predicted)
+        found = Resolution(
+            float(same), same, "correct" if same else "incorrect", "identical" if same else reason
+        )
+        return self.resolved(node, gold, found)
+
+    def _runs_of(self, node: Node, gold: Any) -> tuple[Run, ...]:
+        if node.config is None:
+            return tuple(self._run(spec) for spec in self.specs(node, gold))
+        runs = self._runs.get(id(node))
+        if runs is None:
+            runs = tuple(self._run(spec, node) for spec in node.config.metrics)
+            self._runs[id(node)] = runs
+            self._keep.append(node)  # ids stay unique while the node lives
+        return runs
+
+    def _run(self, spec: MetricSpec, node: Node | None = None) -> Run:
+        """Bind one metric to its params: a function of two values that never raises."""
+        if self.profile.released_metrics:
+            released = released_metric(spec.metric_id, spec.params)
+            if released is not None:
+                return self._guarded(spec, lambda g, p: MetricScore(*released(g, p)))
+        try:
+            entry = REGISTRY.get(spec.metric_id)
+        except ConfigError as error:
+            problem = error.problem
+            return lambda g, p: self.failed(spec, problem)
+        if entry.judged:
+            return self._judged(spec, entry, node)
+        function = entry.function
+        if function is None:
+            return lambda g, p: self.failed(spec, f"{spec.metric_id} cannot score this value")
+        mark, params = entry.pass_mark(spec.params), dict(spec.params)
+        if entry.is_async:
+            return lambda g, p: Pending(
+                spec, lambda: function(g, p, **params), lambda r: self._finish(spec, r, mark)
+            )
+        return self._guarded(spec, lambda g, p: function(g, p, **params), mark)
+
+    def _guarded(
+        self, spec: MetricSpec, function: Callable[[Any, Any], Any], mark: float = 1.0
+    ) -> Run:
+        metric_id, weight = spec.metric_id, spec.weight
+        right = Scored(metric_id, 1.0, True, "correct", "match", None, weight)
+        wrong = Scored(metric_id, 0.0, False, "incorrect", "value_mismatch", None, weight)
+
+        def run(gold: Any, predicted: Any) -> Scored | Pending:
+            try:
+                result = function(gold, predicted)
+            except Exception as error:  # noqa: BLE001 - a metric must not stop an evaluation
+                return self.failed(spec, f"{type(error).__name__}: {error}")
+            if result is True:
+                return right
+            if result is False:
+                return wrong
+            if inspect.isawaitable(result):
+                return Pending(spec, lambda: result, lambda r: self._finish(spec, r, mark))
+            return self._finish(spec, result, mark)
+
+        return run
+
+    def _judged(self, spec: MetricSpec, entry: Metric, node: Node | None) -> Run:
+        if "model" in spec.params and node is not None:
+            self.ignored_params.setdefault(node.schema_path, spec.metric_id)
+        mark, judge = entry.pass_mark(spec.params), self.judge
+
+        def function(gold: Any, predicted: Any) -> MetricScore:
+            verdict = judge.compare(json_text(gold), json_text(predicted))
+            passed = verdict.score >= mark
+            return MetricScore(verdict.score, passed, verdict.reason, verdict.reasoning)
+
+        return self._guarded(spec, function, mark)
+
+    def _finish(self, spec: MetricSpec, result: Any, mark: float) -> Scored:
+        """Turn what a metric returned into a verdict, or say why it is none."""
+        if isinstance(result, BaseException):
+            return self.failed(spec, f"{type(result).__name__}: {result}")
+        score, passed, reason, reasoning = _unpack(result)
+        if score is None:
+            return self.failed(
+                spec, f"returned {result!r}; expected a score from 0 to 1, a bool or a MetricScore"
+            )
+        if passed is None:
+            passed = score >= mark
+        outcome = "correct" if passed else "incorrect"
+        reason = reason or ("match" if passed else "value_mismatch")
+        return Scored(spec.metric_id, score, passed, outcome, reason, reasoning, spec.weight)
+
+    def failed(self, spec: MetricSpec, problem: str) -> Scored:
+        """Return the verdict of a metric that gave none."""
+        score, passed = (0.0, False) if self.profile.metric_error_scores_zero else (None, None)
+        return Scored(
+            spec.metric_id, score, passed, "judge_error", "metric_error", problem, spec.weight
+        )
+
+
+def _is_array(node: Node, value: Any) -> bool:
+    return isinstance(value, list | tuple) or (node.flattened and isinstance(value, dict))
+
+
+_STRUCTURAL = Resolution(0.0, False, "structural", "type_mismatch")
+_ABSENT = Resolution(1.0, True, "both_absent", "both_absent")
+_UNUSABLE: Mapping[tuple[bool, str], Resolution] = {
+    (True, "structural"): _ABSENT,
+    (True, "incorrect"): _ABSENT,
+    (False, "structural"): _STRUCTURAL,
+    (False, "incorrect"): Resolution(0.0, False, "incorrect", "branch_mismatch"),
+}
+
+
+def _unpack(result: Any) -> tuple[float | None, bool | None, str | None, str | None]:
+    if isinstance(result, MetricScore):
+        score, passed, reason, reasoning = result
+    elif isinstance(result, tuple) and len(result) == 2:
+        (score, passed), reason, reasoning = result, None, None
+    else:
+        score, passed, reason, reasoning = result, None, None, None
+    try:
+        number = float(score)
+    except (TypeError, ValueError):
+        return None, None, None, None
+    if not 0.0 <= number <= 1.0:
+        return None, None, None, None
+    return number, None if passed is None else bool(passed), reason, reasoning

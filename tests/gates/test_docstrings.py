@@ -1,0 +1,129 @@
+"""Every public name is documented the numpydoc way: parameters, types and what is returned."""
+
+import inspect
+from collections.abc import Iterator
+
+import pytest
+from numpydoc.docscrape import NumpyDocString, get_doc_object
+from numpydoc.validate import validate
+
+import extractbench_nb
+
+CHECKS = {
+    "GL08": "has no docstring",
+    "SS01": "has no summary line",
+    "PR01": "leaves parameters undocumented",
+    "PR02": "documents parameters that do not exist",
+    "PR03": "documents parameters in another order",
+    "PR04": "gives a parameter no type",
+    "PR07": "gives a parameter no description",
+    "RT01": "does not say what it returns",
+    "RT03": "does not describe what it returns",
+    "YD01": "does not say what it yields",
+}
+
+
+def members(name: str, value: object) -> Iterator[tuple[str, object]]:
+    """A public object, and its own public functions, methods and properties."""
+    yield name, value
+    if not (inspect.isclass(value) or inspect.ismodule(value)):
+        return
+    for child, member in vars(value).items():
+        function = inspect.unwrap(getattr(member, "__func__", member))
+        documented = inspect.isfunction(function) or isinstance(member, property)
+        imported = inspect.ismodule(value) and getattr(member, "__module__", "") != value.__name__
+        if documented and not child.startswith("_") and not imported:
+            yield f"{name}.{child}", function
+
+
+# The objects themselves: `extractbench_nb.metrics` is a function and the name of a package.
+PUBLIC = dict(
+    pair
+    for name in extractbench_nb.__all__
+    for pair in members(name, getattr(extractbench_nb, name))
+)
+
+
+def complaints(value: object) -> list[str]:
+    found = validate(get_doc_object(value))["errors"]
+    return [
+        f"{CHECKS[code]}: {text}"
+        for code, text in found
+        if code in CHECKS and not (code == "PR01" and documents_its_attributes(value))
+    ]
+
+
+def documents_its_attributes(value: object) -> bool:
+    """A class that users read rather than make may describe its fields as attributes."""
+    if not inspect.isclass(value):
+        return False
+    doc = NumpyDocString(inspect.getdoc(value) or "")
+    named = {name for part in ("Parameters", "Attributes") for name, _, _ in doc[part]}
+    fields = inspect.signature(value).parameters
+    return all(field in named or field.startswith("_") for field in fields)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_docstring(name: str) -> None:
+    assert complaints(PUBLIC[name]) == []
+
+
+def test_public_names_are_sorted_strings() -> None:
+    assert extractbench_nb.__all__
+    assert extractbench_nb.__all__ == sorted(extractbench_nb.__all__)
+
+
+def undocumented(number: int) -> int:
+    return number
+
+
+def half_documented(number: int, other: int) -> int:
+    """Return the number.
+
+    Parameters
+    ----------
+    number : int
+        The number.
+    """
+    return number + other
+
+
+class Half:
+    """A class that leaves out one of its fields.
+
+    Attributes
+    ----------
+    number : int
+        The number.
+    """
+
+    def __init__(self, number: int, other: int) -> None:
+        self.numbers = (number, other)
+
+
+class Undocumented:
+    """A class whose method and property say nothing."""
+
+    def method(self) -> int:
+        return 1
+
+    @property
+    def attribute(self) -> int:
+        return 1
+
+
+@pytest.mark.parametrize(
+    "value, codes",
+    [(undocumented, {"GL08"}), (half_documented, {"PR01", "RT01"}), (Half, {"PR01"})],
+)
+def test_the_check_can_fail(value: object, codes: set[str]) -> None:
+    found = complaints(value)
+    assert {code for code, text in CHECKS.items() if any(text in f for f in found)} == codes
+
+
+def test_the_check_reaches_methods_and_properties() -> None:
+    found = {name: complaints(value) for name, value in members("Undocumented", Undocumented)}
+    assert [name for name, complaint in found.items() if complaint] == [
+        "Undocumented.method",
+        "Undocumented.attribute",
+    ]

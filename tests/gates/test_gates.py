@@ -1,0 +1,258 @@
+"""Each gate of `make test`, broken on purpose under the project's own configuration.
+
+Every test first runs its gate on a clean copy, so that the failure can only come from the break.
+"""
+
+import configparser
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CLEAN_MODULE = '''"""A module that every gate accepts."""
+
+
+def double(number: int) -> int:
+    """Return twice the number.
+
+    >>> double(2)
+    4
+    """
+    return 2 * number
+'''
+CLEAN_TEST = '''"""Tests that pass."""
+
+import pytest
+
+from extractbench_nb.clean import double
+
+
+def test_double():
+    assert double(2) == 4
+
+
+@pytest.mark.xfail(reason="known")
+def test_known_failure():
+    assert double(2) == 5
+'''
+GATES = {
+    "ruff check": ["-m", "ruff", "check", "--no-cache"],
+    "ruff format": ["-m", "ruff", "format", "--no-cache", "--check"],
+    "mypy": ["-m", "mypy"],
+    "lint-imports": [
+        "-c",
+        "from importlinter.cli import lint_imports_command; lint_imports_command()",
+        "--no-cache",
+    ],
+    "pytest": ["-m", "pytest", "-p", "no:cacheprovider"],
+}
+
+
+@dataclass(frozen=True)
+class Project:
+    """A folder with the project's configuration and a small package of the same name."""
+
+    root: Path
+
+    def write(self, path: str, text: str) -> None:
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+
+    def run(self, gate: str) -> subprocess.CompletedProcess[str]:
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+        return subprocess.run(
+            [sys.executable, *GATES[gate]],
+            cwd=self.root,
+            env=environment | {"PYTHONPATH": str(self.root), "NO_COLOR": "1", "COLUMNS": "200"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+
+    def accepts(self, gate: str) -> None:
+        result = self.run(gate)
+        assert result.returncode == 0, result.stdout + result.stderr
+
+    def refuses(self, gate: str, because: str) -> None:
+        result = self.run(gate)
+        assert result.returncode != 0, f"{gate} accepted what it should refuse"
+        assert because in result.stdout + result.stderr
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    for name in ("pyproject.toml", ".importlinter"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    made = Project(tmp_path)
+    made.write("extractbench_nb/__init__.py", '"""A package that every gate accepts."""\n')
+    made.write("extractbench_nb/py.typed", "")
+    made.write("extractbench_nb/clean.py", CLEAN_MODULE)
+    made.write("tests/test_clean.py", CLEAN_TEST)
+    made.write("README.md", "# A project\n")
+    return made
+
+
+def branches(count: int) -> str:
+    body = "".join(f"    if n == {i}:\n        n += 1\n" for i in range(count))
+    return f'"""M."""\n\n\ndef tangled(n: int) -> int:\n    """Do much."""\n{body}    return n\n'
+
+
+@pytest.mark.parametrize(
+    "path, text, rule",
+    [
+        ("extractbench_nb/bad.py", '"""M."""\n\nimport json\n', "F401"),
+        ("extractbench_nb/bad.py", '"""M."""\n\nfrom .clean import double\n', "TID252"),
+        ("extractbench_nb/bad.py", '"""M."""\n\nprint("loud")\n', "T201"),
+        ("extractbench_nb/bad.py", '"""M."""\n\n\ndef f() -> None:\n    pass\n', "D103"),
+        ("extractbench_nb/bad.py", f'"""M."""\n\nNAME = "{"x" * 100}"\n', "E501"),
+        ("extractbench_nb/bad.py", branches(11), "C901"),
+        (
+            "extractbench_nb/bad.py",
+            '"""M."""\n\n\ndef f(a, b, c, d, e, f, g):\n    """Take much."""\n',
+            "PLR0913",
+        ),
+        ("tests/test_bad.py", "def test_it():\n    unused = 1\n", "F841"),
+    ],
+)
+def test_ruff_refuses(project: Project, path: str, text: str, rule: str) -> None:
+    project.accepts("ruff check")
+    project.write(path, text)
+    project.refuses("ruff check", rule)
+
+
+def test_format_refuses_unformatted_code(project: Project) -> None:
+    project.accepts("ruff format")
+    project.write("extractbench_nb/bad.py", '"""M."""\n\nX = {  "a":1 }\n')
+    project.refuses("ruff format", "would be reformatted")
+
+
+def test_mypy_refuses(project: Project) -> None:
+    project.accepts("mypy")
+    project.write("extractbench_nb/wrong.py", 'X: int = "text"\n')
+    project.write("extractbench_nb/untyped.py", "def f(x):\n    return x\n")
+    project.refuses("mypy", "[assignment]")
+    project.refuses("mypy", "[no-untyped-def]")
+
+
+@pytest.fixture
+def rooms(project: Project) -> Project:
+    """The real package, so that the contract is checked on the real imports."""
+    shutil.rmtree(project.root / "extractbench_nb")
+    shutil.copytree(
+        ROOT / "extractbench_nb",
+        project.root / "extractbench_nb",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
+    return project
+
+
+@pytest.mark.parametrize(
+    "module, imported, contract",
+    [
+        ("schema", "extractbench_nb.evaluate", "Each room knows only the rooms below it BROKEN"),
+        ("_json", "extractbench_nb.schema", "Each room knows only the rooms below it BROKEN"),
+        ("values", "litellm", "no model BROKEN"),
+        ("judges.offline", "IPython", "no model BROKEN"),
+        ("evaluation", "ipywidgets", "no model BROKEN"),
+        ("alignment.assignment", "matplotlib", "no model BROKEN"),
+    ],
+)
+def test_import_linter_refuses(rooms: Project, module: str, imported: str, contract: str) -> None:
+    rooms.accepts("lint-imports")
+    path = rooms.root / "extractbench_nb" / module.replace(".", "/")
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    path.write_text(
+        path.read_text(encoding="utf-8") + f"\n\ndef hidden() -> None:\n    import {imported}\n",
+        encoding="utf-8",
+    )
+    rooms.refuses("lint-imports", contract)
+
+
+def test_import_linter_refuses_a_room_without_a_place(rooms: Project) -> None:
+    rooms.write("extractbench_nb/attic.py", "")
+    rooms.refuses("lint-imports", "attic")
+
+
+def test_the_contract_names_every_room_of_the_evaluator() -> None:
+    config = configparser.ConfigParser()
+    config.read(ROOT / ".importlinter", encoding="utf-8")
+    order = config["importlinter:contract:rooms"]["layers"].replace("(", "").replace(")", "")
+    rooms = [room.strip() for line in order.splitlines() for room in line.split(":")]
+    evaluator = config["importlinter:contract:evaluator"]["source_modules"].split()
+    named = {module.removeprefix("extractbench_nb.").partition(".")[0] for module in evaluator}
+    assert named <= set(rooms)
+    assert named == set(rooms[rooms.index("evaluation") : rooms.index("schema") + 1])
+
+
+BREAKS: dict[str, tuple[str, str, str]] = {
+    "a failing test": ("tests/test_bad.py", "def test_it():\n    assert 1 == 2\n", "1 failed"),
+    "a failing doctest": (
+        "extractbench_nb/bad.py",
+        '"""M.\n\n>>> 1 + 1\n3\n"""\n',
+        "Expected:",
+    ),
+    "a warning": (
+        "tests/test_bad.py",
+        "import warnings\n\n\ndef test_it():\n    warnings.warn('careless')\n",
+        "UserWarning: careless",
+    ),
+    "a pandas warning": (
+        "tests/test_bad.py",
+        "import pandas as pd\n\n\ndef test_it():\n    pd.DataFrame({'a': [1, 2]})['a'][0] = 3\n",
+        "ChainedAssignmentError",
+    ),
+    "a known failure that passes": (
+        "tests/test_bad.py",
+        "import pytest\n\n\n@pytest.mark.xfail(reason='gone')\ndef test_it():\n    pass\n",
+        "XPASS(strict)",
+    ),
+    "an unknown marker": (
+        "tests/test_bad.py",
+        "import pytest\n\n\n@pytest.mark.slwo\ndef test_it():\n    pass\n",
+        "'slwo' not found in `markers`",
+    ),
+    "a module that does not import": (
+        "extractbench_nb/bad.py",
+        '"""M."""\n\nraise RuntimeError("broken import")\n',
+        "broken import",
+    ),
+}
+
+
+def test_pytest_accepts_the_clean_project(project: Project) -> None:
+    result = project.run("pytest")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "2 passed, 1 xfailed" in result.stdout  # a test and a doctest
+    assert "XFAIL tests/test_clean.py" in result.stdout
+
+
+@pytest.mark.parametrize("broken", BREAKS)
+def test_pytest_refuses(project: Project, broken: str) -> None:
+    path, text, because = BREAKS[broken]
+    project.write(path, text)
+    project.refuses("pytest", because)
+
+
+@pytest.mark.parametrize(
+    "command", ["ruff check", "ruff format --check", "mypy", "lint-imports", "pytest"]
+)
+def test_make_test_runs_every_gate(command: str, make: Callable[..., str]) -> None:
+    assert f"/{command}" in make("--dry-run", "test").replace("python -m ", "")
+
+
+@pytest.mark.parametrize("tool", ["ruff", "mypy"])
+def test_no_file_is_left_out_silently(tool: str) -> None:
+    """Exclusions would make a gate pass by looking away."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    section = text.partition(f"# --- {tool} ---")[2].partition("# --- ")[0]
+    assert section, f"pyproject.toml has no section for {tool}"
+    assert "exclude" not in section
+    assert "ignore_errors" not in section

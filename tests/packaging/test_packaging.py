@@ -1,0 +1,211 @@
+"""What is installed, shipped and promised: dependencies, wheel, environment, documents."""
+
+import importlib.metadata
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+# Distribution name -> conda-forge name, where the two differ.
+CONDA_NAMES = {"build": "python-build"}
+# Not taken from conda-forge: installed by the environment's pip section.
+PIP_ONLY = {"extract-bench", "pypdfium2", "types-jsonschema"}
+CODE = {".py", ".pyc"}
+# The extras that the conda environment holds.
+ENVIRONMENT_EXTRAS = ("notebook", "llm", "dev")
+
+
+def declared(extras: tuple[str, ...] = ()) -> dict[str, str]:
+    """Name -> constraint, of the runtime dependencies and those of the extras."""
+    lines = list(PROJECT["dependencies"])
+    for extra in extras:
+        lines += PROJECT["optional-dependencies"][extra]
+    found: dict[str, str] = {}
+    for requirement in map(Requirement, lines):
+        constraint = str(requirement.specifier)
+        assert found.setdefault(requirement.name, constraint) == constraint, requirement
+    return found
+
+
+def entries(lines: list[str]) -> dict[str, str]:
+    """Name -> constraint, of requirement lines."""
+    return {Requirement(line).name: str(Requirement(line).specifier) for line in lines}
+
+
+def run_python(code: str, *, path: Path | None = None, cwd: Path | None = None) -> str:
+    environment = os.environ | ({"PYTHONPATH": str(path)} if path else {})
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env=environment,
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# --- dependencies ----------------------------------------------------------------------------
+
+
+def test_a_plain_install_needs_neither_a_model_client_nor_jupyter():
+    requirements = map(Requirement, importlib.metadata.requires("extractbench-nb") or [])
+    base = {r.name for r in requirements if r.marker is None or r.marker.evaluate({"extra": ""})}
+    assert base == set(declared())
+    heavy = {"litellm", "openai", "ipython", "ipywidgets", "anywidget", "notebook", "matplotlib"}
+    assert not base & heavy
+    assert not [name for name in base if name.startswith("jupyter")]
+
+
+def test_importing_the_package_imports_no_heavy_library():
+    heavy = ["scipy", "jsonschema", "litellm", "matplotlib", "IPython", "ipywidgets"]
+    code = (
+        "import json, sys, pandas; before = set(sys.modules); import extractbench_nb;"
+        f"print(json.dumps([m for m in {heavy!r} if m in set(sys.modules) - before]))"
+    )
+    assert json.loads(run_python(code)) == []
+
+
+def test_importing_the_package_touches_neither_network_nor_logging():
+    code = (
+        "import logging, pandas, socket, sys;"
+        "sys.addaudithook(lambda e, a: e.startswith('socket.') and sys.exit(f'network: {e}'));"
+        "import extractbench_nb;"
+        "assert not logging.getLogger().handlers"
+    )
+    assert run_python(code) == ""
+
+
+# --- environment.yml -------------------------------------------------------------------------
+
+
+def test_conda_environment_is_in_step():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    assert environment["name"] == "extractbench-nb"
+    assert environment["channels"] == ["conda-forge"]
+    (pip_section,) = [d["pip"] for d in environment["dependencies"] if isinstance(d, dict)]
+    conda = entries([d for d in environment["dependencies"] if isinstance(d, str)])
+    assert conda.pop("python") == PROJECT["requires-python"]
+    assert conda.pop("pip") == ""
+
+    wanted = declared(ENVIRONMENT_EXTRAS)
+    assert conda == {
+        CONDA_NAMES.get(name, name): constraint
+        for name, constraint in wanted.items()
+        if name not in PIP_ONLY
+    }
+    assert pip_section[-1] == "--editable ."
+    assert entries(pip_section[:-1]) == {name: wanted[name] for name in PIP_ONLY}
+
+
+# --- the wheel -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out)]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (built,) = out.glob("*.whl")
+    return built
+
+
+def test_wheel_holds_the_package_and_the_sample(wheel: Path):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    package = {p.relative_to(ROOT).as_posix() for p in (ROOT / "extractbench_nb").rglob("*.py")}
+    assert package | {"extractbench_nb/py.typed"} <= names
+
+    files = [p.relative_to(ROOT / "dataset") for p in (ROOT / "dataset").rglob("*") if p.is_file()]
+    sample = {p.as_posix() for p in files if p.parts[0] != "prose" and p.suffix not in CODE}
+    assert any(name.endswith(".pdf") for name in sample)
+    shipped = "extractbench_nb/_sample/"
+    assert {n.removeprefix(shipped) for n in names if n.startswith(shipped)} == sample
+
+    assert {n.split("/")[0] for n in names} == {"extractbench_nb", wheel_info(wheel)}
+    assert f"{wheel_info(wheel)}/licenses/LICENSE" in names
+
+
+def wheel_info(wheel: Path) -> str:
+    return f"extractbench_nb-{PROJECT['version']}.dist-info"
+
+
+def test_installed_wheel_evaluates_its_own_sample(wheel: Path, tmp_path: Path):
+    target = tmp_path / "site"
+    zipfile.ZipFile(wheel).extractall(target)
+    code = (
+        "import extractbench_nb as xb;"
+        "print(xb.__file__); ds = xb.load_dataset();"
+        "d = ds.documents.iloc[0];"
+        "gold = ds.gold(d['document']);"
+        "print(xb.evaluate(ds.schema(d['schema']), gold, gold).summary['pass_rate'])"
+    )
+    file, pass_rate = run_python(code, path=target, cwd=tmp_path).split()
+    assert Path(file).is_relative_to(target)
+    assert float(pass_rate) == 1.0
+
+
+# --- documents -------------------------------------------------------------------------------
+
+
+def test_changelog_has_the_version():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (\S+)", text, flags=re.MULTILINE)
+    assert PROJECT["version"] in headings
+    assert importlib.metadata.version("extractbench-nb") == PROJECT["version"]
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+def test_documented_commands_exist(document: str):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z]+):.*## ", makefile, flags=re.MULTILINE))
+    text = (ROOT / document).read_text(encoding="utf-8")
+    commands = set(re.findall(r"(?:`|^ *)make ([a-z]+)", text, flags=re.MULTILINE))
+    assert {"demo", "test"} <= targets
+    assert commands
+    assert commands <= targets
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+def test_documented_files_exist(document: str):
+    text = (ROOT / document).read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_readme_code_runs(tmp_path: Path):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    assert blocks
+    run_python("\n".join(blocks), cwd=tmp_path)
+
+
+def test_tracked_files_name_no_path_of_a_machine():
+    homes = re.compile(r"(?<![\w.])/(?:work|farm|root|home|Users)/")
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    files = [ROOT / name for name in listed.split("\0") if name]
+    assert files
+    texts = {f: f.read_bytes().decode("utf-8", "replace") for f in files if f.is_file()}
+    found = [f.name for f, text in texts.items() if homes.search(text) or f"{ROOT}/" in text]
+    assert found == []
