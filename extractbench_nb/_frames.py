@@ -77,7 +77,11 @@ class FrameSpec:
 #: Python storage: text from documents may hold lone surrogates, which Arrow cannot.
 _TEXT = pd.StringDtype("python")
 
-_MASKED = {"Float64": (np.float64, 1.0), "Int64": (np.int64, 1), "boolean": (np.bool_, False)}
+_MASKED: dict[str, tuple[type[Any], Any]] = {
+    "Float64": (np.float64, 1.0),
+    "Int64": (np.int64, 1),
+    "boolean": (np.bool_, False),
+}
 
 
 def _array(values: Sequence[Any], dtype: str) -> Any:

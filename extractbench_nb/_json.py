@@ -119,7 +119,7 @@ def unescape_pointer(token: str) -> str:
 
 
 def member(name: str) -> str:
-    """Write one step of an instance path: ``.name``, or ``['odd name']`` where it must be quoted."""
+    """Write one step of an instance path: ``.name``, or ``['odd name']`` where it needs quotes."""
     return f".{name}" if _PLAIN_NAME.match(name) else bracketed(name)
 
 

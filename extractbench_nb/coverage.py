@@ -12,9 +12,7 @@ from extractbench_nb.values import MISSING, resolve_union
 __all__ = ["count_leaves", "declared_share", "leaves", "undeclared"]
 
 
-def undeclared(
-    node: Node, value: Any, *, into_arrays: bool = True
-) -> Iterator[tuple[str, Any]]:
+def undeclared(node: Node, value: Any, *, into_arrays: bool = True) -> Iterator[tuple[str, Any]]:
     """Find the parts of a document that its schema does not declare.
 
     Parameters
@@ -130,5 +128,3 @@ def declared_share(node: Node, value: Any) -> float:
     total = count_leaves(value)
     unknown = sum(count_leaves(part) for _, part in undeclared(node, value))
     return (total - unknown) / total if total else 1.0
-
-

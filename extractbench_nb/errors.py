@@ -1,4 +1,4 @@
-"""Every error that a user's input can cause. Each says where, what was found and what would be right."""
+"""Every error that bad input can cause: each says where, what was found, what would be right."""
 
 from __future__ import annotations
 
@@ -38,7 +38,15 @@ class SchemaError(ExtractBenchError):
 
 
 class ConfigError(SchemaError):
-    """An ``evaluation_config`` that names an unknown metric or preset, or has bad params."""
+    """An ``evaluation_config`` that names an unknown metric or preset, or has bad params.
+
+    Parameters
+    ----------
+    pointer : str
+        JSON Pointer of the offending part.
+    problem : str
+        What was found and what would be right.
+    """
 
 
 def nearest(name: object, known: Iterable[str]) -> str:

@@ -110,9 +110,7 @@ def profiles() -> pd.DataFrame:
         One row a rule; a column a profile, and one that says what the rule means.
     """
     rules = [f.name for f in fields(Profile) if f.name != "name"]
-    table = {
-        name: [getattr(profile, rule) for rule in rules] for name, profile in PROFILES.items()
-    }
+    table = {name: [getattr(profile, rule) for rule in rules] for name, profile in PROFILES.items()}
     return pd.DataFrame(
         {**table, "meaning": [_MEANING[rule] for rule in rules]}, index=pd.Index(rules, name="rule")
     )

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
+from extractbench_nb._json import bracketed
+from extractbench_nb.alignment.similarity import MapItem
 from extractbench_nb.schema.nodes import Node
 from extractbench_nb.scoring import Pending, Scored
+from extractbench_nb.values import MISSING, Unusable, state_of
 
-__all__ = ["ArrayRecord", "Leaf", "Pair", "Record"]
+__all__ = ["ArrayRecord", "Leaf", "Pair", "Paths", "array_items", "item_node", "settled", "states"]
+
+
+class Paths(NamedTuple):
+    """Where a value stands: in gold, and in the prediction where an index differs there."""
+
+    gold: str
+    predicted: str | None = None
+
+    def below(self, suffix: str) -> Paths:
+        """Return the paths one or more steps below, the same on both sides."""
+        theirs = None if self.predicted is None else self.predicted + suffix
+        return Paths(self.gold + suffix, theirs)
 
 
 @dataclass(slots=True, eq=False)
@@ -16,8 +31,7 @@ class Leaf:
     """A scored place that is no array: where it stands, both values, the verdicts."""
 
     node: Node
-    path: str
-    predicted_path: str | None
+    paths: Paths
     gold: Any
     predicted: Any
     counted: bool
@@ -37,11 +51,18 @@ class ArrayRecord(Leaf):
     gold_steps: list[str] = field(default_factory=list)
     predicted_steps: list[str] = field(default_factory=list)
     aligned: bool = False
-    exists: bool = True
     pairs: list[Pair] = field(default_factory=list)
     matched: int = 0
     score: float | None = None
     passed: bool | None = None
+
+    def item_paths(self, i: int | None, j: int | None) -> Paths:
+        """Return where an item stands; ``[+3]`` marks predicted item 3 that gold does not have."""
+        ours = self.paths.gold + (self.gold_steps[i] if i is not None else f"[+{j}]")
+        if j is None:
+            return Paths(ours)
+        theirs = (self.paths.predicted or self.paths.gold) + self.predicted_steps[j]
+        return Paths(ours, None if ours == theirs else theirs)
 
 
 @dataclass(slots=True, eq=False)
@@ -58,4 +79,34 @@ class Pair:
     reason: str = ""
 
 
-Record = Leaf | ArrayRecord
+def settled(leaf: Leaf) -> list[Scored]:
+    """Return the verdicts of a place that are there (all of them, once awaited ones are)."""
+    return [v for v in leaf.verdicts if isinstance(v, Scored)]
+
+
+def states(leaf: Leaf) -> tuple[str, str]:
+    """Return the states of both sides."""
+    is_array = leaf.node.kind == "array"
+    predicted = MISSING if isinstance(leaf.predicted, Unusable) else leaf.predicted
+    return state_of(leaf.gold, is_array=is_array), state_of(predicted, is_array=is_array)
+
+
+def item_node(node: Node, index: int) -> Node | None:
+    """Return the schema of the item at an index; None where the schema has none for it."""
+    prefix = node.children.prefix
+    return prefix[index] if index < len(prefix) else node.children.items
+
+
+def array_items(node: Node, value: Any) -> tuple[list[Any] | None, list[str]]:
+    """Return the items of an array value with their path steps; None where it is no array."""
+    if isinstance(value, dict) and node.flattened:
+        items, steps = [], []
+        for key, inner in value.items():
+            for i, item in enumerate(inner if isinstance(inner, list) else [inner]):
+                items.append(MapItem(str(key), i, item))
+                steps.append(f"{bracketed(str(key))}[{i}]")
+        return items, steps
+    if isinstance(value, list | tuple) and node.kind == "array":
+        items = value if type(value) is list else list(value)
+        return items, [f"[{i}]" for i in range(len(items))]
+    return None, []

@@ -32,6 +32,7 @@ from extractbench_nb.values import (
 
 __all__ = ["Pending", "Scored", "Scorer"]
 
+_MEMO = 200_000
 _CONTAINERS = ("object", "array")
 _NO_METRIC = MetricSpec("equality")
 
@@ -76,7 +77,8 @@ class Scorer:
         self.judge = judge
         self.ignored_params: dict[str, str] = {}
         self._runs: dict[int, tuple[Run, ...]] = {}
-        self._keep: list[Node] = []
+        self._keep: list[Any] = []
+        self._memo: dict[tuple[Any, ...], Verdicts] = {}
 
     def verdicts(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
         """Score one pair of values at a leaf, or at an array that is scored as a whole.
@@ -100,6 +102,8 @@ class Scorer:
             resolution = _UNUSABLE[absent, predicted.outcome]
             reason = resolution.reason if absent else predicted.reason
             return self.resolved(node, gold, resolution._replace(reason=reason))
+        if not is_array and type(gold) is str and type(predicted) is str:
+            return self._remembered(node, gold, predicted)
         predicted_state = state_of(predicted, is_array=is_array)
         if gold_state != PRESENT or predicted_state != PRESENT:
             found = resolve_states(gold_state, predicted_state)
@@ -108,6 +112,17 @@ class Scorer:
                 found = found._replace(reason="required_missing")
             return self.resolved(node, gold, found)
         return self._compare(node, gold, predicted)
+
+    def _remembered(self, node: Node, gold: str, predicted: str) -> Verdicts:
+        """Compare two texts once: the alignment asks for the same pair again and again."""
+        key = (id(node.keywords), id(node.config), gold, predicted)
+        found = self._memo.get(key)
+        if found is None:
+            found = self._compare(node, gold, predicted)
+            if len(self._memo) < _MEMO and all(type(v) is Scored for v in found):
+                self._memo[key] = found
+                self._keep.append((node.keywords, node.config))  # ids stay unique meanwhile
+        return found
 
     def whole_array(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
         """Score an array node without alignment: a side is absent, broken, or a metric takes all.
@@ -129,7 +144,7 @@ class Scorer:
             return self.verdicts(node, gold, predicted)
         if not _is_array(node, gold):  # a fault of the annotation: compared as what it is
             return self.verdicts(replace(node, kind="any", config=None), gold, predicted)
-        if not _is_array(node, predicted):
+        if not _is_array(node, predicted) or isinstance(gold, dict) != isinstance(predicted, dict):
             known = not node.types or json_type(predicted) in node.types
             return self.verdicts(node, gold, MISFIT if known else BROKEN)
         return self.verdicts(node, gold, predicted)
@@ -180,11 +195,12 @@ class Scorer:
     def _runs_of(self, node: Node, gold: Any) -> tuple[Run, ...]:
         if node.config is None:
             return tuple(self._run(spec) for spec in self.specs(node, gold))
-        runs = self._runs.get(id(node))
+        key = id(node.config)  # nodes that a $ref leads to share their config
+        runs = self._runs.get(key)
         if runs is None:
             runs = tuple(self._run(spec, node) for spec in node.config.metrics)
-            self._runs[id(node)] = runs
-            self._keep.append(node)  # ids stay unique while the node lives
+            self._runs[key] = runs
+            self._keep.append(node.config)  # ids stay unique meanwhile
         return runs
 
     def _run(self, spec: MetricSpec, node: Node | None = None) -> Run:
@@ -284,8 +300,6 @@ _UNUSABLE: Mapping[tuple[bool, str], Resolution] = {
 def _unpack(result: Any) -> tuple[float | None, bool | None, str | None, str | None]:
     if isinstance(result, MetricScore):
         score, passed, reason, reasoning = result
-    elif isinstance(result, tuple) and len(result) == 2:
-        (score, passed), reason, reasoning = result, None, None
     else:
         score, passed, reason, reasoning = result, None, None, None
     try:

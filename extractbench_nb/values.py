@@ -1,4 +1,4 @@
-"""Value states, the pairing of gold with predicted, and what a pair of states means before any metric looks at the values.
+"""Value states, what a pair of states means, and the pairing of gold with predicted.
 
 Section 3.3 of the ExtractBench paper tells three states apart: present, null and missing. An empty
 array on an array node is a fourth, because it says "there is none" as null does.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from extractbench_nb._json import bracketed, json_type, member
+from extractbench_nb._json import bracketed, json_type
 from extractbench_nb.schema.nodes import Node
 
 __all__ = [
@@ -96,7 +96,7 @@ class Resolution(NamedTuple):
 
 
 def _resolution(gold: str, predicted: str) -> Resolution:
-    if gold != PRESENT and predicted != PRESENT:
+    if PRESENT not in (gold, predicted):
         reason = f"both_{gold}" if gold == predicted else "both_absent"
         return Resolution(1.0, True, "both_absent", reason)
     if gold != PRESENT:
@@ -164,9 +164,7 @@ class Point(NamedTuple):
     suffix: str
 
 
-def pair_up(
-    node: Node, gold: Any, predicted: Any, *, released: bool = False
-) -> list[Point]:
+def pair_up(node: Node, gold: Any, predicted: Any, *, released: bool = False) -> list[Point]:
     """Pair a gold value with a predicted one, down to the leaves and arrays of the schema.
 
     Parameters
@@ -185,48 +183,50 @@ def pair_up(
         In schema order. Arrays are one point each; what is in them is a matter of alignment.
     """
     points: list[Point] = []
-    stack: list[tuple[Node, Any, Any, str]] = [(node, gold, predicted, "")]
-    while stack:
-        at, one, two, suffix = stack.pop()
-        if at.kind == "union":
-            if released and at.config is None:
-                continue
-            at = resolve_union(at, one, two)
-        if at.kind == "object" and not _is_fault(one):
-            stack.extend(reversed(_object_children(at, one, two, suffix, released)))
-        elif at.kind != "null" and (at.config is None or not at.config.skip):
-            points.append(Point(at, one, two, suffix))
+    _collect(points, node, gold, predicted, "", released)
     return points
 
 
-def _is_fault(gold: Any) -> bool:
-    """Whether gold holds something that is no object where the schema wants one."""
-    return not (gold is MISSING or gold is None or isinstance(gold, dict))
+def _collect(
+    points: list[Point], node: Node, gold: Any, predicted: Any, suffix: str, released: bool
+) -> None:
+    if node.kind == "union":
+        if released and node.config is None:
+            return
+        node = resolve_union(node, gold, predicted)
+    kind = node.kind
+    if kind == "object" and (gold is MISSING or gold is None or isinstance(gold, dict)):
+        _collect_object(points, node, gold, predicted, suffix, released)
+    elif kind != "null" and (node.config is None or not node.config.skip):
+        points.append(Point(node, gold, predicted, suffix))
 
 
-def _object_children(
-    node: Node, gold: Any, predicted: Any, suffix: str, released: bool
-) -> list[tuple[Node, Any, Any, str]]:
+def _collect_object(
+    points: list[Point], node: Node, gold: Any, predicted: Any, suffix: str, released: bool
+) -> None:
     below = node.children
     if released and node.nullable and (gold is None or predicted is None):
-        return [(child, None, None, suffix + "." + name) for name, child in below.properties.items()]
+        for child in below.properties.values():
+            _collect(points, child, None, None, suffix + child.step, released)
+        return
     has_gold, has_predicted = isinstance(gold, dict), isinstance(predicted, dict)
     if node.recursive and not has_gold and not has_predicted:
-        return []
+        return
+    ours = gold if has_gold else _NOTHING
+    theirs = predicted if has_predicted else _NOTHING
     rest = MISSING if has_predicted else _below_broken(node, predicted)
-    children = []
     for name, child in below.properties.items():
-        one = gold.get(name, MISSING) if has_gold else MISSING
-        two = predicted.get(name, MISSING) if has_predicted else rest
-        children.append((child, one, two, suffix + member(name)))
+        one, two = ours.get(name, MISSING), theirs.get(name, rest)
+        _collect(points, child, one, two, suffix + child.step, released)
     if below.additional is not None:
-        keys = dict.fromkeys((*(gold if has_gold else ()), *(predicted if has_predicted else ())))
-        for key in keys:
+        for key in dict.fromkeys((*ours, *theirs)):
             if key not in below.properties:
-                one = gold.get(key, MISSING) if has_gold else MISSING
-                two = predicted.get(key, MISSING) if has_predicted else rest
-                children.append((below.additional, one, two, suffix + bracketed(str(key))))
-    return children
+                one, two = ours.get(key, MISSING), theirs.get(key, rest)
+                step = bracketed(str(key))
+                _collect(points, below.additional, one, two, suffix + step, released)
+
+
+_NOTHING: dict[str, Any] = {}
 
 
 def _below_broken(node: Node, predicted: Any) -> Any:
@@ -270,7 +270,8 @@ def _aligned_as_array(node: Node) -> bool:
 def is_map_of_arrays(node: Node) -> bool:
     """Whether a node is an object whose only content is a map from keys to arrays."""
     below = node.children
-    return not below.properties and below.additional is not None and below.additional.kind == "array"
+    values = below.additional
+    return not below.properties and values is not None and values.kind == "array"
 
 
 def _branch_index(node: Node, value: Any) -> int:

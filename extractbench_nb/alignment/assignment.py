@@ -17,19 +17,19 @@ from numpy.typing import NDArray
 
 from extractbench_nb._json import canonical, canonical_unordered
 from extractbench_nb.alignment.proxy import proxy_matrix, sparse_bags
-from extractbench_nb.alignment.similarity import MapItem, item_similarity, text_of
+from extractbench_nb.alignment.similarity import ItemComparer, MapItem, text_of
 from extractbench_nb.schema.nodes import Node
 from extractbench_nb.scoring import Scorer
 
 __all__ = ["OptimalAligner"]
 
 #: Comparisons of scalars up to which an array is solved on the declared metrics.
-EXACT_COMPARISONS = 4_096
+EXACT_COMPARISONS = 640
 #: Pairs of items up to which all pairs are estimated at once (4 matrices of 4 bytes a pair).
 DENSE_PAIRS = 16_000_000
 #: Candidates that are kept for each gold item beyond that.
 CANDIDATES = 30
-#: Pairs whose estimate is below this are not worth a comparison.
+#: Candidates less alike than this are not worth a comparison.
 HOPELESS = 0.1
 
 Pairs = list[tuple[int, int]]
@@ -47,7 +47,9 @@ class OptimalAligner:
     name = "optimal"
 
     def __init__(self, scorer: Scorer) -> None:
-        self.scorer = scorer
+        self.compare = ItemComparer(scorer, self)
+        self._known: dict[tuple[Node, int, int], Pairs] = {}
+        self._sides: dict[int, _Side] = {}
 
     def __call__(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Pairs:
         """Align the items of one array.
@@ -64,93 +66,104 @@ class OptimalAligner:
         list of tuple of int
             (gold index, predicted index), in gold order. ``prefixItems`` are paired by position.
         """
+        key = (node, id(gold), id(predicted))  # the caller keeps the items alive
+        if key not in self._known:
+            self._known[key] = self._align(node, gold, predicted)
+        return self._known[key]
+
+    def _align(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Pairs:
         items, prefix = node.children.items, len(node.children.prefix)
         pairs = [(i, i) for i in range(min(prefix, len(gold), len(predicted)))]
-        ours, theirs = list(range(prefix, len(gold))), list(range(prefix, len(predicted)))
-        if items is None or not ours or not theirs:
-            return pairs
-        keys = [[_key(x) for x in side] for side in (gold, predicted)]
-        ours.sort(key=lambda i: keys[0][i])
-        theirs.sort(key=lambda j: keys[1][j])
-        pairs.extend(self._assign(items, gold, predicted, ours, theirs, keys))
+        ours, theirs = self._side(gold), self._side(predicted)
+        left, right = ours.order_from(prefix), theirs.order_from(prefix)
+        if items is not None and left and right:
+            pairs.extend(self._assign(items, ours, theirs, left, right))
         return sorted(pairs)
 
-    def _assign(
-        self,
-        node: Node,
-        gold: Sequence[Any],
-        predicted: Sequence[Any],
-        ours: list[int],
-        theirs: list[int],
-        keys: list[list[tuple[str, str]]],
-    ) -> Pairs:
-        equal = _equal_pairs(ours, theirs, keys)
-        everything = len(equal) == min(len(ours), len(theirs))
-        if not everything and not self._is_small(node, gold, predicted, ours, theirs):
-            left_out = {i for i, _ in equal}, {j for _, j in equal}
-            ours = [i for i in ours if i not in left_out[0]]
-            theirs = [j for j in theirs if j not in left_out[1]]
-            solve = self._solve_rest
-        elif everything:
-            return equal
-        else:
-            equal, solve = [], self._solve_exactly
-        one, two = [gold[i] for i in ours], [predicted[j] for j in theirs]
-        return equal + [(ours[a], theirs[b]) for a, b in solve(node, one, two)]
+    def _side(self, items: Sequence[Any]) -> _Side:
+        side = self._sides.get(id(items))
+        if side is None:
+            side = self._sides[id(items)] = _Side(items)
+        return side
 
-    def _is_small(
-        self,
-        node: Node,
-        gold: Sequence[Any],
-        predicted: Sequence[Any],
-        ours: list[int],
-        theirs: list[int],
-    ) -> bool:
-        if len(ours) * len(theirs) > EXACT_COMPARISONS:
-            return False
-        one = [gold[i] for i in ours]
-        two = [predicted[j] for j in theirs]
-        return _comparisons(node, one, two) <= EXACT_COMPARISONS
+    def _assign(
+        self, node: Node, ours: _Side, theirs: _Side, left: list[int], right: list[int]
+    ) -> Pairs:
+        equal = _equal_pairs(ours, theirs, left, right)
+        if len(equal) == min(len(left), len(right)):
+            return equal
+        flat = _flat_size(node)
+        if ours.leaves * theirs.leaves <= EXACT_COMPARISONS * flat:
+            equal, solve = [], self._solve_exactly
+        else:
+            done = {i for i, _ in equal}, {j for _, j in equal}
+            left = [i for i in left if i not in done[0]]
+            right = [j for j in right if j not in done[1]]
+            solve = self._solve_rest
+        one, two = [ours.items[i] for i in left], [theirs.items[j] for j in right]
+        return equal + [(left[a], right[b]) for a, b in solve(node, one, two)]
 
     def _solve_rest(self, node: Node, one: list[Any], two: list[Any]) -> Pairs:
         pairs = len(one) * len(two)
-        if pairs <= EXACT_COMPARISONS and _comparisons(node, one, two) <= EXACT_COMPARISONS:
+        if pairs <= EXACT_COMPARISONS and _leaves(one) * _leaves(
+            two
+        ) <= EXACT_COMPARISONS * _flat_size(node):
             return self._solve_exactly(node, one, two)
         if pairs > DENSE_PAIRS:
             return _solve_greedily(one, two)
         similar, likely = proxy_matrix(node, one, two)
-        chosen = _solve(similar.astype(np.float64) + likely * (1.0 + min(similar.shape)))
-        return [(a, b) for a, b in chosen if similar[a, b] >= HOPELESS]
+        return _solve(similar.astype(np.float64) + likely * (1.0 + min(similar.shape)))
 
     def _solve_exactly(self, node: Node, one: list[Any], two: list[Any]) -> Pairs:
         bonus = 1.0 + min(len(one), len(two))
         worth = np.empty((len(one), len(two)))
         for a, gold in enumerate(one):
             for b, predicted in enumerate(two):
-                score, matched = item_similarity(self.scorer, self, node, gold, predicted)
+                score, matched = self.compare(node, gold, predicted)
                 worth[a, b] = score + bonus if matched else score
         return _solve(worth)
 
 
-def _key(item: Any) -> tuple[str, str]:
-    value = list(item) if isinstance(item, MapItem) else item
-    if isinstance(value, str):
-        return "s" + value, ""
-    return canonical_unordered(value), canonical(value)
+class _Side:
+    """The items of one side: their canonical texts, their order by these, their size."""
+
+    __slots__ = ("items", "keys", "leaves", "order")
+
+    def __init__(self, items: Sequence[Any]) -> None:
+        self.items = items
+        self.keys = [_key(item) for item in items]
+        tie = list(self.keys)
+        if len(set(tie)) < len(tie):  # equal but for the order of arrays inside them
+            tie = [k + canonical(x) for k, x in zip(tie, items, strict=True)]
+        self.order = sorted(range(len(tie)), key=tie.__getitem__)
+        self.leaves = _leaves(list(items))
+
+    def order_from(self, start: int) -> list[int]:
+        """Return the indices from `start` on, ordered by canonical text."""
+        return [i for i in self.order if i >= start]
 
 
-def _equal_pairs(ours: list[int], theirs: list[int], keys: list[list[tuple[str, str]]]) -> Pairs:
+def _key(item: Any) -> str:
+    if type(item) is str:
+        return "s" + item
+    return canonical_unordered(list(item) if isinstance(item, MapItem) else item)
+
+
+def _equal_pairs(ours: _Side, theirs: _Side, left: list[int], right: list[int]) -> Pairs:
     """Pair items that are equal but for the order of arrays inside them."""
     waiting: dict[str, list[int]] = defaultdict(list)
-    for j in reversed(theirs):
-        waiting[keys[1][j][0]].append(j)
-    return [(i, waiting[k].pop()) for i in ours if waiting.get(k := keys[0][i][0])]
+    for j in reversed(right):
+        waiting[theirs.keys[j]].append(j)
+    return [(i, waiting[k].pop()) for i in left if waiting.get(k := ours.keys[i])]
 
 
-def _comparisons(node: Node, one: list[Any], two: list[Any]) -> float:
-    """Estimate how many scalars an exact solution would compare."""
+def _flat_size(node: Node) -> int:
+    """Count the fields that stand in the item itself; an item's other leaves are in its arrays.
+
+    Comparing all pairs of two sides with L and M leaves takes about L * M / flat comparisons.
+    """
     flat = sum(1 for c in node.children if c.kind != "array") if node.kind == "object" else 1
-    return _leaves(one) * _leaves(two) / max(1, flat)
+    return max(1, flat)
 
 
 def _leaves(value: Any) -> int:

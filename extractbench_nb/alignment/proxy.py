@@ -44,6 +44,8 @@ _LIKELY_BAG = 0.8
 _CUTOFF = 0.3
 _TOKEN = re.compile(r"\w+")
 _LONG_TOKEN = 20
+_FEW_PAIRS = 256
+_SHORT_BAG = 200
 
 
 def proxy_matrix(node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> tuple[Matrix, Flags]:
@@ -81,10 +83,11 @@ Column = tuple[str, dict[int, Any]]
 def _columns(node: Node, items: Sequence[Any], is_gold: bool) -> dict[str, Column]:
     """Spread items over columns: by path suffix, the kind of column and the value a row."""
     columns: dict[str, Column] = {}
-    for row, item in enumerate(items):
-        if isinstance(item, MapItem):
-            columns.setdefault("key", ("text", {}))[1][row] = item.key
-            item = item.item
+    for row, entry in enumerate(items):
+        item = entry
+        if isinstance(entry, MapItem):
+            columns.setdefault("key", ("text", {}))[1][row] = entry.key
+            item = entry.item
         if json_type(item) not in node.types and node.types and isinstance(item, str):
             columns.setdefault("whole", ("bag", {}))[1][row] = item
             continue
@@ -212,40 +215,53 @@ def bag_similarity(one: Sequence[str], two: Sequence[str]) -> Matrix:
     numpy.ndarray
         float32 of shape (n, m) in [0, 1].
     """
-    left, right = sparse_bags(one, two)
-    similar: Matrix = np.asarray((left @ right.T).toarray(), dtype=np.float32)
+    if len(one) * len(two) <= _FEW_PAIRS:
+        bags = _unit_bags((*one, *two))
+        rows = [[_dot(a, b) for b in bags[len(one) :]] for a in bags[: len(one)]]
+        similar: Matrix = np.array(rows, np.float32).reshape(len(one), len(two))
+    else:
+        left, right = sparse_bags(one, two)
+        similar = np.asarray((left @ right.T).toarray(), dtype=np.float32)
     return np.clip(similar, 0.0, 1.0, out=similar)
+
+
+def _dot(one: dict[str, float], two: dict[str, float]) -> float:
+    return sum(value * two[token] for token, value in one.items() if token in two)
+
+
+def _unit_bags(texts: Sequence[str]) -> list[dict[str, float]]:
+    """Return the tf-idf vectors of texts, scaled to length 1."""
+    counts = [Counter(_tokens(text)) for text in texts]
+    seen_in = Counter(token for bag in counts for token in bag)
+    weight = {t: math.log((1 + len(counts)) / n) + 0.01 for t, n in seen_in.items()}
+    bags = []
+    for bag in counts:
+        values = {t: n * weight[t] for t, n in bag.items()}
+        norm = math.sqrt(sum(v * v for v in values.values())) or 1.0
+        bags.append({t: v / norm for t, v in values.items()})
+    return bags
 
 
 def sparse_bags(one: Sequence[str], two: Sequence[str]) -> tuple[Any, Any]:
     """Return the unit tf-idf vectors of two lists of texts as sparse row matrices."""
     from scipy.sparse import csr_matrix
 
-    counts = [Counter(_tokens(text)) for text in (*one, *two)]
-    seen_in = Counter(token for bag in counts for token in bag)
-    weight = {t: math.log((1 + len(counts)) / n) + 0.01 for t, n in seen_in.items()}
-    codes = {token: i for i, token in enumerate(weight)}
-    data: list[float] = []
-    columns: list[int] = []
-    starts = [0]
-    for bag in counts:
-        values = [n * weight[t] for t, n in bag.items()]
-        norm = math.sqrt(sum(v * v for v in values)) or 1.0
-        data.extend(v / norm for v in values)
-        columns.extend(codes[t] for t in bag)
-        starts.append(len(columns))
-    width = max(1, len(codes))
-    arrays = (np.array(data, np.float32), np.array(columns, np.int32), np.array(starts, np.int32))
-    bags = csr_matrix(arrays, shape=(len(counts), width))
-    return bags[: len(one)], bags[len(one) :]
+    bags = _unit_bags((*one, *two))
+    codes: dict[str, int] = {}
+    columns = [codes.setdefault(token, len(codes)) for bag in bags for token in bag]
+    data = [value for bag in bags for value in bag.values()]
+    starts = np.cumsum([0, *(len(bag) for bag in bags)])
+    arrays = (np.array(data, np.float32), np.array(columns, np.int32), starts.astype(np.int32))
+    matrix = csr_matrix(arrays, shape=(len(bags), max(1, len(codes))))
+    return matrix[: len(one)], matrix[len(one) :]
 
 
 def _tokens(text: str) -> list[str]:
-    tokens: list[str] = []
-    for token in _TOKEN.findall(text.casefold()):
-        if len(token) <= _LONG_TOKEN:
-            tokens.append(token)
-        else:  # text without spaces between its words
-            tokens.extend(token[i : i + 3] for i in range(len(token) - 2))
+    """Return the words of a text; of short texts and of very long words also the trigrams."""
+    words = _TOKEN.findall(text.casefold())
+    short = len(text) <= _SHORT_BAG
+    tokens = [word for word in words if len(word) <= _LONG_TOKEN]
+    for word in words:
+        if short or len(word) > _LONG_TOKEN:
+            tokens.extend(word[i : i + 3] for i in range(len(word) - 2))
     return tokens or [text]
-

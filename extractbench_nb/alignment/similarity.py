@@ -1,4 +1,8 @@
-"""How alike two array items are, by the declared metrics of their fields."""
+"""How alike two array items are, by the declared metrics of their fields.
+
+Most items are regular: objects with scalars, and arrays of such. Their values are read once an
+item, and verdicts are remembered by field, so that comparing all pairs of a small array is cheap.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,16 @@ from extractbench_nb.judges.offline import similarity as text_similarity
 from extractbench_nb.metrics.strings import string_normalized
 from extractbench_nb.schema.nodes import Node
 from extractbench_nb.scoring import Pending, Scored, Scorer
-from extractbench_nb.values import PRESENT, pair_up, state_of
+from extractbench_nb.values import PRESENT, pair_up, resolve_union, state_of
 
 __all__ = [
+    "FlatField",
+    "ItemComparer",
     "MapItem",
     "PairScore",
     "array_score",
-    "item_similarity",
+    "flat_fields",
+    "is_aligned",
     "never_match",
     "pass_threshold",
     "point_score",
@@ -26,6 +33,7 @@ __all__ = [
 #: Score of an offline guess from which a verdict that is still awaited is taken for a pass.
 _LIKELY = 0.7
 
+Memo = dict[tuple[Any, ...], tuple[float, bool, bool]]
 Align = Callable[[Node, list[Any], list[Any]], list[tuple[int, int]]]
 
 
@@ -33,7 +41,7 @@ class MapItem(NamedTuple):
     """One item of a map of arrays, flattened: its key, its place under it, and the item."""
 
     key: str
-    index: int
+    place: int
     item: Any
 
 
@@ -84,10 +92,11 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else " ".join(leaf_texts(value))
 
 
-def item_similarity(
-    scorer: Scorer, align: Align, node: Node, gold: Any, predicted: Any
-) -> PairScore:
-    """Compare two items by the metrics that the schema declares for their fields.
+class ItemComparer:
+    """Compares array items by the metrics that the schema declares for their fields.
+
+    Results are remembered by the identity of the items, which must live as long as the comparer:
+    an alignment asks for the same pairs at every level of nesting.
 
     Parameters
     ----------
@@ -95,60 +104,204 @@ def item_similarity(
         Runs the metrics.
     align : callable
         Aligns arrays inside the items.
+    """
+
+    def __init__(self, scorer: Scorer, align: Align) -> None:
+        self.scorer = scorer
+        self.align = align
+        self._pairs: dict[tuple[Node, int, int], PairScore] = {}
+        self._fields: dict[Node, tuple[FlatField, ...] | None] = {}
+        self._rows: dict[tuple[Node, int], tuple[Any, ...] | None] = {}
+        self._memos: dict[tuple[int, int], Memo] = {}
+
+    def __call__(self, node: Node, gold: Any, predicted: Any) -> PairScore:
+        """Compare two items.
+
+        Parameters
+        ----------
+        node : Node
+            The schema of the items.
+        gold, predicted : object
+            The items, or `MapItem`.
+
+        Returns
+        -------
+        PairScore
+            Similarity is the mean over the fields that are present on either side.
+        """
+        key = (node, id(gold), id(predicted))
+        found = self._pairs.get(key)
+        if found is None:
+            found = self._pairs[key] = self._compare(node, gold, predicted)
+        return found
+
+    def _compare(self, node: Node, gold: Any, predicted: Any) -> PairScore:
+        if isinstance(gold, MapItem):
+            return self._map_items(node, gold, predicted)
+        one, two = self._row(node, gold), self._row(node, predicted)
+        if one is not None and two is not None:
+            return self._flat_items(self._fields[node] or (), one, two, gold, predicted)
+        if never_match(gold, predicted):
+            return PairScore(text_similarity(text_of(gold), text_of(predicted)), False)
+        released = self.scorer.profile.union_needs_own_metric
+        points = pair_up(node, gold, predicted, released=released)
+        results = [self._point(at, one, two) for at, one, two, _ in points]
+        return _mean(results, gold, predicted)
+
+    def _map_items(self, node: Node, gold: MapItem, predicted: MapItem) -> PairScore:
+        same_key = string_normalized(gold.key, predicted.key)
+        inner = self(node, gold.item, predicted.item)
+        return PairScore((inner.similarity + same_key) / 2, inner.matched and same_key)
+
+    def _row(self, node: Node, item: Any) -> tuple[Any, ...] | None:
+        """Return an item's values by field; None where its schema or the item is irregular."""
+        key = (node, id(item))
+        if key not in self._rows:
+            if node not in self._fields:
+                self._fields[node] = self._with_memos(flat_fields(node))
+            fields = self._fields[node]
+            self._rows[key] = None if fields is None else _values(fields, item)
+        return self._rows[key]
+
+    def _with_memos(self, fields: tuple[FlatField, ...] | None) -> tuple[FlatField, ...] | None:
+        """Let fields that a ``$ref`` leads to the same definition share their verdicts."""
+        if fields is None:
+            return None
+        return tuple(
+            f._replace(memo=self._memos.setdefault((id(f.node.keywords), id(f.node.config)), {}))
+            for f in fields
+        )
+
+    def _flat_items(
+        self,
+        fields: tuple[FlatField, ...],
+        one: tuple[Any, ...],
+        two: tuple[Any, ...],
+        gold: Any,
+        predicted: Any,
+    ) -> PairScore:
+        total, count, matched = 0.0, 0, True
+        for field, ours, theirs in zip(fields, one, two, strict=True):
+            if ours is None and theirs is None:
+                continue
+            if ours is None or theirs is None or field.is_array:
+                score, passed, present = self._point(field.node, ours, theirs)
+            else:
+                key = (ours, theirs, type(ours), type(theirs))
+                found = field.memo.get(key)
+                if found is None:
+                    found = field.memo[key] = self._point(field.node, ours, theirs)
+                score, passed, present = found
+            matched = matched and passed
+            if present:
+                total += score
+                count += 1
+        if not fields:
+            return _mean([], gold, predicted)
+        return PairScore(total / count if count else 1.0, matched)
+
+    def _point(self, node: Node, gold: Any, predicted: Any) -> tuple[float, bool, bool]:
+        """Return score, verdict, and whether the field is present on either side."""
+        node = resolve_union(node, gold, predicted) if node.kind == "union" else node
+        is_array = node.kind == "array"
+        if is_array and isinstance(gold, list) and isinstance(predicted, list) and is_aligned(node):
+            if gold and predicted:
+                return self._inner_array(node, gold, predicted)
+            both_empty = not gold and not predicted
+            return float(both_empty), both_empty, not both_empty
+        ours = state_of(gold, is_array=is_array)
+        theirs = state_of(predicted, is_array=is_array)
+        score_it = self.scorer.whole_array if is_array else self.scorer.verdicts
+        verdicts = score_it(node, gold, predicted)
+        settled = [v if isinstance(v, Scored) else _guess(v, gold, predicted) for v in verdicts]
+        score, passed = point_score(settled)
+        return score or 0.0, bool(passed), PRESENT in (ours, theirs)
+
+    def _inner_array(
+        self, node: Node, gold: list[Any], predicted: list[Any]
+    ) -> tuple[float, bool, bool]:
+        items, prefix = node.children.items, node.children.prefix
+        matched = 0
+        for i, j in self.align(node, gold, predicted):
+            at = prefix[i] if i < len(prefix) else items
+            if at is not None:
+                matched += self(at, gold[i], predicted[j]).matched
+        score = array_score(matched, len(gold), len(predicted), self.scorer.profile.array_score)
+        return score, score >= pass_threshold(node), True
+
+
+def _mean(results: list[tuple[float, bool, bool]], gold: Any, predicted: Any) -> PairScore:
+    if not results:  # no scored field: equality of the whole value
+        same = canonical(gold) == canonical(predicted)
+        return PairScore(float(same), same)
+    present = [score for score, _, is_present in results if is_present]
+    similarity = sum(present) / len(present) if present else 1.0
+    return PairScore(similarity, all(passed for _, passed, _ in results))
+
+
+class FlatField(NamedTuple):
+    """One scored field of regular items: the keys that lead to it, its node, verdicts so far."""
+
+    keys: tuple[str, ...]
+    node: Node
+    is_array: bool
+    memo: Memo
+
+
+def flat_fields(node: Node, keys: tuple[str, ...] = ()) -> tuple[FlatField, ...] | None:
+    """List the scored fields of items whose shape does not depend on the values.
+
+    Parameters
+    ----------
     node : Node
         The schema of the items.
-    gold, predicted : object
-        The items, or `MapItem`.
+    keys : tuple of str, optional
+        Keys that led here.
 
     Returns
     -------
-    PairScore
-        Similarity is the mean over the fields that are present on either side.
+    tuple of FlatField or None
+        None where maps, recursion, or a choice between containers make items irregular.
     """
-    if isinstance(gold, MapItem):
-        return _map_items(scorer, align, node, gold, predicted)
-    if never_match(gold, predicted):
-        return PairScore(text_similarity(text_of(gold), text_of(predicted)), False)
-    points = pair_up(node, gold, predicted, released=scorer.profile.union_needs_own_metric)
-    if not points:
-        same = canonical(gold) == canonical(predicted)
-        return PairScore(float(same), same)
-    total, count, matched = 0.0, 0, True
-    for at, one, two, _ in points:
-        score, passed, present = _point(scorer, align, at, one, two)
-        matched = matched and passed
-        if present:
-            total += score
-            count += 1
-    return PairScore(total / count if count else 1.0, matched)
+    if node.kind == "scalar" or (node.kind == "union" and _only_scalars(node)):
+        skipped = node.config is not None and node.config.skip
+        return () if skipped else (FlatField(keys, node, False, {}),)
+    if node.kind == "array":
+        skipped = node.config is not None and node.config.skip
+        return () if skipped else (FlatField(keys, node, True, {}),)
+    if node.kind != "object" or node.recursive or node.children.additional is not None:
+        return None
+    found: list[FlatField] = []
+    for name, child in node.children.properties.items():
+        below = flat_fields(child, (*keys, name))
+        if below is None:
+            return None
+        found.extend(below)
+    return tuple(found)
 
 
-def _map_items(
-    scorer: Scorer, align: Align, node: Node, gold: MapItem, predicted: MapItem
-) -> PairScore:
-    same_key = string_normalized(gold.key, predicted.key)
-    inner = item_similarity(scorer, align, node, gold.item, predicted.item)
-    return PairScore((inner.similarity + same_key) / 2, inner.matched and same_key)
+def _only_scalars(node: Node) -> bool:
+    return all(b.kind in ("scalar", "null") for b in node.children.branches)
 
 
-def _point(
-    scorer: Scorer, align: Align, node: Node, gold: Any, predicted: Any
-) -> tuple[float, bool, bool]:
-    """Return score, verdict, and whether the field is present on either side."""
-    if is_aligned(node) and isinstance(gold, list) and isinstance(predicted, list):
-        if not gold or not predicted:
-            both_empty = not gold and not predicted
-            return float(both_empty), both_empty, not both_empty
-        return _inner_array(scorer, align, node, gold, predicted)
-    is_array = node.kind == "array"
-    present = PRESENT in (
-        state_of(gold, is_array=is_array),
-        state_of(predicted, is_array=is_array),
-    )
-    verdicts = scorer.verdicts(node, gold, predicted)
-    settled = [v if isinstance(v, Scored) else _guess(v, gold, predicted) for v in verdicts]
-    score, passed = point_score(settled)
-    return score or 0.0, bool(passed), present
+def _values(fields: tuple[FlatField, ...], item: Any) -> tuple[Any, ...] | None:
+    """Read an item's fields; null and missing are both None; None for an irregular item."""
+    values = []
+    for field in fields:
+        value = item
+        for key in field.keys:
+            if value is None:
+                break
+            if type(value) is not dict:
+                return None
+            value = value.get(key)
+        regular = value is None or (type(value) is list) == field.is_array
+        if not regular or type(value) is dict:
+            return None
+        values.append(value)
+    if not isinstance(item, dict) and not (fields and fields[0].keys == ()):
+        return None
+    return tuple(values)
 
 
 def is_aligned(node: Node) -> bool:
@@ -156,19 +309,6 @@ def is_aligned(node: Node) -> bool:
     if node.kind != "array":
         return False
     return node.config is None or node.config.metrics[0].metric_id == "array_llm"
-
-
-def _inner_array(
-    scorer: Scorer, align: Align, node: Node, gold: list[Any], predicted: list[Any]
-) -> tuple[float, bool, bool]:
-    items, prefix = node.children.items, node.children.prefix
-    matched = 0
-    for i, j in align(node, gold, predicted):
-        at = prefix[i] if i < len(prefix) else items
-        if at is not None:
-            matched += item_similarity(scorer, align, at, gold[i], predicted[j]).matched
-    score = array_score(matched, len(gold), len(predicted), scorer.profile.array_score)
-    return score, score >= pass_threshold(node), True
 
 
 def _guess(pending: Pending, gold: Any, predicted: Any) -> Scored:

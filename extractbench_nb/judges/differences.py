@@ -26,7 +26,7 @@ from extractbench_nb.judges.tokens import Prepared, aliases, is_money, split_qua
 
 Run = Sequence[str]
 
-_INFLECTIONS = frozenset("s es ed d ing er r ly y al ion ist ism or e ic ity ment ness".split())
+_INFLECTIONS = frozenset("s es ed d ing er r ly y".split())
 _SPELLING = (
     (re.compile(r"isation(s?)$"), r"ization\1"),
     (re.compile(r"(?<=..)is(e|es|ed|ing)$"), r"iz\1"),
@@ -47,6 +47,11 @@ _OPPOSITES = {
 _UMLAUT = re.compile("(?<=[aou])e")
 _OCR = (("rn", "m"), ("nn", "rm"), ("m", "rn"), ("vv", "w"), ("cl", "d"), ("1", "i"), ("l", "i"),
         ("0", "o"), ("c", "e"), ("v", "y"))  # fmt: skip
+_MAX_SHORT = 3
+_MIN_ACRONYM, _MAX_ACRONYM = 2, 10
+_MAX_WORD = 60
+_MIN_PLURAL = 5
+_MAX_SPLIT = 8
 _MIN_OCR = 5
 _MIN_TYPO = 8
 
@@ -66,6 +71,8 @@ def explain(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
     str or None
         A reason word such as ``abbreviation``; None where nothing explains the difference.
     """
+    if max(map(len, (*a, *b))) > _MAX_WORD:
+        return _same_joined(a, b)
     if not a or not b:
         texts = (left, right) if a else (right, left)
         return _explain_extra(a or b, *texts)
@@ -75,6 +82,7 @@ def explain(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
         or ("abbreviation" if aliases(a) & aliases(b) else None)
         or _acronym(a, b, left, right)
         or _pairwise(a, b, left, right)
+        or _split_in_two(a, b, left, right)
     )
 
 
@@ -100,7 +108,11 @@ def conflict(a: Run, b: Run) -> str | None:
 def is_negated(a: str, b: str) -> bool:
     """Say whether one word is the other with a negating prefix: (un)secured."""
     short, long = (a, b) if len(a) < len(b) else (b, a)
-    return len(short) > 3 and long.endswith(short) and long[: -len(short)] in NEGATIVE_PREFIXES
+    return (
+        len(short) > _MAX_SHORT
+        and long.endswith(short)
+        and long[: -len(short)] in NEGATIVE_PREFIXES
+    )
 
 
 def same_quantity(a: str, b: str) -> bool:
@@ -120,23 +132,41 @@ def _explain_extra(run: Run, text: Prepared, other: Prepared) -> str | None:
         return "punctuation"
     if all(_is_glued_stops(token) for token in run):
         return "spacing"
-    if len(run) == 1 and _is_own_acronym(run[0], text):
+    if (len(run) == 1 and _is_own_acronym(run[0], text)) or _is_spelled_out(run, text, other):
         return "abbreviation"
     return None
 
 
 def _is_repeated(token: str, text: Prepared, other: Prepared) -> bool:
-    if len(token) < 4 or not token.isalpha() or token in NEGATIONS:
+    if len(token) <= _MAX_SHORT or not token.isalpha() or token in NEGATIONS:
         return False
     return 1 <= other.tokens.count(token) < text.tokens.count(token)
 
 
 def _is_own_acronym(token: str, text: Prepared) -> bool:
-    """Say whether `token` abbreviates the rest of its own text: Support Vector Machine (SVM)."""
-    if not 2 <= len(token) <= 8 or f"({token})" not in text.folded:
+    """Say whether `token` stands in parentheses for its own text: Support Vector Machine (SVM)."""
+    if not _MIN_ACRONYM <= len(token) <= _MAX_ACRONYM or f"({token})" not in text.folded:
         return False
     rest = [word for word in text.tokens if word != token]
-    return token in "".join(word[0] for word in rest) or bool(aliases([token]) & aliases(rest))
+    joined = "".join(rest)
+    if token in joined or aliases([token]) & aliases(rest):
+        return True
+    return token[0] in _initials(rest) and _is_subsequence(token, joined)
+
+
+def _is_spelled_out(run: Run, text: Prepared, other: Prepared) -> bool:
+    """Say whether `run` spells out an acronym that follows in parentheses and both texts have."""
+    letters = _initials(run)
+    return len(run) > 1 and any(
+        f"({token})" in text.folded and _is_subsequence(token, letters)
+        for token in text.bag & other.bag
+        if _MIN_ACRONYM <= len(token) <= _MAX_ACRONYM
+    )
+
+
+def _is_subsequence(short: str, long: str) -> bool:
+    rest = iter(long)
+    return all(letter in rest for letter in short)
 
 
 def _is_glued_stops(token: str) -> bool:
@@ -154,10 +184,8 @@ def _same_joined(a: Run, b: Run) -> str | None:
 
 def _strip_stops(a: Run, b: Run) -> bool:
     """Say whether one run glued a stop word to a word: ``ofthe proceeds``, ``policyis``."""
-    long, short = (
-        ("".join(a), "".join(b)) if len("".join(a)) > len("".join(b)) else ("".join(b), "".join(a))
-    )
-    return len(short) > 3 and (
+    short, long = sorted(("".join(a), "".join(b)), key=len)
+    return len(short) > _MAX_SHORT and (
         (long.startswith(short) and long[len(short) :] in STOP_WORDS - {"a"})
         or (long.endswith(short) and long[: -len(short)] in STOP_WORDS - {"a"})
     )
@@ -185,7 +213,9 @@ def _acronym(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
     a, b = _letters(a), _letters(b)
     if len(b) == 1:
         a, b, right = b, a, left
-    if len(a) != 1 or len(b) < 2 or not 2 <= len(a[0]) <= 10 or not a[0].isalpha():
+    if len(a) != 1 or len(b) == 1 or not a[0].isalpha():
+        return None
+    if not _MIN_ACRONYM <= len(a[0]) <= _MAX_ACRONYM:
         return None
     named = [word for word in b if word not in LEGAL_SUFFIXES]
     words = [word for word in named if word not in GENERIC_VENUE]
@@ -216,26 +246,37 @@ def _squeezed_typo(a: Run, b: Run) -> str | None:
     return same_word(x, y) if min(len(x), len(y)) >= _MIN_TYPO else None
 
 
+def _split_in_two(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
+    """Explain two short runs part by part, where each part begins with the same letter."""
+    if len(a) + len(b) > _MAX_SPLIT or min(len(a), len(b)) == 1:
+        return None
+    for i in range(1, len(a)):
+        for j in range(1, len(b)):
+            if a[i][0] == b[j][0] and explain(a[:i], b[:j], left, right):
+                reason = explain(a[i:], b[j:], left, right)
+                if reason:
+                    return reason
+    return None
+
+
 def _explain_word(x: str, y: str, left: Prepared, right: Prepared) -> str | None:
     if x == y:
         return "identical"
     if x[0] in "#@" or y[0] in "#@":
         return _same_values([x], [y]) or ("abbreviation" if aliases([x]) & aliases([y]) else None)
-    if y in AMBIGUOUS.get(x, ()) or x in AMBIGUOUS.get(y, ()):
-        return "abbreviation"
     if LEGAL_SUFFIXES.get(x, x) == LEGAL_SUFFIXES.get(y, y):
         return "legal_suffix"
-    if aliases([x]) & aliases([y]):
+    if _abbreviates(x, y, left) or _abbreviates(y, x, right) or aliases([x]) & aliases([y]):
         return "abbreviation"
-    if _abbreviates_in(left, x, y) or _abbreviates_in(right, y, x):
-        return "abbreviation"
-    if left.person and right.person and (x + "s" == y or y + "s" == x):
+    if left.person and right.person and y in (x + "s", x[:-1]) and "s" in (x[-1], y[-1]):
         return None
     return same_word(x, y)
 
 
-def _abbreviates_in(text: Prepared, short: str, word: str) -> bool:
-    """Say whether `short` stands with a period in `text` for `word`, not just at its end."""
+def _abbreviates(short: str, word: str, text: Prepared) -> bool:
+    """Say whether `short` stands for `word`: by the table, or with a period in `text`."""
+    if word in AMBIGUOUS.get(short, ()):
+        return True
     if short not in text.dotted or not abbreviates(short, word):
         return False
     return short != text.tokens[-1] or word[len(short) :] not in _INFLECTIONS
@@ -248,7 +289,11 @@ def abbreviates(short: str, word: str) -> bool:
     if word.startswith(short):
         return True
     rest = iter(word)
-    return len(short) > 2 and short[-1] == word[-1] and all(letter in rest for letter in short)
+    return (
+        len(short) >= _MAX_SHORT
+        and short[-1] == word[-1]
+        and all(letter in rest for letter in short)
+    )
 
 
 @lru_cache(maxsize=65_536)
@@ -274,14 +319,14 @@ def same_word(x: str, y: str) -> str | None:
 @lru_cache(maxsize=65_536)
 def spelling(word: str) -> str:
     """Reduce a word to a key that British, American and plural spellings share."""
-    if len(word) < 4 or not word.isalpha():
+    if len(word) <= _MAX_SHORT or not word.isalpha():
         return word
     for pattern, replacement in _SPELLING:
         word = pattern.sub(replacement, word)
     word = _UMLAUT.sub("", word)
-    if word.endswith("ies") and len(word) > 5:
+    if word.endswith("ies") and len(word) > _MIN_PLURAL:
         return word[:-3] + "y"
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 4:
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) >= _MIN_PLURAL:
         return word[:-1]
     return word
 
@@ -307,5 +352,5 @@ def _slipped(x: str, y: str) -> bool:
     if x[:2] != y[:2] or x[-2:] != y[-2:]:
         return False
     if len(x) == len(y):
-        return OSA.distance(x, y, score_cutoff=1) == 1 and Levenshtein.distance(x, y) == 2
+        return OSA.distance(x, y, score_cutoff=1) == 1 < Levenshtein.distance(x, y)
     return abs(len(x) - len(y)) == 1 and Levenshtein.distance(x, y, score_cutoff=1) == 1

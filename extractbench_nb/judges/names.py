@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from extractbench_nb.judges.lexicon import (
     DEGREES,
+    FEMALE_TITLES,
     GENERATIONS,
     HONORIFICS,
     LEGAL_SUFFIXES,
+    MALE_TITLES,
     NOT_PERSONAL,
     PARTICLES,
     PLACE_CODES,
 )
 
 _MAX_WORDS = 7
+_MAX_NAME = 120
+_MAX_PARTS = 3
+_CLUSTER = (2, 3)
+_SURE = 2
+_FIRM_ENDINGS = frozenset(suffix for suffix in LEGAL_SUFFIXES if len(suffix) > len("co"))
+_MAX_LIST = 1_000
+_SEPARATOR = re.compile(r",? (?:and|&) |;|, and ")
+_INITIALS = re.compile(r"(?:[A-Z]\.?[ -]?){1,4}")
+_VOWELS = frozenset("AEIOUY")
 
 
 class Person(NamedTuple):
@@ -28,6 +40,8 @@ class Person(NamedTuple):
         (``J.R.``) apart.
     generation : frozenset of str
         Jr, Sr, II and their like.
+    gender : str
+        ``m`` or ``f`` where a title says it.
     marked : bool
         True if the writing itself says that this is a person: an initial, a comma, a title.
     """
@@ -35,6 +49,7 @@ class Person(NamedTuple):
     words: tuple[str, ...]
     generation: frozenset[str]
     marked: bool
+    gender: str = ""
 
 
 def read_person(text: str, canonical: Sequence[str]) -> Person | None:
@@ -52,25 +67,61 @@ def read_person(text: str, canonical: Sequence[str]) -> Person | None:
     Person or None
         None where the text cannot be one person's name.
     """
-    if not 1 <= len(canonical) <= _MAX_WORDS or not NOT_PERSONAL.isdisjoint(canonical):
+    if len(text) > _MAX_NAME or not 1 <= len(canonical) <= _MAX_WORDS:
         return None
-    parts = [part for part in text.split(",") if part.strip()]
-    if not parts or len(parts) > 3:
+    groups = None if text.islower() else _name_groups(text)
+    if not groups or not NOT_PERSONAL.isdisjoint(canonical):
         return None
-    if (len(parts) > 1 and parts[-1].strip() in PLACE_CODES) or text.islower():
-        return None
-    groups = [_words(part) for part in parts]
-    if any(group is None for group in groups):
-        return None
-    found = [group for group in groups if group]
-    words, marked = _in_order(found)
+    words, marked = _in_order(groups)
     kept = _strip_titles(words)
     generation = frozenset(word.lower() for word in kept if word.lower() in GENERATIONS)
     names = tuple(w for word in kept if word.lower() not in GENERATIONS for w in _split(word, kept))
-    if not names or any(name in LEGAL_SUFFIXES and len(name) > 2 for name in names):
+    if not names or any(name in _FIRM_ENDINGS for name in names):
         return None
     initials = any(len(name) == 1 for name in names)
-    return Person(names, generation, marked or len(kept) < len(words) or initials)
+    marked = marked or len(kept) < len(words) or initials
+    return Person(names, generation, marked, _gender(words))
+
+
+def _name_groups(text: str) -> list[list[str]] | None:
+    """Split at commas, and each part into words; None if a part cannot belong to a name."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not 1 <= len(parts) <= _MAX_PARTS or (len(parts) > 1 and parts[-1] in PLACE_CODES):
+        return None
+    groups = [_words(part) for part in parts]
+    return None if None in groups else [group for group in groups if group]
+
+
+def read_people(text: str) -> tuple[Person, ...]:
+    """Take a list of names apart: ``Smith, J. and Doe, R.``, ``John Smith, Rita Doe``.
+
+    Parameters
+    ----------
+    text : str
+        Unified text, case kept.
+
+    Returns
+    -------
+    tuple of Person
+        The people in order; empty where the text is not a list of at least two.
+    """
+    if not ("," in text or ";" in text or " and " in text) or len(text) > _MAX_LIST:
+        return ()
+    parts = [part.strip() for part in _SEPARATOR.split(text) if part.strip()]
+    if ";" not in text:
+        parts = _join_surnames(parts)
+    people = [read_person(part, part.lower().split()) for part in parts]
+    if len(people) == 1 or any(p is None or len(p.words) == 1 for p in people):
+        return ()
+    return tuple(person for person in people if person is not None)
+
+
+def _join_surnames(parts: list[str]) -> list[str]:
+    """Put ``Smith`` and ``J.`` back together where every second part is initials."""
+    parts = [piece.strip() for part in parts for piece in part.split(",") if piece.strip()]
+    if len(parts) % 2 or not all(_INITIALS.fullmatch(part) for part in parts[1::2]):
+        return parts
+    return [f"{last}, {first}" for last, first in zip(parts[::2], parts[1::2], strict=True)]
 
 
 def same_person(a: Person, b: Person) -> bool | None:
@@ -88,18 +139,18 @@ def same_person(a: Person, b: Person) -> bool | None:
     if not common:
         return None
     matched = len(common)
-    if a.generation != b.generation:
-        return False if not left and not right else None
+    if a.generation != b.generation or (a.gender and b.gender and a.gender != b.gender):
+        return None if left or right else False
     matched += _match_initials(left, right)
     if left and right:
         return False
     if not left and not right:
         return True
     rest = left or right
-    longer = a.words if left else b.words
-    if matched >= 2 and (a.marked or b.marked) and all(_is_middle(w, longer) for w in rest):
-        return True
-    return None
+    longer, shorter = (a.words, b.words) if left else (b.words, a.words)
+    if matched < _SURE or len(shorter) > _SURE or not (a.marked or b.marked):
+        return None
+    return True if all(_is_middle(word, longer) for word in rest) else None
 
 
 def _match_initials(left: list[str], right: list[str]) -> int:
@@ -160,9 +211,16 @@ def _strip_titles(words: list[str]) -> list[str]:
     return words[start:end]
 
 
+def _gender(words: Sequence[str]) -> str:
+    folded = {word.lower() for word in words}
+    if not folded.isdisjoint(MALE_TITLES):
+        return "m"
+    return "" if folded.isdisjoint(FEMALE_TITLES) else "f"
+
+
 def _split(word: str, words: list[str]) -> tuple[str, ...]:
     """Take a cluster of capitals apart (``JR Okafor``) unless the whole name is in capitals."""
-    if len(word) in (2, 3) and word.isupper() and len(words) > 1:
-        if any(not other.isupper() for other in words) and not set(word) & set("AEIOUY"):
-            return tuple(word.lower())
+    mixed = any(not other.isupper() for other in words)
+    if mixed and len(word) in _CLUSTER and word.isupper() and _VOWELS.isdisjoint(word):
+        return tuple(word.lower())
     return (word.casefold(),)

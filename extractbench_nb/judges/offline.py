@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Indel
 
 from extractbench_nb.judges.base import Verdict
-from extractbench_nb.judges.differences import conflict, explain, same_quantity, same_word
+from extractbench_nb.judges.differences import conflict, explain, same_quantity
 from extractbench_nb.judges.lexicon import (
     DEGREES,
+    DIRECTIONAL,
     FIXED_ORDER,
     GENERIC_VENUE,
     HONORIFICS,
@@ -25,7 +27,8 @@ from extractbench_nb.judges.lexicon import (
     LEGAL_SUFFIXES,
 )
 from extractbench_nb.judges.names import same_person
-from extractbench_nb.judges.tokens import CACHED_LENGTH, MAX_LENGTH, Prepared, is_place, prepare
+from extractbench_nb.judges.tokens import MAX_LENGTH, Prepared, is_place, prepare
+from extractbench_nb.metrics.text import fold
 
 _FAIL_CEILING = 0.69
 _FAIL_SHARE = 0.65
@@ -37,6 +40,12 @@ _UNCUT = 0.97
 _TOLERATED = 0.1
 _MAX_DIFF_TOKENS = 3_000
 _MAX_RATIO = 2_000
+_MIN_SQUASHED = 4
+_ALIKE, _ALIKE_WEIGHT = 75.0, 0.3
+_MIN_MISSPELT = 6
+_MAX_TURNED = 8
+_MAX_ROLE = 4
+_UNIVERSITY_NAME = 3
 _HOPELESS_RATIO = 70.0
 _UNRELATED_RATIO = 50.0
 
@@ -56,6 +65,11 @@ class Block(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class OfflineJudge:
     """Deterministic judge without a model; stateless, symmetric, and total on strings.
+
+    Parameters
+    ----------
+    name : str, optional
+        What results call it.
 
     Examples
     --------
@@ -105,12 +119,12 @@ def similarity(gold: str, predicted: str) -> float:
     """
     if gold == predicted:
         return 1.0
-    a, b = _folded(gold), _folded(predicted)
-    return fuzz.ratio(a[:_MAX_RATIO], b[:_MAX_RATIO]) / 100
+    return fuzz.ratio(_folded(gold[:_MAX_RATIO]), _folded(predicted[:_MAX_RATIO])) / 100
 
 
+@lru_cache(maxsize=32_768)
 def _folded(text: str) -> str:
-    return prepare(text).folded if len(text) <= CACHED_LENGTH else text[:_MAX_RATIO].casefold()
+    return fold(text)
 
 
 def _compare(a: Prepared, b: Prepared) -> Verdict:
@@ -146,21 +160,25 @@ def _is_hopeless(a: Prepared, b: Prepared) -> bool:
     Whatever explains a difference (abbreviation, acronym, initial, reordering) keeps first letters,
     or is in the alias table, or leaves most characters in place.
     """
-    left, right = a.letters, b.letters
-    if left < 0 or right < 0 or a.aliases & b.aliases:
+    if a.rows & b.rows:
         return False
-    if left & ~right and right & ~left:
+    if a.letters & ~b.letters and b.letters & ~a.letters:
         limit = _HOPELESS_RATIO
-    elif a.plain and b.plain and a.bag.isdisjoint(b.bag):
+    elif a.plain and b.plain and a.bag.isdisjoint(b.bag) and not _may_be_acronym(a, b):
         limit = _UNRELATED_RATIO
     else:
         return False
     return fuzz.ratio(a.folded, b.folded, score_cutoff=limit) == 0
 
 
+def _may_be_acronym(a: Prepared, b: Prepared) -> bool:
+    short, long = (a, b) if len(a.tokens) == 1 else (b, a)
+    return len(short.tokens) == 1 < len(long.tokens) and len(short.tokens[0]) <= len(long.words)
+
+
 def _whole(a: Prepared, b: Prepared) -> Verdict | None:
     """Decide by the texts as wholes: spacing, aliases, single values."""
-    if a.squashed == b.squashed and len(a.squashed) > 3 and not a.squashed.isdigit():
+    if a.squashed == b.squashed and len(a.squashed) >= _MIN_SQUASHED and not a.squashed.isdigit():
         return Verdict(0.98, "spacing")
     if a.aliases & b.aliases:
         return Verdict(1.0, "abbreviation")
@@ -185,29 +203,54 @@ def _nearness(x: str, y: str) -> float:
 
 
 def _persons(a: Prepared, b: Prepared) -> Verdict | None:
+    if len(a.people) == len(b.people) > 1:
+        pairs = zip(a.people, b.people, strict=True)
+        return Verdict(0.95, "initials") if all(same_person(x, y) for x, y in pairs) else None
     left, right = a.person, b.person
     if left is None or right is None:
         return None
     same = same_person(left, right)
     if same and (left.marked or right.marked or sorted(left.words) == sorted(right.words)):
-        return Verdict(0.95, "initials" if left.words != right.words else "honorific")
+        reason = "honorific" if left.words == right.words else "initials"
+        return Verdict(0.95, "token_order" if a.ordered == b.ordered else reason)
     return None
 
 
 def _reordered(a: Prepared, b: Prepared) -> Verdict | None:
     """Accept the same tokens in another order, if the order carries no meaning."""
-    if a.ordered != b.ordered or a.numbers != b.numbers:
+    if a.ordered != b.ordered or a.numbers != b.numbers or _has_fixed_order(a):
         return None
-    if _has_fixed_order(a):
-        return None
-    if len(a.tokens) > _SHORT_TOKENS and not ("," in a.text and "," in b.text):
-        return None
-    return Verdict(0.95, "token_order")
+    turned = _is_turned(a.tokens, b.tokens) or _same_segments(a, b)
+    return Verdict(0.95, "token_order") if turned else None
+
+
+def _is_turned(a: Sequence[str], b: Sequence[str]) -> bool:
+    """Say whether a short phrase has only its two halves swapped: Finance Director."""
+    size = len(a)
+    if size != len(b) or size > _MAX_TURNED:
+        return False
+    return any((*a[i:], *a[:i]) == tuple(b) for i in range(size))
+
+
+def _same_segments(a: Prepared, b: Prepared) -> bool:
+    """Say whether two lists have the same parts in any order, each part possibly turned."""
+    rest = list(b.segments)
+    for part in a.segments:
+        found = next((other for other in rest if _is_turned(part, other)), None)
+        if found is None:
+            return False
+        rest.remove(found)
+    return not rest
 
 
 def _has_fixed_order(text: Prepared) -> bool:
+    """Say whether the order of the words carries meaning: text to image, Washington University."""
+    if not DIRECTIONAL.isdisjoint(text.words):
+        return True
     return (
-        len(text.tokens) <= 3 and "university" in text.bag and not FIXED_ORDER.isdisjoint(text.bag)
+        len(text.tokens) <= _UNIVERSITY_NAME
+        and "university" in text.bag
+        and not FIXED_ORDER.isdisjoint(text.bag)
     )
 
 
@@ -244,7 +287,7 @@ def _unexplained(a: Prepared, b: Prepared) -> tuple[list[Block], list[str]]:
             reasons.append(reason)
         else:
             left.append(block)
-    return (left, reasons) if len(left) < 2 else _pair_moved(left, reasons, a, b)
+    return _pair_moved(left, reasons, a, b) if len(left) > 1 else (left, reasons)
 
 
 def _blocks(a: Prepared, b: Prepared) -> list[Block]:
@@ -277,6 +320,8 @@ def _pair_moved(
     """Explain what one text has here and the other there, in short texts."""
     if max(len(a.tokens), len(b.tokens)) >= _SHORT_TOKENS or _has_fixed_order(a):
         return left, reasons
+    if a.ordered == b.ordered:
+        return left, reasons
     gold = [t for block in left for t in block.gold]
     predicted = [t for block in left for t in block.predicted]
     for token in list(gold):
@@ -295,50 +340,72 @@ def _explain_by_place(
     """Explain extra words by where they stand: legal suffixes, titles, ``State of``."""
     if block.gold and block.predicted:
         return None
-    run, text, at = (
-        (block.gold, a, block.gold_at) if block.gold else (block.predicted, b, block.predicted_at)
+    extra = (
+        Extra(block.gold, block.gold_at, a)
+        if block.gold
+        else Extra(block.predicted, block.predicted_at, b)
     )
-    rest = (*text.tokens[:at], *text.tokens[at + len(run) :])
-    if not rest or len(text.tokens) > _SHORT_TOKENS:
+    if not extra.rest or len(extra.text.tokens) > _SHORT_TOKENS:
         return None
-    if _is_suffix(run, text, at, blocks):
+    if _is_suffix(extra, len(blocks)):
         return "legal_suffix"
-    if _is_label(run, at, rest, text):
-        return "label"
-    if all(t in HONORIFICS for t in run) and at == 0 and len(rest) > 1:
+    if _is_title(extra) and (a.person and b.person):
         return "honorific"
-    if all(t in DEGREES for t in run) and at + len(run) == len(text.tokens) and len(rest) > 1:
-        return "honorific" if a.person and b.person else None
-    return _is_around_place(run, at, rest, text)
+    if _is_label(extra):
+        return "label"
+    return "place" if _is_around_place(extra) else None
 
 
-def _is_suffix(run: Sequence[str], text: Prepared, at: int, blocks: Sequence[Block]) -> bool:
-    """Say whether the run is a legal suffix that the other text leaves out."""
-    if at == 0 or not all(t in LEGAL_SUFFIXES for t in run):
+class Extra(NamedTuple):
+    """Tokens that only one text has, where they start in it, and the text."""
+
+    run: tuple[str, ...]
+    at: int
+    text: Prepared
+
+    @property
+    def rest(self) -> tuple[str, ...]:
+        """The text's other tokens."""
+        return (*self.text.tokens[: self.at], *self.text.tokens[self.at + len(self.run) :])
+
+    @property
+    def at_end(self) -> bool:
+        """True if nothing follows."""
+        return self.at + len(self.run) == len(self.text.tokens)
+
+
+def _is_suffix(extra: Extra, blocks: int) -> bool:
+    """Say whether the run is a legal suffix, and the only thing the other text leaves out."""
+    if extra.at == 0 or blocks > 1:
         return False
-    after = text.tokens[at + len(run) :]
-    return len(blocks) == 1 and all(t in LEGAL_SUFFIXES for t in after)
+    return all(t in LEGAL_SUFFIXES for t in (*extra.run, *extra.rest[extra.at :]))
 
 
-def _is_label(run: Sequence[str], at: int, rest: Sequence[str], text: Prepared) -> bool:
+def _is_title(extra: Extra) -> bool:
+    if len(extra.rest) == 1:
+        return False
+    if extra.at == 0:
+        return all(t in HONORIFICS for t in extra.run)
+    return extra.at_end and all(t in DEGREES for t in extra.run)
+
+
+def _is_label(extra: Extra) -> bool:
     """Say whether the run names what the value is: ``Email:``, ``, as Agent``, ``Proc. of``."""
-    if at == 0 and ":" in text.text and all(t in LABELS for t in run):
+    if extra.at == 0 and ":" in extra.text.text and all(t in LABELS for t in extra.run):
         return True
-    if run[0] == "as" and 1 < len(run) <= 4 and at + len(run) == len(text.tokens):
+    if extra.run[0] == "as" and 1 < len(extra.run) <= _MAX_ROLE and extra.at_end:
         return True
-    return all(t in GENERIC_VENUE for t in run) and any(t in text.capitals for t in rest)
+    known = any(t in extra.text.capitals for t in extra.rest)
+    return known and all(t in GENERIC_VENUE for t in extra.run)
 
 
-def _is_around_place(
-    run: Sequence[str], at: int, rest: Sequence[str], text: Prepared
-) -> str | None:
-    core = [t for t in rest if t not in _JURISDICTION]
-    if all(t in _JURISDICTION for t in run):
-        return "place" if is_place(core) else None
-    if list(run) == ["city"] and at == 0 and " of " in text.folded:
-        return "place"
-    last = at + len(run) == len(text.tokens)
-    return "place" if last and len(rest) > 1 and run[0] in ("us", "uk") and len(run) == 1 else None
+def _is_around_place(extra: Extra) -> bool:
+    """Say whether the run goes with a place's name: ``State of``, ``City of``, ``, USA``."""
+    if all(t in _JURISDICTION for t in extra.run):
+        return is_place([t for t in extra.rest if t not in _JURISDICTION])
+    if extra.run == ("city",) and extra.at == 0:
+        return " of " in extra.text.folded
+    return extra.at_end and len(extra.rest) > 1 and extra.run in (("us",), ("uk",))
 
 
 def _judge_long(a: Prepared, b: Prepared, left: list[Block], found: str | None) -> Verdict:
@@ -351,9 +418,17 @@ def _judge_long(a: Prepared, b: Prepared, left: list[Block], found: str | None) 
     limit = _TOLERATED if total >= 2 * _LONG_TOKENS else _TOLERATED / 2
     if found or weight > limit:
         return Verdict(_graded(a, b), found or "different")
-    if total < 2 * _LONG_TOKENS and any(block.gold and block.predicted for block in left):
+    if total < 2 * _LONG_TOKENS and any(_is_new_word(block) for block in left):
         return Verdict(_graded(a, b), "different")
     return Verdict(1 - 0.25 * weight / limit, "similar")
+
+
+def _is_new_word(block: Block) -> bool:
+    """Say whether a word stands in another's place, and is not just misspelt."""
+    gold, predicted = "".join(block.gold), "".join(block.predicted)
+    if not gold or not predicted:
+        return False
+    return min(len(gold), len(predicted)) < _MIN_MISSPELT or fuzz.ratio(gold, predicted) < _ALIKE
 
 
 def _weight(block: Block) -> float:
@@ -361,8 +436,8 @@ def _weight(block: Block) -> float:
     size = len(block.gold) + len(block.predicted)
     if not block.gold or not block.predicted:
         return size
-    alike = fuzz.ratio("".join(block.gold), "".join(block.predicted)) / 100
-    return size * (0.3 if alike >= 0.75 else 1.0)
+    alike = fuzz.ratio("".join(block.gold), "".join(block.predicted))
+    return size * (_ALIKE_WEIGHT if alike >= _ALIKE else 1.0)
 
 
 def _kept_after_cut(a: Prepared, b: Prepared) -> float | None:

@@ -10,10 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 
-from extractbench_nb.judges.names import Person, read_person
-from extractbench_nb.metrics.dates import Date, find_dates, parse_date
-from extractbench_nb.metrics.quantities import MONEY, Token, read_tokens
-from extractbench_nb.metrics.text import unify
 from extractbench_nb.judges.lexicon import (
     DEGREES,
     DROPPABLE,
@@ -25,8 +21,13 @@ from extractbench_nb.judges.lexicon import (
     SYNONYMS,
     TERMS,
 )
+from extractbench_nb.judges.names import Person, read_people, read_person
+from extractbench_nb.metrics.dates import Date, find_dates, parse_date
+from extractbench_nb.metrics.quantities import MONEY, Token, read_tokens
+from extractbench_nb.metrics.text import unify
 
 CACHED_LENGTH = 4_096
+_MAX_CAPITALS = 6
 MAX_LENGTH = 40_000
 
 _PHRASE = re.compile(
@@ -40,8 +41,13 @@ _PHRASE = re.compile(
 _GLUED_ARTICLE = re.compile(r"\bA(?=[A-Z][a-z]{2})")
 _CITATION = re.compile(r"(?<=\S)\s*\[\d{1,4}(?:\s?[-,;]\s?\d{1,4})*\]")
 _PLUS = re.compile(r"(?<=\w) \+ (?=\w)")
-_NUMBER_LABEL = re.compile(r"(?<!\w)(?:no|nr|num|number)\.?\s?(?=\d)|#(?=\d)", re.IGNORECASE)
+_NUMBER_LABEL = re.compile(r"\b(?:no|nr|num|number)\.?\s?(?=\d)|#(?=\d)", re.IGNORECASE)
 _QUARTER = re.compile(r"(?<!\w)(?:([1-4])[qQ]\s?|[qQ]([1-4])\s?)'?(\d\d)(?!\w)")
+_DEFINED_TERM = re.compile(r'\s*\((?:the|each,? an?|an?|collectively,?(?: the)?)? ?"[^"]{1,60}"\)')
+_FISCAL_YEAR = re.compile(r"(?<!\w)FY\s?'?(\d\d)(?!\w)", re.IGNORECASE)
+_ZERO_HOURS = re.compile(r"^(?:0+:)+(?=\d\d[.:])")
+_DECIMAL = re.compile(r"\d+\.\d*[1-9]")
+_SEPARATOR = re.compile(r"[,;:/|()\u2022]| and | & | - ")
 _LEADING_ZEROS = re.compile(r"^0+(?=\d)")
 _OPTIONAL = frozenset((*LEGAL_SUFFIXES, *HONORIFICS, *DEGREES, *DROPPABLE))
 
@@ -86,7 +92,7 @@ class Prepared:
         )  # fmt: skip
         self.capitals = frozenset(
             word for word, token in zip(self.words, found, strict=True)
-            if not shouting and 1 < len(token.text) <= 4 and token.text.isupper()
+            if not shouting and 1 < len(token.text) <= _MAX_CAPITALS and token.text.isupper()
         )  # fmt: skip
 
     @cached_property
@@ -115,25 +121,44 @@ class Prepared:
         return aliases(self.tokens)
 
     @cached_property
+    def segments(self) -> tuple[tuple[str, ...], ...]:
+        """The tokens of the text's parts, cut at commas, slashes, ``and`` and their like."""
+        parts = [Prepared(part).tokens for part in _SEPARATOR.split(self.unified)]
+        return tuple(part for part in parts if part)
+
+    @cached_property
+    def rows(self) -> frozenset[int]:
+        """Rows of the alias table that name any part of the text; only for short texts."""
+        found: set[int] = set()
+        if len(self.tokens) <= _MAX_ALIAS_TEXT:
+            first = _alias_first_words()
+            for i, token in enumerate(self.tokens):
+                for size in first.get(token, ()):
+                    found |= aliases(self.tokens[i : i + size])
+        return frozenset(found)
+
+    @cached_property
     def letters(self) -> int:
-        """First letters of the tokens as a bit mask; -1 (any) if a token is a known alias."""
-        needed = self.bag - _OPTIONAL
-        if not _alias_words().isdisjoint(needed):
-            return -1
+        """First letters of the tokens that must be matched, as a bit mask."""
         mask = 0
-        for token in needed:
+        for token in self.bag - _OPTIONAL:
             mask |= 1 << (ord(token[0]) & 63)
         return mask
 
     @cached_property
     def plain(self) -> bool:
-        """True for two or more tokens without anything that stands for more: initials, periods."""
-        return len(self.tokens) > 1 and not self.dotted and not any(len(t) == 1 for t in self.bag)
+        """True if nothing in the text may stand for more than it says: initials, periods."""
+        return not self.dotted and not any(len(t) == 1 for t in self.bag)
 
     @cached_property
     def person(self) -> Person | None:
         """The text as a person's name; None where it cannot be one."""
         return read_person(self.text, self.words)
+
+    @cached_property
+    def people(self) -> tuple[Person, ...]:
+        """The text as a list of at least two names; empty where it is none."""
+        return read_people(self.text)
 
     @cached_property
     def initials(self) -> str:
@@ -169,6 +194,7 @@ def is_place(tokens: Sequence[str]) -> bool:
 
 
 _MAX_ALIAS_WORDS = 12
+_MAX_ALIAS_TEXT = 20
 
 
 @lru_cache(maxsize=1)
@@ -182,26 +208,49 @@ def _alias_index() -> dict[str, frozenset[int]]:
 
 
 @lru_cache(maxsize=1)
-def _alias_words() -> frozenset[str]:
-    return frozenset(key for key in _alias_index() if " " not in key and key[0] != "#")
+def _alias_first_words() -> dict[str, frozenset[int]]:
+    """Map the first word of every alias to the lengths of the aliases that begin with it."""
+    sizes: dict[str, set[int]] = {}
+    for key in _alias_index():
+        words = key.split(" ")
+        sizes.setdefault(words[0], set()).add(len(words))
+    return {word: frozenset(found) for word, found in sizes.items()}
 
 
 def _read(unified: str) -> tuple[str, list[Token]]:
     """Cut the text into tokens, dates first."""
-    text = unified
-    if "[" in text:
-        text = _CITATION.sub("", text)
-    text = _PLUS.sub(" plus ", _GLUED_ARTICLE.sub("A ", text))
-    text = _PHRASE.sub(lambda match: PHRASES[match[0].lower()], text)
-    text = _QUARTER.sub(r"q\1\2 20\3", _NUMBER_LABEL.sub("", text))
-    lower = text.lower()
+    text = _shorten(unified)
     whole = parse_date(text)
     if whole and whole.precision != "year":
         return text, [Token(date_token(whole), 0, len(text), "date")]
+    lower = text.lower()
     spans = list(find_dates(lower)) if len(lower) == len(text) else []
     if not spans:
         return read_tokens(text)
     return text, list(_between(text, spans))
+
+
+def _shorten(text: str) -> str:
+    """Rewrite set phrases and drop what carries no meaning: citation marks, defined terms.
+
+    Each pattern is tried only where a plain substring says that it may match: this is what
+    preparing a text costs most.
+    """
+    if "[" in text:
+        text = _CITATION.sub("", text)
+    if '")' in text:
+        text = _DEFINED_TERM.sub("", text) or text
+    if " + " in text:
+        text = _PLUS.sub(" plus ", text)
+    text = _GLUED_ARTICLE.sub("A ", text)
+    lower = text.lower()
+    if any(phrase in lower for phrase in PHRASES):
+        text = _PHRASE.sub(lambda match: PHRASES[match[0].lower()], text)
+    if "q" in lower or "fy" in lower:
+        text = _FISCAL_YEAR.sub(r"fy 20\1", _QUARTER.sub(r"q\1\2 20\3", text))
+    if any(label in lower for label in ("no", "nr", "num", "#")):
+        text = _NUMBER_LABEL.sub("", text)
+    return text
 
 
 def _between(text: str, spans: Sequence[tuple[int, int, Date]]) -> Iterator[Token]:
@@ -232,7 +281,8 @@ def _canonical(token: Token) -> str:
         value, unit = token.quantity.to_base()
         return f"#{value:.12g}{unit}"
     if token.kind == "number":
-        return "#=" + _LEADING_ZEROS.sub("", token.text)
+        text = _LEADING_ZEROS.sub("", _ZERO_HOURS.sub("", token.text))
+        return ("#" if _DECIMAL.fullmatch(text) else "#=") + text
     word = token.text.casefold()
     return SYNONYMS.get(word, word)
 

@@ -1,4 +1,4 @@
-"""Metrics: pure functions ``(gold, predicted, *, params) -> score``, one small file a value type."""
+"""Metrics: pure functions ``(gold, predicted, *, params) -> score``, a small file a value type."""
 
 from extractbench_nb.metrics import (  # noqa: F401 - importing them fills the registry
     arrays,

@@ -18,8 +18,8 @@ from extractbench_nb.metrics.text import fold
 Precision = Literal["day", "month", "year"]
 
 _MONTH_NAMES: tuple[tuple[str, ...], ...] = (
-    ("january", "jan", "januar", "janvier", "janv", "enero", "ene", "gennaio", "janeiro", "januari"),
-    ("february", "feb", "februar", "fevrier", "fevr", "febrero", "febbraio", "fevereiro", "februari"),
+    ("january", "jan", "januar", "janvier", "janv", "enero", "ene", "gennaio", "janeiro"),
+    ("february", "feb", "februar", "fevrier", "fevr", "febrero", "febbraio", "fevereiro"),
     ("march", "mar", "marz", "mars", "marzo", "marco", "maart"),
     ("april", "apr", "avril", "avr", "abril", "abr", "aprile"),
     ("may", "mai", "mayo", "maggio", "maio", "mei"),
@@ -62,8 +62,11 @@ _WHOLE_ONLY = (
 _PATTERNS = tuple(re.compile(rf"(?<![\w./-]){form}{_TIME}") for form in _FORMS)
 _WHOLE = (*_PATTERNS, *(re.compile(form + _TIME) for form in _WHOLE_ONLY))
 _PREFIX = re.compile(r"^(?:(?:dated|made|effective)\s+)?(?:as\s+of\s+|on\s+)?(?:the\s+(?=\d))?")
+_MONTH_STEMS = tuple({name[:3] for name in MONTHS})
+_JOINED_DIGITS = re.compile(r"\d[-/.]\d")
 _DIGIT = re.compile(r"\d")
 _CENTURY_PIVOT = 70
+_FIRST_YEAR, _LAST_YEAR = 1000, 2199
 _MAX_LENGTH = 120
 
 
@@ -188,7 +191,11 @@ def dates_equal(a: Date, b: Date, precision: Precision = "day") -> bool:
 
 
 def _spans(folded: str) -> Iterator[tuple[int, int, Date]]:
+    named = any(stem in folded for stem in _MONTH_STEMS)
+    numeric = bool(_JOINED_DIGITS.search(folded))
     for pattern in _PATTERNS:
+        if not (named if "name" in pattern.groupindex else numeric):
+            continue
         for match in pattern.finditer(folded):
             date = _from_match(match)
             if date:
@@ -220,12 +227,16 @@ def _numeric(year: int, first: int, second: int, separator: str | None) -> Date 
 def _full_year(text: str) -> int:
     digits = text.lstrip("'")
     year = int(digits)
-    if len(digits) > 2:
+    if len(digits) == len("2025"):
         return year
     return year + (1900 if year >= _CENTURY_PIVOT else 2000)
 
 
 def _is_valid(year: int, month: int | None, day: int | None) -> bool:
-    if not 1000 <= year <= 2199 or (month is not None and not 1 <= month <= 12):
+    if not _FIRST_YEAR <= year <= _LAST_YEAR:
         return False
-    return day is None or (month is not None and 1 <= day <= calendar.monthrange(year, month)[1])
+    if month is None:
+        return day is None
+    if month not in range(1, 13):
+        return False
+    return day is None or 1 <= day <= calendar.monthrange(year, month)[1]

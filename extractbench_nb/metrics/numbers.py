@@ -36,7 +36,7 @@ def as_number(value: Any, parse: str = "plain") -> int | float | None:
     Examples
     --------
     >>> as_number("1e3"), as_number("1,000"), as_number("(1,000)", "lenient"), as_number(True)
-    (1000.0, None, -1000, None)
+    (1000.0, None, -1000.0, None)
     """
     if isinstance(value, bool):
         return None
@@ -65,7 +65,7 @@ def _both(gold: Any, predicted: Any, parse: str) -> tuple[int | float, int | flo
 
 
 def _same(one: int | float, two: int | float) -> bool:
-    return one == two or (one != one and two != two)  # NaN equals NaN and nothing else
+    return one == two or (math.isnan(one) and math.isnan(two))
 
 
 def number_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:

@@ -28,6 +28,7 @@ SMALL_NUMBERS = {w: i for i, w in enumerate(_ONES.split())} | {
 ORDINALS = {w: i for i, w in enumerate(_ORDINALS.split())} | {
     w: 10 * i for i, w in enumerate(_TENTHS.split(), 2)
 }
+_WHOLE_TENS = range(20, 100, 10)
 WORD_SCALES = {"hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9,
                "trillion": 10**12}  # fmt: skip
 SCALES = WORD_SCALES | {"millions": 10**6, "billions": 10**9, "thousands": 1_000, "mn": 10**6,
@@ -110,15 +111,17 @@ _PHRASE = re.compile(
     re.IGNORECASE,
 )
 _TOKEN = re.compile(
-    r"(?P<number>\d{1,4} [1-7]/[2-8](?![\d/])|\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?(?![\d.]*\d)|\d{1,3}(?:\.\d{3})+,\d+(?!\d)"
+    r"(?P<number>\d{1,4} [1-7]/[2-8](?![\d/])|\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?(?![\d.]*\d)"
+    r"|\d{1,3}(?:\.\d{3})+,\d+(?!\d)"
     r"|\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|[1-9]\d{0,2}(?: \d{3})+(?!\d| \d|[-.,:]\d)"
     r"|\d+(?:\.\d+){2,}|\d{1,3}(?::\d\d)+(?:\.\d+)?(?!\d)|'\d\d(?!\d)|\d+(?:[.,]\d+)?|\.\d+)"
     r"|(?P<dotted>(?<!\w)(?:(?:[^\W\d_]\.){2,}(?:[^\W\d_](?!\w))?|(?:[A-Z][a-z]{0,2}\.){2,}))"
-    r"|(?P<word>(?:[qhQH][1-4](?!\w)|(?<![\w&])[A-Z]{1,3}&[A-Z]{1,3}(?![\w&])|[^\W\d_]+(?:'[^\W\d_]+)*(?:\+\+|\#(?!\w))?))"
+    r"|(?P<word>(?:(?<![\w+-])[A-D]{1,3}[+-](?![\w+-])|[qhQH][1-4](?!\w)|(?<![\w&])[A-Z]{1,3}&[A-Z]{1,3}(?![\w&])|[^\W\d_]+(?:'[^\W\d_]+)*(?:\+\+|\#(?!\w))?))"
     r"|(?P<sign>°\s?[cCfF](?!\w)|[$€£¥₹₩₽₺₪%‰])"
 )
 _THOUSANDS_COMMA = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _THOUSANDS_DOT = re.compile(r"\d{1,3}(?:(?:\.\d{3}){2,}(?:,\d+)?|(?:\.\d{3})+,\d+)")
+_CURRENCY_GAPS = frozenset((" ", "", "(", " (", "-", " -"))
 _ATTACHING_GAPS = frozenset(("", " ", "-", ")", ") ", " (", " - "))
 _ATTACHED_SCALES = frozenset("kKMB")
 _INNER_MARKS = str.maketrans("", "", "'.&")
@@ -181,7 +184,9 @@ def read_tokens(unified: str) -> tuple[str, list[Token]]:
     tuple of (str, list of Token)
         The text with unit phrases shortened (the spans refer to it), and its tokens in order.
     """
-    text = _PHRASE.sub(lambda match: _PHRASES[match[0].lower()], unified)
+    text, lower = unified, unified.lower()
+    if any(phrase in lower for phrase in _PHRASES):
+        text = _PHRASE.sub(lambda match: _PHRASES[match[0].lower()], unified)
     raw = [_raw_token(match) for match in _TOKEN.finditer(text)]
     return text, _merge(text, raw)
 
@@ -267,7 +272,8 @@ def _next_token(text: str, raw: Sequence[Token], i: int) -> tuple[Token, int]:
     """Read the token at `i`, with all that belongs to it; return it and the next position."""
     currency = _currency(raw[i])
     if currency and i + 1 < len(raw) and raw[i + 1].kind == "number":
-        if text[raw[i].end : raw[i + 1].start] in (" ", "", "(", " (", "-", " -", "-."):
+        gap = text[raw[i].end : raw[i + 1].start]
+        if gap in _CURRENCY_GAPS:
             return _quantity(text, raw, i, i + 1, currency)
     if raw[i].kind == "number":
         return _quantity(text, raw, i, i, "")
@@ -319,7 +325,8 @@ def _extends(current: int, value: int, started: bool) -> bool:
     """Say whether `value` may follow `current` in one number: twenty + five, hundred + twelve."""
     if not started or current == 0:
         return True
-    room = 100 if current % 100 == 0 else 10 if current % 10 == 0 and current % 100 > 10 else 0
+    tens = current % 100
+    room = 100 if tens == 0 else 10 if tens in _WHOLE_TENS else 0
     return 0 < value < room
 
 
@@ -354,10 +361,9 @@ def _with_unit(
 
 
 def _following(text: str, raw: Sequence[Token], i: int) -> Token | None:
-    if i < len(raw) and raw[i].kind != "number":
-        if text[raw[i - 1].end : raw[i].start] in _ATTACHING_GAPS:
-            return raw[i]
-    return None
+    if i == len(raw) or raw[i].kind == "number":
+        return None
+    return raw[i] if text[raw[i - 1].end : raw[i].start] in _ATTACHING_GAPS else None
 
 
 def _scale(word: str, money: bool) -> int | None:
@@ -381,7 +387,7 @@ def _unit(token: Token, text: str, raw: Sequence[Token], i: int) -> str:
 def _currency(token: Token) -> str:
     if token.kind == "sign":
         return CURRENCY_SIGNS.get(token.text, "")
-    if token.kind == "word" and len(token.text) == 3:
+    if token.kind == "word" and len(token.text) == len("usd"):
         return CURRENCIES.get(token.text.lower(), "")
     return ""
 
@@ -408,13 +414,15 @@ def _char_before(text: str, position: int) -> str:
 def _is_sign(text: str, raw: Sequence[Token], i: int) -> bool:
     """Say whether the dash before token `i` is a minus and not a hyphen or a range."""
     dash = text.rfind("-", max(0, raw[i].start - 3), raw[i].start)
+    if dash == 0:
+        return True
     if raw[i].start - dash > 1 and i > 0:
         return False
-    return (
-        dash == 0
-        or not (text[dash - 1].isalnum() or text[dash - 1] in ")-")
-        and not (text[dash - 1] == " " and i > 0 and raw[i - 1].kind == "number")
-    )
+    before = text[dash - 1]
+    if before.isalnum() or before in ")-":
+        return False
+    after_number = i > 0 and raw[i - 1].kind == "number" and raw[i - 1].end == dash - 1
+    return not (before == " " and after_number)
 
 
 def _literal(text: str) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from math import isnan
 from typing import Any, NamedTuple, overload
 
 import pandas as pd
@@ -19,7 +20,19 @@ APPLIES_TO = ("string", "number", "integer", "boolean", "array", "any")
 
 
 class MetricScore(NamedTuple):
-    """What a metric may return instead of a plain number: score, verdict and the reason."""
+    """What a metric may return instead of a plain number.
+
+    Parameters
+    ----------
+    score : float
+        In [0, 1].
+    passed : bool, optional
+        The verdict; by default the metric's pass rule decides.
+    reason : str, optional
+        Short machine word for why.
+    reasoning : str, optional
+        An explanation for people.
+    """
 
     score: float
     passed: bool | None = None
@@ -49,7 +62,7 @@ class Param:
             return f"{self.name} is {value!r}; expected {self.expected}"
         low = self.minimum is not None and value < self.minimum
         high = self.maximum is not None and value > self.maximum
-        if self.kind == "number" and (low or high or value != value):
+        if self.kind == "number" and (low or high or isnan(value)):
             return f"{self.name} is {value!r}; expected {self.expected}"
         return None
 
@@ -267,9 +280,7 @@ def metric(
     return register
 
 
-def _entry(
-    name: str, function: Callable[..., Any], kinds: tuple[str, ...], source: str
-) -> Metric:
+def _entry(name: str, function: Callable[..., Any], kinds: tuple[str, ...], source: str) -> Metric:
     params = tuple(_declared_params(name, function))
     names = [p.name for p in params]
     threshold = next((n for n in ("threshold", "pass_threshold") if n in names), None)
@@ -280,8 +291,9 @@ def _entry(
 
 def _declared_params(name: str, function: Callable[..., Any]) -> Iterable[Param]:
     parameters = list(inspect.signature(function).parameters.values())
-    if len(parameters) < 2:
-        raise ConfigError("", f"metric {name!r} must take (gold, predicted, *, params with defaults)")
+    if len(parameters) < len(("gold", "predicted")):
+        problem = f"metric {name!r} must take (gold, predicted, *, params with defaults)"
+        raise ConfigError("", problem)
     for p in parameters[2:]:
         if p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL):
             continue

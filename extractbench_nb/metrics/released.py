@@ -17,7 +17,9 @@ __all__ = ["RELEASED_METRICS", "released_metric"]
 Compare = Callable[[Any, Any], tuple[float, bool]]
 
 
-def _param(params: Mapping[str, Any], name: str, default: Any, convert: Callable[[Any], Any]) -> Any:
+def _param(
+    params: Mapping[str, Any], name: str, default: Any, convert: Callable[[Any], Any]
+) -> Any:
     try:
         return convert(params[name]) if name in params else default
     except (TypeError, ValueError):

@@ -33,7 +33,7 @@ _PUNCTUATION = re.compile(r"[^\w\s]|_")
 
 
 def unify(text: str) -> str:
-    """Fold what differs in writing only: Unicode form, accents, dashes, quotes, line breaks.
+    r"""Fold what differs in writing only: Unicode form, accents, dashes, quotes, line breaks.
 
     Case and punctuation are kept. Marks outside the Latin range (Japanese voicing) are kept too,
     because they change the word.
@@ -50,7 +50,7 @@ def unify(text: str) -> str:
 
     Examples
     --------
-    >>> unify("eﬃ\u00adcient  trans-\\nformers — “naïve”")
+    >>> unify("eﬃ\u00adcient  trans-\nformers — “naïve”")
     'efficient transformers - "naive"'
     """
     if "\n" in text:

@@ -1,4 +1,4 @@
-"""``evaluation_config``: its three forms, read into `NodeConfig`; errors name the place and the cure.
+"""``evaluation_config``: its three forms, read into `NodeConfig`; errors name place and cure.
 
 The forms are a preset name, ``{"metric_id", "params"}`` and ``{"metrics": [{"metric_id",
 "weight", "params"}], "aggregation_weight"}`` (appendix C of the ExtractBench paper, and its
@@ -22,7 +22,7 @@ _METRIC_KEYS = ("metric_id", "params", "weight")
 
 
 class MetricCatalogue(Protocol):
-    """What the schema room asks of the metric registry: which names exist, which params are right."""
+    """What the schema room asks of the registry: which names exist, which params are right."""
 
     def names(self) -> Iterable[str]:
         """Return the names of all registered metrics."""
@@ -56,11 +56,11 @@ class NodeConfig:
 
     metrics: tuple[MetricSpec, ...]
     weight: float = 1.0
+    skip: bool = field(init=False, compare=False)
 
-    @property
-    def skip(self) -> bool:
-        """Whether the node is left out of the scores."""
-        return any(spec.metric_id == "skip" for spec in self.metrics)
+    def __post_init__(self) -> None:
+        """Note whether the node is left out of the scores."""
+        object.__setattr__(self, "skip", any(s.metric_id == "skip" for s in self.metrics))
 
 
 _DEFAULTS = {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from dataclasses import field as attribute
 from typing import Any
 
 import pandas as pd
@@ -17,7 +18,7 @@ __all__ = ["Children", "Node", "Schema"]
 class Children:
     """What lies below a node; which parts are filled depends on its kind."""
 
-    properties: Mapping[str, Node] = field(default_factory=dict)
+    properties: Mapping[str, Node] = attribute(default_factory=dict)
     additional: Node | None = None
     items: Node | None = None
     prefix: tuple[Node, ...] = ()
@@ -69,6 +70,8 @@ class Node:
         The ``$ref`` that led here.
     recursive : bool
         The node closes a cycle of references: it is unfolded only where data goes on.
+    step : str
+        The last step as it is written in an instance path, ``.name``.
     flattened : bool
         An array node that stands for a map from keys to arrays.
     """
@@ -89,9 +92,10 @@ class Node:
     ref: str | None = None
     recursive: bool = False
     flattened: bool = False
+    step: str = ""
     loader: Callable[[], Children] | None = None
     loaded: Children | None = None
-    _choices: dict[int, Node] = field(default_factory=dict)
+    _choices: dict[int, Node] = attribute(default_factory=dict)
 
     @property
     def children(self) -> Children:
@@ -159,6 +163,7 @@ class Node:
             self.ref or branch.ref,
             branch.recursive,
             loader=lambda: branch.children,
+            step=self.step,
         )
 
     def choose_flattened(self, index: int) -> Node:
@@ -230,7 +235,13 @@ class Schema:
     envelope: str | None = None
 
     def nodes(self) -> Iterator[Node]:
-        """Walk all nodes in schema order; a recursive reference is listed, not unfolded."""
+        """Walk all nodes in schema order; a recursive reference is listed, not unfolded.
+
+        Yields
+        ------
+        Node
+            The root first.
+        """
         stack = [self.root]
         while stack:
             node = stack.pop()

@@ -104,6 +104,7 @@ class _Builder:
         self.resolver = Resolver(document)
         self.catalogue = catalogue
         self.url_rule = url_rule
+        self.shapes: dict[int, tuple[Flat, _Shape]] = {}
         self.count = 0
 
     def root(self) -> Node:
@@ -121,8 +122,8 @@ class _Builder:
                 seed.parts[0].pointer, f"unfolds to more than {MAX_NODES:,} nodes through its $refs"
             )
         flat = self.resolver.flatten(seed.parts)
-        shape = _shape(flat)
-        node = self._bare_node(seed, flat, shape)
+        shape = self._shape(flat)
+        node = _bare_node(seed, flat, shape)
         below = active | flat.visited
         if flat.ref is not None and self.resolver.closes_cycle(flat.visited, active):
             node.recursive = True
@@ -133,34 +134,21 @@ class _Builder:
             self._settle_union(node)
         return node
 
-    def _bare_node(self, seed: _Seed, flat: Flat, shape: _Shape) -> Node:
-        raw = flat.keywords.get("evaluation_config")
-        declared = parse_config(raw, f"{flat.pointer}/evaluation_config", self.catalogue)
-        if self.url_rule:
-            declared = _url_rule(declared, flat.keywords)
-        config = declared if shape.kind == "union" else effective_config(declared, shape.type)
-        if shape.kind in ("object", "null"):
-            config = None
-        return Node(
-            shape.kind,
-            shape.types,
-            shape.label,
-            seed.schema_path,
-            flat.pointer,
-            seed.field,
-            seed.name,
-            seed.depth,
-            seed.required,
-            shape.nullable,
-            config,
-            declared is not None,
-            flat.keywords,
-            flat.ref,
-        )
+    def _shape(self, flat: Flat) -> _Shape:
+        """Read a node's keywords; plain references share them, so they are read once."""
+        key = id(flat)
+        if key not in self.shapes:
+            declared = parse_config(
+                flat.keywords.get("evaluation_config"),
+                f"{flat.pointer}/evaluation_config",
+                self.catalogue,
+            )
+            if self.url_rule:
+                declared = _url_rule(declared, flat.keywords)
+            self.shapes[key] = (flat, _shape(flat, declared))
+        return self.shapes[key][1]
 
-    def _children(
-        self, node: Node, flat: Flat, shape: _Shape, active: frozenset[str]
-    ) -> Children:
+    def _children(self, node: Node, flat: Flat, shape: _Shape, active: frozenset[str]) -> Children:
         build = _ChildBuilder(self, node, flat, active)
         if shape.kind == "object":
             return Children(properties=build.properties(), additional=build.additional())
@@ -185,58 +173,79 @@ class _Builder:
                 node.config = votes[0]
 
 
+def _bare_node(seed: _Seed, flat: Flat, shape: _Shape) -> Node:
+    return Node(
+        shape.kind,
+        shape.types,
+        shape.label,
+        seed.schema_path,
+        flat.pointer,
+        seed.field,
+        seed.name,
+        seed.depth,
+        seed.required,
+        shape.nullable,
+        shape.config,
+        shape.declared,
+        flat.keywords,
+        flat.ref,
+        step=seed.step,
+    )
+
+
 class _ChildBuilder:
     """The children of one node, each with its own path, field and name."""
 
-    def __init__(
-        self, builder: _Builder, node: Node, flat: Flat, active: frozenset[str]
-    ) -> None:
+    def __init__(self, builder: _Builder, node: Node, flat: Flat, active: frozenset[str]) -> None:
         self.builder, self.parent, self.flat, self.active = builder, node, flat, active
 
-    def _build(self, parts: tuple[Part, ...], step: str, field: str, name: str, **kw: Any) -> Node:
-        depth = kw.get("depth", self.parent.depth + 1)
-        required = kw.get("required", False)
-        path = f"{self.parent.schema_path}.{step}"
-        return self.builder.node(_Seed(parts, path, field, name, depth, required), self.active)
+    def _build(self, parts: tuple[Part, ...], below: str, field: str, name: str, **kw: Any) -> Node:
+        path = f"{self.parent.schema_path}.{below}"
+        kw = {"depth": self.parent.depth + 1, "required": True, **kw}
+        return self.builder.node(_Seed(parts, path, field, name, **kw), self.active)
 
     def properties(self) -> dict[str, Node]:
         required = {r for r in self.flat.keywords.get("required", []) if isinstance(r, str)}
         return {
-            name: self._build(
-                parts,
-                f"properties{member(name)}",
-                (self.parent.field + member(name)).removeprefix("."),
-                name,
-                required=name in required,
-            )
+            name: self._property(name, parts, name in required)
             for name, parts in self.flat.properties.items()
         }
+
+    def _property(self, name: str, parts: tuple[Part, ...], required: bool) -> Node:
+        step = member(name)
+        field = (self.parent.field + step).removeprefix(".")
+        return self._build(parts, "properties" + step, field, name, required=required, step=step)
 
     def additional(self) -> Node | None:
         parts = self.flat.places.get("additionalProperties")
         if parts is None or isinstance(parts[0].schema, bool):
             return None
         field = (self.parent.field + ".*").removeprefix(".")
-        return self._build(parts, "additionalProperties", field, "*")
+        return self._build(parts, "additionalProperties", field, "*", required=False)
 
     def items(self) -> Node | None:
         parts = self.flat.places.get("items") or (Part(True, f"{self.flat.pointer}/items"),)
         if isinstance(parts[0].schema, list):  # the tuple form of older drafts
             return None
-        return self._build(parts, "items", self.parent.field + "[]", "[]", required=True)
+        return self._build(parts, "items", self.parent.field + "[]", "[]")
 
     def prefix(self) -> tuple[Node, ...]:
         parts = self.flat.places.get("prefixItems", ())
         field = self.parent.field
         return tuple(
-            self._build((part,), f"prefixItems[{i}]", f"{field}[{i}]", f"[{i}]", required=True)
+            self._build((part,), f"prefixItems[{i}]", f"{field}[{i}]", f"[{i}]")
             for i, part in enumerate(parts)
         )
 
     def branches(self, parts: tuple[tuple[Part, ...], ...]) -> tuple[Node, ...]:
         return tuple(
             self._build(
-                part, f"anyOf[{i}]", self.parent.field, self.parent.name, depth=self.parent.depth
+                part,
+                f"anyOf[{i}]",
+                self.parent.field,
+                self.parent.name,
+                depth=self.parent.depth,
+                required=self.parent.required,
             )
             for i, part in enumerate(parts)
         )
@@ -252,6 +261,7 @@ class _Seed:
     name: str
     depth: int
     required: bool
+    step: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,9 +274,20 @@ class _Shape:
     label: str
     nullable: bool
     branches: tuple[tuple[Part, ...], ...] = ()
+    config: NodeConfig | None = None
+    declared: bool = False
 
 
-def _shape(flat: Flat) -> _Shape:
+def _shape(flat: Flat, declared: NodeConfig | None) -> _Shape:
+    shape = _bare_shape(flat)
+    if shape.kind in ("object", "null"):
+        config = None
+    else:
+        config = declared if shape.kind == "union" else effective_config(declared, shape.type)
+    return replace(shape, config=config, declared=declared is not None)
+
+
+def _bare_shape(flat: Flat) -> _Shape:
     types = _declared_types(flat)
     nullable = flat.keywords.get("nullable") is True or "null" in types
     branches = _union_branches(flat, types)
@@ -328,15 +349,16 @@ def _union_branches(flat: Flat, types: list[str]) -> tuple[tuple[Part, ...], ...
     if any(_is_structural(part.schema) for part in alternatives):
         base = {k: v for k, v in flat.keywords.items() if k in (*_STRUCTURE, "required")}
         shared = (Part(base, flat.pointer),) if base.keys() - {"required"} else ()
-        null = [isinstance(p.schema, Mapping) and p.schema.get("type") == "null" for p in alternatives]
-        return tuple(
-            (p,) if is_null else (p, *shared) for p, is_null in zip(alternatives, null, strict=True)
-        )
+        return tuple((p,) if _is_null(p.schema) else (p, *shared) for p in alternatives)
     concrete = [t for t in types if t != "null"]
-    if len(concrete) < 2:
+    if len(concrete) <= 1:
         return ()
     rest = {k: v for k, v in flat.keywords.items() if k not in ("type", "evaluation_config")}
     return tuple((Part({**rest, "type": t}, flat.pointer),) for t in concrete)
+
+
+def _is_null(schema: Any) -> bool:
+    return isinstance(schema, Mapping) and schema.get("type") == "null"
 
 
 def _is_structural(schema: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import unquote
 
 from extractbench_nb._json import escape_pointer, json_type, unescape_pointer
 from extractbench_nb.errors import SchemaError, nearest
@@ -38,6 +39,8 @@ class Resolver:
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.document = document
         self._reach: dict[str, frozenset[str]] = {}
+        self._found: dict[str, Part] = {}
+        self._flats: dict[str, Flat] = {}
 
     def lookup(self, ref: Any, at: str) -> Part:
         """Find the target of a ``$ref``.
@@ -49,15 +52,24 @@ class Resolver:
         """
         if not isinstance(ref, str) or not (ref == "#" or ref.startswith("#/")):
             raise SchemaError(
-                f"{at}/$ref", f"found {ref!r}; expected a pointer into this document, '#/$defs/name'"
+                f"{at}/$ref",
+                f"found {ref!r}; expected a pointer into this document, '#/$defs/name'",
             )
-        value: Any = self.document
-        for token in ref.split("/")[1:]:
-            value = _step(value, unescape_pointer(_unquote(token)), ref, at)
-        return Part(value, ref[1:])
+        if ref not in self._found:
+            value: Any = self.document
+            for token in ref.split("/")[1:]:
+                value = _step(value, unescape_pointer(unquote(token)), ref, at)
+            self._found[ref] = Part(value, ref[1:])
+        return self._found[ref]
 
     def flatten(self, parts: Iterable[Part], seen: frozenset[str] = frozenset()) -> Flat:
         """Merge the parts that all apply to one node, references followed."""
+        parts = tuple(parts)
+        if len(parts) == 1 and not seen and _is_plain_ref(parts[0].schema):
+            ref = parts[0].schema["$ref"]
+            if ref not in self._flats:
+                self._flats[ref] = self._flatten_one(parts[0], seen)
+            return self._flats[ref]
         flats = [self._flatten_one(part, seen) for part in parts]
         merged = flats[0]
         for other in flats[1:]:
@@ -131,6 +143,7 @@ class Resolver:
         return targets
 
 
+_LONGEST = 60
 _CHILD_LISTS = ("anyOf", "oneOf", "prefixItems")
 _CHILD_SCHEMAS = ("items", "additionalProperties")
 
@@ -227,13 +240,11 @@ def _expect(value: Any, kind: str, pointer: str, what: str) -> None:
 
 def _short(value: Any) -> str:
     text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-def _unquote(token: str) -> str:
-    from urllib.parse import unquote
-
-    return unquote(token)
+def _is_plain_ref(schema: Any) -> bool:
+    return type(schema) is dict and len(schema) == 1 and isinstance(schema.get("$ref"), str)
 
 
 def _step(value: Any, token: str, ref: str, at: str) -> Any:

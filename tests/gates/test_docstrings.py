@@ -41,6 +41,7 @@ PUBLIC = dict(
     pair
     for name in extractbench_nb.__all__
     for pair in members(name, getattr(extractbench_nb, name))
+    if name != "__version__"
 )
 
 

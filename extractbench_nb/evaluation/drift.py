@@ -59,7 +59,8 @@ def document_warnings(
         rows.append(("predicted", "$", "unparsable_json", problem, predicted))
     if ignored:
         path, metric = next(iter(ignored.items()))
-        message = f"param 'model' of {metric} is ignored by the offline judge ({len(ignored)} nodes)"
+        nodes = f"{len(ignored)} node{'s' if len(ignored) > 1 else ''}"
+        message = f"param 'model' of {metric} is ignored by the offline judge ({nodes})"
         rows.append(("schema", path, "ignored_param", message, None))
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(WARNING_COLUMNS.columns)
     return WARNING_COLUMNS.build(dict(zip(WARNING_COLUMNS.names, columns, strict=True)))
@@ -72,7 +73,7 @@ def _of_side(side: str, schema: Schema, document: Any) -> Iterator[Row]:
 
 
 def _violations(side: str, schema: Schema, document: Any) -> Iterator[Row]:
-    """Validate with jsonschema (Draft 2020-12, formats included); a validator's trouble is a row."""
+    """Validate with jsonschema (Draft 2020-12, formats too); a validator's trouble is a row."""
     from jsonschema import Draft202012Validator, FormatChecker
 
     validator = Draft202012Validator(

@@ -11,10 +11,11 @@ from extractbench_nb._json import json_text
 from extractbench_nb.values import MISSING
 
 if TYPE_CHECKING:
-    from extractbench_nb.evaluation import Evaluation
+    from extractbench_nb.evaluation.result import Evaluation
 
 __all__ = ["card_html", "card_text", "outcome_counts", "worst_fields"]
 
+_MOST_ARRAYS = 12
 _SCORES = ("overall_score", "field_score", "pass_rate")
 
 
@@ -60,10 +61,9 @@ def card_html(ev: Evaluation) -> str:
     scores = "".join(
         f"<span>{name.replace('_', ' ')} <b>{s[name]:.3f}</b></span>" for name in _SCORES
     )
-    counts = " · ".join(
-        f"{n} {name.replace('_', ' ')}" for name, n in outcome_counts(ev).items()
-    )
-    head = f"Evaluation · {s['passed']} of {s['evaluated']} fields pass · profile {ev.meta['profile']}"
+    counts = " · ".join(f"{n} {name.replace('_', ' ')}" for name, n in outcome_counts(ev).items())
+    passes = f"{s['passed']} of {s['evaluated']} fields pass"
+    head = f"Evaluation · {passes} · profile {ev.meta['profile']}"
     return (
         f'<div class="xb-root">{STYLE}<div class="xb-title">{document_text(head, 200)}</div>'
         f'<div class="xb-scores">{scores}</div><div>{document_text(counts, 300)}</div>'
@@ -75,8 +75,8 @@ def _notes_html(s: pd.Series) -> str:
     notes = []
     if s["judge_errors"]:
         notes.append(
-            f"{s['judge_errors']} fields have no verdict: pass rate is a lower bound; of the judged "
-            f"fields {s['pass_rate_judged']:.1%} pass."
+            f"{s['judge_errors']} fields have no verdict: pass rate is a lower bound; "
+            f"of the judged fields {s['pass_rate_judged']:.1%} pass."
         )
     if s["gold_coverage"] < 1:
         notes.append(f"The schema declares only {s['gold_coverage']:.1%} of gold's values.")
@@ -90,7 +90,8 @@ def _worst_html(ev: Evaluation) -> str:
         cells = (row.path, row.metric, f"{row.outcome} ({row.reason})")
         texts = "".join(f"<td>{document_text(str(c))}</td>" for c in cells)
         values = "".join(
-            f'<td class="xb-val">{document_text(_shown(v), 60)}</td>' for v in (row.gold, row.predicted)
+            f'<td class="xb-val">{document_text(_shown(v), 60)}</td>'
+            for v in (row.gold, row.predicted)
         )
         rows.append(f'<tr><td class="xb-num">{score}</td>{texts}{values}</tr>')
     if not rows:
@@ -111,12 +112,13 @@ def _arrays_html(ev: Evaluation) -> str:
         f"<tr><td>{document_text(str(row['field']))}</td>"
         + "".join(f'<td class="xb-num">{row[n]}</td>' for n in names)
         + "</tr>"
-        for _, row in arrays.head(12).iterrows()
+        for _, row in arrays.head(_MOST_ARRAYS).iterrows()
     )
     head = "<th>arrays</th>" + "".join(
         f'<th class="xb-num">{n.replace("_", " ")}</th>' for n in names
     )
-    more = f"<div>… {len(arrays) - 12} more arrays</div>" if len(arrays) > 12 else ""
+    hidden = len(arrays) - _MOST_ARRAYS
+    more = f"<div>… {hidden} more arrays</div>" if hidden > 0 else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
 
 

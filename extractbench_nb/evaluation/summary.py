@@ -9,7 +9,7 @@ from typing import Any
 
 from extractbench_nb.alignment.similarity import point_score
 from extractbench_nb.profiles import Profile
-from extractbench_nb.records import ArrayRecord, Leaf
+from extractbench_nb.records import ArrayRecord, Leaf, settled
 from extractbench_nb.scoring import Scored
 
 __all__ = ["node_outcome", "summarise"]
@@ -86,7 +86,7 @@ def summarise(counted: Iterable[Leaf], profile: Profile) -> dict[str, Any]:
 
 
 def _add(tally: _Tally, leaf: Leaf, profile: Profile) -> None:
-    verdicts = [v for v in leaf.verdicts if isinstance(v, Scored)]
+    verdicts = settled(leaf)
     score, passed = point_score(verdicts)
     weight = leaf.node.weight if profile.node_weights else 1.0
     tally.scores.add(score or 0.0, weight)

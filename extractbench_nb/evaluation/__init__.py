@@ -1,0 +1,6 @@
+"""From records to what people look at: `evaluate`, and the `Evaluation` that it returns."""
+
+from extractbench_nb.evaluation.api import evaluate, evaluate_async
+from extractbench_nb.evaluation.result import Evaluation
+
+__all__ = ["Evaluation", "evaluate", "evaluate_async"]

@@ -1,0 +1,198 @@
+"""`evaluate` and `evaluate_async`: one document against gold."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from extractbench_nb._json import read_document
+from extractbench_nb.errors import InputError
+from extractbench_nb.evaluate import ROOT, Traversal
+from extractbench_nb.evaluation.result import Evaluation, Inputs
+from extractbench_nb.inputs import (
+    MAX_DEPTH,
+    Aligner,
+    choose_aligner,
+    choose_judge,
+    cut,
+    is_too_deep,
+    read_predicted,
+    read_schema,
+)
+from extractbench_nb.judges.base import Judge
+from extractbench_nb.profiles import Profile, get_profile
+from extractbench_nb.records import Leaf
+from extractbench_nb.schema.nodes import Schema
+from extractbench_nb.scoring import Scored, Scorer
+
+__all__ = ["evaluate", "evaluate_async"]
+
+
+def evaluate(
+    schema: Mapping[str, Any] | str | Path | Schema,
+    gold: Any,
+    predicted: Any,
+    *,
+    judge: str | Judge = "offline",
+    alignment: str | Aligner = "optimal",
+    profile: str | Profile = "paper",
+) -> Evaluation:
+    """Compare a predicted document with gold, field by field, as the schema says.
+
+    Parameters
+    ----------
+    schema : dict, str, pathlib.Path or Schema
+        JSON Schema with ``evaluation_config`` annotations: a dict, JSON text, a file, or parsed.
+    gold : object
+        The right document: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text).
+    predicted : object
+        What a model said, in the same forms. Nothing in it can stop the evaluation; text that does
+        not parse is one structural row at the root.
+    judge : str or Judge, optional
+        Who decides that two texts mean the same. ``"offline"`` is deterministic.
+    alignment : str or callable, optional
+        ``"optimal"``, or a function ``(gold items, predicted items, item node) -> index pairs``.
+    profile : str or Profile, optional
+        The rules: ``"paper"``, ``"strict"`` or ``"extract-bench-0.1.0"``.
+
+    Returns
+    -------
+    Evaluation
+        With ``.fields``, ``.arrays``, ``.matches``, ``.summary`` and ``.warnings``.
+
+    Raises
+    ------
+    SchemaError, ConfigError
+        The schema cannot be read.
+    InputError
+        Gold is not JSON, a file cannot be read, or an option is unknown.
+
+    Notes
+    -----
+    The semantics follow sections 3.2 to 3.4 of the ExtractBench paper. It works the same in a
+    script and in a notebook cell, where an event loop is running.
+
+    Examples
+    --------
+    >>> schema = {"type": "object", "properties": {"year": {"type": "integer"}}}
+    >>> evaluate(schema, {"year": 2024}, {"year": 2025}).fields[["path", "outcome"]].values.tolist()
+    [['$.year', 'incorrect']]
+    """
+    run = _Run(schema, gold, predicted, judge, alignment, profile)
+    if run.pending:
+        _run_sync(run.settle)
+    return run.finish()
+
+
+async def evaluate_async(
+    schema: Mapping[str, Any] | str | Path | Schema,
+    gold: Any,
+    predicted: Any,
+    *,
+    judge: str | Judge = "offline",
+    alignment: str | Aligner = "optimal",
+    profile: str | Profile = "paper",
+) -> Evaluation:
+    """Do what `evaluate` does, awaiting metrics and judges that wait.
+
+    Parameters
+    ----------
+    schema, gold, predicted : object
+        See `evaluate`.
+    judge, alignment, profile : object, optional
+        See `evaluate`.
+
+    Returns
+    -------
+    Evaluation
+        The same as `evaluate` returns.
+    """
+    run = _Run(schema, gold, predicted, judge, alignment, profile)
+    if run.pending:
+        await run.settle()
+    return run.finish()
+
+
+def _run_sync(task: Callable[[], Awaitable[None]]) -> None:
+    """Run an async task to its end, also where an event loop is running (a notebook cell)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(_awaited(task))
+    else:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(asyncio.run, _awaited(task)).result()
+
+
+async def _awaited(task: Callable[[], Awaitable[None]]) -> None:
+    await task()
+
+
+class _Run:
+    """One evaluation: the inputs are read, the traversal goes down; verdicts may be open."""
+
+    def __init__(
+        self,
+        schema: Any,
+        gold: Any,
+        predicted: Any,
+        judge: str | Judge,
+        alignment: str | Aligner,
+        profile: str | Profile,
+    ) -> None:
+        self.started = time.perf_counter()
+        self.profile = get_profile(profile)
+        self.schema = read_schema(schema, self.profile)
+        self.gold = read_document(gold, "gold")
+        self.predicted, self.problem = read_predicted(predicted)
+        self.alignment = alignment
+        self.scorer = Scorer(self.profile, choose_judge(judge))
+        self.traversal = self._new_traversal()
+        if self.problem is None:
+            self._descend()
+        else:
+            self._record_unparsable(self.problem)
+
+    def _new_traversal(self) -> Traversal:
+        return Traversal(self.scorer, choose_aligner(self.alignment, self.scorer))
+
+    def _descend(self) -> None:
+        try:
+            self.traversal.descend(self.schema.root, self.gold, self.predicted)
+        except RecursionError:
+            if is_too_deep(self.gold):
+                problem = f"gold is nested deeper than {MAX_DEPTH} levels of objects and arrays"
+                raise InputError(problem) from None
+            self.predicted = cut(self.predicted)
+            self.traversal = self._new_traversal()
+            self.traversal.descend(self.schema.root, self.gold, self.predicted)
+
+    def _record_unparsable(self, problem: str) -> None:
+        verdict = Scored("json", 0.0, False, "structural", "unparsable_json", problem)
+        root = self.schema.root
+        leaf = Leaf(root, ROOT, self.gold, self.predicted, True, [verdict])
+        self.traversal.top.children.append(leaf)
+
+    @property
+    def pending(self) -> bool:
+        return bool(self.traversal.pending)
+
+    async def settle(self) -> None:
+        await self.traversal.settle()
+
+    def finish(self) -> Evaluation:
+        if self.problem is None:
+            self.traversal.finish(self.schema.root, self.gold, self.predicted)
+        meta = {
+            "profile": self.profile.name,
+            "judge": self.scorer.judge.name,
+            "alignment": self.alignment if isinstance(self.alignment, str) else "callable",
+            "seconds": time.perf_counter() - self.started,
+        }
+        inputs = Inputs(self.schema, self.gold, self.predicted, self.problem)
+        ignored = dict(self.scorer.ignored_params)
+        return Evaluation(self.traversal.top.children, self.profile, inputs, meta, ignored)

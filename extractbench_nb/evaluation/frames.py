@@ -1,0 +1,239 @@
+"""The frames of an evaluation: their columns declared as data, and the rows that fill them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.records import ArrayRecord, Leaf, settled
+from extractbench_nb.values import MISSING, Unusable, state_of
+
+__all__ = [
+    "ARRAY_COLUMNS",
+    "FIELD_COLUMNS",
+    "MATCH_COLUMNS",
+    "SUMMARY",
+    "array_frame",
+    "field_frame",
+    "in_order",
+    "match_frame",
+]
+
+OUTCOMES = (
+    "correct",
+    "incorrect",
+    "omission",
+    "hallucination",
+    "structural",
+    "both_absent",
+    "judge_error",
+)
+
+FIELD_COLUMNS = FrameSpec(
+    "fields",
+    "one row an evaluated field and metric",
+    (
+        Column("path", "string", "instance path with gold's index, `$.authors[2].name`"),
+        Column(
+            "predicted_path", "string", "the predicted node, where its index differs", nullable=True
+        ),
+        Column("field", "string", "path with the indices taken out, `authors[].name`"),
+        Column("schema_path", "string", "JSON Schema path", nullable=True),
+        Column("metric", "string", "metric id"),
+        Column("score", "Float64", "score; missing where no verdict was given", "0 to 1", True),
+        Column("passed", "boolean", "whether the score passes", nullable=True),
+        Column("outcome", "string", "what happened", ", ".join(OUTCOMES)),
+        Column("reason", "string", "short machine word for why"),
+        Column("reasoning", "string", "a judge's own words", nullable=True),
+        Column("gold", "object", "gold's value; None also where the key is missing", nullable=True),
+        Column("predicted", "object", "predicted value; None also where missing", nullable=True),
+        Column("gold_state", "string", "state", "present, null, missing, empty"),
+        Column("predicted_state", "string", "state", "present, null, missing, empty"),
+        Column("depth", "int64", "nesting depth of the node in the schema", "0 and up"),
+        Column("counted", "bool", "whether the node enters the field-level scores"),
+        Column("weight", "float64", "aggregation_weight of the node", "0 and up"),
+    ),
+)
+
+ARRAY_COLUMNS = FrameSpec(
+    "arrays",
+    "one row an array that exists on either side",
+    (
+        Column("path", "string", "instance path of the array"),
+        Column("field", "string", "path with the indices taken out"),
+        Column("counted", "bool", "whether it enters the field-level scores"),
+        Column("gold_items", "int64", "items in gold", "0 and up"),
+        Column("predicted_items", "int64", "items predicted", "0 and up"),
+        Column("matched", "int64", "pairs in which every scored field passes", "0 and up"),
+        Column("partial", "int64", "pairs that are alike but not matched", "0 and up"),
+        Column("missed", "int64", "gold items - matched", "0 and up"),
+        Column("spurious", "int64", "predicted items - matched", "0 and up"),
+        Column("precision", "Float64", "matched / predicted items", "0 to 1", True),
+        Column("recall", "Float64", "matched / gold items", "0 to 1", True),
+        Column("f1", "Float64", "2 matched / (gold + predicted items)", "0 to 1", True),
+        Column("score", "Float64", "score of the array under the profile", "0 to 1", True),
+        Column("passed", "boolean", "whether the score passes", nullable=True),
+    ),
+)
+
+MATCH_COLUMNS = FrameSpec(
+    "matches",
+    "one row a gold item, plus one a spurious predicted item",
+    (
+        Column("path", "string", "instance path of the array"),
+        Column("gold_index", "Int64", "place in gold", "0 and up", True),
+        Column("predicted_index", "Int64", "place in the prediction", "0 and up", True),
+        Column("status", "string", "what became of it", "matched, partial, missed, spurious"),
+        Column("similarity", "Float64", "mean score of the item's fields", "0 to 1", True),
+        Column("failed_fields", "object", "fields that keep the pair from matching, a tuple"),
+        Column("gold", "object", "gold's item", nullable=True),
+        Column("predicted", "object", "predicted item", nullable=True),
+    ),
+)
+
+SUMMARY = FrameSpec(
+    "summary",
+    "one value an entry",
+    (
+        Column("overall_score", "float64", "mean score, an array weighs its gold items", "0 to 1"),
+        Column("field_score", "float64", "mean score, every node weighs the same", "0 to 1"),
+        Column("pass_rate", "float64", "passed / evaluated", "0 to 1"),
+        Column("pass_rate_judged", "float64", "passed / judged", "0 to 1"),
+        Column("evaluated", "int64", "counted nodes"),
+        Column("judged", "int64", "counted nodes that got a verdict"),
+        Column("passed", "int64", "counted nodes that passed"),
+        Column("failed", "int64", "judged - passed"),
+        Column("omissions", "int64", "gold present, predicted absent"),
+        Column("hallucinations", "int64", "gold absent, predicted present"),
+        Column("structural", "int64", "predicted of a type that neither schema nor gold has"),
+        Column("judge_errors", "int64", "counted nodes without a verdict"),
+        Column(
+            "gold_coverage", "float64", "share of gold's leaves that the schema declares", "0 to 1"
+        ),
+        Column("llm_calls", "int64", "calls of a language model"),
+        Column("llm_cost_usd", "float64", "what they cost"),
+    ),
+)
+
+
+def field_frame(leaves: Iterable[Leaf]) -> pd.DataFrame:
+    """Build ``fields``: one row an evaluated field and metric."""
+    return _frame(FIELD_COLUMNS, [row for leaf in leaves for row in _field_rows(leaf)])
+
+
+def array_frame(arrays: Iterable[ArrayRecord]) -> pd.DataFrame:
+    """Build ``arrays``: one row an array that exists on either side."""
+    return _frame(ARRAY_COLUMNS, [_array_row(array) for array in arrays])
+
+
+def match_frame(arrays: Iterable[ArrayRecord]) -> pd.DataFrame:
+    """Build ``matches``: one row a gold item, plus one a spurious predicted item."""
+    return _frame(MATCH_COLUMNS, [row for array in arrays for row in _match_rows(array)])
+
+
+def _frame(spec: FrameSpec, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(spec.columns)
+    return spec.build(dict(zip(spec.names, columns, strict=True)))
+
+
+def in_order(top: Sequence[Leaf], *, one_sided: bool = True) -> Iterator[Leaf]:
+    """Yield the records in document order: an array, then what is in its pairs.
+
+    Parameters
+    ----------
+    top : sequence of Leaf
+        The records outside of arrays.
+    one_sided : bool, optional
+        Whether to enter missed and spurious items, which have rows in profile ``strict`` only.
+
+    Yields
+    ------
+    Leaf
+        Leaves and arrays.
+    """
+    stack = list(reversed(top))
+    while stack:
+        leaf = stack.pop()
+        yield leaf
+        if isinstance(leaf, ArrayRecord):
+            for pair in reversed(leaf.pairs):
+                if pair.status in ("matched", "partial") or (
+                    one_sided and pair.status in ("missed", "spurious")
+                ):
+                    stack.extend(reversed(pair.children))
+
+
+def _value(value: Any) -> Any:
+    return None if value is MISSING or isinstance(value, Unusable) else value
+
+
+def _field_rows(leaf: Leaf) -> Iterator[tuple[Any, ...]]:
+    node = leaf.node
+    is_array = node.kind == "array"
+    gold_state = state_of(leaf.gold, is_array=is_array)
+    predicted = MISSING if isinstance(leaf.predicted, Unusable) else leaf.predicted
+    predicted_state = state_of(predicted, is_array=is_array)
+    for verdict in settled(leaf):
+        yield (
+            leaf.paths.gold,
+            leaf.paths.predicted,
+            node.field or "$",
+            node.schema_path or None,
+            verdict.metric,
+            verdict.score,
+            verdict.passed,
+            verdict.outcome,
+            verdict.reason,
+            verdict.reasoning,
+            _value(leaf.gold),
+            _value(predicted),
+            gold_state,
+            predicted_state,
+            node.depth,
+            leaf.counted,
+            node.weight,
+        )
+
+
+def _ratio(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _array_row(a: ArrayRecord) -> tuple[Any, ...]:
+    gold, predicted, matched = len(a.gold_items), len(a.predicted_items), a.matched
+    partial = sum(pair.status == "partial" for pair in a.pairs)
+    return (
+        a.paths.gold,
+        a.node.field or "$",
+        a.counted,
+        gold,
+        predicted,
+        matched,
+        partial,
+        gold - matched,
+        predicted - matched,
+        _ratio(matched, predicted),
+        _ratio(matched, gold),
+        _ratio(2 * matched, gold + predicted),
+        a.score,
+        a.passed,
+    )
+
+
+def _match_rows(a: ArrayRecord) -> Iterator[tuple[Any, ...]]:
+    paired = {p.gold_index: p for p in a.pairs if p.status in ("matched", "partial")}
+    theirs = {p.predicted_index for p in paired.values()}
+    for i, gold in enumerate(a.gold_items):
+        pair = paired.get(i)
+        if pair is None or pair.predicted_index is None:
+            yield (a.paths.gold, i, None, "missed", None, (), gold, None)
+        else:
+            j = pair.predicted_index
+            verdict = pair.status, pair.similarity, pair.failed_fields
+            yield (a.paths.gold, i, j, *verdict, gold, a.predicted_items[j])
+    for j, predicted in enumerate(a.predicted_items):
+        if j not in theirs:
+            yield (a.paths.gold, None, j, "spurious", None, (), None, predicted)

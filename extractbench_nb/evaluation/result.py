@@ -1,0 +1,183 @@
+"""`Evaluation`: the records of one evaluation as DataFrames, and its repr in a notebook."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from extractbench_nb._version import __version__
+from extractbench_nb.coverage import declared_share
+from extractbench_nb.evaluation.card import card_html, card_text
+from extractbench_nb.evaluation.drift import WARNING_COLUMNS, document_warnings
+from extractbench_nb.evaluation.frames import (
+    ARRAY_COLUMNS,
+    FIELD_COLUMNS,
+    MATCH_COLUMNS,
+    SUMMARY,
+    array_frame,
+    field_frame,
+    in_order,
+    match_frame,
+)
+from extractbench_nb.evaluation.summary import summarise
+from extractbench_nb.profiles import Profile
+from extractbench_nb.records import ArrayRecord, Leaf
+from extractbench_nb.schema.nodes import Schema
+
+__all__ = ["Evaluation", "Inputs"]
+
+
+class Inputs(NamedTuple):
+    """What was compared; `problem` is the parser's message where the prediction did not parse."""
+
+    schema: Schema
+    gold: Any
+    predicted: Any
+    problem: str | None
+
+
+class Evaluation:
+    """The result of one evaluation; frozen. `evaluate` makes it.
+
+    Parameters
+    ----------
+    top : list of Leaf
+        The records outside of arrays.
+    profile : Profile
+        The rules that were applied.
+    inputs : Inputs
+        What was compared.
+    meta : mapping
+        Profile, judge, alignment, seconds.
+    ignored : mapping of str to str
+        Schema path to metric, where a param was ignored.
+
+    Attributes
+    ----------
+    fields, arrays, matches : pandas.DataFrame
+        One row a field and metric; an array; an item. Each access gives a copy.
+    summary : pandas.Series
+        Scores and counts over the counted nodes. Scores are in [0, 1]; where nothing is counted
+        they are 1 and ``evaluated`` is 0.
+    warnings : pandas.DataFrame
+        Faults of the annotation, undeclared keys, violations of the schema.
+    meta : dict
+        Profile, judge, alignment, seconds, versions.
+    """
+
+    _top: tuple[Leaf, ...]
+    _profile: Profile
+    _inputs: Inputs
+    _meta: dict[str, Any]
+    _ignored: dict[str, str]
+
+    def __init__(
+        self,
+        top: list[Leaf],
+        profile: Profile,
+        inputs: Inputs,
+        meta: Mapping[str, Any],
+        ignored: Mapping[str, str],
+    ) -> None:
+        set_ = object.__setattr__
+        set_(self, "_top", tuple(top))
+        set_(self, "_profile", profile)
+        set_(self, "_inputs", inputs)
+        set_(self, "_meta", dict(meta))
+        set_(self, "_ignored", dict(ignored))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse: a result is frozen."""
+        raise AttributeError(f"an Evaluation is frozen; cannot set {name!r}")
+
+    @property
+    def fields(self) -> pd.DataFrame:
+        """One row an evaluated field and metric; `Evaluation.columns()` tells the columns."""
+        return self._fields.copy()
+
+    @property
+    def arrays(self) -> pd.DataFrame:
+        """One row an array that exists on either side."""
+        return self._arrays.copy()
+
+    @property
+    def matches(self) -> pd.DataFrame:
+        """One row a gold item, plus one a spurious predicted item."""
+        return self._matches.copy()
+
+    @property
+    def summary(self) -> pd.Series:
+        """Scores and counts over the counted nodes."""
+        return self._summary.copy()
+
+    @property
+    def warnings(self) -> pd.DataFrame:
+        """What is wrong with gold, the prediction or the schema without being a score."""
+        return self._warnings.copy()
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Profile, judge, alignment, seconds, and the versions that were used."""
+        return {
+            **self._meta,
+            "extractbench_nb": __version__,
+            "pandas": pd.__version__,
+            "python": sys.version.split()[0],
+        }
+
+    @property
+    def schema(self) -> Schema:
+        """The parsed schema."""
+        return self._inputs.schema
+
+    @staticmethod
+    def columns() -> pd.DataFrame:
+        """Describe every column of every frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a column: column, dtype, values, nullable, meaning, frame.
+        """
+        specs = [FIELD_COLUMNS, ARRAY_COLUMNS, MATCH_COLUMNS, SUMMARY, WARNING_COLUMNS]
+        return pd.concat([s.describe().assign(frame=s.name) for s in specs], ignore_index=True)
+
+    @cached_property
+    def _fields(self) -> pd.DataFrame:
+        return field_frame(in_order(self._top))
+
+    @cached_property
+    def _arrays(self) -> pd.DataFrame:
+        return array_frame(self._array_records())
+
+    @cached_property
+    def _matches(self) -> pd.DataFrame:
+        return match_frame(self._array_records())
+
+    def _array_records(self) -> list[ArrayRecord]:
+        return [r for r in in_order(self._top, one_sided=False) if isinstance(r, ArrayRecord)]
+
+    @cached_property
+    def _summary(self) -> pd.Series:
+        counted = (leaf for leaf in in_order(self._top) if leaf.counted)
+        values = summarise(counted, self._profile)
+        root, gold = self._inputs.schema.root, self._inputs.gold
+        values["gold_coverage"] = declared_share(root, gold)
+        values["llm_calls"], values["llm_cost_usd"] = 0, 0.0
+        names = SUMMARY.names
+        return pd.Series([values[n] for n in names], index=names, dtype=object, name="summary")
+
+    @cached_property
+    def _warnings(self) -> pd.DataFrame:
+        return document_warnings(*self._inputs, self._ignored)
+
+    def __repr__(self) -> str:
+        """Write scores and counts in a few lines."""
+        return card_text(self)
+
+    def _repr_html_(self) -> str:
+        return card_html(self)

@@ -1,0 +1,139 @@
+"""What a user hands over to `evaluate`: options checked, a prediction read whatever it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from extractbench_nb._json import read_text
+from extractbench_nb.alignment.assignment import OptimalAligner
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.judges.base import Judge
+from extractbench_nb.judges.offline import OfflineJudge
+from extractbench_nb.profiles import Profile
+from extractbench_nb.schema.nodes import Node, Schema
+from extractbench_nb.schema.parse import parse_schema
+from extractbench_nb.scoring import Scorer
+
+__all__ = [
+    "MAX_DEPTH",
+    "Aligner",
+    "choose_aligner",
+    "choose_judge",
+    "cut",
+    "is_too_deep",
+    "read_predicted",
+    "read_schema",
+]
+
+#: A matcher of the user's: (gold items, predicted items, item node) to index pairs.
+Aligner = Callable[[Sequence[Any], Sequence[Any], Node], Iterable[tuple[int, int]]]
+Align = Callable[[Node, list[Any], list[Any]], list[tuple[int, int]]]
+
+#: Levels of containers beyond which a predicted document is cut.
+MAX_DEPTH = 100
+_TOO_DEEP = "… nested too deep"
+
+
+def read_schema(schema: Any, profile: Profile) -> Schema:
+    """Parse a schema under the rules of a profile."""
+    if isinstance(schema, Schema) and not profile.url_rule:
+        schema = dict(schema.document)
+    return parse_schema(schema, check_metrics=profile.check_metrics, url_rule=profile.url_rule)
+
+
+def choose_judge(judge: str | Judge) -> Judge:
+    """Return the judge that an option names, or raise `InputError`."""
+    if not isinstance(judge, str):
+        if not callable(getattr(judge, "compare", None)):
+            raise InputError(f"judge is {judge!r}; expected 'offline' or an object with .compare")
+        return judge
+    if judge != "offline":
+        raise InputError(f"unknown judge {judge!r}; {nearest(judge, ['offline'])}")
+    return OfflineJudge()
+
+
+def choose_aligner(alignment: str | Aligner, scorer: Scorer) -> Align:
+    """Return the aligner that an option names, or raise `InputError`."""
+    if alignment == "optimal":
+        return OptimalAligner(scorer)
+    if isinstance(alignment, str) or not callable(alignment):
+        raise InputError(
+            f"alignment is {alignment!r}; expected 'optimal' or a function "
+            "(gold items, predicted items, item node) -> index pairs"
+        )
+    return lambda node, gold, predicted: _checked_pairs(alignment, node, gold, predicted)
+
+
+def _checked_pairs(
+    align: Aligner, node: Node, gold: list[Any], predicted: list[Any]
+) -> list[tuple[int, int]]:
+    items = node.children.items or node
+    pairs = [(int(i), int(j)) for i, j in align(gold, predicted, items)]
+    for side, count, name in ((0, len(gold), "gold"), (1, len(predicted), "predicted")):
+        indices = [pair[side] for pair in pairs]
+        bad = [i for i in indices if not 0 <= i < count]
+        if bad or len(set(indices)) < len(indices):
+            raise InputError(
+                f"alignment of {node.field!r} gave {name} indices {indices!r}; "
+                f"expected each at most once, from 0 to {count - 1}"
+            )
+    return sorted(pairs)
+
+
+def read_predicted(source: Any) -> tuple[Any, str | None]:
+    """Read what a model said; a text that is no JSON is no error here.
+
+    Parameters
+    ----------
+    source : object
+        A ``pathlib.Path`` (a file), a ``str`` (JSON text) or the value itself.
+
+    Returns
+    -------
+    tuple of (object, str or None)
+        The value and None; or the text and the parser's message with its position.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read at all.
+    """
+    if isinstance(source, Path):
+        try:
+            source = read_text(source, "predicted")
+        except InputError as error:
+            if "not UTF-8" in str(error):
+                return None, str(error)
+            raise
+    if not isinstance(source, str):
+        return source, None
+    try:
+        return json.loads(source.removeprefix("\ufeff")), None
+    except json.JSONDecodeError as error:
+        return source, f"{error.msg} at line {error.lineno} column {error.colno}"
+    except (RecursionError, ValueError) as error:
+        return source, str(error)
+
+
+def is_too_deep(value: Any) -> bool:
+    """Whether a document has more than `MAX_DEPTH` levels of containers."""
+    stack = [(value, 1)]
+    while stack:
+        top, level = stack.pop()
+        if isinstance(top, dict | list):
+            if level > MAX_DEPTH:
+                return True
+            stack.extend((v, level + 1) for v in (top.values() if isinstance(top, dict) else top))
+    return False
+
+
+def cut(value: Any, levels: int = MAX_DEPTH) -> Any:
+    """Copy a document with everything below `levels` containers replaced by a short text."""
+    if isinstance(value, dict):
+        return {k: cut(v, levels - 1) for k, v in value.items()} if levels else _TOO_DEEP
+    if isinstance(value, list):
+        return [cut(v, levels - 1) for v in value] if levels else _TOO_DEEP
+    return value

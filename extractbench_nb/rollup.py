@@ -1,0 +1,92 @@
+"""From the verdicts of item fields back up to pairs of items, and from pairs to arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from extractbench_nb.alignment.similarity import array_score, pass_threshold, point_score
+from extractbench_nb.profiles import Profile
+from extractbench_nb.records import ArrayRecord, Pair, settled, states
+from extractbench_nb.scoring import Scored
+from extractbench_nb.values import PRESENT
+
+__all__ = ["roll_up"]
+
+
+def roll_up(arrays: Sequence[ArrayRecord], profile: Profile) -> None:
+    """Decide pairs and arrays, innermost first.
+
+    Parameters
+    ----------
+    arrays : sequence of ArrayRecord
+        In the order in which the traversal found them: outer before inner.
+    profile : Profile
+        The rules.
+    """
+    for array in reversed(arrays):
+        for pair in array.pairs:
+            _decide_pair(pair, array)
+        _decide_array(array, profile)
+
+
+def _decide_pair(pair: Pair, array: ArrayRecord) -> None:
+    total, count, failed = 0.0, 0, list(pair.failed_fields)
+    for child in pair.children:
+        if isinstance(child, ArrayRecord):
+            score, passed = child.score, child.passed
+        else:
+            score, passed = point_score(settled(child))
+        if not passed:
+            failed.append(child.node.field)
+        if score is None:
+            pair.unresolved = True
+        elif PRESENT in states(child):
+            total += score
+            count += 1
+    if pair.similarity is None:
+        alike = 1.0 if not failed else 0.0
+        pair.similarity = total / count if count else alike
+        if array.node.flattened and count:
+            same_key = array.node.field + ".*" not in pair.failed_fields
+            pair.similarity = (pair.similarity + same_key) / 2
+    pair.failed_fields = tuple(dict.fromkeys(failed))
+    if not failed:
+        pair.status = "matched"
+    elif pair.similarity >= pass_threshold(array.node, "align_threshold", 0.5):
+        pair.status = "partial"
+    else:
+        pair.status = "apart"
+
+
+def _decide_array(array: ArrayRecord, profile: Profile) -> None:
+    array.matched = sum(pair.status == "matched" for pair in array.pairs)
+    if not array.aligned:
+        array.score, array.passed = point_score(settled(array))
+        return
+    score = array_score(
+        array.matched, len(array.gold_items), len(array.predicted_items), profile.array_score
+    )
+    array.score, array.passed = score, score >= pass_threshold(array.node)
+    outcome = "correct" if array.passed else "incorrect"
+    metric = array.node.config.metrics[0].metric_id if array.node.config else "array_llm"
+    array.verdicts = [
+        Scored(metric, score, array.passed, outcome, _array_reason(array), _unresolved_text(array))
+    ]
+
+
+def _array_reason(array: ArrayRecord) -> str:
+    if any(pair.unresolved for pair in array.pairs):
+        return "judge_error_in_items"
+    if array.matched == len(array.gold_items) == len(array.predicted_items):
+        return "all_matched"
+    reasons = {pair.reason for pair in array.pairs if pair.status != "matched"} - {""}
+    if "gold_type_mismatch" in reasons:
+        return "gold_type_mismatch"
+    return "items_differ"
+
+
+def _unresolved_text(array: ArrayRecord) -> str | None:
+    count = sum(pair.unresolved for pair in array.pairs)
+    if not count:
+        return None
+    return f"{count} of {len(array.pairs)} aligned pairs have a field without a verdict"

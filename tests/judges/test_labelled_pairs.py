@@ -1,0 +1,79 @@
+"""The offline judge against our labelled pairs and against recorded verdicts of a real judge."""
+
+import sys
+
+import pytest
+
+from extractbench_nb.judges.offline import OfflineJudge
+from tests.judges.pairs import (
+    PASS,
+    in_holdout,
+    measure,
+    read_pairs,
+    recorded_folders,
+    recorded_pairs,
+)
+
+LABELLED = read_pairs("labelled_pairs.json")
+PARTS = {
+    "whole": LABELLED,
+    "tuned on": [pair for pair in LABELLED if not in_holdout(pair)],
+    "holdout": [pair for pair in LABELLED if in_holdout(pair)],
+    "written later, tuned on": read_pairs("tuning_pairs.json"),
+}
+
+
+def describe(pairs):
+    return "\n".join(f"{p.source}: {p.gold[:80]!r} / {p.predicted[:80]!r}" for p in pairs)
+
+
+def test_the_set_is_large_and_balanced():
+    same = sum(pair.same for pair in LABELLED)
+    assert len(LABELLED) >= 320
+    assert len({(p.gold, p.predicted) for p in LABELLED}) == len(LABELLED)
+    assert 0.4 <= same / len(LABELLED) <= 0.6
+    assert all(
+        0.3 <= len(part) / len(LABELLED) <= 0.7 for part in (PARTS["tuned on"], PARTS["holdout"])
+    )
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_error_rates(part):
+    errors = measure(OfflineJudge(), PARTS[part])
+    sys.stdout.write(
+        f"\n{part}: {errors.false_accepts:.1%} accepted, {errors.false_rejects:.1%} rejected wrongly"
+    )
+    assert errors.false_accepts <= 0.05, describe(errors.pairs)
+    assert errors.false_rejects <= 0.10, describe(errors.pairs)
+
+
+@pytest.mark.parametrize("always", [0.0, 1.0])
+def test_the_check_can_fail(always):
+    class Constant:
+        def compare(self, gold, predicted):
+            return type("V", (), {"score": always})
+
+    errors = measure(Constant(), LABELLED)
+    assert (errors.false_accepts, errors.false_rejects) == (always, 1 - always)
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    folders = recorded_folders()
+    if folders is None:
+        pytest.skip("EXTRACTBENCH_RUNS and EXTRACTBENCH_DATASET are not set")
+    return recorded_pairs(*folders)
+
+
+def test_agreement_with_recorded_verdicts(recorded):
+    judge = OfflineJudge()
+    wrong = [p for p in recorded if (judge.compare(p.gold, p.predicted).score >= PASS) != p.same]
+    distinct = {(p.gold, p.predicted) for p in recorded}
+    distinct_wrong = {(p.gold, p.predicted) for p in wrong}
+    by_row, by_pair = 1 - len(wrong) / len(recorded), 1 - len(distinct_wrong) / len(distinct)
+    sys.stdout.write(
+        f"\nagreement {by_row:.1%} of {len(recorded)} rows, {by_pair:.1%} of {len(distinct)} pairs"
+    )
+    assert len(recorded) >= 30
+    assert by_row >= 0.93, describe(wrong)
+    assert by_pair >= 0.93, describe(wrong)

@@ -1,0 +1,136 @@
+"""What the offline judge promises for every pair of strings, and its reasons."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from extractbench_nb.judges.base import Judge, Verdict
+from extractbench_nb.judges.offline import OfflineJudge, similarity
+
+JUDGE = OfflineJudge()
+SURROGATES = st.text(st.characters(categories=("Cs", "Cc", "Nd")))
+ANY_TEXT = st.text(st.characters(), max_size=60) | SURROGATES
+FRAGMENTS = """
+    the of not Inc. Corp 5 5th $5 5% five (5) km 2021-04-06 May 6, J. Smith NY & , - ' " Ph.D.
+    N.A. un secured [1] Q1 FY21 million and A B. New York State University to from ; : é 1:03 1.2.3
+""".split()
+WORDS = st.lists(st.sampled_from(FRAGMENTS), max_size=12).map(" ".join)
+PAIRS = st.tuples(ANY_TEXT, ANY_TEXT) | st.tuples(WORDS, WORDS)
+
+
+@pytest.mark.parametrize(
+    "gold, predicted, reason",
+    [
+        ("abc", "abc", "identical"),
+        ("", "", "identical"),
+        ("Net Sales", "net sales", "case"),
+        ("A-B, c", "a b c", "punctuation"),
+        ("6 Apr 2025", "2025-04-06", "date"),
+        ("04/06/2025", "2025-06-04", "date"),
+        ("$1.5 million", "1,500,000 USD", "number"),
+        ("5 km", "5000 m", "number"),
+        ("Talbot Steel", "Talbot Steel Corp.", "legal_suffix"),
+        ("NY", "New York", "abbreviation"),
+        ("Dept. of Physics", "Department of Physics", "abbreviation"),
+        ("J. Smith", "John Smith", "initials"),
+        ("Dr. Helen Park", "Helen Park", "honorific"),
+        ("French, English", "English, French", "token_order"),
+        ("Stanley Steamers", "StanleySteamers", "spacing"),
+        ("Colour vision", "Color vision", "spelling"),
+        ("State of New York", "New York", "place"),
+        ("Email: a@b.org", "a@b.org", "label"),
+    ],
+)
+def test_same(gold, predicted, reason):
+    verdict = JUDGE.compare(gold, predicted)
+    assert verdict.reason == reason
+    assert verdict.score >= 0.7
+
+
+@pytest.mark.parametrize(
+    "gold, predicted, reason",
+    [
+        ("", "abc", "different"),
+        ("2024-03-15", "2024-03-16", "different_date"),
+        ("6 Apr 2025", "2025", "different_date"),
+        ("12.5%", "12.6%", "different_number"),
+        ("5 km", "5 miles", "different_number"),
+        ("GPT-4 Turbo", "GPT-3 Turbo", "different_number"),
+        ("may prepay", "may not prepay", "negation"),
+        ("secured notes", "unsecured notes", "negation"),
+        ("net increase", "net decrease", "opposite"),
+        ("J. Smith", "K. Smith", "different_name"),
+        ("Bank of America", "Bank of Armenia", "different"),
+    ],
+)
+def test_not_the_same(gold, predicted, reason):
+    verdict = JUDGE.compare(gold, predicted)
+    assert verdict.reason == reason
+    assert verdict.score < 0.7
+
+
+def test_failed_pairs_are_graded_by_nearness():
+    gold = "Graph Neural Networks for Traffic Forecasting"
+    ranked = [
+        "Graph Neural Networks for Weather Forecasting",
+        "Graph Kernels for Weather Forecasting",
+        "Learning to Rank",
+    ]
+    scores = [JUDGE.compare(gold, predicted).score for predicted in ranked]
+    assert scores == sorted(scores, reverse=True)
+    assert len(set(scores)) == len(scores)
+
+
+def test_a_cut_abstract_scores_by_what_is_left():
+    words = [f"word{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(200)]
+    scores = [JUDGE.compare(" ".join(words), " ".join(words[:n])) for n in (190, 140, 100, 40)]
+    assert [v.score >= 0.7 for v in scores] == [True, True, False, False]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_it_is_a_judge():
+    assert isinstance(JUDGE, Judge)
+    assert JUDGE.name == "offline"
+    assert OfflineJudge() == JUDGE
+
+
+@given(PAIRS)
+@settings(max_examples=400, deadline=None)
+def test_verdict_of_any_two_strings(pair):
+    verdict = JUDGE.compare(*pair)
+    assert isinstance(verdict, Verdict)
+    assert 0.0 <= verdict.score <= 1.0
+    assert verdict.reason
+    assert JUDGE.compare(*pair) == verdict
+    assert JUDGE.compare(*reversed(pair)) == verdict
+
+
+@given(ANY_TEXT | WORDS)
+@settings(deadline=None)
+def test_a_text_means_itself(text):
+    assert JUDGE.compare(text, text) == (1.0, "identical", None)
+    assert JUDGE.compare(text, f" {text} ").score == 1.0
+
+
+@given(PAIRS)
+@settings(deadline=None)
+def test_similarity_is_graded(pair):
+    assert 0.0 <= similarity(*pair) <= 1.0
+    assert similarity(*pair) == similarity(*reversed(pair))
+    assert similarity(pair[0], pair[0]) == 1.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a" * 1_000_000, "word " * 200_000, "\ud800" * 1_000_000, "A." * 19_000, "(1)" * 13_000,
+     "jan 1 2020 " * 3_000, "of the " * 5_000, "x\x00" * 10_000],
+    ids=lambda text: repr(text[:6]),
+)  # fmt: skip
+def test_long_texts_take_bounded_time(text):
+    start = time.perf_counter()
+    verdict = JUDGE.compare(text, text[:-5] + "other")
+    assert 0.0 <= verdict.score <= 1.0
+    assert time.perf_counter() - start < 10
+    assert JUDGE.compare(text, text).score == 1.0

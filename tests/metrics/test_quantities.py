@@ -1,0 +1,122 @@
+"""Numbers and quantities in text: values, units, and what is none."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extractbench_nb.metrics.quantities import (
+    Quantity,
+    read_number,
+    read_quantity,
+    read_tokens,
+)
+from extractbench_nb.metrics.text import unify
+
+
+@pytest.mark.parametrize(
+    "text, value, unit",
+    [
+        ("1500000", 1_500_000, ""),
+        ("1,500,000", 1_500_000, ""),
+        ("1 500 000", 1_500_000, ""),
+        ("1.500.000", 1_500_000, ""),
+        ("1.500.000,25", 1_500_000.25, ""),
+        ("12,5", 12.5, ""),
+        (".5", 0.5, ""),
+        ("3 1/2", 3.5, ""),
+        ("3½", 3.5, ""),
+        ("$1.5 million", 1_500_000, "usd"),
+        ("$1.5m", 1_500_000, "usd"),
+        ("1,500,000 USD", 1_500_000, "usd"),
+        ("US$100,000", 100_000, "usd"),
+        ("C$5", 5, "cad"),
+        ("GBP 3.2bn", 3_200_000_000, "gbp"),
+        ("€40", 40, "eur"),
+        ("750 million dollars", 750_000_000, "usd"),
+        ("100 thousand", 100_000, ""),
+        ("1.2k", 1_200, ""),
+        ("(1,204)", -1_204, ""),
+        ("-1,204", -1_204, ""),
+        ("−1,204", -1_204, ""),
+        ("$ (35.2) million", -35_200_000, "usd"),
+        ("-$35.2 million", -35_200_000, "usd"),
+        ("+5%", 5, "%"),
+        ("12.5 %", 12.5, "%"),
+        ("12.5 per cent", 12.5, "%"),
+        ("50 basis points", 50, "bps"),
+        ("three", 3, ""),
+        ("twenty-five", 25, ""),
+        ("one hundred and twenty", 120, ""),
+        ("two million five hundred thousand dollars", 2_500_000, "usd"),
+        ("five (5)", 5, ""),
+        ("2nd", 2, "ord"),
+        ("second", 2, "ord"),
+        ("5 km", 5, "km"),
+        ("16GB", 16, "gb"),
+        ("30 degrees Celsius", 30, "°c"),
+        ("400m", 400, "m"),
+        ("'19", 2019, ""),
+    ],
+)
+def test_read_quantity(text, value, unit):
+    assert read_quantity(text) == Quantity(pytest.approx(value), unit)
+    assert read_number(text) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "abc", "N/A", "33-37", "ISO 9001", "1.2.3", "1:03.28", "10-K", "5 6", "-", "$", "hundred",
+     "123456789012345678901", "3 business days"],
+)  # fmt: skip
+def test_not_one_number(text):
+    assert read_number(text) is None
+
+
+@pytest.mark.parametrize(
+    "a, b",
+    [
+        ("5 km", "5000 m"),
+        ("90 min", "1.5 hours"),
+        ("50 basis points", "0.5%"),
+        ("12 months", "1 year"),
+        ("1 mile", "1.609344 km"),
+        ("1.5 TB", "1500 gigabytes"),
+    ],
+)
+def test_base_units(a, b):
+    left, right = read_quantity(a).to_base(), read_quantity(b).to_base()
+    assert left.unit == right.unit
+    assert left.value == pytest.approx(right.value)
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("five (5) years", ["5) years"]),
+        ("C++ and C#", ["C++", "and", "C#"]),
+        ("U.S. and R&D", ["US", "and", "RD"]),
+        ("GPT-4 in Q2", ["GPT", "4", "in", "Q2"]),
+        ("don't", ["dont"]),
+        ("(555) 010-4477", ["555", "010", "4477"]),
+        ("", []),
+    ],
+)
+def test_tokens(text, expected):
+    assert [token.text for token in read_tokens(unify(text))[1]] == expected
+
+
+def test_a_hyphen_is_not_a_minus():
+    values = [t.quantity.value for t in read_tokens("33-37, 5 - 3, -2")[1]]
+    assert values == [33, 37, 5, 3, -2]
+
+
+@given(st.integers(-(10**12), 10**12))
+def test_separators_do_not_change_the_value(number):
+    assert read_number(f"{number:,}") == number
+    assert read_number(str(number)) == number
+
+
+@given(st.text())
+def test_never_raises(text):
+    number = read_number(text)
+    assert number is None or isinstance(number, float)

@@ -1,0 +1,196 @@
+"""``evaluation_config``: three forms, presets, defaults, inference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import extractbench_nb as xb
+
+STRING = {"type": "string"}
+
+
+def config_of(schema: Any) -> Any:
+    return (
+        xb.parse_schema({"type": "object", "properties": {"a": schema}})
+        .root.children.properties["a"]
+        .config
+    )
+
+
+def metrics_of(schema: Any) -> list[tuple[str, dict[str, Any], float]] | None:
+    config = config_of(schema)
+    return config and [(m.metric_id, dict(m.params), m.weight) for m in config.metrics]
+
+
+PRESETS = {
+    "string_exact": ("string_exact", {}),
+    "string_case_insensitive": ("string_case_insensitive", {}),
+    "string_fuzzy": ("string_fuzzy", {"threshold": 0.8, "case_sensitive": False}),
+    "string_semantic": ("string_semantic", {}),
+    "string_url": ("string_url", {}),
+    "string_llm": ("string_llm", {}),
+    "number_exact": ("number_exact", {}),
+    "number_tolerance": ("number_tolerance", {"tolerance": 0.001}),
+    "integer_exact": ("integer_exact", {}),
+    "boolean_exact": ("boolean_exact", {}),
+    "array_llm": ("array_llm", {}),
+    "skip": ("skip", {}),
+    "date": ("date", {"precision": "day"}),
+    "string_normalized": ("string_normalized", {}),
+    "set_f1": ("set_f1", {}),
+}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_preset(name: str) -> None:
+    metric, params = PRESETS[name]
+    assert metrics_of({**STRING, "evaluation_config": name}) == [(metric, params, 1.0)]
+
+
+def test_presets_are_listed() -> None:
+    frame = xb.presets()
+    assert frame["preset"].tolist() == list(PRESETS)
+    assert frame["metric"].tolist() == [metric for metric, _ in PRESETS.values()]
+    assert frame["params"].tolist() == [params for _, params in PRESETS.values()]
+    default = frame.dropna(subset=["default_for"]).set_index("default_for")["preset"].to_dict()
+    assert default == {
+        "string": "string_semantic",
+        "number": "number_tolerance",
+        "integer": "integer_exact",
+        "boolean": "boolean_exact",
+        "array": "array_llm",
+    }
+
+
+FORMS = [
+    pytest.param("string_exact", [("string_exact", {}, 1.0)], 1.0, id="preset"),
+    pytest.param(
+        {"metric_id": "string_fuzzy", "params": {"threshold": 0.5}},
+        [("string_fuzzy", {"threshold": 0.5}, 1.0)],
+        1.0,
+        id="one metric",
+    ),
+    pytest.param({"metric_id": "date"}, [("date", {}, 1.0)], 1.0, id="params left out"),
+    pytest.param({"metric_id": "date", "params": None}, [("date", {}, 1.0)], 1.0, id="params null"),
+    pytest.param(
+        {
+            "metrics": [
+                {"metric_id": "string_exact", "weight": 2},
+                {"metric_id": "string_fuzzy", "params": {"threshold": 0.6}, "weight": 0.5},
+            ],
+            "aggregation_weight": 3,
+        },
+        [("string_exact", {}, 2.0), ("string_fuzzy", {"threshold": 0.6}, 0.5)],
+        3.0,
+        id="several metrics",
+    ),
+    pytest.param(
+        {"metrics": [{"metric_id": "string_exact"}]}, [("string_exact", {}, 1.0)], 1.0, id="one"
+    ),
+    pytest.param(None, [("string_semantic", {}, 1.0)], 1.0, id="null is absent"),
+]
+
+
+@pytest.mark.parametrize("config, metrics, weight", FORMS)
+def test_form(config: Any, metrics: Any, weight: float) -> None:
+    schema = {**STRING, "evaluation_config": config}
+    assert metrics_of(schema) == metrics
+    assert config_of(schema).weight == weight
+
+
+DEFAULTS = {
+    "string": [("string_semantic", {}, 1.0)],
+    "number": [("number_tolerance", {"tolerance": 0.001}, 1.0)],
+    "integer": [("integer_exact", {}, 1.0)],
+    "boolean": [("boolean_exact", {}, 1.0)],
+    "array": [("array_llm", {}, 1.0)],
+    "object": None,
+    "null": None,
+}
+
+
+@pytest.mark.parametrize("kind", DEFAULTS)
+def test_default(kind: str) -> None:
+    assert metrics_of({"type": kind}) == DEFAULTS[kind]
+
+
+URI = [
+    pytest.param("string_exact", "uri", "string_url", id="uri and string_exact"),
+    pytest.param({"metric_id": "string_exact"}, "uri", "string_url", id="long form"),
+    pytest.param("string_fuzzy", "uri", "string_fuzzy", id="another metric stays"),
+    pytest.param("string_exact", "date", "string_exact", id="another format stays"),
+    pytest.param(None, "uri", "string_semantic", id="the default stays"),
+]
+
+
+@pytest.mark.parametrize("config, form, metric", URI)
+def test_uri_rule(config: Any, form: str, metric: str) -> None:
+    found = metrics_of({**STRING, "format": form, "evaluation_config": config})
+    assert found is not None
+    assert found[0][0] == metric
+
+
+def arr(config: Any = None) -> dict[str, Any]:
+    return {"type": "array", "items": STRING, **({"evaluation_config": config} if config else {})}
+
+
+AGREEMENT = [
+    pytest.param([arr("array_llm"), {"type": "object"}], "array_llm", id="README example"),
+    pytest.param([arr("set_f1"), {"type": "null"}], "set_f1", id="null does not vote"),
+    pytest.param(
+        [{**STRING, "evaluation_config": "string_exact"}, {"type": "integer"}],
+        "string_exact",
+        id="a branch without config does not vote",
+    ),
+    pytest.param(
+        [
+            {**STRING, "evaluation_config": "string_exact"},
+            {"type": "integer", "evaluation_config": "string_exact"},
+        ],
+        "string_exact",
+        id="two agree",
+    ),
+    pytest.param(
+        [
+            {**STRING, "evaluation_config": "string_exact"},
+            {"type": "integer", "evaluation_config": "integer_exact"},
+        ],
+        None,
+        id="two disagree",
+    ),
+]
+
+
+@pytest.mark.parametrize("branches, metric", AGREEMENT)
+@pytest.mark.parametrize("keyword", ["anyOf", "oneOf"])
+def test_branches_agree(keyword: str, branches: Any, metric: str | None) -> None:
+    found = metrics_of({keyword: branches})
+    assert (found[0][0] if found else None) == metric
+
+
+def test_own_config_of_a_union_wins() -> None:
+    union = {
+        "anyOf": [{**STRING, "evaluation_config": "string_exact"}, {"type": "null"}],
+        "evaluation_config": "string_fuzzy",
+    }
+    found = metrics_of(union)
+    assert found is not None
+    assert found[0][0] == "string_fuzzy"
+
+
+def test_a_metric_of_the_user_is_a_name_too() -> None:
+    @xb.metric("config_probe")
+    def config_probe(gold: Any, predicted: Any, *, size: float = 1.0) -> bool:
+        return bool(gold == predicted and size)
+
+    assert metrics_of({**STRING, "evaluation_config": "config_probe"}) == [
+        ("config_probe", {}, 1.0)
+    ]
+    with pytest.raises(
+        xb.ConfigError, match="config_probe has no param 'sise'; did you mean 'size'"
+    ):
+        metrics_of(
+            {**STRING, "evaluation_config": {"metric_id": "config_probe", "params": {"sise": 2}}}
+        )

@@ -1,0 +1,319 @@
+"""Every construct of JSON Schema that section 4 of the design names, as it stands in the AST."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import extractbench_nb as xb
+
+STRING = {"type": "string"}
+INTEGER = {"type": "integer"}
+
+
+def obj(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+def listed(schema: Any) -> list[tuple[str, str, str | None]]:
+    """Field, type and metric of every row below the root."""
+    frame = xb.parse_schema(schema).to_frame().iloc[1:]
+    metric = frame["metric"].astype(object).where(frame["metric"].notna(), None)
+    return list(zip(frame["field"], frame["type"], metric, strict=True))
+
+
+def child(schema: Any, name: str = "a") -> Any:
+    return xb.parse_schema(schema).root.children.properties[name]
+
+
+TYPES = [
+    pytest.param(STRING, "string", "string_semantic", False, id="string"),
+    pytest.param({"type": "number"}, "number", "number_tolerance", False, id="number"),
+    pytest.param(INTEGER, "integer", "integer_exact", False, id="integer"),
+    pytest.param({"type": "boolean"}, "boolean", "boolean_exact", False, id="boolean"),
+    pytest.param({"type": "null"}, "null", None, True, id="null"),
+    pytest.param({"type": "object"}, "object", None, False, id="object"),
+    pytest.param({"type": "array"}, "array", "array_llm", False, id="array"),
+    pytest.param({}, "any", None, False, id="no type"),
+    pytest.param(True, "any", None, False, id="true"),
+    pytest.param({"type": ["string"]}, "string", "string_semantic", False, id="list of one"),
+    pytest.param(
+        {"type": ["integer", "null"]}, "integer | null", "integer_exact", True, id="type or null"
+    ),
+    pytest.param(
+        {"type": ["null", "array"]}, "array | null", "array_llm", True, id="array or null"
+    ),
+    pytest.param({"type": ["object", "null"]}, "object | null", None, True, id="object or null"),
+    pytest.param(
+        {"type": "string", "nullable": True},
+        "string | null",
+        "string_semantic",
+        True,
+        id="nullable",
+    ),
+    pytest.param({"properties": {}, "items": {}}, "array", "array_llm", False, id="implied array"),
+    pytest.param({"properties": {"x": {}}}, "object", None, False, id="implied object"),
+    pytest.param({"enum": ["a", "b"]}, "string", "string_semantic", False, id="enum of strings"),
+    pytest.param(
+        {"enum": ["a", None]}, "string | null", "string_semantic", True, id="enum with null"
+    ),
+    pytest.param({"enum": [1, 2]}, "integer", "integer_exact", False, id="enum of integers"),
+    pytest.param({"const": 3}, "integer", "integer_exact", False, id="const integer"),
+    pytest.param({"const": 2.5}, "number", "number_tolerance", False, id="const number"),
+    pytest.param({"const": False}, "boolean", "boolean_exact", False, id="const boolean"),
+]
+
+
+@pytest.mark.parametrize("schema, label, metric, nullable", TYPES)
+def test_type(schema: Any, label: str, metric: str | None, nullable: bool) -> None:
+    node = child(obj(a=schema))
+    found = node.config.metrics[0].metric_id if node.config else None
+    assert (node.label, found, node.nullable) == (label, metric, nullable)
+
+
+COMBINATIONS = [
+    pytest.param(
+        {"oneOf": [STRING, INTEGER]}, [("a", "string | integer", None)], id="oneOf scalars"
+    ),
+    pytest.param(
+        {"type": ["string", "integer"]}, [("a", "string | integer", None)], id="type list"
+    ),
+    pytest.param(
+        {"anyOf": [{"type": "array", "items": STRING}, obj(k=INTEGER), {"type": "null"}]},
+        [
+            ("a", "array | object | null", None),
+            ("a", "array", "array_llm"),
+            ("a[]", "string", "string_semantic"),
+            ("a", "object", None),
+            ("a.k", "integer", "integer_exact"),
+        ],
+        id="anyOf containers",
+    ),
+    pytest.param(
+        {"type": ["object", "array"], "properties": {"z": STRING}, "items": INTEGER},
+        [
+            ("a", "object | array", None),
+            ("a", "object", None),
+            ("a.z", "string", "string_semantic"),
+            ("a", "array", "array_llm"),
+            ("a[]", "integer", "integer_exact"),
+        ],
+        id="type list of containers",
+    ),
+    pytest.param(
+        {"allOf": [STRING, {"minLength": 2}]}, [("a", "string", "string_semantic")], id="allOf"
+    ),
+    pytest.param(
+        {"allOf": [obj(x=STRING), {"properties": {"y": INTEGER}, "required": ["y"]}]},
+        [
+            ("a", "object", None),
+            ("a.x", "string", "string_semantic"),
+            ("a.y", "integer", "integer_exact"),
+        ],
+        id="allOf adds properties up",
+    ),
+    pytest.param(
+        {"allOf": [{"type": "number"}, INTEGER]}, [("a", "integer", "integer_exact")], id="narrow"
+    ),
+    pytest.param(
+        {"allOf": [{"type": ["string", "null"]}, STRING]},
+        [("a", "string", "string_semantic")],
+        id="allOf intersects type lists",
+    ),
+    pytest.param(
+        {"allOf": [obj(x={"type": ["string", "integer"]}), obj(x=INTEGER)]},
+        [("a", "object", None), ("a.x", "integer", "integer_exact")],
+        id="allOf merges one property of two parts",
+    ),
+    pytest.param(
+        {"type": "object", "additionalProperties": {"type": "number"}},
+        [("a", "object", None), ("a.*", "number", "number_tolerance")],
+        id="map",
+    ),
+    pytest.param(
+        {"type": "object", "additionalProperties": True}, [("a", "object", None)], id="open"
+    ),
+    pytest.param(
+        {"type": "object", "additionalProperties": False}, [("a", "object", None)], id="closed"
+    ),
+    pytest.param(
+        {"type": "array", "prefixItems": [STRING, INTEGER], "items": {"type": "boolean"}},
+        [
+            ("a", "array", "array_llm"),
+            ("a[0]", "string", "string_semantic"),
+            ("a[1]", "integer", "integer_exact"),
+            ("a[]", "boolean", "boolean_exact"),
+        ],
+        id="prefixItems",
+    ),
+    pytest.param(
+        {"type": "array", "items": {"type": "array", "items": STRING}},
+        [
+            ("a", "array", "array_llm"),
+            ("a[]", "array", "array_llm"),
+            ("a[][]", "string", "string_semantic"),
+        ],
+        id="array of arrays",
+    ),
+]
+
+
+@pytest.mark.parametrize("schema, rows", COMBINATIONS)
+def test_combination(schema: Any, rows: list[Any]) -> None:
+    assert listed(obj(a=schema)) == rows
+
+
+def test_a_nullable_scalar_shows_the_metric_that_scores_it() -> None:
+    """The row of `anyOf: [integer, null]` names the metric of the one branch that is scored."""
+    schema = obj(a={"anyOf": [INTEGER, {"type": "null"}]})
+    assert xb.evaluate(schema, {"a": 1}, {"a": 1}).fields["metric"].tolist() == ["integer_exact"]
+    assert listed(schema) == [("a", "integer | null", "integer_exact")]
+
+
+def test_required_and_unknown_keywords_are_kept() -> None:
+    schema = {**obj(a={**STRING, "x-page": 3, "examples": ["u"]}, b=STRING), "required": ["a"]}
+    tree = xb.parse_schema(schema)
+    a, b = tree.root.children.properties.values()
+    assert (a.required, b.required) == (True, False)
+    assert a.keywords["x-page"] == 3
+    assert a.keywords["examples"] == ["u"]
+
+
+def test_closed_is_known_to_the_node() -> None:
+    assert child(obj(a={"type": "object", "additionalProperties": False})).closed
+    assert not child(obj(a={"type": "object"})).closed
+
+
+DEFS = {
+    "$defs": {
+        "name": {"type": "string", "description": "theirs", "evaluation_config": "string_exact"},
+        "a/b~c": INTEGER,
+    }
+}
+REFERENCES = [
+    pytest.param({"$ref": "#/$defs/name"}, "string", "string_exact", "theirs", id="$defs"),
+    pytest.param(
+        {"$ref": "#/$defs/name", "description": "mine"}, "string", "string_exact", "mine", id="desc"
+    ),
+    pytest.param(
+        {"$ref": "#/$defs/name", "evaluation_config": "string_fuzzy"},
+        "string",
+        "string_fuzzy",
+        "theirs",
+        id="sibling config wins",
+    ),
+    pytest.param(
+        {"$ref": "#/$defs/name", "type": ["string", "null"]},
+        "string | null",
+        "string_exact",
+        "theirs",
+        id="sibling type wins",
+    ),
+    pytest.param({"$ref": "#/$defs/a~1b~0c"}, "integer", "integer_exact", None, id="escaped"),
+    pytest.param({"$ref": "#/%24defs/name"}, "string", "string_exact", "theirs", id="percent"),
+    pytest.param({"$ref": "#/properties/z"}, "number", "number_tolerance", None, id="property"),
+    pytest.param(
+        {"$ref": "#/properties/u/anyOf/1"}, "boolean", "boolean_exact", None, id="into a list"
+    ),
+    pytest.param(
+        {"allOf": [{"$ref": "#/$defs/name"}], "title": "T"},
+        "string",
+        "string_exact",
+        "theirs",
+        id="allOf of one reference",
+    ),
+]
+
+
+@pytest.mark.parametrize("reference, label, metric, description", REFERENCES)
+def test_reference(reference: Any, label: str, metric: str, description: str | None) -> None:
+    union = {"anyOf": [{"type": "null"}, {"type": "boolean"}]}
+    node = child({**DEFS, **obj(a=reference, z={"type": "number"}, u=union)})
+    assert node.label == label
+    assert node.config.metrics[0].metric_id == metric
+    assert node.description == description
+    assert node.schema_path == "$.properties.a"
+
+
+def test_root_reference_and_union_of_references() -> None:
+    schema = {
+        "$defs": {
+            "doc": obj(a={"anyOf": [{"$ref": "#/$defs/x"}, {"type": "null"}]}),
+            "x": obj(b={}),
+        },
+        "$ref": "#/$defs/doc",
+    }
+    assert listed(schema) == [
+        ("a", "object | null", None),
+        ("a", "object", None),
+        ("a.b", "any", None),
+    ]
+
+
+def test_recursive_reference_is_listed_once_and_unfolds_with_the_data() -> None:
+    schema = {**obj(v=STRING, kids={"type": "array", "items": {"$ref": "#"}})}
+    tree = xb.parse_schema(schema)
+    assert listed(schema) == [
+        ("v", "string", "string_semantic"),
+        ("kids", "array", "array_llm"),
+        ("kids[]", "object", None),
+    ]
+    node, fields = tree.root, []
+    for _ in range(50):
+        node = node.children.properties["kids"].children.items
+        fields.append(node.field)
+    assert fields[2] == "kids[].kids[].kids[]"
+
+
+def test_mutually_recursive_definitions_evaluate_as_deep_as_the_data() -> None:
+    schema = {
+        "$defs": {"a": obj(b={"$ref": "#/$defs/b"}), "b": obj(v=STRING, a={"$ref": "#/$defs/a"})},
+        **obj(a={"$ref": "#/$defs/a"}),
+    }
+    gold = {"a": {"b": {"v": "one", "a": {"b": {"v": "two"}}}}}
+    ev = xb.evaluate(schema, gold, {"a": {"b": {"v": "one", "a": {"b": {"v": "three"}}}}})
+    assert ev.fields[["path", "outcome"]].to_numpy().tolist() == [
+        ["$.a.b.v", "correct"],
+        ["$.a.b.a.b.v", "incorrect"],
+    ]
+
+
+def test_mutually_recursive_definitions_are_each_listed_with_their_properties() -> None:
+    schema = {
+        "$defs": {"a": obj(b={"$ref": "#/$defs/b"}), "b": obj(v=STRING, a={"$ref": "#/$defs/a"})},
+        **obj(a={"$ref": "#/$defs/a"}),
+    }
+    assert "a.b.v" in xb.parse_schema(schema).to_frame()["field"].tolist()
+
+
+@pytest.mark.parametrize("envelope", ["schema_definition", "schema", "json_schema"])
+def test_envelope_is_unwrapped(envelope: str) -> None:
+    wrapped = {
+        "name": "resume",
+        "description": "d",
+        envelope: {"$defs": DEFS["$defs"], **obj(a={})},
+    }
+    tree = xb.parse_schema(wrapped)
+    assert (tree.envelope, [f for f, *_ in listed(wrapped)]) == (envelope, ["a"])
+
+
+def test_a_property_called_schema_is_no_envelope() -> None:
+    assert listed(obj(schema=STRING)) == [("schema", "string", "string_semantic")]
+
+
+def test_the_four_ways_to_hand_over_a_schema(tmp_path: Path) -> None:
+    text = '{"type": "object", "properties": {"a": {"type": "string"}}}'
+    path = tmp_path / "s.json"
+    path.write_text("\ufeff" + text, encoding="utf-8")
+    parsed = xb.parse_schema(text)
+    assert xb.parse_schema(parsed) is parsed
+    assert listed(path) == listed(text) == listed(obj(a=STRING)) == listed(parsed)
+
+
+def test_the_schema_is_not_changed_by_parsing() -> None:
+    schema = {**DEFS, **obj(a={"$ref": "#/$defs/name", "description": "mine"})}
+    before = repr(schema)
+    xb.parse_schema(schema).to_frame()
+    assert repr(schema) == before

@@ -1,0 +1,308 @@
+"""Bad schemas: each raises one error that says where, what was found and what would be right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import extractbench_nb as xb
+
+STRING = {"type": "string"}
+
+
+def obj(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+SCHEMAS = [
+    pytest.param(5, "", "found number; expected an object (a JSON Schema)", id="number"),
+    pytest.param([], "", "found array; expected an object (a JSON Schema)", id="array"),
+    pytest.param(
+        {"type": "strin"}, "/type", "unknown type 'strin'; did you mean 'string'?", id="t"
+    ),
+    pytest.param({"type": 5}, "/type", "unknown type 5; known are array", id="type 5"),
+    pytest.param({"type": []}, "/type", "found an empty list; expected a type", id="no type"),
+    pytest.param(
+        obj(a={"type": ["string", "strng"]}),
+        "/properties/a/type",
+        "unknown type 'strng'; did you mean 'string'?",
+        id="type list",
+    ),
+    pytest.param(
+        {"type": "object", "properties": []},
+        "/properties",
+        "found []; expected an object of schemas",
+        id="properties",
+    ),
+    pytest.param(obj(a=5), "/properties/a", "found 5; expected a schema", id="property"),
+    pytest.param(
+        obj(**{"a/b~": 5}), "/properties/a~1b~0", "found 5; expected a schema", id="escaped"
+    ),
+    pytest.param({"type": "array", "items": 5}, "/items", "found 5; expected a schema", id="items"),
+    pytest.param(
+        {"type": "array", "prefixItems": {}},
+        "/prefixItems",
+        "found {}; expected a list of schemas",
+        id="prefixItems",
+    ),
+    pytest.param({"anyOf": {}}, "/anyOf", "found {}; expected a list of schemas", id="anyOf"),
+    pytest.param({"enum": "x"}, "/enum", "found 'x'; expected a list", id="enum"),
+    pytest.param(
+        {"type": "object", "required": "a"},
+        "/required",
+        "found 'a'; expected a list of property names",
+        id="required",
+    ),
+    pytest.param(
+        {"$defs": {"name": STRING}, **obj(a={"$ref": "#/$defs/nam"})},
+        "/properties/a/$ref",
+        "'#/$defs/nam' leads nowhere: no 'nam'; did you mean 'name'?",
+        id="dangling",
+    ),
+    pytest.param(
+        obj(a={"$ref": "#/properties/b/anyOf/7"}, b={"anyOf": [STRING]}),
+        "/properties/a/$ref",
+        "'#/properties/b/anyOf/7' leads nowhere: nothing at '7'",
+        id="dangling in a list",
+    ),
+    pytest.param(
+        obj(a={"$ref": "https://example.org/s.json"}),
+        "/properties/a/$ref",
+        "found 'https://example.org/s.json'; expected a pointer into this document",
+        id="remote",
+    ),
+    pytest.param(
+        obj(a={"$ref": 5}), "/properties/a/$ref", "found 5; expected a pointer", id="$ref 5"
+    ),
+    pytest.param(
+        {"$defs": {"a": {"$ref": "#/$defs/a"}}, **obj(x={"$ref": "#/$defs/a"})},
+        "/$defs/a",
+        "refers to itself without any structure in between",
+        id="refers to itself",
+    ),
+    pytest.param(
+        {
+            "$defs": {"a": {"allOf": [{"$ref": "#/$defs/b"}]}, "b": {"$ref": "#/$defs/a"}},
+            **obj(x={"$ref": "#/$defs/a"}),
+        },
+        "/$defs/a",
+        "refers to itself without any structure in between",
+        id="two refer to each other",
+    ),
+    pytest.param(
+        obj(a={"allOf": [STRING, {"type": "integer"}]}),
+        "/properties/a/allOf/1/type",
+        "found 'integer' where another part of allOf says 'string'",
+        id="allOf types",
+    ),
+    pytest.param(
+        obj(a={**STRING, "allOf": [{"type": "integer"}]}),
+        "/properties/a/allOf/0/type",
+        "found 'integer' where another part of allOf says 'string'",
+        id="allOf against its node",
+    ),
+    pytest.param(
+        obj(a={"allOf": [{"enum": [1]}, {"enum": [2]}]}),
+        "/properties/a/allOf/1/enum",
+        "shares no value with another part of allOf",
+        id="allOf enums",
+    ),
+    pytest.param(
+        obj(a={"allOf": [{"const": 1}, {"const": 2}]}),
+        "/properties/a/allOf/1/const",
+        "found 2; another part of allOf says 1",
+        id="allOf consts",
+    ),
+    pytest.param(
+        obj(a={"allOf": [obj(x=STRING), obj(x={"type": "number"})]}),
+        "/properties/a/allOf/1/properties/x/type",
+        "found 'number' where another part of allOf says 'string'",
+        id="allOf properties",
+    ),
+    pytest.param(
+        obj(
+            a={
+                "allOf": [
+                    {"type": "object", "additionalProperties": STRING},
+                    {"type": "object", "additionalProperties": {"type": "integer"}},
+                ]
+            }
+        ),
+        "/properties/a/allOf/1/additionalProperties/type",
+        "found 'integer' where another part of allOf says 'string'",
+        id="allOf maps",
+    ),
+    pytest.param(
+        obj(a={"allOf": []}), "/properties/a/allOf", "found []; expected a list of", id="allOf"
+    ),
+]
+
+
+@pytest.mark.parametrize("schema, pointer, problem", SCHEMAS)
+def test_schema_error(schema: Any, pointer: str, problem: str) -> None:
+    with pytest.raises(xb.SchemaError) as caught:
+        xb.parse_schema(schema)
+    assert str(caught.value).startswith(f"SchemaError at #{pointer}: {problem}")
+    assert caught.value.pointer == pointer
+
+
+AT = "/properties/a~1b/evaluation_config"
+KNOWN = "known are array_llm, boolean_exact"
+CONFIGS = [
+    pytest.param(
+        "string_exct", "", "unknown preset 'string_exct'; did you mean 'string_exact'", id="p"
+    ),
+    pytest.param("nothing_near", "", f"unknown preset 'nothing_near'; {KNOWN}", id="far preset"),
+    pytest.param(5, "", "found 5; expected a preset name or an object with 'metric_id'", id="5"),
+    pytest.param(["x"], "", "found ['x']; expected a preset name or an object", id="list"),
+    pytest.param(
+        {"metric_id": "strng_exact"},
+        "/metric_id",
+        "unknown metric 'strng_exact'; did you mean 'string_exact'",
+        id="metric",
+    ),
+    pytest.param({"metric_id": 5}, "/metric_id", f"unknown metric 5; {KNOWN}", id="metric 5"),
+    pytest.param(
+        {"metric_id": "number_tolerance", "params": {"tolerence": 1}},
+        "/params",
+        "number_tolerance has no param 'tolerence'; did you mean 'tolerance'?",
+        id="param",
+    ),
+    pytest.param(
+        {"metric_id": "number_tolerance", "params": {"tolerance": -1}},
+        "/params",
+        "number_tolerance: tolerance is -1; expected a number that is 0 or more",
+        id="negative tolerance",
+    ),
+    pytest.param(
+        {"metric_id": "number_tolerance", "params": {"tolerance": "0.1%"}},
+        "/params",
+        "number_tolerance: tolerance is '0.1%'; expected a number that is 0 or more",
+        id="tolerance as text",
+    ),
+    pytest.param(
+        {"metric_id": "number_tolerance", "params": {"mode": "rel"}},
+        "/params",
+        "number_tolerance: mode is 'rel'; expected one of 'relative', 'absolute'",
+        id="choice",
+    ),
+    pytest.param(
+        {"metric_id": "date", "params": {"precision": "week"}},
+        "/params",
+        "date: precision is 'week'; expected one of 'day', 'month', 'year'",
+        id="precision",
+    ),
+    pytest.param(
+        {"metric_id": "string_fuzzy", "params": {"threshold": True}},
+        "/params",
+        "string_fuzzy: threshold is True; expected a number from 0 to 1",
+        id="threshold as boolean",
+    ),
+    pytest.param(
+        {"metrics": [{"metric_id": "array_llm", "params": {"align_threshold": 1.5}}]},
+        "/metrics/0/params",
+        "array_llm: align_threshold is 1.5; expected a number from 0 to 1",
+        id="align_threshold",
+    ),
+    pytest.param(
+        {"metric_id": "date", "params": []}, "/params", "found []; expected an object of", id="ps"
+    ),
+    pytest.param(
+        {"metric": "date"},
+        "",
+        "unknown key 'metric'; did you mean 'metrics' or 'metric_id'?",
+        id="k",
+    ),
+    pytest.param(
+        {"metrics": [{"metric_id": "date", "wieght": 1}]},
+        "/metrics/0",
+        "unknown key 'wieght'; did you mean 'weight'?",
+        id="key of a metric",
+    ),
+    pytest.param(
+        {"metrics": []}, "/metrics", "found []; expected a list of at least one metric", id="empty"
+    ),
+    pytest.param({"metrics": "date"}, "/metrics", "found 'date'; expected a list", id="text"),
+    pytest.param(
+        {"metrics": [{"weight": 1}]},
+        "/metrics/0",
+        "found {'weight': 1}; expected an object with 'metric_id'",
+        id="nameless",
+    ),
+    pytest.param(
+        {"metrics": [{"metric_id": "date", "weight": -1}]},
+        "/metrics/0/weight",
+        "found -1; expected a number that is 0 or more",
+        id="weight",
+    ),
+    pytest.param(
+        {"metrics": [{"metric_id": "date"}], "aggregation_weight": "2"},
+        "/aggregation_weight",
+        "found '2'; expected a number that is 0 or more",
+        id="aggregation_weight",
+    ),
+    pytest.param(
+        {"metric_id": "date", "metrics": [{"metric_id": "date"}]},
+        "",
+        "has both 'metrics' and 'metric_id'; expected one of them",
+        id="both",
+    ),
+]
+
+
+@pytest.mark.parametrize("config, below, problem", CONFIGS)
+def test_config_error(config: Any, below: str, problem: str) -> None:
+    with pytest.raises(xb.ConfigError) as caught:
+        xb.evaluate(obj(**{"a/b": {**STRING, "evaluation_config": config}}), {}, {})
+    assert str(caught.value).startswith(f"ConfigError at #{AT}{below}: {problem}")
+
+
+def test_schema_text_that_is_not_json() -> None:
+    with pytest.raises(xb.InputError, match="schema text is not JSON: .* at line 2 column 1$"):
+        xb.parse_schema("{\n]")
+
+
+def test_a_file_name_as_text_gets_a_hint() -> None:
+    with pytest.raises(xb.InputError, match=r"a str is JSON text; for a file pass pathlib\.Path"):
+        xb.parse_schema("schema.json")
+
+
+def test_schema_file_missing(tmp_path: Path) -> None:
+    with pytest.raises(xb.InputError, match="schema file '.*gone.json' cannot be read: No such"):
+        xb.parse_schema(tmp_path / "gone.json")
+
+
+def test_schema_file_that_is_not_json(tmp_path: Path) -> None:
+    path = tmp_path / "bad.json"
+    path.write_text("{", encoding="utf-8")
+    with pytest.raises(xb.InputError, match="schema file '.*bad.json' is not JSON: .*line 1"):
+        xb.parse_schema(path)
+
+
+def test_schema_nested_beyond_reason() -> None:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(3_000):
+        schema = {"type": "array", "items": schema}
+    with pytest.raises(xb.SchemaError, match="nested too deep"):
+        xb.parse_schema(schema)
+
+
+def test_schema_that_unfolds_without_end_is_refused() -> None:
+    defs = {
+        f"d{i}": obj(**{f"p{j}": {"$ref": f"#/$defs/d{i + 1}"} for j in range(10)})
+        for i in range(8)
+    }
+    schema = {"$defs": {**defs, "d8": STRING}, "$ref": "#/$defs/d0"}
+    with pytest.raises(xb.SchemaError, match="unfolds to more than 200,000 nodes"):
+        xb.parse_schema(schema)
+
+
+@pytest.mark.parametrize(
+    "error", [xb.SchemaError("/a", "found 1"), xb.ConfigError("/a", "found 1")], ids=repr
+)
+def test_errors_are_value_errors_that_keep_their_pointer(error: xb.SchemaError) -> None:
+    assert isinstance(error, xb.ExtractBenchError)
+    assert isinstance(error, ValueError)
+    assert str(error) == f"{type(error).__name__} at #/a: found 1"

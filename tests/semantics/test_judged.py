@@ -1,0 +1,323 @@
+"""A judge that fails is not a verdict; metrics of the user's; running event loops; alignments."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb.judges.base import Verdict
+
+STRING = {"type": "string", "evaluation_config": "string_exact"}
+
+
+def obj(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+def using(metric: str, **params: Any) -> dict[str, Any]:
+    return {"type": "string", "evaluation_config": {"metric_id": metric, "params": params}}
+
+
+def boom(gold: Any, predicted: Any) -> float:
+    raise TimeoutError("no answer")
+
+
+async def boom_later(gold: Any, predicted: Any) -> float:
+    await asyncio.sleep(0)
+    raise TimeoutError("no answer")
+
+
+FAILURES = [
+    pytest.param(boom, "TimeoutError: no answer", id="raises"),
+    pytest.param(boom_later, "TimeoutError: no answer", id="raises later"),
+    pytest.param(lambda gold, predicted: 1.5, "returned 1.5", id="above 1"),
+    pytest.param(lambda gold, predicted: -0.1, "returned -0.1", id="below 0"),
+    pytest.param(lambda gold, predicted: float("nan"), "returned nan", id="nan"),
+    pytest.param(lambda gold, predicted: None, "returned None", id="None"),
+    pytest.param(lambda gold, predicted: "yes", "returned 'yes'", id="text"),
+    pytest.param(lambda gold, predicted: {"score": 1}, "returned {'score': 1}", id="dict"),
+]
+
+
+@pytest.mark.parametrize("function, message", FAILURES)
+def test_failure_is_no_verdict(function: Any, message: str) -> None:
+    xb.metric("failing")(function)
+    schema = obj(a=using("failing"), b=STRING, c=STRING)
+    gold = {"a": "1", "b": "2", "c": "3"}
+    ev = xb.evaluate(schema, gold, {**gold, "c": "9"})
+    row = ev.fields.set_index("path").loc["$.a"]
+    assert (row["outcome"], row["reason"]) == ("judge_error", "metric_error")
+    assert ev.fields["score"].isna().tolist() == [True, False, False]
+    assert ev.fields["passed"].isna().tolist() == [True, False, False]
+    assert message in row["reasoning"]
+    s = ev.summary
+    assert (s["evaluated"], s["judged"], s["passed"], s["failed"], s["judge_errors"]) == (
+        3,
+        2,
+        1,
+        1,
+        1,
+    )
+    assert s["pass_rate"] == pytest.approx(1 / 3)
+    assert s["pass_rate_judged"] == 0.5
+    assert "without a verdict" in repr(ev)
+    assert "no verdict" in ev._repr_html_()
+
+
+@pytest.mark.parametrize("function", [boom, boom_later])
+def test_a_failing_judge_never_raises_a_score(function: Any) -> None:
+    xb.metric("failing")(function)
+    gold = {"a": "1", "r": [{"k": "1", "n": "2"}, {"k": "3", "n": "4"}]}
+    up = obj(a=STRING, r={"type": "array", "items": obj(k=STRING, n=STRING)})
+    down = obj(a=using("failing"), r={"type": "array", "items": obj(k=using("failing"), n=STRING)})
+    right, failed = xb.evaluate(up, gold, gold).summary, xb.evaluate(down, gold, gold).summary
+    for name in ("overall_score", "field_score", "pass_rate"):
+        assert failed[name] <= right[name]
+    assert failed["evaluated"] == right["evaluated"]
+
+
+@pytest.mark.parametrize("function", [boom, boom_later])
+def test_an_item_with_an_unresolved_field_is_not_matched(function: Any) -> None:
+    xb.metric("failing")(function)
+    schema = obj(r={"type": "array", "items": obj(k=using("failing"), n=STRING, m=STRING)})
+    gold = {"r": [{"k": "1", "n": "2", "m": "3"}, {"n": "4", "m": "5"}]}
+    ev = xb.evaluate(schema, gold, gold)
+    assert ev.matches["status"].tolist() == ["partial", "matched"]
+    assert ev.arrays.loc[0, ["matched", "missed", "spurious"]].tolist() == [1, 1, 1]
+    top = ev.fields.iloc[0]
+    assert (top["outcome"], top["reason"]) == ("incorrect", "judge_error_in_items")
+    assert "1 of 2 aligned pairs" in top["reasoning"]
+
+
+def test_states_never_ask_the_judge() -> None:
+    xb.metric("failing")(boom)
+    ev = xb.evaluate(obj(a=using("failing"), b=using("failing")), {"a": "1"}, {"b": "2"})
+    assert ev.fields["outcome"].tolist() == ["omission", "hallucination"]
+
+
+class Judge:
+    name = "mine"
+
+    def __init__(self, score: Any) -> None:
+        self.score = score
+        self.calls: list[tuple[str, str]] = []
+
+    def compare(self, gold: str, predicted: str) -> Verdict:
+        self.calls.append((gold, predicted))
+        if isinstance(self.score, Exception):
+            raise self.score
+        return Verdict(self.score, "because", "in my own words")
+
+
+@pytest.mark.parametrize(
+    "score, passed", [(1.0, True), (0.7, True), (0.69, False), (0.0, False)], ids=str
+)
+def test_a_judge_of_the_users_own(score: float, passed: bool) -> None:
+    judge = Judge(score)
+    ev = xb.evaluate(obj(a={"type": "string"}), {"a": "x"}, {"a": "y"}, judge=judge)
+    row = ev.fields.iloc[0]
+    assert [row["score"], row["passed"], row["reason"], row["reasoning"]] == [
+        score, passed, "because", "in my own words",
+    ]  # fmt: skip
+    assert judge.calls == [("x", "y")]
+    assert ev.meta["judge"] == "mine"
+
+
+def test_a_judge_that_raises() -> None:
+    judge = Judge(ConnectionError("down"))
+    ev = xb.evaluate(obj(a={"type": "string"}), {"a": "x"}, {"a": "y"}, judge=judge)
+    assert ev.fields["outcome"].tolist() == ["judge_error"]
+    assert "ConnectionError: down" in ev.fields.loc[0, "reasoning"]
+
+
+def test_pass_threshold_of_a_judged_field() -> None:
+    schema = obj(a=using("string_semantic", pass_threshold=0.9))
+    ev = xb.evaluate(schema, {"a": "x"}, {"a": "y"}, judge=Judge(0.8))
+    assert ev.fields[["score", "passed"]].to_numpy().tolist() == [[0.8, False]]
+
+
+def test_the_offline_judge_ignores_model_with_one_warning() -> None:
+    schema = obj(a=using("string_semantic", model="m"), b=using("string_llm", model="m"))
+    ev = xb.evaluate(schema, {"a": "1", "b": "2"}, {"a": "1", "b": "2"})
+    found = ev.warnings[ev.warnings["kind"] == "ignored_param"]
+    assert len(found) == 1
+    assert "2 nodes" in found.iloc[0]["message"]
+    assert ev.summary["llm_calls"] == 0
+
+
+def test_sync_metric_with_threshold() -> None:
+    @xb.metric("length", applies_to="string")
+    def length(gold: str, predicted: str, *, threshold: float = 0.9) -> float:
+        """Compare lengths."""
+        return min(len(gold), len(predicted)) / max(len(gold), len(predicted))
+
+    values = ({"a": "aaaa"}, {"a": "bbb"})
+    assert xb.evaluate(obj(a=using("length")), *values).fields.loc[0, "passed"] == False  # noqa: E712
+    ev = xb.evaluate(obj(a=using("length", threshold=0.7)), *values)
+    assert ev.fields[["metric", "score", "passed"]].to_numpy().tolist() == [["length", 0.75, True]]
+    row = xb.metrics().set_index("metric").loc["length"]
+    assert row[["applies_to", "pass_rule", "source", "summary"]].tolist() == [
+        "string", "score >= threshold", "user", "Compare lengths.",
+    ]  # fmt: skip
+
+
+RETURNS = [
+    pytest.param(True, 1.0, True, id="True"),
+    pytest.param(False, 0.0, False, id="False"),
+    pytest.param(1, 1.0, True, id="1"),
+    pytest.param(0.5, 0.5, False, id="0.5"),
+    pytest.param((0.5, True), 0.5, True, id="score and verdict"),
+    pytest.param(xb.MetricScore(0.25, True, "why", "words"), 0.25, True, id="MetricScore"),
+]
+
+
+@pytest.mark.parametrize("result, score, passed", RETURNS)
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_what_a_metric_may_return(result: Any, score: float, passed: bool, is_async: bool) -> None:
+    async def later(gold: Any, predicted: Any) -> Any:
+        await asyncio.sleep(0)
+        return result
+
+    xb.metric("mine")(later if is_async else lambda gold, predicted: result)
+    row = xb.evaluate(obj(a=using("mine")), {"a": "1"}, {"a": "2"}).fields.iloc[0]
+    assert [row["score"], row["passed"]] == [score, passed]
+    if isinstance(result, xb.MetricScore):
+        assert [row["reason"], row["reasoning"]] == ["why", "words"]
+
+
+def test_running_the_cell_again_replaces_the_metric() -> None:
+    xb.metric("mine")(lambda gold, predicted: 0.0)
+    schema = xb.parse_schema(obj(a=using("mine")))
+    assert xb.evaluate(schema, {"a": "1"}, {"a": "1"}).summary["field_score"] == 0
+    xb.metric("mine")(lambda gold, predicted: 1.0)
+    assert xb.evaluate(schema, {"a": "1"}, {"a": "1"}).summary["field_score"] == 1
+
+
+def test_bare_decorator_and_bad_signatures() -> None:
+    @xb.metric
+    def bare(gold: Any, predicted: Any) -> bool:
+        return bool(gold == predicted)
+
+    assert xb.evaluate(obj(a=using("bare")), {"a": "1"}, {"a": "1"}).summary["passed"] == 1
+    with pytest.raises(xb.ConfigError, match="metric 'one' must take"):
+        xb.metric("one")(lambda gold: 1.0)
+    with pytest.raises(xb.ConfigError, match="param 'k' of metric 'two' needs a default"):
+        xb.metric("two")(lambda gold, predicted, *, k: 1.0)
+    with pytest.raises(xb.ConfigError, match="applies_to is 'strin'; did you mean 'string'"):
+        xb.metric("three", applies_to="strin")
+
+
+def test_array_metric_of_the_users_own() -> None:
+    @xb.metric("same_length", applies_to="array")
+    def same_length(gold: Any, predicted: Any) -> float:
+        return float(len(gold) == len(predicted))
+
+    schema = obj(a={"type": "array", "items": STRING, "evaluation_config": "same_length"})
+    ev = xb.evaluate(schema, {"a": ["x", "y"]}, {"a": ["p", "q"]})
+    assert ev.fields.loc[0, ["metric", "score", "passed"]].tolist() == ["same_length", 1.0, True]
+    assert ev.arrays.loc[0, ["gold_items", "matched", "score"]].tolist() == [2, 0, 1.0]
+    assert len(ev.matches) == 4
+
+
+def test_evaluate_inside_a_running_loop_and_awaited() -> None:
+    async def slow(gold: Any, predicted: Any) -> float:
+        await asyncio.sleep(0.05)
+        return float(gold == predicted)
+
+    xb.metric("slow")(slow)
+    item = obj(k=using("slow"))
+    schema = obj(**{f"f{i}": using("slow") for i in range(20)}, r={"type": "array", "items": item})
+    gold = {**{f"f{i}": "x" for i in range(20)}, "r": [{"k": "1"}, {"k": "2"}]}
+    predicted = {**gold, "f3": "y", "r": [{"k": "2"}, {"k": "1"}]}
+
+    async def cell() -> tuple[Any, Any]:
+        return xb.evaluate(schema, gold, predicted), await xb.evaluate_async(
+            schema, gold, predicted
+        )
+
+    plain = xb.evaluate(schema, gold, predicted)
+    in_cell, awaited = asyncio.run(cell())
+    for ev in (plain, in_cell, awaited):
+        assert ev.summary["passed"] == 20
+        assert ev.arrays.loc[0, "matched"] == 2
+        assert ev.fields.equals(plain.fields)
+        assert ev.meta["seconds"] < 0.8, "22 calls of 0.05 s wait at the same time"
+
+
+def test_evaluate_async_without_anything_to_wait_for() -> None:
+    ev = asyncio.run(xb.evaluate_async(obj(a=STRING), {"a": "1"}, {"a": "1"}, profile="strict"))
+    assert ev.summary["passed"] == 1
+    assert ev.meta["profile"] == "strict"
+
+
+LIST = obj(a={"type": "array", "items": STRING})
+BOTH = ({"a": ["x", "y"]}, {"a": ["x", "y"]})
+
+
+def test_alignment_of_the_users_own() -> None:
+    seen: list[Any] = []
+
+    def crossed(gold: Any, predicted: Any, node: Any) -> list[tuple[int, int]]:
+        seen.append((list(gold), list(predicted), node.label))
+        return [(0, 1), (1, 0)]
+
+    ev = xb.evaluate(LIST, *BOTH, alignment=crossed)
+    assert ev.arrays.loc[0, ["matched", "missed", "spurious"]].tolist() == [0, 2, 2]
+    assert seen == [(["x", "y"], ["x", "y"], "string")]
+    ev = xb.evaluate(
+        LIST, *BOTH, alignment=lambda gold, predicted, node: zip((0,), (0,), strict=True)
+    )
+    assert ev.matches["status"].tolist() == ["matched", "missed", "spurious"]
+    assert ev.meta["alignment"] == "callable"
+
+
+BAD_ALIGNMENTS = [
+    pytest.param([(0, 5)], "gave predicted indices \\[5\\]; expected .* from 0 to 1", id="too far"),
+    pytest.param([(-1, 0)], "gave gold indices \\[-1\\]; expected .* from 0 to 1", id="negative"),
+    pytest.param(
+        [(0, 0), (0, 1)], "gave gold indices \\[0, 0\\]; expected each at most once", id="2"
+    ),
+    pytest.param([(0, 1), (1, 1)], "gave predicted indices \\[1, 1\\]; expected each", id="2nd"),
+    pytest.param([(0,)], "alignment of 'a'", id="no pair"),
+    pytest.param(None, "alignment of 'a'", id="None"),
+    pytest.param(["ab"], "alignment of 'a'", id="texts"),
+]
+
+
+@pytest.mark.parametrize("pairs, message", BAD_ALIGNMENTS)
+def test_alignment_with_bad_indices(pairs: Any, message: str) -> None:
+    with pytest.raises(xb.InputError, match=message):
+        xb.evaluate(LIST, *BOTH, alignment=lambda gold, predicted, node: pairs)
+
+
+OPTIONS = [
+    pytest.param(
+        {"alignment": "optimum"}, "alignment is 'optimum'; expected 'optimal'", id="align"
+    ),
+    pytest.param(
+        {"profile": "papr"}, "unknown profile 'papr'; did you mean 'paper'?", id="profile"
+    ),
+    pytest.param(
+        {"judge": "ofline"}, "unknown judge 'ofline'; did you mean 'offline'?", id="judge"
+    ),
+    pytest.param({"judge": 5}, "judge is 5; expected 'offline' or an object", id="judge 5"),
+]
+
+
+@pytest.mark.parametrize("options, message", OPTIONS)
+def test_unknown_option(options: Any, message: str) -> None:
+    with pytest.raises(xb.InputError, match=message):
+        xb.evaluate(LIST, *BOTH, **options)
+
+
+def test_options_are_keyword_only() -> None:
+    with pytest.raises(TypeError, match="positional"):
+        xb.evaluate(LIST, *BOTH, "offline")  # type: ignore[misc]
+
+
+def test_array_metric_on_a_scalar_is_refused_or_scored_but_never_silent() -> None:
+    ev = xb.evaluate(obj(a=using("set_f1")), {"a": "x"}, {"a": "x"})
+    assert ev.summary["passed"] == 1

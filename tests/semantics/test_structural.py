@@ -1,0 +1,310 @@
+"""Structural errors never stop an evaluation; faults of gold are the annotation's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import extractbench_nb as xb
+
+STRING = {"type": "string", "evaluation_config": "string_exact"}
+NUMBER = {"type": "number"}
+OBJECT = {"type": "object", "properties": {"k": STRING}}
+ARRAY = {"type": "array", "items": STRING}
+
+#: A node of every kind, with a gold value of that kind.
+NODES: dict[str, tuple[Any, Any]] = {
+    "string": (STRING, "gold"),
+    "number": (NUMBER, 2.5),
+    "integer": ({"type": "integer"}, 7),
+    "boolean": ({"type": "boolean"}, True),
+    "array": (ARRAY, ["gold"]),
+    "object": (OBJECT, {"k": "gold"}),
+    "map": ({"type": "object", "additionalProperties": STRING}, {"k": "gold"}),
+    "union": ({"anyOf": [STRING, {"type": "null"}]}, "gold"),
+}
+#: A predicted value of every JSON type.
+VALUES: dict[str, Any] = {
+    "string": "other",
+    "number": 3,
+    "fraction": 3.75,
+    "boolean": False,
+    "array": ["other"],
+    "empty array": [],
+    "object": {"k": "other"},
+    "empty object": {},
+}
+TYPES = {
+    "string": "string",
+    "number": "number",
+    "fraction": "number",
+    "boolean": "boolean",
+    "array": "array",
+    "empty array": "array",
+    "object": "object",
+    "empty object": "object",
+}
+ALLOWED = {"integer": "number", "map": "object", "union": "string"}
+
+
+def expected(kind: str, value: str) -> str:
+    """The outcome of the node's own row, where gold is present."""
+    if TYPES[value] != ALLOWED.get(kind, kind):
+        return "structural"
+    return "omission" if value.startswith("empty") else "incorrect"
+
+
+def obj(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("kind", NODES)
+def test_every_type_against_every_node(kind: str, value: str) -> None:
+    schema, gold = NODES[kind]
+    ev = xb.evaluate(
+        obj(a=schema, after=STRING), {"a": gold, "after": "x"}, {"a": VALUES[value], "after": "x"}
+    )
+    counted = ev.fields[ev.fields["counted"]].set_index("path")
+    path = {"object": "$.a.k", "map": "$.a['k']"}.get(kind, "$.a")
+    outcome = expected(kind, value)
+    assert counted.loc[path, "outcome"] == outcome
+    assert counted.loc[path, "score"] == 0
+    assert counted.loc["$.after", "outcome"] == "correct", "the rest is evaluated"
+    assert ev.summary["structural"] == (outcome == "structural")
+    if outcome == "structural":
+        assert counted.loc[path, "reason"] == "type_mismatch"
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("kind", [k for k in NODES if k not in ("object", "map")])
+def test_states_win_where_gold_is_absent(kind: str, value: str) -> None:
+    schema, _ = NODES[kind]
+    ev = xb.evaluate(obj(a=schema), {}, {"a": VALUES[value]})
+    both_absent = kind == "array" and value == "empty array"
+    outcome = "both_absent" if both_absent else "hallucination"
+    assert ev.fields.loc[0, "outcome"] == outcome
+    assert ev.summary["structural"] == 0
+
+
+BROKEN = [
+    pytest.param(["x"], id="array"),
+    pytest.param("x", id="text"),
+    pytest.param(5, id="number"),
+    pytest.param(True, id="boolean"),
+]
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_below_a_broken_object(broken: Any) -> None:
+    inner = obj(x=STRING, absent=STRING, null=STRING, deep=OBJECT, list=ARRAY, none=ARRAY)
+    gold = {"x": "1", "null": None, "deep": {"k": "2"}, "list": ["3"], "none": []}
+    ev = xb.evaluate(
+        obj(a=inner, after=STRING), {"a": gold, "after": "x"}, {"a": broken, "after": "x"}
+    )
+    assert ev.fields[["path", "outcome", "score"]].to_numpy().tolist() == [
+        ["$.a.x", "structural", 0.0],
+        ["$.a.absent", "both_absent", 1.0],
+        ["$.a.null", "both_absent", 1.0],
+        ["$.a.deep.k", "structural", 0.0],
+        ["$.a.list", "structural", 0.0],
+        ["$.a.none", "both_absent", 1.0],
+        ["$.after", "correct", 1.0],
+    ]
+    assert ev.matches[["path", "status"]].to_numpy().tolist() == [["$.a.list", "missed"]]
+
+
+@pytest.mark.parametrize("broken", [*BROKEN, pytest.param({"k": "x"}, id="object")])
+def test_broken_array_keeps_its_missed_items(broken: Any) -> None:
+    if isinstance(broken, list):
+        broken = "x"
+    ev = xb.evaluate(obj(a=ARRAY), {"a": ["1", "2"]}, {"a": broken})
+    assert ev.fields[["path", "outcome"]].to_numpy().tolist() == [["$.a", "structural"]]
+    counts = ["gold_items", "predicted_items", "matched", "partial", "missed", "spurious"]
+    assert ev.arrays[counts].to_numpy().tolist() == [[2, 0, 0, 0, 2, 0]]
+    assert ev.matches["status"].tolist() == ["missed", "missed"]
+
+
+@pytest.mark.parametrize("root", [*BROKEN, pytest.param([], id="empty array")])
+def test_root_of_the_wrong_type(root: Any) -> None:
+    predicted = root if not isinstance(root, str) else '"x"'
+    ev = xb.evaluate(obj(a=STRING, b=STRING, c=ARRAY), {"a": "1", "c": ["2"]}, predicted)
+    assert ev.fields["outcome"].tolist() == ["structural", "both_absent", "structural"]
+
+
+def test_array_root_and_scalar_root() -> None:
+    assert xb.evaluate(ARRAY, ["x"], ["x"]).summary["overall_score"] == 1
+    assert xb.evaluate(ARRAY, ["x"], {"k": 1}).fields["outcome"].tolist() == ["structural"]
+    ev = xb.evaluate(STRING, '"x"', '"x"')
+    assert ev.fields[["path", "field", "outcome"]].to_numpy().tolist() == [["$", "$", "correct"]]
+
+
+UNPARSABLE = [
+    "",
+    "   ",
+    "{",
+    '{"a": }',
+    "Sure! Here is the JSON:",
+    "[" * 100_000,
+    "```json\n{}\n```",
+]
+
+
+@pytest.mark.parametrize("text", UNPARSABLE, ids=lambda text: repr(text[:12]))
+@pytest.mark.parametrize("as_file", [False, True], ids=["text", "file"])
+def test_unparsable_prediction_is_one_structural_row(
+    text: str, as_file: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "predicted.json"
+    path.write_text(text, encoding="utf-8")
+    ev = xb.evaluate(obj(a=STRING, b=ARRAY), {"a": "1", "b": ["x"]}, path if as_file else text)
+    columns = ["path", "outcome", "reason", "score", "passed", "counted"]
+    assert ev.fields[columns].to_numpy().tolist() == [
+        ["$", "structural", "unparsable_json", 0.0, False, True]
+    ]
+    assert ev.summary[["evaluated", "structural", "passed", "overall_score"]].tolist() == [
+        1,
+        1,
+        0,
+        0,
+    ]
+    assert "unparsable_json" in ev.warnings["kind"].tolist()
+
+
+def test_prediction_that_is_not_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "predicted.json"
+    path.write_bytes(b'{"a": "\xff\xfe"}')
+    ev = xb.evaluate(obj(a=STRING), {"a": "1"}, path)
+    assert ev.fields["reason"].tolist() == ["unparsable_json"]
+
+
+def test_prediction_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "predicted.json"
+    path.write_text('\ufeff{"a": "1"}', encoding="utf-8")
+    assert xb.evaluate(obj(a=STRING), {"a": "1"}, path).summary["passed"] == 1
+    assert xb.evaluate(obj(a=STRING), {"a": "1"}, '\ufeff{"a": "1"}').summary["passed"] == 1
+
+
+def test_missing_files_and_bad_gold_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(xb.InputError, match="predicted file '.*gone.json' cannot be read: No such"):
+        xb.evaluate(obj(a=STRING), {}, tmp_path / "gone.json")
+    with pytest.raises(xb.InputError, match="gold file '.*gone.json' cannot be read: No such"):
+        xb.evaluate(obj(a=STRING), tmp_path / "gone.json", {})
+    with pytest.raises(xb.InputError, match="gold text is not JSON: .* at line 1 column 2"):
+        xb.evaluate(obj(a=STRING), "{", {})
+    with pytest.raises(xb.InputError, match="for a file pass pathlib.Path"):
+        xb.evaluate(obj(a=STRING), "doc.gold.json", {})
+    with pytest.raises(xb.InputError, match="gold is bytes; pass str, a Path or the parsed value"):
+        xb.evaluate(obj(a=STRING), b"{}", {})
+
+
+VIOLATIONS = [
+    pytest.param({"enum": ["x", "y"], "type": "string"}, "x", "z", "enum", id="enum"),
+    pytest.param({"type": "string", "format": "date"}, "2024-01-02", "no", "format", id="format"),
+    pytest.param({"type": "number", "maximum": 5}, 4, 9, "maximum", id="range"),
+    pytest.param({"type": "string", "pattern": "^a"}, "a", "b", "pattern", id="pattern"),
+]
+
+
+@pytest.mark.parametrize("schema, gold, predicted, keyword", VIOLATIONS)
+def test_other_violations_are_warnings(
+    schema: Any, gold: Any, predicted: Any, keyword: str
+) -> None:
+    ev = xb.evaluate(obj(a=schema), {"a": gold}, {"a": predicted})
+    assert ev.fields["outcome"].tolist() == ["incorrect"]
+    found = ev.warnings[["side", "path", "kind"]].to_numpy().tolist()
+    assert found == [["predicted", "$.a", keyword]]
+    assert xb.evaluate(obj(a=schema), {"a": predicted}, {"a": predicted}).summary["passed"] == 1
+
+
+GOLD_FAULTS = [
+    # schema, gold, predicted, outcome
+    pytest.param(STRING, 1, "1", "correct", id="1 as text"),
+    pytest.param(STRING, 1, 1, "correct", id="1 as 1"),
+    pytest.param(STRING, 1, "2", "incorrect", id="another text"),
+    pytest.param(STRING, 1, 2, "incorrect", id="another number"),
+    pytest.param(STRING, 1, True, "structural", id="a third type"),
+    pytest.param(STRING, 1, ["1"], "structural", id="a list"),
+    pytest.param(STRING, True, "true", "correct", id="boolean as text"),
+    pytest.param(NUMBER, "3.5", 3.5, "correct", id="text as number"),
+    pytest.param(NUMBER, "33–37", "33–37", "correct", id="range as text"),
+    pytest.param(NUMBER, "33–37", "90–99", "incorrect", id="another range"),
+    pytest.param({"type": "integer"}, "3", 3, "correct", id="text as integer"),
+    pytest.param({"type": "boolean"}, "true", True, "correct", id="text as boolean"),
+    pytest.param({"type": "boolean"}, "yes", "no", "incorrect", id="two texts that are none"),
+    pytest.param(STRING, {"k": 1}, {"k": 1}, "correct", id="object, equal"),
+    pytest.param(STRING, {"k": 1}, {"k": 2}, "incorrect", id="object, differs"),
+    pytest.param(STRING, {"k": "x"}, "x", "incorrect", id="text against an object"),
+    pytest.param(STRING, ["x"], "x", "incorrect", id="text against a list"),
+    pytest.param(OBJECT, "x", "x", "correct", id="text where an object is declared"),
+    pytest.param(OBJECT, "x", {"k": "x"}, "incorrect", id="object against text"),
+    pytest.param(OBJECT, ["x"], {"k": "x"}, "incorrect", id="containers of two kinds"),
+    pytest.param(OBJECT, "x", 5, "structural", id="a third type for an object"),
+    pytest.param(ARRAY, {"k": "x"}, ["x"], "incorrect", id="list against an object"),
+    pytest.param(ARRAY, "x", "x", "correct", id="text where an array is declared"),
+    pytest.param(ARRAY, "x", ["x"], "incorrect", id="list against text"),
+    pytest.param(ARRAY, "x", None, "omission", id="states come first"),
+]
+
+
+@pytest.mark.parametrize("schema, gold, predicted, outcome", GOLD_FAULTS)
+def test_fault_of_gold(schema: Any, gold: Any, predicted: Any, outcome: str) -> None:
+    ev = xb.evaluate(obj(a=schema), {"a": gold}, {"a": predicted})
+    assert ev.fields[["path", "outcome"]].to_numpy().tolist() == [["$.a", outcome]]
+    assert ["gold", "$.a", "type"] in ev.warnings[["side", "path", "kind"]].to_numpy().tolist()
+
+
+CITATION = obj(authors={"type": "array", "items": STRING}, title=STRING, year={"type": "integer"})
+GOLD = [
+    "Y. LeCun, B. Boser. Backpropagation applied to zip codes. 1989",
+    "J. Hopfield. Neural networks and physical systems. 1982",
+]
+PREDICTED = [
+    {"authors": ["J. Hopfield"], "title": "Neural networks and physical systems", "year": 1982},
+    {
+        "authors": ["Y. LeCun", "B. Boser"],
+        "title": "Backpropagation applied to zip codes",
+        "year": 1989,
+    },
+    {"authors": ["Z. Zed"], "title": "Quite unrelated cooking recipes", "year": 2024},
+]
+
+
+def test_text_items_where_objects_are_declared_align_as_partial() -> None:
+    ev = xb.evaluate(
+        obj(citations={"type": "array", "items": CITATION}),
+        {"citations": GOLD},
+        {"citations": PREDICTED},
+    )
+    assert ev.fields[["path", "outcome", "reason", "score"]].to_numpy().tolist() == [
+        ["$.citations", "incorrect", "gold_type_mismatch", 0.0]
+    ]
+    counts = ["gold_items", "predicted_items", "matched", "partial", "missed", "spurious"]
+    assert ev.arrays[counts].to_numpy().tolist() == [[2, 3, 0, 2, 2, 3]]
+    pairs = ev.matches[["gold_index", "predicted_index", "status"]].astype(object)
+    assert pairs.where(pairs.notna(), None).to_numpy().tolist() == [
+        [0, 1, "partial"],
+        [1, 0, "partial"],
+        [None, 2, "spurious"],
+    ]
+    assert (ev.matches["similarity"][:2] >= 0.5).all()
+    kinds = ev.warnings[["side", "kind"]].to_numpy().tolist()
+    assert kinds.count(["gold", "type"]) == 2
+
+
+def test_text_items_on_both_sides_match_by_equality_of_their_text() -> None:
+    schema = obj(citations={"type": "array", "items": CITATION})
+    ev = xb.evaluate(schema, {"citations": GOLD}, {"citations": GOLD[::-1]})
+    assert ev.arrays.loc[0, ["matched", "score"]].tolist() == [2, 1.0]
+
+
+def test_broken_items_inside_arrays() -> None:
+    schema = obj(a={"type": "array", "items": obj(k=STRING, n=NUMBER)})
+    gold = {"a": [{"k": "x", "n": 1}, {"k": "y", "n": 2}]}
+    ev = xb.evaluate(schema, gold, {"a": [{"k": "x", "n": "one"}, 5]})
+    rows = ev.fields[["path", "outcome", "counted"]].to_numpy().tolist()
+    assert ["$.a[0].n", "structural", False] in rows
+    assert ev.arrays.loc[0, ["matched", "partial", "missed", "spurious"]].tolist() == [0, 1, 2, 2]
+    assert ev.summary["structural"] == 0
