@@ -86,7 +86,8 @@ _MASKED: dict[str, tuple[type[Any], Any]] = {
 
 def _array(values: Sequence[Any], dtype: str) -> Any:
     if dtype == "object":
-        return np.fromiter(values, dtype=object, count=len(values))
+        cells = np.fromiter(values, dtype=object, count=len(values))
+        return pd.Series(cells, dtype=object)  # a bare array of texts would become text
     if dtype in _MASKED:
         return _masked(values, dtype)
     if dtype == "string":

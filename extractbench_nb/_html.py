@@ -23,11 +23,15 @@ border-bottom:1px solid var(--jp-border-color2,#8884)}
 .xb-root td.xb-num,.xb-root th.xb-num{text-align:right;font-variant-numeric:tabular-nums}
 .xb-root .xb-scores{display:flex;flex-wrap:wrap;gap:.2em 1.6em;margin:.2em 0 .5em}
 .xb-root .xb-scores b{font-size:16px;font-variant-numeric:tabular-nums}
-.xb-root .xb-bad{color:#b3261e}.xb-root .xb-val{overflow-wrap:anywhere}
+.xb-root .xb-bad{color:#b3261e}.xb-root .xb-val{min-width:9em;overflow-wrap:break-word}
 </style>"""
+
+
+def _stand_in(character: str) -> str:
+    return " " if character.isspace() else "\ufffd"
 
 
 def document_text(text: str, limit: int = 80) -> str:
     """Escape text that comes from documents, schemas or models, cut to `limit` characters."""
-    clean = "".join(c if c.isprintable() else "\ufffd" for c in text[: limit + 1])
+    clean = "".join(c if c.isprintable() else _stand_in(c) for c in text[: limit + 1])
     return escape(clean if len(clean) <= limit else clean[: limit - 1] + "…")

@@ -23,7 +23,7 @@ __all__ = [
     "choose_aligner",
     "choose_judge",
     "cut",
-    "is_too_deep",
+    "depth",
     "read_predicted",
     "read_schema",
 ]
@@ -32,7 +32,7 @@ __all__ = [
 Aligner = Callable[[Sequence[Any], Sequence[Any], Node], Iterable[tuple[int, int]]]
 Align = Callable[[Node, list[Any], list[Any]], list[tuple[int, int]]]
 
-#: Levels of containers beyond which a predicted document is cut.
+#: Levels of containers that a predicted document keeps where it is too deep to be compared.
 MAX_DEPTH = 100
 _TOO_DEEP = "… nested too deep"
 
@@ -118,19 +118,18 @@ def read_predicted(source: Any) -> tuple[Any, str | None]:
         return source, str(error)
 
 
-def is_too_deep(value: Any) -> bool:
-    """Whether a document has more than `MAX_DEPTH` levels of containers."""
-    stack = [(value, 1)]
+def depth(value: Any) -> int:
+    """Count the levels of containers in a document."""
+    deepest, stack = 0, [(value, 1)]
     while stack:
         top, level = stack.pop()
         if isinstance(top, dict | list):
-            if level > MAX_DEPTH:
-                return True
+            deepest = max(deepest, level)
             stack.extend((v, level + 1) for v in (top.values() if isinstance(top, dict) else top))
-    return False
+    return deepest
 
 
-def cut(value: Any, levels: int = MAX_DEPTH) -> Any:
+def cut(value: Any, levels: int) -> Any:
     """Copy a document with everything below `levels` containers replaced by a short text."""
     if isinstance(value, dict):
         return {k: cut(v, levels - 1) for k, v in value.items()} if levels else _TOO_DEEP

@@ -103,7 +103,7 @@ def array_items(node: Node, value: Any) -> tuple[list[Any] | None, list[str]]:
         items, steps = [], []
         for key, inner in value.items():
             for i, item in enumerate(inner if isinstance(inner, list) else [inner]):
-                items.append(MapItem(str(key), i, item))
+                items.append(MapItem(str(key), item))
                 steps.append(f"{bracketed(str(key))}[{i}]")
         return items, steps
     if isinstance(value, list | tuple) and node.kind == "array":

@@ -38,10 +38,9 @@ Align = Callable[[Node, list[Any], list[Any]], list[tuple[int, int]]]
 
 
 class MapItem(NamedTuple):
-    """One item of a map of arrays, flattened: its key, its place under it, and the item."""
+    """One item of a map of arrays, flattened: the key it stands under, and the item."""
 
     key: str
-    place: int
     item: Any
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from extractbench_nb._json import read_document
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluate import ROOT, Traversal
+from extractbench_nb.evaluation.drift import Note, ignored_params
 from extractbench_nb.evaluation.result import Evaluation, Inputs
 from extractbench_nb.inputs import (
     MAX_DEPTH,
@@ -19,7 +20,7 @@ from extractbench_nb.inputs import (
     choose_aligner,
     choose_judge,
     cut,
-    is_too_deep,
+    depth,
     read_predicted,
     read_schema,
 )
@@ -152,6 +153,7 @@ class _Run:
         self.alignment = alignment
         self.scorer = Scorer(self.profile, choose_judge(judge))
         self.traversal = self._new_traversal()
+        self.notes: list[Note] = []
         if self.problem is None:
             self._descend()
         else:
@@ -161,15 +163,19 @@ class _Run:
         return Traversal(self.scorer, choose_aligner(self.alignment, self.scorer))
 
     def _descend(self) -> None:
-        try:
-            self.traversal.descend(self.schema.root, self.gold, self.predicted)
-        except RecursionError:
-            if is_too_deep(self.gold):
-                problem = f"gold is nested deeper than {MAX_DEPTH} levels of objects and arrays"
-                raise InputError(problem) from None
-            self.predicted = cut(self.predicted)
-            self.traversal = self._new_traversal()
-            self.traversal.descend(self.schema.root, self.gold, self.predicted)
+        """Go down; a prediction that is nested too deep for that is cut, and that is noted."""
+        levels = depth(self.gold)
+        for limit in (None, max(MAX_DEPTH, levels), MAX_DEPTH):
+            if limit is not None:
+                self.predicted = cut(self.predicted, limit)
+                self.traversal = self._new_traversal()
+                self.notes = [("predicted", "$", "too_deep", f"cut below {limit} levels", None)]
+            try:
+                self.traversal.descend(self.schema.root, self.gold, self.predicted)
+            except RecursionError:
+                continue
+            return
+        raise InputError(f"gold has {levels} levels of objects and arrays; that is too deep")
 
     def _record_unparsable(self, problem: str) -> None:
         verdict = Scored("json", 0.0, False, "structural", "unparsable_json", problem)
@@ -194,5 +200,5 @@ class _Run:
             "seconds": time.perf_counter() - self.started,
         }
         inputs = Inputs(self.schema, self.gold, self.predicted, self.problem)
-        ignored = dict(self.scorer.ignored_params)
-        return Evaluation(self.traversal.top.children, self.profile, inputs, meta, ignored)
+        notes = [*self.notes, *ignored_params(self.scorer.ignored_params)]
+        return Evaluation(self.traversal.top.children, self.profile, inputs, meta, notes)

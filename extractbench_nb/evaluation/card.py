@@ -8,7 +8,6 @@ import pandas as pd
 
 from extractbench_nb._html import STYLE, document_text
 from extractbench_nb._json import json_text
-from extractbench_nb.values import MISSING
 
 if TYPE_CHECKING:
     from extractbench_nb.evaluation.result import Evaluation
@@ -107,6 +106,7 @@ def _arrays_html(ev: Evaluation) -> str:
     arrays = arrays[arrays["counted"] & (arrays["gold_items"] + arrays["predicted_items"] > 0)]
     if arrays.empty:
         return ""
+    arrays = arrays.sort_values("f1", kind="stable")
     names = ("gold_items", "predicted_items", "matched", "partial", "missed", "spurious")
     rows = "".join(
         f"<tr><td>{document_text(str(row['field']))}</td>"
@@ -123,4 +123,6 @@ def _arrays_html(ev: Evaluation) -> str:
 
 
 def _shown(value: Any) -> str:
-    return "—" if value is None or value is MISSING else json_text(value)
+    if isinstance(value, list):
+        return f"{len(value)} item{'' if len(value) == 1 else 's'}"
+    return "—" if value is None else json_text(value)

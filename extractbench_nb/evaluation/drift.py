@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pandas as pd
@@ -13,7 +13,7 @@ from extractbench_nb._json import json_text, member
 from extractbench_nb.coverage import undeclared
 from extractbench_nb.schema.nodes import Schema
 
-__all__ = ["WARNING_COLUMNS", "document_warnings"]
+__all__ = ["WARNING_COLUMNS", "Note", "document_warnings", "ignored_params"]
 
 WARNING_COLUMNS = FrameSpec(
     "warnings",
@@ -28,11 +28,12 @@ WARNING_COLUMNS = FrameSpec(
 )
 
 _LONGEST = 200
-Row = tuple[str, str, str, str, Any]
+#: One warning: side, path, kind, message, value.
+Note = tuple[str, str, str, str, Any]
 
 
 def document_warnings(
-    schema: Schema, gold: Any, predicted: Any, problem: str | None, ignored: Mapping[str, str]
+    schema: Schema, gold: Any, predicted: Any, problem: str | None, notes: Iterable[Note]
 ) -> pd.DataFrame:
     """Collect the warnings of one evaluation.
 
@@ -44,8 +45,8 @@ def document_warnings(
         The documents.
     problem : str or None
         The parser's message where the prediction did not parse.
-    ignored : mapping of str to str
-        Schema path to metric, where a ``model`` param was not used.
+    notes : iterable of tuple
+        Warnings that arose during the evaluation.
 
     Returns
     -------
@@ -57,22 +58,39 @@ def document_warnings(
         rows.extend(_of_side("predicted", schema, predicted))
     else:
         rows.append(("predicted", "$", "unparsable_json", problem, predicted))
-    if ignored:
-        path, metric = next(iter(ignored.items()))
-        nodes = f"{len(ignored)} node{'s' if len(ignored) > 1 else ''}"
-        message = f"param 'model' of {metric} is ignored by the offline judge ({nodes})"
-        rows.append(("schema", path, "ignored_param", message, None))
+    rows.extend(notes)
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(WARNING_COLUMNS.columns)
     return WARNING_COLUMNS.build(dict(zip(WARNING_COLUMNS.names, columns, strict=True)))
 
 
-def _of_side(side: str, schema: Schema, document: Any) -> Iterator[Row]:
+def ignored_params(ignored: Mapping[str, str]) -> list[Note]:
+    """Say once that the offline judge ignores the ``model`` param.
+
+    Parameters
+    ----------
+    ignored : mapping of str to str
+        Schema path to metric, where it was ignored.
+
+    Returns
+    -------
+    list of tuple
+        One warning, or none.
+    """
+    if not ignored:
+        return []
+    path, metric = next(iter(ignored.items()))
+    nodes = f"{len(ignored)} node{'s' if len(ignored) > 1 else ''}"
+    message = f"param 'model' of {metric} is ignored by the offline judge ({nodes})"
+    return [("schema", path, "ignored_param", message, None)]
+
+
+def _of_side(side: str, schema: Schema, document: Any) -> Iterator[Note]:
     for path, value in undeclared(schema.root, document):
         yield side, "$" + path, "undeclared", "the schema does not declare this", value
     yield from _violations(side, schema, document)
 
 
-def _violations(side: str, schema: Schema, document: Any) -> Iterator[Row]:
+def _violations(side: str, schema: Schema, document: Any) -> Iterator[Note]:
     """Validate with jsonschema (Draft 2020-12, formats too); a validator's trouble is a row."""
     from jsonschema import Draft202012Validator, FormatChecker
 

@@ -12,7 +12,7 @@ import pandas as pd
 from extractbench_nb._version import __version__
 from extractbench_nb.coverage import declared_share
 from extractbench_nb.evaluation.card import card_html, card_text
-from extractbench_nb.evaluation.drift import WARNING_COLUMNS, document_warnings
+from extractbench_nb.evaluation.drift import WARNING_COLUMNS, Note, document_warnings
 from extractbench_nb.evaluation.frames import (
     ARRAY_COLUMNS,
     FIELD_COLUMNS,
@@ -53,8 +53,8 @@ class Evaluation:
         What was compared.
     meta : mapping
         Profile, judge, alignment, seconds.
-    ignored : mapping of str to str
-        Schema path to metric, where a param was ignored.
+    notes : list of tuple
+        Warnings that arose on the way.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Evaluation:
     _profile: Profile
     _inputs: Inputs
     _meta: dict[str, Any]
-    _ignored: dict[str, str]
+    _notes: tuple[Note, ...]
 
     def __init__(
         self,
@@ -81,14 +81,14 @@ class Evaluation:
         profile: Profile,
         inputs: Inputs,
         meta: Mapping[str, Any],
-        ignored: Mapping[str, str],
+        notes: list[Note],
     ) -> None:
         set_ = object.__setattr__
         set_(self, "_top", tuple(top))
         set_(self, "_profile", profile)
         set_(self, "_inputs", inputs)
         set_(self, "_meta", dict(meta))
-        set_(self, "_ignored", dict(ignored))
+        set_(self, "_notes", tuple(notes))
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse: a result is frozen."""
@@ -173,7 +173,7 @@ class Evaluation:
 
     @cached_property
     def _warnings(self) -> pd.DataFrame:
-        return document_warnings(*self._inputs, self._ignored)
+        return document_warnings(*self._inputs, self._notes)
 
     def __repr__(self) -> str:
         """Write scores and counts in a few lines."""

@@ -52,6 +52,7 @@ _MIN_ACRONYM, _MAX_ACRONYM = 2, 10
 _MAX_WORD = 60
 _MIN_PLURAL = 5
 _MAX_SPLIT = 8
+_MAX_CROSSED = 200
 _MIN_OCR = 5
 _MIN_TYPO = 8
 
@@ -102,6 +103,8 @@ def conflict(a: Run, b: Run) -> str | None:
         return "negation"
     if any(not _OPPOSITES[x].isdisjoint(b) for x in a if x in _OPPOSITES):
         return "opposite"
+    if len(a) * len(b) > _MAX_CROSSED:
+        return None
     return "negation" if any(is_negated(x, y) for x in a for y in b) else None
 
 
@@ -287,7 +290,7 @@ def abbreviates(short: str, word: str) -> bool:
     if not 1 <= len(short) < len(word) or short[0] != word[0]:
         return False
     if word.startswith(short):
-        return True
+        return word[len(short) :] != "s"
     rest = iter(word)
     return (
         len(short) >= _MAX_SHORT

@@ -10,29 +10,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Indel
 
 from extractbench_nb.judges.base import Verdict
 from extractbench_nb.judges.differences import conflict, explain, same_quantity
+from extractbench_nb.judges.extras import SHORT_TOKENS, Block, explain_by_place
 from extractbench_nb.judges.lexicon import (
-    DEGREES,
     DIRECTIONAL,
     FIXED_ORDER,
-    GENERIC_VENUE,
-    HONORIFICS,
-    LABELS,
-    LEGAL_SUFFIXES,
 )
 from extractbench_nb.judges.names import same_person
-from extractbench_nb.judges.tokens import MAX_LENGTH, Prepared, is_place, prepare
+from extractbench_nb.judges.tokens import MAX_LENGTH, Prepared, prepare
 from extractbench_nb.metrics.text import fold
 
 _FAIL_CEILING = 0.69
 _FAIL_SHARE = 0.65
-_SHORT_TOKENS = 14
 _LONG_TOKENS = 25
 _TRUNCATION_TOKENS = 60
 _TRUNCATION_KEPT = 0.6
@@ -44,22 +38,11 @@ _MIN_SQUASHED = 4
 _ALIKE, _ALIKE_WEIGHT = 75.0, 0.3
 _MIN_MISSPELT = 6
 _MAX_TURNED = 8
-_MAX_ROLE = 4
 _UNIVERSITY_NAME = 3
 _HOPELESS_RATIO = 70.0
 _UNRELATED_RATIO = 50.0
 
-_JURISDICTION = frozenset(("state", "laws", "law", "commonwealth", "province", "governed"))
 _IDENTICAL = Verdict(1.0, "identical")
-
-
-class Block(NamedTuple):
-    """A place where the texts differ: the tokens on either side and where they start."""
-
-    gold: tuple[str, ...]
-    predicted: tuple[str, ...]
-    gold_at: int
-    predicted_at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +105,7 @@ def similarity(gold: str, predicted: str) -> float:
     return fuzz.ratio(_folded(gold[:_MAX_RATIO]), _folded(predicted[:_MAX_RATIO])) / 100
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=8_192)
 def _folded(text: str) -> str:
     return fold(text)
 
@@ -262,7 +245,7 @@ def _by_blocks(a: Prepared, b: Prepared) -> Verdict:
         return Verdict(0.9 if "typo" in reasons else 0.95, reasons[0])
     found = next((c for c in (conflict(x.gold, x.predicted) for x in left) if c), None)
     count = max(len(a.tokens), len(b.tokens))
-    if count >= _SHORT_TOKENS:
+    if count >= SHORT_TOKENS:
         return _judge_long(a, b, left, found)
     return Verdict(_graded(a, b), found or _name_conflict(a, b) or "different")
 
@@ -280,9 +263,7 @@ def _unexplained(a: Prepared, b: Prepared) -> tuple[list[Block], list[str]]:
     reasons: list[str] = []
     blocks = _blocks(a, b)
     for block in blocks:
-        reason = explain(block.gold, block.predicted, a, b) or _explain_by_place(
-            block, blocks, a, b
-        )
+        reason = explain(block.gold, block.predicted, a, b) or explain_by_place(block, blocks, a, b)
         if reason:
             reasons.append(reason)
         else:
@@ -318,7 +299,7 @@ def _pair_moved(
     left: list[Block], reasons: list[str], a: Prepared, b: Prepared
 ) -> tuple[list[Block], list[str]]:
     """Explain what one text has here and the other there, in short texts."""
-    if max(len(a.tokens), len(b.tokens)) >= _SHORT_TOKENS or _has_fixed_order(a):
+    if max(len(a.tokens), len(b.tokens)) >= SHORT_TOKENS or _has_fixed_order(a):
         return left, reasons
     if a.ordered == b.ordered:
         return left, reasons
@@ -332,80 +313,6 @@ def _pair_moved(
     if gold and predicted:
         reason = explain(gold, predicted, a, b)
     return ([], [*reasons, reason]) if reason else (left, reasons)
-
-
-def _explain_by_place(
-    block: Block, blocks: Sequence[Block], a: Prepared, b: Prepared
-) -> str | None:
-    """Explain extra words by where they stand: legal suffixes, titles, ``State of``."""
-    if block.gold and block.predicted:
-        return None
-    extra = (
-        Extra(block.gold, block.gold_at, a)
-        if block.gold
-        else Extra(block.predicted, block.predicted_at, b)
-    )
-    if not extra.rest or len(extra.text.tokens) > _SHORT_TOKENS:
-        return None
-    if _is_suffix(extra, len(blocks)):
-        return "legal_suffix"
-    if _is_title(extra) and (a.person and b.person):
-        return "honorific"
-    if _is_label(extra):
-        return "label"
-    return "place" if _is_around_place(extra) else None
-
-
-class Extra(NamedTuple):
-    """Tokens that only one text has, where they start in it, and the text."""
-
-    run: tuple[str, ...]
-    at: int
-    text: Prepared
-
-    @property
-    def rest(self) -> tuple[str, ...]:
-        """The text's other tokens."""
-        return (*self.text.tokens[: self.at], *self.text.tokens[self.at + len(self.run) :])
-
-    @property
-    def at_end(self) -> bool:
-        """True if nothing follows."""
-        return self.at + len(self.run) == len(self.text.tokens)
-
-
-def _is_suffix(extra: Extra, blocks: int) -> bool:
-    """Say whether the run is a legal suffix, and the only thing the other text leaves out."""
-    if extra.at == 0 or blocks > 1:
-        return False
-    return all(t in LEGAL_SUFFIXES for t in (*extra.run, *extra.rest[extra.at :]))
-
-
-def _is_title(extra: Extra) -> bool:
-    if len(extra.rest) == 1:
-        return False
-    if extra.at == 0:
-        return all(t in HONORIFICS for t in extra.run)
-    return extra.at_end and all(t in DEGREES for t in extra.run)
-
-
-def _is_label(extra: Extra) -> bool:
-    """Say whether the run names what the value is: ``Email:``, ``, as Agent``, ``Proc. of``."""
-    if extra.at == 0 and ":" in extra.text.text and all(t in LABELS for t in extra.run):
-        return True
-    if extra.run[0] == "as" and 1 < len(extra.run) <= _MAX_ROLE and extra.at_end:
-        return True
-    known = any(t in extra.text.capitals for t in extra.rest)
-    return known and all(t in GENERIC_VENUE for t in extra.run)
-
-
-def _is_around_place(extra: Extra) -> bool:
-    """Say whether the run goes with a place's name: ``State of``, ``City of``, ``, USA``."""
-    if all(t in _JURISDICTION for t in extra.run):
-        return is_place([t for t in extra.rest if t not in _JURISDICTION])
-    if extra.run == ("city",) and extra.at == 0:
-        return " of " in extra.text.folded
-    return extra.at_end and len(extra.rest) > 1 and extra.run in (("us",), ("uk",))
 
 
 def _judge_long(a: Prepared, b: Prepared, left: list[Block], found: str | None) -> Verdict:

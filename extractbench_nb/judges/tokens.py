@@ -26,7 +26,7 @@ from extractbench_nb.metrics.dates import Date, find_dates, parse_date
 from extractbench_nb.metrics.quantities import MONEY, Token, read_tokens
 from extractbench_nb.metrics.text import unify
 
-CACHED_LENGTH = 4_096
+SHORT_TEXT, MIDDLE_TEXT = 128, 1_024
 _MAX_CAPITALS = 6
 MAX_LENGTH = 40_000
 
@@ -166,17 +166,24 @@ class Prepared:
         return "".join(token[0] for token in self.tokens)
 
 
+def prepare(text: str) -> Prepared:
+    """Prepare a text, or take it from a cache; the longer the texts, the fewer are kept."""
+    if len(text) <= SHORT_TEXT:
+        return _prepare_short(text)
+    return _prepare_middle(text) if len(text) <= MIDDLE_TEXT else _prepare_long(text)
+
+
 @lru_cache(maxsize=32_768)
-def _prepare_cached(text: str) -> Prepared:
+def _prepare_short(text: str) -> Prepared:
     return Prepared(text)
 
 
-def prepare(text: str) -> Prepared:
-    """Prepare a text; short texts are kept for the next call, longer ones only a few."""
-    return _prepare_cached(text) if len(text) <= CACHED_LENGTH else _prepare_long(text)
+@lru_cache(maxsize=4_096)
+def _prepare_middle(text: str) -> Prepared:
+    return Prepared(text)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=64)
 def _prepare_long(text: str) -> Prepared:
     return Prepared(text)
 

@@ -58,12 +58,18 @@ def _listed(root: Node) -> Iterator[Node]:
 
 
 def shown_children(node: Node) -> list[Node]:
-    """Return the children that get a row: all but scalar branches, none below a recursive node."""
+    """Return the children that get a row: all but scalar branches, none below a recursive node.
+
+    A union of one branch and null is shown as that branch.
+    """
     if node.recursive:
         return []
     if node.kind != "union":
         return list(node.children)
-    return [b for b in node.children.branches if b.kind in ("object", "array", "union")]
+    branches = [b for b in node.children.branches if b.kind != "null"]
+    if len(branches) == 1:
+        return shown_children(branches[0])
+    return [b for b in branches if b.kind in ("object", "array", "union")]
 
 
 def _metric(node: Node) -> str | None:
@@ -120,18 +126,14 @@ def _params_text(node: Node) -> str:
 
 def schema_html(schema: Schema, open_nodes: int = 60) -> str:
     """Draw the tree as nested ``<details>``; the first `open_nodes` are unfolded."""
-    keys = sum(1 for n in schema.nodes() if n.scored and n.kind not in ("array", "union"))
-    head = f"Schema · {keys} scored scalar nodes · {_size(schema)} nodes"
+    nodes = list(_listed(schema.root))
+    head = f"Schema · {len(nodes)} nodes · depth {max(n.depth for n in nodes)}"
     budget = [open_nodes]
     body = _html_node(schema.root, budget)
     return (
         f'<div class="xb-root">{STYLE}<div class="xb-title">{escape(head)}</div>'
         f'<div class="xb-tree">{body}</div></div>'
     )
-
-
-def _size(schema: Schema) -> int:
-    return sum(1 for _ in _listed(schema.root))
 
 
 def _html_node(node: Node, budget: list[int]) -> str:

@@ -6,6 +6,7 @@ value's type, because the package gives up a whole document at the first type th
 
 import asyncio
 import copy
+import json
 import os
 import random
 from collections.abc import Callable, Iterator
@@ -56,14 +57,26 @@ def _readable(schema: Any) -> dict[str, Any]:
     """Take a schema out of its envelope, and what the package refuses out of the schema."""
     found = copy.deepcopy(schema.get("schema_definition", schema))
     for node in _nodes(found):
+        if node is not found:  # the package asks for required keys of objects that are not there
+            node.pop("required", None)
         config = node.get("evaluation_config")
         if isinstance(config, dict) and "metrics" not in config:
             config = node["evaluation_config"] = {"metrics": [config]}
         metrics = config["metrics"] if isinstance(config, dict) else [{"metric_id": config}]
         if config is not None and any(m["metric_id"] not in KNOWN for m in metrics):
             del node["evaluation_config"]
-        if node.get("type") == "array":
-            node.pop("evaluation_config", None) if config == "string_semantic" else None
+    return found
+
+
+def _without_arrays_and_maps(schema: dict[str, Any]) -> dict[str, Any]:
+    """Drop what the package counts otherwise: the template of items, one key of a map for all."""
+    found = copy.deepcopy(schema)
+    for node in _nodes(found):
+        if "properties" in node:
+            kept = {k: v for k, v in node["properties"].items() if v.get("type") != "array"}
+            node["properties"] = kept
+        node.pop("required", None)
+        node.pop("additionalProperties", None)
     return found
 
 
@@ -100,12 +113,13 @@ def _corrupt(document: Any, schema: Any, value: Any, rng: random.Random) -> Any:
 
 
 def _corrupt_object(document: Any, schema: Any, value: Any, rng: random.Random) -> Any:
+    """Leave objects where they are: the package asks for the required keys of one that is gone."""
     found = {}
     for key, part in value.items():
         child = schema.get("properties", {}).get(key)
         if child is None:
             found[key] = part
-        elif key in schema.get("required", []) or rng.random() < 0.85:
+        elif key in schema.get("required", []) or isinstance(part, dict) or rng.random() < 0.85:
             found[key] = _corrupt(document, child, part, rng)
     return found
 
@@ -145,13 +159,21 @@ def _compare(published: Any, ours: Callable[..., Any], *documents: Any) -> tuple
     return len(keys) - len(judged), [
         (key, theirs.get(key), found.get(key))
         for key in keys
-        if key not in judged and found.get(key) != [theirs.get(key)]
+        if key not in judged and not _agree(key[0], theirs.get(key), found.get(key))
     ]
 
 
+def _agree(path: str, theirs: Any, found: Any) -> bool:
+    """Compare one result; of the keys of a map the package keeps any one."""
+    in_a_map = "additionalProperties" in path and found is not None
+    return theirs in found if in_a_map else found == [theirs]
+
+
 @pytest.mark.parametrize("variant", ["as declared", "scored by code"])
-@pytest.mark.parametrize("name, documents", [("extractbench", 35), ("sample", 14)])
-def test_every_result_equals_the_package(name, documents, variant, published, side_by_side):
+@pytest.mark.parametrize(
+    "name, documents, least", [("extractbench", 35, 1400), ("sample", 14, 400)]
+)
+def test_every_result_equals_the_package(name, documents, least, variant, published, side_by_side):
     dataset = _dataset(name)
     assert len(dataset.documents) == documents
     compared, different = 0, []
@@ -166,7 +188,7 @@ def test_every_result_equals_the_package(name, documents, variant, published, si
             compared += count
             different += [(row.document, seed, *d) for d in found]
     assert different == []
-    assert compared > 10 * documents * len(SEEDS) / 2
+    assert compared >= least
 
 
 def test_a_difference_is_seen(published, side_by_side):
@@ -185,7 +207,7 @@ def test_a_difference_is_seen(published, side_by_side):
 def test_summary_equals_the_report(name, published, side_by_side):
     dataset = _dataset(name)
     for row in dataset.documents.itertuples():
-        schema = _readable(dataset.schema(row.schema))
+        schema = _without_arrays_and_maps(_readable(dataset.schema(row.schema)))
         schema = _scored_by_code(schema, random.Random(row.document))
         gold = dataset.gold(row.document)
         predicted = _corrupted(schema, gold, 7)
@@ -218,7 +240,7 @@ PEOPLE = {
 }
 ADA = {"name": "Ada", "age": 36, "height": 1.6, "tags": ["a"], "home": {"city": "London"}}
 
-#: What is predicted in place of a value; path, outcome and score of ours. The rest is right.
+#: Defects ii and iii. What is predicted in place of a value; path, outcome and score of ours. The rest is right.
 LOST = [
     pytest.param({"name": ...}, "$.name", "omission", 0, id="required key missing"),
     pytest.param({"home": ...}, "$.home.city", "omission", 0, id="object with a required key"),
@@ -269,8 +291,15 @@ def _by(metric: str, **params: Any) -> dict[str, Any]:
     return {"metrics": [{"metric_id": metric, "params": params}]}
 
 
-SENTENCE = " ".join(f"The borrower shall pay lender number {n} on day {n}." for n in range(9))
-SHORTER = SENTENCE.replace("borrower ", "", 1)
+#: 439 characters, of which difflib calls the frequent ones junk from 200 on.
+CLAUSE = (
+    "the tenant or the tenants then resident in the stated street shall not assert a lien on the "
+    "rent that is due to the lender or to the estate as trustee and no other person shall assert a "
+    "interest in the land that is leased to the tenants in this restatement or in the other leases "
+    "that the trustees hereto are to enter into as the lenders insist and the estate assents to in "
+    "the last instance or in those that it has not denied at that date"
+)
+SHORTER = CLAUSE.replace("due ", "")
 OPTIONAL = {
     "type": "object",
     "properties": {
@@ -282,7 +311,7 @@ NAN, INF = float("nan"), float("inf")
 #: Defect, schema of one field, gold, predicted, whether the package and we pass it.
 #: None: the field is not in the package's report at all.
 DEFECTS = [
-    ("v one word of many dropped", _leaf("string", "string_fuzzy"), SENTENCE, SHORTER, False, True),
+    ("v one word of many dropped", _leaf("string", "string_fuzzy"), CLAUSE, SHORTER, False, True),
     ("vi 0.05 % off", _leaf("number"), 1_000_000, 1_000_500, False, True),
     ("vi 100 % off", _leaf("number"), 0.0005, 0.0010, True, False),
     ("vi no params", _leaf("number", _by("number_tolerance")), 1000, 1000.5, False, True),
@@ -318,12 +347,6 @@ def test_defect_i_a_running_event_loop(published):
         return xb.evaluate(*documents)
 
     assert asyncio.run(cell()).summary.pass_rate == 1.0
-
-
-def test_defects_ii_and_iii_are_documents_lost():
-    """Each is a case of `LOST`."""
-    outcomes = {case.values[2] for case in LOST}
-    assert outcomes == {"omission", "structural", "correct"}
 
 
 ROWS = {
@@ -386,17 +409,31 @@ def test_defect_v_is_symmetric(published):
 
 
 @pytest.mark.parametrize("value, matched", [(1000.5, 1), (1002.0, 0)])
-def test_defect_viii_metrics_of_item_fields_run(value, matched):
+def test_defect_viii_metrics_of_item_fields_run(value, matched, published):
     gold, predicted = ({"rows": [{"name": "a", "value": v}]} for v in (1000.0, value))
+    theirs = published.results(ROWS, gold, predicted)
+    assert [metric for _, metric in theirs] == ["array_llm"]  # and no way to say which metric
     evaluation = xb.evaluate(ROWS, gold, predicted)
     assert evaluation.arrays.matched[0] == matched
     assert "number_tolerance" in set(evaluation.fields.metric)
 
 
-def test_defect_ix_invented_rows_cost_precision(published):
+def test_defect_ix_invented_rows_cost_precision(published, monkeypatch):
+    import litellm
+
+    counts = {"matched": 2, "missed_gold": 0, "spurious_pred": 500}
+    content = json.dumps({"reasoning": "a judge that counts right", "matches_summary": counts})
+
+    async def count(**_: Any) -> Any:
+        return {"choices": [{"message": {"content": content}}]}
+
+    monkeypatch.setattr(litellm, "acompletion", count)
     gold = {"rows": [{"name": "a", "value": 1}, {"name": "b", "value": 2}]}
     invented = [{"name": f"invented {n}", "value": 100 + n} for n in range(500)]
     predicted = {"rows": [*gold["rows"], *invented]}
+    assert published.results(ROWS, gold, predicted) == {
+        ("$.properties.rows", "array_llm"): (1.0, True)
+    }
     evaluation = xb.evaluate(ROWS, gold, predicted)
     array = evaluation.arrays.iloc[0]
     assert (array.matched, array.missed, array.spurious) == (2, 0, 500)

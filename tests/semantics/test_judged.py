@@ -169,7 +169,6 @@ RETURNS = [
     pytest.param(False, 0.0, False, id="False"),
     pytest.param(1, 1.0, True, id="1"),
     pytest.param(0.5, 0.5, False, id="0.5"),
-    pytest.param((0.5, True), 0.5, True, id="score and verdict"),
     pytest.param(xb.MetricScore(0.25, True, "why", "words"), 0.25, True, id="MetricScore"),
 ]
 
