@@ -61,14 +61,15 @@ def json_type(value: object) -> str:
 
 def json_text(value: object) -> str:
     """Write a value as text: strings as they are, everything else as JSON."""
-    if type(value) is str:
-        return value
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    return value if type(value) is str else canonical(value)
 
 
 def canonical(value: object) -> str:
     """Write a value as JSON text that is equal for equal values (keys sorted)."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    try:
+        return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    except (TypeError, ValueError):  # keys of several types, integers of thousands of digits
+        return canonical_unordered(value)
 
 
 def canonical_unordered(value: object) -> str:
@@ -92,7 +93,10 @@ def canonical_unordered(value: object) -> str:
     if kind is list or kind is tuple:
         assert isinstance(value, list | tuple)  # noqa: S101 - for the type checker
         return "[" + ",".join(sorted([canonical_unordered(v) for v in value])) + "]"
-    return repr(value)
+    try:
+        return repr(value)
+    except ValueError:  # more digits than Python writes
+        return hex(value) if isinstance(value, int) else object.__repr__(value)
 
 
 def leaf_texts(value: object) -> Iterator[str]:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from extractbench_nb._json import member
+from extractbench_nb.pairing import resolve_union
 from extractbench_nb.schema.nodes import Node
-from extractbench_nb.values import MISSING, resolve_union
+from extractbench_nb.values import MISSING
 
 __all__ = ["count_leaves", "declared_share", "leaves", "undeclared"]
 

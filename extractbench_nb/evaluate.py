@@ -12,15 +12,15 @@ from collections.abc import Callable
 from typing import Any
 
 from extractbench_nb._json import canonical, json_type
-from extractbench_nb.alignment.similarity import MapItem, is_aligned, never_match, text_of
+from extractbench_nb.alignment.similarity import MapItem, never_match, text_of
 from extractbench_nb.judges.offline import similarity
 from extractbench_nb.leafwise import count_leaves, invented_leaves
 from extractbench_nb.metrics.strings import string_normalized
+from extractbench_nb.pairing import Point, pair_up
 from extractbench_nb.records import ArrayRecord, Leaf, Pair, Paths, array_items, item_node
 from extractbench_nb.rollup import roll_up
 from extractbench_nb.schema.nodes import Node
 from extractbench_nb.scoring import Pending, Scorer
-from extractbench_nb.values import Point, pair_up
 
 __all__ = ["Traversal"]
 
@@ -66,7 +66,8 @@ class Traversal:
 
     def enter(self, parent: Pair, node: Node, gold: Any, predicted: Any, paths: Paths) -> None:
         """Score every place below two values that is not inside an array; note the arrays."""
-        released = self.scorer.profile.union_needs_own_metric
+        # what is in arrays the published package leaves to a language model
+        released = self.scorer.profile.released_pairing and parent is self.top
         for point in pair_up(node, gold, predicted, released=released):
             if point.node.kind == "array":
                 record = self._array(point, paths.below(point.suffix), parent is self.top)
@@ -87,13 +88,11 @@ class Traversal:
         node, gold, predicted, _ = point
         ours, gold_steps = array_items(node, gold)
         theirs, predicted_steps = array_items(node, predicted)
-        same_kind = isinstance(gold, dict) == isinstance(predicted, dict)
-        aligned = bool(ours and theirs) and same_kind and is_aligned(node)
-        verdicts = [] if aligned else list(self.scorer.whole_array(node, gold, predicted))
+        verdicts = list(self.scorer.whole_array(node, gold, predicted))
         if ours is None and theirs is None:
             return Leaf(node, paths, gold, predicted, counted, verdicts)
         items = ours or [], theirs or [], gold_steps, predicted_steps
-        record = ArrayRecord(node, paths, gold, predicted, counted, verdicts, *items, aligned)
+        record = ArrayRecord(node, paths, gold, predicted, counted, verdicts, *items)
         self.arrays.append(record)
         return record
 

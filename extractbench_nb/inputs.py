@@ -24,6 +24,7 @@ __all__ = [
     "choose_judge",
     "cut",
     "depth",
+    "private_copy",
     "read_predicted",
     "read_schema",
 ]
@@ -39,9 +40,9 @@ _TOO_DEEP = "… nested too deep"
 
 def read_schema(schema: Any, profile: Profile) -> Schema:
     """Parse a schema under the rules of a profile."""
-    if isinstance(schema, Schema) and not profile.url_rule:
+    if isinstance(schema, Schema) and profile.released_schema:
         schema = dict(schema.document)
-    return parse_schema(schema, check_metrics=profile.check_metrics, url_rule=profile.url_rule)
+    return parse_schema(schema, released=profile.released_schema)
 
 
 def choose_judge(judge: str | Judge) -> Judge:
@@ -71,7 +72,13 @@ def _checked_pairs(
     align: Aligner, node: Node, gold: list[Any], predicted: list[Any]
 ) -> list[tuple[int, int]]:
     items = node.children.items or node
-    pairs = [(int(i), int(j)) for i, j in align(gold, predicted, items)]
+    found = align(gold, predicted, items)
+    try:
+        pairs = [(int(i), int(j)) for i, j in found]
+    except (TypeError, ValueError):
+        raise InputError(
+            f"alignment of {node.field!r} gave {found!r}; expected pairs of indices"
+        ) from None
     for side, count, name in ((0, len(gold), "gold"), (1, len(predicted), "predicted")):
         indices = [pair[side] for pair in pairs]
         bad = [i for i in indices if not 0 <= i < count]
@@ -116,6 +123,22 @@ def read_predicted(source: Any) -> tuple[Any, str | None]:
         return source, f"{error.msg} at line {error.lineno} column {error.colno}"
     except (RecursionError, ValueError) as error:
         return source, str(error)
+
+
+def private_copy(value: Any) -> Any:
+    """Copy a document, so that the result does not change when the caller's value does."""
+    try:
+        return _copy(value)
+    except RecursionError:
+        return value
+
+
+def _copy(value: Any) -> Any:
+    if type(value) is dict:
+        return {k: _copy(v) for k, v in value.items()}
+    if type(value) is list:
+        return [_copy(v) for v in value]
+    return value
 
 
 def depth(value: Any) -> int:

@@ -25,11 +25,10 @@ class Profile:
     count_array_leaves: bool = False
     undeclared_is_hallucination: bool = False
     released_metrics: bool = False
-    check_metrics: bool = True
+    released_schema: bool = False
     rows_inside_arrays: bool = True
-    union_needs_own_metric: bool = False
-    null_object_hides_children: bool = False
-    url_rule: bool = True
+    released_pairing: bool = False
+    booleans_are_numbers: bool = False
     item_weighted_overall: bool = True
     node_weights: bool = True
     metric_error_scores_zero: bool = False
@@ -40,11 +39,10 @@ _MEANING = {
     "count_array_leaves": "item leaves enter the scores in place of their array's own row",
     "undeclared_is_hallucination": "predicted leaves that nobody asked for count as hallucinations",
     "released_metrics": "difflib ratio, absolute tolerance, texts coerced to numbers",
-    "check_metrics": "unknown metrics and bad params are errors before anything runs",
+    "released_schema": "no check of metrics and params, no URL rule, config beside $ref ignored",
     "rows_inside_arrays": "item fields get rows",
-    "union_needs_own_metric": "anyOf without its own evaluation_config is not compared",
-    "null_object_hides_children": "below an object that is null on either side everything passes",
-    "url_rule": "string_exact on format: uri compares URLs",
+    "released_pairing": "anyOf counts only with a metric, as one value; below null all passes",
+    "booleans_are_numbers": "where a number is declared, true equals 1",
     "item_weighted_overall": "overall_score weighs an array by its gold items",
     "node_weights": "aggregation_weight is used",
     "metric_error_scores_zero": "a metric that fails scores 0 instead of staying unscored",
@@ -63,11 +61,10 @@ PROFILES = {
         Profile(
             "extract-bench-0.1.0",
             released_metrics=True,
-            check_metrics=False,
+            released_schema=True,
             rows_inside_arrays=False,
-            union_needs_own_metric=True,
-            null_object_hides_children=True,
-            url_rule=False,
+            released_pairing=True,
+            booleans_are_numbers=True,
             item_weighted_overall=False,
             node_weights=False,
             metric_error_scores_zero=True,

@@ -9,7 +9,7 @@ from extractbench_nb._json import bracketed
 from extractbench_nb.alignment.similarity import MapItem
 from extractbench_nb.schema.nodes import Node
 from extractbench_nb.scoring import Pending, Scored
-from extractbench_nb.values import MISSING, Unusable, state_of
+from extractbench_nb.values import state_of
 
 __all__ = ["ArrayRecord", "Leaf", "Pair", "Paths", "array_items", "item_node", "settled", "states"]
 
@@ -42,15 +42,14 @@ class Leaf:
 class ArrayRecord(Leaf):
     """An array: its items, which of them were paired, and the counts.
 
-    ``aligned`` says whether the row's score comes from the alignment; otherwise the verdicts were
-    there before (absent, broken, or a metric that takes the array as a whole).
+    Its verdicts are there from the start where a side is absent or broken, or a metric takes the
+    array as a whole; the verdict of the alignment is filled in by the roll-up.
     """
 
     gold_items: list[Any] = field(default_factory=list)
     predicted_items: list[Any] = field(default_factory=list)
     gold_steps: list[str] = field(default_factory=list)
     predicted_steps: list[str] = field(default_factory=list)
-    aligned: bool = False
     pairs: list[Pair] = field(default_factory=list)
     matched: int = 0
     score: float | None = None
@@ -86,9 +85,7 @@ def settled(leaf: Leaf) -> list[Scored]:
 
 def states(leaf: Leaf) -> tuple[str, str]:
     """Return the states of both sides."""
-    is_array = leaf.node.kind == "array"
-    predicted = MISSING if isinstance(leaf.predicted, Unusable) else leaf.predicted
-    return state_of(leaf.gold, is_array=is_array), state_of(predicted, is_array=is_array)
+    return state_of(leaf.gold, leaf.node), state_of(leaf.predicted, leaf.node)
 
 
 def item_node(node: Node, index: int) -> Node | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from extractbench_nb.alignment.similarity import array_score, pass_threshold, point_score
 from extractbench_nb.profiles import Profile
 from extractbench_nb.records import ArrayRecord, Pair, settled, states
-from extractbench_nb.scoring import Scored
+from extractbench_nb.scoring import ALIGNED, Scored
 from extractbench_nb.values import PRESENT
 
 __all__ = ["roll_up"]
@@ -60,18 +60,25 @@ def _decide_pair(pair: Pair, array: ArrayRecord) -> None:
 
 def _decide_array(array: ArrayRecord, profile: Profile) -> None:
     array.matched = sum(pair.status == "matched" for pair in array.pairs)
-    if not array.aligned:
-        array.score, array.passed = point_score(settled(array))
-        return
+    array.verdicts = [
+        _aligned_verdict(v, array, profile) if isinstance(v, Scored) and v.outcome == ALIGNED else v
+        for v in array.verdicts
+    ]
+    array.score, array.passed = point_score(settled(array))
+
+
+def _aligned_verdict(open_verdict: Scored, array: ArrayRecord, profile: Profile) -> Scored:
     score = array_score(
         array.matched, len(array.gold_items), len(array.predicted_items), profile.array_score
     )
-    array.score, array.passed = score, score >= pass_threshold(array.node)
-    outcome = "correct" if array.passed else "incorrect"
-    metric = array.node.config.metrics[0].metric_id if array.node.config else "array_llm"
-    array.verdicts = [
-        Scored(metric, score, array.passed, outcome, _array_reason(array), _unresolved_text(array))
-    ]
+    passed = score >= pass_threshold(array.node)
+    return open_verdict._replace(
+        score=score,
+        passed=passed,
+        outcome="correct" if passed else "incorrect",
+        reason=_array_reason(array),
+        reasoning=_unresolved_text(array),
+    )
 
 
 def _array_reason(array: ArrayRecord) -> str:

@@ -22,7 +22,6 @@ from extractbench_nb.schema.nodes import Node
 from extractbench_nb.values import (
     BROKEN,
     MISFIT,
-    MISSING,
     PRESENT,
     Resolution,
     Unusable,
@@ -30,7 +29,10 @@ from extractbench_nb.values import (
     state_of,
 )
 
-__all__ = ["Pending", "Scored", "Scorer"]
+__all__ = ["ALIGNED", "Pending", "Scored", "Scorer"]
+
+#: Outcome of a verdict that the alignment of items will replace.
+ALIGNED = "aligned"
 
 _MEMO = 200_000
 _CONTAINERS = ("object", "array")
@@ -95,16 +97,15 @@ class Scorer:
         tuple of Scored or Pending
             One a metric.
         """
-        is_array = node.kind == "array"
-        gold_state = state_of(gold, is_array=is_array)
+        gold_state = state_of(gold, node)
         if isinstance(predicted, Unusable):
             absent = gold_state != PRESENT
             resolution = _UNUSABLE[absent, predicted.outcome]
             reason = resolution.reason if absent else predicted.reason
             return self.resolved(node, gold, resolution._replace(reason=reason))
-        if not is_array and type(gold) is str and type(predicted) is str:
+        if type(gold) is str and type(predicted) is str and node.kind != "array":
             return self._remembered(node, gold, predicted)
-        predicted_state = state_of(predicted, is_array=is_array)
+        predicted_state = state_of(predicted, node)
         if gold_state != PRESENT or predicted_state != PRESENT:
             found = resolve_states(gold_state, predicted_state)
             assert found is not None  # noqa: S101 - both present is excluded above
@@ -139,8 +140,7 @@ class Scorer:
         tuple of Scored or Pending
             One a metric.
         """
-        absent = predicted is MISSING or predicted is None or isinstance(predicted, Unusable)
-        if absent or gold is MISSING or gold is None:
+        if state_of(gold, node) != PRESENT or state_of(predicted, node) != PRESENT:
             return self.verdicts(node, gold, predicted)
         if not _is_array(node, gold):  # a fault of the annotation: compared as what it is
             return self.verdicts(replace(node, kind="any", config=None), gold, predicted)
@@ -172,8 +172,11 @@ class Scorer:
     def _compare(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
         types = node.types
         gold_type, predicted_type = json_type(gold), json_type(predicted)
+        if self.profile.booleans_are_numbers and "number" in types:
+            types |= {"boolean"}
         if not types or (gold_type in types and predicted_type in types):
-            if gold_type in _CONTAINERS and node.kind != "array":
+            whole = self.profile.released_pairing and node.declared
+            if gold_type in _CONTAINERS and node.kind != "array" and not whole:
                 return self._equality(node, gold, predicted, "value_mismatch")
             return tuple(run(gold, predicted) for run in self._runs_of(node, gold))
         if predicted_type not in types and predicted_type != gold_type:
@@ -216,6 +219,12 @@ class Scorer:
             return lambda g, p: self.failed(spec, problem)
         if entry.judged:
             return self._judged(spec, entry, node)
+        return self._registered(spec, entry)
+
+    def _registered(self, spec: MetricSpec, entry: Metric) -> Run:
+        if spec.metric_id == "array_llm":
+            aligned = Scored(spec.metric_id, None, None, ALIGNED, "", None, spec.weight)
+            return lambda g, p: aligned
         function = entry.function
         if function is None:
             return lambda g, p: self.failed(spec, f"{spec.metric_id} cannot score this value")
@@ -251,7 +260,12 @@ class Scorer:
     def _judged(self, spec: MetricSpec, entry: Metric, node: Node | None) -> Run:
         if "model" in spec.params and node is not None:
             self.ignored_params.setdefault(node.schema_path, spec.metric_id)
-        mark, judge = entry.pass_mark(spec.params), self.judge
+        judge = self.judge
+        try:
+            mark = entry.pass_mark(spec.params)
+        except (TypeError, ValueError) as error:  # where params are not checked beforehand
+            problem = f"{type(error).__name__}: {error}"
+            return lambda g, p: self.failed(spec, problem)
 
         def function(gold: Any, predicted: Any) -> MetricScore:
             verdict = judge.compare(json_text(gold), json_text(predicted))

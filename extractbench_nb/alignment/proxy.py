@@ -21,8 +21,9 @@ from rapidfuzz.process import cdist
 from extractbench_nb._json import json_text, json_type
 from extractbench_nb.alignment.similarity import MapItem, text_of
 from extractbench_nb.metrics.numbers import as_number
+from extractbench_nb.pairing import pair_up
 from extractbench_nb.schema.nodes import Node
-from extractbench_nb.values import MISSING, Unusable, pair_up
+from extractbench_nb.values import MISSING, Unusable
 
 __all__ = ["bag_similarity", "proxy_matrix", "sparse_bags"]
 

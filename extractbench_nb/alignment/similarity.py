@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 from extractbench_nb._json import canonical, json_text, json_type, leaf_texts
 from extractbench_nb.judges.offline import similarity as text_similarity
 from extractbench_nb.metrics.strings import string_normalized
+from extractbench_nb.pairing import pair_up, resolve_union
 from extractbench_nb.schema.nodes import Node
-from extractbench_nb.scoring import Pending, Scored, Scorer
-from extractbench_nb.values import PRESENT, pair_up, resolve_union, state_of
+from extractbench_nb.scoring import ALIGNED, Pending, Scored, Scorer
+from extractbench_nb.values import PRESENT, state_of
 
 __all__ = [
     "FlatField",
@@ -75,7 +76,8 @@ def array_score(matched: int, gold: int, predicted: int, kind: str) -> float:
 
 def pass_threshold(node: Node, name: str = "pass_threshold", default: float = 0.7) -> float:
     """Return a threshold param of an array node."""
-    params = node.config.metrics[0].params if node.config is not None else {}
+    specs = node.config.metrics if node.config is not None else ()
+    params = next((s.params for s in specs if s.metric_id == "array_llm"), {})
     value = params.get(name, default)
     return float(value) if isinstance(value, int | float) else default
 
@@ -142,8 +144,7 @@ class ItemComparer:
             return self._flat_items(self._fields[node] or (), one, two, gold, predicted)
         if never_match(gold, predicted):
             return PairScore(text_similarity(text_of(gold), text_of(predicted)), False)
-        released = self.scorer.profile.union_needs_own_metric
-        points = pair_up(node, gold, predicted, released=released)
+        points = pair_up(node, gold, predicted)
         results = [self._point(at, one, two) for at, one, two, _ in points]
         return _mean(results, gold, predicted)
 
@@ -202,23 +203,24 @@ class ItemComparer:
     def _point(self, node: Node, gold: Any, predicted: Any) -> tuple[float, bool, bool]:
         """Return score, verdict, and whether the field is present on either side."""
         node = resolve_union(node, gold, predicted) if node.kind == "union" else node
-        is_array = node.kind == "array"
-        if is_array and isinstance(gold, list) and isinstance(predicted, list) and is_aligned(node):
-            if gold and predicted:
-                return self._inner_array(node, gold, predicted)
-            both_empty = not gold and not predicted
-            return float(both_empty), both_empty, not both_empty
-        ours = state_of(gold, is_array=is_array)
-        theirs = state_of(predicted, is_array=is_array)
-        score_it = self.scorer.whole_array if is_array else self.scorer.verdicts
-        verdicts = score_it(node, gold, predicted)
-        settled = [v if isinstance(v, Scored) else _guess(v, gold, predicted) for v in verdicts]
+        score_it = self.scorer.whole_array if node.kind == "array" else self.scorer.verdicts
+        settled = [self._settled(v, node, gold, predicted) for v in score_it(node, gold, predicted)]
         score, passed = point_score(settled)
-        return score or 0.0, bool(passed), PRESENT in (ours, theirs)
+        present = PRESENT in (state_of(gold, node), state_of(predicted, node))
+        return score or 0.0, bool(passed), present
 
-    def _inner_array(
-        self, node: Node, gold: list[Any], predicted: list[Any]
-    ) -> tuple[float, bool, bool]:
+    def _settled(self, verdict: Scored | Pending, node: Node, gold: Any, predicted: Any) -> Scored:
+        """Replace what is still open: an inner alignment, or a verdict that must be awaited."""
+        if isinstance(verdict, Pending):
+            return _guess(verdict, gold, predicted)
+        if verdict.outcome != ALIGNED:
+            return verdict
+        score, passed = self._inner_array(node, gold, predicted)
+        return verdict._replace(score=score, passed=passed)
+
+    def _inner_array(self, node: Node, gold: Any, predicted: Any) -> tuple[float, bool]:
+        if not (isinstance(gold, list) and isinstance(predicted, list)):
+            return 0.0, False  # maps inside items are irregular; their items stay unpaired here
         items, prefix = node.children.items, node.children.prefix
         matched = 0
         for i, j in self.align(node, gold, predicted):
@@ -226,7 +228,7 @@ class ItemComparer:
             if at is not None:
                 matched += self(at, gold[i], predicted[j]).matched
         score = array_score(matched, len(gold), len(predicted), self.scorer.profile.array_score)
-        return score, score >= pass_threshold(node), True
+        return score, score >= pass_threshold(node)
 
 
 def _mean(results: list[tuple[float, bool, bool]], gold: Any, predicted: Any) -> PairScore:
@@ -305,9 +307,9 @@ def _values(fields: tuple[FlatField, ...], item: Any) -> tuple[Any, ...] | None:
 
 def is_aligned(node: Node) -> bool:
     """Whether an array node is scored by aligning its items."""
-    if node.kind != "array":
+    if node.kind != "array" or node.config is None:
         return False
-    return node.config is None or node.config.metrics[0].metric_id == "array_llm"
+    return any(spec.metric_id == "array_llm" for spec in node.config.metrics)
 
 
 def _guess(pending: Pending, gold: Any, predicted: Any) -> Scored:

@@ -21,6 +21,7 @@ from extractbench_nb.inputs import (
     choose_judge,
     cut,
     depth,
+    private_copy,
     read_predicted,
     read_schema,
 )
@@ -148,8 +149,9 @@ class _Run:
         self.started = time.perf_counter()
         self.profile = get_profile(profile)
         self.schema = read_schema(schema, self.profile)
-        self.gold = read_document(gold, "gold")
+        self.gold = private_copy(read_document(gold, "gold"))
         self.predicted, self.problem = read_predicted(predicted)
+        self.predicted = private_copy(self.predicted)
         self.alignment = alignment
         self.scorer = Scorer(self.profile, choose_judge(judge))
         self.traversal = self._new_traversal()

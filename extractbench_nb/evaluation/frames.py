@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.records import ArrayRecord, Leaf, settled
-from extractbench_nb.values import MISSING, Unusable, state_of
+from extractbench_nb.records import ArrayRecord, Leaf, settled, states
+from extractbench_nb.values import MISSING, Unusable
 
 __all__ = [
     "ARRAY_COLUMNS",
@@ -139,7 +139,7 @@ def _frame(spec: FrameSpec, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
     return spec.build(dict(zip(spec.names, columns, strict=True)))
 
 
-def in_order(top: Sequence[Leaf], *, one_sided: bool = True) -> Iterator[Leaf]:
+def in_order(top: Sequence[Leaf], *, one_sided: bool = True, inside: bool = True) -> Iterator[Leaf]:
     """Yield the records in document order: an array, then what is in its pairs.
 
     Parameters
@@ -148,6 +148,8 @@ def in_order(top: Sequence[Leaf], *, one_sided: bool = True) -> Iterator[Leaf]:
         The records outside of arrays.
     one_sided : bool, optional
         Whether to enter missed and spurious items, which have rows in profile ``strict`` only.
+    inside : bool, optional
+        Whether to enter arrays at all.
 
     Yields
     ------
@@ -158,7 +160,7 @@ def in_order(top: Sequence[Leaf], *, one_sided: bool = True) -> Iterator[Leaf]:
     while stack:
         leaf = stack.pop()
         yield leaf
-        if isinstance(leaf, ArrayRecord):
+        if inside and isinstance(leaf, ArrayRecord):
             for pair in reversed(leaf.pairs):
                 if pair.status in ("matched", "partial") or (
                     one_sided and pair.status in ("missed", "spurious")
@@ -172,10 +174,7 @@ def _value(value: Any) -> Any:
 
 def _field_rows(leaf: Leaf) -> Iterator[tuple[Any, ...]]:
     node = leaf.node
-    is_array = node.kind == "array"
-    gold_state = state_of(leaf.gold, is_array=is_array)
-    predicted = MISSING if isinstance(leaf.predicted, Unusable) else leaf.predicted
-    predicted_state = state_of(predicted, is_array=is_array)
+    gold_state, predicted_state = states(leaf)
     for verdict in settled(leaf):
         yield (
             leaf.paths.gold,
@@ -189,7 +188,7 @@ def _field_rows(leaf: Leaf) -> Iterator[tuple[Any, ...]]:
             verdict.reason,
             verdict.reasoning,
             _value(leaf.gold),
-            _value(predicted),
+            _value(leaf.predicted),
             gold_state,
             predicted_state,
             node.depth,

@@ -148,7 +148,7 @@ class Evaluation:
 
     @cached_property
     def _fields(self) -> pd.DataFrame:
-        return field_frame(in_order(self._top))
+        return field_frame(in_order(self._top, inside=self._profile.rows_inside_arrays))
 
     @cached_property
     def _arrays(self) -> pd.DataFrame:
@@ -159,7 +159,9 @@ class Evaluation:
         return match_frame(self._array_records())
 
     def _array_records(self) -> list[ArrayRecord]:
-        return [r for r in in_order(self._top, one_sided=False) if isinstance(r, ArrayRecord)]
+        inside = self._profile.rows_inside_arrays
+        records = in_order(self._top, one_sided=False, inside=inside)
+        return [record for record in records if isinstance(record, ArrayRecord)]
 
     @cached_property
     def _summary(self) -> pd.Series:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -51,7 +52,10 @@ def as_number(value: Any, parse: str = "plain") -> int | float | None:
 
 def _from_text(text: str) -> int | float:
     text = text.strip()
-    return int(text) if text.lstrip("+-").isdigit() else float(text)
+    if text.lstrip("+-").isdigit():
+        return int(text)
+    number = float(text)
+    return number if math.isfinite(number) else int(Decimal(text))
 
 
 def _both(gold: Any, predicted: Any, parse: str) -> tuple[int | float, int | float] | bool:
@@ -65,7 +69,7 @@ def _both(gold: Any, predicted: Any, parse: str) -> tuple[int | float, int | flo
 
 
 def _same(one: int | float, two: int | float) -> bool:
-    return one == two or (math.isnan(one) and math.isnan(two))
+    return one == two or (one != one and two != two)  # noqa: PLR0124 - NaN equals only NaN
 
 
 def number_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
@@ -113,7 +117,7 @@ def number_tolerance(
     one, two = pair
     if _same(one, two):
         return True
-    if not (math.isfinite(one) and math.isfinite(two)):
+    if not (_is_finite(one) and _is_finite(two)):
         return False
     return _within(one, two, tolerance, mode)
 
@@ -127,8 +131,16 @@ def _within(one: int | float, two: int | float, tolerance: float, mode: str) -> 
     except OverflowError:
         pass
     # at the edge, or beyond the range of floats: decide exactly, by the numbers as written
-    first, second, share = Fraction(str(one)), Fraction(str(two)), Fraction(str(tolerance))
+    first, second, share = _as_written(one), _as_written(two), _as_written(tolerance)
     return abs(first - second) <= (share * abs(first) if mode == "relative" else share)
+
+
+def _is_finite(number: int | float) -> bool:
+    return isinstance(number, int) or math.isfinite(number)
+
+
+def _as_written(number: int | float) -> Fraction:
+    return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
 
 
 def integer_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
@@ -136,7 +148,7 @@ def integer_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
     pair = _both(gold, predicted, parse)
     if isinstance(pair, bool):
         return pair
-    if all(math.isfinite(n) and n == int(n) for n in pair):
+    if all(_is_finite(n) and n == int(n) for n in pair):
         return int(pair[0]) == int(pair[1])
     return json_text(gold) == json_text(predicted)
 

@@ -117,6 +117,8 @@ def _from_mapping(
             return NodeConfig((_named(value["preset"], f"{pointer}/preset", catalogue),), weight)
         return NodeConfig((_spec(value, pointer, catalogue),), weight)
     entries = value["metrics"]
+    if entries == [] and catalogue is None:  # the published package: nothing to score
+        return NodeConfig((MetricSpec("skip"),), weight)
     if "metric_id" in value or "preset" in value:
         raise ConfigError(pointer, "has both 'metrics' and 'metric_id'; expected one of them")
     if not isinstance(entries, list) or not entries:

@@ -14,6 +14,10 @@ from extractbench_nb.schema.config import NodeConfig, default_config
 __all__ = ["Children", "Node", "Schema"]
 
 
+#: Key of `Node.whole` among a union's choices; branches have 0 and up, flattened ones -1 and down.
+_WHOLE = 1_000_000
+
+
 @dataclass(frozen=True, slots=True)
 class Children:
     """What lies below a node; which parts are filled depends on its kind."""
@@ -140,7 +144,7 @@ class Node:
 
     def _as_branch(self, branch: Node) -> Node:
         # the union's metric serves whatever it can be applied to: array metrics need an array
-        inherits = self.config is not None and branch.kind != "object"
+        inherits = self.config is not None and (branch.kind != "object" or self.config.skip)
         if inherits and branch.kind in ("scalar", "any"):
             inherits = not _only_for_arrays(self.config)
         chosen = self.config if inherits else branch.config
@@ -165,6 +169,15 @@ class Node:
             loader=lambda: branch.children,
             step=self.step,
         )
+
+    @property
+    def whole(self) -> Node:
+        """The node as one value of any type: nothing below it, nothing to check."""
+        if _WHOLE not in self._choices:
+            self._choices[_WHOLE] = replace(
+                self, kind="any", types=frozenset(), loader=None, loaded=Children(), _choices={}
+            )
+        return self._choices[_WHOLE]
 
     def choose_flattened(self, index: int) -> Node:
         """Return the union as an array of (key, item) pairs, where branch `index` maps to arrays.

@@ -43,8 +43,7 @@ def use_catalogue(catalogue: MetricCatalogue) -> None:
 def parse_schema(
     schema: Mapping[str, Any] | str | Path | Schema,
     *,
-    check_metrics: bool = True,
-    url_rule: bool = True,
+    released: bool = False,
 ) -> Schema:
     """Parse a JSON Schema with ``evaluation_config`` annotations into a typed AST.
 
@@ -52,10 +51,9 @@ def parse_schema(
     ----------
     schema : dict, str, pathlib.Path or Schema
         The schema, JSON text, a file, or a parsed schema (returned as it is).
-    check_metrics : bool, optional
-        Whether names and params of metrics must be known and right.
-    url_rule : bool, optional
-        Whether string_exact on ``format: uri`` becomes string_url.
+    released : bool, optional
+        Read it as the published package 0.1.0 does: any metric name and params, no URL rule for
+        ``format: uri``, an ``evaluation_config`` beside ``$ref`` ignored.
 
     Returns
     -------
@@ -80,7 +78,7 @@ def parse_schema(
     if isinstance(schema, Schema):
         return schema
     document, envelope = _unwrap(read_document(schema, "schema"))
-    builder = _Builder(document, _catalogue if check_metrics else None, url_rule)
+    builder = _Builder(document, None if released else _catalogue, released)
     return Schema(builder.root(), document, envelope)
 
 
@@ -99,11 +97,11 @@ class _Builder:
     """Builds nodes; what a node is called and where it stands comes in as a `_Seed`."""
 
     def __init__(
-        self, document: dict[str, Any], catalogue: MetricCatalogue | None, url_rule: bool
+        self, document: dict[str, Any], catalogue: MetricCatalogue | None, released: bool
     ) -> None:
-        self.resolver = Resolver(document)
+        self.resolver = Resolver(document, config_beside_ref=not released)
         self.catalogue = catalogue
-        self.url_rule = url_rule
+        self.url_rule = not released
         self.shapes: dict[int, tuple[Flat, _Shape]] = {}
         self.count = 0
 
@@ -161,16 +159,19 @@ class _Builder:
     def _settle_union(self, node: Node) -> None:
         """Give a union its types, and the config that its branches agree on if it has none."""
         branches = node.children.branches
-        node.types = frozenset().union(*(b.types for b in branches if b.kind != "null"))
+        concrete = [b for b in branches if b.kind != "null"]
+        node.types = frozenset().union(*(b.types for b in concrete))
         if any(b.kind == "any" for b in branches):
             node.types = frozenset()
         node.nullable = node.nullable or any(b.kind == "null" or b.nullable for b in branches)
-        labels = dict.fromkeys(b.label for b in branches if b.kind != "null")
+        labels = dict.fromkeys(b.label.removesuffix(" | null") for b in concrete)
         node.label = " | ".join([*labels, *(["null"] if node.nullable else [])])
         if node.config is None:
             votes = [b.config for b in branches if b.declared and b.config is not None]
             if votes and all(vote == votes[0] for vote in votes):
                 node.config = votes[0]
+            elif len(concrete) == 1 and concrete[0].kind == "scalar":
+                node.config = concrete[0].config
 
 
 def _bare_node(seed: _Seed, flat: Flat, shape: _Shape) -> Node:
@@ -238,10 +239,13 @@ class _ChildBuilder:
         )
 
     def branches(self, parts: tuple[tuple[Part, ...], ...]) -> tuple[Node, ...]:
+        keyword = (
+            "oneOf" if "oneOf" in self.flat.places and "anyOf" not in self.flat.places else "anyOf"
+        )
         return tuple(
             self._build(
                 part,
-                f"anyOf[{i}]",
+                f"{keyword}[{i}]",
                 self.parent.field,
                 self.parent.name,
                 depth=self.parent.depth,
@@ -281,7 +285,7 @@ class _Shape:
 def _shape(flat: Flat, declared: NodeConfig | None) -> _Shape:
     shape = _bare_shape(flat)
     if shape.kind in ("object", "null"):
-        config = None
+        config = declared if declared is not None and declared.skip else None
     else:
         config = declared if shape.kind == "union" else effective_config(declared, shape.type)
     return replace(shape, config=config, declared=declared is not None)

@@ -36,8 +36,9 @@ class Flat:
 class Resolver:
     """Looks up and merges subschemas of one document."""
 
-    def __init__(self, document: Mapping[str, Any]) -> None:
+    def __init__(self, document: Mapping[str, Any], *, config_beside_ref: bool = True) -> None:
         self.document = document
+        self.config_beside_ref = config_beside_ref
         self._reach: dict[str, frozenset[str]] = {}
         self._found: dict[str, Part] = {}
         self._flats: dict[str, Flat] = {}
@@ -90,6 +91,8 @@ class Resolver:
         seen = seen | {pointer}
         if "$ref" in schema:
             target = self.flatten([self.lookup(schema["$ref"], pointer)], seen)
+            if not self.config_beside_ref:
+                flat.keywords.pop("evaluation_config", None)
             flat = _overlay(target, flat, schema["$ref"])
         if "allOf" in schema:
             flat = self._merge_all_of(flat, schema["allOf"], seen)
@@ -104,12 +107,17 @@ class Resolver:
         return flat
 
     def closes_cycle(self, visited: Iterable[str], active: frozenset[str]) -> bool:
-        """Say whether a node that resolves to `visited` lies on a cycle with one of `active`."""
+        """Say whether a node that resolves to `visited` closes a cycle with the `active` ones.
+
+        It does where one of them comes again. Where many definitions refer to each other, it
+        already does after a few of them, since their combinations would not end.
+        """
         for pointer in visited:
             if pointer in active:
                 return True
             reach = self.reach(pointer)
-            if any(other in reach and pointer in self.reach(other) for other in active):
+            on_cycle = [p for p in active if p in reach and pointer in self.reach(p)]
+            if len(on_cycle) >= MOST_ON_CYCLE:
                 return True
         return False
 
@@ -143,6 +151,8 @@ class Resolver:
         return targets
 
 
+#: Definitions on one cycle that are unfolded below each other before any data asks for it.
+MOST_ON_CYCLE = 3
 _LONGEST = 60
 _CHILD_LISTS = ("anyOf", "oneOf", "prefixItems")
 _CHILD_SCHEMAS = ("items", "additionalProperties")
@@ -199,9 +209,20 @@ def _both_apply(one: Flat, two: Flat) -> Flat:
         properties[name] = properties.get(name, ()) + parts
     places = dict(one.places)
     for key, parts in two.places.items():
-        places[key] = places[key] + parts if key in places and key == "items" else parts
+        places[key] = _both_places(key, places.get(key, ()), parts)
     visited = one.visited | two.visited
     return Flat(one.pointer, keywords, properties, places, visited, one.ref or two.ref)
+
+
+def _both_places(key: str, one: tuple[Part, ...], two: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Merge the child schemas that two parts have under one keyword."""
+    if key not in _CHILD_SCHEMAS or not one:
+        return two
+    for parts in (one, two):
+        if parts[0].schema is False:
+            return parts
+    schemas = [p for p in (*one, *two) if p.schema is not True]
+    return tuple(schemas) or one
 
 
 def _merge_types(one: Any, two: Any, pointer: str) -> Any:

@@ -206,7 +206,9 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize("metric, params, gold, predicted, score", VALUES)
+@pytest.mark.parametrize(
+    "metric, params, gold, predicted, score", VALUES, ids=lambda value: repr(value)[:24]
+)
 def test_value(metric: str, params: Any, gold: Any, predicted: Any, score: float) -> None:
     function = REGISTRY.get(metric).function
     assert function is not None

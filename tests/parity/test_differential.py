@@ -240,7 +240,8 @@ PEOPLE = {
 }
 ADA = {"name": "Ada", "age": 36, "height": 1.6, "tags": ["a"], "home": {"city": "London"}}
 
-#: Defects ii and iii. What is predicted in place of a value; path, outcome and score of ours. The rest is right.
+#: Defects ii and iii. What is predicted in place of a value; path, outcome and score of ours.
+#: The rest of the document is right.
 LOST = [
     pytest.param({"name": ...}, "$.name", "omission", 0, id="required key missing"),
     pytest.param({"home": ...}, "$.home.city", "omission", 0, id="object with a required key"),

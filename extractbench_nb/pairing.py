@@ -1,0 +1,226 @@
+"""Pairing a gold value with a predicted one, down to the leaves and arrays of the schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from extractbench_nb._json import bracketed, json_type
+from extractbench_nb.schema.nodes import Node
+from extractbench_nb.values import BROKEN, MISFIT, MISSING, Unusable
+
+__all__ = ["Point", "is_map_of_arrays", "pair_up", "resolve_union"]
+
+
+class Point(NamedTuple):
+    """A place where two values meet and a score is due: a leaf or an array.
+
+    ``suffix`` is the path from where pairing began; it is the same on both sides.
+    """
+
+    node: Node
+    gold: Any
+    predicted: Any
+    suffix: str
+
+
+def pair_up(node: Node, gold: Any, predicted: Any, *, released: bool = False) -> list[Point]:
+    """Pair a gold value with a predicted one, down to the leaves and arrays of the schema.
+
+    Parameters
+    ----------
+    node : Node
+        The schema node both stand at.
+    gold, predicted : object
+        The values; `MISSING` where the key is absent.
+    released : bool, optional
+        Pair as the published package does: nothing is compared below an object that is null on
+        either side, nor in an ``anyOf`` without its own metric.
+
+    Returns
+    -------
+    list of Point
+        In schema order. Arrays are one point each; what is in them is a matter of alignment.
+    """
+    points: list[Point] = []
+    (_collect_released if released else _collect)(points, node, gold, predicted, "")
+    return points
+
+
+def _collect(points: list[Point], node: Node, gold: Any, predicted: Any, suffix: str) -> None:
+    if node.kind == "union":
+        node = resolve_union(node, gold, predicted)
+    if node.config is not None and node.config.skip:
+        return
+    kind = node.kind
+    if kind == "object" and (gold is MISSING or gold is None or isinstance(gold, dict)):
+        _collect_object(points, node, gold, predicted, suffix)
+    elif kind != "null":
+        points.append(Point(node, gold, predicted, suffix))
+
+
+def _collect_object(
+    points: list[Point], node: Node, gold: Any, predicted: Any, suffix: str
+) -> None:
+    below = node.children
+    has_gold, has_predicted = isinstance(gold, dict), isinstance(predicted, dict)
+    if node.recursive and not has_gold and not has_predicted:
+        return
+    ours = gold if has_gold else _NOTHING
+    theirs = predicted if has_predicted else _NOTHING
+    rest = MISSING if has_predicted else _below_broken(node, predicted)
+    for name, child in below.properties.items():
+        one, two = ours.get(name, MISSING), theirs.get(name, rest)
+        _collect(points, child, one, two, suffix + child.step)
+    if below.additional is not None:
+        for key in dict.fromkeys((*ours, *theirs)):
+            if key not in below.properties:
+                one, two = ours.get(key, MISSING), theirs.get(key, rest)
+                step = bracketed(str(key))
+                _collect(points, below.additional, one, two, suffix + step)
+
+
+def _collect_released(
+    points: list[Point], node: Node, gold: Any, predicted: Any, suffix: str
+) -> None:
+    """Pair as the published package does.
+
+    A union is a place of its own where it has a metric, else it is left out. Below a nullable
+    object that is null on either side nothing is compared, and all of it passes. A map without
+    entries is one place, where both sides are absent.
+    """
+    if node.kind == "union" or _ALTERNATIVES & node.keywords.keys() or _has_type_list(node):
+        if node.declared and node.config is not None and not node.config.skip:
+            points.append(Point(_whole_union(node, gold, predicted), gold, predicted, suffix))
+    elif node.kind == "object" and (gold is MISSING or gold is None or isinstance(gold, dict)):
+        hidden = node.nullable and (gold is None or predicted is None)
+        ours, theirs = ({}, {}) if hidden else (gold, predicted)
+        for child, step, one, two in _released_children(node, ours, theirs):
+            _collect_released(points, child, one, two, suffix + step)
+    else:
+        _collect(points, node, gold, predicted, suffix)
+
+
+def _released_children(
+    node: Node, gold: Any, predicted: Any
+) -> Iterator[tuple[Node, str, Any, Any]]:
+    below = node.children
+    ours, theirs = (side if isinstance(side, dict) else _NOTHING for side in (gold, predicted))
+    rest = MISSING if isinstance(predicted, dict) else _below_broken(node, predicted)
+    if node.recursive and not ours and not theirs:
+        return
+    for name, child in below.properties.items():
+        yield child, child.step, ours.get(name, MISSING), theirs.get(name, rest)
+    if below.additional is not None:
+        keys = dict.fromkeys(k for k in (*ours, *theirs) if k not in below.properties)
+        for key in keys:
+            step = bracketed(str(key))
+            yield below.additional, step, ours.get(key, MISSING), theirs.get(key, rest)
+        if not keys:
+            yield below.additional, "[*]", MISSING, MISSING
+
+
+_ALTERNATIVES = {"anyOf", "oneOf"}
+
+
+def _has_type_list(node: Node) -> bool:
+    return isinstance(node.keywords.get("type"), list)
+
+
+def _whole_union(node: Node, gold: Any, predicted: Any) -> Node:
+    """Return a union as one value of any type; only where two arrays meet is there more to do."""
+    both = isinstance(gold, list | dict) and isinstance(predicted, list | dict)
+    if both and node.kind == "union" and _aligned_as_array(node):
+        return resolve_union(node, gold, predicted)
+    return node.whole
+
+
+_NOTHING: dict[str, Any] = {}
+
+
+def _below_broken(node: Node, predicted: Any) -> Any:
+    if predicted is MISSING or predicted is None:
+        return MISSING
+    if isinstance(predicted, Unusable):
+        return predicted
+    return MISFIT if json_type(predicted) in node.types else BROKEN
+
+
+def resolve_union(node: Node, gold: Any, predicted: Any) -> Node:
+    """Return the node that a union is for these values.
+
+    Parameters
+    ----------
+    node : Node
+        A union.
+    gold, predicted : object
+        The first branch that gold fits decides, else predicted; else the first that is not null.
+
+    Returns
+    -------
+    Node
+        At the union's own path. A map of arrays under an array metric comes back as an array of
+        its (key, item) pairs.
+    """
+    while node.kind == "union":
+        value = gold if gold is not MISSING and gold is not None else predicted
+        index = _branch_index(node, value)
+        chosen = node.choose(index)
+        if chosen.kind == "object" and _aligned_as_array(node) and is_map_of_arrays(chosen):
+            return node.choose_flattened(index)
+        node = chosen
+    return node
+
+
+def _aligned_as_array(node: Node) -> bool:
+    return node.config is not None and node.config.metrics[0].metric_id == "array_llm"
+
+
+def is_map_of_arrays(node: Node) -> bool:
+    """Whether a node is an object whose only content is a map from keys to arrays."""
+    below = node.children
+    values = below.additional
+    return not below.properties and values is not None and values.kind == "array"
+
+
+def _branch_index(node: Node, value: Any) -> int:
+    branches = node.children.branches
+    if value is not MISSING and value is not None and not isinstance(value, Unusable):
+        for fits in (_fits_fully, _fits_type):
+            for index, branch in enumerate(branches):
+                if fits(branch, value):
+                    return index
+    return next((i for i, b in enumerate(branches) if b.kind != "null"), 0)
+
+
+def _fits_type(branch: Node, value: Any) -> bool:
+    return branch.kind == "any" or json_type(value) in branch.types
+
+
+def _fits_fully(branch: Node, value: Any) -> bool:
+    """Type, enum, const and whole numbers; for objects also required, unknown and constant keys."""
+    if not _fits_type(branch, value):
+        return False
+    if branch.kind == "union":
+        return any(_fits_fully(b, value) for b in branch.children.branches)
+    words = branch.keywords
+    if "const" in words and words["const"] != value:
+        return False
+    if isinstance(words.get("enum"), list) and value not in words["enum"]:
+        return False
+    if branch.label.startswith("integer"):
+        return isinstance(value, int) or float(value).is_integer()
+    return branch.kind != "object" or _object_fits(branch, value)
+
+
+def _object_fits(branch: Node, value: dict[str, Any]) -> bool:
+    below = branch.children
+    if any(child.required and name not in value for name, child in below.properties.items()):
+        return False
+    if below.additional is None and any(key not in below.properties for key in value):
+        return False
+    return all(
+        child.keywords.get("const", value[name]) == value[name]
+        for name, child in below.properties.items()
+        if name in value
+    )

@@ -1,0 +1,150 @@
+"""Long arrays, arrays of objects, and arrays in arrays."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.benchmarks import evaluators
+from tests.benchmarks.evaluators import Frames, label
+from tests.benchmarks.workloads import (
+    Items,
+    citation_objects,
+    citation_strings,
+    code,
+    nested,
+    three_words,
+)
+
+OURS = label("extractbench-nb")
+
+
+def _found_again(frames: Frames, items: Items) -> float:
+    """Return the share of predicted items that are paired with the item they were made from."""
+    top = frames.matches[frames.matches.path == "$.items"]
+    pairs = top[["gold_index", "predicted_index"]].dropna()
+    right = sum(items.origins[row.predicted_index] == row.gold_index for row in pairs.itertuples())
+    assert pairs.gold_index.is_unique
+    assert pairs.predicted_index.is_unique
+    return right / len(items.origins)
+
+
+# --- strings -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share, edited", [(0.1, "10% edited"), (1.0, "all edited")])
+def test_citations(share, edited, citations, timed, benchmark):
+    assert len(citations) == 1081
+    items = citation_strings(citations, 981, share)
+    target = lambda: evaluators.ours(items.case)  # noqa: E731
+    found = timed(f"citations, {edited}", OURS, target, rounds=5, warm=1)
+
+    array = found.arrays.iloc[0]
+    benchmark.extra_info["work"] = f"1,081 x 981 strings, {array.matched} matched"
+    assert (array.gold_items, array.predicted_items) == (1081, 981)
+    assert array.matched + array.partial + array.missed == 1081
+    assert _found_again(found, items) > 0.99
+
+
+SMALL = "citations, all edited, 100 x 100"
+
+
+def test_small_citations(citations, timed, benchmark):
+    items = citation_strings(citations[:100], 100, 1.0)
+    found = timed(SMALL, OURS, lambda: evaluators.ours(items.case), rounds=5, warm=1)
+
+    benchmark.extra_info["work"] = f"100 x 100 strings, {found.arrays.matched[0]} matched"
+    assert _found_again(found, items) == 1
+
+
+def test_small_citations_in_stickler(citations, stickler, timed, benchmark):
+    case = evaluators.for_stickler(citation_strings(citations[:100], 100, 1.0).case)
+    found = timed(SMALL, label("stickler-eval"), lambda: stickler(case), rounds=3, warm=0)
+
+    matched = sum(bool(comparison["match"]) for comparison in found["field_comparisons"])
+    benchmark.extra_info["work"] = f"100 x 100 strings, {matched} matched"
+    assert len(found["field_comparisons"]) >= 100
+
+
+# --- objects -----------------------------------------------------------------------------------
+
+#: Reads a case, evaluates it, and prints the peak of resident memory in KiB before and after.
+PEAK = """
+import json, re, sys
+import extractbench_nb as xb
+
+def peak():
+    return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
+
+case = json.load(open(sys.argv[1]))
+before = peak()
+evaluation = xb.evaluate(*case)
+rows = [len(evaluation.fields), len(evaluation.arrays), len(evaluation.matches)]
+print(json.dumps([before, peak(), *rows]))
+"""
+
+
+def test_objects(timed, benchmark, tmp_path):
+    items = citation_objects(1000)
+    target = lambda: evaluators.ours(items.case)  # noqa: E731
+    found = timed("objects", OURS, target, rounds=3, warm=1)
+
+    work = f"1,000 x 1,000 citations, {len(found.fields):,} field rows"
+    if not benchmark.disabled and Path("/proc/self/status").exists():
+        memory = _peak_memory(items.case, tmp_path)
+        benchmark.extra_info["memory"] = memory
+        work += f", peak {memory['peak_mb']:.0f} MB"
+        print(memory)  # noqa: T201
+    benchmark.extra_info["work"] = work
+    top = found.arrays.set_index("path").loc["$.items"]
+    assert (top.gold_items, top.predicted_items) == (1000, 1000)
+    assert top.missed == 0
+    assert _found_again(found, items) == 1
+
+
+def _peak_memory(case: Any, folder: Path) -> dict[str, float]:
+    """Evaluate once more, alone in a process; 1 MB is 10^6 bytes."""
+    path = folder / "case.json"
+    path.write_text(json.dumps(case), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, str(path)], capture_output=True, text=True, check=True
+    )
+    before, after, fields, *_ = json.loads(done.stdout)
+    assert fields > 1000
+    return {"before_mb": before * 1.024e-3, "peak_mb": after * 1.024e-3}
+
+
+# --- arrays in arrays --------------------------------------------------------------------------
+
+LEAVES = pytest.mark.parametrize("leaf", [three_words, code], ids=["words", "codes"])
+
+
+@LEAVES
+def test_nested(leaf, timed, benchmark):
+    case = nested(5, 3, leaf)
+    target = lambda: evaluators.ours(case)  # noqa: E731
+    found = timed(_group(leaf), OURS, target, rounds=20, warm=1)
+
+    work = f"243 leaves, {len(found.fields)} field rows, {len(found.matches)} item rows"
+    benchmark.extra_info["work"] = work
+    assert found.arrays.path.iloc[0] == "$.parts"
+    assert found.arrays.gold_items.iloc[0] == 3
+    assert found.fields.outcome.isin(["correct", "incorrect"]).any() or len(found.fields)
+
+
+@LEAVES
+def test_nested_in_stickler(leaf, stickler, timed, benchmark):
+    case = evaluators.for_stickler(nested(5, 3, leaf))
+    target = lambda: stickler(case)  # noqa: E731
+    found = timed(_group(leaf), label("stickler-eval"), target, rounds=3, warm=1)
+
+    comparisons = len(found["field_comparisons"])
+    benchmark.extra_info["work"] = f"243 leaves, {comparisons} field comparisons"
+    assert comparisons > 0
+
+
+def _group(leaf: Any) -> str:
+    return f"nested, {'words' if leaf is three_words else 'codes'}"

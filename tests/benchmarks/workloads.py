@@ -1,0 +1,235 @@
+"""What is measured: documents and arrays, and how they are corrupted. Everything is seeded."""
+
+import random
+import string
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import extractbench_nb as xb
+
+#: Share of leaves that are dropped, and of strings that are edited.
+SHARE = 0.1
+
+
+class Case(NamedTuple):
+    """What an evaluator is given."""
+
+    schema: Any
+    gold: Any
+    predicted: Any
+
+
+# --- documents ---------------------------------------------------------------------------------
+
+
+def corrupted_documents(dataset: xb.Dataset, seed: int = 7) -> list[Case]:
+    rng = random.Random(seed)
+    cases = []
+    for row in dataset.documents.itertuples():
+        schema, gold = dataset.schema(row.schema), dataset.gold(row.document)
+        cases.append(Case(schema, gold, corrupted(gold, rng, kept=required_keys(schema))))
+    return cases
+
+
+def corrupted(value: Any, rng: random.Random, kept: frozenset[str] = frozenset()) -> Any:
+    """Drop leaves, edit strings, shuffle arrays; no value changes its type.
+
+    Keys in `kept` stay outside arrays: extract-bench gives up a document that lacks one of them.
+    """
+    if isinstance(value, dict):
+        return {
+            key: corrupted(part, rng, kept)
+            for key, part in value.items()
+            if not is_leaf(part) or key in kept or rng.random() >= SHARE
+        }
+    if isinstance(value, list):
+        items = [corrupted(v, rng) for v in value if not is_leaf(v) or rng.random() >= SHARE]
+        rng.shuffle(items)
+        return items
+    if isinstance(value, str) and rng.random() < SHARE:
+        return edited(value, rng)
+    return value
+
+
+def required_keys(schema: Any) -> frozenset[str]:
+    """Return every key that is required somewhere in a schema."""
+    if isinstance(schema, list):
+        return frozenset().union(*map(required_keys, schema))
+    if not isinstance(schema, dict):
+        return frozenset()
+    own = schema.get("required", [])
+    found = frozenset(own) if isinstance(own, list) else frozenset()
+    return found.union(*map(required_keys, schema.values()))
+
+
+def is_leaf(value: Any) -> bool:
+    return not isinstance(value, (dict, list))
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    if is_leaf(value):
+        yield value
+    else:
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from leaves(part)
+
+
+def count_items(value: Any) -> int:
+    """Count the items of all arrays, nested ones included."""
+    if isinstance(value, dict):
+        return sum(map(count_items, value.values()))
+    return len(value) + sum(map(count_items, value)) if isinstance(value, list) else 0
+
+
+# --- edits -------------------------------------------------------------------------------------
+
+
+def edited(text: str, rng: random.Random) -> str:
+    """Make one to three slips of the pen, in characters or words."""
+    found = text
+    for _ in range(rng.randint(1, 3)):
+        found = rng.choice(EDITS)(found, rng) or found
+    return found if found != text else _other_character(text, rng)
+
+
+def _other_character(text: str, rng: random.Random) -> str:
+    at = rng.randrange(len(text)) if text else 0
+    return text[:at] + rng.choice(string.ascii_lowercase.replace(text[at : at + 1], "")) + text[at + 1 :]
+
+
+def _no_character(text: str, rng: random.Random) -> str:
+    at = rng.randrange(len(text) or 1)
+    return text[:at] + text[at + 1 :]
+
+
+def _extra_character(text: str, rng: random.Random) -> str:
+    at = rng.randrange(len(text) + 1)
+    return text[:at] + rng.choice(string.ascii_lowercase) + text[at:]
+
+
+def _no_word(text: str, rng: random.Random) -> str:
+    words = text.split(" ")
+    del words[rng.randrange(len(words))]
+    return " ".join(words)
+
+
+def _swapped_words(text: str, rng: random.Random) -> str:
+    words = text.split(" ")
+    at = rng.randrange(len(words))
+    return " ".join([*words[:at], *reversed(words[at : at + 2]), *words[at + 2 :]])
+
+
+EDITS: list[Callable[[str, random.Random], str]] = [
+    _other_character,
+    _no_character,
+    _extra_character,
+    _no_word,
+    _swapped_words,
+]
+
+
+# --- arrays ------------------------------------------------------------------------------------
+
+
+class Items(NamedTuple):
+    """One array, and for each predicted item the index of the gold item that it was made from."""
+
+    case: Case
+    origins: list[int]
+
+
+def citation_strings(strings: list[str], predicted: int, share: float, seed: int = 3) -> Items:
+    """Leave out the last citations, edit a `share` of the others, and shuffle."""
+    rng = random.Random(seed)
+    items = [edited(s, rng) if rng.random() < share else s for s in strings[:predicted]]
+    item = {"type": "string", "evaluation_config": "string_semantic"}
+    return _shuffled(item, strings, items, rng)
+
+
+#: Made in the form of a real citation list: how often a letter begins a word, and how long it is.
+WORDS = [
+    "".join(random.Random(n).choices("etaoinshrdlucmfgypwbvk", k=3 + n % 8)) for n in range(600)
+]
+AUTHOR = {"type": "object", "properties": {"name": {"type": "string"}}}
+CITATION = {
+    "type": "object",
+    "properties": {
+        "title": {"type": "string", "evaluation_config": "string_semantic"},
+        "year": {"type": "integer", "evaluation_config": "integer_exact"},
+        "venue": {"type": "string", "evaluation_config": "string_semantic"},
+        "ids": {"type": "string", "evaluation_config": "string_exact"},
+        "authors": {"type": "array", "items": AUTHOR},
+    },
+}
+
+
+def citation_objects(count: int, seed: int = 5) -> Items:
+    """Edit every item: the title always, sometimes year and authors; the authors are shuffled."""
+    rng = random.Random(seed)
+    gold = [_citation(rng) for _ in range(count)]
+    return _shuffled(CITATION, gold, [_edited_citation(c, rng) for c in gold], rng)
+
+
+def _citation(rng: random.Random) -> dict[str, Any]:
+    def words(count: int) -> str:
+        return " ".join(rng.choices(WORDS, k=count)).capitalize()
+
+    return {
+        "title": words(rng.randint(5, 12)),
+        "year": rng.randint(1990, 2025),
+        "venue": words(rng.randint(2, 5)),
+        "ids": f"arXiv:{rng.randrange(10**8):08}",
+        "authors": [{"name": words(2).title()} for _ in range(rng.randint(1, 6))],
+    }
+
+
+def _edited_citation(citation: dict[str, Any], rng: random.Random) -> dict[str, Any]:
+    authors = [
+        {"name": edited(a["name"], rng)} if rng.random() < SHARE else a for a in citation["authors"]
+    ]
+    rng.shuffle(authors)
+    year = citation["year"] + (rng.random() < SHARE)
+    return {**citation, "title": edited(citation["title"], rng), "year": year, "authors": authors}
+
+
+def _shuffled(item: Any, gold: list[Any], predicted: list[Any], rng: random.Random) -> Items:
+    origins = rng.sample(range(len(predicted)), k=len(predicted))
+    schema = {"type": "object", "properties": {"items": {"type": "array", "items": item}}}
+    case = Case(schema, {"items": gold}, {"items": [predicted[i] for i in origins]})
+    return Items(case, origins)
+
+
+# --- arrays in arrays --------------------------------------------------------------------------
+
+
+def nested(depth: int, width: int, leaf: Callable[[random.Random], str], seed: int = 11) -> Case:
+    """Nest arrays in objects, and change every leaf by one character; branches are shuffled."""
+    rng = random.Random(seed)
+    schema: Any = {"type": "object", "properties": {"name": {"type": "string"}}}
+    for _ in range(depth):
+        schema = {"type": "object", "properties": {"parts": {"type": "array", "items": schema}}}
+    gold = _branch(depth, width, lambda: leaf(rng))
+    return Case(schema, gold, _changed_branch(gold, rng))
+
+
+def _branch(depth: int, width: int, leaf: Callable[[], str]) -> dict[str, Any]:
+    if depth == 0:
+        return {"name": leaf()}
+    return {"parts": [_branch(depth - 1, width, leaf) for _ in range(width)]}
+
+
+def _changed_branch(branch: dict[str, Any], rng: random.Random) -> dict[str, Any]:
+    if "name" in branch:
+        return {"name": _other_character(branch["name"], rng)}
+    parts = [_changed_branch(part, rng) for part in branch["parts"]]
+    rng.shuffle(parts)
+    return {"parts": parts}
+
+
+def three_words(rng: random.Random) -> str:
+    return " ".join(rng.sample(WORDS, k=3))
+
+
+def code(rng: random.Random) -> str:
+    """Make a text of which every single character matters."""
+    return f"{rng.randrange(10**8):08}"
