@@ -75,7 +75,25 @@ def proxy_matrix(node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> t
         _add_column(kind, one, two, total, count, likely)
     np.divide(total, count, out=total, where=count > 0)
     total[count == 0] = 1.0
+    _compare_kinds(gold, predicted, total, likely)
     return total, likely
+
+
+def _compare_kinds(
+    gold: Sequence[Any], predicted: Sequence[Any], total: Matrix, likely: Flags
+) -> None:
+    """Where one item is a container and the other is not, compare them as texts."""
+    ours, theirs = (np.array([_container(x) for x in side]) for side in (gold, predicted))
+    differ = ours[:, None] != theirs[None, :]
+    if differ.any():
+        one, two = [text_of(x) for x in gold], [text_of(x) for x in predicted]
+        total[differ] = bag_similarity(one, two)[differ]
+        likely[differ] = False
+
+
+def _container(item: Any) -> str:
+    kind = json_type(item.item if isinstance(item, MapItem) else item)
+    return kind if kind in ("object", "array") else "scalar"
 
 
 Column = tuple[str, dict[int, Any]]

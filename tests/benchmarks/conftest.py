@@ -122,9 +122,7 @@ def timed(benchmark: Any, request: pytest.FixtureRequest) -> Iterator[Callable[.
 
     def measure(group: str, name: str, target: Callable[[], Any], *, rounds: int, warm: int) -> Any:
         benchmark.group, benchmark.name = group, name
-        return benchmark.pedantic(
-            target, setup=evaluators.fresh, rounds=rounds, warmup_rounds=warm
-        )
+        return benchmark.pedantic(target, setup=evaluators.fresh, rounds=rounds, warmup_rounds=warm)
 
     yield measure
     if benchmark.stats is not None:

@@ -153,5 +153,28 @@ class _Fitting:
 # --- extract-bench -----------------------------------------------------------------------------
 
 
+KNOWN = set(
+    "string_exact string_case_insensitive string_fuzzy string_semantic string_llm number_exact "
+    "number_tolerance integer_exact boolean_exact array_llm skip".split()
+)
+
+
 def for_extract_bench(case: Case) -> Case:
-    return case._replace(schema=case.schema.get("schema_definition", case.schema))
+    """Take the schema out of its envelope, and out of it what the package refuses to read."""
+    root = case.schema.get("schema_definition", case.schema)
+    return case._replace(schema=_known_metrics(root))
+
+
+def _known_metrics(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_known_metrics(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    found = {key: _known_metrics(part) for key, part in node.items()}
+    config = node.get("evaluation_config")
+    if isinstance(config, dict) and "metric_id" in config:
+        config = found["evaluation_config"] = {"metrics": [config]}
+    metrics = config["metrics"] if isinstance(config, dict) else [{"metric_id": config}]
+    if config is not None and not KNOWN.issuperset(m["metric_id"] for m in metrics):
+        del found["evaluation_config"]
+    return found

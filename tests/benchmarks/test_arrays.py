@@ -26,7 +26,7 @@ def _found_again(frames: Frames, items: Items) -> float:
     """Return the share of predicted items that are paired with the item they were made from."""
     top = frames.matches[frames.matches.path == "$.items"]
     pairs = top[["gold_index", "predicted_index"]].dropna()
-    right = sum(items.origins[row.predicted_index] == row.gold_index for row in pairs.itertuples())
+    right = sum(items.is_origin(*pair) for pair in pairs.itertuples(index=False))
     assert pairs.gold_index.is_unique
     assert pairs.predicted_index.is_unique
     return right / len(items.origins)
@@ -45,7 +45,7 @@ def test_citations(share, edited, citations, timed, benchmark):
     array = found.arrays.iloc[0]
     benchmark.extra_info["work"] = f"1,081 x 981 strings, {array.matched} matched"
     assert (array.gold_items, array.predicted_items) == (1081, 981)
-    assert array.matched + array.partial + array.missed == 1081
+    assert array.matched + array.missed == 1081
     assert _found_again(found, items) > 0.99
 
 
@@ -101,7 +101,6 @@ def test_objects(timed, benchmark, tmp_path):
     benchmark.extra_info["work"] = work
     top = found.arrays.set_index("path").loc["$.items"]
     assert (top.gold_items, top.predicted_items) == (1000, 1000)
-    assert top.missed == 0
     assert _found_again(found, items) == 1
 
 
@@ -119,32 +118,26 @@ def _peak_memory(case: Any, folder: Path) -> dict[str, float]:
 
 # --- arrays in arrays --------------------------------------------------------------------------
 
-LEAVES = pytest.mark.parametrize("leaf", [three_words, code], ids=["words", "codes"])
 
-
-@LEAVES
-def test_nested(leaf, timed, benchmark):
+@pytest.mark.parametrize("leaf, kind", [(three_words, "words"), (code, "codes")])
+def test_nested(leaf, kind, timed, benchmark):
     case = nested(5, 3, leaf)
     target = lambda: evaluators.ours(case)  # noqa: E731
-    found = timed(_group(leaf), OURS, target, rounds=20, warm=1)
+    found = timed(f"nested, {kind}", OURS, target, rounds=20, warm=1)
 
-    work = f"243 leaves, {len(found.fields)} field rows, {len(found.matches)} item rows"
-    benchmark.extra_info["work"] = work
-    assert found.arrays.path.iloc[0] == "$.parts"
-    assert found.arrays.gold_items.iloc[0] == 3
-    assert found.fields.outcome.isin(["correct", "incorrect"]).any() or len(found.fields)
+    benchmark.extra_info["work"] = f"243 leaves, {len(found.matches)} item rows"
+    array = found.arrays.iloc[0]
+    assert (array.path, array.gold_items, array.predicted_items) == ("$.parts", 3, 3)
+    assert array.matched < 3
+    assert len(found.matches) >= 3
 
 
-@LEAVES
-def test_nested_in_stickler(leaf, stickler, timed, benchmark):
-    case = evaluators.for_stickler(nested(5, 3, leaf))
-    target = lambda: stickler(case)  # noqa: E731
-    found = timed(_group(leaf), label("stickler-eval"), target, rounds=3, warm=1)
+def test_nested_in_stickler(stickler, timed, benchmark):
+    if benchmark.disabled:
+        pytest.skip("takes half a minute: only where it is timed")
+    case = evaluators.for_stickler(nested(5, 3, three_words))
+    found = timed("nested, words", label("stickler-eval"), lambda: stickler(case), rounds=1, warm=0)
 
     comparisons = len(found["field_comparisons"])
     benchmark.extra_info["work"] = f"243 leaves, {comparisons} field comparisons"
     assert comparisons > 0
-
-
-def _group(leaf: Any) -> str:
-    return f"nested, {'words' if leaf is three_words else 'codes'}"

@@ -93,8 +93,9 @@ def edited(text: str, rng: random.Random) -> str:
 
 
 def _other_character(text: str, rng: random.Random) -> str:
-    at = rng.randrange(len(text)) if text else 0
-    return text[:at] + rng.choice(string.ascii_lowercase.replace(text[at : at + 1], "")) + text[at + 1 :]
+    at = rng.randrange(len(text) or 1)
+    others = [letter for letter in string.ascii_lowercase if letter != text[at : at + 1]]
+    return text[:at] + rng.choice(others) + text[at + 1 :]
 
 
 def _no_character(text: str, rng: random.Random) -> str:
@@ -137,6 +138,11 @@ class Items(NamedTuple):
     case: Case
     origins: list[int]
 
+    def is_origin(self, gold_index: int, predicted_index: int) -> bool:
+        """Say whether a predicted item was made from this gold item, or from one like it."""
+        gold = self.case.gold["items"]
+        return bool(gold[self.origins[predicted_index]] == gold[gold_index])
+
 
 def citation_strings(strings: list[str], predicted: int, share: float, seed: int = 3) -> Items:
     """Leave out the last citations, edit a `share` of the others, and shuffle."""
@@ -146,7 +152,7 @@ def citation_strings(strings: list[str], predicted: int, share: float, seed: int
     return _shuffled(item, strings, items, rng)
 
 
-#: Made in the form of a real citation list: how often a letter begins a word, and how long it is.
+#: Made-up words of 3 to 10 letters.
 WORDS = [
     "".join(random.Random(n).choices("etaoinshrdlucmfgypwbvk", k=3 + n % 8)) for n in range(600)
 ]

@@ -14,6 +14,8 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
+import extractbench_nb
+
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
@@ -142,7 +144,7 @@ def test_wheel_holds_the_package_and_the_sample(wheel: Path):
 
 
 def wheel_info(wheel: Path) -> str:
-    return f"extractbench_nb-{PROJECT['version']}.dist-info"
+    return f"extractbench_nb-{extractbench_nb.__version__}.dist-info"
 
 
 def test_installed_wheel_evaluates_its_own_sample(wheel: Path, tmp_path: Path):
@@ -166,8 +168,8 @@ def test_installed_wheel_evaluates_its_own_sample(wheel: Path, tmp_path: Path):
 def test_changelog_has_the_version():
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     headings = re.findall(r"^## (\S+)", text, flags=re.MULTILINE)
-    assert PROJECT["version"] in headings
-    assert importlib.metadata.version("extractbench-nb") == PROJECT["version"]
+    assert extractbench_nb.__version__ in headings
+    assert importlib.metadata.version("extractbench-nb") == extractbench_nb.__version__
 
 
 @pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])

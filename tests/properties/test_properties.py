@@ -81,7 +81,7 @@ LEAVES = st.one_of(
     st.booleans(),
     st.integers(-5, 5),
     st.floats(allow_nan=True, allow_infinity=True),
-    st.sampled_from(HUGE),
+    st.sampled_from(HUGE[:2]),
     WORDS,
     st.text(max_size=12),
     st.sampled_from(["\ud800", "a\udfffb", "\x00", "\u202e", "１２", "http://[", "NaN", "1e999"]),
@@ -218,7 +218,7 @@ def everything(ev: xb.Evaluation) -> None:
     ev._repr_html_().encode("utf-8")
 
 
-@settings(max_examples=150)
+@settings(max_examples=250)
 @given(CASES, JSON)
 def test_any_json_value_is_a_prediction(case: Any, predicted: Any) -> None:
     schema, gold, _, _ = documents(case)
@@ -227,7 +227,7 @@ def test_any_json_value_is_a_prediction(case: Any, predicted: Any) -> None:
     xb.evaluate(schema, gold, source, profile="strict")._repr_html_()
 
 
-@settings(max_examples=60)
+@settings(max_examples=150)
 @given(CASES, st.data())
 def test_any_json_value_at_any_place(case: Any, data: st.DataObject) -> None:
     schema, gold, predicted, rng = documents(case)
@@ -305,6 +305,6 @@ def test_huge_numbers(schema: Any, number: int) -> None:
 def test_keys_that_are_no_strings() -> None:
     """No JSON, but what YAML readers and people in notebooks make."""
     schema = {"type": "object", "properties": {"a": LIST}, "additionalProperties": {"type": "string"}}
-    gold = {"a": [{"a": "x"}, {"a": "y"}], "1": "one"}
-    predicted = {"a": [{"a": "x", 1: 2}, {None: 3, "a": "z"}], 1: "one", True: [{2: 3}]}
+    gold = {"a": [{"a": "x"}, {"a": "y"}], "k": "one"}
+    predicted = {"a": [{"a": "x", 1: 2}, {None: 3, "a": "z"}], 1: "one", None: [{2: 3}]}
     everything(xb.evaluate(schema, gold, predicted))
