@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from extractbench_nb._json import canonical, json_type
+from extractbench_nb._json import canonical_unordered, json_type
 from extractbench_nb.alignment.similarity import MapItem, never_match, text_of
 from extractbench_nb.judges.offline import similarity
 from extractbench_nb.leafwise import count_leaves, invented_leaves
@@ -117,7 +117,7 @@ class Traversal:
             pair.failed_fields += (array.node.field + "[]",)
             return pair
         self.enter(pair, node, gold, predicted, array.item_paths(i, j))
-        if not pair.children and canonical(gold) != canonical(predicted):
+        if not pair.children and canonical_unordered(gold) != canonical_unordered(predicted):
             pair.failed_fields += (array.node.field + "[]",)
         return pair
 

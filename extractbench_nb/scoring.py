@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from extractbench_nb._json import canonical, json_text, json_type
+from extractbench_nb._json import canonical_unordered, json_text, json_type
 from extractbench_nb.errors import ConfigError
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.metrics.registry import REGISTRY, Metric, MetricScore
@@ -34,6 +34,7 @@ __all__ = ["ALIGNED", "Pending", "Scored", "Scorer"]
 #: Outcome of a verdict that the alignment of items will replace.
 ALIGNED = "aligned"
 
+_ALIGNABLE = (list, tuple, dict)
 _MEMO = 200_000
 _CONTAINERS = ("object", "array")
 _NO_METRIC = MetricSpec("equality")
@@ -125,6 +126,40 @@ class Scorer:
                 self._keep.append((node.keywords, node.config))  # ids stay unique meanwhile
         return found
 
+    def text_comparer(self, node: Node) -> Callable[[str, str], tuple[float, bool]] | None:
+        """Return the shortest way to compare two texts at a node, for alignments.
+
+        Parameters
+        ----------
+        node : Node
+            A leaf.
+
+        Returns
+        -------
+        callable or None
+            Two texts to score and verdict; None where there is more to it than one metric of a
+            string, or its verdict must be awaited.
+        """
+        plain = node.kind == "scalar" and "string" in node.types and node.config is not None
+        runs = self._runs_of(node, "") if plain else ()
+        if len(runs) != 1 or self._is_awaited(node):
+            return None
+        run = runs[0]
+
+        def compare(gold: str, predicted: str) -> tuple[float, bool]:
+            found = run(gold, predicted)
+            if isinstance(found, Pending):
+                return 0.0, False
+            return found.score or 0.0, bool(found.passed)
+
+        return compare
+
+    @staticmethod
+    def _is_awaited(node: Node) -> bool:
+        specs = node.config.metrics if node.config is not None else ()
+        entries = (REGISTRY.entries.get(spec.metric_id) for spec in specs)
+        return any(entry is not None and entry.is_async for entry in entries)
+
     def whole_array(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
         """Score an array node without alignment: a side is absent, broken, or a metric takes all.
 
@@ -189,7 +224,7 @@ class Scorer:
         return tuple(run(gold, predicted) for run in self._runs_of(node, gold))
 
     def _equality(self, node: Node, gold: Any, predicted: Any, reason: str) -> Verdicts:
-        same = canonical(gold) == canonical(predicted)
+        same = canonical_unordered(gold) == canonical_unordered(predicted)
         found = Resolution(
             float(same), same, "correct" if same else "incorrect", "identical" if same else reason
         )
@@ -224,7 +259,8 @@ class Scorer:
     def _registered(self, spec: MetricSpec, entry: Metric) -> Run:
         if spec.metric_id == "array_llm":
             aligned = Scored(spec.metric_id, None, None, ALIGNED, "", None, spec.weight)
-            return lambda g, p: aligned
+            judged = self._judged(spec, entry, None)  # nothing to align: the judge decides
+            return lambda g, p: aligned if isinstance(g, _ALIGNABLE) else judged(g, p)
         function = entry.function
         if function is None:
             return lambda g, p: self.failed(spec, f"{spec.metric_id} cannot score this value")

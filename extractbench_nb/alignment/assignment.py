@@ -8,7 +8,7 @@ the rest is chosen by a vectorised estimate.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -99,6 +99,8 @@ class OptimalAligner:
             done = {i for i, _ in equal}, {j for _, j in equal}
             left = [i for i in left if i not in done[0]]
             right = [j for j in right if j not in done[1]]
+            left = _at_most(len(right), left, ours)
+            right = _at_most(len(left), right, theirs)
             solve = self._solve_rest
         one, two = [ours.items[i] for i in left], [theirs.items[j] for j in right]
         return equal + [(left[a], right[b]) for a, b in solve(node, one, two)]
@@ -157,6 +159,18 @@ def _equal_pairs(ours: _Side, theirs: _Side, left: list[int], right: list[int]) 
     return [(i, waiting[k].pop()) for i in left if waiting.get(k := ours.keys[i])]
 
 
+def _at_most(copies: int, indices: list[int], side: _Side) -> list[int]:
+    """Keep so many of equal items as can find a partner (models that loop repeat one item)."""
+    seen: Counter[str] = Counter()
+    kept = []
+    for index in indices:
+        key = side.keys[index]
+        seen[key] += 1
+        if seen[key] <= copies:
+            kept.append(index)
+    return kept
+
+
 def _flat_size(node: Node) -> int:
     """Count the fields that stand in the item itself; an item's other leaves are in its arrays.
 
@@ -194,6 +208,14 @@ def _solve(worth: NDArray[np.float64]) -> Pairs:
     return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
+def _largest(values: NDArray[np.float32], count: int) -> NDArray[np.intp]:
+    if len(values) <= count:
+        return np.arange(len(values))
+    mark = np.partition(values, -count)[-count]
+    above = np.flatnonzero(values > mark)
+    return np.concatenate([above, np.flatnonzero(values == mark)[: count - len(above)]])
+
+
 def _solve_greedily(one: list[Any], two: list[Any]) -> Pairs:
     """Pair the most similar first, among the best candidates by tokens; for huge arrays."""
     left, right = sparse_bags([text_of(x) for x in one], [text_of(x) for x in two])
@@ -203,7 +225,7 @@ def _solve_greedily(one: list[Any], two: list[Any]) -> Pairs:
         block = (left[start : start + step] @ right.T).tocsr()
         for row in range(block.shape[0]):
             cells = slice(block.indptr[row], block.indptr[row + 1])
-            best = np.argsort(-block.data[cells], kind="stable")[:CANDIDATES]
+            best = _largest(block.data[cells], CANDIDATES)
             columns, values = block.indices[cells][best], block.data[cells][best]
             a = start + row
             found.extend((-float(v), a, int(b)) for v, b in zip(values, columns, strict=True))

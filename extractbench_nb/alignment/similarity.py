@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from extractbench_nb._json import canonical, json_text, json_type, leaf_texts
+from extractbench_nb._json import canonical_unordered, json_text, json_type, leaf_texts
 from extractbench_nb.judges.offline import similarity as text_similarity
 from extractbench_nb.metrics.strings import string_normalized
 from extractbench_nb.pairing import pair_up, resolve_union
@@ -168,7 +168,10 @@ class ItemComparer:
         if fields is None:
             return None
         return tuple(
-            f._replace(memo=self._memos.setdefault((id(f.node.keywords), id(f.node.config)), {}))
+            f._replace(
+                memo=self._memos.setdefault((id(f.node.keywords), id(f.node.config)), {}),
+                texts=self.scorer.text_comparer(f.node),
+            )
             for f in fields
         )
 
@@ -184,7 +187,12 @@ class ItemComparer:
         for field, ours, theirs in zip(fields, one, two, strict=True):
             if ours is None and theirs is None:
                 continue
-            if ours is None or theirs is None or field.is_array:
+            if field.texts is not None and type(ours) is str and type(theirs) is str:
+                found = field.memo.get((ours, theirs))
+                if found is None:
+                    found = field.memo[ours, theirs] = (*field.texts(ours, theirs), True)
+                score, passed, present = found
+            elif ours is None or theirs is None or field.is_array:
                 score, passed, present = self._point(field.node, ours, theirs)
             else:
                 key = (ours, theirs, type(ours), type(theirs))
@@ -233,7 +241,7 @@ class ItemComparer:
 
 def _mean(results: list[tuple[float, bool, bool]], gold: Any, predicted: Any) -> PairScore:
     if not results:  # no scored field: equality of the whole value
-        same = canonical(gold) == canonical(predicted)
+        same = canonical_unordered(gold) == canonical_unordered(predicted)
         return PairScore(float(same), same)
     present = [score for score, _, is_present in results if is_present]
     similarity = sum(present) / len(present) if present else 1.0
@@ -241,12 +249,16 @@ def _mean(results: list[tuple[float, bool, bool]], gold: Any, predicted: Any) ->
 
 
 class FlatField(NamedTuple):
-    """One scored field of regular items: the keys that lead to it, its node, verdicts so far."""
+    """One scored field of regular items: the keys that lead to it, its node, verdicts so far.
+
+    ``texts`` is the shortest way to compare two texts, where there is one.
+    """
 
     keys: tuple[str, ...]
     node: Node
     is_array: bool
     memo: Memo
+    texts: Callable[[str, str], tuple[float, bool]] | None = None
 
 
 def flat_fields(node: Node, keys: tuple[str, ...] = ()) -> tuple[FlatField, ...] | None:

@@ -125,4 +125,7 @@ def _arrays_html(ev: Evaluation) -> str:
 def _shown(value: Any) -> str:
     if isinstance(value, list):
         return f"{len(value)} item{'' if len(value) == 1 else 's'}"
-    return "—" if value is None else json_text(value)
+    try:
+        return "—" if value is None else json_text(value)
+    except RecursionError:
+        return "… nested too deep"

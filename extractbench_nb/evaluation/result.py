@@ -94,6 +94,16 @@ class Evaluation:
         """Refuse: a result is frozen."""
         raise AttributeError(f"an Evaluation is frozen; cannot set {name!r}")
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle and copy the frames; the records behind them stay."""
+        frames = ("_fields", "_arrays", "_matches", "_summary", "_warnings")
+        kept = {name: getattr(self, name) for name in (*frames, "_profile", "_inputs", "_meta")}
+        return {**kept, "_notes": (), "_top": ()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore what `__getstate__` kept."""
+        self.__dict__.update(state)
+
     @property
     def fields(self) -> pd.DataFrame:
         """One row an evaluated field and metric; `Evaluation.columns()` tells the columns."""

@@ -15,6 +15,7 @@ from rapidfuzz.distance import OSA, Levenshtein
 from extractbench_nb.judges.lexicon import (
     AMBIGUOUS,
     ANTONYMS,
+    DESIGNATORS,
     DROPPABLE,
     GENERIC_VENUE,
     LEGAL_SUFFIXES,
@@ -44,6 +45,9 @@ _OPPOSITES = {
     word: frozenset(w for pair in ANTONYMS if word in pair for w in pair if w != word)
     for word in frozenset().union(*ANTONYMS)
 }
+_LETTER_A = re.compile(
+    rf"(?:\d[ -]?|(?<!\w)(?:{'|'.join(sorted(DESIGNATORS))})[ -])a(?!\w)|(?<!\w)a$"
+)
 _UMLAUT = re.compile("(?<=[aou])e")
 _OCR = (("rn", "m"), ("nn", "rm"), ("m", "rn"), ("vv", "w"), ("cl", "d"), ("1", "i"), ("l", "i"),
         ("0", "o"), ("c", "e"), ("v", "y"))  # fmt: skip
@@ -77,6 +81,8 @@ def explain(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
     if not a or not b:
         texts = (left, right) if a else (right, left)
         return _explain_extra(a or b, *texts)
+    if len(a) == len(b) == 1:
+        return _explain_word(a[0], b[0], left, right)
     return (
         _same_joined(a, b)
         or _same_values(a, b)
@@ -119,25 +125,41 @@ def is_negated(a: str, b: str) -> bool:
 
 
 def same_quantity(a: str, b: str) -> bool:
-    """Compare two quantity tokens in base units; a currency or an ordinal ending may be absent."""
+    """Compare two quantity tokens in base units.
+
+    A currency or an ordinal ending may be absent, and the seconds of a time like 59.80.
+    """
     left, right = split_quantity(a), split_quantity(b)
-    if left is None or right is None or not math.isclose(left[0], right[0], rel_tol=1e-9):
+    if left is None or right is None or not _is_close(left[0], right[0]):
         return False
     if left[1] == right[1]:
         return True
     unit = left[1] or right[1]
-    return "" in (left[1], right[1]) and (unit == "ord" or is_money(unit))
+    if "" not in (left[1], right[1]):
+        return False
+    return unit == "ord" or is_money(unit) or (unit == "s" and not left[0].is_integer())
+
+
+def _is_close(x: float, y: float) -> bool:
+    """Compare two values; whole numbers exactly, because they may be identifiers."""
+    if x.is_integer() and y.is_integer():
+        return x == y
+    return math.isclose(x, y, rel_tol=1e-14)
 
 
 def _explain_extra(run: Run, text: Prepared, other: Prepared) -> str | None:
     """Explain words that only `text` has here: fillers, repetitions, its own acronym."""
-    if all(token in DROPPABLE or _is_repeated(token, text, other) for token in run):
+    if all(_is_filler(token, text) or _is_repeated(token, text, other) for token in run):
         return "punctuation"
     if all(_is_glued_stops(token) for token in run):
         return "spacing"
     if (len(run) == 1 and _is_own_acronym(run[0], text)) or _is_spelled_out(run, text, other):
         return "abbreviation"
     return None
+
+
+def _is_filler(token: str, text: Prepared) -> bool:
+    return token in DROPPABLE and not (token == "a" and _LETTER_A.search(text.folded))
 
 
 def _is_repeated(token: str, text: Prepared, other: Prepared) -> bool:
@@ -148,7 +170,9 @@ def _is_repeated(token: str, text: Prepared, other: Prepared) -> bool:
 
 def _is_own_acronym(token: str, text: Prepared) -> bool:
     """Say whether `token` stands in parentheses for its own text: Support Vector Machine (SVM)."""
-    if not _MIN_ACRONYM <= len(token) <= _MAX_ACRONYM or f"({token})" not in text.folded:
+    if not _MIN_ACRONYM <= len(token) <= _MAX_ACRONYM or (
+        f"({token})" not in text.folded.replace(".", "")
+    ):
         return False
     rest = [word for word in text.tokens if word != token]
     joined = "".join(rest)
@@ -158,10 +182,10 @@ def _is_own_acronym(token: str, text: Prepared) -> bool:
 
 
 def _is_spelled_out(run: Run, text: Prepared, other: Prepared) -> bool:
-    """Say whether `run` spells out an acronym that follows in parentheses and both texts have."""
-    letters = _initials(run)
+    """Say whether `run` spells out an acronym that both texts have, next to it in parentheses."""
+    letters, plain = _initials(run), text.folded.replace(".", "")
     return len(run) > 1 and any(
-        f"({token})" in text.folded and _is_subsequence(token, letters)
+        (f"({token})" in plain or f"{token} ({run[0]}" in plain) and _is_subsequence(token, letters)
         for token in text.bag & other.bag
         if _MIN_ACRONYM <= len(token) <= _MAX_ACRONYM
     )
@@ -197,14 +221,18 @@ def _strip_stops(a: Run, b: Run) -> bool:
 def _same_values(a: Run, b: Run) -> str | None:
     if len(a) != len(b):
         return None
-    if all(
-        x[0] == "#" and y[0] == "#" and (x == y or same_quantity(x, y))
-        for x, y in zip(a, b, strict=True)
-    ):
+    reason = None
+    for x, y in zip(a, b, strict=True):
+        reason = _same_value(x, y)
+        if reason is None:
+            return None
+    return reason
+
+
+def _same_value(x: str, y: str) -> str | None:
+    if x[0] == y[0] == "#" and (x == y or same_quantity(x, y)):
         return "number"
-    if all(x[0] == "@" and y[0] == "@" and _share_reading(x, y) for x, y in zip(a, b, strict=True)):
-        return "date"
-    return None
+    return "date" if x[0] == y[0] == "@" and _share_reading(x, y) else None
 
 
 def _share_reading(a: str, b: str) -> bool:
@@ -266,7 +294,7 @@ def _explain_word(x: str, y: str, left: Prepared, right: Prepared) -> str | None
     if x == y:
         return "identical"
     if x[0] in "#@" or y[0] in "#@":
-        return _same_values([x], [y]) or ("abbreviation" if aliases([x]) & aliases([y]) else None)
+        return _same_value(x, y) or ("abbreviation" if aliases([x]) & aliases([y]) else None)
     if LEGAL_SUFFIXES.get(x, x) == LEGAL_SUFFIXES.get(y, y):
         return "legal_suffix"
     if _abbreviates(x, y, left) or _abbreviates(y, x, right) or aliases([x]) & aliases([y]):

@@ -15,8 +15,8 @@ from extractbench_nb.judges.lexicon import (
     MALE_TITLES,
     NOT_PERSONAL,
     PARTICLES,
-    PLACE_CODES,
 )
+from extractbench_nb.judges.lexicon_aliases import PLACE_CODES
 
 _MAX_WORDS = 7
 _MAX_NAME = 120

@@ -7,6 +7,7 @@ left unexplained fails with a score below 0.7, graded by how much the texts shar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,7 +17,12 @@ from rapidfuzz.distance import Indel
 
 from extractbench_nb.judges.base import Verdict
 from extractbench_nb.judges.differences import conflict, explain, same_quantity
-from extractbench_nb.judges.extras import SHORT_TOKENS, Block, explain_by_place
+from extractbench_nb.judges.extras import (
+    SHORT_TOKENS,
+    Block,
+    explain_by_place,
+    explain_with_context,
+)
 from extractbench_nb.judges.lexicon import (
     DIRECTIONAL,
     FIXED_ORDER,
@@ -31,6 +37,7 @@ _LONG_TOKENS = 25
 _TRUNCATION_TOKENS = 60
 _TRUNCATION_KEPT = 0.6
 _UNCUT = 0.97
+_COMMON = 0.5
 _TOLERATED = 0.1
 _MAX_DIFF_TOKENS = 3_000
 _MAX_RATIO = 2_000
@@ -41,6 +48,11 @@ _MAX_TURNED = 8
 _UNIVERSITY_NAME = 3
 _HOPELESS_RATIO = 70.0
 _UNRELATED_RATIO = 50.0
+
+_CODE = re.compile(
+    r"[A-Za-z]+[-_]?\d{5,}|(?=[A-Za-z0-9]*[A-Za-z])(?:[A-Za-z]*\d){5,}[A-Za-z]*|\d{9,15}"
+)
+_TO_ZERO = str.maketrans("123456789", "0" * 9)
 
 _IDENTICAL = Verdict(1.0, "identical")
 
@@ -83,6 +95,8 @@ class OfflineJudge:
             return _compare_huge(gold, predicted)
         if gold > predicted:
             gold, predicted = predicted, gold
+        if _are_other_codes(gold, predicted):
+            return Verdict(_FAIL_SHARE * fuzz.ratio(gold, predicted) / 100, "different_number")
         return _compare(prepare(gold), prepare(predicted))
 
 
@@ -108,6 +122,14 @@ def similarity(gold: str, predicted: str) -> float:
 @lru_cache(maxsize=8_192)
 def _folded(text: str) -> str:
     return fold(text)
+
+
+def _are_other_codes(gold: str, predicted: str) -> bool:
+    """Say, without preparing them, whether two texts are codes of one form with other digits."""
+    if not (_CODE.fullmatch(gold) and _CODE.fullmatch(predicted)):
+        return False
+    x, y = gold.casefold(), predicted.casefold()
+    return x.translate(_TO_ZERO) == y.translate(_TO_ZERO) and x != y
 
 
 def _compare(a: Prepared, b: Prepared) -> Verdict:
@@ -240,6 +262,8 @@ def _has_fixed_order(text: Prepared) -> bool:
 def _by_blocks(a: Prepared, b: Prepared) -> Verdict:
     if max(len(a.tokens), len(b.tokens)) > _MAX_DIFF_TOKENS:
         return Verdict(_graded(a, b), "different")
+    if min(len(a.tokens), len(b.tokens)) >= _TRUNCATION_TOKENS and _share_little(a, b):
+        return _judge_long(a, b, [Block(a.tokens, b.tokens, 0, 0)], None)
     left, reasons = _unexplained(a, b)
     if not left:
         return Verdict(0.9 if "typo" in reasons else 0.95, reasons[0])
@@ -248,6 +272,10 @@ def _by_blocks(a: Prepared, b: Prepared) -> Verdict:
     if count >= SHORT_TOKENS:
         return _judge_long(a, b, left, found)
     return Verdict(_graded(a, b), found or _name_conflict(a, b) or "different")
+
+
+def _share_little(a: Prepared, b: Prepared) -> bool:
+    return Indel.normalized_similarity(a.tokens, b.tokens) < _COMMON
 
 
 def _name_conflict(a: Prepared, b: Prepared) -> str | None:
@@ -263,7 +291,11 @@ def _unexplained(a: Prepared, b: Prepared) -> tuple[list[Block], list[str]]:
     reasons: list[str] = []
     blocks = _blocks(a, b)
     for block in blocks:
-        reason = explain(block.gold, block.predicted, a, b) or explain_by_place(block, blocks, a, b)
+        reason = (
+            explain(block.gold, block.predicted, a, b)
+            or explain_by_place(block, blocks, a, b)
+            or explain_with_context(block, a, b)
+        )
         if reason:
             reasons.append(reason)
         else:
@@ -272,6 +304,9 @@ def _unexplained(a: Prepared, b: Prepared) -> tuple[list[Block], list[str]]:
 
 
 def _blocks(a: Prepared, b: Prepared) -> list[Block]:
+    only = _only_block(a.tokens, b.tokens)
+    if only is not None:
+        return [only]
     out: list[Block] = []
     for op in Indel.opcodes(a.tokens, b.tokens):
         if op.tag == "equal":
@@ -286,6 +321,21 @@ def _blocks(a: Prepared, b: Prepared) -> list[Block]:
             block = Block(gold, predicted, op.src_start, op.dest_start)
         out.append(block)
     return out
+
+
+def _only_block(x: tuple[str, ...], y: tuple[str, ...]) -> Block | None:
+    """Return the one difference of two texts that share nothing between beginning and end."""
+    shorter = min(len(x), len(y))
+    start = 0
+    while start < shorter and x[start] == y[start]:
+        start += 1
+    end = 0
+    while end < shorter - start and x[-1 - end] == y[-1 - end]:
+        end += 1
+    gold, predicted = x[start : len(x) - end], y[start : len(y) - end]
+    if len(gold) > 1 < len(predicted) and not frozenset(gold).isdisjoint(predicted):
+        return None
+    return Block(gold, predicted, start, start)
 
 
 def _touch(block: Block, gold_at: int, predicted_at: int) -> bool:

@@ -15,13 +15,12 @@ from extractbench_nb.judges.lexicon import (
     DROPPABLE,
     HONORIFICS,
     LEGAL_SUFFIXES,
-    PHRASES,
-    PLACES,
     STOP_WORDS,
     SYNONYMS,
-    TERMS,
 )
+from extractbench_nb.judges.lexicon_aliases import PLACES, TERMS, UNIVERSITIES
 from extractbench_nb.judges.names import Person, read_people, read_person
+from extractbench_nb.judges.wording import reword
 from extractbench_nb.metrics.dates import Date, find_dates, parse_date
 from extractbench_nb.metrics.quantities import MONEY, Token, read_tokens
 from extractbench_nb.metrics.text import unify
@@ -30,23 +29,10 @@ SHORT_TEXT, MIDDLE_TEXT = 128, 1_024
 _MAX_CAPITALS = 6
 MAX_LENGTH = 40_000
 
-_PHRASE = re.compile(
-    "|".join(
-        (r"(?<!\w)" if phrase[0].isalpha() else "") + re.escape(phrase)
-        + (r"(?!\w)" if phrase[-1].isalpha() else "")
-        for phrase in sorted(PHRASES, key=len, reverse=True)
-    ),
-    re.IGNORECASE,
-)  # fmt: skip
-_GLUED_ARTICLE = re.compile(r"\bA(?=[A-Z][a-z]{2})")
-_CITATION = re.compile(r"(?<=\S)\s*\[\d{1,4}(?:\s?[-,;]\s?\d{1,4})*\]")
-_PLUS = re.compile(r"(?<=\w) \+ (?=\w)")
-_NUMBER_LABEL = re.compile(r"\b(?:no|nr|num|number)\.?\s?(?=\d)|#(?=\d)", re.IGNORECASE)
-_QUARTER = re.compile(r"(?<!\w)(?:([1-4])[qQ]\s?|[qQ]([1-4])\s?)'?(\d\d)(?!\w)")
-_DEFINED_TERM = re.compile(r'\s*\((?:the|each,? an?|an?|collectively,?(?: the)?)? ?"[^"]{1,60}"\)')
-_FISCAL_YEAR = re.compile(r"(?<!\w)FY\s?'?(\d\d)(?!\w)", re.IGNORECASE)
+_CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d\d(?:\.\d+)?)")
 _ZERO_HOURS = re.compile(r"^(?:0+:)+(?=\d\d[.:])")
-_DECIMAL = re.compile(r"\d+\.\d*[1-9]")
+_WHOLE_DIGITS = 1e15
+_DECIMAL = re.compile(r"\d+\.\d+")
 _SEPARATOR = re.compile(r"[,;:/|()\u2022]| and | & | - ")
 _LEADING_ZEROS = re.compile(r"^0+(?=\d)")
 _OPTIONAL = frozenset((*LEGAL_SUFFIXES, *HONORIFICS, *DEGREES, *DROPPABLE))
@@ -78,22 +64,21 @@ class Prepared:
         self.unified = unify(raw)
         self.text, found = _read(self.unified)
         shouting = self.unified.isupper()
-        self.words = tuple(_canonical(token) for token in found)
-        kept = [
-            word
-            for word, token in zip(self.words, found, strict=True)
-            if not _is_stop(word, token, self.text, shouting)
-        ]
+        words, kept, dotted, capitals = [], [], [], []
+        for token in found:
+            word = _canonical(token)
+            words.append(word)
+            if word not in STOP_WORDS or not _is_stop(word, token, self.text, shouting):
+                kept.append(word)
+            if self.text[token.end : token.end + 1] == ".":
+                dotted.append(word)
+            if not shouting and 1 < len(token.text) <= _MAX_CAPITALS and token.text.isupper():
+                capitals.append(word)
+        self.words = tuple(words)
         self.tokens = tuple(kept) or self.words
         self.bag = frozenset(self.tokens)
-        self.dotted = frozenset(
-            word for word, token in zip(self.words, found, strict=True)
-            if self.text[token.end : token.end + 1] == "."
-        )  # fmt: skip
-        self.capitals = frozenset(
-            word for word, token in zip(self.words, found, strict=True)
-            if not shouting and 1 < len(token.text) <= _MAX_CAPITALS and token.text.isupper()
-        )  # fmt: skip
+        self.dotted = frozenset(dotted)
+        self.capitals = frozenset(capitals)
 
     @cached_property
     def squashed(self) -> str:
@@ -207,7 +192,7 @@ _MAX_ALIAS_TEXT = 20
 @lru_cache(maxsize=1)
 def _alias_index() -> dict[str, frozenset[int]]:
     index: dict[str, set[int]] = {}
-    for row, names in enumerate((*PLACES, *TERMS)):
+    for row, names in enumerate((*PLACES, *TERMS, *UNIVERSITIES)):
         for name in names.split("|"):
             key = name if name[0] == "#" else " ".join(Prepared(name.replace("+", "plus")).tokens)
             index.setdefault(key, set()).add(row)
@@ -226,7 +211,7 @@ def _alias_first_words() -> dict[str, frozenset[int]]:
 
 def _read(unified: str) -> tuple[str, list[Token]]:
     """Cut the text into tokens, dates first."""
-    text = _shorten(unified)
+    text = reword(unified)
     whole = parse_date(text)
     if whole and whole.precision != "year":
         return text, [Token(date_token(whole), 0, len(text), "date")]
@@ -235,29 +220,6 @@ def _read(unified: str) -> tuple[str, list[Token]]:
     if not spans:
         return read_tokens(text)
     return text, list(_between(text, spans))
-
-
-def _shorten(text: str) -> str:
-    """Rewrite set phrases and drop what carries no meaning: citation marks, defined terms.
-
-    Each pattern is tried only where a plain substring says that it may match: this is what
-    preparing a text costs most.
-    """
-    if "[" in text:
-        text = _CITATION.sub("", text)
-    if '")' in text:
-        text = _DEFINED_TERM.sub("", text) or text
-    if " + " in text:
-        text = _PLUS.sub(" plus ", text)
-    text = _GLUED_ARTICLE.sub("A ", text)
-    lower = text.lower()
-    if any(phrase in lower for phrase in PHRASES):
-        text = _PHRASE.sub(lambda match: PHRASES[match[0].lower()], text)
-    if "q" in lower or "fy" in lower:
-        text = _FISCAL_YEAR.sub(r"fy 20\1", _QUARTER.sub(r"q\1\2 20\3", text))
-    if any(label in lower for label in ("no", "nr", "num", "#")):
-        text = _NUMBER_LABEL.sub("", text)
-    return text
 
 
 def _between(text: str, spans: Sequence[tuple[int, int, Date]]) -> Iterator[Token]:
@@ -285,18 +247,31 @@ def _canonical(token: Token) -> str:
     if token.kind == "date":
         return token.text
     if token.quantity is not None:
-        value, unit = token.quantity.to_base()
-        return f"#{value:.12g}{unit}"
+        return _value_token(*token.quantity.to_base())
     if token.kind == "number":
-        text = _LEADING_ZEROS.sub("", _ZERO_HOURS.sub("", token.text))
-        return ("#" if _DECIMAL.fullmatch(text) else "#=") + text
+        return _written_number(token.text)
     word = token.text.casefold()
     return SYNONYMS.get(word, word)
 
 
+def _value_token(value: float, unit: str) -> str:
+    if value.is_integer() and abs(value) < _WHOLE_DIGITS:
+        return f"#{int(value)}{unit}"
+    return f"#{value:.15g}{unit}"
+
+
+def _written_number(text: str) -> str:
+    """Write a number that is no plain value: a running time in seconds, a version as it stands."""
+    text = _LEADING_ZEROS.sub("", _ZERO_HOURS.sub("", text))
+    clock = _CLOCK.fullmatch(text)
+    if clock and (clock[1] or "." in clock[3]):
+        seconds = 3600 * int(clock[1] or 0) + 60 * int(clock[2]) + float(clock[3])
+        return _value_token(seconds, "s")
+    return _value_token(float(text), "") if _DECIMAL.fullmatch(text) else "#=" + text
+
+
 def _is_stop(word: str, token: Token, text: str, shouting: bool) -> bool:
-    if word not in STOP_WORDS:
-        return False
+    """Say whether a stop word is meant as one, and not as an initial or in an acronym."""
     if word == "a":
         return token.text == "a" or (token.start == 0 and text[1:2] == " ")
     return shouting or not token.text.isupper() or len(token.text) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from extractbench_nb._json import canonical, json_text
+from extractbench_nb._json import canonical_unordered, json_text
 from extractbench_nb.metrics.registry import REGISTRY, Metric, Param
 from extractbench_nb.metrics.text import normalize
 
@@ -52,7 +52,7 @@ def _key(item: Any, normalize_text: bool) -> str:
         return "s:" + (normalize(item) or item if normalize_text else item)
     if isinstance(item, float) and item.is_integer():
         item = int(item)
-    return "v:" + (canonical(item) if isinstance(item, dict | list) else json_text(item))
+    return "v:" + (canonical_unordered(item) if isinstance(item, dict | list) else json_text(item))
 
 
 PASS_THRESHOLD = Param("pass_threshold", "number", 0.7, 0.0, 1.0)

@@ -60,7 +60,9 @@ _WHOLE_ONLY = (
     _YEAR,
 )
 _PATTERNS = tuple(re.compile(rf"(?<![\w./-]){form}{_TIME}") for form in _FORMS)
-_WHOLE = (*_PATTERNS, *(re.compile(form + _TIME) for form in _WHOLE_ONLY))
+_NAMED = tuple(p for p in _PATTERNS if "name" in p.groupindex)
+_NUMERIC = tuple(p for p in _PATTERNS if "name" not in p.groupindex)
+_DIGITS_ONLY = tuple(re.compile(form + _TIME) for form in _WHOLE_ONLY)
 _PREFIX = re.compile(r"^(?:(?:dated|made|effective)\s+)?(?:as\s+of\s+|on\s+)?(?:the\s+(?=\d))?")
 _MONTH_STEMS = tuple({name[:3] for name in MONTHS})
 _JOINED_DIGITS = re.compile(r"\d[-/.]\d")
@@ -128,7 +130,7 @@ def parse_date(text: str) -> Date | None:
     if len(text) > _MAX_LENGTH or not _DIGIT.search(text):
         return None
     folded = _PREFIX.sub("", fold(text)).strip(" .,;")
-    for pattern in _WHOLE:
+    for pattern in (*_candidates(folded), *_DIGITS_ONLY):
         match = pattern.fullmatch(folded)
         date = _from_match(match) if match else None
         if date:
@@ -190,12 +192,15 @@ def dates_equal(a: Date, b: Date, precision: Precision = "day") -> bool:
     return bool({r[:depth] for r in a.readings} & {r[:depth] for r in b.readings})
 
 
+def _candidates(folded: str) -> tuple[re.Pattern[str], ...]:
+    """Return the patterns that a plain look at the text leaves possible."""
+    named = any(map(folded.__contains__, _MONTH_STEMS))
+    numeric = _JOINED_DIGITS.search(folded)
+    return (_NUMERIC if numeric else ()) + (_NAMED if named else ())
+
+
 def _spans(folded: str) -> Iterator[tuple[int, int, Date]]:
-    named = any(stem in folded for stem in _MONTH_STEMS)
-    numeric = bool(_JOINED_DIGITS.search(folded))
-    for pattern in _PATTERNS:
-        if not (named if "name" in pattern.groupindex else numeric):
-            continue
+    for pattern in _candidates(folded):
         for match in pattern.finditer(folded):
             date = _from_match(match)
             if date:

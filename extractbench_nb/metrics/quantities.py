@@ -76,6 +76,11 @@ _UNIT_ROWS: tuple[tuple[str, float, str], ...] = (
     ("byte", 1e6, "mb megabyte megabytes"),
     ("byte", 1e9, "gb gigabyte gigabytes"),
     ("byte", 1e12, "tb terabyte terabytes"),
+    ("m2", 1, "sqm"),
+    ("m2", 1e6, "sqkm"),
+    ("m2", 1e4, "ha hectare hectares"),
+    ("m2", 0.09290304, "sqft"),
+    ("m2", 4046.8564224, "acre acres"),
     ("hz", 1, "hz hertz"),
     ("hz", 1e6, "mhz megahertz"),
     ("hz", 1e9, "ghz gigahertz"),
@@ -95,6 +100,7 @@ UNITS |= {code: (code, 1.0) for code in CURRENCIES.values()} | {
     "mm": ("m", 1e-3),
 }
 MONEY = frozenset(CURRENCIES.values())
+_VALUE_WORDS = frozenset((*SMALL_NUMBERS, *ORDINALS, *WORD_SCALES, *CURRENCIES))
 _ORDINAL_ENDINGS = frozenset(("st", "nd", "rd", "th"))
 
 _PHRASES = {
@@ -103,6 +109,11 @@ _PHRASES = {
     "km/h": "kph", "basis points": "bps", "basis point": "bps", "per cent": "%",
     "percentage points": "%", "us dollars": "usd", "u.s. dollars": "usd", "us$": "$", "u.s.$": "$",
     "canadian dollars": "cad", "australian dollars": "aud", "pounds sterling": "gbp",
+    "square feet": "sqft", "square foot": "sqft", "sq. ft": "sqft", "sq ft": "sqft",
+    "sq.ft": "sqft",
+    "square meters": "sqm", "square metres": "sqm", "sq. m": "sqm", "sq m": "sqm",
+    "square kilometers": "sqkm", "square kilometres": "sqkm", "sq. km": "sqkm", "sq km": "sqkm",
+    "gb/s": "gbps", "mb/s": "mbps", "kb/s": "kbps",
     "swiss francs": "chf", "c$": "cad ", "a$": "aud ", "hk$": "hkd ",
 }  # fmt: skip
 _PHRASE = re.compile(
@@ -111,11 +122,12 @@ _PHRASE = re.compile(
     re.IGNORECASE,
 )
 _TOKEN = re.compile(
-    r"(?P<number>\d{1,4} [1-7]/[2-8](?![\d/])|\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?(?![\d.]*\d)"
+    r"(?P<number>(?=[\d.'])(?:\d{1,4} [1-7]/[2-8](?![\d/])"
+    r"|\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?(?![\d.]*\d)"
     r"|\d{1,3}(?:\.\d{3})+,\d+(?!\d)"
     r"|\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|[1-9]\d{0,2}(?: \d{3})+(?!\d| \d|[-.,:]\d)"
-    r"|\d+(?:\.\d+){2,}|\d{1,3}(?::\d\d)+(?:\.\d+)?(?!\d)|'\d\d(?!\d)|\d+(?:[.,]\d+)?|\.\d+)"
-    r"|(?P<dotted>(?<!\w)(?:(?:[^\W\d_]\.){2,}(?:[^\W\d_](?!\w))?|(?:[A-Z][a-z]{0,2}\.){2,}))"
+    r"|\d+(?:\.\d+){2,}|\d{1,3}(?::\d\d)+(?:\.\d+)?(?!\d)|'\d\d(?!\d)|\d+(?:[.,]\d+)?|\.\d+))"
+    r"|(?P<dotted>(?=\w{1,3}\.)(?<!\w)(?:(?:[^\W\d_]\.){2,}(?:[^\W\d_](?!\w))?|(?:[A-Z][a-z]{0,2}\.){2,}))"
     r"|(?P<word>(?:(?<![\w+-])[A-D]{1,3}[+-](?![\w+-])|[qhQH][1-4](?!\w)|(?<![\w&])[A-Z]{1,3}&[A-Z]{1,3}(?![\w&])|[^\W\d_]+(?:'[^\W\d_]+)*(?:\+\+|\#(?!\w))?))"
     r"|(?P<sign>°\s?[cCfF](?!\w)|[$€£¥₹₩₽₺₪%‰])"
 )
@@ -123,6 +135,8 @@ _THOUSANDS_COMMA = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _THOUSANDS_DOT = re.compile(r"\d{1,3}(?:(?:\.\d{3}){2,}(?:,\d+)?|(?:\.\d{3})+,\d+)")
 _CURRENCY_GAPS = frozenset((" ", "", "(", " (", "-", " -"))
 _ATTACHING_GAPS = frozenset(("", " ", "-", ")", ") ", " (", " - "))
+_COMPOUND_GAPS = frozenset((" ", "", ". ", " and ", ", "))
+_COMPOUND_BASES = frozenset(("s", "month", "m", "kg"))
 _ATTACHED_SCALES = frozenset("kKMB")
 _INNER_MARKS = str.maketrans("", "", "'.&")
 _EXACT_DIGITS = 15
@@ -184,8 +198,8 @@ def read_tokens(unified: str) -> tuple[str, list[Token]]:
     tuple of (str, list of Token)
         The text with unit phrases shortened (the spans refer to it), and its tokens in order.
     """
-    text, lower = unified, unified.lower()
-    if any(phrase in lower for phrase in _PHRASES):
+    text = unified
+    if not unified.isalnum() and any(map(unified.lower().__contains__, _PHRASES)):
         text = _PHRASE.sub(lambda match: _PHRASES[match[0].lower()], unified)
     raw = [_raw_token(match) for match in _TOKEN.finditer(text)]
     return text, _merge(text, raw)
@@ -250,9 +264,9 @@ _MAX_QUANTITY_TEXT = 200
 def _raw_token(match: re.Match[str]) -> Token:
     kind = match.lastgroup or ""
     text = match[0]
-    if kind in ("word", "dotted"):
+    if kind in ("word", "dotted") and not text.isalpha():
         text = text.translate(_INNER_MARKS)
-    return Token(text, match.start(), match.end(), kind)
+    return Token(text, *match.span(), kind)
 
 
 def _merge(text: str, raw: Sequence[Token]) -> list[Token]:
@@ -260,10 +274,20 @@ def _merge(text: str, raw: Sequence[Token]) -> list[Token]:
     out: list[Token] = []
     i = 0
     while i < len(raw):
+        if raw[i].kind == "word" and raw[i].text.lower() not in _VALUE_WORDS:
+            out.append(raw[i])
+            i += 1
+            continue
         token, i = _next_token(text, raw, i)
-        if out and _repeats(text, out[-1], token):
-            out.pop()
+        if out and (repeated := _repeated(text, out[-1], token)):
+            out[-1] = repeated
+            continue
+        last = -2 if len(out) > 1 and out[-1].text == "and" else -1
+        if out and (joined := _compound(text, out[last], token)):
+            out[last:] = [joined]
+            continue
         if token.kind != "sign" or token.text == "%":
+            _share_unit(text, out, token)
             out.append(token)
     return out
 
@@ -271,10 +295,11 @@ def _merge(text: str, raw: Sequence[Token]) -> list[Token]:
 def _next_token(text: str, raw: Sequence[Token], i: int) -> tuple[Token, int]:
     """Read the token at `i`, with all that belongs to it; return it and the next position."""
     currency = _currency(raw[i])
-    if currency and i + 1 < len(raw) and raw[i + 1].kind == "number":
-        gap = text[raw[i].end : raw[i + 1].start]
+    amount = i + 2 if currency and _is_sign_next(text, raw, i + 1) else i + 1
+    if currency and amount < len(raw) and raw[amount].kind == "number":
+        gap = text[raw[amount - 1].end : raw[amount].start]
         if gap in _CURRENCY_GAPS:
-            return _quantity(text, raw, i, i + 1, currency)
+            return _quantity(text, raw, i, amount, currency)
     if raw[i].kind == "number":
         return _quantity(text, raw, i, i, "")
     if raw[i].kind == "word":
@@ -363,6 +388,10 @@ def _with_unit(
 def _following(text: str, raw: Sequence[Token], i: int) -> Token | None:
     if i == len(raw) or raw[i].kind == "number":
         return None
+    if i + 1 < len(raw) and raw[i].kind == "sign" and raw[i].text != "%":
+        after = raw[i + 1]
+        if after.kind == "number" and after.start == raw[i].end:
+            return None
     return raw[i] if text[raw[i - 1].end : raw[i].start] in _ATTACHING_GAPS else None
 
 
@@ -374,6 +403,8 @@ def _scale(word: str, money: bool) -> int | None:
 
 def _unit(token: Token, text: str, raw: Sequence[Token], i: int) -> str:
     word = token.text.lower().replace(" ", "")
+    if word == "in" and (token.end == len(text) or text[token.end] == "."):
+        return "inch"
     attached = raw[i - 1].end == token.start
     if word in _ORDINAL_ENDINGS:
         return "ord" if attached else ""
@@ -394,6 +425,13 @@ def _currency(token: Token) -> str:
 
 def _is_money_next(raw: Sequence[Token], i: int) -> bool:
     return i < len(raw) and bool(_currency(raw[i]))
+
+
+def _is_sign_next(text: str, raw: Sequence[Token], i: int) -> bool:
+    """Say whether a currency sign follows a currency code: USD $5."""
+    if i >= len(raw) or raw[i].kind != "sign" or not _currency(raw[i]):
+        return False
+    return raw[i - 1].kind == "word" and text[raw[i - 1].end : raw[i].start] in ("", " ")
 
 
 def _is_negative(text: str, raw: Sequence[Token], start: int, i: int) -> bool:
@@ -444,8 +482,39 @@ def _literal(text: str) -> float | None:
     return float(text)
 
 
-def _repeats(text: str, before: Token, token: Token) -> bool:
-    """Say whether `token` repeats the number `before` in parentheses: five (5) years."""
-    if before.quantity is None or token.quantity is None or before.quantity.unit:
-        return False
-    return before.quantity.value == token.quantity.value and text[before.end : token.start] == " ("
+def _repeated(text: str, before: Token, token: Token) -> Token | None:
+    """Join a number with its repetition in parentheses: five (5) years, ten dollars ($10)."""
+    one, two = before.quantity, token.quantity
+    if one is None or two is None or text[before.end : token.start] != " (":
+        return None
+    if one.unit not in ("", two.unit) or abs(one.value) != abs(two.value):
+        return None
+    return token._replace(start=before.start, quantity=Quantity(one.value, two.unit))
+
+
+def _compound(text: str, before: Token, token: Token) -> Token | None:
+    """Join two parts of one measure, the smaller unit after the larger: 2 min 5 s, 6 ft 2 in."""
+    large, small = before.quantity, token.quantity
+    if large is None or small is None or text[before.end : token.start] not in _COMPOUND_GAPS:
+        return None
+    (base, factor), (small_base, small_factor) = UNITS[large.unit], UNITS[small.unit]
+    if base != small_base or base not in _COMPOUND_BASES or not large.value.is_integer():
+        return None
+    if not 0 <= small.value * small_factor < factor:
+        return None
+    value = large.value * factor / small_factor + small.value
+    return Token(text[before.start : token.end], before.start, token.end, "number",
+                 Quantity(value, small.unit))  # fmt: skip
+
+
+def _share_unit(text: str, out: list[Token], token: Token) -> None:
+    """Give the start of a range the unit of its end: 10-15%, 5 to 10 km."""
+    worded = len(out) > 1 and out[-1].text == "to"
+    at = len(out) - (2 if worded else 1)
+    if at < 0 or token.quantity is None or token.quantity.unit in ("", "ord"):
+        return
+    start = out[at]
+    if start.quantity is None or start.quantity.unit:
+        return
+    if text[start.end : token.start].strip() in ("-", "to"):
+        out[at] = start._replace(quantity=start.quantity._replace(unit=token.quantity.unit))

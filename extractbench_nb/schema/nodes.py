@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from extractbench_nb.schema.config import NodeConfig, default_config
+from extractbench_nb.schema.presets import ARRAY_METRICS, SCALAR_METRICS
 
 __all__ = ["Children", "Node", "Schema"]
 
@@ -143,13 +144,8 @@ class Node:
         return self._choices[index]
 
     def _as_branch(self, branch: Node) -> Node:
-        # the union's metric serves whatever it can be applied to: array metrics need an array
-        inherits = self.config is not None and (branch.kind != "object" or self.config.skip)
-        if inherits and branch.kind in ("scalar", "any"):
-            inherits = not _only_for_arrays(self.config)
-        chosen = self.config if inherits else branch.config
-        if chosen is not None and self.config is None and self.weight != 1.0:
-            chosen = NodeConfig(chosen.metrics, self.weight)
+        # the union's metric serves the values that it can be applied to
+        chosen = self.config if self._serves(branch) else branch.config
         return Node(
             branch.kind,
             self.types,
@@ -169,6 +165,16 @@ class Node:
             loader=lambda: branch.children,
             step=self.step,
         )
+
+    def _serves(self, branch: Node) -> bool:
+        if self.config is None:
+            return False
+        names = {spec.metric_id for spec in self.config.metrics}
+        if self.config.skip:
+            return True
+        if branch.kind == "array":
+            return not names <= SCALAR_METRICS
+        return branch.kind != "object" and not names <= ARRAY_METRICS
 
     @property
     def whole(self) -> Node:
@@ -210,11 +216,6 @@ class Node:
     def weight(self) -> float:
         """The node's ``aggregation_weight``."""
         return self.config.weight if self.config is not None else 1.0
-
-
-def _only_for_arrays(config: NodeConfig | None) -> bool:
-    names = {spec.metric_id for spec in config.metrics} if config is not None else set()
-    return bool(names) and names <= {"array_llm", "set_f1"}
 
 
 def effective_config(declared: NodeConfig | None, kind: str) -> NodeConfig | None:

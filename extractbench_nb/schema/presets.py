@@ -11,7 +11,14 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 
-__all__ = ["DEFAULT_METRICS", "PRESETS", "Preset", "presets"]
+__all__ = [
+    "ARRAY_METRICS",
+    "DEFAULT_METRICS",
+    "PRESETS",
+    "SCALAR_METRICS",
+    "Preset",
+    "presets",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +32,7 @@ class Preset:
 
 
 def _preset(name: str, use: str, metric_id: str | None = None, **params: Any) -> Preset:
-    return Preset(name, metric_id or name, MappingProxyType(params), use)
+    return Preset(name, metric_id or name, params, use)
 
 
 #: All presets by name.
@@ -62,6 +69,10 @@ DEFAULT_METRICS: Mapping[str, str] = MappingProxyType(
         "array": "array_llm",
     }
 )
+
+#: Metrics that need an array, and those of the presets that are not made for one.
+ARRAY_METRICS = frozenset({"array_llm", "set_f1"})
+SCALAR_METRICS = frozenset(p.metric_id for p in PRESETS.values()) - ARRAY_METRICS - {"skip"}
 
 PRESET_COLUMNS = FrameSpec(
     "presets",

@@ -175,7 +175,10 @@ def _own_keywords(schema: Mapping[str, Any], pointer: str) -> Flat:
     for key in _CHILD_SCHEMAS:
         if key in schema:
             flat.places[key] = (Part(schema[key], f"{pointer}/{key}"),)
-    _expect(schema.get("required", []), "array", f"{pointer}/required", "a list of property names")
+    required = schema.get("required", [])
+    _expect(required, "array", f"{pointer}/required", "a list of property names")
+    for index, name in enumerate(required):
+        _expect(name, "string", f"{pointer}/required/{index}", "the name of a property")
     return flat
 
 

@@ -3,6 +3,7 @@
 Nothing here is compared with a time. Each benchmark checks that the work was done.
 """
 
+import gc
 import json
 import os
 import warnings
@@ -115,20 +116,25 @@ TITLE = Row("Group", "Name", "Min", "Median", "Work", "Documents lost")
 
 @pytest.fixture
 def timed(benchmark: Any, request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
-    """Run a benchmark: its group, its name, a function, and how often.
+    """Run a benchmark: its group, its name, a function with its arguments, and how often.
 
     What the test then puts in ``benchmark.extra_info`` as ``work`` and ``lost`` is in the table.
     """
 
-    def measure(group: str, name: str, target: Callable[[], Any], *, rounds: int, warm: int) -> Any:
+    def measure(group: str, name: str, target: Any, *args: Any, rounds: int, warm: int) -> Any:
         benchmark.group, benchmark.name = group, name
-        return benchmark.pedantic(target, setup=evaluators.fresh, rounds=rounds, warmup_rounds=warm)
+        return benchmark.pedantic(
+            target, args, setup=evaluators.fresh, rounds=rounds, warmup_rounds=warm
+        )
 
     yield measure
+    gc.unfreeze()
     if benchmark.stats is not None:
         stats, info = benchmark.stats.stats, benchmark.extra_info
         times = (_seconds(stats.min), _seconds(stats.median))
-        row = Row(benchmark.group, benchmark.name, *times, info["work"], str(info.get("lost", "")))
+        row = Row(
+            benchmark.group, benchmark.name, *times, info.get("work", ""), str(info.get("lost", ""))
+        )
         request.config.stash.setdefault(ROWS, []).append(row)
 
 
@@ -141,6 +147,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     rows = config.stash.get(ROWS, [])
     if not rows:
         return
+    groups = list(dict.fromkeys(row.group for row in rows))
+    rows.sort(key=lambda row: groups.index(row.group))
     widths = [max(map(len, column)) for column in zip(TITLE, *rows, strict=True)]
     terminalreporter.section("benchmarks")
     for row in (TITLE, Row(*("-" * width for width in widths)), *rows):

@@ -23,7 +23,11 @@ def label(distribution: str) -> str:
 
 
 def fresh() -> None:
-    """Begin a round like a new process: no text is remembered from the round before."""
+    """Begin a round like a new process.
+
+    No text is remembered from the round before, and the collector does not visit what other
+    packages have loaded.
+    """
     for name, module in list(sys.modules.items()):
         if name.startswith("extractbench_nb."):
             for value in list(vars(module).values()):
@@ -31,6 +35,7 @@ def fresh() -> None:
                 if parameters and parameters()["maxsize"] != 1:  # 1: a table that is built once
                     value.cache_clear()
     gc.collect()
+    gc.freeze()
 
 
 class Frames(NamedTuple):

@@ -25,8 +25,15 @@ SOURCES = pytest.mark.parametrize(
 @SOURCES
 def test_ours(source, documents, timed, benchmark):
     cases = documents(source.name)
-    target = lambda: evaluators.run(evaluators.ours, cases)  # noqa: E731
-    found = timed(source.group, label("extractbench-nb"), target, rounds=5, warm=1)
+    found = timed(
+        source.group,
+        label("extractbench-nb"),
+        evaluators.run,
+        evaluators.ours,
+        cases,
+        rounds=5,
+        warm=1,
+    )
 
     assert len(found) == source.count
     fields, arrays, matches = (sum(map(len, frames)) for frames in zip(*found, strict=True))
@@ -40,15 +47,16 @@ def test_ours(source, documents, timed, benchmark):
     assert 0.9 * gold_items < compared <= gold_items
     assert fields > 0.9 * sum(1 for case in cases for _ in leaves(case.gold))
     assert arrays > 0
-    wrong = [frames for frames in found if (frames.fields.passed == False).any()]  # noqa: E712
+    wrong = [frames for frames in found if frames.fields.passed.eq(False).any()]
     assert len(wrong) > 0.8 * source.count
 
 
 @SOURCES
 def test_extract_bench(source, documents, extract_bench, timed, benchmark):
     cases = [evaluators.for_extract_bench(case) for case in documents(source.name)]
-    target = lambda: evaluators.run(extract_bench, cases)  # noqa: E731
-    found = timed(source.group, label("extract-bench"), target, rounds=5, warm=1)
+    found = timed(
+        source.group, label("extract-bench"), evaluators.run, extract_bench, cases, rounds=5, warm=1
+    )
 
     results = [r["results"] for r in found if isinstance(r, dict)]
     _note(benchmark, found, f"{sum(map(len, results)):,} results, arrays left to the stub")
@@ -62,8 +70,9 @@ def test_stickler(source, documents, stickler, timed, benchmark):
     cases = [evaluators.for_stickler(case) for case in documents(source.name)]
     if benchmark.disabled:
         cases = cases[::5]  # a long array takes it seconds
-    target = lambda: evaluators.run(stickler, cases)  # noqa: E731
-    found = timed(source.group, label("stickler-eval"), target, rounds=3, warm=0)
+    found = timed(
+        source.group, label("stickler-eval"), evaluators.run, stickler, cases, rounds=3, warm=0
+    )
 
     results = [r for r in found if isinstance(r, dict)]
     comparisons = sum(len(r["field_comparisons"]) for r in results)

@@ -39,6 +39,13 @@ def test_the_set_is_large_and_balanced():
 
 @pytest.mark.parametrize("part", PARTS)
 def test_error_rates(part):
+    """Both kinds of error stay under the limits on every set.
+
+    The pairs of kind "blind set N" were written before the judge saw them, and the failures of each
+    set fixed before the next was written. Rates of their first run, false accepts and false
+    rejects: set 1 (239 pairs) 0.0% and 8.5%, set 2 (300) 0.7% and 6.7%, set 3 (203) 1.0% and
+    13.9%, set 4 (187) 0.0% and 7.5%. All of them count as tuned on since.
+    """
     errors = measure(OfflineJudge(), PARTS[part])
     rates = f"{errors.false_accepts:.1%} accepted, {errors.false_rejects:.1%} rejected"
     seen = [pair for pair in errors.pairs if not in_holdout(pair)]

@@ -71,6 +71,31 @@ def test_not_the_same(gold, predicted, reason):
     assert verdict.score < 0.7
 
 
+CODES = st.from_regex(r"[A-Za-z]{1,4}[-_]?[0-9]{4,8}|[0-9]{8,12}", fullmatch=True)
+
+
+@given(CODES, st.text("0123456789", min_size=12, max_size=12))
+def test_codes_with_other_digits_differ_with_and_without_preparing(code, digits):
+    fresh = iter(digits)
+    other = "".join(next(fresh) if char.isdigit() else char for char in code)
+    assert (JUDGE.compare(code, other).score >= 0.7) == (code == other)
+    assert (JUDGE.compare(f"{code}.", other).score >= 0.7) == (code == other)
+
+
+@pytest.mark.parametrize(
+    "gold, predicted",
+    [
+        ("4155550187", "4155550188"),
+        ("123456789012345", "123456789012346"),
+        ("10.1145/3292500.3330701", "10.1145/3292500.3330702"),
+        ("1,234,567,890.12", "1,234,567,890.13"),
+    ],
+)
+def test_long_numbers_are_compared_to_the_last_digit(gold, predicted):
+    assert JUDGE.compare(gold, predicted).score < 0.7
+    assert JUDGE.compare(f"No. {gold}", f"No. {predicted}").score < 0.7
+
+
 def test_failed_pairs_are_graded_by_nearness():
     gold = "Graph Neural Networks for Traffic Forecasting"
     ranked = [

@@ -237,7 +237,9 @@ SET_PASS = [(0.5, True), (0.51, False)]
 
 @pytest.mark.parametrize("threshold, passed", SET_PASS)
 def test_set_f1_threshold(threshold: float, passed: bool) -> None:
-    assert run("set_f1", "array", ["p", "q"], ["q", "r"], pass_threshold=threshold)["passed"] == passed
+    assert (
+        run("set_f1", "array", ["p", "q"], ["q", "r"], pass_threshold=threshold)["passed"] == passed
+    )
 
 
 HUGE = [

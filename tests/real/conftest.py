@@ -26,9 +26,7 @@ def outputs() -> list[Path]:
 
 @cache
 def schema_of(name: str) -> xb.Schema:
-    return xb.parse_schema(
-        next(Path(os.environ[DATASET]).glob(f"*/{name}/{name}-schema.json"))
-    )
+    return xb.parse_schema(next(Path(os.environ[DATASET]).glob(f"*/{name}/{name}-schema.json")))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -175,7 +175,9 @@ def test_items_dropped_added_and_edited(gold_file: Path, read: Any, schema_for: 
             if inside:
                 leaf = rng.choice(inside)
                 text = another(at(items[i], leaf))
-                edited[i] = replaced(items[i], leaf, f"{text} {i}" if isinstance(text, str) else text)
+                edited[i] = replaced(
+                    items[i], leaf, f"{text} {i}" if isinstance(text, str) else text
+                )
                 done += 1
         rng.shuffle(edited)
         assert counts(edited) == [n - done, done, done, done], (path, "edited")

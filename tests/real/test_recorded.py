@@ -56,8 +56,6 @@ def test_other_profiles(
     output_file: Path, profile: str, gold_for: Any, read: Any, schema_for: Any
 ) -> None:
     gold_file = gold_for(output_file)
-    ev = xb.evaluate(
-        schema_for(gold_file), read(gold_file), read(output_file), profile=profile
-    )
+    ev = xb.evaluate(schema_for(gold_file), read(gold_file), read(output_file), profile=profile)
     assert 0 <= ev.summary["overall_score"] <= 1
     assert ev.summary["evaluated"] >= 10 or profile == "extract-bench-0.1.0"

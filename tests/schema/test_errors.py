@@ -260,7 +260,7 @@ def test_config_error(config: Any, below: str, problem: str) -> None:
 
 
 def test_schema_text_that_is_not_json() -> None:
-    with pytest.raises(xb.InputError, match="schema text is not JSON: .* at line 2 column 1$"):
+    with pytest.raises(xb.InputError, match=r"schema text is not JSON: .* at line 2 column 1$"):
         xb.parse_schema("{\n]")
 
 
@@ -270,14 +270,14 @@ def test_a_file_name_as_text_gets_a_hint() -> None:
 
 
 def test_schema_file_missing(tmp_path: Path) -> None:
-    with pytest.raises(xb.InputError, match="schema file '.*gone.json' cannot be read: No such"):
+    with pytest.raises(xb.InputError, match=r"schema file '.*gone.json' cannot be read: No such"):
         xb.parse_schema(tmp_path / "gone.json")
 
 
 def test_schema_file_that_is_not_json(tmp_path: Path) -> None:
     path = tmp_path / "bad.json"
     path.write_text("{", encoding="utf-8")
-    with pytest.raises(xb.InputError, match="schema file '.*bad.json' is not JSON: .*line 1"):
+    with pytest.raises(xb.InputError, match=r"schema file '.*bad.json' is not JSON: .*line 1"):
         xb.parse_schema(path)
 
 

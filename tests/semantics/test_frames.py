@@ -179,7 +179,7 @@ def test_states_are_not_swapped() -> None:
 
 def test_every_column_of_arrays_holds_its_own_value() -> None:
     params = {"metric_id": "array_llm", "params": {"pass_threshold": 0.1}}
-    letters = obj(**{name: STRING for name in "abcd"})
+    letters = obj(**dict.fromkeys("abcd", STRING))
     schema = obj(x={"type": "array", "items": letters, "evaluation_config": params})
 
     def make(*texts: str) -> list[dict[str, str]]:
@@ -236,7 +236,7 @@ def test_every_entry_of_the_summary_holds_its_own_value() -> None:
     names = [f"f{i}" for i in range(30)]
     broken = {"type": "string", "evaluation_config": "broken"}
     schema = obj(**dict.fromkeys(names, STRING), j=broken, a={"type": "array", "items": STRING})
-    gold: dict[str, Any] = {n: "x" for n in names[:25]}
+    gold: dict[str, Any] = dict.fromkeys(names[:25], "x")
     predicted: dict[str, Any] = dict(gold)
     for name in names[:2]:
         del predicted[name]
@@ -301,7 +301,7 @@ def test_a_result_is_frozen(ev: xb.Evaluation) -> None:
     meta["profile"] = "changed"
     assert ev.meta["profile"] == "paper"
     for name in ("fields", "summary", "anything"):
-        with pytest.raises(AttributeError, match="frozen|setter"):
+        with pytest.raises(AttributeError, match=r"frozen|setter"):
             setattr(ev, name, 1)
 
 

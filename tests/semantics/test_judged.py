@@ -317,6 +317,19 @@ def test_options_are_keyword_only() -> None:
         xb.evaluate(LIST, *BOTH, "offline")  # type: ignore[misc]
 
 
-def test_array_metric_on_a_scalar_is_refused_or_scored_but_never_silent() -> None:
+DECLARED = ("correct", "incorrect", "judge_error")
+
+
+def test_set_metric_on_a_scalar_takes_it_for_one_item() -> None:
     ev = xb.evaluate(obj(a=using("set_f1")), {"a": "x"}, {"a": "x"})
-    assert ev.summary["passed"] == 1
+    assert ev.fields["outcome"].tolist() == ["correct"]
+
+
+@pytest.mark.parametrize("predicted", ["x", "y"])
+def test_alignment_as_the_metric_of_a_scalar_is_an_error_or_a_verdict(predicted: str) -> None:
+    """Nothing can be aligned there: refused by name, or a row with one of the declared outcomes."""
+    try:
+        ev = xb.evaluate(obj(a=using("array_llm")), {"a": "x"}, {"a": predicted})
+    except xb.ConfigError:
+        return
+    assert ev.fields.loc[0, "outcome"] in DECLARED

@@ -91,7 +91,7 @@ ARRAYS = [
 @pytest.mark.parametrize(
     "gold, predicted, matched, missed, spurious, precision, recall, f1, score, passed", ARRAYS
 )
-def test_array_counts(
+def test_array_counts(  # noqa: PLR0917 - one argument a column
     gold: str,
     predicted: str,
     matched: int,

@@ -102,7 +102,9 @@ UNDECLARED = [
     pytest.param({"z": "2"}, {"z": "1"}, [], id="gold has something there"),
     pytest.param({"z": None}, {"z": "1"}, ["$.z"], id="gold has null there"),
     pytest.param({}, {"z": None}, [], id="null is no leaf"),
-    pytest.param({}, {"z": {"p": 1, "q": [2, {"s": 3}]}}, ["$.z.p", "$.z.q[0]", "$.z.q[1].s"], id="t"),
+    pytest.param(
+        {}, {"z": {"p": 1, "q": [2, {"s": 3}]}}, ["$.z.p", "$.z.q[0]", "$.z.q[1].s"], id="t"
+    ),
     pytest.param({"z": {"p": 1}}, {"z": {"p": 1, "q": 2}}, ["$.z.q"], id="part of a tree"),
 ]
 

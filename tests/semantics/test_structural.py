@@ -188,13 +188,15 @@ def test_prediction_with_a_byte_order_mark(tmp_path: Path) -> None:
 
 
 def test_missing_files_and_bad_gold_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(xb.InputError, match="predicted file '.*gone.json' cannot be read: No such"):
+    with pytest.raises(
+        xb.InputError, match=r"predicted file '.*gone.json' cannot be read: No such"
+    ):
         xb.evaluate(obj(a=STRING), {}, tmp_path / "gone.json")
-    with pytest.raises(xb.InputError, match="gold file '.*gone.json' cannot be read: No such"):
+    with pytest.raises(xb.InputError, match=r"gold file '.*gone.json' cannot be read: No such"):
         xb.evaluate(obj(a=STRING), tmp_path / "gone.json", {})
-    with pytest.raises(xb.InputError, match="gold text is not JSON: .* at line 1 column 2"):
+    with pytest.raises(xb.InputError, match=r"gold text is not JSON: .* at line 1 column 2"):
         xb.evaluate(obj(a=STRING), "{", {})
-    with pytest.raises(xb.InputError, match="for a file pass pathlib.Path"):
+    with pytest.raises(xb.InputError, match=r"for a file pass pathlib.Path"):
         xb.evaluate(obj(a=STRING), "doc.gold.json", {})
     with pytest.raises(xb.InputError, match="gold is bytes; pass str, a Path or the parsed value"):
         xb.evaluate(obj(a=STRING), b"{}", {})

@@ -256,3 +256,9 @@ def test_skip_on_an_object_leaves_out_what_is_below() -> None:
     schema = obj(a={**obj(k=STRING), "evaluation_config": "skip"}, c=STRING)
     ev = xb.evaluate(schema, {"a": {"k": "1"}, "c": "3"}, {"a": {"k": "2"}, "c": "3"})
     assert ev.fields["path"].tolist() == ["$.c"]
+
+
+def test_a_scalar_metric_of_one_branch_does_not_score_the_array_branch() -> None:
+    """As text an array would depend on the order of its items."""
+    schema = {"anyOf": [STRING, arr({"type": "integer"}), NULL]}
+    assert rows(schema, [1, 2], [2, 1])[0] == ["$.a", "array_llm", "correct"]

@@ -1,0 +1,74 @@
+"""Set phrases and values are rewritten before texts are cut into words."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extractbench_nb.judges.wording import reword
+from extractbench_nb.metrics.text import unify
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("first quarter", "q1"),
+        ("4Q21", "q4 2021"),
+        ("FY'23", "fy 2023"),
+        ("third fiscal quarter of 2021", "q3 fy of 2021"),
+        ("fiscal 2024", "fy 2024"),
+        ("fiscal policy", "fiscal policy"),
+        ("No. 12", "12"),
+        ("No. of employees", "number of employees"),
+        ("no employees", "no employees"),
+        ("between 5 and 10 staff", "5 to 10 staff"),
+        ("between Rome and Bern", "between Rome and Bern"),
+        ("the twenty-first day of June, 2020", "the 21 day of June, 2020"),
+        ("the first of many", "the first of many"),
+        ("June 2-5, 2016", "June 2, 2016 - June 5, 2016"),
+        ("2-5 June 2016", "June 2, 2016 - June 5, 2016"),
+        ("Co-Founder", "CoFounder"),
+        ("5' 10\"", "5 ft 10 inch"),
+        ("a claim [12, 14] made", "a claim made"),
+    ],
+)
+def test_reword(text, expected):
+    assert reword(unify(text)) == expected
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("(415) 555-0132", "4155550132"),
+        ("+1 415-555-0132", "4155550132"),
+        ("1-415-555-0132", "4155550132"),
+        ("415.555.0132", "4155550132"),
+        ("+44 (0)20 7946 0958", "442079460958"),
+        ("+49-30-901820", "4930901820"),
+        ("555-0132", "555-0132"),
+        ("2019-01-02", "2019-01-02"),
+        ("123-45-6789", "123-45-6789"),
+    ],
+)
+def test_phone_numbers_are_written_in_digits(text, expected):
+    assert reword(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("pp. 1023-31", "pp. 1023-1031"),
+        ("233-51", "233-251"),
+        ("2015-16", "2015-2016"),
+        ("2015-11", "2015-11"),
+        ("2019-01-02", "2019-01-02"),
+        ("251-33", "251-33"),
+        ("100-200", "100-200"),
+    ],
+)
+def test_a_shortened_range_is_written_in_full(text, expected):
+    assert reword(text) == expected
+
+
+@given(st.text(st.characters(), max_size=80))
+def test_any_text(text):
+    assert isinstance(reword(unify(text)), str)
