@@ -16,15 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extractbench_nb._json import canonical, canonical_unordered
-from extractbench_nb.alignment.proxy import proxy_matrix, sparse_bags
-from extractbench_nb.alignment.similarity import ItemComparer, MapItem, text_of
+from extractbench_nb.alignment.proxy import proxy_matrix
+from extractbench_nb.alignment.similarity import ItemComparer, MapItem
 from extractbench_nb.schema.nodes import Node
 from extractbench_nb.scoring import Scorer
 
 __all__ = ["OptimalAligner"]
 
-#: Comparisons of scalars up to which an array is solved on the declared metrics.
-EXACT_COMPARISONS = 640
+#: Comparisons of scalars up to which an array is solved on the declared metrics: where items hold
+#: arrays themselves, and where they don't.
+EXACT_NESTED = 640
+EXACT_FLAT = 2_500
+#: The same for the items of a large array that the estimate left without a match.
+EXACT_REST = 10_000
+#: Beyond that, so many of the likeliest partners are compared for each of these items.
+SECOND_LOOK = 5
 #: Pairs of items up to which all pairs are estimated at once (4 matrices of 4 bytes a pair).
 DENSE_PAIRS = 16_000_000
 #: Candidates that are kept for each gold item beyond that.
@@ -92,8 +98,7 @@ class OptimalAligner:
         equal = _equal_pairs(ours, theirs, left, right)
         if len(equal) == min(len(left), len(right)):
             return equal
-        flat = _flat_size(node)
-        if ours.leaves * theirs.leaves <= EXACT_COMPARISONS * flat:
+        if _comparisons(node, ours.leaves, theirs.leaves) <= _exact_limit(node):
             equal, solve = [], self._solve_exactly
         else:
             done = {i for i, _ in equal}, {j for _, j in equal}
@@ -107,17 +112,48 @@ class OptimalAligner:
 
     def _solve_rest(self, node: Node, one: list[Any], two: list[Any]) -> Pairs:
         pairs = len(one) * len(two)
-        if pairs <= EXACT_COMPARISONS and _leaves(one) * _leaves(
-            two
-        ) <= EXACT_COMPARISONS * _flat_size(node):
+        limit = _exact_limit(node)
+        if pairs <= limit and _comparisons(node, _leaves(one), _leaves(two)) <= limit:
             return self._solve_exactly(node, one, two)
         if pairs > DENSE_PAIRS:
-            return _solve_greedily(one, two)
+            return _solve_greedily(node, one, two)
         similar, likely = proxy_matrix(node, one, two)
-        return _solve(similar.astype(np.float64) + likely * (1.0 + min(similar.shape)))
+        worth = similar.astype(np.float64) + likely * _bonus(one, two)
+        return self._look_again(node, one, two, worth)
+
+    def _look_again(
+        self, node: Node, one: list[Any], two: list[Any], worth: NDArray[np.float64]
+    ) -> Pairs:
+        """Compare the chosen pairs; what did not match is solved anew, now on its metrics."""
+        chosen = _solve(worth)
+        sure = [(a, b) for a, b in chosen if self.compare(node, one[a], two[b]).matched]
+        ours = sorted(set(range(len(one))) - {a for a, _ in sure})
+        theirs = sorted(set(range(len(two))) - {b for _, b in sure})
+        if not ours or not theirs:
+            return sure
+        rest, others = [one[a] for a in ours], [two[b] for b in theirs]
+        pairs = len(rest) * len(others)
+        if pairs <= EXACT_REST and _comparisons(node, _leaves(rest), _leaves(others)) <= EXACT_REST:
+            found = self._solve_exactly(node, rest, others)
+        else:
+            found = self._solve_likeliest(node, rest, others, worth[np.ix_(ours, theirs)])
+        return sure + [(ours[a], theirs[b]) for a, b in found]
+
+    def _solve_likeliest(
+        self, node: Node, one: list[Any], two: list[Any], worth: NDArray[np.float64]
+    ) -> Pairs:
+        """Put the declared metrics in the place of the estimate for the likeliest pairs."""
+        bonus = _bonus(one, two)
+        worth = worth % bonus  # pairs that looked like matches are among those compared
+        best = np.argpartition(-worth, min(SECOND_LOOK, worth.shape[1] - 1), axis=1)
+        for a in range(len(one)):
+            for b in best[a, :SECOND_LOOK].tolist():
+                score, matched = self.compare(node, one[a], two[b])
+                worth[a, b] = score + bonus if matched else score
+        return _solve(worth)
 
     def _solve_exactly(self, node: Node, one: list[Any], two: list[Any]) -> Pairs:
-        bonus = 1.0 + min(len(one), len(two))
+        bonus = _bonus(one, two)
         worth = np.empty((len(one), len(two)))
         for a, gold in enumerate(one):
             for b, predicted in enumerate(two):
@@ -171,13 +207,24 @@ def _at_most(copies: int, indices: list[int], side: _Side) -> list[int]:
     return kept
 
 
-def _flat_size(node: Node) -> int:
-    """Count the fields that stand in the item itself; an item's other leaves are in its arrays.
+def _bonus(one: list[Any], two: list[Any]) -> float:
+    """What a match is worth: more than all similarities together."""
+    return 2.0 + min(len(one), len(two))
 
-    Comparing all pairs of two sides with L and M leaves takes about L * M / flat comparisons.
+
+def _comparisons(node: Node, leaves: int, others: int) -> float:
+    """Estimate how many scalars are compared where all pairs of items are.
+
+    With `flat` fields in the item itself and its other leaves in arrays, whose items are compared
+    with each other too, it is about leaves * others / flat.
     """
     flat = sum(1 for c in node.children if c.kind != "array") if node.kind == "object" else 1
-    return max(1, flat)
+    return leaves * others / max(1, flat)
+
+
+def _exact_limit(node: Node) -> int:
+    nested = node.kind != "scalar" and any(c.kind == "array" for c in node.children)
+    return EXACT_NESTED if nested else EXACT_FLAT
 
 
 def _leaves(value: Any) -> int:
@@ -208,31 +255,19 @@ def _solve(worth: NDArray[np.float64]) -> Pairs:
     return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
-def _largest(values: NDArray[np.float32], count: int) -> NDArray[np.intp]:
-    if len(values) <= count:
-        return np.arange(len(values))
-    mark = np.partition(values, -count)[-count]
-    above = np.flatnonzero(values > mark)
-    return np.concatenate([above, np.flatnonzero(values == mark)[: count - len(above)]])
-
-
-def _solve_greedily(one: list[Any], two: list[Any]) -> Pairs:
-    """Pair the most similar first, among the best candidates by tokens; for huge arrays."""
-    left, right = sparse_bags([text_of(x) for x in one], [text_of(x) for x in two])
+def _solve_greedily(node: Node, one: list[Any], two: list[Any]) -> Pairs:
+    """Pair the likeliest first, among the best candidates of each gold item; for huge arrays."""
     found: list[tuple[float, int, int]] = []
-    step = max(1, DENSE_PAIRS // max(1, len(two)))
+    step = max(1, DENSE_PAIRS // (4 * len(two)))
     for start in range(0, len(one), step):
-        block = (left[start : start + step] @ right.T).tocsr()
-        for row in range(block.shape[0]):
-            cells = slice(block.indptr[row], block.indptr[row + 1])
-            best = _largest(block.data[cells], CANDIDATES)
-            columns, values = block.indices[cells][best], block.data[cells][best]
-            a = start + row
-            found.extend((-float(v), a, int(b)) for v, b in zip(values, columns, strict=True))
-    found.sort()
+        similar, likely = proxy_matrix(node, one[start : start + step], two)
+        worth = similar + likely
+        best = np.argpartition(-worth, min(CANDIDATES, len(two) - 1), axis=1)[:, :CANDIDATES]
+        for row, columns in enumerate(best.tolist()):
+            found.extend((-float(worth[row, b]), start + row, b) for b in columns)
     used: tuple[set[int], set[int]] = (set(), set())
     pairs: Pairs = []
-    for negative, a, b in found:
+    for negative, a, b in sorted(found):
         if -negative >= HOPELESS and a not in used[0] and b not in used[1]:
             used[0].add(a)
             used[1].add(b)

@@ -11,7 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,25 +20,33 @@ from rapidfuzz.process import cdist
 
 from extractbench_nb._json import json_text, json_type
 from extractbench_nb.alignment.similarity import MapItem, text_of
+from extractbench_nb.judges.tokens import prepare
 from extractbench_nb.metrics.numbers import as_number
 from extractbench_nb.pairing import pair_up
 from extractbench_nb.schema.nodes import Node
 from extractbench_nb.values import MISSING, Unusable
 
-__all__ = ["bag_similarity", "proxy_matrix", "sparse_bags"]
+__all__ = ["bag_similarity", "proxy_matrix"]
 
 Matrix = NDArray[np.float32]
 Flags = NDArray[np.bool_]
 
-_EQUALITY = {
-    "string_exact",
-    "string_case_insensitive",
-    "string_normalized",
-    "string_url",
-    "number_exact",
-    "integer_exact",
-    "boolean_exact",
+#: How the values of a metric's column are compared; any other metric: as texts.
+_KINDS = {
+    "string_exact": "equality",
+    "string_case_insensitive": "equality",
+    "number_exact": "equality",
+    "integer_exact": "equality",
+    "boolean_exact": "equality",
+    "number_tolerance": "number",
+    "string_semantic": "judged",
+    "string_llm": "judged",
+    "string_normalized": "judged",
+    "date": "judged",
 }
+#: More tokens than any two lists of texts have; the width of a sparse matrix costs nothing.
+_WIDTH = 2**31 - 1
+_LONGEST_READ = 120
 _SHORT_TEXT = 64
 _LIKELY_TEXT = 0.9
 _LIKELY_BAG = 0.8
@@ -69,10 +77,10 @@ def proxy_matrix(node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> t
     likely = np.ones(shape, np.bool_)
     ours, theirs = _columns(node, gold, True), _columns(node, predicted, False)
     for name in dict.fromkeys((*ours, *theirs)):
-        kind = (ours.get(name) or theirs[name])[0]
-        one = ours.get(name, (kind, {}))[1]
-        two = theirs.get(name, (kind, {}))[1]
-        _add_column(kind, one, two, total, count, likely)
+        column = ours.get(name) or theirs[name]
+        one = ours[name].values if name in ours else {}
+        two = theirs[name].values if name in theirs else {}
+        _add_column(column, one, two, total, count, likely)
     np.divide(total, count, out=total, where=count > 0)
     total[count == 0] = 1.0
     _compare_kinds(gold, predicted, total, likely)
@@ -96,26 +104,31 @@ def _container(item: Any) -> str:
     return kind if kind in ("object", "array") else "scalar"
 
 
-Column = tuple[str, dict[int, Any]]
+class Column(NamedTuple):
+    """One field of the items: how its values are compared, its node, and the values by row."""
+
+    kind: str
+    node: Node
+    values: dict[int, Any]
 
 
 def _columns(node: Node, items: Sequence[Any], is_gold: bool) -> dict[str, Column]:
-    """Spread items over columns: by path suffix, the kind of column and the value a row."""
+    """Spread items over columns, by path within the item."""
     columns: dict[str, Column] = {}
     for row, entry in enumerate(items):
         item = entry
         if isinstance(entry, MapItem):
-            columns.setdefault("key", ("text", {}))[1][row] = entry.key
+            columns.setdefault("key", Column("judged", node, {})).values[row] = entry.key
             item = entry.item
         if json_type(item) not in node.types and node.types and isinstance(item, str):
-            columns.setdefault("whole", ("bag", {}))[1][row] = item
+            columns.setdefault("whole", Column("bag", node, {})).values[row] = item
             continue
         pair = (item, MISSING) if is_gold else (MISSING, item)
         for point in pair_up(node, *pair):
             value = point.gold if is_gold else point.predicted
             if value is not MISSING and value is not None and not isinstance(value, Unusable):
-                kind = _kind(point.node, value)
-                columns.setdefault(point.suffix or "item", (kind, {}))[1][row] = value
+                column = Column(_kind(point.node, value), point.node, {})
+                columns.setdefault(point.suffix or "item", column).values[row] = value
     return columns
 
 
@@ -123,13 +136,11 @@ def _kind(node: Node, value: Any) -> str:
     if node.kind == "array" or isinstance(value, dict | list):
         return "bag"
     metric = node.config.metrics[0].metric_id if node.config is not None else "string_semantic"
-    if metric in _EQUALITY:
-        return "equality"
-    return "number" if metric == "number_tolerance" else "text"
+    return _KINDS.get(metric, "text")
 
 
 def _add_column(
-    kind: str,
+    column: Column,
     one: dict[int, Any],
     two: dict[int, Any],
     total: Matrix,
@@ -139,7 +150,8 @@ def _add_column(
     has_one, has_two = np.zeros(total.shape[0], bool), np.zeros(total.shape[1], bool)
     has_one[list(one)], has_two[list(two)] = True, True
     if one and two:
-        similar, passes = _COMPARE[kind](list(one.values()), list(two.values()))
+        compare = _COMPARE[column.kind]
+        similar, passes = compare(column.node, list(one.values()), list(two.values()))
         rows, cols = np.fromiter(one, int), np.fromiter(two, int)
         whole = len(rows) == total.shape[0] and len(cols) == total.shape[1]
         place = ... if whole else np.ix_(rows, cols)
@@ -149,7 +161,7 @@ def _add_column(
     likely &= ~(has_one[:, None] ^ has_two[None, :])
 
 
-def _by_equality(one: list[Any], two: list[Any]) -> tuple[Matrix, Flags]:
+def _by_equality(_: Node, one: list[Any], two: list[Any]) -> tuple[Matrix, Flags]:
     codes: dict[str, int] = {}
     left, right = (
         np.array([codes.setdefault(_code(v), len(codes)) for v in side]) for side in (one, two)
@@ -163,24 +175,33 @@ def _code(value: Any) -> str:
     return repr(number + 0.0) if isinstance(number, float) else json_text(value).casefold().strip()
 
 
-def _by_number(one: list[Any], two: list[Any]) -> tuple[Matrix, Flags]:
+def _by_number(node: Node, one: list[Any], two: list[Any]) -> tuple[Matrix, Flags]:
     left, right = _numbers(one), _numbers(two)
     if left is None or right is None:
-        return _by_equality(one, two)
-    near = np.isclose(left[:, None], right[None, :], rtol=0.0, atol=0.0)
-    near |= np.abs(left[:, None] - right[None, :]) <= 0.001 * np.abs(left[:, None])
+        return _by_equality(node, one, two)
+    params = node.config.metrics[0].params if node.config is not None else {}
+    gap = np.abs(left[:, None] - right[None, :])
+    margin = np.full_like(left, params.get("tolerance", 0.001))
+    if params.get("mode", "relative") == "relative":
+        margin *= np.abs(left)
+    near = gap <= margin[:, None] * (1 + 1e-9)
     return near.astype(np.float32), near
 
 
 def _numbers(values: list[Any]) -> NDArray[np.float64] | None:
+    """Read the values as numbers; None unless all of them are."""
     numbers = [as_number(v) for v in values]
     try:
-        return np.array([math.nan if n is None else float(n) for n in numbers])
-    except OverflowError:
+        return np.array([float(n) for n in numbers if n is not None or _refuse()])
+    except (OverflowError, ValueError):
         return None
 
 
-def _by_text(one: list[Any], two: list[Any]) -> tuple[Matrix, Flags]:
+def _refuse() -> bool:
+    raise ValueError
+
+
+def _by_text(_: Node, one: list[Any], two: list[Any]) -> tuple[Matrix, Flags]:
     left, back = _unique([json_text(v).casefold() for v in one])
     right, forth = _unique([json_text(v).casefold() for v in two])
     length = sum(map(len, left)) / len(left) + sum(map(len, right)) / len(right)
@@ -188,17 +209,36 @@ def _by_text(one: list[Any], two: list[Any]) -> tuple[Matrix, Flags]:
         similar = bag_similarity(left, right)
         mark = _LIKELY_BAG
     else:
-        similar = cdist(
-            left,
-            right,
-            scorer=Levenshtein.normalized_similarity,
-            score_cutoff=_CUTOFF,
-            dtype=np.float32,
-        )
+        similar = _levenshtein(left, right)
         mark = _LIKELY_TEXT
     if len(left) < len(one) or len(right) < len(two):
         similar = similar[np.ix_(back, forth)]
     return similar, similar >= mark
+
+
+def _levenshtein(one: Sequence[str], two: Sequence[str]) -> Matrix:
+    scorer = Levenshtein.normalized_similarity
+    return cdist(one, two, scorer=scorer, score_cutoff=_CUTOFF, dtype=np.float32)
+
+
+def _by_judge(node: Node, one: list[Any], two: list[Any]) -> tuple[Matrix, Flags]:
+    """Compare short texts also as the judge reads them: dates, quantities, names by their initials.
+
+    Long texts have enough words in common to be told apart without that.
+    """
+    left, back = _unique([json_text(v) for v in one])
+    right, forth = _unique([json_text(v) for v in two])
+    if max(map(len, (*left, *right))) > _LONGEST_READ:
+        return _by_text(node, one, two)
+    lower = [[text.casefold() for text in side] for side in (left, right)]
+    similar = np.maximum(_levenshtein(*lower), _cosine(_read(left), _read(right)))
+    similar = similar[np.ix_(back, forth)]
+    return similar, similar >= _LIKELY_TEXT
+
+
+def _read(texts: Sequence[str]) -> list[list[str]]:
+    words = [prepare(text).tokens for text in texts]
+    return [[*tokens, *("^" + t[0] for t in tokens)] for tokens in words]
 
 
 def _unique(texts: list[str]) -> tuple[list[str], NDArray[np.int64]]:
@@ -207,7 +247,7 @@ def _unique(texts: list[str]) -> tuple[list[str], NDArray[np.int64]]:
     return list(places), back
 
 
-def _by_bag(one: list[Any], two: list[Any]) -> tuple[Matrix, Flags]:
+def _by_bag(_: Node, one: list[Any], two: list[Any]) -> tuple[Matrix, Flags]:
     left, right = [text_of(v) for v in one], [text_of(v) for v in two]
     similar = bag_similarity(left, right)
     return similar, similar >= _LIKELY_BAG
@@ -217,6 +257,7 @@ _COMPARE = {
     "equality": _by_equality,
     "number": _by_number,
     "text": _by_text,
+    "judged": _by_judge,
     "bag": _by_bag,
 }
 
@@ -234,13 +275,19 @@ def bag_similarity(one: Sequence[str], two: Sequence[str]) -> Matrix:
     numpy.ndarray
         float32 of shape (n, m) in [0, 1].
     """
+    return _cosine([_tokens(text) for text in one], [_tokens(text) for text in two])
+
+
+def _cosine(one: Sequence[Sequence[str]], two: Sequence[Sequence[str]]) -> Matrix:
+    bags = _unit_bags((*one, *two))
+    left, right = bags[: len(one)], bags[len(one) :]
     if len(one) * len(two) <= _FEW_PAIRS:
-        bags = _unit_bags((*one, *two))
-        rows = [[_dot(a, b) for b in bags[len(one) :]] for a in bags[: len(one)]]
+        rows = [[_dot(a, b) for b in right] for a in left]
         similar: Matrix = np.array(rows, np.float32).reshape(len(one), len(two))
     else:
-        left, right = sparse_bags(one, two)
-        similar = np.asarray((left @ right.T).toarray(), dtype=np.float32)
+        codes: dict[str, int] = {}
+        product = _sparse(left, codes) @ _sparse(right, codes).T
+        similar = np.asarray(product.toarray(), dtype=np.float32)
     return np.clip(similar, 0.0, 1.0, out=similar)
 
 
@@ -248,9 +295,9 @@ def _dot(one: dict[str, float], two: dict[str, float]) -> float:
     return sum(value * two[token] for token, value in one.items() if token in two)
 
 
-def _unit_bags(texts: Sequence[str]) -> list[dict[str, float]]:
+def _unit_bags(tokens: Sequence[Sequence[str]]) -> list[dict[str, float]]:
     """Return the tf-idf vectors of texts, scaled to length 1."""
-    counts = [Counter(_tokens(text)) for text in texts]
+    counts = [Counter(words) for words in tokens]
     seen_in = Counter(token for bag in counts for token in bag)
     weight = {t: math.log((1 + len(counts)) / n) + 0.01 for t, n in seen_in.items()}
     bags = []
@@ -261,18 +308,17 @@ def _unit_bags(texts: Sequence[str]) -> list[dict[str, float]]:
     return bags
 
 
-def sparse_bags(one: Sequence[str], two: Sequence[str]) -> tuple[Any, Any]:
-    """Return the unit tf-idf vectors of two lists of texts as sparse row matrices."""
+def _sparse(bags: Sequence[dict[str, float]], codes: dict[str, int]) -> Any:
+    """Write vectors as the rows of a sparse matrix; `codes` numbers the tokens on the way."""
     from scipy.sparse import csr_matrix
 
-    bags = _unit_bags((*one, *two))
-    codes: dict[str, int] = {}
+    if not codes:
+        codes.update({"": 0})
     columns = [codes.setdefault(token, len(codes)) for bag in bags for token in bag]
     data = [value for bag in bags for value in bag.values()]
     starts = np.cumsum([0, *(len(bag) for bag in bags)])
     arrays = (np.array(data, np.float32), np.array(columns, np.int32), starts.astype(np.int32))
-    matrix = csr_matrix(arrays, shape=(len(bags), max(1, len(codes))))
-    return matrix[: len(one)], matrix[len(one) :]
+    return csr_matrix(arrays, shape=(len(bags), _WIDTH))
 
 
 def _tokens(text: str) -> list[str]:

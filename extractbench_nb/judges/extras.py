@@ -92,6 +92,8 @@ def _is_suffix(extra: Extra, blocks: int) -> bool:
     """Say whether the run is a legal suffix, and the only thing the other text leaves out."""
     if extra.at == 0 or blocks > 1:
         return False
+    if extra.at_end and f", a {extra.run[0]}" in extra.text.folded and is_place(extra.run[:-1]):
+        return extra.run[-1] in LEGAL_SUFFIXES
     return all(t in LEGAL_SUFFIXES for t in (*extra.run, *extra.rest[extra.at :]))
 
 

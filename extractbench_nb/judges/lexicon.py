@@ -224,6 +224,7 @@ PHRASES = {
     "http://": "",
     "https://": "",
     "www.": "",
+    "mailto:": "",
     "vice president": "vp",
     "vice-president": "vp",
     "dated as of": "dated",
@@ -281,7 +282,10 @@ LABELS = frozenset(
 PHONE_LABELS = frozenset("phone tel telephone mobile fax cell".split())
 
 HONORIFICS = frozenset(
-    "dr prof professor mr mrs ms miss mx sir dame lord lady rev hon herr frau mme mlle".split()
+    """
+    dr prof professor mr mrs ms miss mx sir dame lord lady rev hon herr frau mme mlle sgt lt col
+    capt captain maj major cpl cmdr adm admiral sen senator gov governor judge justice rabbi
+    """.split()
 )
 MALE_TITLES = frozenset("mr sir lord herr".split())
 FEMALE_TITLES = frozenset("mrs ms miss dame lady frau mme mlle".split())
@@ -315,7 +319,7 @@ NOT_PERSONAL = frozenset(
 GENERIC_VENUE = frozenset(
     """
     conference international annual proceedings ieee acm symposium workshop meeting usenix
-    european joint advances journal
+    european joint advances journal cvf hlt siam
     """.split()
 )
 # Universities that differ from their namesake with the words the other way round.

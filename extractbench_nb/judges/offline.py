@@ -223,10 +223,18 @@ def _persons(a: Prepared, b: Prepared) -> Verdict | None:
 
 def _reordered(a: Prepared, b: Prepared) -> Verdict | None:
     """Accept the same tokens in another order, if the order carries no meaning."""
-    if a.ordered != b.ordered or a.numbers != b.numbers or _has_fixed_order(a):
+    if a.ordered != b.ordered or _has_fixed_order(a):
         return None
-    turned = _is_turned(a.tokens, b.tokens) or _same_segments(a, b)
+    if a.numbers == b.numbers:
+        turned = _is_turned(a.tokens, b.tokens) or _same_segments(a, b)
+    else:
+        turned = sorted(a.segments) == sorted(b.segments) and all(map(_is_named, a.segments))
     return Verdict(0.95, "token_order") if turned else None
+
+
+def _is_named(part: tuple[str, ...]) -> bool:
+    """Say whether the words of a part tell what its numbers are: Suite 210, 55 Elm St."""
+    return any(len(token) > 1 and token[0] not in "#@" for token in part)
 
 
 def _is_turned(a: Sequence[str], b: Sequence[str]) -> bool:

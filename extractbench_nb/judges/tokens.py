@@ -18,7 +18,7 @@ from extractbench_nb.judges.lexicon import (
     STOP_WORDS,
     SYNONYMS,
 )
-from extractbench_nb.judges.lexicon_aliases import PLACES, TERMS, UNIVERSITIES
+from extractbench_nb.judges.lexicon_aliases import CITIES, PLACES, TERMS, UNIVERSITIES
 from extractbench_nb.judges.names import Person, read_people, read_person
 from extractbench_nb.judges.wording import reword
 from extractbench_nb.metrics.dates import Date, find_dates, parse_date
@@ -192,7 +192,7 @@ _MAX_ALIAS_TEXT = 20
 @lru_cache(maxsize=1)
 def _alias_index() -> dict[str, frozenset[int]]:
     index: dict[str, set[int]] = {}
-    for row, names in enumerate((*PLACES, *TERMS, *UNIVERSITIES)):
+    for row, names in enumerate((*PLACES, *TERMS, *CITIES, *UNIVERSITIES)):
         for name in names.split("|"):
             key = name if name[0] == "#" else " ".join(Prepared(name.replace("+", "plus")).tokens)
             index.setdefault(key, set()).add(row)

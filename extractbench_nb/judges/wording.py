@@ -7,6 +7,7 @@ costs most.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from extractbench_nb.judges.lexicon import PHRASES
 from extractbench_nb.metrics.dates import MONTHS
@@ -37,17 +38,6 @@ _FISCAL_QUARTER = re.compile(
 )
 
 _MONTHS = "|".join(sorted(MONTHS, key=len, reverse=True))
-_DAY_WORD = re.compile(
-    rf"(?<!\w)(?:(twenty|thirty)[ -])?({'|'.join(ORDINALS)})"
-    rf"(?=(?: day)?(?: of)? (?:{_MONTHS})(?!\w))",
-    re.IGNORECASE,
-)
-_DAYS_AFTER_MONTH = re.compile(
-    rf"(?<!\w)({_MONTHS})\.? (\d{{1,2}}) ?(?:-|to) ?(\d{{1,2}}),? (\d{{4}})(?!\d)", re.IGNORECASE
-)
-_DAYS_BEFORE_MONTH = re.compile(
-    rf"(?<![\w-])(\d{{1,2}}) ?(?:-|to) ?(\d{{1,2}}) ({_MONTHS})\.?,? (\d{{4}})(?!\d)", re.IGNORECASE
-)
 _TENS = {"twenty": 20, "thirty": 30}
 _BETWEEN = re.compile(r"(?<!\w)between (\S*\d[^ ]*) and (?=\S*\d)", re.IGNORECASE)
 _CUT_RANGE = re.compile(r"(?<![\w.,/:-])(\d{3,5}) ?- ?(\d{2,4})(?![\w/:-]|[.,]\d)")
@@ -55,7 +45,15 @@ _FEET = re.compile(r"""(?<![\w'])(\d{1,2})' ?(\d{1,2}(?:\.\d+)?)(?:"|'')""")
 
 _DAY_SPAN = re.compile(r"(?<!\d)\d{1,2} ?(?:-|to) ?\d{1,2}(?!\d)")
 _COUNT_OF = re.compile(r"(?<!\w)no\. (?=of )", re.IGNORECASE)
-_MARKED_DIGITS = re.compile(r"[+(]\d|\d[ .)-]{1,3}\d")
+_SINCE = re.compile(r"since (\S.{0,20}\d{4})", re.IGNORECASE)
+_MINUS = re.compile(r"(?<!\w)(?:minus|negative) (?=[$€£¥]?\d)", re.IGNORECASE)
+_SHARE_OF_ONE = re.compile(
+    r"(?<![\w/])(?:([1-9])/([2-9]|1\d)|one[ -](half|third|quarter|fourth|eighth)) of "
+    r"(?:1|one)(?:\.0+)? ?(?=%|per ?cent)",
+    re.IGNORECASE,
+)
+_NAMED_PARTS = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "eighth": 8}
+_MARKED_DIGITS = re.compile(r"[+(]\d|\d(?:[ .)-]{1,3}| to )\d")
 _PHONE = re.compile(
     r"(?<![\w.+/-])(?:\+\d(?:[ .()-]{0,2}\d){8,13}"
     r"|(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}"
@@ -88,7 +86,8 @@ def reword(text: str) -> str:
         text = _GLUED_ARTICLE.sub("A ", text)
     lower = text.lower()
     if _OF_WORDS.search(text):
-        text = _DAY_WORD.sub(_day_number, text) if " of " in lower else text
+        if " of " in lower:
+            text = _SHARE_OF_ONE.sub(_share, _day_word().sub(_day_number, text))
         if any(map(lower.__contains__, PHRASES)):
             text = _PHRASE.sub(lambda match: PHRASES[match[0].lower()], text)
     if "co-" in lower:
@@ -104,6 +103,10 @@ def _reword_periods(text: str, lower: str) -> str:
         text = _FISCAL_YEAR.sub(r"fy 20\1", text)
     if "no" in lower or "num" in lower or "nr" in lower or "#" in lower:
         text = _COUNT_OF.sub("number ", _NUMBER_LABEL.sub("", text))
+    if lower.startswith("since ") and (since := _SINCE.fullmatch(text)):
+        text = f"{since[1]} - present"
+    if "minus " in lower or "negative " in lower:
+        text = _MINUS.sub("-", text)
     return _BETWEEN.sub(r"\1 to ", text) if "between" in lower else text
 
 
@@ -111,16 +114,43 @@ def _reword_digits(text: str) -> str:
     if len(text) >= _MIN_PHONE:
         text = _PHONE.sub(_phone_digits, text)
     if _DAY_SPAN.search(text):
-        text = _DAYS_AFTER_MONTH.sub(r"\1 \2, \4 - \1 \3, \4", text)
-        text = _DAYS_BEFORE_MONTH.sub(r"\3 \1, \4 - \3 \2, \4", text)
+        after_month, before_month = _day_spans()
+        text = after_month.sub(r"\1 \2, \4 - \1 \3, \4", text)
+        text = before_month.sub(r"\3 \1, \4 - \3 \2, \4", text)
     if "'" in text:
         text = _FEET.sub(r"\1 ft \2 inch", text)
     return _CUT_RANGE.sub(_full_range, text) if "-" in text else text
 
 
+@cache
+def _day_word() -> re.Pattern[str]:
+    """Compile the pattern of ``twenty-first day of June`` when it is first needed."""
+    return re.compile(
+        rf"(?<!\w)(?:(twenty|thirty)[ -])?({'|'.join(ORDINALS)})"
+        rf"(?=(?: day)?(?: of)? (?:{_MONTHS})(?!\w))",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _day_spans() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Compile the patterns of ``June 2-5, 2016`` and ``2-5 June 2016``."""
+    span = r"(\d{1,2}) ?(?:-|to) ?(\d{1,2})"
+    return (
+        re.compile(rf"(?<!\w)({_MONTHS})\.? {span},? (\d{{4}})(?!\d)", re.IGNORECASE),
+        re.compile(rf"(?<![\w-]){span} ({_MONTHS})\.?,? (\d{{4}})(?!\d)", re.IGNORECASE),
+    )
+
+
 def _day_number(match: re.Match[str]) -> str:
     tens, word = match[1], match[2].lower()
     return str(_TENS.get(tens.lower() if tens else "", 0) + ORDINALS[word])
+
+
+def _share(match: re.Match[str]) -> str:
+    """Write a share of one percent as a decimal: 1/2 of 1% is 0.5%."""
+    part = 1 / _NAMED_PARTS[match[3].lower()] if match[3] else int(match[1]) / int(match[2])
+    return f"{part:.6g}"
 
 
 def _phone_digits(match: re.Match[str]) -> str:

@@ -10,7 +10,7 @@ import calendar
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal
 
 from extractbench_nb.metrics.text import fold
@@ -59,10 +59,6 @@ _WHOLE_ONLY = (
     r"(?P<year>(?:19|20)\d\d)(?P<month>0[1-9]|1[0-2])(?P<day>[0-3]\d)",
     _YEAR,
 )
-_PATTERNS = tuple(re.compile(rf"(?<![\w./-]){form}{_TIME}") for form in _FORMS)
-_NAMED = tuple(p for p in _PATTERNS if "name" in p.groupindex)
-_NUMERIC = tuple(p for p in _PATTERNS if "name" not in p.groupindex)
-_DIGITS_ONLY = tuple(re.compile(form + _TIME) for form in _WHOLE_ONLY)
 _PREFIX = re.compile(r"^(?:(?:dated|made|effective)\s+)?(?:as\s+of\s+|on\s+)?(?:the\s+(?=\d))?")
 _MONTH_STEMS = tuple({name[:3] for name in MONTHS})
 _JOINED_DIGITS = re.compile(r"\d[-/.]\d")
@@ -130,7 +126,7 @@ def parse_date(text: str) -> Date | None:
     if len(text) > _MAX_LENGTH or not _DIGIT.search(text):
         return None
     folded = _PREFIX.sub("", fold(text)).strip(" .,;")
-    for pattern in (*_candidates(folded), *_DIGITS_ONLY):
+    for pattern in (*_candidates(folded), *_compiled("whole")):
         match = pattern.fullmatch(folded)
         date = _from_match(match) if match else None
         if date:
@@ -192,11 +188,22 @@ def dates_equal(a: Date, b: Date, precision: Precision = "day") -> bool:
     return bool({r[:depth] for r in a.readings} & {r[:depth] for r in b.readings})
 
 
+@cache
+def _compiled(kind: Literal["named", "numeric", "whole"]) -> tuple[re.Pattern[str], ...]:
+    """Compile patterns when they are first needed: it takes long enough to slow an import down."""
+    if kind == "whole":
+        return tuple(re.compile(form + _TIME) for form in _WHOLE_ONLY)
+    named = kind == "named"
+    forms = [form for form in _FORMS if ("?P<name>" in form) == named]
+    return tuple(re.compile(rf"(?<![\w./-]){form}{_TIME}") for form in forms)
+
+
 def _candidates(folded: str) -> tuple[re.Pattern[str], ...]:
     """Return the patterns that a plain look at the text leaves possible."""
-    named = any(map(folded.__contains__, _MONTH_STEMS))
-    numeric = _JOINED_DIGITS.search(folded)
-    return (_NUMERIC if numeric else ()) + (_NAMED if named else ())
+    numeric = _compiled("numeric") if _JOINED_DIGITS.search(folded) else ()
+    if any(map(folded.__contains__, _MONTH_STEMS)):
+        return numeric + _compiled("named")
+    return numeric
 
 
 def _spans(folded: str) -> Iterator[tuple[int, int, Date]]:

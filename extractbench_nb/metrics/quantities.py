@@ -113,7 +113,8 @@ _PHRASES = {
     "sq.ft": "sqft",
     "square meters": "sqm", "square metres": "sqm", "sq. m": "sqm", "sq m": "sqm",
     "square kilometers": "sqkm", "square kilometres": "sqkm", "sq. km": "sqkm", "sq km": "sqkm",
-    "gb/s": "gbps", "mb/s": "mbps", "kb/s": "kbps",
+    "gigabits per second": "gbps", "megabits per second": "mbps", "gb/s": "gbps",
+    "mb/s": "mbps", "kb/s": "kbps",
     "swiss francs": "chf", "c$": "cad ", "a$": "aud ", "hk$": "hkd ",
 }  # fmt: skip
 _PHRASE = re.compile(

@@ -11,6 +11,7 @@ from extractbench_nb._json import json_type, member, read_document
 from extractbench_nb.errors import SchemaError, nearest
 from extractbench_nb.schema.config import MetricCatalogue, NodeConfig, parse_config
 from extractbench_nb.schema.nodes import Children, Node, Schema, effective_config
+from extractbench_nb.schema.presets import ARRAY_METRICS
 from extractbench_nb.schema.resolve import Flat, Part, Resolver
 
 __all__ = ["ENVELOPES", "parse_schema", "use_catalogue"]
@@ -284,11 +285,22 @@ class _Shape:
 
 def _shape(flat: Flat, declared: NodeConfig | None) -> _Shape:
     shape = _bare_shape(flat)
+    if shape.kind == "object" and _aligns_a_map(flat, declared):
+        rest = {k: v for k, v in flat.keywords.items() if k != "evaluation_config"}
+        shape = replace(shape, kind="union", branches=((Part(rest, flat.pointer),),))
     if shape.kind in ("object", "null"):
         config = declared if declared is not None and declared.skip else None
     else:
         config = declared if shape.kind == "union" else effective_config(declared, shape.type)
     return replace(shape, config=config, declared=declared is not None)
+
+
+def _aligns_a_map(flat: Flat, declared: NodeConfig | None) -> bool:
+    """Whether an array metric stands at a map: its entries are then aligned as one array."""
+    names = {spec.metric_id for spec in declared.metrics} if declared is not None else set()
+    below = flat.places.get("additionalProperties", ())
+    is_map = not flat.properties and any(not isinstance(p.schema, bool) for p in below)
+    return is_map and bool(names & ARRAY_METRICS)
 
 
 def _bare_shape(flat: Flat) -> _Shape:

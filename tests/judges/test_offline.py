@@ -41,6 +41,11 @@ PAIRS = st.tuples(ANY_TEXT, ANY_TEXT) | st.tuples(WORDS, WORDS)
         ("Colour vision", "Color vision", "spelling"),
         ("State of New York", "New York", "place"),
         ("Email: a@b.org", "a@b.org", "label"),
+        ("Seoul, South Korea", "Seoul, Republic of Korea", "abbreviation"),
+        ("Munich", "München", "abbreviation"),
+        ("Boston, Massachusetts", "Boston, MA, USA", "place"),
+        ("Vale Mining, a Delaware corporation", "Vale Mining", "legal_suffix"),
+        ("Suite 210, 55 Elm St.", "55 Elm Street, Suite 210", "token_order"),
     ],
 )
 def test_same(gold, predicted, reason):
@@ -58,6 +63,9 @@ def test_same(gold, predicted, reason):
         ("12.5%", "12.6%", "different_number"),
         ("5 km", "5 miles", "different_number"),
         ("GPT-4 Turbo", "GPT-3 Turbo", "different_number"),
+        ("Heat 3 Lane 4", "Heat 4 Lane 3", "different"),
+        ("Rule 144", "Rule 144A", "different"),
+        ("China", "Republic of China", "different"),
         ("may prepay", "may not prepay", "negation"),
         ("secured notes", "unsecured notes", "negation"),
         ("net increase", "net decrease", "opposite"),
