@@ -231,14 +231,15 @@ class Scorer:
         return self.resolved(node, gold, found)
 
     def _runs_of(self, node: Node, gold: Any) -> tuple[Run, ...]:
-        if node.config is None:
-            return tuple(self._run(spec) for spec in self.specs(node, gold))
-        key = id(node.config)  # nodes that a $ref leads to share their config
+        config = node.config or self._by_value(gold)
+        if config is None:
+            return (self._run(_NO_METRIC),)
+        key = id(config)  # nodes that a $ref leads to share their config
         runs = self._runs.get(key)
         if runs is None:
-            runs = tuple(self._run(spec, node) for spec in node.config.metrics)
+            runs = tuple(self._run(spec, node) for spec in config.metrics)
             self._runs[key] = runs
-            self._keep.append(node.config)  # ids stay unique meanwhile
+            self._keep.append(config)  # ids stay unique meanwhile
         return runs
 
     def _run(self, spec: MetricSpec, node: Node | None = None) -> Run:

@@ -26,11 +26,15 @@ __all__ = ["OptimalAligner"]
 #: Comparisons of scalars up to which an array is solved on the declared metrics: where items hold
 #: arrays themselves, and where they don't.
 EXACT_NESTED = 640
-EXACT_FLAT = 2_500
+EXACT_FLAT = 1_200
 #: The same for the items of a large array that the estimate left without a match.
-EXACT_REST = 10_000
-#: Beyond that, so many of the likeliest partners are compared for each of these items.
-SECOND_LOOK = 5
+EXACT_REST = 1_000
+#: Beyond that, at most so many of the likeliest partners are compared for each of these items, and
+#: so many comparisons are spent on all of them.
+SECOND_LOOK = 8
+SECOND_LOOK_COMPARISONS = 8_000
+#: Comparisons within one pair of items beyond which the estimate stands as it is.
+LARGE_PAIR = 50
 #: Pairs of items up to which all pairs are estimated at once (4 matrices of 4 bytes a pair).
 DENSE_PAIRS = 16_000_000
 #: Candidates that are kept for each gold item beyond that.
@@ -126,28 +130,41 @@ class OptimalAligner:
     ) -> Pairs:
         """Compare the chosen pairs; what did not match is solved anew, now on its metrics."""
         chosen = _solve(worth)
+        a_pair = _comparisons(node, _leaves(one), _leaves(two)) / (len(one) * len(two))
+        if a_pair > LARGE_PAIR:
+            return chosen
         sure = [(a, b) for a, b in chosen if self.compare(node, one[a], two[b]).matched]
         ours = sorted(set(range(len(one))) - {a for a, _ in sure})
         theirs = sorted(set(range(len(two))) - {b for _, b in sure})
         if not ours or not theirs:
             return sure
         rest, others = [one[a] for a in ours], [two[b] for b in theirs]
-        pairs = len(rest) * len(others)
-        if pairs <= EXACT_REST and _comparisons(node, _leaves(rest), _leaves(others)) <= EXACT_REST:
+        if a_pair * len(rest) * len(others) <= EXACT_REST:
             found = self._solve_exactly(node, rest, others)
         else:
-            found = self._solve_likeliest(node, rest, others, worth[np.ix_(ours, theirs)])
+            spent = a_pair * min(len(rest), len(others))
+            count = round(min(SECOND_LOOK, max(1, SECOND_LOOK_COMPARISONS / spent)))
+            part = worth[np.ix_(ours, theirs)]
+            found = self._solve_likeliest(node, rest, others, part, count)
         return sure + [(ours[a], theirs[b]) for a, b in found]
 
     def _solve_likeliest(
-        self, node: Node, one: list[Any], two: list[Any], worth: NDArray[np.float64]
+        self,
+        node: Node,
+        one: list[Any],
+        two: list[Any],
+        worth: NDArray[np.float64],
+        count: int,
     ) -> Pairs:
         """Put the declared metrics in the place of the estimate for the likeliest pairs."""
         bonus = _bonus(one, two)
-        worth = worth % bonus  # pairs that looked like matches are among those compared
-        best = np.argpartition(-worth, min(SECOND_LOOK, worth.shape[1] - 1), axis=1)
-        for a in range(len(one)):
-            for b in best[a, :SECOND_LOOK].tolist():
+        worth = np.where(worth > 1.0, 0.99, worth)  # what looked like a match is looked at
+        by_row = worth if len(one) <= len(two) else worth.T
+        count = min(count, by_row.shape[1])
+        best = np.argpartition(-by_row, count - 1, axis=1)[:, :count]
+        for row, columns in enumerate(best.tolist()):
+            for column in columns:
+                a, b = (row, column) if len(one) <= len(two) else (column, row)
                 score, matched = self.compare(node, one[a], two[b])
                 worth[a, b] = score + bonus if matched else score
         return _solve(worth)
@@ -208,7 +225,7 @@ def _at_most(copies: int, indices: list[int], side: _Side) -> list[int]:
 
 
 def _bonus(one: list[Any], two: list[Any]) -> float:
-    """What a match is worth: more than all similarities together."""
+    """Return what a match is worth: more than all similarities together."""
     return 2.0 + min(len(one), len(two))
 
 

@@ -44,8 +44,6 @@ _KINDS = {
     "string_normalized": "judged",
     "date": "judged",
 }
-#: More tokens than any two lists of texts have; the width of a sparse matrix costs nothing.
-_WIDTH = 2**31 - 1
 _LONGEST_READ = 120
 _SHORT_TEXT = 64
 _LIKELY_TEXT = 0.9
@@ -192,13 +190,9 @@ def _numbers(values: list[Any]) -> NDArray[np.float64] | None:
     """Read the values as numbers; None unless all of them are."""
     numbers = [as_number(v) for v in values]
     try:
-        return np.array([float(n) for n in numbers if n is not None or _refuse()])
-    except (OverflowError, ValueError):
+        return None if None in numbers else np.array(numbers, np.float64)
+    except OverflowError:
         return None
-
-
-def _refuse() -> bool:
-    raise ValueError
 
 
 def _by_text(_: Node, one: list[Any], two: list[Any]) -> tuple[Matrix, Flags]:
@@ -237,8 +231,14 @@ def _by_judge(node: Node, one: list[Any], two: list[Any]) -> tuple[Matrix, Flags
 
 
 def _read(texts: Sequence[str]) -> list[list[str]]:
-    words = [prepare(text).tokens for text in texts]
-    return [[*tokens, *("^" + t[0] for t in tokens)] for tokens in words]
+    """Return each text's words as the judge has them, and their initials."""
+    return [[part for token in prepare(text).tokens for part in _parts(token)] for text in texts]
+
+
+def _parts(token: str) -> list[str]:
+    if token[0] == "@":  # a date, with both its readings where there are two
+        return ["@" + reading for reading in token[1:].split("~")]
+    return [token, "^" + token[0]]
 
 
 def _unique(texts: list[str]) -> tuple[list[str], NDArray[np.int64]]:
@@ -285,7 +285,7 @@ def _cosine(one: Sequence[Sequence[str]], two: Sequence[Sequence[str]]) -> Matri
         rows = [[_dot(a, b) for b in right] for a in left]
         similar: Matrix = np.array(rows, np.float32).reshape(len(one), len(two))
     else:
-        codes: dict[str, int] = {}
+        codes = {token: i for i, token in enumerate({t: None for bag in bags for t in bag})}
         product = _sparse(left, codes) @ _sparse(right, codes).T
         similar = np.asarray(product.toarray(), dtype=np.float32)
     return np.clip(similar, 0.0, 1.0, out=similar)
@@ -309,16 +309,14 @@ def _unit_bags(tokens: Sequence[Sequence[str]]) -> list[dict[str, float]]:
 
 
 def _sparse(bags: Sequence[dict[str, float]], codes: dict[str, int]) -> Any:
-    """Write vectors as the rows of a sparse matrix; `codes` numbers the tokens on the way."""
+    """Write vectors as the rows of a sparse matrix; `codes` gives each token its column."""
     from scipy.sparse import csr_matrix
 
-    if not codes:
-        codes.update({"": 0})
-    columns = [codes.setdefault(token, len(codes)) for bag in bags for token in bag]
+    columns = [codes[token] for bag in bags for token in bag]
     data = [value for bag in bags for value in bag.values()]
     starts = np.cumsum([0, *(len(bag) for bag in bags)])
     arrays = (np.array(data, np.float32), np.array(columns, np.int32), starts.astype(np.int32))
-    return csr_matrix(arrays, shape=(len(bags), _WIDTH))
+    return csr_matrix(arrays, shape=(len(bags), max(1, len(codes))))
 
 
 def _tokens(text: str) -> list[str]:
