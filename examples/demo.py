@@ -10,7 +10,7 @@ import extractbench_nb as xb
 
 SCORES = ["overall_score", "field_score", "pass_rate"]
 COUNTS = ["evaluated", "passed", "omissions", "hallucinations", "structural"]
-SHOWN = ["run", "path", "gold", "predicted", "reason"]
+SHOWN = ["run", "document", "path", "gold", "predicted", "reason"]
 MANY = 3  # outputs that a field must have been evaluated in to be listed
 
 
@@ -38,7 +38,8 @@ def print_scores(summaries: pd.DataFrame, invalid: pd.DataFrame) -> None:
     print(f"{runs} runs on {documents} documents; scores are means over documents,")
     print("an output that is not JSON counts as zero\n")
     plan = dict.fromkeys(SCORES, "mean") | dict.fromkeys(COUNTS, "sum")
-    table = summaries.groupby("run").agg(plan).sort_values("overall_score", ascending=False)
+    table = summaries.groupby("run").agg(plan).astype(dict.fromkeys(COUNTS, int))
+    table = table.sort_values("overall_score", ascending=False)
     table.insert(0, "not JSON", invalid.groupby("run").size().reindex(table.index, fill_value=0))
     table.columns = [str(column).replace("_", " ") for column in table.columns]
     print(table.to_string(float_format="{:.3f}".format))
@@ -57,14 +58,14 @@ def print_worst(counted: pd.DataFrame) -> None:
 def print_examples(rows: pd.DataFrame) -> None:
     """Print some failures of each kind, the fields of array items included."""
     scalars = rows[rows["metric"].ne("array_llm") & ~rows["passed"].fillna(False)]
-    print("\nSome failures")
+    print("\nSome failures of scalar fields, those inside of arrays included")
     for outcome, failures in scalars.groupby("outcome"):
         picked = failures.groupby("run").head(1)[SHOWN].head(MANY)
         print(f"\n{outcome}: {len(failures)}")
         text = picked.assign(
             gold=picked["gold"].map(short), predicted=picked["predicted"].map(short)
         )
-        print(text.to_string(index=False, header=False))
+        print(text.to_string(index=False))
 
 
 def short(value: object, width: int = 34) -> str:

@@ -11,6 +11,7 @@ from extractbench_nb._version import __version__
 from extractbench_nb.benchmark.dataset import Dataset, DatasetError, load_dataset
 from extractbench_nb.errors import ConfigError, ExtractBenchError, InputError, SchemaError
 from extractbench_nb.evaluation import Evaluation, evaluate, evaluate_async
+from extractbench_nb.judges.base import Verdict
 from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.metrics import MetricScore, metric, metrics
 from extractbench_nb.profiles import profiles
@@ -27,6 +28,7 @@ __all__ = [
     "OfflineJudge",
     "Schema",
     "SchemaError",
+    "Verdict",
     "__version__",
     "evaluate",
     "evaluate_async",

@@ -174,15 +174,17 @@ def read_text(path: Path, what: str) -> str:
         raise InputError(f"{what} file {str(path)!r} cannot be read: {problem}") from None
 
 
+def file_hint(text: str) -> str:
+    """Say what to do where a text that should be JSON looks like a file name."""
+    looks = text.strip().lower().endswith((".json", ".txt")) and "\n" not in text.strip()
+    return " (a str is JSON text; for a file pass pathlib.Path)" if looks else ""
+
+
 def _parse(text: str, what: str) -> Any:
     try:
         return json.loads(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
-        hint = ""
-        if text.strip()[-5:] == ".json" and "\n" not in text:
-            hint = " (a str is JSON text; for a file pass pathlib.Path)"
-        raise InputError(
-            f"{what} is not JSON: {error.msg} at line {error.lineno} column {error.colno}{hint}"
-        ) from None
+        place = f"line {error.lineno} column {error.colno}{file_hint(text)}"
+        raise InputError(f"{what} is not JSON: {error.msg} at {place}") from None
     except (RecursionError, ValueError) as error:
         raise InputError(f"{what} is not JSON that can be read: {error}") from None

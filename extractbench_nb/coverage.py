@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from extractbench_nb._json import member
+from extractbench_nb._json import bracketed, member
 from extractbench_nb.pairing import resolve_union
 from extractbench_nb.schema.nodes import Node
 from extractbench_nb.values import MISSING
@@ -46,7 +46,7 @@ def _known(at: Node, here: dict[str, Any], path: str) -> list[tuple[Node, Any, s
     if at.flattened and at.children.items is not None:
         items = at.children.items
         return [
-            (items, x, f"{path}{member(str(k))}[{i}]")
+            (items, x, f"{path}{bracketed(str(k))}[{i}]")
             for k, v in here.items()
             if isinstance(v, list)
             for i, x in enumerate(v)
@@ -56,9 +56,11 @@ def _known(at: Node, here: dict[str, Any], path: str) -> list[tuple[Node, Any, s
     below = at.children
     found = []
     for key, value in here.items():
-        child = below.properties.get(key, below.additional)
-        if child is not None:
-            found.append((child, value, path + member(str(key))))
+        if key in below.properties:
+            child = below.properties[key]
+            found.append((child, value, path + child.step))
+        elif below.additional is not None:
+            found.append((below.additional, value, path + bracketed(str(key))))
     return found
 
 

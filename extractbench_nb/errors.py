@@ -21,18 +21,19 @@ class SchemaError(ExtractBenchError):
 
     Parameters
     ----------
-    pointer : str
-        JSON Pointer of the offending part, ``""`` for the whole schema.
+    pointer : str or None
+        JSON Pointer of the offending part, ``""`` for the whole schema; None where no schema is
+        involved.
     problem : str
         What was found and what would be right.
     """
 
-    def __init__(self, pointer: str, problem: str) -> None:
+    def __init__(self, pointer: str | None, problem: str) -> None:
         self.pointer = pointer
         self.problem = problem
-        super().__init__(f"{type(self).__name__} at #{pointer}: {problem}")
+        super().__init__(f"at #{pointer}: {problem}" if pointer is not None else problem)
 
-    def __reduce__(self) -> tuple[type[SchemaError], tuple[str, str]]:
+    def __reduce__(self) -> tuple[type[SchemaError], tuple[str | None, str]]:
         """Pickle by the two arguments, so that worker processes can pass the error on."""
         return (type(self), (self.pointer, self.problem))
 
@@ -42,8 +43,8 @@ class ConfigError(SchemaError):
 
     Parameters
     ----------
-    pointer : str
-        JSON Pointer of the offending part.
+    pointer : str or None
+        JSON Pointer of the offending part; None for a mistake in ``@metric``.
     problem : str
         What was found and what would be right.
     """

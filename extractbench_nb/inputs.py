@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from extractbench_nb._json import read_text
+import numpy as np
+
+from extractbench_nb._json import file_hint, json_type, member, read_text
 from extractbench_nb.alignment.assignment import OptimalAligner
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.judges.base import Judge
@@ -27,6 +29,7 @@ __all__ = [
     "private_copy",
     "read_predicted",
     "read_schema",
+    "refuse_non_json",
 ]
 
 #: A matcher of the user's: (gold items, predicted items, item node) to index pairs.
@@ -48,8 +51,12 @@ def read_schema(schema: Any, profile: Profile) -> Schema:
 def choose_judge(judge: str | Judge) -> Judge:
     """Return the judge that an option names, or raise `InputError`."""
     if not isinstance(judge, str):
-        if not callable(getattr(judge, "compare", None)):
-            raise InputError(f"judge is {judge!r}; expected 'offline' or an object with .compare")
+        named = isinstance(getattr(judge, "name", None), str)
+        if isinstance(judge, type) or not callable(getattr(judge, "compare", None)) or not named:
+            raise InputError(
+                f"judge is {judge!r}; expected 'offline' or an object with a name and a method "
+                "compare(gold, predicted) that returns a Verdict"
+            )
         return judge
     if judge != "offline":
         raise InputError(f"unknown judge {judge!r}; {nearest(judge, ['offline'])}")
@@ -72,7 +79,7 @@ def _checked_pairs(
     align: Aligner, node: Node, gold: list[Any], predicted: list[Any]
 ) -> list[tuple[int, int]]:
     items = node.children.items or node
-    found = align(gold, predicted, items)
+    found = align(list(gold), list(predicted), items)
     try:
         pairs = [(int(i), int(j)) for i, j in found]
     except (TypeError, ValueError):
@@ -113,20 +120,31 @@ def read_predicted(source: Any) -> tuple[Any, str | None]:
             source = read_text(source, "predicted")
         except InputError as error:
             if "not UTF-8" in str(error):
-                return None, str(error)
+                return source.read_bytes().decode("utf-8", "replace"), str(error)
             raise
     if not isinstance(source, str):
         return source, None
     try:
         return json.loads(source.removeprefix("\ufeff")), None
     except json.JSONDecodeError as error:
-        return source, f"{error.msg} at line {error.lineno} column {error.colno}"
+        return source, f"{error.msg} at line {error.lineno} column {error.colno}{file_hint(source)}"
     except (RecursionError, ValueError) as error:
         return source, str(error)
 
 
 def private_copy(value: Any) -> Any:
-    """Copy a document, so that the result does not change when the caller's value does."""
+    """Copy a document, so that the result does not change when the caller's value does.
+
+    Parameters
+    ----------
+    value : object
+        A JSON value; mappings, tuples, numpy arrays and scalars are taken for what they hold.
+
+    Returns
+    -------
+    object
+        Dicts, lists and scalars. What JSON cannot hold stays as it is.
+    """
     try:
         return _copy(value)
     except RecursionError:
@@ -138,7 +156,36 @@ def _copy(value: Any) -> Any:
         return {k: _copy(v) for k, v in value.items()}
     if type(value) is list:
         return [_copy(v) for v in value]
+    return value if type(value) in _SCALARS else _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {k: _copy(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_copy(v) for v in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return _copy(value.tolist())
     return value
+
+
+_SCALARS = {str, int, float, bool, type(None)}
+
+
+def refuse_non_json(gold: Any) -> None:
+    """Raise `InputError` for the first value in gold that JSON cannot hold, with its path."""
+    stack = [("$", gold)]
+    while stack:
+        path, value = stack.pop()
+        if isinstance(value, dict):
+            stack.extend((path + member(str(k)), v) for k, v in value.items())
+        elif isinstance(value, list):
+            stack.extend((f"{path}[{i}]", v) for i, v in enumerate(value))
+        elif json_type(value) == "unknown":
+            raise InputError(
+                f"gold at {path} is a {type(value).__name__}; expected a JSON value "
+                "(str, int, float, bool, None, list or dict)"
+            )
 
 
 def depth(value: Any) -> int:

@@ -7,14 +7,24 @@ leaves that nobody asked for.
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from typing import Any, Protocol
 
+from extractbench_nb._json import json_text
 from extractbench_nb.alignment.similarity import MapItem
 from extractbench_nb.coverage import leaves, undeclared
-from extractbench_nb.records import ArrayRecord, Leaf, Pair, Paths, item_node, states
+from extractbench_nb.records import (
+    ArrayRecord,
+    Leaf,
+    Pair,
+    Paths,
+    item_node,
+    settled,
+    states,
+)
 from extractbench_nb.schema.nodes import Node
 from extractbench_nb.scoring import Scored
-from extractbench_nb.values import MISSING, PRESENT
+from extractbench_nb.values import BROKEN, MISFIT, MISSING, PRESENT, Unusable
 
 __all__ = ["count_leaves", "invented_leaves"]
 
@@ -65,12 +75,23 @@ def _one_sided(walk: Walk, array: ArrayRecord, i: int | None, j: int | None) -> 
     """Make the rows of an item that stands on one side only; what is absent has no row."""
     pair = Pair(i, j, status="missed" if j is None else "spurious")
     gold = _item(array.gold_items, i)
-    predicted = _item(array.predicted_items, j)
+    predicted = _item(array.predicted_items, j) if j is not None else _in_place_of_items(array)
     node = item_node(array.node, i if i is not None else (j or 0))
     if node is not None:
         walk.enter(pair, node, gold, predicted, array.item_paths(i, j))
     pair.children = [child for child in pair.children if PRESENT in states(child)]
     return pair
+
+
+def _in_place_of_items(array: ArrayRecord) -> Any:
+    """Return what stands for a missed item: nothing, or what is below a broken container."""
+    if isinstance(array.predicted, Unusable):
+        return array.predicted
+    outcomes = {verdict.outcome for verdict in settled(array)}
+    reasons = {verdict.reason for verdict in settled(array)}
+    if "structural" in outcomes:
+        return BROKEN
+    return MISFIT if MISFIT.reason in reasons else MISSING
 
 
 def _item(items: list[Any], index: int | None) -> Any:
@@ -103,14 +124,32 @@ def invented_leaves(walk: Walk, root: Node, gold: Any, predicted: Any) -> None:
 
 
 def _add_invented(parent: Pair, node: Node, gold: Any, predicted: Any, paths: Paths) -> None:
-    known = {path for path, _ in leaves(gold)} if gold is not MISSING else set()
     verdict = Scored("undeclared", 0.0, False, "hallucination", "undeclared")
-    for start, part in undeclared(node, predicted, into_arrays=False):
-        for suffix, value in leaves(part, start):
-            if suffix not in known:
-                at = _undeclared_node(node, suffix)
-                leaf = Leaf(at, paths.below(suffix), MISSING, value, True, [verdict])
-                parent.children.append(leaf)
+    found = [
+        leaf
+        for start, part in undeclared(node, predicted, into_arrays=False)
+        for leaf in leaves(part, start)
+    ]
+    for suffix, value in _beyond_gold(found, gold):
+        at = _undeclared_node(node, suffix)
+        parent.children.append(Leaf(at, paths.below(suffix), MISSING, value, True, [verdict]))
+
+
+def _beyond_gold(found: list[tuple[str, Any]], gold: Any) -> list[tuple[str, Any]]:
+    """Return the leaves that gold does not have as many of, whatever the order of items."""
+    known: dict[str, Counter[str]] = defaultdict(Counter)
+    for path, value in leaves(gold) if gold is not MISSING else ():
+        known[_INDEX.sub("[]", path)][json_text(value)] += 1
+    places: dict[str, list[tuple[str, Any]]] = defaultdict(list)
+    for path, value in found:
+        places[_INDEX.sub("[]", path)].append((path, value))
+    invented = []
+    for place, here in places.items():
+        spare = known[place].total()
+        # equal values first: the leaves left over are the ones that gold does not have
+        ranked = sorted(here, key=lambda leaf: json_text(leaf[1]) not in known[place])
+        invented.extend(ranked[spare:])
+    return invented
 
 
 def _undeclared_node(above: Node, suffix: str) -> Node:

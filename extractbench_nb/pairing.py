@@ -69,8 +69,9 @@ def _collect_object(
     ours = gold if has_gold else _NOTHING
     theirs = predicted if has_predicted else _NOTHING
     rest = MISSING if has_predicted else _below_broken(node, predicted)
+    lack = None if gold is None else MISSING  # below null everything is null
     for name, child in below.properties.items():
-        one, two = ours.get(name, MISSING), theirs.get(name, rest)
+        one, two = ours.get(name, lack), theirs.get(name, rest)
         _collect(points, child, one, two, suffix + child.step)
     if below.additional is not None:
         for key in dict.fromkeys((*ours, *theirs)):
@@ -139,9 +140,7 @@ _NOTHING: dict[str, Any] = {}
 
 
 def _below_broken(node: Node, predicted: Any) -> Any:
-    if predicted is MISSING or predicted is None:
-        return MISSING
-    if isinstance(predicted, Unusable):
+    if predicted is MISSING or predicted is None or isinstance(predicted, Unusable):
         return predicted
     return MISFIT if json_type(predicted) in node.types else BROKEN
 

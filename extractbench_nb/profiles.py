@@ -73,7 +73,7 @@ PROFILES = {
 }
 
 
-def get_profile(name: str | Profile) -> Profile:
+def get_profile(name: object) -> Profile:
     """Return a profile by name.
 
     Parameters
@@ -93,7 +93,7 @@ def get_profile(name: str | Profile) -> Profile:
     """
     if isinstance(name, Profile):
         return name
-    if name not in PROFILES:
+    if not isinstance(name, str) or name not in PROFILES:
         raise InputError(f"unknown profile {name!r}; {nearest(name, PROFILES)}")
     return PROFILES[name]
 

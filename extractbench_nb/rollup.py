@@ -71,11 +71,22 @@ def _aligned_verdict(open_verdict: Scored, array: ArrayRecord, profile: Profile)
     score = array_score(
         array.matched, len(array.gold_items), len(array.predicted_items), profile.array_score
     )
-    passed = score >= pass_threshold(array.node)
+    mark = pass_threshold(array.node)
+    unresolved = sum(pair.unresolved and pair.status != "matched" for pair in array.pairs)
+    best = array_score(
+        array.matched + unresolved,
+        len(array.gold_items),
+        len(array.predicted_items),
+        profile.array_score,
+    )
+    # undecided: with the open verdicts it may pass or not; the score is what is certain
+    undecided = score < mark <= best
+    passed = None if undecided else score >= mark
+    outcome = "judge_error" if undecided else "correct" if passed else "incorrect"
     return open_verdict._replace(
         score=score,
         passed=passed,
-        outcome="correct" if passed else "incorrect",
+        outcome=outcome,
         reason=_array_reason(array),
         reasoning=_unresolved_text(array),
     )
@@ -96,4 +107,13 @@ def _unresolved_text(array: ArrayRecord) -> str | None:
     count = sum(pair.unresolved for pair in array.pairs)
     if not count:
         return None
-    return f"{count} of {len(array.pairs)} aligned pairs have a field without a verdict"
+    errors = (
+        verdict.reasoning
+        for pair in array.pairs
+        for child in pair.children
+        for verdict in settled(child)
+        if verdict.outcome == "judge_error"
+    )
+    first = next(errors, None)
+    text = f"{count} of {len(array.pairs)} aligned pairs have a field without a verdict"
+    return f"{text}, the first: {first}" if first else text

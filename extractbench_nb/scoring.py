@@ -36,7 +36,7 @@ ALIGNED = "aligned"
 
 _ALIGNABLE = (list, tuple, dict)
 _MEMO = 200_000
-_CONTAINERS = ("object", "array")
+_CONTAINERS = {"object", "array"}
 _NO_METRIC = MetricSpec("equality")
 
 
@@ -211,7 +211,10 @@ class Scorer:
             types |= {"boolean"}
         if not types or (gold_type in types and predicted_type in types):
             whole = self.profile.released_pairing and node.declared
-            if gold_type in _CONTAINERS and node.kind != "array" and not whole:
+            if predicted_type != gold_type and _CONTAINERS & {gold_type, predicted_type}:
+                if not whole:
+                    return self.resolved(node, gold, _MISFIT)
+            elif gold_type in _CONTAINERS and node.kind != "array" and not whole:
                 return self._equality(node, gold, predicted, "value_mismatch")
             return tuple(run(gold, predicted) for run in self._runs_of(node, gold))
         if predicted_type not in types and predicted_type != gold_type:
@@ -339,12 +342,13 @@ def _is_array(node: Node, value: Any) -> bool:
 
 
 _STRUCTURAL = Resolution(0.0, False, "structural", "type_mismatch")
+_MISFIT = Resolution(0.0, False, "incorrect", "branch_mismatch")
 _ABSENT = Resolution(1.0, True, "both_absent", "both_absent")
 _UNUSABLE: Mapping[tuple[bool, str], Resolution] = {
     (True, "structural"): _ABSENT,
     (True, "incorrect"): _ABSENT,
     (False, "structural"): _STRUCTURAL,
-    (False, "incorrect"): Resolution(0.0, False, "incorrect", "branch_mismatch"),
+    (False, "incorrect"): _MISFIT,
 }
 
 

@@ -26,12 +26,12 @@ __all__ = ["OptimalAligner"]
 #: Comparisons of scalars up to which an array is solved on the declared metrics: where items hold
 #: arrays themselves, and where they don't.
 EXACT_NESTED = 640
-EXACT_FLAT = 1_200
+EXACT_FLAT = 1_000
 #: The same for the items of a large array that the estimate left without a match.
 EXACT_REST = 1_000
 #: Beyond that, at most so many of the likeliest partners are compared for each of these items, and
 #: so many comparisons are spent on all of them.
-SECOND_LOOK = 8
+SECOND_LOOK = 5
 SECOND_LOOK_COMPARISONS = 8_000
 #: Comparisons within one pair of items beyond which the estimate stands as it is.
 LARGE_PAIR = 50

@@ -345,7 +345,7 @@ def point_score(verdicts: Iterable[Scored]) -> tuple[float | None, bool | None]:
     rows = list(verdicts)
     if len(rows) == 1:
         return rows[0].score, rows[0].passed
-    if any(row.score is None for row in rows):
+    if any(row.passed is None for row in rows):
         return None, None
     weights = [row.weight for row in rows]
     if not sum(weights):

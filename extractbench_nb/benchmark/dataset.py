@@ -298,7 +298,7 @@ class Dataset:
 
 
 def load_dataset(
-    name_or_path: str | os.PathLike[str] = "sample",
+    name_or_path: str | os.PathLike[str] | None = None,
     *,
     path: str | os.PathLike[str] | None = None,
 ) -> Dataset:
@@ -306,13 +306,14 @@ def load_dataset(
 
     Parameters
     ----------
-    name_or_path : str or path, default "sample"
-        ``"sample"``: the small fictional dataset that comes with this package.
+    name_or_path : str or path, optional
+        ``"sample"``: the small fictional dataset that comes with this package; the default where
+        no `path` is given either.
         ``"extractbench"``: the published dataset, from `path` or else from the folder that
         the environment variable ``EXTRACTBENCH_DATASET`` names.
         Anything else: a folder in the same layout.
     path : str or path, optional
-        The folder that holds the named dataset.
+        The folder that holds the named dataset. Without a name: a folder in the same layout.
 
     Returns
     -------
@@ -332,6 +333,10 @@ def load_dataset(
     >>> ds.schemas["domain"].tolist()
     ['academic', 'finance', 'finance', 'hiring', 'sport']
     """
+    if name_or_path is None:
+        if path is not None:
+            return _load_folder(path, None)
+        name_or_path = "sample"
     if name_or_path not in NAMED_DATASETS:
         return _load_folder(name_or_path, path)
     name = str(name_or_path)

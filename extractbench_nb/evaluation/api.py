@@ -24,6 +24,7 @@ from extractbench_nb.inputs import (
     private_copy,
     read_predicted,
     read_schema,
+    refuse_non_json,
 )
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.profiles import Profile, get_profile
@@ -150,6 +151,7 @@ class _Run:
         self.profile = get_profile(profile)
         self.schema = read_schema(schema, self.profile)
         self.gold = private_copy(read_document(gold, "gold"))
+        refuse_non_json(self.gold)
         self.predicted, self.problem = read_predicted(predicted)
         self.predicted = private_copy(self.predicted)
         self.alignment = alignment
@@ -167,7 +169,7 @@ class _Run:
     def _descend(self) -> None:
         """Go down; a prediction that is nested too deep for that is cut, and that is noted."""
         levels = depth(self.gold)
-        for limit in (None, max(MAX_DEPTH, levels), MAX_DEPTH):
+        for limit in (None, max(MAX_DEPTH, min(levels, 2 * MAX_DEPTH)), MAX_DEPTH):
             if limit is not None:
                 self.predicted = cut(self.predicted, limit)
                 self.traversal = self._new_traversal()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from extractbench_nb._html import STYLE, document_text
-from extractbench_nb._json import json_text
+from extractbench_nb._json import canonical, json_text, json_type
 
 if TYPE_CHECKING:
     from extractbench_nb.evaluation.result import Evaluation
@@ -39,18 +39,19 @@ def card_text(ev: Evaluation) -> str:
     counts = ", ".join(f"{n} {name}" for name, n in outcome_counts(ev).items())
     lines = [
         f"Evaluation ({ev.meta['profile']}): {head}",
-        f"  {s['passed']} of {s['evaluated']} fields pass: {counts}",
+        f"  {s['passed']:.0f} of {s['evaluated']:.0f} fields pass: {counts}",
     ]
     if s["judge_errors"]:
         lines.append(
-            f"  {s['judge_errors']} without a verdict; pass_rate is a lower bound, "
+            f"  {s['judge_errors']:.0f} without a verdict; pass_rate is a lower bound, "
             f"{s['pass_rate_judged']:.3f} of the judged pass"
         )
     if s["gold_coverage"] < 1:
         lines.append(f"  the schema declares only {s['gold_coverage']:.1%} of gold's values")
     for row in worst_fields(ev, 5).itertuples():
         score = "  n/a" if row.score is pd.NA else f"{row.score:.3f}"
-        lines.append(f"  {score} {row.path}  {row.outcome} ({row.reason})")
+        why = "" if row.reasoning is pd.NA else f": {row.reasoning}"
+        lines.append(f"  {score} {row.path}  {row.outcome} ({row.reason}){why}")
     return "\n".join(lines)
 
 
@@ -61,7 +62,7 @@ def card_html(ev: Evaluation) -> str:
         f"<span>{name.replace('_', ' ')} <b>{s[name]:.3f}</b></span>" for name in _SCORES
     )
     counts = " · ".join(f"{n} {name.replace('_', ' ')}" for name, n in outcome_counts(ev).items())
-    passes = f"{s['passed']} of {s['evaluated']} fields pass"
+    passes = f"{s['passed']:.0f} of {s['evaluated']:.0f} fields pass"
     head = f"Evaluation · {passes} · profile {ev.meta['profile']}"
     return (
         f'<div class="xb-root">{STYLE}<div class="xb-title">{document_text(head, 200)}</div>'
@@ -74,7 +75,7 @@ def _notes_html(s: pd.Series) -> str:
     notes = []
     if s["judge_errors"]:
         notes.append(
-            f"{s['judge_errors']} fields have no verdict: pass rate is a lower bound; "
+            f"{s['judge_errors']:.0f} fields have no verdict: pass rate is a lower bound; "
             f"of the judged fields {s['pass_rate_judged']:.1%} pass."
         )
     if s["gold_coverage"] < 1:
@@ -86,11 +87,12 @@ def _worst_html(ev: Evaluation) -> str:
     rows = []
     for row in worst_fields(ev).itertuples():
         score = "n/a" if row.score is pd.NA else f"{row.score:.2f}"
-        cells = (row.path, row.metric, f"{row.outcome} ({row.reason})")
-        texts = "".join(f"<td>{document_text(str(c))}</td>" for c in cells)
+        why = "" if row.reasoning is pd.NA else f": {row.reasoning}"
+        cells = (row.path, row.metric, f"{row.outcome} ({row.reason}){why}")
+        texts = "".join(f"<td>{document_text(str(c), 120)}</td>" for c in cells)
         values = "".join(
-            f'<td class="xb-val">{document_text(_shown(v), 60)}</td>'
-            for v in (row.gold, row.predicted)
+            f'<td class="xb-val">{document_text(text, 60)}</td>'
+            for text in _shown_pair(row.gold, row.predicted)
         )
         rows.append(f'<tr><td class="xb-num">{score}</td>{texts}{values}</tr>')
     if not rows:
@@ -98,7 +100,9 @@ def _worst_html(ev: Evaluation) -> str:
     head = '<th class="xb-num">score</th>' + "".join(
         f"<th>{h}</th>" for h in ("worst fields", "metric", "outcome", "gold", "predicted")
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    hidden = int(ev.summary["evaluated"] - ev.summary["passed"]) - len(rows)
+    more = f"<div>… {hidden} more that do not pass; .fields has them</div>" if hidden > 0 else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}"
 
 
 def _arrays_html(ev: Evaluation) -> str:
@@ -122,10 +126,18 @@ def _arrays_html(ev: Evaluation) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
 
 
-def _shown(value: Any) -> str:
+def _shown_pair(gold: Any, predicted: Any) -> tuple[str, str]:
+    """Write both values; with the quotes of JSON where they differ in type."""
+    quoted = None not in (gold, predicted) and json_type(gold) != json_type(predicted)
+    return _shown(gold, quoted), _shown(predicted, quoted)
+
+
+def _shown(value: Any, quoted: bool) -> str:
     if isinstance(value, list):
         return f"{len(value)} item{'' if len(value) == 1 else 's'}"
+    if value is None:
+        return "—"
     try:
-        return "—" if value is None else json_text(value)
+        return canonical(value) if quoted else json_text(value)
     except RecursionError:
         return "… nested too deep"

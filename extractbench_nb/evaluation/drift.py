@@ -9,9 +9,11 @@ from typing import Any
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb._json import json_text, member
+from extractbench_nb._json import bracketed, json_text, member
 from extractbench_nb.coverage import undeclared
-from extractbench_nb.schema.nodes import Schema
+from extractbench_nb.pairing import resolve_union
+from extractbench_nb.schema.nodes import Node, Schema
+from extractbench_nb.values import MISSING
 
 __all__ = ["WARNING_COLUMNS", "Note", "document_warnings", "ignored_params"]
 
@@ -59,8 +61,18 @@ def document_warnings(
     else:
         rows.append(("predicted", "$", "unparsable_json", problem, predicted))
     rows.extend(notes)
+    rows.extend(_ignored_configs(schema))
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(WARNING_COLUMNS.columns)
     return WARNING_COLUMNS.build(dict(zip(WARNING_COLUMNS.names, columns, strict=True)))
+
+
+def _ignored_configs(schema: Schema) -> Iterator[Note]:
+    """Tell of an ``evaluation_config`` at an object, whose children are scored instead of it."""
+    for node in schema.nodes():
+        if node.kind == "object" and node.declared and node.config is None:
+            message = "evaluation_config of an object is ignored: its children are scored"
+            value = node.keywords.get("evaluation_config")
+            yield "schema", node.schema_path, "ignored_config", message, value
 
 
 def ignored_params(ignored: Mapping[str, str]) -> list[Note]:
@@ -99,7 +111,7 @@ def _violations(side: str, schema: Schema, document: Any) -> Iterator[Note]:
     )
     try:
         for error in validator.iter_errors(document):
-            path = "$" + "".join(_step(p) for p in error.absolute_path)
+            path = _instance_path(schema.root, document, error.absolute_path)
             if error.validator != "additionalProperties":  # told above, key by key
                 yield side, path, str(error.validator), _short(error.message), error.instance
     except (RecursionError, re.error, ValueError, TypeError, LookupError) as error:
@@ -124,8 +136,26 @@ def _with_nullable(schema: Any) -> Any:
     return inner
 
 
-def _step(part: Any) -> str:
-    return f"[{part}]" if isinstance(part, int) else member(str(part))
+def _instance_path(root: Node, document: Any, parts: Iterable[Any]) -> str:
+    """Write a path as in ``fields``: keys of maps in brackets."""
+    path, node, value = "$", root, document
+    for part in parts:
+        node = resolve_union(node, value, MISSING)
+        value, below = value[part], node.children
+        if isinstance(part, int):
+            prefix = below.prefix
+            path += f"[{part}]"
+            node = prefix[part] if part < len(prefix) else below.items or _NOWHERE
+        elif part in below.properties:
+            path, node = path + member(part), below.properties[part]
+        else:
+            is_key = below.additional is not None or node.flattened
+            path += bracketed(str(part)) if is_key else member(str(part))
+            node = below.additional or _NOWHERE
+    return path
+
+
+_NOWHERE = Node("any", frozenset(), "any", "", "", "", "", 0, False, True, None, False, {})
 
 
 def _short(text: str) -> str:

@@ -61,8 +61,8 @@ class Evaluation:
     fields, arrays, matches : pandas.DataFrame
         One row a field and metric; an array; an item. Each access gives a copy.
     summary : pandas.Series
-        Scores and counts over the counted nodes. Scores are in [0, 1]; where nothing is counted
-        they are 1 and ``evaluated`` is 0.
+        Scores and counts over the counted nodes, as floats. Scores are in [0, 1]; where nothing is
+        counted they are 1 and ``evaluated`` is 0.
     warnings : pandas.DataFrame
         Faults of the annotation, undeclared keys, violations of the schema.
     meta : dict
@@ -181,7 +181,7 @@ class Evaluation:
         values["gold_coverage"] = declared_share(root, gold)
         values["llm_calls"], values["llm_cost_usd"] = 0, 0.0
         names = SUMMARY.names
-        return pd.Series([values[n] for n in names], index=names, dtype=object, name="summary")
+        return pd.Series([values[n] for n in names], index=names, dtype=float, name="summary")
 
     @cached_property
     def _warnings(self) -> pd.DataFrame:

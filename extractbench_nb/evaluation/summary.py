@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -73,7 +74,7 @@ def summarise(counted: Iterable[Leaf], profile: Profile) -> dict[str, Any]:
         "overall_score": tally.overall.value,
         "field_score": tally.scores.value,
         "pass_rate": tally.passes.value,
-        "pass_rate_judged": tally.judged.value,
+        "pass_rate_judged": tally.judged.value if judged or not evaluated else math.nan,
         "evaluated": evaluated,
         "judged": judged,
         "passed": tally.passed,

@@ -191,7 +191,7 @@ class Registry:
             return self.entries[name]
         except KeyError:
             hint = nearest(name, self.entries)
-            raise ConfigError("", f"unknown metric {name!r}; {hint}") from None
+            raise ConfigError(None, f"unknown metric {name!r}; {hint}") from None
 
     def names(self) -> Iterable[str]:
         """Return the names of all metrics."""
@@ -271,7 +271,7 @@ def metric(
     kinds = (applies_to,) if isinstance(applies_to, str) else tuple(applies_to)
     for kind in kinds:
         if kind not in APPLIES_TO:
-            raise ConfigError("", f"applies_to is {kind!r}; {nearest(kind, APPLIES_TO)}")
+            raise ConfigError(None, f"applies_to is {kind!r}; {nearest(kind, APPLIES_TO)}")
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         REGISTRY.add(_entry(name or function.__name__, function, kinds, source))
@@ -293,12 +293,12 @@ def _declared_params(name: str, function: Callable[..., Any]) -> Iterable[Param]
     parameters = list(inspect.signature(function).parameters.values())
     if len(parameters) < len(("gold", "predicted")):
         problem = f"metric {name!r} must take (gold, predicted, *, params with defaults)"
-        raise ConfigError("", problem)
+        raise ConfigError(None, problem)
     for p in parameters[2:]:
         if p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL):
             continue
         if p.default is p.empty:
-            raise ConfigError("", f"param {p.name!r} of metric {name!r} needs a default")
+            raise ConfigError(None, f"param {p.name!r} of metric {name!r} needs a default")
         yield _param(p.name, p.default)
 
 

@@ -133,7 +133,7 @@ def _named(name: Any, pointer: str, catalogue: MetricCatalogue | None) -> Metric
     preset = PRESETS.get(name) if isinstance(name, str) else None
     if preset is not None:
         return MetricSpec(preset.metric_id, preset.params, 1.0, "preset")
-    if catalogue is not None and name not in set(catalogue.names()):
+    if catalogue is not None and (not isinstance(name, str) or name not in catalogue.names()):
         known = {*PRESETS, *catalogue.names()}
         raise ConfigError(pointer, f"unknown preset {name!r}; {nearest(name, known)}")
     return MetricSpec(str(name))
@@ -159,7 +159,7 @@ def _check_metric(
     metric_id: Any, params: Mapping[str, Any], pointer: str, catalogue: MetricCatalogue
 ) -> None:
     known = set(catalogue.names())
-    if metric_id not in known:
+    if not isinstance(metric_id, str) or metric_id not in known:
         raise ConfigError(
             f"{pointer}/metric_id", f"unknown metric {metric_id!r}; {nearest(metric_id, known)}"
         )

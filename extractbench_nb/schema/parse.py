@@ -87,11 +87,18 @@ def _unwrap(document: Any) -> tuple[dict[str, Any], str | None]:
     if not isinstance(document, Mapping):
         found = json_type(document)
         raise SchemaError("", f"found {found}; expected an object (a JSON Schema)")
-    if not any(key in document for key in _STRUCTURE_OR_REF):
-        for key in ENVELOPES:
-            if isinstance(document.get(key), Mapping):
-                return dict(document[key]), key
-    return dict(document), None
+    envelope = None
+    while _is_wrapped(document):
+        envelope = next(key for key in ENVELOPES if isinstance(document.get(key), Mapping))
+        document = document[envelope]
+    return dict(document), envelope
+
+
+def _is_wrapped(document: Mapping[str, Any]) -> bool:
+    """Whether the schema stands under a key, beside a name or a ``response_format`` type."""
+    bare = not any(key in document for key in _STRUCTURE_OR_REF)
+    bare = bare or document.get("type") == "json_schema"
+    return bare and any(isinstance(document.get(key), Mapping) for key in ENVELOPES)
 
 
 class _Builder:
@@ -229,13 +236,13 @@ class _ChildBuilder:
         parts = self.flat.places.get("items") or (Part(True, f"{self.flat.pointer}/items"),)
         if isinstance(parts[0].schema, list):  # the tuple form of older drafts
             return None
-        return self._build(parts, "items", self.parent.field + "[]", "[]")
+        return self._build(parts, "items", self.parent.field + "[]", "[]", required=False)
 
     def prefix(self) -> tuple[Node, ...]:
         parts = self.flat.places.get("prefixItems", ())
         field = self.parent.field
         return tuple(
-            self._build((part,), f"prefixItems[{i}]", f"{field}[{i}]", f"[{i}]")
+            self._build((part,), f"prefixItems[{i}]", f"{field}[{i}]", f"[{i}]", required=False)
             for i, part in enumerate(parts)
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import extractbench_nb as xb
@@ -88,8 +89,21 @@ def test_an_item_with_an_unresolved_field_is_not_matched(function: Any) -> None:
     assert ev.matches["status"].tolist() == ["partial", "matched"]
     assert ev.arrays.loc[0, ["matched", "missed", "spurious"]].tolist() == [1, 1, 1]
     top = ev.fields.iloc[0]
-    assert (top["outcome"], top["reason"]) == ("incorrect", "judge_error_in_items")
+    assert (top["outcome"], top["reason"]) == ("judge_error", "judge_error_in_items")
+    assert (top["score"], top["passed"]) == (0.5, pd.NA)  # what is certain; it may yet pass
     assert "1 of 2 aligned pairs" in top["reasoning"]
+    assert "the first: " in top["reasoning"]
+    assert ev.summary[["judged", "judge_errors", "passed", "failed"]].tolist() == [0, 1, 0, 0]
+
+
+def test_an_array_that_open_verdicts_cannot_save_has_a_verdict() -> None:
+    xb.metric("failing")(boom)
+    schema = obj(r={"type": "array", "items": obj(k=using("failing"), n=STRING)})
+    gold = {"r": [{"n": "one"}, {"n": "two"}, {"n": "three"}, {"n": "four", "k": "4"}]}
+    ev = xb.evaluate(schema, gold, {"r": gold["r"][2:]})
+    top = ev.fields.iloc[0]
+    assert (top["outcome"], top["score"], top["passed"]) == ("incorrect", 0.25, False)
+    assert top["reason"] == "judge_error_in_items"
 
 
 def test_states_never_ask_the_judge() -> None:
