@@ -72,31 +72,40 @@ def canonical(value: object) -> str:
         return canonical_unordered(value)
 
 
-def canonical_unordered(value: object) -> str:
+def canonical_unordered(value: object, memo: dict[int, str] | None = None) -> str:
     """Write a value as canonical text in which the order of array items leaves no trace.
 
     Parameters
     ----------
     value : object
         Any JSON value.
+    memo : dict of int to str, optional
+        Texts of objects and arrays by id, kept by a caller that asks for parts of one document
+        again and again, and keeps it alive.
 
     Returns
     -------
     str
         Equal for two values that differ in nothing but the order of items, at any depth.
     """
-    kind = type(value)
-    if kind is dict:
-        assert isinstance(value, dict)  # noqa: S101 - for the type checker
-        parts = sorted(f"{k!r}:{canonical_unordered(v)}" for k, v in value.items())
-        return "{" + ",".join(parts) + "}"
-    if kind is list or kind is tuple:
-        assert isinstance(value, list | tuple)  # noqa: S101 - for the type checker
-        return "[" + ",".join(sorted([canonical_unordered(v) for v in value])) + "]"
+    if isinstance(value, dict | list | tuple):
+        found = memo.get(id(value)) if memo is not None else None
+        if found is None:
+            found = _unordered(value, memo)
+            if memo is not None:
+                memo[id(value)] = found
+        return found
     try:
         return repr(value)
     except ValueError:  # more digits than Python writes
         return hex(value) if isinstance(value, int) else object.__repr__(value)
+
+
+def _unordered(value: dict[Any, Any] | list[Any] | tuple[Any, ...], memo: Any) -> str:
+    if isinstance(value, dict):
+        parts = sorted([f"{k!r}:{canonical_unordered(v, memo)}" for k, v in value.items()])
+        return "{" + ",".join(parts) + "}"
+    return "[" + ",".join(sorted([canonical_unordered(v, memo) for v in value])) + "]"
 
 
 def leaf_texts(value: object) -> Iterator[str]:

@@ -140,11 +140,15 @@ class Scorer:
             Two texts to score and verdict; None where there is more to it than one metric of a
             string, or its verdict must be awaited.
         """
-        plain = node.kind == "scalar" and "string" in node.types and node.config is not None
-        runs = self._runs_of(node, "") if plain else ()
-        if len(runs) != 1 or self._is_awaited(node):
+        config = node.config
+        if node.kind != "scalar" or "string" not in node.types or config is None:
             return None
-        run = runs[0]
+        entry = REGISTRY.entries.get(config.metrics[0].metric_id)
+        if len(config.metrics) > 1 or entry is None or entry.is_async:
+            return None
+        if entry.judged and not self.profile.released_metrics:
+            return self._judged_texts(entry.pass_mark(config.metrics[0].params))
+        run = self._runs_of(node, "")[0]
 
         def compare(gold: str, predicted: str) -> tuple[float, bool]:
             found = run(gold, predicted)
@@ -154,11 +158,17 @@ class Scorer:
 
         return compare
 
-    @staticmethod
-    def _is_awaited(node: Node) -> bool:
-        specs = node.config.metrics if node.config is not None else ()
-        entries = (REGISTRY.entries.get(spec.metric_id) for spec in specs)
-        return any(entry is not None and entry.is_async for entry in entries)
+    def _judged_texts(self, mark: float) -> Callable[[str, str], tuple[float, bool]]:
+        ask = self.judge.compare
+
+        def compare(gold: str, predicted: str) -> tuple[float, bool]:
+            try:
+                score = float(ask(gold, predicted).score)
+            except Exception:  # noqa: BLE001 - told where the verdict itself is asked for
+                return 0.0, False
+            return (score, score >= mark) if 0.0 <= score <= 1.0 else (0.0, False)
+
+        return compare
 
     def whole_array(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
         """Score an array node without alignment: a side is absent, broken, or a metric takes all.

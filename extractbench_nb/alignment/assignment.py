@@ -39,6 +39,9 @@ LARGE_PAIR = 50
 DENSE_PAIRS = 16_000_000
 #: Candidates that are kept for each gold item beyond that.
 CANDIDATES = 30
+#: Items that are texts of this length are long; long texts less alike than this do not match.
+LONG_TEXT = 120
+HOPELESS_TEXT = 0.2
 #: Candidates less alike than this are not worth a comparison.
 HOPELESS = 0.1
 
@@ -60,6 +63,8 @@ class OptimalAligner:
         self.compare = ItemComparer(scorer, self)
         self._known: dict[tuple[Node, int, int], Pairs] = {}
         self._sides: dict[int, _Side] = {}
+        self._texts: dict[int, str] = {}
+        self._counts: dict[int, int] = {}
 
     def __call__(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Pairs:
         """Align the items of one array.
@@ -93,7 +98,7 @@ class OptimalAligner:
     def _side(self, items: Sequence[Any]) -> _Side:
         side = self._sides.get(id(items))
         if side is None:
-            side = self._sides[id(items)] = _Side(items)
+            side = self._sides[id(items)] = _Side(items, self._texts, self._counts)
         return side
 
     def _assign(
@@ -117,7 +122,7 @@ class OptimalAligner:
     def _solve_rest(self, node: Node, one: list[Any], two: list[Any]) -> Pairs:
         pairs = len(one) * len(two)
         limit = _exact_limit(node)
-        if pairs <= limit and _comparisons(node, _leaves(one), _leaves(two)) <= limit:
+        if pairs <= limit and self._comparisons(node, one, two) <= limit:
             return self._solve_exactly(node, one, two)
         if pairs > DENSE_PAIRS:
             return _solve_greedily(node, one, two)
@@ -130,7 +135,7 @@ class OptimalAligner:
     ) -> Pairs:
         """Compare the chosen pairs; what did not match is solved anew, now on its metrics."""
         chosen = _solve(worth)
-        a_pair = _comparisons(node, _leaves(one), _leaves(two)) / (len(one) * len(two))
+        a_pair = self._comparisons(node, one, two) / (len(one) * len(two))
         if a_pair > LARGE_PAIR:
             return chosen
         sure = [(a, b) for a, b in chosen if self.compare(node, one[a], two[b]).matched]
@@ -139,7 +144,7 @@ class OptimalAligner:
         if not ours or not theirs:
             return sure
         rest, others = [one[a] for a in ours], [two[b] for b in theirs]
-        if a_pair * len(rest) * len(others) <= EXACT_REST:
+        if a_pair * len(rest) * len(others) <= EXACT_REST and not _are_long(rest):
             found = self._solve_exactly(node, rest, others)
         else:
             spent = a_pair * min(len(rest), len(others))
@@ -159,24 +164,29 @@ class OptimalAligner:
         """Put the declared metrics in the place of the estimate for the likeliest pairs."""
         bonus = _bonus(one, two)
         worth = np.where(worth > 1.0, 0.99, worth)  # what looked like a match is looked at
+        if _are_long(one):  # long texts that mean the same have words in common
+            worth[worth < HOPELESS_TEXT] = -1.0
         by_row = worth if len(one) <= len(two) else worth.T
         count = min(count, by_row.shape[1])
         best = np.argpartition(-by_row, count - 1, axis=1)[:, :count]
         for row, columns in enumerate(best.tolist()):
             for column in columns:
                 a, b = (row, column) if len(one) <= len(two) else (column, row)
+                if worth[a, b] < 0.0:
+                    continue
                 score, matched = self.compare(node, one[a], two[b])
                 worth[a, b] = score + bonus if matched else score
         return _solve(worth)
 
+    def _comparisons(self, node: Node, one: list[Any], two: list[Any]) -> float:
+        ours = sum(_leaves(item, self._counts) for item in one)
+        return _comparisons(node, ours, sum(_leaves(item, self._counts) for item in two))
+
     def _solve_exactly(self, node: Node, one: list[Any], two: list[Any]) -> Pairs:
         bonus = _bonus(one, two)
-        worth = np.empty((len(one), len(two)))
-        for a, gold in enumerate(one):
-            for b, predicted in enumerate(two):
-                score, matched = self.compare(node, gold, predicted)
-                worth[a, b] = score + bonus if matched else score
-        return _solve(worth)
+        table = self.compare.table(node, one, two)
+        worth = [[score + bonus if matched else score for score, matched in row] for row in table]
+        return _solve(np.array(worth))
 
 
 class _Side:
@@ -184,24 +194,26 @@ class _Side:
 
     __slots__ = ("items", "keys", "leaves", "order")
 
-    def __init__(self, items: Sequence[Any]) -> None:
+    def __init__(self, items: Sequence[Any], texts: dict[int, str], counts: dict[int, int]) -> None:
         self.items = items
-        self.keys = [_key(item) for item in items]
+        self.keys = [_key(item, texts) for item in items]
         tie = list(self.keys)
         if len(set(tie)) < len(tie):  # equal but for the order of arrays inside them
             tie = [k + canonical(x) for k, x in zip(tie, items, strict=True)]
         self.order = sorted(range(len(tie)), key=tie.__getitem__)
-        self.leaves = _leaves(list(items))
+        self.leaves = _leaves(items, counts)
 
     def order_from(self, start: int) -> list[int]:
         """Return the indices from `start` on, ordered by canonical text."""
         return [i for i in self.order if i >= start]
 
 
-def _key(item: Any) -> str:
+def _key(item: Any, texts: dict[int, str]) -> str:
     if type(item) is str:
         return "s" + item
-    return canonical_unordered(list(item) if isinstance(item, MapItem) else item)
+    if isinstance(item, MapItem):
+        return repr(item.key) + canonical_unordered(item.item, texts)
+    return canonical_unordered(item, texts)
 
 
 def _equal_pairs(ours: _Side, theirs: _Side, left: list[int], right: list[int]) -> Pairs:
@@ -224,6 +236,11 @@ def _at_most(copies: int, indices: list[int], side: _Side) -> list[int]:
     return kept
 
 
+def _are_long(items: list[Any]) -> bool:
+    texts = [item for item in items if isinstance(item, str)]
+    return len(texts) == len(items) and sum(map(len, texts)) > LONG_TEXT * len(texts)
+
+
 def _bonus(one: list[Any], two: list[Any]) -> float:
     """Return what a match is worth: more than all similarities together."""
     return 2.0 + min(len(one), len(two))
@@ -244,17 +261,16 @@ def _exact_limit(node: Node) -> int:
     return EXACT_NESTED if nested else EXACT_FLAT
 
 
-def _leaves(value: Any) -> int:
-    count, stack = 0, [value]
-    while stack:
-        top = stack.pop()
-        if isinstance(top, dict):
-            stack.extend(top.values())
-        elif isinstance(top, list | tuple):
-            stack.extend(top)
-        else:
-            count += 1
-    return count
+def _leaves(value: Any, counts: dict[int, int]) -> int:
+    if not isinstance(value, dict | list | tuple):
+        return 1
+    found = counts.get(id(value))
+    if found is None:
+        below = value.values() if isinstance(value, dict) else value
+        found = sum(_leaves(v, counts) for v in below)
+        if not isinstance(value, MapItem):
+            counts[id(value)] = found
+    return found
 
 
 def _solve(worth: NDArray[np.float64]) -> Pairs:

@@ -136,6 +136,33 @@ class ItemComparer:
             found = self._pairs[key] = self._compare(node, gold, predicted)
         return found
 
+    def table(self, node: Node, gold: list[Any], predicted: list[Any]) -> list[list[PairScore]]:
+        """Compare all pairs of items.
+
+        Parameters
+        ----------
+        node : Node
+            The schema of the items.
+        gold, predicted : list
+            The items.
+
+        Returns
+        -------
+        list of list of PairScore
+            One row a gold item, one column a predicted item.
+        """
+        if not any(isinstance(item, MapItem) for item in gold):
+            left = [self._row(node, item) for item in gold]
+            right = [self._row(node, item) for item in predicted]
+            if None not in left and None not in right:
+                fields = self._fields[node] or ()
+                columns = list(zip(right, predicted, strict=True))
+                return [
+                    [self._flat_items(fields, one or (), two or (), g, p) for two, p in columns]
+                    for one, g in zip(left, gold, strict=True)
+                ]
+        return [[self(node, g, p) for p in predicted] for g in gold]
+
     def _compare(self, node: Node, gold: Any, predicted: Any) -> PairScore:
         if isinstance(gold, MapItem):
             return self._map_items(node, gold, predicted)
@@ -192,6 +219,8 @@ class ItemComparer:
                 if found is None:
                     found = field.memo[ours, theirs] = (*field.texts(ours, theirs), True)
                 score, passed, present = found
+            elif not field.is_array and (ours is None or theirs is None):
+                score, passed, present = _ONE_SIDED
             elif ours is None or theirs is None or field.is_array:
                 score, passed, present = self._point(field.node, ours, theirs)
             else:
@@ -246,6 +275,10 @@ def _mean(results: list[tuple[float, bool, bool]], gold: Any, predicted: Any) ->
     present = [score for score, _, is_present in results if is_present]
     similarity = sum(present) / len(present) if present else 1.0
     return PairScore(similarity, all(passed for _, passed, _ in results))
+
+
+#: A field that stands on one side only, by the table of states.
+_ONE_SIDED = (0.0, False, True)
 
 
 class FlatField(NamedTuple):

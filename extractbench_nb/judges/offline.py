@@ -125,7 +125,9 @@ def _folded(text: str) -> str:
 
 
 def _are_other_codes(gold: str, predicted: str) -> bool:
-    """Say, without preparing them, whether two texts are codes of one form with other digits."""
+    """Say, without preparing them, whether two texts are other numbers or codes of one form."""
+    if gold.isdecimal() and predicted.isdecimal():
+        return gold.lstrip("0") != predicted.lstrip("0") and gold.isascii() and predicted.isascii()
     if not (_CODE.fullmatch(gold) and _CODE.fullmatch(predicted)):
         return False
     x, y = gold.casefold(), predicted.casefold()

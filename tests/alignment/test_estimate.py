@@ -1,6 +1,6 @@
 """Large arrays are aligned by an estimate: it must not lose pairs that the metrics would match."""
 
-import datetime
+import datetime as dt
 import random
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from extractbench_nb.alignment import assignment
 
 FIRST = "Anna Bert Carla Dmitri Elena Farid Greta Hugo Ines Jonas".split()
 LAST = "Stone Brook Field Hill Wood Marsh Lake Heath Moor Dale".split()
-DAYS = [datetime.date(1990, 1, 1) + datetime.timedelta(days=11 * k) for k in range(400)]
+DAYS = [dt.date(1990, 1, 1) + dt.timedelta(days=11 * k) for k in range(400)]
 
 Rewrite = tuple[list[Any], Callable[[Any], Any], dict[str, Any]]
 
@@ -61,7 +61,7 @@ def test_every_rewritten_item_is_found(name: str, size: int) -> None:
     values = values[:size]
     predicted = [rewrite(v) for v in values]
     random.Random(size).shuffle(predicted)
-    gold = [v.isoformat() if isinstance(v, datetime.date) else v for v in values]
+    gold = [v.isoformat() if isinstance(v, dt.date) else v for v in values]
     ev = xb.evaluate(array_of(items), {"a": gold}, {"a": predicted})
     assert ev.arrays.loc[0, "matched"] == len(gold)
 
