@@ -108,22 +108,27 @@ def _worst_html(ev: Evaluation) -> str:
 def _arrays_html(ev: Evaluation) -> str:
     arrays = ev._arrays
     arrays = arrays[arrays["counted"] & (arrays["gold_items"] + arrays["predicted_items"] > 0)]
-    if arrays.empty:
-        return ""
-    arrays = arrays.sort_values("f1", kind="stable")
+    differ = arrays[arrays["missed"] + arrays["spurious"] > 0].sort_values("f1", kind="stable")
+    same = len(arrays) - len(differ)
+    notes = [f"{same} array{'s' if same > 1 else ''} matched completely"] if same else []
+    if len(differ) > _MOST_ARRAYS:
+        notes.append(f"… {len(differ) - _MOST_ARRAYS} more arrays that differ; .arrays has them")
+    table = _array_table(differ.head(_MOST_ARRAYS)) if len(differ) else ""
+    return table + "".join(f"<div>{document_text(note)}</div>" for note in notes)
+
+
+def _array_table(arrays: pd.DataFrame) -> str:
     names = ("gold_items", "predicted_items", "matched", "partial", "missed", "spurious")
     rows = "".join(
         f"<tr><td>{document_text(str(row['field']))}</td>"
         + "".join(f'<td class="xb-num">{row[n]}</td>' for n in names)
         + "</tr>"
-        for _, row in arrays.head(_MOST_ARRAYS).iterrows()
+        for _, row in arrays.iterrows()
     )
-    head = "<th>arrays</th>" + "".join(
+    head = "<th>arrays that differ</th>" + "".join(
         f'<th class="xb-num">{n.replace("_", " ")}</th>' for n in names
     )
-    hidden = len(arrays) - _MOST_ARRAYS
-    more = f"<div>… {hidden} more arrays</div>" if hidden > 0 else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def _shown_pair(gold: Any, predicted: Any) -> tuple[str, str]:
