@@ -22,8 +22,9 @@ from extractbench_nb.judges.lexicon_aliases import CITIES, PLACES, TERMS, UNIVER
 from extractbench_nb.judges.names import Person, read_people, read_person
 from extractbench_nb.judges.wording import reword
 from extractbench_nb.metrics.dates import Date, find_dates, parse_date
-from extractbench_nb.metrics.quantities import MONEY, Token, read_tokens
+from extractbench_nb.metrics.quantities import Token, read_tokens
 from extractbench_nb.metrics.text import unify
+from extractbench_nb.metrics.units import MONEY
 
 SHORT_TEXT, MIDDLE_TEXT = 128, 1_024
 _MAX_CAPITALS = 6

@@ -11,7 +11,7 @@ from functools import cache
 
 from extractbench_nb.judges.lexicon import PHRASES
 from extractbench_nb.metrics.dates import MONTHS
-from extractbench_nb.metrics.quantities import ORDINALS
+from extractbench_nb.metrics.units import ORDINALS
 
 _PHRASE = re.compile(
     "|".join(

@@ -11,96 +11,20 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from extractbench_nb.metrics.text import unify
+from extractbench_nb.metrics.units import (
+    CURRENCIES,
+    CURRENCY_SIGNS,
+    MONEY,
+    MONEY_SCALES,
+    ORDINALS,
+    SCALES,
+    SMALL_NUMBERS,
+    UNITS,
+    VALUE_WORDS,
+    WHOLE_TENS,
+    WORD_SCALES,
+)
 
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-    "fifteen sixteen seventeen eighteen nineteen"
-)  # fmt: skip
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_ORDINALS = (
-    "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth "
-    "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
-)
-_TENTHS = "twentieth thirtieth fortieth fiftieth sixtieth seventieth eightieth ninetieth"
-SMALL_NUMBERS = {w: i for i, w in enumerate(_ONES.split())} | {
-    w: 10 * i for i, w in enumerate(_TENS.split(), 2)
-}
-ORDINALS = {w: i for i, w in enumerate(_ORDINALS.split())} | {
-    w: 10 * i for i, w in enumerate(_TENTHS.split(), 2)
-}
-_WHOLE_TENS = range(20, 100, 10)
-WORD_SCALES = {"hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9,
-               "trillion": 10**12}  # fmt: skip
-SCALES = WORD_SCALES | {"millions": 10**6, "billions": 10**9, "thousands": 1_000, "mn": 10**6,
-                        "mio": 10**6, "mln": 10**6, "mm": 10**6, "bn": 10**9, "bln": 10**9,
-                        "tn": 10**12}  # fmt: skip
-MONEY_SCALES = {"k": 1_000, "m": 10**6, "b": 10**9, "t": 10**12}
-CURRENCY_SIGNS = {"$": "usd", "€": "eur", "£": "gbp", "¥": "jpy", "₹": "inr", "₩": "krw",
-                  "₽": "rub", "₺": "try", "₪": "ils"}  # fmt: skip
-CURRENCIES = {
-    code: code
-    for code in ("usd eur gbp jpy chf cad aud nzd cny hkd sgd sek nok dkk inr krw brl mxn zar "
-                 "pln czk huf try rub ils thb").split()
-} | {"dollar": "usd", "dollars": "usd", "euro": "eur", "euros": "eur", "yen": "jpy",
-     "rmb": "cny", "yuan": "cny", "rupees": "inr", "francs": "chf"}  # fmt: skip
-_UNIT_ROWS: tuple[tuple[str, float, str], ...] = (
-    ("%", 1, "% percent pct"),
-    ("%", 0.01, "bp bps"),
-    ("%", 0.1, "‰"),
-    ("m", 1, "m meter meters metre metres mtr mtrs"),
-    ("m", 1e3, "km kms kilometer kilometers kilometre kilometres"),
-    ("m", 1e-2, "cm centimeter centimeters centimetre centimetres"),
-    ("m", 1e-3, "millimeter millimeters millimetre millimetres"),
-    ("m", 1609.344, "mi mile miles"),
-    ("m", 0.9144, "yd yds yard yards"),
-    ("m", 0.3048, "ft foot feet"),
-    ("m", 0.0254, "inch inches"),
-    ("kg", 1, "kg kgs kilogram kilograms kilogramme kilogrammes kilo kilos"),
-    ("kg", 1e-3, "g gram grams gramme grammes"),
-    ("kg", 1e-6, "mg milligram milligrams"),
-    ("kg", 1e3, "tonne tonnes"),
-    ("kg", 0.45359237, "lb lbs pound pounds"),
-    ("kg", 0.028349523125, "oz ounce ounces"),
-    ("l", 1, "l liter liters litre litres"),
-    ("l", 1e-3, "ml milliliter milliliters millilitre millilitres"),
-    ("s", 1, "s sec secs second seconds"),
-    ("s", 1e-3, "ms millisecond milliseconds"),
-    ("s", 60, "min mins minute minutes"),
-    ("s", 3600, "h hr hrs hour hours"),
-    ("s", 86400, "day days"),
-    ("s", 604800, "wk wks week weeks"),
-    ("month", 1, "mo mos month months"),
-    ("month", 12, "yr yrs year years"),
-    ("byte", 1, "byte bytes"),
-    ("byte", 1e3, "kb kilobyte kilobytes"),
-    ("byte", 1e6, "mb megabyte megabytes"),
-    ("byte", 1e9, "gb gigabyte gigabytes"),
-    ("byte", 1e12, "tb terabyte terabytes"),
-    ("m2", 1, "sqm"),
-    ("m2", 1e6, "sqkm"),
-    ("m2", 1e4, "ha hectare hectares"),
-    ("m2", 0.09290304, "sqft"),
-    ("m2", 4046.8564224, "acre acres"),
-    ("hz", 1, "hz hertz"),
-    ("hz", 1e6, "mhz megahertz"),
-    ("hz", 1e9, "ghz gigahertz"),
-    ("w", 1, "w watt watts"),
-    ("w", 1e3, "kw kilowatt kilowatts"),
-    ("w", 1e6, "mw megawatt megawatts"),
-    ("mph", 1, "mph"),
-    ("mph", 0.621371192237334, "kph kmh"),
-    ("°c", 1, "°c"),
-    ("°f", 1, "°f"),
-    ("ord", 1, "st nd rd th"),
-)
-UNITS = {name: (base, factor) for base, factor, names in _UNIT_ROWS for name in names.split()}
-UNITS |= {code: (code, 1.0) for code in CURRENCIES.values()} | {
-    "": ("", 1.0),
-    "ord": ("ord", 1.0),
-    "mm": ("m", 1e-3),
-}
-MONEY = frozenset(CURRENCIES.values())
-_VALUE_WORDS = frozenset((*SMALL_NUMBERS, *ORDINALS, *WORD_SCALES, *CURRENCIES))
 _ORDINAL_ENDINGS = frozenset(("st", "nd", "rd", "th"))
 
 _PHRASES = {
@@ -275,7 +199,7 @@ def _merge(text: str, raw: Sequence[Token]) -> list[Token]:
     out: list[Token] = []
     i = 0
     while i < len(raw):
-        if raw[i].kind == "word" and raw[i].text.lower() not in _VALUE_WORDS:
+        if raw[i].kind == "word" and raw[i].text.lower() not in VALUE_WORDS:
             out.append(raw[i])
             i += 1
             continue
@@ -352,7 +276,7 @@ def _extends(current: int, value: int, started: bool) -> bool:
     if not started or current == 0:
         return True
     tens = current % 100
-    room = 100 if tens == 0 else 10 if tens in _WHOLE_TENS else 0
+    room = 100 if tens == 0 else 10 if tens in WHOLE_TENS else 0
     return 0 < value < room
 
 
