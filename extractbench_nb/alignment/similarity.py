@@ -156,6 +156,8 @@ class ItemComparer:
             right = [self._row(node, item) for item in predicted]
             if None not in left and None not in right:
                 fields = self._fields[node] or ()
+                if len(fields) == 1 and (texts := _text_table(fields[0], left, right)):
+                    return texts
                 columns = list(zip(right, predicted, strict=True))
                 return [
                     [self._flat_items(fields, one or (), two or (), g, p) for two, p in columns]
@@ -266,6 +268,24 @@ class ItemComparer:
                 matched += self(at, gold[i], predicted[j]).matched
         score = array_score(matched, len(gold), len(predicted), self.scorer.profile.array_score)
         return score, score >= pass_threshold(node)
+
+
+def _text_table(field: FlatField, left: list[Any], right: list[Any]) -> list[list[PairScore]]:
+    """Compare all pairs of items that hold one text each; empty where some hold none."""
+    compare, memo = field.texts, field.memo
+    ours, theirs = [row[0] for row in left], [row[0] for row in right]
+    if compare is None or not all(type(text) is str for text in (*ours, *theirs)):
+        return []
+    table = []
+    for gold in ours:
+        row = []
+        for predicted in theirs:
+            found = memo.get((gold, predicted))
+            if found is None:
+                found = memo[gold, predicted] = (*compare(gold, predicted), True)
+            row.append(PairScore(found[0], found[1]))
+        table.append(row)
+    return table
 
 
 def _mean(results: list[tuple[float, bool, bool]], gold: Any, predicted: Any) -> PairScore:

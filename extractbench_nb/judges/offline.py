@@ -54,6 +54,9 @@ _CODE = re.compile(
 )
 _TO_ZERO = str.maketrans("123456789", "0" * 9)
 
+_LIKE_A_CODE = re.compile(r"(?=(?:[A-Za-z]*\d){5})[A-Za-z0-9]{5,15}")
+_OTHER_CODE_RATIO = 60.0
+
 _IDENTICAL = Verdict(1.0, "identical")
 
 
@@ -128,6 +131,9 @@ def _are_other_codes(gold: str, predicted: str) -> bool:
     """Say, without preparing them, whether two texts are other numbers or codes of one form."""
     if gold.isdecimal() and predicted.isdecimal():
         return gold.lstrip("0") != predicted.lstrip("0") and gold.isascii() and predicted.isascii()
+    alike = _LIKE_A_CODE.fullmatch(gold) and _LIKE_A_CODE.fullmatch(predicted)
+    if alike and fuzz.ratio(gold, predicted) < _OTHER_CODE_RATIO:
+        return True
     if not (_CODE.fullmatch(gold) and _CODE.fullmatch(predicted)):
         return False
     x, y = gold.casefold(), predicted.casefold()
