@@ -276,9 +276,9 @@ def _leaves(value: Any, counts: dict[int, int]) -> int:
 def _solve(worth: NDArray[np.float64]) -> Pairs:
     """Solve the assignment problem; a single row or column needs no solver."""
     if worth.shape[0] == 1:
-        return [(0, int(worth[0].argmax()))]
+        return [(0, int(np.argmax(worth[0])))]
     if worth.shape[1] == 1:
-        return [(int(worth[:, 0].argmax()), 0)]
+        return [(int(np.argmax(worth[:, 0])), 0)]
     if worth.shape == (2, 2):
         straight = worth[0, 0] + worth[1, 1] >= worth[0, 1] + worth[1, 0]
         return [(0, 0), (1, 1)] if straight else [(0, 1), (1, 0)]
