@@ -43,7 +43,7 @@ _TOO_DEEP = "… nested too deep"
 
 def read_schema(schema: Any, profile: Profile) -> Schema:
     """Parse a schema under the rules of a profile."""
-    if isinstance(schema, Schema) and profile.released_schema:
+    if isinstance(schema, Schema) and schema.released != profile.released_schema:
         schema = dict(schema.document)
     return parse_schema(schema, released=profile.released_schema)
 

@@ -76,7 +76,7 @@ def _collect_object(
     if below.additional is not None:
         for key in dict.fromkeys((*ours, *theirs)):
             if key not in below.properties:
-                one, two = ours.get(key, MISSING), theirs.get(key, rest)
+                one, two = ours.get(key, lack), theirs.get(key, rest)
                 step = bracketed(str(key))
                 _collect(points, below.additional, one, two, suffix + step)
 

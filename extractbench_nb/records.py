@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import bracketed
-from extractbench_nb.alignment.similarity import MapItem
+from extractbench_nb.alignment.similarity import map_items
 from extractbench_nb.schema.nodes import Node
 from extractbench_nb.scoring import Pending, Scored
 from extractbench_nb.values import state_of
@@ -97,12 +97,9 @@ def item_node(node: Node, index: int) -> Node | None:
 def array_items(node: Node, value: Any) -> tuple[list[Any] | None, list[str]]:
     """Return the items of an array value with their path steps; None where it is no array."""
     if isinstance(value, dict) and node.flattened:
-        items, steps = [], []
-        for key, inner in value.items():
-            for i, item in enumerate(inner if isinstance(inner, list) else [inner]):
-                items.append(MapItem(str(key), item))
-                steps.append(f"{bracketed(str(key))}[{i}]")
-        return items, steps
+        sizes = {k: len(v) if isinstance(v, list) else 1 for k, v in value.items()}
+        steps = [f"{bracketed(str(k))}[{i}]" for k, size in sizes.items() for i in range(size)]
+        return list(map_items(value)), steps
     if isinstance(value, list | tuple) and node.kind == "array":
         items = value if type(value) is list else list(value)
         return items, [f"[{i}]" for i in range(len(items))]

@@ -38,9 +38,9 @@ def _decide_pair(pair: Pair, array: ArrayRecord) -> None:
             score, passed = point_score(settled(child))
         if not passed:
             failed.append(child.node.field)
-        if score is None:
+        if passed is None:
             pair.unresolved = True
-        elif PRESENT in states(child):
+        elif score is not None and PRESENT in states(child):
             total += score
             count += 1
     if pair.similarity is None:

@@ -263,22 +263,22 @@ class Scorer:
                 return self._guarded(spec, lambda g, p: MetricScore(*released(g, p)))
         try:
             entry = REGISTRY.get(spec.metric_id)
-        except ConfigError as error:
-            problem = error.problem
+            return self._bound(spec, entry, entry.pass_mark(spec.params), node)
+        except (ConfigError, TypeError, ValueError) as error:  # where nothing was checked before
+            problem = error.problem if isinstance(error, ConfigError) else _told(error)
             return lambda g, p: self.failed(spec, problem)
-        if entry.judged:
-            return self._judged(spec, entry, node)
-        return self._registered(spec, entry)
 
-    def _registered(self, spec: MetricSpec, entry: Metric) -> Run:
+    def _bound(self, spec: MetricSpec, entry: Metric, mark: float, node: Node | None) -> Run:
+        if entry.judged:
+            return self._judged(spec, mark, node)
         if spec.metric_id == "array_llm":
             aligned = Scored(spec.metric_id, None, None, ALIGNED, "", None, spec.weight)
-            judged = self._judged(spec, entry, None)  # nothing to align: the judge decides
+            judged = self._judged(spec, mark, None)  # nothing to align: the judge decides
             return lambda g, p: aligned if isinstance(g, _ALIGNABLE) else judged(g, p)
         function = entry.function
         if function is None:
             return lambda g, p: self.failed(spec, f"{spec.metric_id} cannot score this value")
-        mark, params = entry.pass_mark(spec.params), dict(spec.params)
+        params = dict(spec.params)
         if entry.is_async:
             return lambda g, p: Pending(
                 spec, lambda: function(g, p, **params), lambda r: self._finish(spec, r, mark)
@@ -296,7 +296,7 @@ class Scorer:
             try:
                 result = function(gold, predicted)
             except Exception as error:  # noqa: BLE001 - a metric must not stop an evaluation
-                return self.failed(spec, f"{type(error).__name__}: {error}")
+                return self.failed(spec, _told(error))
             if result is True:
                 return right
             if result is False:
@@ -307,15 +307,10 @@ class Scorer:
 
         return run
 
-    def _judged(self, spec: MetricSpec, entry: Metric, node: Node | None) -> Run:
+    def _judged(self, spec: MetricSpec, mark: float, node: Node | None) -> Run:
         if "model" in spec.params and node is not None:
             self.ignored_params.setdefault(node.schema_path, spec.metric_id)
         judge = self.judge
-        try:
-            mark = entry.pass_mark(spec.params)
-        except (TypeError, ValueError) as error:  # where params are not checked beforehand
-            problem = f"{type(error).__name__}: {error}"
-            return lambda g, p: self.failed(spec, problem)
 
         def function(gold: Any, predicted: Any) -> MetricScore:
             verdict = judge.compare(json_text(gold), json_text(predicted))
@@ -327,7 +322,7 @@ class Scorer:
     def _finish(self, spec: MetricSpec, result: Any, mark: float) -> Scored:
         """Turn what a metric returned into a verdict, or say why it is none."""
         if isinstance(result, BaseException):
-            return self.failed(spec, f"{type(result).__name__}: {result}")
+            return self.failed(spec, _told(result))
         score, passed, reason, reasoning = _unpack(result)
         if score is None:
             return self.failed(
@@ -345,6 +340,10 @@ class Scorer:
         return Scored(
             spec.metric_id, score, passed, "judge_error", "metric_error", problem, spec.weight
         )
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _is_array(node: Node, value: Any) -> bool:

@@ -25,6 +25,7 @@ __all__ = [
     "array_score",
     "flat_fields",
     "is_aligned",
+    "map_items",
     "never_match",
     "pass_threshold",
     "point_score",
@@ -50,6 +51,15 @@ class PairScore(NamedTuple):
 
     similarity: float
     matched: bool
+
+
+def map_items(value: dict[Any, Any]) -> list[MapItem]:
+    """Flatten a map of arrays; an entry that is no array counts as one item."""
+    return [
+        MapItem(str(key), item)
+        for key, inner in value.items()
+        for item in (inner if isinstance(inner, list) else [inner])
+    ]
 
 
 def array_score(matched: int, gold: int, predicted: int, kind: str) -> float:
@@ -114,6 +124,7 @@ class ItemComparer:
         self._fields: dict[Node, tuple[FlatField, ...] | None] = {}
         self._rows: dict[tuple[Node, int], tuple[Any, ...] | None] = {}
         self._memos: dict[tuple[int, int], Memo] = {}
+        self._flattened: dict[int, list[MapItem]] = {}
 
     def __call__(self, node: Node, gold: Any, predicted: Any) -> PairScore:
         """Compare two items.
@@ -257,9 +268,14 @@ class ItemComparer:
         score, passed = self._inner_array(node, gold, predicted)
         return verdict._replace(score=score, passed=passed)
 
+    def _items(self, value: Any) -> Any:
+        """Return the items of an array or of a map of arrays; always the same ones for a map."""
+        if not isinstance(value, dict):
+            return value
+        return self._flattened.setdefault(id(value), map_items(value))
+
     def _inner_array(self, node: Node, gold: Any, predicted: Any) -> tuple[float, bool]:
-        if not (isinstance(gold, list) and isinstance(predicted, list)):
-            return 0.0, False  # maps inside items are irregular; their items stay unpaired here
+        gold, predicted = self._items(gold), self._items(predicted)
         items, prefix = node.children.items, node.children.prefix
         matched = 0
         for i, j in self.align(node, gold, predicted):

@@ -95,10 +95,9 @@ class Evaluation:
         raise AttributeError(f"an Evaluation is frozen; cannot set {name!r}")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle and copy the frames; the records behind them stay."""
-        frames = ("_fields", "_arrays", "_matches", "_summary", "_warnings")
-        kept = {name: getattr(self, name) for name in (*frames, "_profile", "_inputs", "_meta")}
-        return {**kept, "_notes": (), "_top": ()}
+        """Pickle and copy the frames; the records behind them stay, warnings are found anew."""
+        kept = ("_fields", "_arrays", "_matches", "_summary", "_profile", "_inputs", "_meta")
+        return {name: getattr(self, name) for name in kept} | {"_notes": self._notes, "_top": ()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore what `__getstate__` kept."""

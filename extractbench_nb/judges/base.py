@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol, runtime_checkable
 
-DEFAULT_PASS_THRESHOLD = 0.7
-
 
 class Verdict(NamedTuple):
     """A judge's answer for one pair of texts.

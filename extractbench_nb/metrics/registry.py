@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import isnan
 from typing import Any, NamedTuple, overload
@@ -337,7 +337,3 @@ def metrics() -> pd.DataFrame:
             "summary": [m.summary for m in rows],
         }
     )
-
-
-#: An async metric's pending result.
-Pending = Awaitable[Any]

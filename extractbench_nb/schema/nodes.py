@@ -120,11 +120,6 @@ class Node:
         """Whether ``additionalProperties`` is false."""
         return self.keywords.get("additionalProperties") is False
 
-    @property
-    def scored(self) -> bool:
-        """Whether the node itself gets a score (objects and nulls do not, nor what is skipped)."""
-        return self.config is not None and not self.config.skip
-
     def choose(self, index: int) -> Node:
         """Return the union as the node it is when branch `index` holds.
 
@@ -235,6 +230,8 @@ class Schema:
         The JSON Schema it was read from, taken out of its envelope.
     envelope : str or None
         The key of the envelope, ``schema_definition`` for example.
+    released : bool
+        Whether it was read as the published package does.
 
     Examples
     --------
@@ -247,6 +244,7 @@ class Schema:
     root: Node
     document: Mapping[str, Any]
     envelope: str | None = None
+    released: bool = False
 
     def nodes(self) -> Iterator[Node]:
         """Walk all nodes in schema order; a recursive reference is listed, not unfolded.
@@ -289,6 +287,6 @@ class Schema:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as the document; it is parsed again on the other side."""
-        from extractbench_nb.schema.parse import parse_schema
+        from extractbench_nb.schema.parse import restore_schema
 
-        return (parse_schema, (dict(self.document),))
+        return (restore_schema, (dict(self.document), self.envelope, self.released))

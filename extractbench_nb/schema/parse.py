@@ -80,7 +80,12 @@ def parse_schema(
         return schema
     document, envelope = _unwrap(read_document(schema, "schema"))
     builder = _Builder(document, None if released else _catalogue, released)
-    return Schema(builder.root(), document, envelope)
+    return Schema(builder.root(), document, envelope, released)
+
+
+def restore_schema(document: dict[str, Any], envelope: str | None, released: bool) -> Schema:
+    """Parse a document again that was a schema before; another process may lack its metrics."""
+    return Schema(_Builder(document, None, released).root(), document, envelope, released)
 
 
 def _unwrap(document: Any) -> tuple[dict[str, Any], str | None]:

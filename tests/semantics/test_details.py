@@ -168,6 +168,43 @@ def test_results_pickle_and_copy() -> None:
         assert repr(other) == repr(ev)
 
 
+def test_a_schema_read_as_released_stays_so() -> None:
+    schema = obj(a={"type": "string", "evaluation_config": {"metric_id": "mine", "params": {}}})
+    ev = xb.evaluate(schema, {"a": "1"}, {"a": "2"}, profile="extract-bench-0.1.0")
+    again = pickle.loads(pickle.dumps(ev))  # noqa: S301 - our own bytes
+    assert again.fields.equals(ev.fields)
+    with pytest.raises(xb.ConfigError, match="unknown metric 'mine'"):
+        xb.evaluate(again.schema, {}, {})
+
+
+def test_unusable_params_are_verdicts_where_nothing_checks_them() -> None:
+    config = {"metric_id": "set_f1", "params": {"pass_threshold": "high"}}
+    schema = obj(a={"type": "array", "evaluation_config": config}, b=EXACT)
+    document = {"a": ["x"], "b": "y"}
+    ev = xb.evaluate(schema, document, document, profile="extract-bench-0.1.0")
+    assert ev.fields[["outcome", "score"]].to_numpy().tolist() == [
+        ["judge_error", 0.0],
+        ["correct", 1.0],
+    ]
+
+
+def test_maps_of_arrays_inside_items_are_aligned() -> None:
+    skills = {"anyOf": [array(EXACT), {"type": "object", "additionalProperties": array(EXACT)}]}
+    skills["evaluation_config"] = "array_llm"
+    schema = obj(people=array(obj(name=EXACT, skills=skills)))
+    ours = {"name": "same", "skills": {"code": ["C", "SQL"], "speech": ["Dutch"]}}
+    others = {"name": "same", "skills": {"code": ["Ada"], "speech": ["Greek", "Latin"]}}
+    renamed = {"name": "same", "skills": {"Speech": ["Dutch"], "Code": ["SQL", "C"]}}
+    ev = xb.evaluate(schema, {"people": [ours, others]}, {"people": [others, renamed]})
+    assert ev.arrays.set_index("path").loc["$.people", "matched"] == 2
+
+
+def test_keys_of_a_null_map_are_null() -> None:
+    schema = obj(m={"type": ["object", "null"], "additionalProperties": EXACT})
+    row = xb.evaluate(schema, {"m": None}, {"m": {"k": "v"}}).fields.iloc[0]
+    assert (row["gold_state"], row["outcome"]) == ("null", "hallucination")
+
+
 def test_a_prediction_in_another_encoding_is_structural(tmp_path: Path) -> None:
     file = tmp_path / "p.json"
     file.write_bytes('{"a": "é"}'.encode("latin-1"))

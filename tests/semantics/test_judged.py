@@ -96,6 +96,18 @@ def test_an_item_with_an_unresolved_field_is_not_matched(function: Any) -> None:
     assert ev.summary[["judged", "judge_errors", "passed", "failed"]].tolist() == [0, 1, 0, 0]
 
 
+def test_an_open_verdict_deep_inside_leaves_every_array_above_open() -> None:
+    xb.metric("failing")(boom)
+    inner = {"type": "array", "items": obj(k=using("failing"))}
+    inner["items"]["properties"]["n"] = STRING
+    schema = obj(r={"type": "array", "items": obj(s=inner, n=STRING)})
+    gold = {"r": [{"n": "one", "s": [{"k": "1", "n": "two"}]}]}
+    ev = xb.evaluate(schema, gold, gold)
+    arrays = ev.fields[ev.fields["metric"] == "array_llm"]
+    assert arrays["outcome"].tolist() == ["judge_error", "judge_error"]
+    assert ev.summary[["judged", "judge_errors"]].tolist() == [0, 1]
+
+
 def test_an_array_that_open_verdicts_cannot_save_has_a_verdict() -> None:
     xb.metric("failing")(boom)
     schema = obj(r={"type": "array", "items": obj(k=using("failing"), n=STRING)})
