@@ -9,7 +9,13 @@
 
 from extractbench_nb._version import __version__
 from extractbench_nb.benchmark.dataset import Dataset, DatasetError, load_dataset
-from extractbench_nb.errors import ConfigError, ExtractBenchError, InputError, SchemaError
+from extractbench_nb.errors import (
+    ConfigError,
+    ExtractBenchError,
+    InputError,
+    OutputError,
+    SchemaError,
+)
 from extractbench_nb.evaluation import Evaluation, evaluate, evaluate_async
 from extractbench_nb.judges.base import Verdict
 from extractbench_nb.judges.offline import OfflineJudge
@@ -26,6 +32,7 @@ __all__ = [
     "InputError",
     "MetricScore",
     "OfflineJudge",
+    "OutputError",
     "Schema",
     "SchemaError",
     "Verdict",

@@ -5,7 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["ConfigError", "ExtractBenchError", "InputError", "SchemaError", "nearest"]
+__all__ = [
+    "ConfigError",
+    "ExtractBenchError",
+    "InputError",
+    "OutputError",
+    "SchemaError",
+    "nearest",
+]
 
 
 class ExtractBenchError(ValueError):
@@ -14,6 +21,10 @@ class ExtractBenchError(ValueError):
 
 class InputError(ExtractBenchError):
     """A gold document, a file or an argument that cannot be used."""
+
+
+class OutputError(ExtractBenchError):
+    """A file that cannot be written; what was there before is as it was."""
 
 
 class SchemaError(ExtractBenchError):

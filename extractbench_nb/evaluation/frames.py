@@ -55,6 +55,7 @@ FIELD_COLUMNS = FrameSpec(
         Column("depth", "int64", "nesting depth of the node in the schema", "0 and up"),
         Column("counted", "bool", "whether the node enters the field-level scores"),
         Column("weight", "float64", "aggregation_weight of the node", "0 and up"),
+        Column("required", "bool", "whether the schema requires the node's key"),
     ),
 )
 
@@ -200,6 +201,7 @@ def _field_rows(leaf: Leaf) -> Iterator[tuple[Any, ...]]:
             node.depth,
             leaf.counted,
             node.weight,
+            node.required,
         )
 
 

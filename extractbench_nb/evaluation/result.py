@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -28,7 +29,21 @@ from extractbench_nb.profiles import Profile
 from extractbench_nb.records import ArrayRecord, Leaf
 from extractbench_nb.schema.nodes import Schema
 
-__all__ = ["Evaluation", "Inputs"]
+__all__ = ["Evaluation", "Inputs", "use_writer"]
+
+_writer: Callable[[Evaluation, Path], Path] | None = None
+
+
+def use_writer(writer: Callable[[Evaluation, Path], Path]) -> None:
+    """Tell how an `Evaluation` is written to a folder. The report room calls it once, on import.
+
+    Parameters
+    ----------
+    writer : callable
+        ``(evaluation, folder) -> folder``.
+    """
+    global _writer  # noqa: PLW0603 - the one link from the reports up to the result
+    _writer = writer
 
 
 class Inputs(NamedTuple):
@@ -142,6 +157,32 @@ class Evaluation:
     def schema(self) -> Schema:
         """The parsed schema."""
         return self._inputs.schema
+
+    @property
+    def inputs(self) -> Inputs:
+        """What was compared: schema, gold, predicted, and the parser's message if any."""
+        return self._inputs
+
+    def save(self, folder: str | Path) -> Path:
+        """Write a report: report.json, summary.txt, fields.csv, fields.md and report.html.
+
+        Parameters
+        ----------
+        folder : str or pathlib.Path
+            Where to; made if it does not exist. Files of these names there are replaced.
+
+        Returns
+        -------
+        pathlib.Path
+            The folder.
+
+        Raises
+        ------
+        OutputError
+            A file cannot be written.
+        """
+        assert _writer is not None  # noqa: S101 - the package imports the report room
+        return _writer(self, Path(folder))
 
     @staticmethod
     def columns() -> pd.DataFrame:

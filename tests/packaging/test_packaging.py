@@ -22,7 +22,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 # Distribution name -> conda-forge name, where the two differ.
 CONDA_NAMES = {"build": "python-build"}
 # Not taken from conda-forge: installed by the environment's pip section.
-PIP_ONLY = {"extract-bench", "pypdfium2", "types-jsonschema"}
+PIP_ONLY = {"extract-bench", "playwright", "pypdfium2", "types-jsonschema", "types-tqdm"}
 CODE = {".py", ".pyc"}
 # The extras that the conda environment holds.
 ENVIRONMENT_EXTRAS = ("notebook", "llm", "dev")
@@ -73,7 +73,7 @@ def test_a_plain_install_needs_neither_a_model_client_nor_jupyter():
 
 
 def test_importing_the_package_imports_no_heavy_library():
-    heavy = ["scipy", "jsonschema", "litellm", "matplotlib", "IPython", "ipywidgets"]
+    heavy = ["scipy", "jsonschema", "jinja2", "loky", "click", "litellm", "matplotlib", "IPython"]
     code = (
         "import json, sys, pandas; before = set(sys.modules); import extractbench_nb;"
         f"print(json.dumps([m for m in {heavy!r} if m in set(sys.modules) - before]))"

@@ -37,6 +37,7 @@ DTYPES = {
         "depth": "int64",
         "counted": "bool",
         "weight": "float64",
+        "required": "bool",
     },
     "arrays": {
         "path": "string",
