@@ -63,7 +63,7 @@ def write_texts(texts: Mapping[Path, str]) -> None:
     Parameters
     ----------
     texts : mapping of pathlib.Path to str
-        What to write where, as UTF-8. A lone surrogate is written as ``\\udXXX``.
+        What to write where, as UTF-8. A lone surrogate is written as its escape.
 
     Raises
     ------

@@ -169,6 +169,7 @@ def test_every_column_of_fields_holds_its_own_value(ev: xb.Evaluation) -> None:
         "depth": 4,
         "counted": False,
         "weight": 2.5,
+        "required": False,
     }
 
 
@@ -379,3 +380,13 @@ def test_card_has_budgets() -> None:
     assert len(ev._repr_html_()) < 12_000
     assert len(repr(ev).splitlines()) < 12
     assert "more arrays" in ev._repr_html_()
+
+
+def test_required_follows_the_schema() -> None:
+    schema = obj(a=STRING, b=STRING, rows={"type": "array", "items": obj(c=STRING, d=STRING)})
+    schema["required"] = ["b"]
+    schema["properties"]["rows"]["items"]["required"] = ["c"]
+    document = {"a": "1", "b": "2", "rows": [{"c": "3", "d": "4"}]}
+    fields = xb.evaluate(schema, document, document).fields
+    required = dict(zip(fields["field"], fields["required"], strict=True))
+    assert required == {"a": False, "b": True, "rows": False, "rows[].c": True, "rows[].d": False}
