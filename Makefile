@@ -18,7 +18,7 @@ PYTHON := $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	"$$p" -c '$(NEW_ENOUGH)' >/dev/null 2>&1 && { echo "$$p"; break; }; done)
 endif
 
-# Checks on the real dataset, recorded runs and conformance cases use these folders where they exist.
+# Checks on the real dataset, recorded runs and conformance cases and texts use these folders where they exist.
 ifneq ($(wildcard ../shared/extract-bench/.),)
 export EXTRACTBENCH_DATASET ?= $(abspath ../shared/extract-bench)
 endif
@@ -27,6 +27,9 @@ export EXTRACTBENCH_RUNS ?= $(abspath ../shared/runs)
 endif
 ifneq ($(wildcard ../shared/conformance/.),)
 export EXTRACTBENCH_CONFORMANCE ?= $(abspath ../shared/conformance)
+endif
+ifneq ($(wildcard ../shared/seeds/.),)
+export EXTRACTBENCH_SEEDS ?= $(abspath ../shared/seeds)
 endif
 # litellm (installed with the published extract-bench) would fetch its price list when imported.
 export LITELLM_LOCAL_MODEL_COST_MAP := True

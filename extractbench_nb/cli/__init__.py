@@ -1,0 +1,32 @@
+"""The command line, a thin layer over the same functions: ``extractbench-nb --help``."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+__all__ = ["main"]
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run a command and exit.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        What follows the command's name; ``sys.argv`` by default.
+
+    Raises
+    ------
+    SystemExit
+        Always; 0 if the command did what was asked, 1 if it could not, 2 if the call is wrong.
+    """
+    import sys
+
+    from extractbench_nb.cli import documents, listing, runs  # noqa: F401 - they add commands
+    from extractbench_nb.cli.group import COMMAND, commands
+    from extractbench_nb.cli.output import one_line_errors
+
+    with one_line_errors():
+        commands.main(arguments, prog_name=COMMAND, standalone_mode=False)
+        sys.stdout.flush()
+    sys.exit(0)
