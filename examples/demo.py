@@ -1,4 +1,4 @@
-"""Evaluate the sample dataset's model outputs, and print the scores and the worst fields."""
+"""Evaluate the sample dataset's model outputs: scores, which differences are real, what is hard."""
 
 from __future__ import annotations
 
@@ -8,64 +8,53 @@ import pandas as pd
 
 import extractbench_nb as xb
 
-SCORES = ["overall_score", "field_score", "pass_rate"]
+MEANS = ["overall_score", "field_score", "pass_rate"]
 COUNTS = ["evaluated", "passed", "omissions", "hallucinations", "structural"]
+HARD = ["schema", "field", "documents", "pass_rate", "runs_failing", "outcome", "best_run"]
 SHOWN = ["run", "document", "path", "gold", "predicted", "reason"]
-MANY = 3  # outputs that a field must have been evaluated in to be listed
+MANY = 3  # failures of each kind that are shown
 
 
 def main() -> None:
     """Evaluate every run on every document, offline."""
     dataset = xb.load_dataset("sample")
-    schemas = {name: xb.parse_schema(dataset.schema(name)) for name in dataset.schemas["schema"]}
-    schema_of = dataset.documents.set_index("document")["schema"]
-    summaries, fields = [], []
-    for run, document, path in dataset.runs.itertuples(index=False):
-        ev = xb.evaluate(schemas[schema_of[document]], dataset.gold(document), path)
-        summaries.append({"run": run, "document": document, **ev.summary})
-        fields.append(ev.fields.assign(run=run, document=document))
-    rows = pd.concat(fields, ignore_index=True)
-    invalid = rows[rows["reason"] == "unparsable_json"]
-    rows = rows.drop(invalid.index)
-    print_scores(pd.DataFrame(summaries), invalid)
-    print_worst(rows[rows["counted"]])
-    print_examples(rows)
+    evs = xb.evaluate_runs(dataset)
+    print_scores(evs)
+    print(f"\n{xb.compare_runs(evs)!r}")
+    print_hard_fields(evs)
+    print_examples(evs.fields)
 
 
-def print_scores(summaries: pd.DataFrame, invalid: pd.DataFrame) -> None:
+def print_scores(evs: xb.Evaluations) -> None:
     """Print one row a run: mean scores over its documents, and counts of outcomes."""
-    documents, runs = summaries["document"].nunique(), summaries["run"].nunique()
-    print(f"{runs} runs on {documents} documents; scores are means over documents,")
-    print("an output that is not JSON counts as zero\n")
-    plan = dict.fromkeys(SCORES, "mean") | dict.fromkeys(COUNTS, "sum")
-    table = summaries.groupby("run").agg(plan).astype(dict.fromkeys(COUNTS, int))
-    table = table.sort_values("overall_score", ascending=False)
-    table.insert(0, "not JSON", invalid.groupby("run").size().reindex(table.index, fill_value=0))
-    table.columns = [str(column).replace("_", " ") for column in table.columns]
-    print(table.to_string(float_format="{:.3f}".format))
+    table = evs.by_run.sort_values("overall_score", ascending=False)
+    table = table[["run", "documents", "invalid", *MEANS, *COUNTS]].set_index("run")
+    print("\nScores are means over documents; an output that is not JSON passes no field\n")
+    print(readable(table.astype(dict.fromkeys(COUNTS, int))))
 
 
-def print_worst(counted: pd.DataFrame) -> None:
+def print_hard_fields(evs: xb.Evaluations) -> None:
     """Print the fields that fail most often."""
-    failed = counted.assign(failed=~counted["passed"].fillna(False))
-    rates = failed.groupby("field")["failed"].agg(["mean", "sum", "size"])
-    worst = rates[rates["size"] >= MANY].sort_values(["mean", "sum"], ascending=False).head(8)
-    worst.columns = ["failure rate", "failures", "evaluated"]
-    print("\nWorst fields\n")
-    print(worst.to_string(float_format="{:.2f}".format))
+    print("\nHardest fields\n")
+    print(readable(xb.difficulty(evs)[HARD].head(8), index=False))
 
 
-def print_examples(rows: pd.DataFrame) -> None:
+def print_examples(fields: pd.DataFrame) -> None:
     """Print some failures of each kind, the fields of array items included."""
-    scalars = rows[rows["metric"].ne("array_llm") & ~rows["passed"].fillna(False)]
+    wrong = fields[~fields["passed"].fillna(False) & fields["reason"].ne("invalid_output")]
+    scalars = wrong[wrong["metric"].ne("array_llm")]
     print("\nSome failures of scalar fields, those inside of arrays included")
     for outcome, failures in scalars.groupby("outcome"):
         picked = failures.groupby("run").head(1)[SHOWN].head(MANY)
         print(f"\n{outcome}: {len(failures)}")
-        text = picked.assign(
-            gold=picked["gold"].map(short), predicted=picked["predicted"].map(short)
-        )
-        print(text.to_string(index=False))
+        values = {side: picked[side].map(short) for side in ("gold", "predicted")}
+        print(picked.assign(**values).to_string(index=False))
+
+
+def readable(table: pd.DataFrame, *, index: bool = True) -> str:
+    """Write a table with three digits and column names of words."""
+    table = table.rename(columns=lambda name: str(name).replace("_", " "))
+    return table.to_string(index=index, float_format="{:.3f}".format)
 
 
 def short(value: object, width: int = 34) -> str:

@@ -8,7 +8,10 @@
 """
 
 from extractbench_nb._version import __version__
+from extractbench_nb.batch import Evaluations, evaluate_runs
 from extractbench_nb.benchmark.dataset import Dataset, DatasetError, load_dataset
+from extractbench_nb.breakdowns import breakdown, difficulty
+from extractbench_nb.compat.evaluator import StructuredEvaluator, StructuredEvaluatorConfig
 from extractbench_nb.errors import (
     ConfigError,
     ExtractBenchError,
@@ -20,25 +23,45 @@ from extractbench_nb.evaluation import Evaluation, evaluate, evaluate_async
 from extractbench_nb.judges.base import Verdict
 from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.metrics import MetricScore, metric, metrics
+from extractbench_nb.metrics.classes import BaseMetric, MetricResult
+from extractbench_nb.metrics.factories import global_metric_registry
 from extractbench_nb.profiles import profiles
+from extractbench_nb.report import EvaluationReport, ReportBuilder, ReportConfig
 from extractbench_nb.schema import Schema, parse_schema, presets
+from extractbench_nb.stats import Agreement, Comparison, agreement, compare_runs
 
 __all__ = [
+    "Agreement",
+    "BaseMetric",
+    "Comparison",
     "ConfigError",
     "Dataset",
     "DatasetError",
     "Evaluation",
+    "EvaluationReport",
+    "Evaluations",
     "ExtractBenchError",
     "InputError",
+    "MetricResult",
     "MetricScore",
     "OfflineJudge",
     "OutputError",
+    "ReportBuilder",
+    "ReportConfig",
     "Schema",
     "SchemaError",
+    "StructuredEvaluator",
+    "StructuredEvaluatorConfig",
     "Verdict",
     "__version__",
+    "agreement",
+    "breakdown",
+    "compare_runs",
+    "difficulty",
     "evaluate",
     "evaluate_async",
+    "evaluate_runs",
+    "global_metric_registry",
     "load_dataset",
     "metric",
     "metrics",

@@ -67,8 +67,10 @@ class Traversal:
     def enter(self, parent: Pair, node: Node, gold: Any, predicted: Any, paths: Paths) -> None:
         """Score every place below two values that is not inside an array; note the arrays."""
         # what is in arrays the published package leaves to a language model
-        released = self.scorer.profile.released_pairing and parent is self.top
-        for point in pair_up(node, gold, predicted, released=released):
+        profile = self.scorer.profile
+        released = profile.released_pairing and parent is self.top
+        points = pair_up(node, gold, predicted, released=released, inherit=profile.unions_inherit)
+        for point in points:
             if point.node.kind == "array":
                 record = self._array(point, paths.below(point.suffix), parent is self.top)
             else:

@@ -43,9 +43,10 @@ _TOO_DEEP = "… nested too deep"
 
 def read_schema(schema: Any, profile: Profile) -> Schema:
     """Parse a schema under the rules of a profile."""
-    if isinstance(schema, Schema) and schema.released != profile.released_schema:
+    rules = (profile.released_schema, profile.url_rule)
+    if isinstance(schema, Schema) and (schema.released, schema.url_rule) != rules:
         schema = dict(schema.document)
-    return parse_schema(schema, released=profile.released_schema)
+    return parse_schema(schema, released=profile.released_schema, url_rule=profile.url_rule)
 
 
 def choose_judge(judge: str | Judge) -> Judge:

@@ -9,7 +9,7 @@ from extractbench_nb._json import bracketed, json_type
 from extractbench_nb.schema.nodes import Node
 from extractbench_nb.values import BROKEN, MISFIT, MISSING, Unusable
 
-__all__ = ["Point", "is_map_of_arrays", "pair_up", "resolve_union"]
+__all__ = ["EMPTY_MAP", "Point", "is_map_of_arrays", "pair_up", "resolve_union"]
 
 
 class Point(NamedTuple):
@@ -24,7 +24,14 @@ class Point(NamedTuple):
     suffix: str
 
 
-def pair_up(node: Node, gold: Any, predicted: Any, *, released: bool = False) -> list[Point]:
+def pair_up(
+    node: Node,
+    gold: Any,
+    predicted: Any,
+    *,
+    released: bool = False,
+    inherit: bool = False,
+) -> list[Point]:
     """Pair a gold value with a predicted one, down to the leaves and arrays of the schema.
 
     Parameters
@@ -36,6 +43,8 @@ def pair_up(node: Node, gold: Any, predicted: Any, *, released: bool = False) ->
     released : bool, optional
         Pair as the published package does: nothing is compared below an object that is null on
         either side, nor in an ``anyOf`` without its own metric.
+    inherit : bool, optional
+        Where pairing as the package does: an ``anyOf`` takes the metric that its branches agree on.
 
     Returns
     -------
@@ -43,7 +52,10 @@ def pair_up(node: Node, gold: Any, predicted: Any, *, released: bool = False) ->
         In schema order. Arrays are one point each; what is in them is a matter of alignment.
     """
     points: list[Point] = []
-    (_collect_released if released else _collect)(points, node, gold, predicted, "")
+    if released:
+        _ReleasedPairing(points, inherit).collect(node, gold, predicted, "")
+    else:
+        _collect(points, node, gold, predicted, "")
     return points
 
 
@@ -53,9 +65,12 @@ def _collect(points: list[Point], node: Node, gold: Any, predicted: Any, suffix:
     if node.config is not None and node.config.skip:
         return
     kind = node.kind
+    whole = kind == "object" and node.config is not None
+    if whole:
+        points.append(Point(node.itself, gold, predicted, suffix))
     if kind == "object" and (gold is MISSING or gold is None or isinstance(gold, dict)):
         _collect_object(points, node, gold, predicted, suffix)
-    elif kind != "null":
+    elif kind != "null" and not whole:
         points.append(Point(node, gold, predicted, suffix))
 
 
@@ -81,25 +96,37 @@ def _collect_object(
                 _collect(points, below.additional, one, two, suffix + step)
 
 
-def _collect_released(
-    points: list[Point], node: Node, gold: Any, predicted: Any, suffix: str
-) -> None:
-    """Pair as the published package does.
+class _ReleasedPairing:
+    """Pairs as the published package does.
 
     A union is a place of its own where it has a metric, else it is left out. Below a nullable
     object that is null on either side nothing is compared, and all of it passes. A map without
     entries is one place, where both sides are absent.
     """
-    if node.kind == "union" or _ALTERNATIVES & node.keywords.keys() or _has_type_list(node):
-        if node.declared and node.config is not None and not node.config.skip:
-            points.append(Point(_whole_union(node, gold, predicted), gold, predicted, suffix))
-    elif node.kind == "object" and (gold is MISSING or gold is None or isinstance(gold, dict)):
-        hidden = node.nullable and (gold is None or predicted is None)
-        ours, theirs = ({}, {}) if hidden else (gold, predicted)
-        for child, step, one, two in _released_children(node, ours, theirs):
-            _collect_released(points, child, one, two, suffix + step)
-    else:
-        _collect(points, node, gold, predicted, suffix)
+
+    def __init__(self, points: list[Point], inherit: bool) -> None:
+        self.points = points
+        self.inherit = inherit
+
+    def collect(self, node: Node, gold: Any, predicted: Any, suffix: str) -> None:
+        if node.kind == "union" or _ALTERNATIVES & node.keywords.keys() or _has_type_list(node):
+            if self._has_metric(node):
+                whole = _whole_union(node, gold, predicted)
+                self.points.append(Point(whole, gold, predicted, suffix))
+        elif node.kind == "object" and (gold is MISSING or gold is None or isinstance(gold, dict)):
+            if node.config is not None and not node.config.skip:
+                self.points.append(Point(node.itself, gold, predicted, suffix))
+            hidden = node.nullable and (gold is None or predicted is None)
+            ours, theirs = (None, None) if hidden else (gold, predicted)
+            for child, step, one, two in _released_children(node, ours, theirs):
+                self.collect(child, one, two, suffix + step)
+        else:
+            _collect(self.points, node, gold, predicted, suffix)
+
+    def _has_metric(self, node: Node) -> bool:
+        if node.config is None or node.config.skip:
+            return False
+        return node.declared or (self.inherit and any(b.declared for b in node.children.branches))
 
 
 def _released_children(
@@ -107,20 +134,23 @@ def _released_children(
 ) -> Iterator[tuple[Node, str, Any, Any]]:
     below = node.children
     ours, theirs = (side if isinstance(side, dict) else _NOTHING for side in (gold, predicted))
+    lack = None if gold is None else MISSING  # below null everything is null
     rest = MISSING if isinstance(predicted, dict) else _below_broken(node, predicted)
     if node.recursive and not ours and not theirs:
         return
     for name, child in below.properties.items():
-        yield child, child.step, ours.get(name, MISSING), theirs.get(name, rest)
+        yield child, child.step, ours.get(name, lack), theirs.get(name, rest)
     if below.additional is not None:
         keys = dict.fromkeys(k for k in (*ours, *theirs) if k not in below.properties)
         for key in keys:
             step = bracketed(str(key))
-            yield below.additional, step, ours.get(key, MISSING), theirs.get(key, rest)
+            yield below.additional, step, ours.get(key, lack), theirs.get(key, rest)
         if not keys:
-            yield below.additional, "[*]", MISSING, MISSING
+            yield below.additional, EMPTY_MAP, None, None
 
 
+#: Stands for the key of a map that has none, where that is a place of its own.
+EMPTY_MAP = "[*]"
 _ALTERNATIVES = {"anyOf", "oneOf"}
 
 

@@ -2,12 +2,13 @@
 
 ``paper`` follows the ExtractBench paper and README. ``strict`` is what we recommend where no
 published number is at stake. ``extract-bench-0.1.0`` gives the numbers of the published package
-where they differ, for comparison with results published elsewhere.
+where they differ, for comparison with results published elsewhere; ``extract-bench-readme`` is
+that package with what its README promises beyond the release.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import pandas as pd
 
@@ -25,28 +26,52 @@ class Profile:
     count_array_leaves: bool = False
     undeclared_is_hallucination: bool = False
     released_metrics: bool = False
+    fuzzy: str = "levenshtein"
     released_schema: bool = False
+    url_rule: bool = True
     rows_inside_arrays: bool = True
     released_pairing: bool = False
+    unions_inherit: bool = True
     booleans_are_numbers: bool = False
     item_weighted_overall: bool = True
     node_weights: bool = True
     metric_error_scores_zero: bool = False
+    absent_to_class_metrics: bool = False
 
 
 _MEANING = {
     "array_score": "score of an array: matched / gold items, or F1",
     "count_array_leaves": "item leaves enter the scores in place of their array's own row",
     "undeclared_is_hallucination": "predicted leaves that nobody asked for count as hallucinations",
-    "released_metrics": "difflib ratio, absolute tolerance, texts coerced to numbers",
-    "released_schema": "no check of metrics and params, no URL rule, config beside $ref ignored",
+    "released_metrics": "absolute tolerance, texts coerced to numbers",
+    "fuzzy": "similarity of string_fuzzy: Levenshtein's, or difflib's ratio",
+    "released_schema": "no check of metrics and params, config beside $ref ignored",
+    "url_rule": "string_exact at a field of format uri compares addresses, as string_url",
     "rows_inside_arrays": "item fields get rows",
     "released_pairing": "anyOf counts only with a metric, as one value; below null all passes",
+    "unions_inherit": "anyOf without a metric takes the one that its branches agree on",
     "booleans_are_numbers": "where a number is declared, true equals 1",
     "item_weighted_overall": "overall_score weighs an array by its gold items",
     "node_weights": "aggregation_weight is used",
     "metric_error_scores_zero": "a metric that fails scores 0 instead of staying unscored",
+    "absent_to_class_metrics": "metrics that are classes are called for absent values too",
 }
+
+_RELEASED = Profile(
+    "extract-bench-0.1.0",
+    released_metrics=True,
+    fuzzy="difflib",
+    released_schema=True,
+    url_rule=False,
+    rows_inside_arrays=False,
+    released_pairing=True,
+    unions_inherit=False,
+    booleans_are_numbers=True,
+    item_weighted_overall=False,
+    node_weights=False,
+    metric_error_scores_zero=True,
+    absent_to_class_metrics=True,
+)
 
 PROFILES = {
     profile.name: profile
@@ -58,16 +83,14 @@ PROFILES = {
             count_array_leaves=True,
             undeclared_is_hallucination=True,
         ),
-        Profile(
-            "extract-bench-0.1.0",
-            released_metrics=True,
-            released_schema=True,
-            rows_inside_arrays=False,
-            released_pairing=True,
-            booleans_are_numbers=True,
-            item_weighted_overall=False,
-            node_weights=False,
-            metric_error_scores_zero=True,
+        _RELEASED,
+        replace(
+            _RELEASED,
+            name="extract-bench-readme",
+            fuzzy="levenshtein",
+            url_rule=True,
+            unions_inherit=True,
+            item_weighted_overall=True,
         ),
     )
 }
@@ -79,7 +102,7 @@ def get_profile(name: object) -> Profile:
     Parameters
     ----------
     name : str or Profile
-        ``paper``, ``strict`` or ``extract-bench-0.1.0``.
+        ``paper``, ``strict``, ``extract-bench-0.1.0`` or ``extract-bench-readme``.
 
     Returns
     -------

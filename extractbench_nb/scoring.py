@@ -7,13 +7,15 @@ metric that fails is a verdict of its own, ``judge_error``.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import canonical_unordered, json_text, json_type
 from extractbench_nb.errors import ConfigError
 from extractbench_nb.judges.base import Judge
+from extractbench_nb.metrics.classes import MetricResult, error_result
 from extractbench_nb.metrics.registry import REGISTRY, Metric, MetricScore
 from extractbench_nb.metrics.released import released_metric
 from extractbench_nb.profiles import Profile
@@ -29,7 +31,7 @@ from extractbench_nb.values import (
     state_of,
 )
 
-__all__ = ["ALIGNED", "Pending", "Scored", "Scorer"]
+__all__ = ["ALIGNED", "CALLER", "Pending", "Scored", "Scorer"]
 
 #: Outcome of a verdict that the alignment of items will replace.
 ALIGNED = "aligned"
@@ -40,8 +42,17 @@ _CONTAINERS = {"object", "array"}
 _NO_METRIC = MetricSpec("equality")
 
 
+Call = Callable[[], Awaitable[Any]]
+
+#: How the awaited metrics of an evaluation are called, with a timeout for example; None: directly.
+CALLER: ContextVar[Callable[[Call], Awaitable[Any]] | None] = ContextVar("caller", default=None)
+
+
 class Scored(NamedTuple):
-    """The verdict of one metric on one pair of values."""
+    """The verdict of one metric on one pair of values.
+
+    ``result`` is what a metric that is a class returned, or the error of one that failed.
+    """
 
     metric: str
     score: float | None
@@ -50,13 +61,14 @@ class Scored(NamedTuple):
     reason: str
     reasoning: str | None = None
     weight: float = 1.0
+    result: MetricResult | None = None
 
 
 class Pending(NamedTuple):
     """A verdict that must be awaited: the metric, and the call that gives its result."""
 
     spec: MetricSpec
-    call: Callable[[], Any]
+    call: Call
     finish: Callable[[Any], Scored]
 
 
@@ -79,7 +91,9 @@ class Scorer:
         self.profile = profile
         self.judge = judge
         self.ignored_params: dict[str, str] = {}
-        self._runs: dict[int, tuple[Run, ...]] = {}
+        self._caller = CALLER.get()
+        self._runs: dict[Any, tuple[Run, ...]] = {}
+        self._per_node: set[int] = set()
         self._keep: list[Any] = []
         self._memo: dict[tuple[Any, ...], Verdicts] = {}
 
@@ -112,7 +126,7 @@ class Scorer:
             assert found is not None  # noqa: S101 - both present is excluded above
             if predicted_state == "missing" and node.required and gold_state == PRESENT:
                 found = found._replace(reason="required_missing")
-            return self.resolved(node, gold, found)
+            return self._absent(node, gold, predicted, found)
         return self._compare(node, gold, predicted)
 
     def _remembered(self, node: Node, gold: str, predicted: str) -> Verdicts:
@@ -202,6 +216,17 @@ class Scorer:
             for s in self.specs(node, gold)
         )
 
+    def _absent(self, node: Node, gold: Any, predicted: Any, found: Resolution) -> Verdicts:
+        """Give the verdict of the states; a profile may have metrics that are classes decide."""
+        verdicts = self.resolved(node, gold, found)
+        if not self.profile.absent_to_class_metrics:
+            return verdicts
+        runs = self._runs_of(node, gold)
+        return tuple(
+            run(gold, predicted) if _takes_node(verdict.metric) else verdict
+            for verdict, run in zip(verdicts, runs, strict=True)
+        )
+
     def specs(self, node: Node, gold: Any) -> tuple[MetricSpec, ...]:
         """Return the metrics of a node; gold's type decides where the schema names none."""
         config = node.config or self._by_value(gold)
@@ -220,11 +245,12 @@ class Scorer:
         if self.profile.booleans_are_numbers and "number" in types:
             types |= {"boolean"}
         if not types or (gold_type in types and predicted_type in types):
-            whole = self.profile.released_pairing and node.declared
+            config = node.config
+            whole = self.profile.released_pairing and config is not None
             if predicted_type != gold_type and _CONTAINERS & {gold_type, predicted_type}:
                 if not whole:
                     return self.resolved(node, gold, _MISFIT)
-            elif gold_type in _CONTAINERS and node.kind != "array" and not whole:
+            elif gold_type in _CONTAINERS and not (whole or self._takes_containers(node)):
                 return self._equality(node, gold, predicted, "value_mismatch")
             return tuple(run(gold, predicted) for run in self._runs_of(node, gold))
         if predicted_type not in types and predicted_type != gold_type:
@@ -236,6 +262,10 @@ class Scorer:
             gold, predicted = json_text(gold), json_text(predicted)
         return tuple(run(gold, predicted) for run in self._runs_of(node, gold))
 
+    @staticmethod
+    def _takes_containers(node: Node) -> bool:
+        return node.kind == "array" or _asks_classes(node.config)
+
     def _equality(self, node: Node, gold: Any, predicted: Any, reason: str) -> Verdicts:
         same = canonical_unordered(gold) == canonical_unordered(predicted)
         found = Resolution(
@@ -246,19 +276,25 @@ class Scorer:
     def _runs_of(self, node: Node, gold: Any) -> tuple[Run, ...]:
         config = node.config or self._by_value(gold)
         if config is None:
-            return (self._run(_NO_METRIC),)
-        key = id(config)  # nodes that a $ref leads to share their config
-        runs = self._runs.get(key)
-        if runs is None:
-            runs = tuple(self._run(spec, node) for spec in config.metrics)
-            self._runs[key] = runs
-            self._keep.append(config)  # ids stay unique meanwhile
-        return runs
+            return (self._run(_NO_METRIC, node),)
+        key: Any = id(config)  # nodes that a $ref leads to share their config
+        if key in self._per_node:
+            key = (key, id(node))
+        return self._runs.get(key) or self._bind(config, node)
 
-    def _run(self, spec: MetricSpec, node: Node | None = None) -> Run:
+    def _bind(self, config: NodeConfig, node: Node) -> tuple[Run, ...]:
+        key: Any = id(config)
+        if _asks_classes(config):
+            self._per_node.add(key)
+            key = (key, id(node))
+        self._keep.append((config, node))  # ids stay unique meanwhile
+        self._runs[key] = tuple(self._run(spec, node) for spec in config.metrics)
+        return self._runs[key]
+
+    def _run(self, spec: MetricSpec, node: Node) -> Run:
         """Bind one metric to its params: a function of two values that never raises."""
-        if self.profile.released_metrics:
-            released = released_metric(spec.metric_id, spec.params)
+        if self.profile.released_metrics and not _takes_node(spec.metric_id):
+            released = released_metric(spec.metric_id, spec.params, fuzzy=self.profile.fuzzy)
             if released is not None:
                 return self._guarded(spec, lambda g, p: MetricScore(*released(g, p)))
         try:
@@ -266,24 +302,30 @@ class Scorer:
             return self._bound(spec, entry, entry.pass_mark(spec.params), node)
         except (ConfigError, TypeError, ValueError) as error:  # where nothing was checked before
             problem = error.problem if isinstance(error, ConfigError) else _told(error)
-            return lambda g, p: self.failed(spec, problem)
+            failed = self.failed(spec, problem, error)
+            return lambda g, p: failed
 
-    def _bound(self, spec: MetricSpec, entry: Metric, mark: float, node: Node | None) -> Run:
+    def _bound(self, spec: MetricSpec, entry: Metric, mark: float, node: Node) -> Run:
+        function = entry.function
+        if entry.takes_node and function is not None:
+            return lambda g, p: self._pending(spec, lambda: function(node, g, p, spec), mark)
         if entry.judged:
             return self._judged(spec, mark, node)
         if spec.metric_id == "array_llm":
             aligned = Scored(spec.metric_id, None, None, ALIGNED, "", None, spec.weight)
             judged = self._judged(spec, mark, None)  # nothing to align: the judge decides
             return lambda g, p: aligned if isinstance(g, _ALIGNABLE) else judged(g, p)
-        function = entry.function
         if function is None:
             return lambda g, p: self.failed(spec, f"{spec.metric_id} cannot score this value")
         params = dict(spec.params)
         if entry.is_async:
-            return lambda g, p: Pending(
-                spec, lambda: function(g, p, **params), lambda r: self._finish(spec, r, mark)
-            )
+            return lambda g, p: self._pending(spec, lambda: function(g, p, **params), mark)
         return self._guarded(spec, lambda g, p: function(g, p, **params), mark)
+
+    def _pending(self, spec: MetricSpec, call: Call, mark: float) -> Pending:
+        caller = self._caller
+        called = call if caller is None else lambda: caller(call)
+        return Pending(spec, called, lambda r: self._finish(spec, r, mark))
 
     def _guarded(
         self, spec: MetricSpec, function: Callable[[Any, Any], Any], mark: float = 1.0
@@ -296,7 +338,7 @@ class Scorer:
             try:
                 result = function(gold, predicted)
             except Exception as error:  # noqa: BLE001 - a metric must not stop an evaluation
-                return self.failed(spec, _told(error))
+                return self.failed(spec, _told(error), error)
             if result is True:
                 return right
             if result is False:
@@ -322,7 +364,7 @@ class Scorer:
     def _finish(self, spec: MetricSpec, result: Any, mark: float) -> Scored:
         """Turn what a metric returned into a verdict, or say why it is none."""
         if isinstance(result, BaseException):
-            return self.failed(spec, _told(result))
+            return self.failed(spec, _told(result), result)
         score, passed, reason, reasoning = _unpack(result)
         if score is None:
             return self.failed(
@@ -332,18 +374,29 @@ class Scorer:
             passed = score >= mark
         outcome = "correct" if passed else "incorrect"
         reason = reason or ("match" if passed else "value_mismatch")
-        return Scored(spec.metric_id, score, passed, outcome, reason, reasoning, spec.weight)
+        kept = result if isinstance(result, MetricResult) else None
+        return Scored(spec.metric_id, score, passed, outcome, reason, reasoning, spec.weight, kept)
 
-    def failed(self, spec: MetricSpec, problem: str) -> Scored:
+    def failed(self, spec: MetricSpec, problem: str, error: BaseException | None = None) -> Scored:
         """Return the verdict of a metric that gave none."""
         score, passed = (0.0, False) if self.profile.metric_error_scores_zero else (None, None)
-        return Scored(
+        verdict = Scored(
             spec.metric_id, score, passed, "judge_error", "metric_error", problem, spec.weight
         )
+        return verdict._replace(result=error_result(error or ValueError(problem)))
 
 
 def _told(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
+
+
+def _takes_node(metric_id: str) -> bool:
+    entry = REGISTRY.entries.get(metric_id)
+    return entry is not None and entry.takes_node
+
+
+def _asks_classes(config: NodeConfig | None) -> bool:
+    return config is not None and any(_takes_node(spec.metric_id) for spec in config.metrics)
 
 
 def _is_array(node: Node, value: Any) -> bool:
@@ -364,6 +417,9 @@ _UNUSABLE: Mapping[tuple[bool, str], Resolution] = {
 def _unpack(result: Any) -> tuple[float | None, bool | None, str | None, str | None]:
     if isinstance(result, MetricScore):
         score, passed, reason, reasoning = result
+    elif isinstance(result, MetricResult):
+        score, passed = result.score, result.passed
+        reason, reasoning = result.said("reason"), result.said("reasoning")
     else:
         score, passed, reason, reasoning = result, None, None, None
     try:

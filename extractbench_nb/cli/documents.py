@@ -12,11 +12,12 @@ from extractbench_nb._json import canonical
 from extractbench_nb.cli.group import FILE, commands, document_files, scoring_options
 from extractbench_nb.cli.output import plain, print_json, print_text, records
 from extractbench_nb.errors import InputError
+from extractbench_nb.evaluation.card import scores_text
 
 if TYPE_CHECKING:
     from extractbench_nb.evaluation import Evaluation
 
-#: Wrong values that are printed, and characters of each side.
+#: Arrays and wrong values that are printed, and characters of each side.
 _MOST, _LONGEST = 20, 60
 _FAILURE = ("path", "outcome", "gold", "predicted")
 
@@ -42,7 +43,8 @@ def evaluate(*, as_json: bool, fail_under: float | None, **inputs: Any) -> None:
         warnings = records(ev.warnings)
         print_json({"summary": plain(dict(ev.summary)), **frames, "warnings": warnings})
     else:
-        print_text(repr(ev))
+        print_text(scores_text(ev))
+        _print_arrays(ev)
         _print_failures(ev)
         _print_warnings(ev)
     score = float(ev.summary["overall_score"])
@@ -88,6 +90,16 @@ def _evaluated(schema: Path, gold: Path, predicted: Path, profile: str, judge: s
 
 def _standard_input() -> str:
     return sys.stdin.buffer.read().decode("utf-8-sig", "replace")
+
+
+def _print_arrays(ev: Evaluation) -> None:
+    arrays = ev.arrays
+    differ = arrays[arrays["missed"] + arrays["spurious"] > 0]
+    for a in differ.head(_MOST).itertuples():
+        counts = f"{a.matched} of {a.gold_items} matched, {a.missed} missed, {a.spurious} spurious"
+        print_text(f"  {'array':<13} {a.path}: {counts}")
+    if len(differ) > _MOST:
+        print_text(f"  ... {len(differ) - _MOST} more arrays that differ; --json has all")
 
 
 def _print_failures(ev: Evaluation) -> None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Documents without output that are named; the others are counted.
 _NAMED = 3
+_MEANS = ["overall_score", "field_score", "pass_rate"]
+_COUNTS = ["evaluated", "passed", "omissions", "hallucinations", "structural", "judge_errors"]
 
 
 @commands.command()
@@ -56,7 +58,8 @@ def batch(runs: str, dataset: str | None, save_to: Path | None, **options: Any) 
         profile=options["profile"],
         n_jobs=options["jobs"],
         progress=options["progress"] and sys.stderr.isatty(),
-        **{"resume" if options["resume"] else "save_to": save_to},
+        save_to=None if options["resume"] else save_to,
+        resume=save_to if options["resume"] else None,
     )
     _show_runs(evs, as_json=options["as_json"])
 
@@ -84,7 +87,8 @@ def _show_runs(evs: Evaluations, *, as_json: bool) -> None:
     if as_json:
         print_json({"runs": records(table), "missing": records(missing)})
         return
-    print_table(table)
+    shown = table[["run", "documents", "invalid", *_MEANS, *_COUNTS]]
+    print_table(shown.astype(dict.fromkeys(_COUNTS, "int64")))
     for run, group in missing.groupby("run"):
         names = ", ".join(group["document"].head(_NAMED))
         names += ", ..." if len(group) > _NAMED else ""
@@ -100,7 +104,9 @@ def _show_runs(evs: Evaluations, *, as_json: bool) -> None:
     "measures",
     multiple=True,
     metavar="NAME",
-    help="A score, repeatable; by default pass_rate, overall_score and field_score.",
+    default=("pass_rate", "overall_score", "field_score"),
+    show_default=True,
+    help="A score of the summary; repeatable.",
 )
 @click.option(
     "--confidence",
@@ -119,14 +125,13 @@ def compare(folders: tuple[Path, ...], measures: tuple[str, ...], **options: Any
     """
     from extractbench_nb.stats import compare_runs
 
-    chosen = {"measures": measures} if measures else {}
     found = compare_runs(
         _summaries(folders),
         by=options["by"],
         baseline=options["baseline"],
         confidence=options["confidence"],
         seed=options["seed"],
-        **chosen,
+        measures=measures,
     )
     if options["as_json"]:
         names = ("scores", "differences", "domains", "domain_differences")

@@ -60,7 +60,8 @@ def evaluate(
     alignment : str or callable, optional
         ``"optimal"``, or a function ``(gold items, predicted items, item node) -> index pairs``.
     profile : str or Profile, optional
-        The rules: ``"paper"``, ``"strict"`` or ``"extract-bench-0.1.0"``.
+        The rules: ``"paper"``, ``"strict"``, ``"extract-bench-0.1.0"`` or
+        ``"extract-bench-readme"``; `profiles` shows them side by side.
 
     Returns
     -------

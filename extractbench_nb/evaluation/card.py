@@ -12,7 +12,7 @@ from extractbench_nb._json import canonical, json_text, json_type
 if TYPE_CHECKING:
     from extractbench_nb.evaluation.result import Evaluation
 
-__all__ = ["card_html", "card_text", "outcome_counts", "worst_fields"]
+__all__ = ["card_html", "card_text", "outcome_counts", "scores_text", "worst_fields"]
 
 _MOST_ARRAYS = 12
 _SCORES = ("overall_score", "field_score", "pass_rate")
@@ -34,6 +34,16 @@ def worst_fields(ev: Evaluation, n: int = 8) -> pd.DataFrame:
 
 def card_text(ev: Evaluation) -> str:
     """Write the card as plain text."""
+    lines = [scores_text(ev)]
+    for row in worst_fields(ev, 5).itertuples():
+        score = "  n/a" if row.score is pd.NA else f"{row.score:.3f}"
+        why = "" if row.reasoning is pd.NA else f": {row.reasoning}"
+        lines.append(f"  {score} {row.path}  {row.outcome} ({row.reason}){why}")
+    return "\n".join(lines)
+
+
+def scores_text(ev: Evaluation) -> str:
+    """Write scores, counts by outcome, and what the reader must know to trust them."""
     s = ev.summary
     head = " · ".join(f"{name} {s[name]:.3f}" for name in _SCORES)
     counts = ", ".join(f"{n} {name}" for name, n in outcome_counts(ev).items())
@@ -48,10 +58,6 @@ def card_text(ev: Evaluation) -> str:
         )
     if s["gold_coverage"] < 1:
         lines.append(f"  the schema declares only {s['gold_coverage']:.1%} of gold's values")
-    for row in worst_fields(ev, 5).itertuples():
-        score = "  n/a" if row.score is pd.NA else f"{row.score:.3f}"
-        why = "" if row.reasoning is pd.NA else f": {row.reasoning}"
-        lines.append(f"  {score} {row.path}  {row.outcome} ({row.reason}){why}")
     return "\n".join(lines)
 
 

@@ -15,7 +15,7 @@ from extractbench_nb.pairing import resolve_union
 from extractbench_nb.schema.nodes import Node, Schema
 from extractbench_nb.values import MISSING
 
-__all__ = ["WARNING_COLUMNS", "Note", "document_warnings", "ignored_params"]
+__all__ = ["WARNING_COLUMNS", "Note", "document_warnings", "ignored_params", "violations"]
 
 WARNING_COLUMNS = FrameSpec(
     "warnings",
@@ -99,11 +99,26 @@ def ignored_params(ignored: Mapping[str, str]) -> list[Note]:
 def _of_side(side: str, schema: Schema, document: Any) -> Iterator[Note]:
     for path, value in undeclared(schema.root, document):
         yield side, "$" + path, "undeclared", "the schema does not declare this", value
-    yield from _violations(side, schema, document)
+    for violation in violations(schema, document):
+        yield side, *violation
 
 
-def _violations(side: str, schema: Schema, document: Any) -> Iterator[Note]:
-    """Validate with jsonschema (Draft 2020-12, formats too); a validator's trouble is a row."""
+def violations(schema: Schema, document: Any) -> Iterator[tuple[str, str, str, Any]]:
+    """Validate a document with jsonschema (Draft 2020-12, formats too).
+
+    Parameters
+    ----------
+    schema : Schema
+        The parsed schema.
+    document : object
+        The document.
+
+    Yields
+    ------
+    tuple of (str, str, str, object)
+        Instance path, violated keyword, message and value. Undeclared keys are left out. A
+        validator's trouble is a violation of its own, of the keyword ``not_validated``.
+    """
     from jsonschema import Draft202012Validator, FormatChecker
 
     validator = Draft202012Validator(
@@ -113,13 +128,13 @@ def _violations(side: str, schema: Schema, document: Any) -> Iterator[Note]:
         for error in validator.iter_errors(document):
             path = _instance_path(schema.root, document, error.absolute_path)
             if error.validator != "additionalProperties":  # told above, key by key
-                yield side, path, str(error.validator), _short(error.message), error.instance
+                yield path, str(error.validator), _short(error.message), error.instance
     except (RecursionError, re.error, ValueError, TypeError, LookupError) as error:
         message = _short(f"the document could not be validated: {type(error).__name__}: {error}")
-        yield side, "$", "not_validated", message, None
+        yield "$", "not_validated", message, None
     except Exception as error:  # noqa: BLE001 - referencing has no common base class
         message = _short(f"the document could not be validated: {type(error).__name__}: {error}")
-        yield side, "$", "not_validated", message, None
+        yield "$", "not_validated", message, None
 
 
 def _with_nullable(schema: Any) -> Any:

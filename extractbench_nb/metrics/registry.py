@@ -118,6 +118,9 @@ class Metric:
         Whether a judge decides it.
     threshold : str or None
         The parameter that a score must reach to pass; None: only 1.0 passes.
+    takes_node : bool
+        Written as a class: the function is async and takes the schema node, gold, predicted and
+        the metric's spec; its params are free.
     """
 
     name: str
@@ -129,11 +132,12 @@ class Metric:
     summary: str = ""
     judged: bool = False
     threshold: str | None = None
+    takes_node: bool = False
 
     @property
     def is_async(self) -> bool:
         """Whether the function must be awaited."""
-        return inspect.iscoroutinefunction(self.function)
+        return self.takes_node or inspect.iscoroutinefunction(self.function)
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -149,7 +153,7 @@ class Metric:
 
     def __call__(self, gold: Any, predicted: Any, **params: Any) -> Any:
         """Call the metric's function."""
-        if self.function is None:
+        if self.function is None or self.takes_node:
             raise TypeError(f"{self.name} is done by the evaluator; use xb.evaluate")
         return self.function(gold, predicted, **params)
 
@@ -177,7 +181,10 @@ METRIC_COLUMNS = FrameSpec(
 
 @dataclass(slots=True)
 class Registry:
-    """All metrics by name; the schema room asks it which names and params are right."""
+    """All metrics by name; the schema room asks it which names and params are right.
+
+    A metric may stand under several names; only its own is listed.
+    """
 
     entries: dict[str, Metric] = field(default_factory=dict)
 
@@ -197,9 +204,17 @@ class Registry:
         """Return the names of all metrics."""
         return self.entries.keys()
 
+    def takes_objects(self, metric_id: str) -> bool:
+        """Say whether a metric can be asked about an object as a whole."""
+        entry = self.entries.get(metric_id)
+        return entry is not None and entry.takes_node
+
     def problem_with_params(self, metric_id: str, params: Mapping[str, Any]) -> str | None:
         """Say what is wrong with the params of a metric, or return None."""
-        known = {p.name: p for p in self.entries[metric_id].params}
+        entry = self.entries[metric_id]
+        if entry.takes_node:
+            return None
+        known = {p.name: p for p in entry.params}
         for name, value in params.items():
             if name not in known:
                 return f"{metric_id} has no param {name!r}; {nearest(name, known)}"
@@ -324,7 +339,7 @@ def metrics() -> pd.DataFrame:
     >>> metrics().set_index("metric").loc["number_tolerance", "pass_rule"]
     '|gold - predicted| <= tolerance * |gold|'
     """
-    rows = list(REGISTRY.entries.values())
+    rows = list({m.name: m for m in REGISTRY.entries.values()}.values())
     return METRIC_COLUMNS.build(
         {
             "metric": [m.name for m in rows],

@@ -1,8 +1,9 @@
 """Metrics as the published ``extract-bench`` 0.1.0 computes them, where that differs from ours.
 
 Facts about its behaviour, written anew: texts are coerced to numbers, two that cannot be are equal,
-integers are truncated, the tolerance is absolute, and ``string_fuzzy`` is difflib's ratio. Params
-that cannot be used fall back to the default instead of being refused.
+integers are truncated, the tolerance is absolute, and ``string_fuzzy`` is difflib's ratio (its
+README says Levenshtein). Params that cannot be used fall back to the default instead of being
+refused.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import math
 from collections.abc import Callable, Mapping
 from difflib import SequenceMatcher
 from typing import Any
+
+from rapidfuzz.distance import Levenshtein
 
 __all__ = ["RELEASED_METRICS", "released_metric"]
 
@@ -38,7 +41,17 @@ def _case_insensitive(params: Mapping[str, Any]) -> Compare:
     return lambda gold, predicted: _verdict(str(gold).casefold() == str(predicted).casefold())
 
 
-def _fuzzy(params: Mapping[str, Any]) -> Compare:
+def _difflib(one: str, two: str) -> float:
+    return SequenceMatcher(None, one, two).ratio()
+
+
+def _levenshtein(one: str, two: str) -> float:
+    return float(Levenshtein.normalized_similarity(one, two))
+
+
+def _fuzzy(
+    params: Mapping[str, Any], similarity: Callable[[str, str], float] = _difflib
+) -> Compare:
     threshold = _param(params, "threshold", 0.8, float)
     case_sensitive = _param(params, "case_sensitive", False, bool)
 
@@ -46,8 +59,8 @@ def _fuzzy(params: Mapping[str, Any]) -> Compare:
         one, two = str(gold), str(predicted)
         if not case_sensitive:
             one, two = one.lower(), two.lower()
-        ratio = SequenceMatcher(None, one, two).ratio()
-        return ratio, ratio >= threshold
+        score = similarity(one, two)
+        return score, score >= threshold
 
     return compare
 
@@ -110,7 +123,9 @@ RELEASED_METRICS: Mapping[str, Callable[[Mapping[str, Any]], Compare]] = {
 }
 
 
-def released_metric(metric_id: str, params: Mapping[str, Any]) -> Compare | None:
+def released_metric(
+    metric_id: str, params: Mapping[str, Any], *, fuzzy: str = "difflib"
+) -> Compare | None:
     """Return the published package's comparison for a metric.
 
     Parameters
@@ -119,11 +134,15 @@ def released_metric(metric_id: str, params: Mapping[str, Any]) -> Compare | None
         Metric id.
     params : mapping
         Params as declared.
+    fuzzy : str, optional
+        What ``string_fuzzy`` is: ``difflib`` (the release) or ``levenshtein`` (its README).
 
     Returns
     -------
     callable or None
         ``(gold, predicted) -> (score, passed)``; None where it has no metric of its own.
     """
+    if metric_id == "string_fuzzy" and fuzzy == "levenshtein":
+        return _fuzzy(params, _levenshtein)
     make = RELEASED_METRICS.get(metric_id)
     return make(params) if make is not None else None

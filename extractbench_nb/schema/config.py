@@ -28,6 +28,10 @@ class MetricCatalogue(Protocol):
         """Return the names of all registered metrics."""
         ...
 
+    def takes_objects(self, metric_id: str) -> bool:
+        """Say whether a metric can be asked about an object as a whole."""
+        ...
+
     def problem_with_params(self, metric_id: str, params: Mapping[str, Any]) -> str | None:
         """Say what is wrong with a metric's params, or return None."""
         ...

@@ -15,8 +15,9 @@ from extractbench_nb.schema.presets import ARRAY_METRICS, SCALAR_METRICS
 __all__ = ["Children", "Node", "Schema"]
 
 
-#: Key of `Node.whole` among a union's choices; branches have 0 and up, flattened ones -1 and down.
-_WHOLE = 1_000_000
+#: Keys of `Node.whole` and `Node.itself` among a node's choices; branches have 0 and up, flattened
+#: ones -1 and down.
+_WHOLE, _ITSELF = 1_000_000, 1_000_001
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +181,13 @@ class Node:
             )
         return self._choices[_WHOLE]
 
+    @property
+    def itself(self) -> Node:
+        """An object as one value of its type, apart from what is below it."""
+        if _ITSELF not in self._choices:
+            self._choices[_ITSELF] = replace(self.whole, types=self.types, _choices={})
+        return self._choices[_ITSELF]
+
     def choose_flattened(self, index: int) -> Node:
         """Return the union as an array of (key, item) pairs, where branch `index` maps to arrays.
 
@@ -232,6 +240,8 @@ class Schema:
         The key of the envelope, ``schema_definition`` for example.
     released : bool
         Whether it was read as the published package does.
+    url_rule : bool
+        Whether string_exact at a field of format ``uri`` was read as string_url.
 
     Examples
     --------
@@ -245,6 +255,7 @@ class Schema:
     document: Mapping[str, Any]
     envelope: str | None = None
     released: bool = False
+    url_rule: bool = True
 
     def nodes(self) -> Iterator[Node]:
         """Walk all nodes in schema order; a recursive reference is listed, not unfolded.
@@ -289,4 +300,5 @@ class Schema:
         """Pickle as the document; it is parsed again on the other side."""
         from extractbench_nb.schema.parse import restore_schema
 
-        return (restore_schema, (dict(self.document), self.envelope, self.released))
+        rules = (self.released, self.url_rule)
+        return (restore_schema, (dict(self.document), self.envelope, *rules))

@@ -45,6 +45,7 @@ def parse_schema(
     schema: Mapping[str, Any] | str | Path | Schema,
     *,
     released: bool = False,
+    url_rule: bool | None = None,
 ) -> Schema:
     """Parse a JSON Schema with ``evaluation_config`` annotations into a typed AST.
 
@@ -53,8 +54,11 @@ def parse_schema(
     schema : dict, str, pathlib.Path or Schema
         The schema, JSON text, a file, or a parsed schema (returned as it is).
     released : bool, optional
-        Read it as the published package 0.1.0 does: any metric name and params, no URL rule for
-        ``format: uri``, an ``evaluation_config`` beside ``$ref`` ignored.
+        Read it as the published package 0.1.0 does: any metric name and params, an
+        ``evaluation_config`` beside ``$ref`` ignored.
+    url_rule : bool, optional
+        Whether string_exact at a field of ``format: uri`` compares addresses, as string_url does.
+        By default so, but not where read as the package does.
 
     Returns
     -------
@@ -79,13 +83,17 @@ def parse_schema(
     if isinstance(schema, Schema):
         return schema
     document, envelope = _unwrap(read_document(schema, "schema"))
-    builder = _Builder(document, None if released else _catalogue, released)
-    return Schema(builder.root(), document, envelope, released)
+    rules = (released, not released if url_rule is None else url_rule)
+    builder = _Builder(document, None if released else _catalogue, *rules)
+    return Schema(builder.root(), document, envelope, *rules)
 
 
-def restore_schema(document: dict[str, Any], envelope: str | None, released: bool) -> Schema:
+def restore_schema(
+    document: dict[str, Any], envelope: str | None, released: bool, url_rule: bool
+) -> Schema:
     """Parse a document again that was a schema before; another process may lack its metrics."""
-    return Schema(_Builder(document, None, released).root(), document, envelope, released)
+    root = _Builder(document, None, released, url_rule).root()
+    return Schema(root, document, envelope, released, url_rule)
 
 
 def _unwrap(document: Any) -> tuple[dict[str, Any], str | None]:
@@ -110,11 +118,15 @@ class _Builder:
     """Builds nodes; what a node is called and where it stands comes in as a `_Seed`."""
 
     def __init__(
-        self, document: dict[str, Any], catalogue: MetricCatalogue | None, released: bool
+        self,
+        document: dict[str, Any],
+        catalogue: MetricCatalogue | None,
+        released: bool,
+        url_rule: bool,
     ) -> None:
         self.resolver = Resolver(document, config_beside_ref=not released)
         self.catalogue = catalogue
-        self.url_rule = not released
+        self.url_rule = url_rule
         self.shapes: dict[int, tuple[Flat, _Shape]] = {}
         self.count = 0
 
@@ -301,10 +313,17 @@ def _shape(flat: Flat, declared: NodeConfig | None) -> _Shape:
         rest = {k: v for k, v in flat.keywords.items() if k != "evaluation_config"}
         shape = replace(shape, kind="union", branches=((Part(rest, flat.pointer),),))
     if shape.kind in ("object", "null"):
-        config = declared if declared is not None and declared.skip else None
+        config = declared if declared is not None and _is_scored(shape.kind, declared) else None
     else:
         config = declared if shape.kind == "union" else effective_config(declared, shape.type)
     return replace(shape, config=config, declared=declared is not None)
+
+
+def _is_scored(kind: str, declared: NodeConfig) -> bool:
+    """Whether a config means an object or null itself: it skips it, or asks a class about it."""
+    if declared.skip or kind == "null" or _catalogue is None:
+        return declared.skip
+    return all(_catalogue.takes_objects(spec.metric_id) for spec in declared.metrics)
 
 
 def _aligns_a_map(flat: Flat, declared: NodeConfig | None) -> bool:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import extractbench_nb as xb
+from extractbench_nb import compat
 from extractbench_nb.judges.base import Verdict
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
@@ -35,6 +36,15 @@ class Result(NamedTuple):
 
 
 Results = dict[tuple[str, str], Result]
+
+
+class Detail(NamedTuple):
+    score: float
+    passed: bool
+    reason: str | None
+
+
+Details = dict[tuple[str, str], list[Detail]]
 
 
 class FixedJudge:
@@ -58,6 +68,27 @@ def ours(schema: Any, gold: Any, predicted: Any, profile: str = PROFILE) -> dict
         metric = "error" if row.outcome == "judge_error" else row.metric
         found.setdefault((path, metric), []).append(Result(float(row.score), bool(row.passed)))
     return found
+
+
+def detailed(results: Any) -> Details:
+    """Both evaluators' results by (schema path, metric); of a map all keys under one path."""
+    found: Details = {}
+    for path, metrics in results.items():
+        for metric, result in metrics.items():
+            key = re.sub(r"(\.additionalProperties)\.(?!properties\.)[^.]*", r"\1", path)
+            name = "error" if result.metric_id == "unknown" else metric
+            reason = (result.details or {}).get("reason")
+            if not is_internal(path):
+                found.setdefault((key, name), []).append(
+                    Detail(result.score, result.passed, reason)
+                )
+    return found
+
+
+def through_compat(schema: Any, gold: Any, predicted: Any) -> Details:
+    """What the evaluator of `extractbench_nb.compat` says."""
+    config = compat.StructuredEvaluatorConfig(metrics=[], profile=PROFILE, judge=FixedJudge())
+    return detailed(compat.StructuredEvaluator(config).evaluate(schema, gold, predicted)["results"])
 
 
 class Published:
@@ -84,6 +115,9 @@ class Published:
             for metric, result in metrics.items()
             if not is_internal(path)
         }
+
+    def details(self, schema: Any, gold: Any, predicted: Any) -> Details:
+        return detailed(self.evaluator.evaluate(schema, gold, predicted)["results"])
 
     def report(self, schema: Any, gold: Any, predicted: Any) -> Any:
         return self.module.ReportBuilder().build(schema, gold, predicted)
@@ -130,4 +164,10 @@ def published() -> Iterator[Published]:
 @pytest.fixture(scope="session")
 def side_by_side() -> SimpleNamespace:
     """What the test modules share: our results in the package's terms, and its visible paths."""
-    return SimpleNamespace(ours=ours, is_internal=is_internal, profile=PROFILE, judge=FixedJudge())
+    return SimpleNamespace(
+        ours=ours,
+        is_internal=is_internal,
+        profile=PROFILE,
+        judge=FixedJudge(),
+        through_compat=through_compat,
+    )

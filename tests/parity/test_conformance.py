@@ -170,6 +170,31 @@ def test_scores_and_verdicts_equal_the_package(case, side_by_side):
     assert [d for d in found if _excuse(case, d.path) is None] == []
 
 
+def _differences_through_compat(case: Case, side_by_side: Any) -> list[Difference]:
+    theirs = {
+        (path, metric): (result["score"], result["passed"], result.get("reason"))
+        for path, metrics in case["expected"]["results"].items()
+        if not side_by_side.is_internal(path)
+        for metric, result in metrics.items()
+    }
+    try:
+        ours = side_by_side.through_compat(case["schema"], case["gold"], case["predicted"])
+    except (xb.SchemaError, xb.ConfigError) as error:
+        return [Difference("refused", "", theirs, str(error))]
+    return [
+        Difference(*key, theirs.get(key), ours.get(key))
+        for key in dict.fromkeys((*theirs, *ours))
+        if ours.get(key) != [theirs.get(key)]
+    ]
+
+
+@pytest.mark.parametrize("case", SCORED, ids=_name)
+def test_the_evaluator_of_compat_equals_the_package(case, side_by_side):
+    """Paths, metric ids, scores, verdicts and reasons."""
+    found = _differences_through_compat(case, side_by_side)
+    assert [d for d in found if _excuse(case, d.path) is None] == []
+
+
 @pytest.mark.parametrize("name", EXCEPTIONS)
 def test_every_exception_is_used(name, side_by_side):
     found = [(case, d) for case in SCORED for d in _differences(case, side_by_side)]

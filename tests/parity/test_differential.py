@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
+from extractbench_nb import compat
 
 VARIABLE = "EXTRACTBENCH_DATASET"
 SEEDS = range(4)
@@ -191,6 +192,26 @@ def test_every_result_equals_the_package(name, documents, least, variant, publis
     assert compared >= least
 
 
+@pytest.mark.parametrize("name", ["extractbench", "sample"])
+def test_the_evaluator_of_compat_equals_the_package(name, published, side_by_side):
+    """Paths, metric ids, scores, verdicts and reasons, but for arrays that a judge looks at."""
+    dataset = _dataset(name)
+    different, reasons = [], set()
+    for row in dataset.documents.itertuples():
+        schema = _scored_by_code(_readable(dataset.schema(row.schema)), random.Random(3))
+        gold = dataset.gold(row.document)
+        documents = (schema, gold, _corrupted(schema, gold, 3))
+        theirs, ours = published.details(*documents), side_by_side.through_compat(*documents)
+        for key in dict.fromkeys((*theirs, *ours)):
+            (expected,) = theirs.get(key, [None])
+            found = ours.get(key, [])
+            if expected not in found or (len(found) > 1 and "additional" not in key[0]):
+                different.append((row.document, key, expected, found))
+            reasons.update(detail.reason for detail in found)
+    assert different == []
+    assert {None, "extracted_missing", "both_null"} <= reasons
+
+
 def test_a_difference_is_seen(published, side_by_side):
     schema = {"type": "object", "properties": {"n": {"type": "number"}}}
     documents = (schema, {"n": 1000.0}, {"n": 1000.5})
@@ -216,6 +237,39 @@ def test_summary_equals_the_report(name, published, side_by_side):
         assert summary.overall_score == pytest.approx(report.overall_score, abs=1e-12)
         assert summary.pass_rate == pytest.approx(report.overall_pass_rate, abs=1e-12)
         assert summary.evaluated == report.outcomes.total_evaluated
+
+
+@pytest.mark.parametrize("name", ["extractbench", "sample"])
+def test_the_report_of_compat_equals_the_package(name, published, side_by_side):
+    """Scores, counts, confusion matrix and every row."""
+    dataset = _dataset(name)
+    builder = compat.ReportBuilder(compat.ReportConfig(profile=side_by_side.profile))
+    for row in dataset.documents.itertuples():
+        schema = _without_arrays_and_maps(_readable(dataset.schema(row.schema)))
+        schema = _scored_by_code(schema, random.Random(row.document))
+        gold = dataset.gold(row.document)
+        documents = (schema, gold, _corrupted(schema, gold, 5))
+        theirs, ours = published.report(*documents), builder.build(*documents)
+        assert ours.overall_score == pytest.approx(theirs.overall_score, abs=1e-12)
+        assert ours.overall_pass_rate == pytest.approx(theirs.overall_pass_rate, abs=1e-12)
+        for count in ("total_evaluated", "total_passed", "total_failed"):
+            assert getattr(ours.outcomes, count) == getattr(theirs.outcomes, count)
+        assert ours.outcomes.pass_by_metric == theirs.outcomes.pass_by_metric
+        for cell in ("true_positive", "false_positive", "false_negative", "true_negative"):
+            assert getattr(ours.outcomes.confusion, cell) == getattr(
+                theirs.outcomes.confusion, cell
+            )
+        assert _rows(ours) == _rows(theirs)
+
+
+def _rows(report: Any) -> list[tuple[Any, ...]]:
+    """Path, metric, score, verdict, and why no metric decided; not in the order of traversal."""
+    decided = {"match", "value_mismatch"}
+    rows = [
+        (r.path, r.metric_id, r.score, r.passed, None if r.reason in decided else r.reason)
+        for r in report.field_outcomes
+    ]
+    return sorted(rows, key=repr)
 
 
 # --- documents that the package loses ---------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
+from extractbench_nb.profiles import PROFILES
 
 STRING = {"type": "string", "evaluation_config": "string_exact"}
 
@@ -137,12 +138,13 @@ def test_undeclared_key_that_gold_keeps_everything_under() -> None:
 
 def test_profiles_are_one_table_of_rules() -> None:
     table = xb.profiles()
-    assert table.columns.tolist() == ["paper", "strict", "extract-bench-0.1.0", "meaning"]
+    released = ["extract-bench-0.1.0", "extract-bench-readme"]
+    assert table.columns.tolist() == ["paper", "strict", *released, "meaning"]
     assert table.loc["array_score", ["paper", "strict"]].tolist() == ["recall", "f1"]
     assert not table["meaning"].isna().any()
 
 
-@pytest.mark.parametrize("profile", ["paper", "strict", "extract-bench-0.1.0"])
+@pytest.mark.parametrize("profile", PROFILES)
 def test_identical_documents_pass_in_every_profile(profile: str) -> None:
     gold = {"name": "N", "r": [record("a", "1"), record("b", "2")]}
     s = xb.evaluate(SCHEMA, gold, {**gold}, profile=profile).summary

@@ -1,0 +1,197 @@
+"""Frames to Arrow and back: the one form in which rows travel, rest on disk and become frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.batch.cells import ESCAPE, escape, unescape, value_from_text, value_to_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["arrow_schema", "pack", "record_batch", "to_frame", "unpack"]
+
+_TEXT = pd.StringDtype("python")
+_MASKED: dict[str, Any] = {
+    "Float64": (pd.arrays.FloatingArray, 0.0),
+    "Int64": (pd.arrays.IntegerArray, 0),
+    "boolean": (pd.arrays.BooleanArray, False),
+}
+_SIZE_BYTES = 8
+_ESCAPE_BYTE = ESCAPE.encode()
+
+
+@lru_cache(maxsize=64)
+def arrow_schema(spec: FrameSpec) -> pa.Schema:
+    """Return the Arrow types of a frame; values are JSON text.
+
+    Parameters
+    ----------
+    spec : FrameSpec
+        The columns.
+
+    Returns
+    -------
+    pyarrow.Schema
+        One field a column, in order.
+    """
+    import pyarrow as pa
+
+    types = {
+        "Float64": pa.float64(),
+        "float64": pa.float64(),
+        "Int64": pa.int64(),
+        "int64": pa.int64(),
+        "boolean": pa.bool_(),
+        "bool": pa.bool_(),
+    }
+    return pa.schema([(c.name, types.get(c.dtype, pa.string())) for c in spec.columns])
+
+
+def record_batch(spec: FrameSpec, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
+    """Make an Arrow record batch of rows.
+
+    Parameters
+    ----------
+    spec : FrameSpec
+        The columns.
+    rows : sequence of sequence
+        One cell a column; None where a cell is missing.
+
+    Returns
+    -------
+    pyarrow.RecordBatch
+        Of the schema that `arrow_schema` gives.
+    """
+    import pyarrow as pa
+
+    schema = arrow_schema(spec)
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(spec.columns)
+    arrays = [
+        _column(column, cells, kind)
+        for column, cells, kind in zip(spec.columns, columns, schema.types, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _column(column: Column, cells: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    import pyarrow as pa
+
+    if column.dtype == "object":
+        cells = [value_to_text(cell) for cell in cells]
+    try:
+        array = pa.array(cells, kind)
+    except UnicodeEncodeError:
+        return pa.array(_escaped(cells), kind)
+    if column.dtype == "string" and _holds_escape(array):
+        return pa.array(_escaped(cells), kind)
+    return array
+
+
+def _holds_escape(array: pa.Array) -> bool:
+    data = array.buffers()[2]
+    return data is not None and data.to_pybytes().find(_ESCAPE_BYTE) >= 0
+
+
+def _escaped(cells: Sequence[str | None]) -> list[str | None]:
+    return [None if cell is None else escape(cell) for cell in cells]
+
+
+def pack(batch: pa.RecordBatch) -> bytes:
+    """Compress a record batch; its schema is not in it."""
+    import pyarrow as pa
+
+    plain = batch.serialize()
+    size: bytes = plain.size.to_bytes(_SIZE_BYTES, "little")
+    return size + bytes(pa.compress(plain, codec="zstd", asbytes=True))
+
+
+def unpack(packed: bytes, spec: FrameSpec) -> pa.RecordBatch:
+    """Undo `pack`.
+
+    Parameters
+    ----------
+    packed : bytes
+        What `pack` gave.
+    spec : FrameSpec
+        The columns.
+
+    Returns
+    -------
+    pyarrow.RecordBatch
+        The rows.
+    """
+    import pyarrow as pa
+
+    view = memoryview(packed)
+    size = int.from_bytes(view[:_SIZE_BYTES], "little")
+    plain = pa.decompress(view[_SIZE_BYTES:], decompressed_size=size, codec="zstd")
+    return pa.ipc.read_record_batch(plain, arrow_schema(spec))
+
+
+def to_frame(table: pa.Table, spec: FrameSpec) -> pd.DataFrame:
+    """Restore a frame with the declared dtypes and the values as Python objects.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        Columns as `record_batch` makes them.
+    spec : FrameSpec
+        The columns.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With a fresh RangeIndex.
+    """
+    arrays = {c.name: _pandas_array(table.column(c.name), c) for c in spec.columns}
+    return pd.DataFrame(arrays, copy=False)
+
+
+def _pandas_array(data: pa.ChunkedArray, column: Column) -> Any:
+    if column.dtype == "string":
+        return pd.array(_from_uniques(data, unescape), dtype=_TEXT)
+    if column.dtype == "object":
+        restore = _restore_tuple if column.name == "failed_fields" else _restore
+        return pd.Series(_from_uniques(data, restore), dtype=object)
+    if column.dtype not in _MASKED:
+        return np.asarray(data.to_numpy(), dtype=column.dtype)
+    kind, filler = _MASKED[column.dtype]
+    mask = np.asarray(data.is_null().to_numpy(), dtype=bool)
+    return kind(np.asarray(data.fill_null(filler).to_numpy()), mask)
+
+
+class _Container(str):
+    """JSON text of an object or array: each cell gets an object of its own."""
+
+    __slots__ = ()
+
+
+def _restore(text: str) -> Any:
+    return _Container(text) if text[0] in "[{" else value_from_text(unescape(text))
+
+
+def _restore_tuple(text: str) -> tuple[Any, ...]:
+    return tuple(value_from_text(unescape(text)))
+
+
+def _from_uniques(data: pa.ChunkedArray, restore: Any) -> np.ndarray[Any, Any]:
+    """Restore every different text once; equal scalars share one object."""
+    encoded = data.dictionary_encode().combine_chunks()
+    texts = encoded.dictionary.to_pylist()
+    uniques = np.empty(len(texts) + 1, dtype=object)  # the last one stands for missing
+    for place, text in enumerate(texts):
+        uniques[place] = restore(text)
+    codes = np.asarray(encoded.indices.fill_null(len(texts)).to_numpy())
+    cells: np.ndarray[Any, Any] = uniques[codes]
+    if any(type(unique) is _Container for unique in uniques):
+        for place, cell in enumerate(cells):
+            if type(cell) is _Container:
+                cells[place] = value_from_text(unescape(cell))
+    return cells

@@ -1,0 +1,95 @@
+"""The rows of one evaluation, straight from its records: no frame is built on the way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from extractbench_nb._frames import FrameSpec
+from extractbench_nb.batch.arrow import pack, record_batch
+from extractbench_nb.batch.columns import PARTS
+from extractbench_nb.evaluation.frames import (
+    ARRAY_COLUMNS,
+    FIELD_COLUMNS,
+    SUMMARY,
+    _array_row,
+    _field_rows,
+    _match_rows,
+    in_order,
+)
+from extractbench_nb.evaluation.result import Evaluation
+
+__all__ = ["Rows", "invalid_rows", "packed_rows", "rows_of"]
+
+Row = tuple[Any, ...]
+#: Rows of each part, and the summary's entries.
+Rows = tuple[dict[str, list[Row]], list[float]]
+
+#: What a field's row says where the output is invalid, but for the message.
+_INVALID_FIELD = {
+    "predicted_path": None,
+    "score": 0.0,
+    "passed": False,
+    "outcome": "structural",
+    "reason": "invalid_output",
+    "predicted": None,
+    "predicted_state": "missing",
+}
+_INVALID_ARRAY = {"score": 0.0, "passed": False}
+
+
+def rows_of(evaluation: Evaluation) -> Rows:
+    """Return the rows of an evaluation's frames, and the entries of its summary."""
+    inside = evaluation._profile.rows_inside_arrays
+    arrays = evaluation._array_records()
+    leaves = in_order(evaluation._top, inside=inside)
+    parts = {
+        "fields": [row for leaf in leaves for row in _field_rows(leaf)],
+        "arrays": [_array_row(array) for array in arrays],
+        "matches": [row for array in arrays for row in _match_rows(array)],
+    }
+    return parts, evaluation._summary.tolist()
+
+
+def invalid_rows(evaluation: Evaluation, message: str) -> Rows:
+    """Return the rows of an output that is invalid: nothing passes.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        Of the document against an empty prediction, so that the same fields are counted.
+    message : str
+        Why the output is invalid.
+
+    Returns
+    -------
+    tuple
+        Rows of each part, and the entries of the summary: every field is structural
+        (section 4 of the ExtractBench paper counts such an output as zero passed fields).
+    """
+    parts, _ = rows_of(evaluation)
+    fault = {**_INVALID_FIELD, "reasoning": message}
+    fields = [_changed(row, FIELD_COLUMNS, fault) for row in parts["fields"]]
+    arrays = [_changed(row, ARRAY_COLUMNS, _INVALID_ARRAY) for row in parts["arrays"]]
+    return {**parts, "fields": fields, "arrays": arrays}, _invalid_summary(evaluation)
+
+
+def _changed(row: Row, spec: FrameSpec, changes: dict[str, Any]) -> Row:
+    return tuple(changes.get(name, cell) for name, cell in zip(spec.names, row, strict=True))
+
+
+def _invalid_summary(evaluation: Evaluation) -> list[float]:
+    summary = evaluation._summary
+    evaluated = summary["evaluated"]
+    failed = {
+        "evaluated": evaluated,
+        "judged": evaluated,
+        "failed": evaluated,
+        "structural": evaluated,
+        "gold_coverage": summary["gold_coverage"],
+    }
+    return [failed.get(name, 0.0) for name in SUMMARY.names]
+
+
+def packed_rows(parts: dict[str, list[Row]]) -> dict[str, bytes]:
+    """Pack the rows of each part for transport and storage."""
+    return {name: pack(record_batch(spec, parts[name])) for name, spec in PARTS.items()}

@@ -1,0 +1,351 @@
+"""`ReportBuilder`: from schema, gold and extracted JSON to a report, and to its files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from extractbench_nb._files import make_folder, write_texts
+from extractbench_nb.errors import InputError
+from extractbench_nb.evaluation import Evaluation, evaluate, evaluate_async
+from extractbench_nb.inputs import Aligner, choose_judge
+from extractbench_nb.judges.base import Judge
+from extractbench_nb.profiles import Profile, get_profile
+from extractbench_nb.report.arrays import array_breakdowns
+from extractbench_nb.report.content import content_stats, coverage_stats, schema_stats
+from extractbench_nb.report.formats import csv_text, json_text, markdown_text
+from extractbench_nb.report.html import html_text
+from extractbench_nb.report.models import EvaluationReport, ReportWarning
+from extractbench_nb.report.outcomes import field_outcomes, outcome_stats
+from extractbench_nb.report.summary import summary_text
+from extractbench_nb.report.texts import document_json
+from extractbench_nb.schema.nodes import Schema
+
+__all__ = ["ReportBuilder", "ReportConfig", "write_evaluation"]
+
+_SWITCHES = ("save_json", "save_text", "save_csv", "save_markdown", "save_html")
+
+
+@dataclass(frozen=True)
+class ReportConfig:
+    """What a report contains, where it goes, and by which rules the documents are compared.
+
+    Parameters
+    ----------
+    output_dir : pathlib.Path or str, optional
+        Where reports are saved, each in a folder of its own.
+    output_name : str or None, optional
+        Name of that folder, below `output_dir`; None makes one from time and content,
+        ``YYYYMMDD-HHMM-<8 hex digits>``.
+    max_reasoning_length : int, optional
+        Characters of a judge's reasoning to keep, 0 or more.
+    top_n_lowest_fields : int, optional
+        How many of the lowest judged scores to list, 0 or more.
+    save_json, save_text, save_csv, save_markdown, save_html : bool, optional
+        Which files to write: report.json, summary.txt, fields.csv, fields.md, report.html.
+    profile, judge, alignment : object, optional
+        See `evaluate`.
+
+    Raises
+    ------
+    InputError
+        A value cannot be used; it names all that cannot.
+
+    Examples
+    --------
+    >>> ReportConfig(output_name="../elsewhere")
+    Traceback (most recent call last):
+        ...
+    extractbench_nb.errors.InputError: ReportConfig: output_name is '../elsewhere'; ...
+    """
+
+    output_dir: Path = Path("./outputs")
+    output_name: str | None = None
+    max_reasoning_length: int = 200
+    top_n_lowest_fields: int = 5
+    save_json: bool = True
+    save_text: bool = True
+    save_csv: bool = True
+    save_markdown: bool = True
+    save_html: bool = True
+    profile: str | Profile = "paper"
+    judge: str | Judge = "offline"
+    alignment: str | Aligner = "optimal"
+
+    def __post_init__(self) -> None:
+        """Check all values at once."""
+        given: object = self.output_dir
+        if isinstance(given, str) and given:
+            object.__setattr__(self, "output_dir", Path(given))
+        problems = [problem for check in _CHECKS for problem in check(self)]
+        if problems:
+            raise InputError("ReportConfig: " + "; ".join(problems))
+
+
+def _wrong_places(config: ReportConfig) -> list[str]:
+    problems = []
+    folder: object = config.output_dir
+    if not isinstance(folder, Path):
+        problems.append(f"output_dir is {folder!r}; expected a pathlib.Path")
+    if config.output_name is not None:
+        problems += wrong_name(config.output_name)
+    return problems
+
+
+def wrong_name(name: object) -> list[str]:
+    """Say why a name cannot be that of a folder below the output folder, in a list of one."""
+    if isinstance(name, str) and _is_below(name):
+        return []
+    expected = "the name of a folder below output_dir, without '..' and control characters"
+    return [f"output_name is {name!r}; expected {expected}"]
+
+
+def _is_below(name: str) -> bool:
+    path = Path(name)
+    parts = Path(name.replace("\\", "/")).parts
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError:
+        return False
+    return bool(path.parts) and not path.is_absolute() and ".." not in parts and name.isprintable()
+
+
+def _wrong_numbers(config: ReportConfig) -> list[str]:
+    values = {n: getattr(config, n) for n in ("max_reasoning_length", "top_n_lowest_fields")}
+    return [
+        f"{name} is {value!r}; expected an integer that is 0 or more"
+        for name, value in values.items()
+        if type(value) is not int or value < 0
+    ]
+
+
+def _wrong_switches(config: ReportConfig) -> list[str]:
+    values = {name: getattr(config, name) for name in _SWITCHES}
+    return [
+        f"{name} is {value!r}; expected True or False"
+        for name, value in values.items()
+        if type(value) is not bool
+    ]
+
+
+def _wrong_rules(config: ReportConfig) -> list[str]:
+    problems = _refused(get_profile, config.profile) + _refused(choose_judge, config.judge)
+    if config.alignment != "optimal" and not callable(config.alignment):
+        problems.append(f"alignment is {config.alignment!r}; expected 'optimal' or a function")
+    return problems
+
+
+def _refused(check: Callable[[Any], object], value: object) -> list[str]:
+    try:
+        check(value)
+    except InputError as error:
+        return [str(error)]
+    return []
+
+
+_CHECKS: tuple[Callable[[ReportConfig], list[str]], ...] = (
+    _wrong_places,
+    _wrong_numbers,
+    _wrong_switches,
+    _wrong_rules,
+)
+
+
+class ReportBuilder:
+    """Evaluates one document and reports on it.
+
+    Parameters
+    ----------
+    config : ReportConfig, optional
+        What to report and where to save it.
+
+    Examples
+    --------
+    >>> schema = {"type": "object", "properties": {"year": {"type": "integer"}}}
+    >>> report = ReportBuilder().build(schema, {"year": 2024}, {"year": 2025})
+    >>> report.outcomes.split.wrong_value
+    1
+    """
+
+    def __init__(self, config: ReportConfig | None = None) -> None:
+        self.config = config if config is not None else ReportConfig()
+
+    def build(
+        self, schema: Mapping[str, Any] | str | Path | Schema, gold: Any, extracted: Any
+    ) -> EvaluationReport:
+        """Evaluate and report; in a script and in a notebook cell alike.
+
+        Parameters
+        ----------
+        schema, gold, extracted : object
+            As `evaluate` takes them. Extracted text that is no JSON gives a report too.
+
+        Returns
+        -------
+        EvaluationReport
+            The report.
+
+        Raises
+        ------
+        SchemaError, ConfigError, InputError
+            As `evaluate` raises them.
+        """
+        c = self.config
+        ev = evaluate(
+            schema, gold, extracted, judge=c.judge, alignment=c.alignment, profile=c.profile
+        )
+        return self.from_evaluation(ev)
+
+    async def build_async(
+        self, schema: Mapping[str, Any] | str | Path | Schema, gold: Any, extracted: Any
+    ) -> EvaluationReport:
+        """Do what `build` does, awaiting metrics and judges that wait.
+
+        Parameters
+        ----------
+        schema, gold, extracted : object
+            As `evaluate` takes them.
+
+        Returns
+        -------
+        EvaluationReport
+            The report.
+        """
+        c = self.config
+        ev = await evaluate_async(
+            schema, gold, extracted, judge=c.judge, alignment=c.alignment, profile=c.profile
+        )
+        return self.from_evaluation(ev)
+
+    def from_evaluation(self, ev: Evaluation) -> EvaluationReport:
+        """Report on an evaluation that is there already; nothing is evaluated again.
+
+        Parameters
+        ----------
+        ev : Evaluation
+            The evaluation.
+
+        Returns
+        -------
+        EvaluationReport
+            The report.
+        """
+        return _derived(ev, self.config)
+
+    def save(self, report: EvaluationReport) -> Path:
+        """Write the files of a report, all of them or none.
+
+        Parameters
+        ----------
+        report : EvaluationReport
+            The report.
+
+        Returns
+        -------
+        pathlib.Path
+            Their folder, ``output_dir / output_name``; made where it does not exist.
+
+        Raises
+        ------
+        OutputError
+            A file cannot be written.
+        InputError
+            The report's name leads out of the output folder.
+        """
+        problems = wrong_name(report.output_name)
+        if problems:
+            raise InputError(problems[0])
+        return _written(report, self.config.output_dir / report.output_name, self.config)
+
+
+def write_evaluation(ev: Evaluation, folder: Path) -> Path:
+    """Write all five files of a report straight into a folder, which names the report.
+
+    Parameters
+    ----------
+    ev : Evaluation
+        The evaluation.
+    folder : pathlib.Path
+        Where to; made where it does not exist.
+
+    Returns
+    -------
+    pathlib.Path
+        The folder.
+    """
+    config = ReportConfig()
+    return _written(_derived(ev, config, name=folder.resolve().name or None), folder, config)
+
+
+def _written(report: EvaluationReport, folder: Path, config: ReportConfig) -> Path:
+    limit = config.max_reasoning_length
+    files: dict[str, tuple[bool, Callable[[], str]]] = {
+        "report.json": (config.save_json, lambda: json_text(report)),
+        "summary.txt": (config.save_text, lambda: summary_text(report)),
+        "fields.csv": (config.save_csv, lambda: csv_text(report.field_outcomes)),
+        "fields.md": (config.save_markdown, lambda: markdown_text(report.field_outcomes, limit)),
+        "report.html": (config.save_html, lambda: html_text(report)),
+    }
+    texts = {name: write() for name, (wanted, write) in files.items() if wanted}
+    make_folder(folder)
+    write_texts({folder / name: text for name, text in texts.items()})
+    return folder
+
+
+def _derived(ev: Evaluation, config: ReportConfig, name: str | None = None) -> EvaluationReport:
+    schema, gold, extracted, problem = ev.inputs
+    summary, frame, meta, now = ev.summary, ev.fields, ev.meta, datetime.now()
+    arrays = array_breakdowns(ev.arrays, ev.matches, frame)
+    rows = field_outcomes(frame, arrays, config.max_reasoning_length)
+    places = {r.path: r for r in rows}.values()
+    missing = {
+        side: sum(getattr(row, f"{side}_state") == "missing" for row in places)
+        for side in ("gold", "extracted")
+    }
+    document = dict(schema.document)
+    name = name or config.output_name
+    return EvaluationReport(
+        output_name=name or f"{now:%Y%m%d-%H%M}-{_digest([document, gold, extracted])}",
+        timestamp=now.isoformat(),
+        schema_hash=_digest(document),
+        gold_hash=_digest(gold),
+        extracted_hash=_digest(extracted),
+        schema_stats=schema_stats(schema),
+        gold_stats=content_stats("gold", gold, missing["gold"]),
+        extracted_stats=content_stats("extracted", extracted, missing["extracted"]),
+        coverage=coverage_stats(schema, gold, None if problem else extracted),
+        outcomes=outcome_stats(rows, summary, config.top_n_lowest_fields),
+        field_outcomes=rows,
+        overall_score=float(summary["overall_score"]),
+        overall_pass_rate=float(summary["pass_rate"]),
+        field_score=float(summary["field_score"]),
+        array_breakdowns=arrays,
+        gold_coverage=float(summary["gold_coverage"]),
+        warnings=_warnings(ev),
+        problem=problem,
+        profile=meta["profile"],
+        judge=meta["judge"],
+        alignment=meta["alignment"],
+        versions={key: meta[key] for key in ("extractbench_nb", "pandas", "python")},
+        evaluation=ev,
+    )
+
+
+def _warnings(ev: Evaluation) -> list[ReportWarning]:
+    names = [f.name for f in fields(ReportWarning)]
+    return [ReportWarning(*row) for row in ev.warnings[names].itertuples(index=False, name=None)]
+
+
+def _digest(document: Any) -> str:
+    """Return the first 8 hex digits of the SHA-256 of a document as JSON with sorted keys."""
+    try:
+        text = json.dumps(document, sort_keys=True, ensure_ascii=True)
+    except (TypeError, ValueError, RecursionError):
+        text = json.dumps(document_json(document), sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]

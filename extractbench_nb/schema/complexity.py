@@ -1,0 +1,72 @@
+"""How complex a schema is: keys and depth, as in Table 1 of the ExtractBench paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from extractbench_nb.schema.nodes import Node, Schema
+from extractbench_nb.schema.parse import parse_schema
+
+__all__ = ["SchemaComplexity", "schema_complexity"]
+
+
+class SchemaComplexity(NamedTuple):
+    """Keys and depth of a schema.
+
+    Attributes
+    ----------
+    keys : int
+        Scored leaves.
+    depth : int
+        Deepest nesting of a node; the root is 0.
+    """
+
+    keys: int
+    depth: int
+
+
+def schema_complexity(schema: Schema | Mapping[str, Any] | str | Path) -> SchemaComplexity:
+    """Count the keys of a schema and how deep it is nested.
+
+    Parameters
+    ----------
+    schema : Schema, dict, str or pathlib.Path
+        The schema, as `parse_schema` takes it.
+
+    Returns
+    -------
+    SchemaComplexity
+        ``keys``: nodes that are scored and have no key below them, wherever a ``$ref`` uses them;
+        an array's are those of its items, a map's those of its values, and what is skipped has
+        none. An ``anyOf`` counts as its largest branch, so that one of scalars counts once.
+        ``depth``: an object's properties and an array's items are one level below it; branches
+        are on the level of their ``anyOf``. A reference that closes a cycle is not followed
+        again: it has no keys and ends the nesting, so that an array of such references is one key.
+
+    Raises
+    ------
+    SchemaError
+        The schema cannot be read.
+
+    Examples
+    --------
+    >>> tags = {"type": "array", "items": {"type": "string"}}
+    >>> date = {"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]}
+    >>> schema_complexity({"type": "object", "properties": {"tags": tags, "date": date}})
+    SchemaComplexity(keys=2, depth=2)
+    """
+    nodes = list(parse_schema(schema).nodes())
+    keys: dict[int, int] = {}
+    for node in reversed(nodes):  # children come after their parents
+        keys[id(node)] = _keys(node, keys)
+    return SchemaComplexity(keys[id(nodes[0])], max(node.depth for node in nodes))
+
+
+def _keys(node: Node, counted: Mapping[int, int]) -> int:
+    if node.recursive or (node.config is not None and node.config.skip):
+        return 0
+    below = [counted[id(child)] for child in node.children]
+    beneath = max(below, default=0) if node.kind == "union" else sum(below)
+    return beneath or int(node.config is not None)

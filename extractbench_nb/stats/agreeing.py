@@ -1,0 +1,234 @@
+"""`agreement`: whether two judges, profiles or runs give the same verdicts, and where not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from extractbench_nb.breakdowns.sources import TEXT, gather
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.stats.agreeing_card import agreement_html, agreement_text
+from extractbench_nb.stats.cohen import Kappa, kappa_interval
+from extractbench_nb.stats.drawing import Drawing
+from extractbench_nb.stats.joining import Joined, join_verdicts
+
+__all__ = ["Agreement", "Unmatched", "agreement"]
+
+_ON = ("passed", "outcome")
+_COMPARED = ("score", "passed", "outcome", "reason", "reasoning", "gold", "predicted")
+
+
+class Unmatched(NamedTuple):
+    """How many rows only one side has."""
+
+    a: int
+    b: int
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Agreement:
+    """How far two sides agree. Made by `agreement`; every frame is a copy.
+
+    Attributes
+    ----------
+    on : str
+        What was compared, ``passed`` or ``outcome``.
+    unmatched : Unmatched
+        Rows that only `a` has, and that only `b` has.
+    unjudged : int
+        Rows of both in which a side gave no verdict; they are in nothing else.
+    drawing : Drawing
+        Confidence, number of resamples and seed.
+    """
+
+    on: str
+    unmatched: Unmatched
+    unjudged: int
+    drawing: Drawing
+    _kappa: Kappa
+    _table: pd.DataFrame
+    _disagreements: pd.DataFrame
+
+    @property
+    def rows(self) -> int:
+        """Rows with a verdict on both sides."""
+        return int(self._table.to_numpy().sum())
+
+    @property
+    def raw(self) -> float:
+        """Share of the rows in which both say the same, 0 to 1; NaN without rows."""
+        return float(np.trace(self._table.to_numpy())) / self.rows if self.rows else math.nan
+
+    @property
+    def kappa(self) -> float:
+        """Cohen's kappa, -1 to 1; NaN where both say one and the same thing in every row."""
+        return self._kappa.value
+
+    @property
+    def kappa_low(self) -> float | None:
+        """Lower end of the bootstrap interval of kappa; None where it is not defined."""
+        return self._kappa.interval.low
+
+    @property
+    def kappa_high(self) -> float | None:
+        """Upper end of the interval."""
+        return self._kappa.interval.high
+
+    @property
+    def kappa_method(self) -> str:
+        """How the interval was made: ``BCa``, ``percentile`` or ``undefined``."""
+        return self._kappa.interval.method
+
+    @property
+    def unit(self) -> str:
+        """What was resampled: ``documents`` where there are several, else ``rows``."""
+        return self._kappa.unit
+
+    @property
+    def units(self) -> int:
+        """How many of them there are."""
+        return self._kappa.units
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """Counts of rows: what `a` says down, what `b` says across."""
+        return self._table.copy()
+
+    @property
+    def disagreements(self) -> pd.DataFrame:
+        """One row a disagreement: keys and field, then the columns of both sides, `_a` and `_b`."""
+        return self._disagreements.copy()
+
+    def __repr__(self) -> str:
+        """Write agreement, kappa and counts in a few lines."""
+        return agreement_text(self)
+
+    def _repr_html_(self) -> str:
+        return agreement_html(self)
+
+
+def agreement(
+    a: object,
+    b: object,
+    *,
+    on: str = "passed",
+    confidence: float = 0.95,
+    resamples: int = 9999,
+    seed: int = 0,
+) -> Agreement:
+    """Compare the verdicts of two judges, two profiles or two runs row by row.
+
+    Rows are joined on path and metric, and on run and document where both sides have them. `run` is
+    left out where each side has one run, so that two runs can be compared. All rows count, also
+    those that no judge sees; pass frames to look at some of them, as
+    ``fields[fields["metric"] == "string_semantic"]``.
+
+    Parameters
+    ----------
+    a, b : Evaluation, results of a batch, pandas.DataFrame, mapping or list
+        Where the rows of `fields` are; a mapping goes from run to one of the others, or from run
+        to document to `Evaluation`.
+    on : str, optional
+        ``passed``, or ``outcome`` for its finer words.
+    confidence : float, optional
+        Of the interval of kappa, between 0 and 1.
+    resamples : int, optional
+        Bootstrap resamples, 100 and up.
+    seed : int, optional
+        The same seed gives the same interval.
+
+    Returns
+    -------
+    Agreement
+        `raw` agreement, Cohen's `kappa` with its interval, the `table` of counts, the
+        `disagreements`, and what could not be compared. Documents are resampled where there are
+        several, for rows of one document are not independent; otherwise rows.
+
+    Raises
+    ------
+    InputError
+        A column is missing, `on` is unknown, the sides have no row in common, or one side has
+        several runs or documents and the other does not name its own.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> schema = {"type": "object", "properties": {k: {"type": "integer"} for k in "abcd"}}
+    >>> gold = {"a": 1, "b": 2, "c": 3, "d": 4}
+    >>> one = xb.evaluate(schema, gold, {"a": 1, "b": 2, "c": 0, "d": 0})
+    >>> two = xb.evaluate(schema, gold, {"a": 1, "b": 0, "c": 0, "d": 0})
+    >>> found = agreement(one, two)
+    >>> found.raw, found.kappa
+    (0.75, 0.5)
+    >>> found.disagreements[["path", "predicted_a", "predicted_b"]]
+      path predicted_a predicted_b
+    0  $.b           2           0
+    """
+    drawing = Drawing(confidence, resamples, seed)
+    if on not in _ON:
+        raise InputError(f"on={on!r}; {nearest(on, _ON)}")
+    joined = join_verdicts(gather(a, "fields"), gather(b, "fields"), on)
+    sides = [_verdicts(frame, on) for frame in (joined.a, joined.b)]
+    judged = np.array(sides[0].notna() & sides[1].notna(), dtype=bool)
+    words = _words(sides, judged, on)
+    codes = [pd.Categorical(side, categories=words).codes[judged] for side in sides]
+    counts = _counts(codes, joined.documents[judged], len(words))
+    differ = np.flatnonzero(judged)[codes[0] != codes[1]]
+    return Agreement(
+        on=on,
+        unmatched=Unmatched(joined.only_a, joined.only_b),
+        unjudged=int((~judged).sum()),
+        drawing=drawing,
+        _kappa=kappa_interval(counts, drawing),
+        _table=_table(counts.sum(axis=0), words),
+        _disagreements=_disagreements(joined, differ),
+    )
+
+
+def _verdicts(frame: pd.DataFrame, on: str) -> pd.Series:
+    """Return what a side says, missing where it gave no verdict."""
+    if on == "passed":
+        return frame["passed"].astype("boolean").reset_index(drop=True)
+    words = frame["outcome"].astype(TEXT).reset_index(drop=True)
+    return words.mask(words == "judge_error")
+
+
+def _words(sides: list[pd.Series], judged: npt.NDArray[np.bool_], on: str) -> list[object]:
+    if on == "passed":
+        return [True, False]
+    return sorted(set(sides[0][judged]) | set(sides[1][judged]))
+
+
+def _counts(
+    codes: list[npt.NDArray[np.int8]], documents: npt.NDArray[np.int64], size: int
+) -> npt.NDArray[np.float64]:
+    """Count a document's rows by both verdicts: an array of shape (documents, size, size)."""
+    present, number = np.unique(documents, return_inverse=True)
+    first, second = (code.astype(np.int64) for code in codes)
+    cells = (number * size + first) * size + second
+    counts = np.bincount(cells, minlength=len(present) * size * size)
+    return counts.reshape(len(present), size, size).astype(np.float64)
+
+
+def _table(counts: npt.NDArray[np.float64], words: list[object]) -> pd.DataFrame:
+    names = [str(word) if isinstance(word, str) else ("fail", "pass")[bool(word)] for word in words]
+    index, columns = (pd.Index(names, name=side, dtype=TEXT) for side in ("a", "b"))
+    return pd.DataFrame(counts.astype(np.int64), index=index, columns=columns)
+
+
+def _disagreements(joined: Joined, rows: npt.NDArray[np.intp]) -> pd.DataFrame:
+    """Put the columns of both sides next to each other, as far as the sides have them."""
+    a, b = (side.iloc[rows].reset_index(drop=True) for side in (joined.a, joined.b))
+    names = ["document", "domain", "schema", "path", "field", "metric"]
+    names = (["run"] if "run" in joined.keys else []) + [n for n in names if n in a.columns]
+    columns = {name: a[name] for name in names}
+    for name in _COMPARED:
+        for frame, side in ((a, "a"), (b, "b")):
+            if name in frame.columns:
+                columns[f"{name}_{side}"] = frame[name]
+    return pd.DataFrame(columns)

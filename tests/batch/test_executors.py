@@ -1,0 +1,355 @@
+"""The same results, whoever computes them; and what happens when a worker does not survive."""
+
+import asyncio
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb.batch import evaluate_runs
+from extractbench_nb.metrics.registry import REGISTRY, metric
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "string", "evaluation_config": "own"}}}
+
+
+def own_runs(frame_of, count):
+    rows = (("r", f"d{n:03}", {"a": str(n)}) for n in range(count))
+    return frame_of(*rows, schema=SCHEMA, gold={"a": "7"})
+
+
+# --- equal results -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def expected(sample):
+    return evaluate_runs(sample, progress=False)
+
+
+def test_worker_processes(sample, expected, same):
+    same(evaluate_runs(sample, n_jobs=2, progress=False), expected)
+
+
+def test_threads(sample, expected, same):
+    with ThreadPoolExecutor(3) as pool:
+        same(evaluate_runs(sample, executor=pool, max_concurrency=2, progress=False), expected)
+        assert pool.submit(int).result() == 0  # the user's pool is left running
+
+
+def test_spawned_processes(sample, expected, same):
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        same(evaluate_runs(sample, executor=pool, progress=False), expected)
+
+
+def test_dask(sample, expected, same, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    cluster = distributed.LocalCluster(
+        n_workers=1,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address=None,
+        local_directory=str(tmp_path),
+    )
+    with cluster, distributed.Client(cluster) as client:
+        executor = client.get_executor()
+        same(evaluate_runs(sample, executor=executor, progress=False), expected)
+
+
+class Backwards(Executor):
+    """Runs what it is given when it has three, the last first; counts what it holds."""
+
+    def __init__(self):
+        self.waiting = []
+        self.most = 0
+
+    def submit(self, function, /, *args, **kwargs):
+        future = Future()
+        self.waiting.append((future, function, args))
+        self.most = max(self.most, len(self.waiting))
+        threading.Timer(0.01, self.work).start()
+        return future
+
+    def work(self):
+        while self.waiting:
+            future, function, args = self.waiting.pop()
+            future.set_result(function(*args))
+
+
+def test_order_does_not_depend_on_completion(frame_of, same):
+    rows = [("b" if n % 2 else "a", f"d{n}", {"total": n}) for n in range(300)]
+    runs = frame_of(*rows)
+    executor = Backwards()
+    executor._max_workers = 2
+    evs = evaluate_runs(runs, executor=executor, progress=False)
+    same(evs, evaluate_runs(runs, progress=False))
+    assert evs.summary.document.tolist() == [row[1] for row in rows]
+    assert 1 < executor.most <= 6  # bounded, however long the batch
+
+
+def test_in_a_running_event_loop(sample, expected, same):
+    async def cell():
+        return evaluate_runs(sample, progress=False)
+
+    same(asyncio.run(cell()), expected)
+
+
+# --- metrics and judges of the user's ----------------------------------------------------------
+
+
+def test_awaited_metrics_overlap_up_to_the_limit(frame_of):
+    now, most = set(), []
+
+    @metric("own")
+    async def own(gold, predicted):
+        now.add(predicted)
+        most.append(len(now))
+        await asyncio.sleep(0.005)
+        now.discard(predicted)
+        return gold == predicted
+
+    runs = own_runs(frame_of, 20)
+    for limit in (1, 3, 8):
+        most.clear()
+        evs = evaluate_runs(runs, max_concurrency=limit, progress=False)
+        assert max(most) == limit
+        assert evs.summary.passed.sum() == 1
+    most.clear()
+
+    async def cell():
+        return evaluate_runs(runs, max_concurrency=5, progress=False)
+
+    asyncio.run(cell())
+    assert max(most) == 5
+
+
+def test_metrics_judges_and_aligners_reach_other_processes(frame_of, same):
+    @metric("own")
+    def own(gold, predicted, *, threshold=0.5):
+        return 0.6 if gold == predicted else 0.1
+
+    class Fixed:
+        name = "fixed"
+
+        def compare(self, gold, predicted):
+            return xb.Verdict(0.8, "fixed", gold + predicted)
+
+    def align(gold, predicted, node):
+        return [(0, 0)]
+
+    text = {"type": "string", "evaluation_config": "string_semantic"}
+    schema = {
+        "type": "object",
+        "properties": {**SCHEMA["properties"], "t": text, "l": {"type": "array", "items": text}},
+    }
+    value = {"a": "1", "t": "x", "l": ["p", "q"]}
+    rows = [("r", str(n), {**value, "a": str(n), "l": ["q", "p"]}) for n in range(4)]
+    runs = frame_of(*rows, schema=schema, gold=value)
+    options = {"judge": Fixed(), "alignment": align, "progress": False}
+    here = evaluate_runs(runs, **options)
+    same(evaluate_runs(runs, n_jobs=2, **options), here)
+    assert here.fields.loc[here.fields.metric == "own", "score"].tolist() == [0.1, 0.6, 0.1, 0.1]
+    assert "fixed" in here.fields.reason.tolist()
+    assert here.arrays.matched.tolist() == [1] * 4
+
+
+def test_a_worker_forgets_metrics_that_were_changed(frame_of):
+    context = multiprocessing.get_context("spawn")
+    runs = own_runs(frame_of, 2)
+    text = frame_of(
+        ("r", "d", {"a": "x"}),
+        schema={"type": "object", "properties": {"a": {"type": "string"}}},
+        gold={"a": "x"},
+    )
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+
+        def score(runs):
+            return evaluate_runs(runs, executor=pool, progress=False).fields.score[0]
+
+        builtin = REGISTRY.entries["string_semantic"]
+        for value in (0.25, 0.75):
+            metric("own")(lambda gold, predicted, value=value: value)
+            assert score(runs) == value
+            metric("string_semantic")(lambda gold, predicted, value=value: value)
+            assert score(text) == value
+        REGISTRY.entries["string_semantic"] = builtin
+        assert score(text) == 1.0
+    assert REGISTRY.entries["string_semantic"] is builtin
+
+
+def test_what_cannot_be_sent_is_said_before_any_work(frame_of):
+    class Holding:
+        name = "holding"
+        lock = None
+
+        def __init__(self):
+            self.lock = threading.Lock()
+
+        def compare(self, gold, predicted):
+            with self.lock:
+                return xb.Verdict(1.0, "same")
+
+    runs = frame_of(("r", "d", {"seller": "x"}))
+    with pytest.raises(xb.InputError, match=r"judge.*cannot be sent.*lock.*ThreadPoolExecutor"):
+        evaluate_runs(runs, judge=Holding(), n_jobs=2, progress=False)
+    with ThreadPoolExecutor(1) as pool:
+        assert len(evaluate_runs(runs, judge=Holding(), executor=pool, progress=False)) == 1
+
+
+def test_outputs_that_cannot_be_sent_are_evaluated_all_the_same(frame_of, same):
+    deep = []
+    for _ in range(5_000):
+        deep = [deep]
+    runs = frame_of(("r", "deep", {"seller": deep}), ("r", "lock", {"seller": threading.Lock()}))
+    same(evaluate_runs(runs, n_jobs=2, progress=False), evaluate_runs(runs, progress=False))
+
+
+SCRIPT = """
+import sys
+import pandas as pd
+import extractbench_nb as xb
+from extractbench_nb.batch import evaluate_runs
+
+LIMIT = 3
+
+@xb.metric("own")
+def own(gold, predicted):
+    return len(predicted) > LIMIT
+
+schema = {"type": "object", "properties": {"a": {"type": "string", "evaluation_config": "own"}}}
+runs = pd.DataFrame({"run": "r", "document": ["x", "y"], "predicted": [{"a": "xxxx"}, {"a": "y"}],
+                     "schema": [schema] * 2, "gold": [{"a": ""}] * 2})
+evs = evaluate_runs(runs, n_jobs=2, progress=False)
+sys.stdout.write(str(evs.summary.passed.tolist()))
+"""
+
+
+def test_metrics_of_the_main_module(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT)
+    command = [sys.executable, "-W", "error", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.stdout, done.stderr) == ("[1.0, 0.0]", "")
+
+
+# --- what goes wrong ---------------------------------------------------------------------------
+
+
+def test_a_worker_that_dies_is_told_and_finished_work_stays(frame_of, tmp_path):
+    @metric("own")
+    def own(gold, predicted):
+        if predicted == "150":
+            os._exit(1)
+        return True
+
+    runs = own_runs(frame_of, 200)
+    message = r"run 'r', document 'd1\d\d'.*its worker failed: TerminatedWorkerError"
+    with pytest.raises(xb.InputError, match=f"(?s){message}"):
+        evaluate_runs(runs, n_jobs=2, progress=False, save_to=tmp_path / "b")
+    metric("own")(_as_before)
+    runs = runs[runs.document < "d100"]
+    with pytest.raises(xb.InputError, match="with another metric 'own'"):
+        evaluate_runs(runs, progress=False, resume=tmp_path / "b")
+
+
+def _as_before(gold, predicted):
+    return True
+
+
+def test_one_bad_gold_keeps_nothing_else_from_being_finished(frame_of, tmp_path):
+    metric("own")(_as_before)
+    runs = own_runs(frame_of, 40)
+    runs.loc[5, "gold"] = "{"
+    for options in ({"n_jobs": 1}, {"n_jobs": 2}):
+        folder = tmp_path / str(options["n_jobs"])
+        with pytest.raises(xb.InputError, match="run 'r', document 'd005': gold text is not JSON"):
+            evaluate_runs(runs, progress=False, save_to=folder, **options)
+        runs.loc[5, "gold"] = "{}"
+        evs = evaluate_runs(runs, progress=False, resume=folder)
+        assert evs.meta["reused"] >= 7
+        assert evs.meta["reused"] + evs.meta["evaluated"] == 40
+        runs.loc[5, "gold"] = "{"
+
+
+INTERRUPTED = """
+import os, sys, time
+import pandas as pd
+import extractbench_nb as xb
+from extractbench_nb.batch import evaluate_runs
+
+@xb.metric("own")
+def own(gold, predicted):
+    if predicted > "040":
+        open(sys.argv[1] + ".begun", "w").close()
+        time.sleep(600)
+    return True
+
+schema = {"type": "object", "properties": {"a": {"type": "string", "evaluation_config": "own"}}}
+names = [f"{n:03}" for n in range(100)]
+runs = pd.DataFrame({"run": "r", "document": names, "predicted": [{"a": n} for n in names],
+                     "schema": [schema] * 100, "gold": [{"a": "x"}] * 100})
+evaluate_runs(runs, n_jobs=2, progress=False, save_to=sys.argv[1])
+"""
+
+
+def members_of(session):
+    """Processes of a session, zombies left out."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[3] == str(session) and fields[0] != "Z":
+            found.append(int(stat.parent.name))
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["interrupt", "kill"])
+def test_no_process_is_left_over(number, tmp_path):
+    script, folder = tmp_path / "script.py", tmp_path / "batch"
+    script.write_text(INTERRUPTED)
+    command = [sys.executable, str(script), str(folder)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True) as process:
+        begun = Path(f"{folder}.begun")
+        wait_until(begun.exists)
+        assert len(members_of(process.pid)) >= 3
+        process.send_signal(number)
+        error = process.communicate(timeout=60)[1].decode()
+        wait_until(lambda: not members_of(process.pid))
+    if number == signal.SIGINT:
+        assert error.rstrip().endswith("KeyboardInterrupt")
+
+
+def wait_until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_conflicting_options(frame_of):
+    runs = frame_of(("r", "d", {}))
+    with ThreadPoolExecutor(1) as pool, pytest.raises(xb.InputError, match="both given"):
+        evaluate_runs(runs, n_jobs=2, executor=pool, progress=False)
+
+
+def test_schemas_of_frames_reach_workers(frame_of, same):
+    one, two = ({"type": "object", "properties": {k: {"type": "integer"}}} for k in "ab")
+    runs = frame_of(*(("r", str(n), {"a": 1, "b": 2}) for n in range(6)), gold={"a": 1, "b": 3})
+    runs["schema"] = [json.dumps(one), two] * 3
+    found = evaluate_runs(runs, n_jobs=2, progress=False)
+    same(found, evaluate_runs(runs, progress=False))
+    assert found.summary.pass_rate.tolist() == [1.0, 0.0] * 3
+    assert isinstance(found.fields, pd.DataFrame)

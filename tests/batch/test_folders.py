@@ -1,0 +1,406 @@
+"""Results on disk: saved, loaded, taken up again, and never half-written."""
+
+import json
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb.batch import evaluate_runs, load_evaluations, store
+from extractbench_nb.metrics.registry import metric
+
+FILES = ["arrays.parquet", "batch.json", "fields.parquet", "matches.parquet", "summary.parquet"]
+SCHEMA = {"type": "object", "properties": {"a": {"type": "string", "evaluation_config": "own"}}}
+
+
+def listing(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def contents(folder):
+    return {name: (folder / name).read_bytes() for name in FILES}
+
+
+@pytest.fixture
+def calls():
+    """Register the metric `own` and return what it is called with."""
+    found = []
+
+    @metric("own")
+    def own(gold, predicted):
+        found.append(predicted)
+        return gold == predicted
+
+    return found
+
+
+@pytest.fixture
+def three(frame_of):
+    rows = [("r", name, {"a": name}) for name in ("x", "y", "z")]
+    return frame_of(*rows, schema=SCHEMA, gold={"a": "y"})
+
+
+# --- saved and loaded --------------------------------------------------------------------------
+
+
+def test_all_ways_to_disk_give_the_same_files(sample, same, tmp_path):
+    here = evaluate_runs(sample, progress=False)
+    streamed = evaluate_runs(sample, progress=False, save_to=tmp_path / "a")
+    assert here.save(tmp_path / "b") == tmp_path / "b"
+    load_evaluations(tmp_path / "a").save(str(tmp_path / "c"))
+    evaluate_runs(sample, progress=False, n_jobs=2, resume=tmp_path / "d")
+    assert listing(tmp_path / "a") == sorted([*FILES, "finished.sqlite"])
+    assert listing(tmp_path / "b") == listing(tmp_path / "c") == FILES
+    for name in "bcd":
+        assert contents(tmp_path / name) == contents(tmp_path / "a")
+    same(streamed, here)
+    loaded = load_evaluations(tmp_path / "b")
+    same(loaded, here)
+    assert repr(loaded) == repr(here)
+    assert len(loaded) == 56
+    assert loaded.meta.items() >= {"profile": "paper", "judge": "offline", "outputs": 56}.items()
+
+
+def test_own_columns_survive(three, calls, same, tmp_path):
+    own = {"n": [1, None, 3], "t": ["a", None, "\ud800"], "o": [[1], {"k": float("inf")}, None]}
+    own["flag"] = [True, False, True]
+    runs = three.assign(**{name: pd.Series(cells, dtype=object) for name, cells in own.items()})
+    runs["n"] = runs["n"].astype("Int64")
+    evs = evaluate_runs(runs, progress=False)
+    same(load_evaluations(evs.save(tmp_path)), evs)
+    assert evs.summary.o.tolist() == [[1], {"k": float("inf")}, None]
+
+
+def test_frames_are_read_when_they_are_asked_for(sample, tmp_path):
+    evaluate_runs(sample, progress=False, save_to=tmp_path / "a")
+    evs = load_evaluations(tmp_path / "a")
+    (tmp_path / "a" / "fields.parquet").write_bytes(b"no parquet")
+    assert len(evs.arrays) > 0
+    with pytest.raises(xb.InputError, match=r"fields\.parquet' cannot be read"):
+        _ = evs.fields
+
+
+LOADED = {
+    "nothing": ({}, "no batch.json in"),
+    "unfinished": ({"finished.sqlite": ""}, "not finished: evaluate_runs"),
+    "format": ({"batch.json": '{"format": 99}'}, "has format 99; this version reads 1"),
+    "no object": ({"batch.json": "[]"}, "has format"),
+    "no json": ({"batch.json": "{"}, r"batch\.json' is not JSON"),
+}
+
+
+@pytest.mark.parametrize("files, message", LOADED.values(), ids=LOADED)
+def test_folders_that_cannot_be_loaded(files, message, tmp_path):
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(xb.InputError, match=message):
+        load_evaluations(tmp_path)
+
+
+# --- taken up again ----------------------------------------------------------------------------
+
+
+def test_nothing_finished_is_evaluated_again(three, calls, same, tmp_path):
+    first = evaluate_runs(three, progress=False, save_to=tmp_path)
+    before, stamp = contents(tmp_path), len(calls)
+    again = evaluate_runs(three, progress=False, resume=tmp_path)
+    assert (len(calls), contents(tmp_path)) == (stamp, before)
+    assert (again.meta["evaluated"], again.meta["reused"]) == (0, 3)
+    same(again, first)
+    assert again.evaluation("r", "y").summary["passed"] == 1
+
+
+CHANGES = {
+    "predicted": ({"predicted": [{"a": "x"}, {"a": "new"}, {"a": "z"}]}, ["new"]),
+    "gold": ({"gold": [{"a": "y"}, {"a": "y"}, {"a": "new"}]}, ["z"]),
+    "order of keys": ({"gold": [{"a": "y", "b": 1}, {"b": 1, "a": "y"}, {"a": "y"}]}, ["x", "y"]),
+    "schema": ({"schema": [{**SCHEMA, "title": "new"}, SCHEMA, SCHEMA]}, ["x"]),
+    "own column": ({"model": ["m", "n", "o"], "domain": ["d", "e", "f"]}, []),
+    "now a text": ({"predicted": ['{"a": "x"}', {"a": "y"}, {"a": "z"}]}, ["x"]),
+    "number": ({"predicted": [{"a": "x", "n": 1.0}, {"a": "y"}, {"a": "z"}]}, ["x"]),
+}
+
+
+@pytest.mark.parametrize("columns, expected", CHANGES.values(), ids=CHANGES)
+def test_changed_inputs_are_evaluated_again(columns, expected, three, calls, same, tmp_path):
+    evaluate_runs(three, progress=False, save_to=tmp_path)
+    calls.clear()
+    changed = three.assign(**columns)
+    again = evaluate_runs(changed, progress=False, resume=tmp_path)
+    assert calls == expected
+    same(again, evaluate_runs(changed, progress=False))
+
+
+def test_changed_files_are_evaluated_again(runs_folder, small, tmp_path):
+    folder = runs_folder({"a/one.json": {"total": 1}, "a/two.json": {"total": 2}})
+    evaluate_runs(folder, dataset=small, progress=False, save_to=tmp_path / "b")
+    (folder / "a" / "one.json").write_text('{"total": 12.5}')
+    again = evaluate_runs(folder, dataset=small, progress=False, resume=tmp_path / "b")
+    assert (again.meta["evaluated"], again.meta["reused"]) == (1, 1)
+    assert again.fields.set_index(["document", "path"]).passed["one", "$.total"]
+
+
+def test_documents_and_runs_are_added(three, calls, same, tmp_path):
+    evaluate_runs(three[:1], progress=False, save_to=tmp_path)
+    whole = evaluate_runs(three, progress=False, resume=tmp_path)
+    assert calls == ["x", "y", "z"]
+    part = evaluate_runs(three[1:], progress=False, resume=tmp_path)
+    assert part.summary.document.tolist() == ["y", "z"]
+    again = evaluate_runs(three[::-1], progress=False, resume=tmp_path)
+    assert again.summary.document.tolist() == ["z", "y", "x"]
+    assert calls == ["x", "y", "z"]
+    same(evaluate_runs(three, progress=False, resume=tmp_path), whole)
+
+
+def test_schemas_with_other_metrics_may_be_added(three, calls, tmp_path):
+    evaluate_runs(three, progress=False, save_to=tmp_path)
+    metric("other")(lambda gold, predicted: True)
+    prop = {"a": {"type": "string", "evaluation_config": "other"}}
+    added = three.assign(document=["p", "q", "s"], schema=[{"properties": prop}] * 3)
+    both = pd.concat([three, added], ignore_index=True)
+    assert evaluate_runs(both, progress=False, resume=tmp_path).meta["reused"] == 3
+    only = evaluate_runs(added, progress=False, resume=tmp_path)
+    assert only.meta["reused"] == 3
+    metric("own")(lambda gold, predicted: 0.5)
+    with pytest.raises(xb.InputError, match="another metric 'own'"):
+        evaluate_runs(three, progress=False, resume=tmp_path)
+
+
+class Strict:
+    name = "strict-judge"
+
+    def compare(self, gold, predicted):
+        return xb.Verdict(float(gold == predicted), "strict")
+
+
+DIFFERENT = {
+    "profile": ({"profile": "strict"}, "profile 'paper', asked for is 'strict'"),
+    "judge": ({"judge": Strict()}, "judge 'offline', asked for is 'strict-judge'"),
+    "alignment": ({"alignment": lambda g, p, n: []}, "alignment 'optimal', asked for is"),
+}
+
+
+@pytest.mark.parametrize("options, message", DIFFERENT.values(), ids=DIFFERENT)
+def test_other_settings_are_refused(options, message, three, calls, tmp_path):
+    evaluate_runs(three, progress=False, save_to=tmp_path)
+    before = contents(tmp_path)
+    with pytest.raises(xb.InputError, match=message):
+        evaluate_runs(three, progress=False, resume=tmp_path, **options)
+    assert contents(tmp_path) == before
+
+
+def test_another_version_is_refused(three, calls, tmp_path, monkeypatch):
+    evaluate_runs(three, progress=False, save_to=tmp_path)
+    monkeypatch.setattr("extractbench_nb.batch.settings.__version__", "9.9")
+    with pytest.raises(xb.InputError, match=r"extractbench_nb '.*', asked for is '9\.9'"):
+        evaluate_runs(three, progress=False, resume=tmp_path)
+
+
+def test_a_batch_is_not_overwritten(three, calls, tmp_path):
+    evs = evaluate_runs(three, progress=False, save_to=tmp_path / "a")
+    evs.save(tmp_path / "b")
+    for folder, message in {"a": "take it up with resume='.*a'", "b": "batch already"}.items():
+        with pytest.raises(xb.InputError, match=message):
+            evaluate_runs(three, progress=False, save_to=tmp_path / folder)
+        for results in (evs, load_evaluations(tmp_path / "b")):
+            with pytest.raises(xb.InputError, match="batch already"):
+                results.save(tmp_path / folder)
+    with pytest.raises(xb.InputError, match=r"and no finished\.sqlite"):
+        evaluate_runs(three, progress=False, resume=tmp_path / "b")
+
+
+def test_one_process_at_a_time(three, calls, tmp_path):
+    seen = []
+
+    @metric("own")
+    def own(gold, predicted):
+        with pytest.raises(xb.InputError, match="in use by another batch") as caught:
+            evaluate_runs(three, progress=False, resume=tmp_path)
+        code = "import sys, pathlib; from extractbench_nb.batch.store import open_store\n"
+        code += "with open_store(pathlib.Path(sys.argv[1]), {}): pass"
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path)], capture_output=True, check=False
+        )
+        seen.append((str(caught.value), done.stderr.decode().splitlines()[-1]))
+        return True
+
+    evaluate_runs(three[:1], progress=False, save_to=tmp_path)
+    assert len(seen) == 1
+    assert seen[0][0] in seen[0][1]
+
+
+def test_a_damaged_database_is_told(three, calls, tmp_path):
+    (tmp_path / "finished.sqlite").write_text("something else" * 100)
+    with pytest.raises(xb.InputError, match=r"finished\.sqlite' is damaged"):
+        evaluate_runs(three, progress=False, resume=tmp_path)
+
+
+# --- killed half-way ---------------------------------------------------------------------------
+
+KILLED = """
+import sys, time
+import pandas as pd
+import extractbench_nb as xb
+from extractbench_nb.batch import evaluate_runs
+
+def work(folder, log, slow, resume):
+    @xb.metric("own")
+    def own(gold, predicted):
+        with open(log, "a") as file:
+            print(predicted, file=file)
+        if slow and predicted > "30":
+            time.sleep(600)
+        return len(gold) == len(predicted)
+
+    part = {"type": "object", "properties": {"a": {"type": "string"}}}
+    schema = {"type": "object", "properties": {
+        "a": {"type": "string", "evaluation_config": "own"}, "l": {"type": "array", "items": part}}}
+    names = [f"{n:02}" for n in range(60)]
+    outputs = [{"a": n, "l": [{"a": n}, {"a": "x"}]} if n != "17" else "{" for n in names]
+    runs = pd.DataFrame({"run": "r", "document": names, "predicted": outputs,
+                         "schema": [schema] * 60, "gold": [{"a": "5", "l": [{"a": "7"}]}] * 60})
+    where = {"resume" if resume else "save_to": folder}
+    evs = evaluate_runs(runs, progress=False, **where)
+    sys.stdout.write(f"{evs.meta['evaluated']} {evs.meta['reused']}")
+
+work(sys.argv[1], sys.argv[2], "slow" in sys.argv, "resume" in sys.argv)
+"""
+
+
+def test_killed_and_taken_up_gives_the_same_bytes(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(KILLED)
+
+    def command(folder, *options):
+        log = tmp_path / f"{folder}.log"
+        return [sys.executable, str(script), str(tmp_path / folder), str(log), *options]
+
+    with subprocess.Popen(command("killed", "slow")) as process:
+        log = tmp_path / "killed.log"
+        end = time.monotonic() + 60
+        while not (log.exists() and "31" in log.read_text()):
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+    assert listing(tmp_path / "killed")[0] == "finished.sqlite"
+    before = log.read_text().split()
+    with pytest.raises(xb.InputError, match="not finished"):
+        load_evaluations(tmp_path / "killed")
+
+    def run(*arguments):
+        done = command(*arguments)
+        return subprocess.run(done, check=True, capture_output=True, text=True, timeout=60).stdout
+
+    resumed = run("killed", "resume")
+    assert run("whole") == "60 0"
+    evaluated, reused = map(int, resumed.split())
+    assert evaluated + reused == 60
+    assert 24 <= reused < 40
+    again = log.read_text().split()[len(before) :]
+    assert set(again).isdisjoint(before[: reused - 1])  # "17" is invalid: its metric is not called
+    assert len(again) == evaluated
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+    assert listing(tmp_path / "killed") == listing(tmp_path / "whole")
+
+
+# --- errors while writing ----------------------------------------------------------------------
+
+LIMITED = """
+import resource, sys
+import pandas as pd
+import extractbench_nb as xb
+from extractbench_nb.batch import evaluate_runs
+
+schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+names = [f"d{n:03}" for n in range(40)]
+noise = [
+    "".join(chr(33 + (n * 7919 + i * i * 31 + i * n) % 9000) for i in range(3000))
+    for n in range(40)
+]
+runs = pd.DataFrame({"run": "r", "document": names, "predicted": [{"a": t} for t in noise],
+                     "schema": [schema] * 40, "gold": [{"a": "x"}] * 40})
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+try:
+    if sys.argv[3] == "save":
+        evaluate_runs(runs, progress=False).save(sys.argv[1])
+    else:
+        evaluate_runs(runs, progress=False, **{sys.argv[3]: sys.argv[1]})
+except xb.OutputError as error:
+    sys.stdout.write(str(error))
+"""
+
+
+@pytest.mark.parametrize("how, limit", [("save_to", 60_000), ("save", 20_000), ("save", 100)])
+def test_a_full_disk_leaves_nothing_half_written(how, limit, tmp_path):
+    folder = tmp_path / "batch"
+    command = [sys.executable, "-c", LIMITED, str(folder), str(limit), how]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert "cannot be written" in done.stdout, done
+    assert not [name for name in listing(folder) if not name.startswith("finished.sqlite")]
+    if how == "save_to":
+        unlimited = str(resource.RLIM_INFINITY)
+        command = [sys.executable, "-c", LIMITED, str(folder), unlimited, "resume"]
+        subprocess.run(command, timeout=60, check=True)
+        assert len(load_evaluations(folder)) == 40
+
+
+def test_a_full_database_is_an_output_error(three, calls, tmp_path, monkeypatch):
+    connect = store._connect
+
+    def small(path):
+        connection = connect(path)
+        connection.execute("pragma max_page_count = 9")
+        return connection
+
+    monkeypatch.setattr(store, "_connect", small)
+    big = three.assign(predicted=[{"a": str(n) * 3, "b": n} for n in range(3)])
+    big["gold"] = [{"a": "".join(map(chr, range(200, 20_000)))}] * 3
+    with pytest.raises(xb.OutputError, match="database or disk is full"):
+        evaluate_runs(big, progress=False, save_to=tmp_path / "b")
+    assert listing(tmp_path / "b") == ["finished.sqlite"]
+
+
+def test_files_are_complete_before_any_takes_its_name(three, calls, tmp_path, monkeypatch):
+    evaluate_runs(three[:1], progress=False, save_to=tmp_path)
+    before = contents(tmp_path)
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("extractbench_nb.batch.files.summary_batch", fail)
+    with pytest.raises(xb.OutputError, match="No space left on device"):
+        evaluate_runs(three, progress=False, resume=tmp_path)
+    assert contents(tmp_path) == before
+    assert listing(tmp_path) == sorted([*FILES, "finished.sqlite"])
+
+
+def test_a_folder_that_cannot_be_made(three, calls, tmp_path):
+    (tmp_path / "file").write_text("")
+    for options in ({"save_to": tmp_path / "file"}, {"resume": tmp_path / "file" / "below"}):
+        with pytest.raises(xb.OutputError, match="cannot be written"):
+            evaluate_runs(three, progress=False, **options)
+
+
+def test_the_store_keeps_names_of_any_kind(tmp_path):
+    names = ["a", "\ud800", "\x1ad800", "x\ny", "é"]
+    parts = dict.fromkeys(("fields", "arrays", "matches"), b"")
+    entries = [
+        store.Entry(name, name, name.encode("utf-8", "replace"), ("evaluated", name, 1, 2.5), parts)
+        for name in names
+    ]
+    with store.open_store(tmp_path, {"metrics": {}}) as kept:
+        kept.add(entries)
+        assert [kept.entry(name, name) for name in names] == entries
+        assert kept.fingerprint("a", "b") is None
+    with sqlite3.connect(tmp_path / "finished.sqlite") as plain:
+        assert plain.execute("select count(*) from finished").fetchone() == (len(names),)
+    plain.close()
+    shutil.rmtree(tmp_path)
+    assert json.dumps(names)

@@ -1,0 +1,236 @@
+"""What can be handed over, and what is refused before any work."""
+
+import json
+import os
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb.batch import evaluate_runs
+from extractbench_nb.metrics.registry import metric
+
+GOOD = {"seller": "Northwind Paper", "total": 12.5, "lines": []}
+
+
+def pairs(evs):
+    return evs.summary[["run", "document"]].values.tolist()
+
+
+def test_forms_of_a_prediction_give_the_same_rows(frame_of, tmp_path):
+    path = tmp_path / "output.json"
+    path.write_text(json.dumps(GOOD), encoding="utf-8-sig")
+    forms = {"value": GOOD, "text": json.dumps(GOOD), "path": path}
+    evs = evaluate_runs(frame_of(*((run, "d", p) for run, p in forms.items())), progress=False)
+    groups = [
+        part.drop(columns="run").reset_index(drop=True) for _, part in evs.fields.groupby("run")
+    ]
+    assert len(groups) == 3
+    for group in groups[1:]:
+        pd.testing.assert_frame_equal(group, groups[0])
+
+
+def test_forms_of_schema_and_gold(frame_of, tmp_path):
+    runs = frame_of(*(("r", str(n), GOOD) for n in range(4)))
+    schema, gold = runs.schema[0], runs.gold[0]
+    files = tmp_path / "bill-schema.json", tmp_path / "gold.json"
+    for path, value in zip(files, (schema, gold), strict=True):
+        path.write_text(json.dumps(value), encoding="utf-8")
+    untitled = {key: value for key, value in schema.items() if key != "title"}
+    runs["schema"] = [json.dumps(schema), files[0], xb.parse_schema(schema), untitled]
+    runs["gold"] = [json.dumps(gold), files[1], gold, gold]
+    evs = evaluate_runs(runs, progress=False)
+    assert evs.summary["schema"].tolist()[:3] == ["invoice", "bill", "invoice"]
+    assert len(evs.summary["schema"][3]) == 8
+    assert evs.summary["pass_rate"].tolist() == [0.75] * 4
+    assert evs.summary["domain"].isna().all()
+
+
+def test_a_dataset_fills_in_schema_gold_and_domain(small, frame_of):
+    runs = frame_of(("r", "two", GOOD), ("r", "three", GOOD)).drop(columns=["schema", "gold"])
+    evs = evaluate_runs(runs, dataset=small, progress=False)
+    assert evs.summary["domain"].tolist() == ["b", pd.NA]
+    assert evs.summary["schema"].tolist() == ["bill", "bill"]
+    gold = evs.fields.set_index(["document", "path"]).gold
+    assert (gold["two", "$.note"], gold["three", "$.note"]) == ("two", "three")
+
+
+def test_columns_come_before_the_dataset(small, frame_of):
+    runs = frame_of(("r", "two", GOOD), ("r", "elsewhere", GOOD), ("r", "one", GOOD))
+    runs.loc[2, "gold"] = None
+    runs["schema"] = [None, runs.schema[1], "bill"]
+    runs["domain"] = [None, "own", "other"]
+    evs = evaluate_runs(runs, dataset=small, progress=False)
+    assert evs.summary["domain"].tolist() == ["b", "own", "other"]
+    assert evs.summary["schema"].tolist() == ["bill", "invoice", "bill"]
+    notes = evs.fields[evs.fields.field == "note"].gold.tolist()
+    assert notes == [None, None, "one"]
+
+
+def test_a_dataset_is_its_own_runs(sample, same):
+    whole = evaluate_runs(sample, progress=False)
+    assert pairs(whole) == sample.runs[["run", "document"]].values.tolist()
+    same(whole, evaluate_runs(sample.runs, dataset=sample, progress=False))
+    same(whole, evaluate_runs(sample.root / "runs", dataset=sample, progress=False))
+    same(whole, evaluate_runs(str(sample.root / "runs"), dataset=sample, progress=False))
+
+
+def test_rows_keep_the_order_given_and_folders_are_sorted(small, frame_of, runs_folder):
+    given = [("b", "two"), ("a", "three"), ("b", "one"), ("a", "one")]
+    runs = frame_of(*((run, name, GOOD) for run, name in given))
+    assert pairs(evaluate_runs(runs, progress=False)) == [list(pair) for pair in given]
+    folder = runs_folder({f"{run}/{name}.json": GOOD for run, name in given})
+    (folder / "README.md").write_text("about these runs")
+    (folder / "a" / ".hidden").write_text("")
+    evs = evaluate_runs(folder, dataset=small, progress=False)
+    assert pairs(evs) == [["a", "one"], ["a", "three"], ["b", "one"], ["b", "two"]]
+
+
+def test_other_columns_are_kept(frame_of):
+    runs = frame_of(*((run, "d", GOOD) for run in "abc"))
+    own = {
+        "model": ["x", None, "z"],
+        "temperature": [0.5, None, 1.0],
+        "seed": [1, 2, 3],
+        "cached": [True, False, True],
+        "settings": [{"top_p": 1}, None, [1]],
+        "when": pd.to_datetime(["2031-01-01"] * 3),
+        "kind": pd.Categorical(["p", "q", "p"]),
+    }
+    before = runs.assign(**own)
+    given = before.copy()
+    summary = evaluate_runs(given, progress=False).summary
+    pd.testing.assert_frame_equal(given, before)
+    assert summary.columns[-7:].tolist() == list(own)
+    kinds = {name: str(dtype) for name, dtype in summary.dtypes[-7:].items()}
+    assert kinds == {
+        "model": "string",
+        "temperature": "Float64",
+        "seed": "Int64",
+        "cached": "boolean",
+        "settings": "object",
+        "when": "string",
+        "kind": "string",
+    }
+    assert summary.settings.tolist() == [{"top_p": 1}, None, [1]]
+    assert summary.model.tolist() == ["x", pd.NA, "z"]
+    assert summary.groupby("kind")["pass_rate"].mean().index.tolist() == ["p", "q"]
+
+
+def changed(frame_of, **columns):
+    return frame_of(("r", "d", GOOD), ("r", "e", GOOD)).assign(**columns)
+
+
+REFUSED = {
+    "no column": (lambda f: changed(f).drop(columns="predicted"), "no column 'predicted'"),
+    "no gold": (lambda f: changed(f).drop(columns="gold"), "no column 'gold'.*dataset="),
+    "empty": (lambda f: changed(f).iloc[:0], "runs is empty"),
+    "twice": (lambda f: changed(f, document="d"), "more than one row for run 'r', document 'd'"),
+    "run": (lambda f: changed(f, run=[1, "r"]), "row 0: run is 1"),
+    "document": (lambda f: changed(f, document=["d", None]), "row 1: document is nan"),
+    "no name": (lambda f: changed(f, run=""), "row 0: run is ''"),
+    "domain": (lambda f: changed(f, domain=[3, 4]), "row 0.*domain is 3"),
+    "bytes": (lambda f: changed(f, predicted=[b"{}", "{}"]), "row 0 .*predicted is bytes"),
+    "no file": (lambda f: changed(f, predicted=["{}", Path("/nowhere/x.json")]), "row 1 .*x.json"),
+    "gold file": (lambda f: changed(f, gold=[Path("/nowhere/g.json")] * 2), "row 0 .*gold.*g.json"),
+    "gold cell": (lambda f: changed(f, gold=[None, {}]), "row 0 .*schema or gold is missing"),
+    "column twice": (
+        lambda f: pd.concat([changed(f), changed(f)[["gold"]]], axis=1),
+        "two columns named 'gold'",
+    ),
+    "number as name": (lambda f: changed(f).rename(columns={"gold": 3}), "column named 3"),
+    "taken": (lambda f: changed(f, pass_rate=1), "column 'pass_rate'"),
+    "list": (lambda _: [1], "runs is a list; expected a DataFrame"),
+    "no folder": (lambda _: "/nowhere", "found nothing at '/nowhere'"),
+    "a file": (lambda _: Path(__file__), "found a file"),
+}
+
+
+@pytest.mark.parametrize("make, message", REFUSED.values(), ids=REFUSED)
+def test_refused_before_any_work(make, message, frame_of):
+    calls = []
+    metric("string_semantic")(lambda gold, predicted: calls.append(gold))
+    with pytest.raises(xb.InputError, match=f"(?s){message}"):
+        evaluate_runs(make(frame_of), progress=False)
+    assert calls == []
+
+
+OPTIONS = {
+    "n_jobs zero": ({"n_jobs": 0}, "n_jobs is 0"),
+    "n_jobs text": ({"n_jobs": "2"}, "n_jobs is '2'"),
+    "n_jobs bool": ({"n_jobs": True}, "n_jobs is True"),
+    "concurrency": ({"max_concurrency": 0}, "max_concurrency is 0"),
+    "executor": ({"executor": 4}, "executor is 4"),
+    "judge": ({"judge": "oracle"}, "unknown judge 'oracle'"),
+    "alignment": ({"alignment": "best"}, "alignment is 'best'"),
+    "profile": ({"profile": "papers"}, "unknown profile 'papers'; did you mean 'paper'"),
+    "both folders": ({"save_to": "a", "resume": "b"}, "both given"),
+}
+
+
+@pytest.mark.parametrize("options, message", OPTIONS.values(), ids=OPTIONS)
+def test_bad_options(options, message, frame_of):
+    with pytest.raises(xb.InputError, match=message):
+        evaluate_runs(frame_of(("r", "d", GOOD)), progress=False, **options)
+
+
+def test_unknown_documents_name_the_nearest(small, frame_of):
+    runs = frame_of(("r", "thre", GOOD)).drop(columns=["schema", "gold"])
+    with pytest.raises(xb.InputError, match=r"row 0.*no document 'thre'; did you mean 'three'"):
+        evaluate_runs(runs, dataset=small, progress=False)
+
+
+def test_a_bad_schema_is_named(frame_of):
+    bad = {"type": "object", "properties": {"a": {"type": "string", "evaluation_config": "nope"}}}
+    with pytest.raises(xb.ConfigError, match=r"#/properties/a.*row 0 \(run 'r', document 'd'\)"):
+        evaluate_runs(frame_of(("r", "d", GOOD), schema=bad), progress=False)
+
+
+def test_what_is_no_dataset_is_refused(frame_of):
+    with pytest.raises(xb.InputError, match=r"dataset is a dict; expected \.documents"):
+        evaluate_runs(frame_of(("r", "d", GOOD)), dataset={}, progress=False)
+
+
+MISPLACED = {
+    "beside the runs": ("stray.json", "stray.json' is not in the folder of a run"),
+    "too deep": ("a/deep/one.json", "deep' is a folder"),
+    "not json": ("a/one.txt", "one.txt' is a file without .json"),
+    "unknown": ("a/four.json", "no document 'four'"),
+}
+
+
+@pytest.mark.parametrize("name, message", MISPLACED.values(), ids=MISPLACED)
+def test_misplaced_files(name, message, runs_folder, small):
+    folder = runs_folder({"a/one.json": GOOD, name: GOOD})
+    with pytest.raises(xb.InputError, match=message):
+        evaluate_runs(folder, dataset=small, progress=False)
+
+
+def test_a_folder_without_outputs(tmp_path, small):
+    (tmp_path / "run").mkdir()
+    with pytest.raises(xb.InputError, match="no outputs in"):
+        evaluate_runs(tmp_path, dataset=small, progress=False)
+
+
+def dangling(path):
+    path.symlink_to("nowhere.json")
+
+
+def folder(path):
+    path.mkdir()
+
+
+def locked(path):
+    path.write_text("{}")
+    path.chmod(0)
+    if os.access(path, os.R_OK):
+        pytest.skip("this user may read every file")
+
+
+@pytest.mark.parametrize("make", [dangling, folder, locked])
+def test_unreadable_files_are_named(make, runs_folder, small):
+    root = runs_folder({"a/one.json": GOOD})
+    make(root / "a" / "two.json")
+    with pytest.raises(xb.InputError, match=r"run 'a', document 'two'.*two\.json.*cannot be read"):
+        evaluate_runs(root, dataset=small, progress=False)

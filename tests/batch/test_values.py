@@ -1,0 +1,191 @@
+"""Whatever a document holds comes back from Arrow, Parquet and SQLite as it was."""
+
+import json
+import math
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.batch import evaluate_runs, load_evaluations
+from extractbench_nb.batch.arrow import arrow_schema, pack, record_batch, unpack
+from extractbench_nb.batch.cells import escape, unescape, value_from_text, value_to_text
+
+#: Any text, lone surrogates and the escape character included.
+TEXTS = st.text(st.characters(), max_size=8) | st.text("\x1a\ud83d\ude00a0d8\\", max_size=6)
+SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.integers(2**63, 2**200), st.floats(), TEXTS
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def identical(one, other):
+    """Equality that takes NaN for NaN, and neither 1 for 1.0 nor 0.0 for -0.0."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return identical(list(one.items()), list(other.items()))
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(other) and all(map(identical, one, other))
+    if isinstance(one, float):
+        both = math.copysign(1, one), math.copysign(1, other)
+        return (math.isnan(one) and math.isnan(other)) or (one == other and both[0] == both[1])
+    return one == other
+
+
+def test_the_comparison_tells_apart():
+    pairs = [(1, 1.0), (0.0, -0.0), ({"a": 1}, {"a": 2}), ([1], [1, 2]), (True, 1), ("a", "b")]
+    assert not any(identical(*pair) for pair in pairs)
+    assert identical({"a": [float("nan")]}, {"a": [float("nan")]})
+
+
+@given(TEXTS)
+def test_escapes_are_undone_and_are_utf8(text):
+    escaped = escape(text)
+    escaped.encode("utf-8")
+    assert unescape(escaped) == text
+
+
+@given(VALUES)
+def test_values_are_undone(value):
+    text = value_to_text(value)
+    assert identical(value_from_text(text) if text is not None else None, value)
+
+
+def nested(levels):
+    value = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+CYCLE = []
+CYCLE.append(CYCLE)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [nested(5_000), CYCLE, 10**5000, {(1, 2): 3}, {1: {2, 3}}, object, [pd.Timestamp(0)]],
+    ids=["deep", "cycle", "huge", "tuple key", "set", "class", "time"],
+)
+def test_what_json_cannot_hold_becomes_something_it_can(value):
+    value_from_text(value_to_text(value))
+
+
+SPEC = FrameSpec(
+    "all",
+    "one row",
+    (
+        Column("text", "string", "", nullable=True),
+        Column("value", "object", "", nullable=True),
+        Column("failed_fields", "object", ""),
+        Column("score", "Float64", "", nullable=True),
+        Column("count", "Int64", "", nullable=True),
+        Column("flag", "boolean", "", nullable=True),
+        Column("plain", "bool", ""),
+        Column("depth", "int64", ""),
+        Column("weight", "float64", ""),
+    ),
+)
+ROWS = st.lists(
+    st.tuples(
+        st.none() | TEXTS,
+        VALUES,
+        st.lists(TEXTS, max_size=2).map(tuple),
+        st.none() | st.floats(0, 1),
+        st.none() | st.integers(-(2**63), 2**63 - 1),
+        st.none() | st.booleans(),
+        st.booleans(),
+        st.integers(0, 9),
+        st.floats(0, 9),
+    ),
+    max_size=4,
+)
+
+
+@settings(deadline=None)
+@given(st.lists(ROWS, max_size=3))
+def test_frames_are_undone(parts):
+    import pyarrow as pa
+
+    from extractbench_nb.batch.arrow import to_frame
+
+    batches = [unpack(pack(record_batch(SPEC, rows)), SPEC) for rows in parts]
+    frame = to_frame(pa.Table.from_batches(batches, arrow_schema(SPEC)), SPEC)
+    rows = [row for part in parts for row in part]
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(SPEC.names)
+    expected = SPEC.build(dict(zip(SPEC.names, columns, strict=True)))
+    for name in ("value", "failed_fields"):
+        assert all(map(identical, frame[name].tolist(), expected[name].tolist()))
+    others = [name for name in SPEC.names if name not in ("value", "failed_fields")]
+    pd.testing.assert_frame_equal(frame[others], expected[others])
+
+
+def test_equal_containers_are_separate_objects():
+    import pyarrow as pa
+
+    from extractbench_nb.batch.arrow import to_frame
+
+    row = ("a", {"k": [1]}, (), 1.0, 1, True, True, 1, 1.0)
+    table = pa.Table.from_batches([record_batch(SPEC, [row, row])])
+    frame = to_frame(table, SPEC)
+    frame.value[0]["k"].append(2)
+    assert frame.value.tolist() == [{"k": [1, 2]}, {"k": [1]}]
+
+
+#: A map: its keys go into paths, its values into cells.
+MAP = {
+    "type": "object",
+    "properties": {
+        "m": {"type": "object", "additionalProperties": {"type": ["string", "number", "array"]}},
+        "l": {"type": "array", "items": {"type": "object", "properties": {"a": {}}}},
+    },
+}
+
+
+@settings(deadline=None, max_examples=15)
+@given(TEXTS, st.dictionaries(TEXTS, VALUES, max_size=3), st.lists(VALUES, max_size=3), TEXTS)
+def test_saved_and_loaded_results_are_equal(key, theirs, items, name):
+    gold = {"m": {key: "x"}, "l": [{"a": key}]}
+    predicted = {"m": theirs, "l": [{"a": item} for item in items]}
+    cells = {"run": ["r" + name, "s"], "document": ["d", "d" + name], "own": [name, None]}
+    runs = pd.DataFrame({k: pd.Series(v, dtype=object) for k, v in cells.items()})
+    runs["predicted"] = pd.Series([predicted, key], dtype=object)
+    runs["gold"] = pd.Series([gold, gold], dtype=object)
+    runs["schema"] = pd.Series([MAP, MAP], dtype=object)
+    with tempfile.TemporaryDirectory() as folder:
+        evs = evaluate_runs(runs, progress=False)
+        evs.save(Path(folder) / "a")
+        streamed = evaluate_runs(runs, progress=False, save_to=Path(folder) / "b")
+        for other in (load_evaluations(Path(folder) / "a"), streamed):
+            for frame in ("fields", "arrays", "matches", "summary", "by_run", "missing"):
+                one, two = getattr(evs, frame), getattr(other, frame)
+                values = [c for c in one.columns if c in ("gold", "predicted")]
+                pd.testing.assert_frame_equal(one.drop(columns=values), two.drop(columns=values))
+                for column in values:
+                    assert all(map(identical, one[column].tolist(), two[column].tolist()))
+        for file in ("fields", "arrays", "matches", "summary", "batch"):
+            suffix = "json" if file == "batch" else "parquet"
+            paths = [Path(folder) / side / f"{file}.{suffix}" for side in "ab"]
+            assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_files_tell_what_readers_need_to_know(frame_of, tmp_path):
+    evs = evaluate_runs(frame_of(("r", "d", '{"seller": "\\ud800"}')), progress=False)
+    table = pq.read_table(evs.save(tmp_path / "b") / "fields.parquet")
+    about = json.loads(table.schema.metadata[b"extractbench_nb"])
+    assert about["json"] == ["gold", "predicted"]
+    assert "U+001A" in about["escapes"]
+    row = table.to_pandas().set_index("path").loc["$.seller"]
+    assert row.predicted == '"\x1ad800"'
+    assert json.loads(row.gold) == "Northwind Paper"
+    assert evs.fields.set_index("path").predicted["$.seller"] == "\ud800"

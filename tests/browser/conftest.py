@@ -1,0 +1,66 @@
+"""A real Chromium, the system's own; no browser is downloaded."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+
+@dataclass
+class Opened:
+    """A page, with everything that went wrong on it and every address that it asked for."""
+
+    page: Any
+    address: str
+    problems: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def check(self) -> None:
+        """Nothing went wrong, and nothing but the file itself was asked for."""
+        assert self.problems == []
+        assert self.requests == [self.address]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium without a window; skips where there is none.
+
+    One a module: while playwright runs, `asyncio.run` of another test would find its event loop.
+    """
+    sync_api = pytest.importorskip("playwright.sync_api")
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        pytest.skip(f"no Chromium: none of {', '.join(NAMES)} is on the PATH")
+    with sync_api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def open_file(browser: Any) -> Iterator[Callable[..., Opened]]:
+    """Open a file in a fresh profile, by default as wide as a laptop; closed afterwards."""
+    contexts = []
+
+    def open_(path: Path, *, width: int = 1440, scheme: str = "light", **options: Any) -> Opened:
+        size = {"width": width, "height": 900}
+        context = browser.new_context(viewport=size, color_scheme=scheme, **options)
+        contexts.append(context)
+        page = context.new_page()
+        opened = Opened(page, path.as_uri())
+        page.on("console", lambda message: opened.problems.append(message.text))
+        page.on("pageerror", lambda error: opened.problems.append(str(error)))
+        page.on("request", lambda request: opened.requests.append(request.url))
+        page.goto(opened.address)
+        return opened
+
+    yield open_
+    for context in contexts:
+        context.close()

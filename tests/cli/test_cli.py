@@ -1,0 +1,324 @@
+"""The command line: what it prints, for people and for machines, and how it fails."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLE = ROOT / "dataset"
+CV = SAMPLE / "hiring/cv"
+DOCUMENT = "cv_tobias_wendelin"
+FILES = {
+    "schema": CV / "cv-schema.json",
+    "gold": CV / f"pdf+gold/{DOCUMENT}.gold.json",
+    "predicted": SAMPLE / f"runs/quill-mini/{DOCUMENT}.json",
+}
+COMMANDS = [
+    "evaluate",
+    "report",
+    "batch",
+    "compare",
+    "schema",
+    "datasets",
+    "metrics",
+    "profiles",
+    "completion",
+]
+
+
+class Done(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
+    def run(*arguments: object) -> Done:
+        with pytest.raises(SystemExit) as raised:
+            main([str(a) for a in arguments])
+        out, err = capsys.readouterr()
+        return Done(int(raised.value.code or 0), out, err)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample's runs, evaluated and saved by the command itself."""
+    folder = tmp_path_factory.mktemp("cli") / "results"
+    done = shell("batch", "sample", "--save-to", folder)
+    assert (done.status, done.err) == (0, "")
+    return folder
+
+
+def shell(*arguments: object, **options: Any) -> Done:
+    """Run the command as a user does, in a process of its own."""
+    command = [sys.executable, "-W", "error", "-m", "extractbench_nb", *map(str, arguments)]
+    environment = {k: v for k, v in os.environ.items() if k != "EXTRACTBENCH_DATASET"}
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env=environment,
+        **options,
+    )
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+# --- help --------------------------------------------------------------------------------------
+
+
+def test_help_lists_the_commands_in_the_order_of_work(call: Callable[..., Done]) -> None:
+    done = call("--help")
+    assert done.status == 0
+    listed = done.out.split("Commands:")[1].split("Exit status")[0].strip().splitlines()
+    assert [line.split()[0] for line in listed] == COMMANDS
+    assert not [line for line in listed if line.endswith("...")], "a help text is cut"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_and_option_says_what_it_does(
+    command: str, call: Callable[..., Done]
+) -> None:
+    done = call(command, "--help")
+    assert done.status == 0
+    assert all(len(line) <= 100 for line in done.out.splitlines())
+    from extractbench_nb.cli.group import commands
+
+    for option in commands.commands[command].params:
+        if option.param_type_name == "option":
+            assert option.help, option.name
+
+
+def test_version(call: Callable[..., Done]) -> None:
+    assert call("--version").out == f"extractbench-nb, version {xb.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "name, marker", [("bash", "complete "), ("zsh", "compdef"), ("fish", "complete ")]
+)
+def test_completion(name: str, marker: str, call: Callable[..., Done]) -> None:
+    done = call("completion", name)
+    assert done.status == 0
+    assert marker in done.out
+    assert "_EXTRACTBENCH_NB_COMPLETE=" in done.out
+
+
+def test_completion_answers_the_shell() -> None:
+    asked = {"_EXTRACTBENCH_NB_COMPLETE": "bash_complete", "COMP_WORDS": "x ev", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [Path(sys.executable).with_name("extractbench-nb")],
+        env=os.environ | asked,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.stdout == "plain,evaluate\n"
+
+
+# --- one document ------------------------------------------------------------------------------
+
+
+def test_evaluate_prints_scores_and_what_is_wrong(call: Callable[..., Done]) -> None:
+    done = call("evaluate", *FILES.values())
+    assert done.status == 0
+    assert "overall_score 0.862" in done.out
+    assert "$.posts: 3 of 4 matched, 1 missed, 1 spurious" in done.out
+    assert "incorrect     $.posts[2].until: 2021 -> 2022" in done.out
+
+
+@pytest.mark.parametrize("profile", ["paper", "strict", "extract-bench-0.1.0"])
+def test_evaluate_json_is_what_the_library_says(profile: str, call: Callable[..., Done]) -> None:
+    done = call("evaluate", *FILES.values(), "--profile", profile, "--json").json
+    ev = xb.evaluate(*FILES.values(), profile=profile)
+    assert done["summary"] == dict(ev.summary.items())
+    for name in ("fields", "arrays", "matches", "warnings"):
+        assert len(done[name]) == len(getattr(ev, name))
+    assert [row["path"] for row in done["fields"]] == ev.fields["path"].tolist()
+    assert [row["gold"] for row in done["fields"]] == ev.fields["gold"].tolist()
+
+
+def test_predicted_from_standard_input(monkeypatch: Any, call: Callable[..., Done]) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(FILES["predicted"].read_bytes()))
+    monkeypatch.setattr(sys, "stdin", stream)
+    piped = call("evaluate", FILES["schema"], FILES["gold"], "-", "--json").json
+    assert piped == call("evaluate", *FILES.values(), "--json").json
+
+
+def test_broken_output_is_a_result(tmp_path: Path, call: Callable[..., Done]) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_bytes(b'{"a": 1,}\xff')
+    done = call("evaluate", FILES["schema"], FILES["gold"], broken)
+    assert done.status == 0
+    assert "0 of 1 fields pass" in done.out
+
+
+@pytest.mark.parametrize("limit, status", [(0.86, 0), (0.87, 1)])
+def test_fail_under(limit: float, status: int, call: Callable[..., Done]) -> None:
+    done = call("evaluate", *FILES.values(), "--fail-under", limit)
+    assert done.status == status
+    assert done.err == ("error: overall_score is 0.8621, below 0.87\n" if status else "")
+
+
+def test_report(tmp_path: Path, call: Callable[..., Done]) -> None:
+    done = call("report", *FILES.values(), "-o", tmp_path / "out", "--name", "mine")
+    assert done == (0, f"{tmp_path / 'out/mine'}\n", "")
+    written = sorted(p.name for p in (tmp_path / "out/mine").iterdir())
+    assert written == ["fields.csv", "fields.md", "report.html", "report.json", "summary.txt"]
+    as_json = call("report", *FILES.values(), "-o", tmp_path / "out", "--name", "mine", "--json")
+    assert as_json.json["summary"]["pass_rate"] == pytest.approx(17 / 19)
+
+
+# --- many documents ----------------------------------------------------------------------------
+
+
+def test_batch_prints_a_line_a_run(results: Path, call: Callable[..., Done]) -> None:
+    done = call("batch", SAMPLE / "runs", "--dataset", "sample", "--json")
+    assert done.status == 0
+    runs = {row["run"]: row for row in done.json["runs"]}
+    assert sorted(runs) == ["heron-vision", "osprey-7b", "quill-large", "quill-mini"]
+    assert {row["documents"] for row in runs.values()} == {14}
+    assert sum(row["invalid"] for row in runs.values()) == 8
+    text = call("batch", results.parent / "results", "--dataset", "sample")
+    assert text.status == 1
+
+
+def test_batch_resumes(results: Path, call: Callable[..., Done]) -> None:
+    before = {p.name: p.read_bytes() for p in results.glob("*.parquet")}
+    again = call("batch", "sample", "--save-to", results, "--resume", "--json")
+    assert again.status == 0
+    assert before == {p.name: p.read_bytes() for p in results.glob("*.parquet")}
+    refused = call("batch", "sample", "--save-to", results)
+    assert refused.status == 1
+    assert "resume" in refused.err
+
+
+def test_compare(results: Path, call: Callable[..., Done]) -> None:
+    found = call("compare", results, "--measure", "pass_rate", "--json").json
+    assert len({row["group"] for row in found["scores"]}) == 4
+    assert {row["measure"] for row in found["scores"]} == {"pass_rate"}
+    assert len(found["differences"]) == 6
+    text = call("compare", results, "--baseline", "quill-large")
+    assert text.status == 0
+    assert "quill-mini" in text.out
+    twice = call("compare", results, "--measure", "pass_rate", "--json").json
+    assert twice == found
+
+
+def test_runs_of_the_same_name_are_not_mixed(results: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").symlink_to(results)
+    done = shell("compare", results, tmp_path / "other")
+    assert done.status == 1
+    assert "give the runs different names" in done.err
+
+
+# --- what there is -----------------------------------------------------------------------------
+
+
+def test_schema(call: Callable[..., Done]) -> None:
+    assert repr(xb.parse_schema(FILES["schema"])) in call("schema", FILES["schema"]).out
+    rows = call("schema", FILES["schema"], "--json").json
+    assert [row["field"] for row in rows] == xb.parse_schema(FILES["schema"]).to_frame()[
+        "field"
+    ].tolist()
+
+
+def test_datasets(monkeypatch: pytest.MonkeyPatch, call: Callable[..., Done]) -> None:
+    monkeypatch.delenv("EXTRACTBENCH_DATASET", raising=False)
+    named = {row["name"]: row for row in call("datasets", "--json").json}
+    assert named["sample"]["documents"] == 14
+    assert "EXTRACTBENCH_DATASET" in named["extractbench"]["problem"]
+    sample = call("datasets", "sample", "--json").json
+    assert len(sample["documents"]) == 14
+    assert len(sample["runs"]) == 56
+    assert DOCUMENT in call("datasets", "sample").out
+
+
+@pytest.mark.parametrize("command, names", [("metrics", xb.metrics), ("profiles", xb.profiles)])
+def test_listings(command: str, names: Callable[[], Any], call: Callable[..., Done]) -> None:
+    assert len(call(command, "--json").json) == len(names())
+    assert len(call(command).out.splitlines()) == len(names()) + 1
+
+
+# --- failures ----------------------------------------------------------------------------------
+
+MISSING = "missing.json"
+FAILURES = {
+    "no such file": (["evaluate", MISSING, FILES["gold"], FILES["predicted"]], 1, MISSING),
+    "no such output": (["evaluate", FILES["schema"], FILES["gold"], MISSING], 1, MISSING),
+    "schema is no JSON": (["schema", ROOT / "README.md"], 1, "README.md"),
+    "unknown command": (["evalute"], 2, "evaluate"),
+    "missing argument": (["evaluate", FILES["schema"]], 2, "GOLD"),
+    "unknown profile": (["evaluate", *FILES.values(), "--profile", "papr"], 2, "papr"),
+    "unknown judge": (["evaluate", *FILES.values(), "--judge", "ofline"], 1, "offline"),
+    "unknown dataset": (["datasets", "smaple"], 1, "sample"),
+    "runs without a dataset": (["batch", SAMPLE / "runs"], 1, "--dataset"),
+    "no such runs": (["batch", "nowhere", "--dataset", "sample"], 1, "nowhere"),
+    "resume without a folder": (["batch", "sample", "--resume"], 2, "--save-to"),
+    "results that are none": (["compare", SAMPLE], 1, str(SAMPLE)),
+    "unwritable": (["report", *FILES.values(), "-o", FILES["gold"]], 1, str(FILES["gold"])),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_failures_are_one_line_with_the_place(name: str, call: Callable[..., Done]) -> None:
+    arguments, status, part = FAILURES[name]
+    done = call(*arguments)
+    assert done.status == status
+    assert done.out == ""
+    last = done.err.strip().splitlines()[-1]
+    assert part in last
+    assert "Traceback" not in done.err
+    if status == 1:
+        assert done.err.startswith("error: ")
+        assert done.err.count("\n") == 1
+
+
+def test_a_broken_schema_names_the_place(tmp_path: Path, call: Callable[..., Done]) -> None:
+    path = tmp_path / "schema.json"
+    wrong = {"type": "object", "properties": {"a": {"type": "strnig"}}}
+    path.write_text(json.dumps(wrong), encoding="utf-8")
+    done = call("evaluate", path, FILES["gold"], FILES["predicted"])
+    assert done.status == 1
+    assert "#/properties/a" in done.err
+    assert "string" in done.err
+
+
+def test_what_a_terminal_would_obey_is_not_printed(
+    tmp_path: Path, call: Callable[..., Done]
+) -> None:
+    evil = "\x1b]0;owned\x07\x1b[31m\u202e\r\b"
+    paths = [tmp_path / name for name in ("schema.json", "gold.json", "predicted.json")]
+    schema = {"type": "object", "properties": {evil: {"type": "string"}}}
+    for path, value in zip(paths, (schema, {evil: evil}, {evil: evil + "x"}), strict=True):
+        path.write_text(json.dumps(value), encoding="utf-8")
+    for arguments in (["evaluate", *paths], ["evaluate", *paths, "--json"], ["schema", paths[0]]):
+        done = call(*arguments)
+        assert done.status == 0
+        assert not [c for c in done.out if not c.isprintable() and c != "\n"]
+
+
+def test_a_reader_that_goes_away_is_no_traceback() -> None:
+    command = f"{sys.executable} -m extractbench_nb datasets sample --json | head -c 10"
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ('{\n  "name"', "")

@@ -1,0 +1,316 @@
+"""`agreement`: kappa against scikit-learn and scipy, what is joined, what is left out."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+from scipy import stats
+from sklearn.metrics import cohen_kappa_score
+
+import extractbench_nb as xb
+from extractbench_nb.stats import Agreement, agreement
+from extractbench_nb.stats.cohen import kappa_interval, kappas
+from extractbench_nb.stats.drawing import Drawing
+
+WORDS = ["correct", "incorrect", "omission"]
+
+
+def side(verdicts: Any, documents: int = 0, **columns: Any) -> pd.DataFrame:
+    """Rows of `fields`, one a verdict, dealt to so many documents."""
+    size = len(verdicts)
+    frame = pd.DataFrame({"path": [f"$.f{i}" for i in range(size)], "metric": "string_exact"})
+    frame["passed"] = pd.array(verdicts, dtype="boolean")
+    if documents:
+        frame["document"] = [f"d{i % documents}" for i in range(size)]
+    return frame.assign(**columns)
+
+
+def noisy(size: int, share: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    a = rng.random(size) < 0.7
+    return a, a ^ (rng.random(size) < share)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
+@pytest.mark.parametrize("size", [2, 9, 200])
+def test_kappa_is_that_of_scikit_learn(size: int, share: float) -> None:
+    a, b = noisy(size, share, size)
+    found = agreement(side(a), side(b), resamples=100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # both sides constant
+        expected = cohen_kappa_score(a, b)
+    assert found.kappa == pytest.approx(expected, nan_ok=True)
+    assert found.raw == pytest.approx(np.mean(a == b))
+    assert found.rows == found.table.to_numpy().sum() == size
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_kappa_of_outcomes_is_that_of_scikit_learn(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    a = rng.choice(WORDS, 80, p=[0.6, 0.3, 0.1])
+    b = np.where(rng.random(80) < 0.7, a, rng.choice(WORDS, 80))
+    left, right = (side([True] * 80, outcome=x) for x in (a, b))
+    found = agreement(left, right, on="outcome", resamples=100)
+    assert found.kappa == pytest.approx(cohen_kappa_score(a, b))
+    assert found.table.index.tolist() == found.table.columns.tolist() == sorted(WORDS)
+    expected = pd.crosstab(a, b).to_numpy()
+    assert (found.table.to_numpy() == expected).all()
+    assert agreement(left, right, resamples=100).raw == 1
+
+
+def test_table_has_a_down_and_b_across() -> None:
+    found = agreement(side([True, True, True, False]), side([True, False, False, False]))
+    assert found.table.loc["pass", "fail"] == 2
+    assert found.table.loc["fail", "pass"] == 0
+    assert (found.table.index.name, found.table.columns.name) == ("a", "b")
+    mirrored = agreement(side([True, False, False, False]), side([True, True, True, False]))
+    assert (mirrored.table.to_numpy() == found.table.to_numpy().T).all()
+    assert mirrored.kappa == found.kappa
+
+
+@pytest.mark.parametrize("documents", [12, 60])
+def test_interval_over_documents_is_that_of_scipy(documents: int) -> None:
+    drawing = Drawing(0.9, 1500, 3)
+    counts = np.random.default_rng(0).poisson([8, 1, 1, 3], (documents, 4)).astype(float)
+
+    def kappa(*cells: Any, axis: int = -1) -> Any:
+        total = np.stack([c.sum(axis=axis) for c in cells], axis=-1)
+        return kappas(total.reshape(*total.shape[:-1], 2, 2))
+
+    expected = stats.bootstrap(
+        tuple(counts.T),
+        kappa,
+        paired=True,
+        vectorized=True,
+        n_resamples=1500,
+        confidence_level=0.9,
+        rng=drawing.generator(documents, "bootstrap"),
+    ).confidence_interval
+    found = kappa_interval(counts.reshape(-1, 2, 2), drawing)
+    assert (found.interval.method, found.unit, found.units) == ("BCa", "documents", documents)
+    assert list(found.interval[:2]) == pytest.approx(list(expected), abs=1e-9)
+
+
+def test_interval_over_rows_is_near_that_of_scipy() -> None:
+    """Both draw 9,999 resamples of 150 rows, in different ways."""
+    a, b = noisy(150, 0.15)
+    found = agreement(side(a), side(b))
+    expected = stats.bootstrap(
+        (a, b),
+        lambda x, y: kappas(np.histogram2d(x, y, bins=2)[0]).item(),
+        paired=True,
+        vectorized=False,
+        n_resamples=4000,
+        rng=1,
+    ).confidence_interval
+    assert (found.unit, found.units) == ("rows", 150)
+    assert [found.kappa_low, found.kappa_high] == pytest.approx(list(expected), abs=0.015)
+
+
+def test_rows_of_one_document_do_not_count_as_independent() -> None:
+    """Ten documents, all rows of each alike: the interval is that of ten, not of a thousand."""
+    a, b = (np.repeat(x, 100) for x in noisy(10, 0.3, 4))
+    clustered = side(a).assign(document=np.repeat([f"d{i}" for i in range(10)], 100))
+    other = clustered.assign(passed=pd.array(b, dtype="boolean"))
+    wide, narrow = agreement(clustered, other), agreement(side(a), side(b))
+    assert wide.kappa == narrow.kappa
+    assert wide.kappa_high - wide.kappa_low > 4 * (narrow.kappa_high - narrow.kappa_low)
+
+
+@pytest.mark.parametrize("documents", [0, 30])
+def test_interval_covers_the_truth(documents: int) -> None:
+    """150 simulated judges with a known kappa: covered in 95 % within four standard errors."""
+    truth = kappas(np.array([[0.7 * 0.85, 0.7 * 0.15], [0.3 * 0.15, 0.3 * 0.85]])).item()
+    hits = []
+    for seed in range(150):
+        a, b = noisy(240, 0.15, seed)
+        found = agreement(side(a, documents), side(b, documents), resamples=500)
+        hits.append(found.kappa_low <= truth <= found.kappa_high)
+    assert np.mean(hits) == pytest.approx(0.95, abs=0.071)
+
+
+@pytest.mark.parametrize(
+    "a, b, kappa, text",
+    [
+        ([True] * 3, [True] * 3, math.nan, "undefined: both sides say 'pass' in every row"),
+        ([False] * 3, [False] * 3, math.nan, "undefined: both sides say 'fail' in every row"),
+        ([True] * 3, [False] * 3, 0.0, "Cohen's kappa 0.000 [0.000, 0.000]"),
+        ([True, False], [False, True], -1.0, "Cohen's kappa -1.000 [-1.000"),
+        ([None, True], [True, None], math.nan, "undefined: no row has a verdict on both sides"),
+        ([True], [True], math.nan, "1.000 of 1 row"),
+    ],
+)
+def test_degenerate_tables(a: Any, b: Any, kappa: float, text: str) -> None:
+    found = agreement(side(a), side(b), resamples=100)
+    assert found.kappa == pytest.approx(kappa, nan_ok=True)
+    assert text in repr(found)
+    assert "<div" in found._repr_html_()
+    if math.isnan(kappa):
+        assert (found.kappa_low, found.kappa_high, found.kappa_method) == (None, None, "undefined")
+
+
+def test_resamples_without_a_kappa_are_told() -> None:
+    found = agreement(side([True] * 9 + [False]), side([True] * 9 + [False]), resamples=1000)
+    assert found.kappa == 1.0
+    assert (found.kappa_low, found.kappa_high) == (1.0, 1.0)
+    assert found.kappa_method.startswith("percentile, 3")
+    assert found.kappa_method.endswith("% of resamples undefined")
+
+
+def test_no_bca_where_resamples_have_no_kappa() -> None:
+    a, b = [True] * 10 + [False] * 2, [True] * 11 + [False]
+    for documents in (0, 12):
+        found = agreement(side(a, documents), side(b, documents), resamples=1000)
+        assert found.kappa_method.startswith("percentile, 1")
+        assert found.kappa_low < found.kappa < found.kappa_high
+
+
+def test_rows_without_a_verdict_are_left_out_and_counted() -> None:
+    found = agreement(side([True, None, True, False]), side([True, True, None, False]))
+    assert (found.rows, found.unjudged, found.raw) == (2, 2, 1.0)
+    outcomes = (side([True] * 3, outcome=["correct", "judge_error", w]) for w in WORDS[:2])
+    by_outcome = agreement(*outcomes, on="outcome")
+    assert (by_outcome.rows, by_outcome.unjudged) == (2, 1)
+
+
+def test_rows_of_one_side_are_counted() -> None:
+    a, b = side([True] * 5), side([True, False, True])
+    found = agreement(a, b.iloc[::-1])
+    assert found.unmatched == (2, 0)
+    assert found.unmatched.a == 2
+    assert found.disagreements["path"].tolist() == ["$.f1"]
+    assert "2 rows are only in a, 0 only in b" in repr(found)
+
+
+def test_order_of_rows_and_other_index_leave_no_trace() -> None:
+    a, b = noisy(90, 0.2)
+    one = agreement(side(a, 9), side(b, 9))
+    shuffled = (side(x, 9).sample(frac=1, random_state=i) for i, x in enumerate((a, b)))
+    two = agreement(*shuffled)
+    assert_frame_equal(one.table, two.table)
+    assert one.kappa == two.kappa
+    assert [one.kappa_low, one.kappa_high] == pytest.approx(
+        [two.kappa_low, two.kappa_high], abs=0.02
+    )
+
+
+def test_nodes_with_one_metric_twice_are_paired_in_order() -> None:
+    twice = pd.concat([side([True, False]), side([False, True])])
+    found = agreement(twice, twice)
+    assert (found.rows, found.raw) == (4, 1.0)
+    other = agreement(twice, pd.concat([side([True, False]), side([False, False])]))
+    assert (other.rows, other.raw) == (4, 0.75)
+
+
+def test_disagreements_show_both_sides(evaluations: Any) -> None:
+    a, b = (evaluations[run] for run in ("quill-mini", "quill-large"))
+    found = agreement({"x": a}, {"y": b}, resamples=200)
+    frame = found.disagreements
+    assert len(frame) == found.table.loc["pass", "fail"] + found.table.loc["fail", "pass"] > 0
+    assert (frame["passed_a"] != frame["passed_b"]).all()
+    row = frame.iloc[0]
+    for run, name in ((a, "a"), (b, "b")):
+        fields = run[row["document"]].fields
+        theirs = fields[(fields["path"] == row["path"]) & (fields["metric"] == row["metric"])]
+        for column in ("score", "outcome", "reason", "predicted", "gold"):
+            assert theirs[column].iloc[0] == row[f"{column}_{name}"]
+    assert "run" not in frame.columns
+    assert list(frame.columns[:4]) == ["document", "path", "field", "metric"]
+
+
+def test_two_judges_of_one_batch(batch: Any) -> None:
+    strict = batch.fields.assign(passed=batch.fields["passed"] & (batch.fields["score"] == 1.0))
+    found = agreement(batch, strict, resamples=200)
+    assert found.rows == batch.fields["passed"].notna().sum()
+    assert found.table.loc["fail", "pass"] == 0
+    assert found.unit == "documents"
+    assert found.units == batch.fields["document"].nunique()
+    assert list(found.disagreements.columns[:2]) == ["run", "document"]
+    assert agreement(batch, batch, resamples=100).raw == 1
+
+
+def test_two_profiles_of_one_evaluation(evaluations: Any) -> None:
+    dataset = xb.load_dataset()
+    row = dataset.runs.iloc[1]
+    schema = dataset.documents.set_index("document")["schema"][row["document"]]
+    given = dataset.schema(schema), dataset.gold(row["document"]), row["predicted"]
+    one, two = (xb.evaluate(*given, profile=p) for p in ("paper", "strict"))
+    found = agreement(one, two, resamples=200)
+    assert found.rows + found.unjudged + found.unmatched.a == len(one.fields)
+    assert found.unit == "rows"
+
+
+def test_the_same_seed_gives_the_same_interval() -> None:
+    a, b = (side(x) for x in noisy(60, 0.2))
+    one, two, other = (agreement(a, b, seed=s) for s in (1, 1, 2))
+    assert (one.kappa_low, one.kappa_high) == (two.kappa_low, two.kappa_high)
+    assert (one.kappa_low, one.kappa_high) != (other.kappa_low, other.kappa_high)
+
+
+def test_result_is_frozen_and_pickles() -> None:
+    found = agreement(*(side(x) for x in noisy(20, 0.3)), resamples=100)
+    with pytest.raises(AttributeError):
+        found.on = "outcome"  # type: ignore[misc] # on purpose
+    for name in ("table", "disagreements"):
+        frame = getattr(found, name)
+        frame["new"] = 1
+        assert "new" not in getattr(found, name).columns
+    again = pickle.loads(pickle.dumps(found))  # noqa: S301 - our own
+    assert isinstance(again, Agreement)
+    assert_frame_equal(again.disagreements, found.disagreements)
+
+
+TWO_RUNS = pd.concat([side([True, False], run="x"), side([True, True], run="y")])
+
+
+@pytest.mark.parametrize(
+    "a, b, options, message",
+    [
+        (side([True]), side([True]), {"on": "pass"}, "on='pass'; did you mean 'passed'?"),
+        (
+            side([True]),
+            side([True]),
+            {"on": "outcome"},
+            "fields of a: there is no column 'outcome'",
+        ),
+        (
+            side([True]),
+            side([True]).drop(columns="path"),
+            {},
+            "fields of b: there is no column 'path'",
+        ),
+        (
+            side([True], document="u"),
+            side([True], document="v"),
+            {},
+            "(joined on document, path, metric); a has document 'u', b has document 'v'",
+        ),
+        (side([True]).iloc[:0], side([True]), {}, "a has no rows"),
+        (TWO_RUNS, side([True, True]), {}, "a has 2 runs and b does not say which run"),
+        (side([True, True]), TWO_RUNS, {}, "add a column 'run' to a, or pass one run of b"),
+        (
+            TWO_RUNS,
+            TWO_RUNS.replace({"run": {"x": "v", "y": "w"}}),
+            {},
+            "a has run 'x', 'y', b has run 'v', 'w'",
+        ),
+        (side([True]), side([True]), {"resamples": 5}, "resamples=5"),
+        (None, side([True]), {}, "NoneType has no frame 'fields'"),
+    ],
+)
+def test_what_is_refused(a: Any, b: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(xb.InputError) as caught:
+        agreement(a, b, **options)
+    assert message in str(caught.value)
+
+
+def test_runs_join_where_both_have_several() -> None:
+    found = agreement(TWO_RUNS, TWO_RUNS[TWO_RUNS["run"] == "y"], resamples=100)
+    assert (found.rows, found.unmatched) == (2, (2, 0))

@@ -1,0 +1,315 @@
+"""`breakdown` and `difficulty`: sums, rates, orders, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pandas.testing import assert_frame_equal
+
+import extractbench_nb as xb
+from extractbench_nb.breakdowns import breakdown, difficulty
+from extractbench_nb.breakdowns.groups import BREAKDOWN_COLUMNS
+from extractbench_nb.breakdowns.hardest import DIFFICULTY_COLUMNS
+from extractbench_nb.evaluation.frames import OUTCOMES
+
+GROUPS = [
+    "outcome",
+    "metric",
+    "field",
+    "domain",
+    "depth",
+    "required",
+    "run",
+    "document",
+    "schema",
+    "reason",
+    ["run", "domain"],
+    ["schema", "field", "metric"],
+]
+TEXT = pd.StringDtype("python")
+JUDGED = [o for o in OUTCOMES if o != "judge_error"]
+
+
+@pytest.mark.parametrize("counted", [True, False])
+@pytest.mark.parametrize("by", GROUPS, ids=str)
+def test_groups_add_up_to_the_whole(batch: Any, by: Any, counted: bool) -> None:
+    rows = batch.fields[batch.fields["counted"]] if counted else batch.fields
+    found = breakdown(batch, by, counted=counted)
+    assert found["rows"].sum() == len(rows)
+    assert found["judged"].sum() == rows["passed"].notna().sum()
+    assert found["passed"].sum() == rows["passed"].sum()
+    assert (found["mean_score"] * found["rows"]).sum() == pytest.approx(rows["score"].sum())
+    assert (found[list(OUTCOMES)].sum(axis=1) == found["rows"]).all()
+    assert (found[JUDGED].sum(axis=1) == found["judged"]).all()
+    assert found["pass_rate"].tolist() == pytest.approx((found["passed"] / found["rows"]).tolist())
+    names = [by] if isinstance(by, str) else by
+    assert not found.duplicated(names).any()
+    assert {c: str(found[c].dtype) for c in names} == {c: str(rows[c].dtype) for c in names}
+
+
+def test_a_group_is_what_filtering_gives(batch: Any) -> None:
+    found = breakdown(batch, ["run", "field"]).set_index(["run", "field"])
+    for run, field in found.index[::97]:
+        rows = batch.fields.query("run == @run and field == @field and counted")
+        row = found.loc[(run, field)]
+        assert row["documents"] == rows["document"].nunique()
+        assert row["incorrect"] == (rows["outcome"] == "incorrect").sum()
+        assert row["mean_score"] == pytest.approx(rows["score"].mean())
+
+
+def test_totals_are_those_of_the_summary(evaluations: Any) -> None:
+    """A node with several metrics has a row a metric; without such nodes rows are nodes."""
+    checked = 0
+    for ev in list(evaluations["quill-large"].values()):
+        counted = ev.fields[ev.fields["counted"]]
+        if counted["path"].duplicated().any():
+            continue
+        checked += 1
+        found = breakdown(ev, "outcome")
+        assert found["rows"].sum() == ev.summary["evaluated"]
+        assert found["passed"].sum() == ev.summary["passed"]
+        assert found["omission"].sum() == ev.summary["omissions"]
+    assert checked >= 3
+
+
+def test_worst_first_and_own_orders(batch: Any) -> None:
+    for by in ("field", "metric", "run", "document", "domain", "schema"):
+        assert breakdown(batch, by)["pass_rate"].is_monotonic_increasing
+    assert breakdown(batch, "depth")["depth"].is_monotonic_increasing
+    assert breakdown(batch, "required")["required"].tolist() == [False, True]
+    places = [OUTCOMES.index(o) for o in breakdown(batch, "outcome")["outcome"]]
+    assert places == sorted(places)
+    nested = breakdown(batch, ["run", "field"])
+    assert nested["run"].is_monotonic_increasing
+    assert nested.groupby("run")["pass_rate"].apply(lambda r: r.is_monotonic_increasing).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_order_of_rows_leaves_no_trace(batch: Any, seed: int) -> None:
+    shuffled = batch.fields.sample(frac=1, random_state=seed)
+    for by in ("metric", "schema", ["run", "outcome"]):
+        assert_frame_equal(breakdown(batch, by), breakdown(shuffled, by), check_exact=True)
+    assert_frame_equal(difficulty(batch), difficulty(shuffled), check_exact=True)
+
+
+def test_frames_are_as_declared(batch: Any) -> None:
+    measures = breakdown(batch, "field")[BREAKDOWN_COLUMNS.names]
+    hard = difficulty(batch)
+    for spec, frame in ((BREAKDOWN_COLUMNS, measures), (DIFFICULTY_COLUMNS, hard)):
+        assert {c: str(t) for c, t in frame.dtypes.items()} == {
+            c.name: c.dtype for c in spec.columns
+        }
+
+
+def fields_of(*rows: tuple[Any, ...], **columns: Any) -> pd.DataFrame:
+    """Rows of run, document, field, gold_state, score (None: no verdict), outcome."""
+    names = ["run", "document", "field", "gold_state", "score", "outcome"]
+    cells = dict(zip(names, zip(*rows, strict=True), strict=True))
+    scores = cells.pop("score")
+    frame = pd.DataFrame({name: pd.array(texts, dtype=TEXT) for name, texts in cells.items()})
+    frame["score"] = pd.array(scores, dtype="Float64")
+    frame["passed"] = pd.array([None if s is None else s == 1 for s in scores], dtype="boolean")
+    return frame.assign(reason=frame["outcome"] + "_why", counted=True, **columns)
+
+
+UNJUDGED = fields_of(
+    ("x", "d", "a", "present", 1.0, "correct"),
+    ("x", "d", "b", "present", None, "judge_error"),
+    ("x", "e", "a", "present", 0.5, "incorrect"),
+    ("x", "e", "b", "null", 1.0, "both_absent"),
+)
+
+
+def test_rows_without_a_verdict_lower_the_pass_rate() -> None:
+    row = breakdown(UNJUDGED, "run").iloc[0]
+    assert row[["rows", "judged", "passed", "judge_error", "documents"]].tolist() == [4, 3, 2, 1, 2]
+    assert row["pass_rate"] == 0.5
+    assert row["pass_rate_judged"] == pytest.approx(2 / 3)
+    assert row["mean_score"] == pytest.approx(2.5 / 4)
+    alone = breakdown(UNJUDGED[1:2], "field").iloc[0]
+    assert alone["pass_rate_judged"] is pd.NA
+
+
+def test_missing_groups_are_groups() -> None:
+    found = breakdown(UNJUDGED.assign(domain=[None, "u", None, "u"]), "domain")
+    assert found["rows"].tolist() == [2, 2]
+    assert found["domain"].isna().sum() == 1
+
+
+@pytest.mark.parametrize("source", [UNJUDGED.iloc[:0], UNJUDGED.assign(counted=False)])
+def test_no_rows(source: pd.DataFrame) -> None:
+    assert list(breakdown(source, "field").columns) == ["field", *BREAKDOWN_COLUMNS.names]
+    assert len(breakdown(source, "field")) == len(difficulty(source)) == 0
+
+
+def test_a_batch_lends_its_extra_columns(batch: Any) -> None:
+    class Results:
+        fields = batch.fields
+        summary = batch.summary.assign(model=batch.summary["run"].str.slice(0, 5))
+
+    found = breakdown(Results, "model").set_index("model")
+    assert (
+        found.loc["quill", "rows"]
+        == (batch.fields["run"].str.startswith("quill") & batch.fields["counted"]).sum()
+    )
+    with pytest.raises(xb.InputError, match="no column 'omissions' to group by"):
+        breakdown(Results, "omissions")
+
+
+@pytest.mark.parametrize(
+    "source, by, message",
+    [
+        (UNJUDGED, "domian", "there is no column 'domian' to group by; known are"),
+        (UNJUDGED, "outcomes", "did you mean 'outcome'?"),
+        (UNJUDGED, ["run", "fields"], "'fields' to group by; did you mean 'field'?"),
+        (UNJUDGED, "score", "there is no column 'score' to group by"),
+        (UNJUDGED, [], "`by` is empty"),
+        (UNJUDGED.drop(columns="passed"), "run", "fields: there is no column 'passed'"),
+        (UNJUDGED.drop(columns="counted"), "run", "fields: there is no column 'counted'"),
+        (UNJUDGED.assign(outcome="right"), "run", "outcome 'right' is unknown"),
+        (UNJUDGED.assign(outcome=None), "run", "outcome None is unknown"),
+        ("text", "run", "str has no frame 'fields'"),
+    ],
+)
+def test_what_is_refused(source: Any, by: Any, message: str) -> None:
+    with pytest.raises(xb.InputError) as caught:
+        breakdown(source, by)
+    assert message in str(caught.value)
+
+
+HARD = fields_of(
+    # passes nowhere
+    ("x", "d", "never", "present", 0.2, "incorrect"),
+    ("y", "d", "never", "present", 0.0, "omission"),
+    ("y", "e", "never", "present", 0.0, "omission"),
+    # passes in one run; absent golds that pass do not make it look easy
+    ("x", "d", "half", "present", 1.0, "correct"),
+    ("y", "d", "half", "present", 0.0, "omission"),
+    ("x", "e", "half", "missing", 1.0, "both_absent"),
+    ("y", "e", "half", "null", 1.0, "both_absent"),
+    ("y", "f", "half", "empty", 0.0, "hallucination"),
+    # passes everywhere
+    ("x", "d", "easy", "present", 1.0, "correct"),
+    ("y", "d", "easy", "present", 1.0, "correct"),
+    # gold never has it
+    ("x", "d", "absent", "missing", 1.0, "both_absent"),
+    ("y", "d", "absent", "missing", 0.0, "hallucination"),
+    # no verdict is no pass
+    ("x", "d", "unjudged", "present", None, "judge_error"),
+    ("y", "d", "unjudged", "present", 1.0, "correct"),
+    schema="s",
+)
+
+
+def test_difficulty_by_hand() -> None:
+    found = difficulty(HARD)
+    assert found["field"].tolist() == ["never", "half", "unjudged", "easy"]
+    assert found["rows"].tolist() == [3, 2, 2, 2]
+    assert found["documents"].tolist() == [2, 1, 1, 1]
+    assert found["runs"].tolist() == [2, 2, 2, 2]
+    assert found["pass_rate"].tolist() == [0, 0.5, 0.5, 1]
+    assert found["runs_failing"].tolist() == [2, 1, 1, 0]
+    assert found["failed_by_all"].tolist() == [True, False, False, False]
+    assert found["outcome"].tolist() == ["omission", "omission", "judge_error", pd.NA]
+    assert found["reason"].tolist()[0] == "omission_why"
+    assert found["best_run"].tolist() == ["x", "x", "y", pd.NA]
+    assert found["hallucinations"].tolist() == [0, 1, 0, 0]
+    assert found["mean_score"].tolist() == pytest.approx([0.2 / 3, 0.5, 0.5, 1])
+
+
+def test_fields_of_two_schemas_are_kept_apart() -> None:
+    found = difficulty(pd.concat([HARD, HARD.assign(schema="t", passed=True)]))
+    assert len(found) == 8
+    assert found.set_index(["schema", "field"])["pass_rate"]["s", "never"] == 0
+    assert found.set_index(["schema", "field"])["pass_rate"]["t", "never"] == 1
+
+
+def test_without_schema_run_or_document(evaluations: Any) -> None:
+    ev = next(iter(evaluations["quill-mini"].values()))
+    found = difficulty(ev)
+    assert found["schema"].isna().all()
+    assert found["best_run"].isna().all()
+    assert set(found["runs"]) == set(found["documents"]) == {1}
+    counted = ev.fields[ev.fields["counted"] & (ev.fields["gold_state"] == "present")]
+    assert sorted(found["field"]) == sorted(counted["field"].unique())
+
+
+def test_invalid_documents_count_as_failures() -> None:
+    invalid = fields_of(*((f"z{i}", "d", "easy", "present", 0.0, "structural") for i in range(3)))
+    found = difficulty(pd.concat([HARD, invalid.assign(schema="s")])).set_index("field")
+    assert found.loc["easy", "pass_rate"] == 2 / 5
+    assert found.loc["easy", "runs_failing"] == 3
+    assert found.loc["easy", "outcome"] == "structural"
+
+
+LINES = {
+    "type": "object",
+    "properties": {
+        "lines": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"item": {"type": "string"}, "note": {"type": "string"}},
+            },
+        }
+    },
+}
+
+
+def test_fields_inside_arrays() -> None:
+    gold = {"lines": [{"item": f"thing {i}", "note": "abc"} for i in range(4)]}
+    wrong = {"lines": [{"item": f"thing {i}", "note": "q" * (i + 5)} for i in range(4)]}
+    wrong["lines"][0]["note"] = "abc"
+    evs = {"good": xb.evaluate(LINES, gold, gold), "bad": xb.evaluate(LINES, gold, wrong)}
+    assert breakdown(evs, "field")["field"].tolist() == ["lines"]
+    rows = breakdown(evs, ["run", "field"], counted=False).set_index(["run", "field"])
+    assert rows.loc[("bad", "lines[].note"), ["rows", "passed"]].tolist() == [4, 1]
+    assert rows.loc[("bad", "lines[].item"), ["rows", "passed"]].tolist() == [4, 4]
+    assert rows.loc[("good", "lines[].note"), ["rows", "passed"]].tolist() == [4, 4]
+    hard = difficulty(evs, counted=False).set_index("field")
+    assert hard.index.tolist() == ["lines", "lines[].note", "lines[].item"]
+    assert hard.loc["lines[].note", ["rows", "passed", "runs_failing"]].tolist() == [8, 5, 0]
+    assert hard.loc["lines", "runs_failing"] == 1
+    assert difficulty(evs)["field"].tolist() == ["lines"]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("xyz"),
+            st.sampled_from("de"),
+            st.sampled_from(["a", "\ud800", "b|\n"]),
+            st.sampled_from(["present", "null"]),
+            st.sampled_from([0.0, 0.5, 1.0, None]),
+            st.sampled_from(OUTCOMES),
+        ),
+        min_size=1,
+        max_size=40,
+    )
+)
+def test_difficulty_against_plain_python(rows: list[tuple[Any, ...]]) -> None:
+    frame = fields_of(*rows)
+    found = difficulty(frame).set_index("field")
+    asked = [r for r in rows if r[3] == "present"]
+    assert set(found.index) == {r[2] for r in asked}
+    for field, row in found.iterrows():
+        mine = [r for r in asked if r[2] == field]
+        passing = {run: [r[4] == 1.0 for r in mine if r[0] == run] for run in {r[0] for r in mine}}
+        assert row["rows"] == len(mine)
+        assert row["passed"] == sum(r[4] == 1.0 for r in mine)
+        assert row["runs"] == len(passing)
+        assert row["runs_failing"] == sum(not any(p) for p in passing.values())
+        rates = {run: np.mean(p) for run, p in passing.items()}
+        if row["best_run"] is not pd.NA:
+            assert rates[row["best_run"]] == max(rates.values())
+        failing = [r[5] for r in mine if r[4] != 1.0]
+        if failing:
+            most = max(failing.count(o) for o in failing)
+            assert row["outcome"] == min(o for o in failing if failing.count(o) == most)
+        else:
+            assert row["outcome"] is pd.NA

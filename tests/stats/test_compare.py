@@ -1,0 +1,386 @@
+"""`compare_runs`: what is paired with what, what is averaged, what is refused."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pandas.testing import assert_frame_equal
+from scipy import stats
+
+import extractbench_nb as xb
+from extractbench_nb.stats import Comparison, compare_runs
+from extractbench_nb.stats.drawing import Drawing
+from extractbench_nb.stats.signflips import holm
+
+X = [0.5, 0.6, 0.4, 0.7, 0.5, 0.6, 0.5, 0.4]
+Y = [0.7, 0.9, 0.6, 0.8, 0.4, 0.7, 0.6, 0.7]
+FRAMES = ("scores", "differences", "domains", "domain_differences")
+
+
+def test_one_pair_by_hand(scores: Any) -> None:
+    found = compare_runs(scores(x=X, y=Y), measures="pass_rate", resamples=999, seed=5)
+    row = found.differences.iloc[0]
+    drawing = Drawing(0.95, 999, 5)
+    paired = np.subtract(Y, X)
+    expected = stats.bootstrap(
+        (paired,),
+        lambda x, axis: np.round(np.mean(x, axis=axis), 10),
+        n_resamples=999,
+        rng=drawing.generator(8, "bootstrap"),
+    ).confidence_interval
+    p = stats.permutation_test((Y, X), lambda y, x: np.mean(y - x), permutation_type="samples")
+    assert row[["a", "b", "measure"]].tolist() == ["x", "y", "pass_rate"]
+    assert row[["documents", "only_a", "only_b", "a_higher", "b_higher"]].tolist() == [
+        8,
+        0,
+        0,
+        1,
+        7,
+    ]
+    assert row["b_minus_a"] == pytest.approx(np.mean(Y) - np.mean(X))
+    assert row["mean_b"] - row["mean_a"] == pytest.approx(row["b_minus_a"])
+    assert [row["low"], row["high"]] == pytest.approx(list(expected))
+    assert row["p_value"] == row["p_holm"] == pytest.approx(p.pvalue)
+    t = stats.t.ppf(0.975, 7) + stats.t.ppf(0.8, 7)
+    assert row["detectable"] == pytest.approx(t * stats.sem(paired))
+    assert row["significant"] == (p.pvalue <= 0.05)
+    score = found.scores.set_index("group").loc["x"]
+    assert score["mean"] == pytest.approx(np.mean(X))
+    assert score["low"] < score["mean"] < score["high"]
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_frames_are_as_declared(batch: Any, frame: str) -> None:
+    found = getattr(compare_runs(batch.summary, resamples=200), frame)
+    declared = Comparison.columns()
+    declared = declared[declared["frame"] == frame]
+    assert {c: str(t) for c, t in found.dtypes.items()} == dict(
+        zip(declared["column"], declared["dtype"], strict=True)
+    )
+    for row in declared.itertuples():
+        assert row.nullable or not found[row.column].isna().any()
+
+
+def test_frames_are_copies(batch: Any) -> None:
+    found = compare_runs(batch.summary, resamples=200)
+    for name in FRAMES:
+        frame = getattr(found, name)
+        frame["measure"] = "changed"
+        assert "changed" not in set(getattr(found, name)["measure"])
+
+
+def test_input_is_not_changed(batch: Any) -> None:
+    before = batch.summary.copy()
+    compare_runs(batch.summary, resamples=200)
+    assert_frame_equal(batch.summary, before)
+
+
+def test_pickles(batch: Any) -> None:
+    found = compare_runs(batch.summary, resamples=200)
+    assert_frame_equal(pickle.loads(pickle.dumps(found)).scores, found.scores)  # noqa: S301
+
+
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=8)
+def test_order_of_rows_leaves_no_trace(random: Any) -> None:
+    rng = np.random.default_rng(0)
+    rows = [
+        {"run": run, "document": f"d{i}", "pass_rate": rng.random(), "domain": "uv"[i % 2]}
+        for run in "xyz"
+        for i in range(19)
+        for _ in range(3)
+    ]
+    shuffled = random.sample(rows, len(rows))
+    one, two = (
+        compare_runs(pd.DataFrame(r), measures="pass_rate", resamples=300) for r in (rows, shuffled)
+    )
+    for name in FRAMES:
+        assert_frame_equal(getattr(one, name), getattr(two, name), check_exact=True)
+
+
+def test_other_runs_and_measures_leave_no_trace_but_for_holm(batch: Any) -> None:
+    full = compare_runs(batch.summary)
+    two = batch.summary[batch.summary["run"].isin(["osprey-7b", "quill-mini"])]
+    part = compare_runs(two, measures=["field_score"])
+    keys = ["a", "b", "measure"]
+    row = full.differences.set_index(keys).loc[[("osprey-7b", "quill-mini", "field_score")]]
+    same = part.differences.set_index(keys)
+    columns = [c for c in row.columns if c not in ("p_holm", "significant")]
+    assert_frame_equal(row[columns], same[columns], rtol=0, atol=1e-11)
+    assert row["p_holm"].iloc[0] > same["p_holm"].iloc[0]
+
+
+def test_same_seed_same_result_and_another_seed_another(batch: Any) -> None:
+    one, two, other = (compare_runs(batch.summary, seed=s, resamples=500) for s in (1, 1, 2))
+    assert_frame_equal(one.scores, two.scores)
+    assert not one.scores["low"].equals(other.scores["low"])
+
+
+@pytest.mark.parametrize("size", [8, 40])
+def test_swapping_the_sides_mirrors_the_difference(scores: Any, size: int) -> None:
+    rng = np.random.default_rng(size)
+    frame = scores(x=rng.random(size), y=rng.random(size) + 0.1)
+    (one, two) = (
+        compare_runs(frame, measures="pass_rate", baseline=b).differences.iloc[0] for b in "xy"
+    )
+    assert one[["a", "b"]].tolist() == two[["b", "a"]].tolist() == ["x", "y"]
+    assert one["b_minus_a"] == -two["b_minus_a"]
+    assert [one["low"], one["high"]] == pytest.approx([-two["high"], -two["low"]], abs=1e-9)
+    for name, other in (("mean_a", "mean_b"), ("a_higher", "b_higher"), ("only_a", "only_b")):
+        assert one[name] == two[other]
+    assert one["p_value"] == two["p_value"]
+    assert one["detectable"] == pytest.approx(two["detectable"])
+
+
+@pytest.mark.parametrize("size", [8, 40])
+def test_adding_a_constant_to_both_changes_no_difference(scores: Any, size: int) -> None:
+    rng = np.random.default_rng(size)
+    x, y = rng.random((2, size))
+    one, two = (
+        compare_runs(scores(x=x + c, y=y + c), measures="pass_rate").differences for c in (0, 3)
+    )
+    same = ["b_minus_a", "low", "high", "p_value", "detectable", "a_higher", "b_higher"]
+    assert_frame_equal(one[same], two[same], rtol=0, atol=1e-9)
+
+
+def test_names_decide_nothing_but_the_order(scores: Any) -> None:
+    one = compare_runs(scores(x=X, y=Y), measures="pass_rate").differences
+    two = compare_runs(scores(p=X, q=Y), measures="pass_rate").differences
+    assert_frame_equal(one.drop(columns=["a", "b"]), two.drop(columns=["a", "b"]))
+
+
+def test_pairs_and_baseline(batch: Any) -> None:
+    pairs = compare_runs(batch.summary, measures="pass_rate", resamples=200).differences
+    assert len(pairs) == 6
+    assert (pairs["a"] < pairs["b"]).all()
+    found = compare_runs(batch.summary, measures="pass_rate", baseline="quill-mini", resamples=200)
+    assert found.baseline == "quill-mini"
+    assert found.differences[["a", "b"]].to_numpy().tolist() == [
+        ["quill-mini", other] for other in ("heron-vision", "osprey-7b", "quill-large")
+    ]
+
+
+def test_holm_runs_over_the_pairs_of_a_measure(batch: Any) -> None:
+    found = compare_runs(batch.summary, resamples=200)
+    for frame in (found.differences, found.domain_differences):
+        for _, rows in frame.groupby("measure"):
+            assert rows["p_holm"].tolist() == holm(rows["p_value"]).tolist()
+            assert (rows["significant"] == (rows["p_holm"] <= 0.05)).all()
+
+
+def test_only_shared_documents_are_paired(scores: Any) -> None:
+    frame = scores(x=[0.1, 0.2, 0.3, None, 0.9], y=[0.2, 0.5, None, 0.7, 0.7])
+    row = compare_runs(frame, measures="pass_rate").differences.iloc[0]
+    assert row[["documents", "only_a", "only_b"]].tolist() == [3, 1, 1]
+    assert row["mean_a"] == pytest.approx(1.2 / 3)
+    assert row["b_minus_a"] == pytest.approx((0.1 + 0.3 - 0.2) / 3)
+    means = compare_runs(frame, measures="pass_rate").scores.set_index("group")["mean"]
+    assert means.tolist() == pytest.approx([1.5 / 4, 2.1 / 4])  # over all that each has
+
+
+def test_several_outputs_of_a_document_are_averaged_first() -> None:
+    frame = pd.DataFrame(
+        {
+            "model": ["m", "m", "m", "n", "n"],
+            "run": ["1", "2", "1", "1", "1"],
+            "document": ["d", "d", "e", "d", "e"],
+            "pass_rate": [0.2, 0.6, 0.8, 0.5, 0.5],
+        }
+    )
+    found = compare_runs(frame, by="model", measures="pass_rate")
+    row = found.scores.set_index("group").loc["m"]
+    assert (row["documents"], row["outputs"]) == (2, 3)
+    assert row["mean"] == pytest.approx((0.4 + 0.8) / 2)
+    both = compare_runs(frame.assign(run="1"), by=["run", "model"], measures="pass_rate")
+    assert both.scores["group"].tolist() == ["1 / m", "1 / n"]
+    assert both.by == ("run", "model")
+    assert both.differences["b_minus_a"].tolist() == pytest.approx([-0.1])
+    based = compare_runs(frame, by=["run", "model"], measures="pass_rate", baseline=("1", "m"))
+    assert based.differences["a"].tolist() == ["1 / m", "1 / m"]
+
+
+def test_invalid_outputs_count_as_zero(scores: Any) -> None:
+    frame = scores(x=[1.0, np.nan, 0.8], y=[1.0, 1.0, 0.9])
+    frame["outcome"] = ["evaluated", "invalid", "evaluated"] + ["evaluated"] * 3
+    row = compare_runs(frame, measures="pass_rate").scores.set_index("group").loc["x"]
+    assert row[["documents", "invalid"]].tolist() == [3, 1]
+    assert row["mean"] == pytest.approx(0.6)
+
+
+def test_domains(batch: Any) -> None:
+    found = compare_runs(batch.summary, measures="pass_rate", resamples=300)
+    domains = found.domains
+    assert sorted(set(domains["domain"])) == ["academic", "finance", "hiring", "sport"]
+    for domain, rows in domains.groupby("domain"):
+        part = batch.summary[batch.summary["domain"] == domain]
+        alone = compare_runs(part, measures="pass_rate", resamples=300)
+        columns = list(alone.scores.columns)
+        assert_frame_equal(rows[columns].reset_index(drop=True), alone.scores)
+        theirs = found.domain_differences.query("domain == @domain").reset_index(drop=True)
+        same = [c for c in alone.differences.columns if c not in ("p_holm", "significant")]
+        assert_frame_equal(theirs[same], alone.differences[same])
+
+
+def test_a_domain_in_which_a_pair_shares_nothing_is_said_to_be_so() -> None:
+    frame = pd.DataFrame(
+        [
+            ("x", "a", "u", 0.5),
+            ("y", "a", "u", 0.6),
+            ("x", "b", "v", 0.7),
+            ("y", "c", "v", 0.7),
+            ("x", "d", None, 0.7),
+        ],
+        columns=["run", "document", "domain", "pass_rate"],
+    )
+    found = compare_runs(frame, measures="pass_rate")
+    row = found.domain_differences.query("domain == 'v'").iloc[0]
+    assert row[["documents", "only_a", "only_b"]].tolist() == [0, 1, 1]
+    assert row[["b_minus_a", "low", "p_value", "p_holm", "significant", "method"]].isna().all()
+    assert found.domains["documents"].sum() == 4  # the document without a domain is in no row
+
+
+def test_no_domains_without_a_column(scores: Any) -> None:
+    found = compare_runs(scores(x=X, y=Y), measures="pass_rate")
+    assert len(found.domains) == len(found.domain_differences) == 0
+    assert list(found.domains.columns)[:2] == ["domain", "group"]
+
+
+def test_one_document_has_no_interval(scores: Any) -> None:
+    found = compare_runs(scores(x=[0.5], y=[0.7]), measures="pass_rate")
+    assert found.scores["low"].isna().all()
+    assert set(found.scores["method"]) == {"one document"}
+    row = found.differences.iloc[0]
+    assert row["b_minus_a"] == pytest.approx(0.2)
+    assert row[["low", "high", "detectable"]].isna().all()
+    assert row[["p_value", "significant"]].tolist() == [1.0, False]
+
+
+def test_equal_documents_give_a_point(scores: Any) -> None:
+    found = compare_runs(scores(x=[0.5] * 6, y=[0.7] * 6), measures="pass_rate")
+    assert found.scores["low"].tolist() == found.scores["high"].tolist()
+    assert found.scores["low"].tolist() == pytest.approx([0.5, 0.7])
+    row = found.differences.iloc[0]
+    assert row["low"] == row["high"] == pytest.approx(0.2)
+    assert row[["method", "p_value"]].tolist() == ["all equal", 2 / 2**6]
+    same = compare_runs(scores(x=X, y=X), measures="pass_rate").differences.iloc[0]
+    assert same[["b_minus_a", "low", "high", "p_value"]].tolist() == [0, 0, 0, 1]
+    assert same["detectable"] is pd.NA
+
+
+def test_any_column_of_numbers_is_a_measure(batch: Any) -> None:
+    found = compare_runs(batch.summary, measures=["omissions", "evaluated"], resamples=200)
+    assert set(found.scores["measure"]) == {"omissions", "evaluated"}
+    assert found.measures == ("omissions", "evaluated")
+
+
+def test_groups_that_are_numbers_are_sorted_as_numbers() -> None:
+    frame = pd.DataFrame(
+        {"temperature": [0.5, 10.0, 0.5, 10.0], "document": [*"aabb"], "pass_rate": [0, 1, 0, 1.0]}
+    )
+    frame = pd.concat([frame, frame.assign(temperature=2.0)])
+    found = compare_runs(frame, by="temperature", measures="pass_rate")
+    assert found.scores["group"].tolist() == ["0.5", "2.0", "10.0"]
+    based = compare_runs(frame, by="temperature", measures="pass_rate", baseline=2.0)
+    assert based.baseline == "2.0"
+
+
+def test_documents_of_any_name(scores: Any) -> None:
+    frame = scores(x=X, y=Y)
+    odd = ["\ud800", "", "<b>", "a\nb", "|", "\x00", "ü", "1"]
+    frame["document"] = pd.array(odd * 2, dtype=pd.StringDtype("python"))
+    frame["run"] = frame["run"].astype(object).replace({"x": "\udfff <i>"})
+    found = compare_runs(frame, measures="pass_rate")
+    assert found.scores["group"].tolist() == ["y", "\udfff <i>"]
+    assert found.differences["documents"].tolist() == [8]
+
+
+def summary_of(**changes: Any) -> pd.DataFrame:
+    frame = pd.DataFrame(
+        {
+            "run": ["x", "x", "y", "y"],
+            "document": ["a", "b", "a", "b"],
+            "model": ["m", "n", None, "n"],
+            "domain": ["u", "v", "u", "v"],
+            "pass_rate": [0.1, 0.2, 0.3, 0.4],
+            "message": ["no", "no", "no", "no"],
+        }
+    )
+    return frame.assign(**changes)
+
+
+@pytest.mark.parametrize(
+    "source, options, message",
+    [
+        (summary_of(), {"by": "runs"}, "no column 'runs' to group by; did you mean 'run'?"),
+        (summary_of(), {"by": []}, "`by` is empty"),
+        (summary_of(), {"by": "model"}, "column 'model' is missing in 1 of 4 rows"),
+        (summary_of(), {"measures": "pass_rat"}, "'pass_rat'; did you mean 'pass_rate'?"),
+        (summary_of(), {"measures": ()}, "`measures` is empty"),
+        (summary_of(), {"measures": "domain"}, "no measure 'domain'"),
+        (summary_of(text="a"), {"measures": "text"}, "a measure is a column of numbers"),
+        (summary_of(run="x"), {}, "one group only, 'x'"),
+        (summary_of().iloc[:0], {}, "no rows"),
+        (summary_of().drop(columns="document"), {}, "no column 'document'"),
+        (summary_of(document=["a", None, "a", "b"]), {}, "'document' is missing in 1 of 4"),
+        (
+            summary_of(pass_rate=[0.1, np.nan, 0.3, np.nan]),
+            {},
+            "nan at run 'x', document 'b', and in 1 more rows; drop these documents",
+        ),
+        (summary_of(pass_rate=[0.1, np.inf, 0.3, 0]), {}, "inf at run 'x', document 'b'; drop"),
+        (summary_of(), {"baseline": "z"}, "baseline='z' is no group; known are x, y"),
+        (
+            summary_of(document=[*"abcd"], domain="u"),
+            {},
+            "'x' has 2 documents and 'y' has 2 documents, none of them in common",
+        ),
+        (summary_of(domain=["u", "v", "w", "v"]), {}, "document 'a' is in two domains"),
+        (summary_of(run=[1, 1, "1", "1"]), {}, "are both written '1'"),
+        (summary_of(), {"confidence": 95}, "confidence=95"),
+        (7, {}, "int has no frame 'summary'"),
+        ({}, {}, "an empty mapping holds no results"),
+        ([], {}, "an empty list holds no results"),
+    ],
+)
+def test_what_is_refused(source: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(xb.InputError) as caught:
+        compare_runs(source, **({"measures": "pass_rate"} | options))
+    assert message in str(caught.value)
+
+
+def test_no_verdict_at_all_is_named() -> None:
+    frame = summary_of().rename(columns={"pass_rate": "pass_rate_judged"})
+    frame.loc[0, "pass_rate_judged"] = np.nan
+    with pytest.raises(xb.InputError, match="no field got a verdict"):
+        compare_runs(frame, measures="pass_rate_judged")
+
+
+def test_mappings_and_lists_of_evaluations(evaluations: Any, batch: Any) -> None:
+    expected = compare_runs(batch.summary, resamples=300)
+    from_mapping = compare_runs(evaluations, resamples=300)
+    assert_frame_equal(from_mapping.scores, expected.scores)
+    assert_frame_equal(from_mapping.differences, expected.differences)
+    assert from_mapping.scores["invalid"].sum() > 0
+    per_run = {run: batch.summary[batch.summary["run"] == run] for run in evaluations}
+    assert_frame_equal(compare_runs(per_run, resamples=300).domains, expected.domains)
+    parts = list(per_run.values())
+    assert_frame_equal(compare_runs(parts, resamples=300).scores, expected.scores)
+    assert_frame_equal(compare_runs(batch, resamples=300).scores, expected.scores)
+    renamed = compare_runs({"one": parts[0], "two": parts[1]}, resamples=300)
+    assert renamed.scores["group"].unique().tolist() == ["one", "two"]
+    numbered = {run: list(evs.values()) for run, evs in evaluations.items()}
+    same = ["group", "measure", "documents", "invalid", "mean"]
+    assert_frame_equal(compare_runs(numbered).scores[same], expected.scores[same])
+
+
+def test_a_key_that_stands_for_several_runs(batch: Any) -> None:
+    with pytest.raises(xb.InputError, match="'paper' would stand for 4 runs"):
+        compare_runs({"paper": batch.summary, "strict": batch.summary})
+    with pytest.raises(xb.InputError, match="from run to document to Evaluation, and no deeper"):
+        compare_runs({"a": {"b": {"c": 1}}})

@@ -1,0 +1,263 @@
+"""Intervals and tests against scipy, against the truth in simulations, and at their edges."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from extractbench_nb.errors import InputError
+from extractbench_nb.stats.bootstrap import bca_bounds, counts_drawn, mean_intervals
+from extractbench_nb.stats.drawing import Drawing
+from extractbench_nb.stats.signflips import detectable_difference, holm, sign_flip_tests
+
+DRAWING = Drawing(0.95, 2000, 7)
+
+
+def samples_of(size: int, kind: str, count: int = 1) -> list[np.ndarray]:
+    rng = np.random.default_rng([size, len(kind)])
+    draw = {
+        "uniform": lambda: rng.random(size),
+        "skewed": lambda: rng.beta(8, 1, size),
+        "quarters": lambda: rng.integers(0, 5, size) / 4,
+        "dollars": lambda: 1000 + rng.exponential(50, size),
+    }[kind]
+    return [draw() for _ in range(count)]
+
+
+@pytest.mark.parametrize("kind", ["uniform", "skewed", "quarters", "dollars"])
+@pytest.mark.parametrize("size", [5, 14, 35, 200])
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+def test_interval_is_that_of_scipy(size: int, kind: str, confidence: float) -> None:
+    drawing = Drawing(confidence, 2000, 3)
+    (sample,) = samples_of(size, kind)
+    (found,) = mean_intervals([sample], drawing)
+    expected = stats.bootstrap(
+        (sample,),
+        lambda x, axis: np.round(np.mean(x, axis=axis), 10),  # equal means stay equal
+        n_resamples=2000,
+        confidence_level=confidence,
+        method="BCa",
+        rng=drawing.generator(size, "bootstrap"),
+    ).confidence_interval
+    assert found.method == "BCa"
+    assert [found.low, found.high] == pytest.approx(list(expected), rel=1e-9)
+
+
+def test_percentile_where_bca_is_not_defined() -> None:
+    resampled = np.linspace(0, 1, 1001)[:, None]
+    for estimate, curve in ((-1.0, 0.0), (2.0, 0.0), (0.5, np.nan), (0.5, 3.0)):
+        bounds, bca = bca_bounds(resampled, np.array([estimate]), np.array([curve]), DRAWING)
+        assert not bca[0]
+        assert bounds[0].tolist() == pytest.approx([0.025, 0.975])
+    expected = stats.bootstrap(
+        (np.arange(9.0),), np.mean, method="percentile", n_resamples=999, rng=1
+    )
+    given_ = expected.bootstrap_distribution[:, None]
+    bounds, _ = bca_bounds(given_, np.array([4.0]), np.array([np.nan]), DRAWING)
+    assert bounds[0].tolist() == pytest.approx(list(expected.confidence_interval))
+
+
+@pytest.mark.parametrize(
+    "sample, expected",
+    [
+        ([0.4], (None, None, "one document")),
+        ([0.4, 0.4, 0.4], (0.4, 0.4, "all equal")),
+        ([0.3 - 0.2, 0.4 - 0.3], (0.1, 0.1, "all equal")),
+        ([0.0, 0.0], (0.0, 0.0, "all equal")),
+        ([0.0, 1.0], (0.0, 1.0, "BCa")),
+    ],
+)
+def test_few_or_equal_values(sample: list[float], expected: tuple[object, ...]) -> None:
+    (found,) = mean_intervals([np.array(sample)], DRAWING)
+    assert tuple(found) == pytest.approx(expected)
+
+
+def test_counts_are_of_whole_resamples() -> None:
+    drawn = np.vstack(list(counts_drawn(3000, Drawing(0.95, 1000, 0))))
+    assert drawn.shape == (1000, 3000)
+    assert (drawn.sum(axis=1) == 3000).all()
+    assert drawn.var() == pytest.approx(1.0, abs=0.05)  # multinomial with mean 1
+
+
+def test_intervals_do_not_depend_on_what_else_is_computed() -> None:
+    many = [*samples_of(14, "uniform", 600), *samples_of(35, "skewed", 3)]
+    together = mean_intervals(many, DRAWING)
+    for i in (0, 511, 512, 599, 602):
+        (alone,) = mean_intervals([many[i]], DRAWING)
+        assert alone == pytest.approx(together[i], abs=1e-11)
+
+
+@given(st.permutations(range(12)), st.floats(-5, 5), st.floats(0.01, 100))
+def test_interval_moves_with_the_values(order: list[int], shift: float, factor: float) -> None:
+    values = samples_of(12, "uniform")[0]
+    (plain,) = mean_intervals([values], DRAWING)
+    (moved,) = mean_intervals([values * factor + shift], DRAWING)
+    expected = [plain.low * factor + shift, plain.high * factor + shift]
+    assert [moved.low, moved.high] == pytest.approx(expected, abs=1e-8)
+    (mirrored,) = mean_intervals([-values], DRAWING)
+    assert [mirrored.low, mirrored.high] == pytest.approx([-plain.high, -plain.low], abs=1e-9)
+
+
+@pytest.mark.parametrize("size, least", [(14, 0.90), (35, 0.925), (150, 0.935)])
+def test_interval_covers_the_truth(size: int, least: float) -> None:
+    """2,000 simulated batches of skewed scores: a standard error of half a percent.
+
+    Bootstrap intervals are known to be a little short for few documents, hence the lower ends.
+    """
+    rng = np.random.default_rng(11)
+    samples = list(rng.beta(6, 1.5, (2000, size)))
+    found = mean_intervals(samples, Drawing(0.95, 999, 1))
+    covered = np.mean([i.low <= 6 / 7.5 <= i.high for i in found])
+    assert least <= covered <= 0.965
+
+
+@pytest.mark.parametrize("size", [2, 3, 6, 10, 13])
+@pytest.mark.parametrize("kind", ["uniform", "quarters"])
+def test_exact_p_is_that_of_scipy(size: int, kind: str) -> None:
+    rng = np.random.default_rng(size)
+    differences = rng.normal(0.3, 1, size) if kind == "uniform" else rng.integers(-2, 4, size) / 4
+    expected = stats.permutation_test(
+        (differences,),
+        lambda x, axis: np.mean(x, axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=2**14,
+    )
+    (found,) = sign_flip_tests([differences], DRAWING)
+    assert found == pytest.approx((expected.pvalue, "exact"))
+
+
+@pytest.mark.parametrize("size, shift", [(17, 0.4), (35, 0.2), (120, 0.15), (400, 0.02)])
+def test_sampled_p_is_near_that_of_scipy(size: int, shift: float) -> None:
+    """Both draw 9,999 flips; they differ by less than four standard errors of the two."""
+    differences = np.random.default_rng(size).normal(shift, 1, size)
+    expected = stats.permutation_test(
+        (differences,),
+        lambda x, axis: np.mean(x, axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=9999,
+        batch=500,
+        rng=5,
+    ).pvalue
+    (found,) = sign_flip_tests([differences], Drawing(0.95, 9999, 0))
+    assert found.method == "sampled"
+    error = 4 * np.sqrt(2 * expected * (1 - expected) / 9999) + 2e-4
+    assert found.p == pytest.approx(expected, abs=error)
+
+
+@pytest.mark.parametrize(
+    "differences, expected",
+    [
+        ([0.0, 0.0, 0.0], (1.0, "exact")),
+        ([1e-16, -1e-16], (1.0, "exact")),
+        ([0.2], (1.0, "exact")),
+        ([0.2] * 5, (2 / 2**5, "exact")),
+        ([0.2] * 5 + [0.0] * 400, (2 / 2**5, "exact")),
+        ([0.1] * 16, (2 / 2**16, "exact")),
+        ([0.1] * 40, (1 / 2001, "sampled")),
+        ([0.1, -0.1] * 30, (1.0, "sampled")),
+    ],
+)
+def test_p_of_extreme_differences(differences: list[float], expected: tuple[float, str]) -> None:
+    (found,) = sign_flip_tests([np.array(differences)], DRAWING)
+    assert found == expected
+
+
+@pytest.mark.parametrize("size", [12, 16, 40])
+def test_p_holds_its_level_without_a_difference(size: int) -> None:
+    """3,000 batches without a difference: 5 % within three standard errors of 0.4 %."""
+    rng = np.random.default_rng(2)
+    a, b = rng.beta(6, 1.5, (2, 3000, size))
+    found = sign_flip_tests(list(b - a), Drawing(0.95, 999, 4))
+    assert np.mean([p.p <= 0.05 for p in found]) == pytest.approx(0.05, abs=0.012)
+
+
+@pytest.mark.parametrize("size", [10, 14, 60])
+def test_p_is_the_same_for_both_directions_and_any_unit(size: int) -> None:
+    differences = np.random.default_rng(size).normal(0.2, 1, size)
+    (plain,) = sign_flip_tests([differences], DRAWING)
+    assert sign_flip_tests([-differences, differences * 37.0], DRAWING) == [plain, plain]
+
+
+def test_p_does_not_depend_on_what_else_is_computed() -> None:
+    many = list(np.random.default_rng(0).normal(0.2, 1, (520, 20)))
+    together = sign_flip_tests(many, DRAWING)
+    for i in (0, 511, 512, 519):
+        assert sign_flip_tests([many[i]], DRAWING) == [together[i]]
+
+
+@pytest.mark.parametrize("size", [15, 40])
+def test_a_detectable_difference_is_found_four_times_in_five(size: int) -> None:
+    """2,000 batches whose true difference is the detectable one: 80 % within 4 %."""
+    rng = np.random.default_rng(3)
+    noise = rng.normal(0, 1, (2000, size))
+    unit = (noise[0] - noise[0].mean()) / noise[0].std(ddof=1)  # a spread of exactly 1
+    effect = detectable_difference(unit, DRAWING)
+    assert effect is not None
+    found = sign_flip_tests(list(noise + effect), Drawing(0.95, 999, 0))
+    assert np.mean([p.p <= 0.05 for p in found]) == pytest.approx(0.8, abs=0.04)
+
+
+@pytest.mark.parametrize("sample", [[], [0.5], [0.1, 0.1, 0.1]])
+def test_nothing_is_detectable_without_spread(sample: list[float]) -> None:
+    assert detectable_difference(np.array(sample), DRAWING) is None
+
+
+@pytest.mark.parametrize(
+    "given_, expected",
+    [
+        ([], []),
+        ([0.2], [0.2]),
+        ([0.01, 0.02, 0.03], [0.03, 0.04, 0.04]),
+        ([0.04, 0.01, 0.03, 0.005], [0.06, 0.03, 0.06, 0.02]),  # Wikipedia's worked example
+        ([0.5, 0.6, 0.7], [1.0, 1.0, 1.0]),
+        ([np.nan, 0.01, np.nan, 0.04], [np.nan, 0.02, np.nan, 0.04]),
+        ([0.02, 0.02], [0.04, 0.04]),
+    ],
+)
+def test_holm_by_hand(given_: list[float], expected: list[float]) -> None:
+    assert holm(given_).tolist() == pytest.approx(expected, nan_ok=True)
+
+
+def by_definition(p_values: list[float]) -> list[float]:
+    """Adjusted p of i: the greatest of (m - j) p over all that are at most p of i, capped at 1."""
+    m, ordered = len(p_values), sorted(p_values)
+    return [min(1.0, max((m - j) * q for j, q in enumerate(ordered) if q <= p)) for p in p_values]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_by_definition(p_values: list[float]) -> None:
+    assert holm(p_values).tolist() == pytest.approx(by_definition(p_values))
+
+
+def test_holm_does_not_depend_on_order() -> None:
+    for order in permutations([0.01, 0.03, 0.03, 0.2]):
+        assert dict(zip(order, holm(order), strict=True)) == pytest.approx(
+            {0.01: 0.04, 0.03: 0.09, 0.2: 0.2}
+        )
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ((0, 999, 0), "confidence=0;"),
+        ((1.0, 999, 0), "confidence=1.0"),
+        ((95, 999, 0), "confidence=95"),
+        ((float("nan"), 999, 0), "confidence=nan"),
+        ((0.95, 99, 0), "resamples=99; it is a whole number from 100 up"),
+        ((0.95, 1e4, 0), "resamples=10000.0"),
+        ((0.95, True, 0), "resamples=True"),
+        ((0.95, 999, -1), "seed=-1; it is a whole number from 0 up"),
+        ((0.95, 999, None), "seed=None"),
+    ],
+)
+def test_options_out_of_range(options: tuple[float, int, int], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Drawing(*options)
+    assert message in str(caught.value)

@@ -1,0 +1,203 @@
+"""How comparisons and agreements show themselves: text, HTML, Markdown, LaTeX."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb.stats import Comparison, agreement, compare_runs
+
+TEXT = pd.StringDtype("python")
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "a|b\nc",
+    "$x_1$ & 50% #{~^}\\",
+    "\ud800\u202e*_`",
+    "&lt;img src=x onerror=alert(1)>",
+]
+ALLOWED = {"div", "style", "table", "thead", "tbody", "tr", "th", "td", "b", "br", "span"}
+ALLOWED |= {"svg", "line", "circle", "details", "summary"}
+
+
+class Elements(HTMLParser):
+    """Collects elements and attributes, and checks that what opens is closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.attributes: set[str] = set()
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.names.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        if tag != "br":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: Any) -> None:
+        self.names.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+GROUP, MEASURE = "<i>by", HOSTILE[0] + "|_&\n"
+
+
+def hostile() -> Comparison:
+    rng = np.random.default_rng(0)
+    cells = [(run, f"d{i}", HOSTILE[i % 2]) for run in HOSTILE for i in range(9)]
+    columns = dict(zip((GROUP, "document", "domain"), zip(*cells, strict=True), strict=True))
+    frame = pd.DataFrame({k: pd.array(v, dtype=TEXT) for k, v in columns.items()})
+    frame[MEASURE] = rng.random(len(frame))
+    options = {"by": GROUP, "baseline": HOSTILE[0], "measures": MEASURE}
+    return compare_runs(frame, resamples=200, **options)
+
+
+def test_text(scores: Any) -> None:
+    frame = scores(x=[0.5, 0.6, 0.4, 0.7, 0.5, 0.6, 0.5, 0.4], y=[0.75] * 8, z=[0.5] * 7 + [None])
+    frame["outcome"] = ["evaluated"] * 22 + ["invalid"]
+    text = repr(compare_runs(frame, measures="pass_rate", resamples=500))
+    assert text.splitlines() == [
+        "Comparison of 3 groups by run on up to 8 documents: mean [0.95 interval]",
+        "     pass_rate",
+        "  y  0.750 [0.750, 0.750]",
+        "  x  0.525 [0.462, 0.590]",
+        "  z  0.429 [0.214, 0.500]",
+        (
+            "  Distinguishable from noise (sign-flip test, Holm, confidence 0.95): "
+            "2 of 3 in pass_rate."
+        ),
+        (
+            "  A true difference in pass_rate under about 0.239 (median over pairs) is missed "
+            "more than one time in five."
+        ),
+        "  Not all have the same documents: differences are over those both have.",
+        "  Invalid outputs, scored 0: z 1.",
+    ]
+
+
+def test_text_of_a_single_document(scores: Any) -> None:
+    text = repr(compare_runs(scores(x=[0.5], y=[0.7]), measures="pass_rate", baseline="x"))
+    assert "on 1 document, against x: mean" in text
+    assert "0.700 [n/a]" in text
+    assert "is missed" not in text
+
+
+def test_html_is_escaped_and_whole() -> None:
+    found = Elements(hostile()._repr_html_())
+    assert found.names <= ALLOWED
+    assert not any(name.startswith("on") for name in found.attributes)
+    assert {"src", "href"}.isdisjoint(found.attributes)
+    for name in (HOSTILE[0], HOSTILE[2], HOSTILE[4], "a|b c"):
+        assert name in found.text
+
+
+def test_html_says_what_text_says(batch: Any) -> None:
+    found = compare_runs(batch.summary, resamples=500)
+    text = re.sub(r"\s+", " ", Elements(found._repr_html_()).text)
+    for line in repr(found).splitlines()[6:]:
+        assert line.strip() in text
+    assert text.count("distinguishable from noise") == 3
+
+
+def test_plots_stay_inside_and_keep_their_order(batch: Any) -> None:
+    html = compare_runs(batch.summary, resamples=500)._repr_html_()
+    plots = re.findall(r"<svg.*?</svg>", html)
+    assert len(plots) == 4 * 3 + 6 * 3
+    for plot in plots:
+        places = [float(x) for x in re.findall(r'(?:x1|x2|cx)="([\d.]+)"', plot)]
+        assert min(places) >= 6
+        assert max(places) <= 144
+        low, high = re.search(
+            r'x1="([\d.]+)" x2="([\d.]+)" y1="8.0" y2="8.0" stroke-w', plot
+        ).groups()
+        assert float(low) <= places[-1] <= float(high)
+
+
+def test_budgets() -> None:
+    rows = [(f"r{i:02}", d, i + d) for i in range(30) for d in range(3)]
+    frame = pd.DataFrame(rows, columns=["run", "document", "pass_rate"]).astype({"document": str})
+    found = compare_runs(frame, measures="pass_rate", resamples=100)
+    assert len(repr(found).splitlines()) < 30
+    assert "… 10 more; .scores has them" in repr(found)
+    text = Elements(found._repr_html_()).text
+    assert "… 10 more; .scores has them" in text
+    assert "… 415 more; .differences has them" in text
+
+
+def test_markdown(scores: Any) -> None:
+    found = compare_runs(scores(x=[0.5, 0.25], y=[1.0, 1.0]), measures="pass_rate")
+    assert found.to_markdown(digits=2) == (
+        "| group | documents | pass\\_rate |\n"
+        "| --- | ---: | ---: |\n"
+        "| y | 2 | 1.00 [1.00, 1.00] |\n"
+        "| x | 2 | 0.38 [0.25, 0.50] |\n"
+    )
+    assert found.to_markdown("differences").splitlines()[2] == (
+        "| x | y | pass\\_rate | 2 | +0.625 [+0.500, +0.750] | 0.500 |"
+    )
+
+
+@pytest.mark.parametrize("table", ["scores", "differences", "domains", "domain_differences"])
+def test_markdown_never_breaks(table: str) -> None:
+    lines = hostile().to_markdown(table).splitlines()
+    columns = {len(re.findall(r"(?<!\\)\|", line)) for line in lines}
+    assert len(columns) == 1
+    assert len(lines) == 2 + len(getattr(hostile(), table))
+    assert not re.search(r"(?<!\\)<", "".join(lines))
+
+
+def test_latex(scores: Any) -> None:
+    found = compare_runs(scores(a_b=[0.5, 0.25], y=[1.0, 1.0]), measures="pass_rate")
+    assert found.to_latex() == (
+        "\\begin{tabular}{lrr}\n"
+        "\\toprule\n"
+        "group & documents & pass\\_rate \\\\\n"
+        "\\midrule\n"
+        "y & 2 & 1.000 [1.000, 1.000] \\\\\n"
+        "a\\_b & 2 & 0.375 [0.250, 0.500] \\\\\n"
+        "\\bottomrule\n"
+        "\\end{tabular}\n"
+    )
+
+
+@pytest.mark.parametrize("table", ["scores", "differences", "domains", "domain_differences"])
+def test_latex_is_escaped(table: str) -> None:
+    lines = hostile().to_latex(table).splitlines()[4:-2]
+    assert len({len(re.findall(r"(?<!\\)&", line)) for line in lines}) == 1
+    assert not re.search(r"(?<!\\)[%#_]|(?<!\\)\$", "".join(lines))
+
+
+def test_tables_that_do_not_exist(batch: Any) -> None:
+    found = compare_runs(batch.summary, resamples=100)
+    with pytest.raises(xb.InputError, match="no table 'score'; did you mean 'scores'"):
+        found.to_markdown("score")
+    with pytest.raises(xb.InputError, match="digits=-1; it is a whole number from 0 to 15"):
+        found.to_latex(digits=-1)
+
+
+def test_agreement_html_is_escaped() -> None:
+    schema = {"type": "object", "properties": {n: {"type": "string"} for n in HOSTILE[:3]}}
+    one = xb.evaluate(
+        schema, dict.fromkeys(HOSTILE[:3], HOSTILE[4]), dict.fromkeys(HOSTILE[:3], "x")
+    )
+    two = xb.evaluate(schema, dict.fromkeys(HOSTILE[:3], HOSTILE[4]), {})
+    found = agreement(one, two, on="outcome")
+    parsed = Elements(found._repr_html_())
+    assert parsed.names <= ALLOWED
+    assert HOSTILE[4] in parsed.text
+    assert len(found.disagreements) == 3
