@@ -17,7 +17,7 @@ def make_folder(folder: Path) -> Path:
     """Make a folder and its parents, or raise one clear `OutputError`."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a NUL or a lone surrogate is no OSError
         raise _failed(folder, error) from error
     return folder
 
@@ -91,6 +91,6 @@ def _remove(temporary: Path | None) -> None:
             temporary.unlink()
 
 
-def _failed(path: Path, error: OSError) -> OutputError:
-    problem = error.strerror or str(error) or type(error).__name__
+def _failed(path: Path, error: OSError | ValueError) -> OutputError:
+    problem = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return OutputError(f"{str(path)!r} cannot be written: {problem}")

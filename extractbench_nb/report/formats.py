@@ -11,7 +11,12 @@ from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from extractbench_nb.report.models import ConfusionCounts, EvaluationReport, FieldOutcome
+from extractbench_nb.report.models import (
+    ArrayBreakdown,
+    ConfusionCounts,
+    EvaluationReport,
+    FieldOutcome,
+)
 from extractbench_nb.report.texts import clean, cut, document_json, value_text
 
 __all__ = ["CSV_COLUMNS", "csv_text", "json_text", "markdown_text"]
@@ -42,7 +47,8 @@ CSV_COLUMNS = (
 )
 
 _VALUES = ("gold_value", "extracted_value")
-_LEFT_OUT = "evaluation"
+_COUNTS = ("matched", "missed_gold", "spurious_pred", "precision", "recall", "f1")
+_LEFT_OUT = ("evaluation", "array_breakdown")
 #: What begins a formula, full-width forms included, behind any number of apostrophes.
 _RISKY = re.compile(r"'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?%?", re.ASCII)
@@ -71,10 +77,12 @@ def _record(value: Any) -> Any:
         record = {
             f.name: (document_json if f.name in _VALUES else _record)(getattr(value, f.name))
             for f in fields(value)
-            if f.name != _LEFT_OUT
+            if f.name not in _LEFT_OUT
         }
         if isinstance(value, ConfusionCounts):
             record |= {name: getattr(value, name) for name in ("precision", "recall", "f1")}
+        if isinstance(value, FieldOutcome):
+            record["array_breakdown"] = _published_breakdown(value.array_breakdown)
         return record
     if isinstance(value, dict):
         return {str(key): _record(v) for key, v in value.items()}
@@ -83,6 +91,19 @@ def _record(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def _published_breakdown(array: ArrayBreakdown | None) -> dict[str, Any] | None:
+    """Write an array as the published package's repository does: counts, and the bare items."""
+    if array is None:
+        return None
+    missed = [*array.partial_items, *array.missed_items]
+    spurious = [*array.partial_items, *array.spurious_items]
+    return {name: getattr(array, name) for name in _COUNTS} | {
+        "matched_items": [document_json(item.gold_value) for item in array.matched_items],
+        "missed_gold_items": [document_json(item.gold_value) for item in missed],
+        "spurious_pred_items": [document_json(item.extracted_value) for item in spurious],
+    }
 
 
 def csv_text(rows: Iterable[FieldOutcome]) -> str:

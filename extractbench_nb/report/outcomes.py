@@ -92,6 +92,7 @@ def _outcome(
         field=row["field"],
         required=row["required"],
         weight=row["weight"],
+        array_breakdown=array,
     )
 
 

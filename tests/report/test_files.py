@@ -354,3 +354,18 @@ def test_a_program_that_reads_the_published_report_reads_ours(cv: Any, report_on
     work = next(a for a in read["array_breakdowns"] if a["normalized_path"] == "workExperience")
     assert work["spurious_items"][0]["extracted_value"]["company"] == "Quay Ltd"
     assert work["missed_items"][0]["gold_value"]["company"] == "Harbour Works"
+
+
+def test_a_field_that_is_an_array_carries_its_items() -> None:
+    text = {"type": "string", "evaluation_config": "string_exact"}
+    schema = {"type": "object", "properties": {"a": text, "r": {"type": "array", "items": text}}}
+    gold, extracted = {"a": "x", "r": ["one", "two", "three"]}, {"a": "x", "r": ["one", "2", "9"]}
+    report = ReportBuilder().build(schema, gold, extracted)
+    plain, array = json.loads(json_text(report))["field_outcomes"]
+    assert plain["array_breakdown"] is None
+    found = array["array_breakdown"]
+    assert [found[name] for name in ("matched", "missed_gold", "spurious_pred")] == [1, 2, 2]
+    assert found["matched_items"] == ["one"]
+    assert sorted(found["missed_gold_items"]) == ["three", "two"]
+    assert sorted(found["spurious_pred_items"]) == ["2", "9"]
+    assert report.field_outcomes[1].array_breakdown is report.array_breakdowns[0]
