@@ -8,7 +8,7 @@
 """
 
 from extractbench_nb._version import __version__
-from extractbench_nb.batch import Evaluations, evaluate_runs
+from extractbench_nb.batch import Evaluations, evaluate_runs, load_evaluations
 from extractbench_nb.benchmark.dataset import Dataset, DatasetError, load_dataset
 from extractbench_nb.breakdowns import breakdown, difficulty
 from extractbench_nb.compat.evaluator import StructuredEvaluator, StructuredEvaluatorConfig
@@ -63,6 +63,7 @@ __all__ = [
     "evaluate_runs",
     "global_metric_registry",
     "load_dataset",
+    "load_evaluations",
     "metric",
     "metrics",
     "parse_schema",

@@ -38,7 +38,7 @@ __all__ = [
 
 DESCRIPTION = "batch.json"
 #: A row group is written when it has at least this many rows.
-_ROWS = 20_000
+_ROWS = 5_000
 
 
 def frame_file(folder: Path, name: str) -> Path:

@@ -51,7 +51,7 @@ def pack_context(context: Context, metrics: Mapping[str, Metric]) -> bytes:
     InputError
         The judge, the aligner or a metric cannot be sent to another process.
     """
-    import cloudpickle  # type: ignore[import-untyped]
+    import cloudpickle
 
     try:
         packed = _Packed(_origin(), dict(metrics), cloudpickle.dumps(context))

@@ -11,10 +11,10 @@ from extractbench_nb.evaluation.frames import (
     ARRAY_COLUMNS,
     FIELD_COLUMNS,
     SUMMARY,
-    _array_row,
-    _field_rows,
-    _match_rows,
+    array_row,
+    field_rows,
     in_order,
+    match_rows,
 )
 from extractbench_nb.evaluation.result import Evaluation
 
@@ -39,15 +39,14 @@ _INVALID_ARRAY = {"score": 0.0, "passed": False}
 
 def rows_of(evaluation: Evaluation) -> Rows:
     """Return the rows of an evaluation's frames, and the entries of its summary."""
-    inside = evaluation._profile.rows_inside_arrays
-    arrays = evaluation._array_records()
-    leaves = in_order(evaluation._top, inside=inside)
+    arrays = evaluation.array_records()
+    leaves = in_order(evaluation.records, inside=evaluation.profile.rows_inside_arrays)
     parts = {
-        "fields": [row for leaf in leaves for row in _field_rows(leaf)],
-        "arrays": [_array_row(array) for array in arrays],
-        "matches": [row for array in arrays for row in _match_rows(array)],
+        "fields": [row for leaf in leaves for row in field_rows(leaf)],
+        "arrays": [array_row(array) for array in arrays],
+        "matches": [row for array in arrays for row in match_rows(array)],
     }
-    return parts, evaluation._summary.tolist()
+    return parts, evaluation.summary.tolist()
 
 
 def invalid_rows(evaluation: Evaluation, message: str) -> Rows:
@@ -78,7 +77,7 @@ def _changed(row: Row, spec: FrameSpec, changes: dict[str, Any]) -> Row:
 
 
 def _invalid_summary(evaluation: Evaluation) -> list[float]:
-    summary = evaluation._summary
+    summary = evaluation.summary
     evaluated = summary["evaluated"]
     failed = {
         "evaluated": evaluated,

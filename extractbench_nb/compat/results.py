@@ -39,7 +39,7 @@ def published_results(evaluation: Evaluation) -> Results:
         items ``$.properties.rows.items[0].properties.name``) and metric. A metric that failed
         stands under ``error_<metric>``.
     """
-    counted = [leaf for leaf in in_order(evaluation._top) if leaf.counted]
+    counted = [leaf for leaf in in_order(evaluation.records) if leaf.counted]
     results: Results = {}
     for leaf, quoted in zip(counted, _quoted_paths(counted), strict=True):
         plain = _QUOTED.sub(_unquoted, quoted)

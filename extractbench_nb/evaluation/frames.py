@@ -17,9 +17,12 @@ __all__ = [
     "MATCH_COLUMNS",
     "SUMMARY",
     "array_frame",
+    "array_row",
     "field_frame",
+    "field_rows",
     "in_order",
     "match_frame",
+    "match_rows",
 ]
 
 OUTCOMES = (
@@ -128,17 +131,17 @@ SUMMARY = FrameSpec(
 
 def field_frame(leaves: Iterable[Leaf]) -> pd.DataFrame:
     """Build ``fields``: one row an evaluated field and metric."""
-    return _frame(FIELD_COLUMNS, [row for leaf in leaves for row in _field_rows(leaf)])
+    return _frame(FIELD_COLUMNS, [row for leaf in leaves for row in field_rows(leaf)])
 
 
 def array_frame(arrays: Iterable[ArrayRecord]) -> pd.DataFrame:
     """Build ``arrays``: one row an array that exists on either side."""
-    return _frame(ARRAY_COLUMNS, [_array_row(array) for array in arrays])
+    return _frame(ARRAY_COLUMNS, [array_row(array) for array in arrays])
 
 
 def match_frame(arrays: Iterable[ArrayRecord]) -> pd.DataFrame:
     """Build ``matches``: one row a gold item, plus one a spurious predicted item."""
-    return _frame(MATCH_COLUMNS, [row for array in arrays for row in _match_rows(array)])
+    return _frame(MATCH_COLUMNS, [row for array in arrays for row in match_rows(array)])
 
 
 def _frame(spec: FrameSpec, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
@@ -179,7 +182,8 @@ def _value(value: Any) -> Any:
     return None if value is MISSING or isinstance(value, Unusable) else value
 
 
-def _field_rows(leaf: Leaf) -> Iterator[tuple[Any, ...]]:
+def field_rows(leaf: Leaf) -> Iterator[tuple[Any, ...]]:
+    """Yield the cells of ``fields`` for one place, a row a metric."""
     node = leaf.node
     gold_state, predicted_state = states(leaf)
     for verdict in settled(leaf):
@@ -209,7 +213,8 @@ def _ratio(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def _array_row(a: ArrayRecord) -> tuple[Any, ...]:
+def array_row(a: ArrayRecord) -> tuple[Any, ...]:
+    """Return the cells of ``arrays`` for one array."""
     gold, predicted, matched = len(a.gold_items), len(a.predicted_items), a.matched
     partial = sum(pair.status == "partial" for pair in a.pairs)
     return (
@@ -230,7 +235,8 @@ def _array_row(a: ArrayRecord) -> tuple[Any, ...]:
     )
 
 
-def _match_rows(a: ArrayRecord) -> Iterator[tuple[Any, ...]]:
+def match_rows(a: ArrayRecord) -> Iterator[tuple[Any, ...]]:
+    """Yield the cells of ``matches`` for one array."""
     paired = {p.gold_index: p for p in a.pairs if p.status in ("matched", "partial")}
     theirs = {p.predicted_index for p in paired.values()}
     for i, gold in enumerate(a.gold_items):

@@ -163,6 +163,28 @@ class Evaluation:
         """What was compared: schema, gold, predicted, and the parser's message if any."""
         return self._inputs
 
+    @property
+    def profile(self) -> Profile:
+        """The rules that were applied."""
+        return self._profile
+
+    @property
+    def records(self) -> tuple[Leaf, ...]:
+        """The records outside of arrays that the frames are made of; none after pickling."""
+        return self._top
+
+    def array_records(self) -> list[ArrayRecord]:
+        """Return the records of the arrays that have rows.
+
+        Returns
+        -------
+        list of ArrayRecord
+            In document order, outer before inner; none after pickling.
+        """
+        inside = self._profile.rows_inside_arrays
+        records = in_order(self._top, one_sided=False, inside=inside)
+        return [record for record in records if isinstance(record, ArrayRecord)]
+
     def save(self, folder: str | Path) -> Path:
         """Write a report: report.json, summary.txt, fields.csv, fields.md and report.html.
 
@@ -202,16 +224,11 @@ class Evaluation:
 
     @cached_property
     def _arrays(self) -> pd.DataFrame:
-        return array_frame(self._array_records())
+        return array_frame(self.array_records())
 
     @cached_property
     def _matches(self) -> pd.DataFrame:
-        return match_frame(self._array_records())
-
-    def _array_records(self) -> list[ArrayRecord]:
-        inside = self._profile.rows_inside_arrays
-        records = in_order(self._top, one_sided=False, inside=inside)
-        return [record for record in records if isinstance(record, ArrayRecord)]
+        return match_frame(self.array_records())
 
     @cached_property
     def _summary(self) -> pd.Series:

@@ -133,7 +133,7 @@ class EvaluationReport:
     @property
     def item_weighted(self) -> bool:
         """Whether ``overall_score`` weighs an array by its gold items: a rule of the profile."""
-        return self.evaluation._profile.item_weighted_overall
+        return self.evaluation.profile.item_weighted_overall
 
     def __repr__(self) -> str:
         """Write name and scores in one line, outcomes in another."""

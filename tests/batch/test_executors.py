@@ -31,27 +31,33 @@ def own_runs(frame_of, count):
 
 
 @pytest.fixture(scope="module")
-def expected(sample):
-    return evaluate_runs(sample, progress=False)
+def inputs(sample):
+    """A quarter of the sample's outputs: each document once, each run."""
+    return {"runs": sample.runs[::4], "dataset": sample, "progress": False}
 
 
-def test_worker_processes(sample, expected, same):
-    same(evaluate_runs(sample, n_jobs=2, progress=False), expected)
+@pytest.fixture(scope="module")
+def expected(inputs):
+    return evaluate_runs(**inputs)
 
 
-def test_threads(sample, expected, same):
+def test_worker_processes(inputs, expected, same):
+    same(evaluate_runs(**inputs, n_jobs=2), expected)
+
+
+def test_threads(inputs, expected, same):
     with ThreadPoolExecutor(3) as pool:
-        same(evaluate_runs(sample, executor=pool, max_concurrency=2, progress=False), expected)
+        same(evaluate_runs(**inputs, executor=pool, max_concurrency=2), expected)
         assert pool.submit(int).result() == 0  # the user's pool is left running
 
 
-def test_spawned_processes(sample, expected, same):
+def test_spawned_processes(inputs, expected, same):
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=context) as pool:
-        same(evaluate_runs(sample, executor=pool, progress=False), expected)
+        same(evaluate_runs(**inputs, executor=pool), expected)
 
 
-def test_dask(sample, expected, same, tmp_path):
+def test_dask(inputs, expected, same, tmp_path):
     distributed = pytest.importorskip("distributed")
     cluster = distributed.LocalCluster(
         n_workers=1,
@@ -63,7 +69,7 @@ def test_dask(sample, expected, same, tmp_path):
     )
     with cluster, distributed.Client(cluster) as client:
         executor = client.get_executor()
-        same(evaluate_runs(sample, executor=executor, progress=False), expected)
+        same(evaluate_runs(**inputs, executor=executor), expected)
 
 
 class Backwards(Executor):
@@ -87,7 +93,7 @@ class Backwards(Executor):
 
 
 def test_order_does_not_depend_on_completion(frame_of, same):
-    rows = [("b" if n % 2 else "a", f"d{n}", {"total": n}) for n in range(300)]
+    rows = [("b" if n % 2 else "a", f"d{n}", {"total": n}) for n in range(120)]
     runs = frame_of(*rows)
     executor = Backwards()
     executor._max_workers = 2
@@ -97,9 +103,9 @@ def test_order_does_not_depend_on_completion(frame_of, same):
     assert 1 < executor.most <= 6  # bounded, however long the batch
 
 
-def test_in_a_running_event_loop(sample, expected, same):
+def test_in_a_running_event_loop(inputs, expected, same):
     async def cell():
-        return evaluate_runs(sample, progress=False)
+        return evaluate_runs(**inputs)
 
     same(asyncio.run(cell()), expected)
 

@@ -18,13 +18,16 @@ def only(frame, run, document):
     return rows.drop(columns=IDS).reset_index(drop=True)
 
 
-@pytest.mark.parametrize("profile", ["paper", "strict", "extract-bench-0.1.0"])
-def test_rows_are_those_of_evaluate(sample, profile):
-    evs = evaluate_runs(sample, profile=profile, progress=False)
+@pytest.mark.parametrize(
+    "profile, step, count", [("paper", 1, 48), ("strict", 5, 10), ("extract-bench-0.1.0", 5, 10)]
+)
+def test_rows_are_those_of_evaluate(sample, profile, step, count):
+    runs = sample.runs[::step]
+    evs = evaluate_runs(runs, dataset=sample, profile=profile, progress=False)
     schemas = sample.documents.set_index("document")["schema"]
     outcomes = evs.summary.set_index(["run", "document"])["outcome"]
     compared = 0
-    for run, document, path in sample.runs.itertuples(index=False):
+    for run, document, path in runs.itertuples(index=False):
         gold = sample.gold(document)
         ev = xb.evaluate(sample.schema(schemas[document]), gold, path, profile=profile)
         assert outcomes[run, document] == ("invalid" if ev.inputs.problem else "evaluated")
@@ -38,7 +41,7 @@ def test_rows_are_those_of_evaluate(sample, profile):
         again = evs.evaluation(run, document)
         pd.testing.assert_frame_equal(again.fields, ev.fields)
         compared += 1
-    assert compared == 48
+    assert compared == count
 
 
 def test_columns_have_the_declared_types(sample):

@@ -1,8 +1,10 @@
 """What is measured: documents and arrays, and how they are corrupted. Everything is seeded."""
 
+import json
 import random
 import string
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import extractbench_nb as xb
@@ -239,3 +241,35 @@ def three_words(rng: random.Random) -> str:
 def code(rng: random.Random) -> str:
     """Make a text of which every single character matters."""
     return f"{rng.randrange(10**8):08}"
+
+
+# --- batches -----------------------------------------------------------------------------------
+
+
+def synthetic_dataset(sample: xb.Dataset, folder: Path, documents: int, runs: int) -> xb.Dataset:
+    """Write a dataset: gold documents edited from the sample's, and for each run their corruptions.
+
+    Every thousandth output is cut off, and so is no JSON.
+    """
+    rng = random.Random(17)
+    originals = [
+        (row.schema, row.domain, sample.gold(row.document)) for row in sample.documents.itertuples()
+    ]
+    for schema, domain, _ in originals:
+        home = folder / domain / schema
+        (home / "pdf+gold").mkdir(parents=True, exist_ok=True)
+        text = json.dumps(sample.schema(schema))
+        (home / f"{schema}-schema.json").write_text(text, encoding="utf-8")
+    for run in range(runs):
+        (folder / "runs" / f"run{run}").mkdir(parents=True)
+    for number in range(documents):
+        schema, domain, gold = originals[number % len(originals)]
+        gold, name = corrupted(gold, rng), f"d{number:05}"
+        home = folder / domain / schema / "pdf+gold"
+        (home / f"{name}.gold.json").write_text(json.dumps(gold), encoding="utf-8")
+        for run in range(runs):
+            text = json.dumps(corrupted(gold, rng))
+            kept = len(text) // 2 if rng.random() < 0.001 else len(text)
+            path = folder / "runs" / f"run{run}" / f"{name}.json"
+            path.write_text(text[:kept], encoding="utf-8")
+    return xb.load_dataset(folder)

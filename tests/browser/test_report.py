@@ -304,3 +304,15 @@ def test_contrast(plain_page: Path, theme: int) -> None:
     for drawn in DRAWN:
         for page in ("page", "card"):
             assert contrast(colours[drawn], colours[page]) >= 3, (drawn, page)
+
+
+@pytest.mark.parametrize(
+    "weight, told", [(1.0, "whose score passes."), (3.0, "whose score passes, by their weights.")]
+)
+def test_the_pass_rate_says_when_it_is_weighted(weight: float, told: str) -> None:
+    metrics = {"metrics": [{"metric_id": "string_exact"}], "aggregation_weight": weight}
+    text = {"type": "string", "evaluation_config": "string_exact"}
+    properties = {"a": text, "b": {"type": "string", "evaluation_config": metrics}}
+    schema = {"type": "object", "properties": properties}
+    report = ReportBuilder().build(schema, {"a": "x", "b": "y"}, {"a": "x", "b": "z"})
+    assert told in html_text(report)
