@@ -9,7 +9,12 @@
 
 from extractbench_nb._version import __version__
 from extractbench_nb.batch import Evaluations, evaluate_runs, load_evaluations
+from extractbench_nb.benchmark import paper
+from extractbench_nb.benchmark.audit import Audit, audit, sample_findings
+from extractbench_nb.benchmark.complexity import complexity
 from extractbench_nb.benchmark.dataset import Dataset, DatasetError, load_dataset
+from extractbench_nb.benchmark.fetch import fetch_dataset
+from extractbench_nb.benchmark.fields import field_definitions
 from extractbench_nb.breakdowns import breakdown, difficulty
 from extractbench_nb.compat.evaluator import StructuredEvaluator, StructuredEvaluatorConfig
 from extractbench_nb.errors import (
@@ -32,6 +37,7 @@ from extractbench_nb.stats import Agreement, Comparison, agreement, compare_runs
 
 __all__ = [
     "Agreement",
+    "Audit",
     "BaseMetric",
     "Comparison",
     "ConfigError",
@@ -55,18 +61,24 @@ __all__ = [
     "Verdict",
     "__version__",
     "agreement",
+    "audit",
     "breakdown",
     "compare_runs",
+    "complexity",
     "difficulty",
     "evaluate",
     "evaluate_async",
     "evaluate_runs",
+    "fetch_dataset",
+    "field_definitions",
     "global_metric_registry",
     "load_dataset",
     "load_evaluations",
     "metric",
     "metrics",
+    "paper",
     "parse_schema",
     "presets",
     "profiles",
+    "sample_findings",
 ]

@@ -174,7 +174,10 @@ def _check_unique(cells: tuple[Cell, ...]) -> None:
 def _known_documents(dataset: Documents | None) -> dict[str, _Known]:
     if dataset is None:
         return {}
-    frame: Any = getattr(dataset, "documents", None)
+    # a dataset may count PDFs for its documents; its listing is at hand
+    frame: Any = getattr(dataset, "listing", None)
+    if not isinstance(frame, pd.DataFrame):
+        frame = getattr(dataset, "documents", None)
     if not isinstance(frame, pd.DataFrame) or not {"document", "schema"} <= set(frame.columns):
         raise InputError(
             f"dataset is a {type(dataset).__name__}; expected .documents with columns document, "

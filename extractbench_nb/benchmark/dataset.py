@@ -1,14 +1,7 @@
-"""Load a dataset of schemas, gold JSON and PDFs kept in ExtractBench's folder layout.
+"""A dataset of schemas, gold JSON and PDFs in ExtractBench's folder layout, read when asked for.
 
-The layout::
-
-    {domain}/{schema}/{schema}-schema.json
-    {domain}/{schema}/pdf+gold/{document}.pdf
-    {domain}/{schema}/pdf+gold/{document}.gold.json
-    runs/{run}/{document}.json                         (optional: what models answered)
-
-Loading lists the folders and checks that they hang together; schema and gold files are read
-when they are asked for.
+Loading lists the folders and checks that they hang together (see `layout`); schema and gold
+files are read, and figures counted, when they are asked for.
 """
 
 from __future__ import annotations
@@ -16,20 +9,42 @@ from __future__ import annotations
 import difflib
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import FrameSpec
 from extractbench_nb._json import read_document
-from extractbench_nb.errors import ExtractBenchError, InputError, nearest
+from extractbench_nb.benchmark.columns import (
+    DOCUMENT_COLUMNS,
+    LISTING_COLUMNS,
+    RUN_COLUMNS,
+    SCHEMA_COLUMNS,
+)
+from extractbench_nb.benchmark.dataset_card import Summary, dataset_html, dataset_text
+from extractbench_nb.benchmark.layout import (
+    DatasetError,
+    DocumentFiles,
+    MissingPdfError,
+    SchemaFolder,
+    list_files,
+    list_runs,
+    pdf_beside,
+    scan,
+)
+from extractbench_nb.benchmark.provenance import licence_of, provenance_of
+from extractbench_nb.benchmark.release import download_folder, missing_files
+from extractbench_nb.benchmark.statistics import GOLD, PDF, STATISTICS, figures_of
+from extractbench_nb.errors import InputError, nearest
 
 __all__ = [
     "DOCUMENT_COLUMNS",
+    "EXTRACTBENCH_VARIABLE",
+    "LISTING_COLUMNS",
+    "NAMED_DATASETS",
     "RUN_COLUMNS",
     "SCHEMA_COLUMNS",
     "Dataset",
@@ -38,81 +53,8 @@ __all__ = [
     "load_dataset",
 ]
 
-GOLD_SUFFIX = ".gold.json"
-SCHEMA_SUFFIX = "-schema.json"
-DOCUMENT_FOLDER = "pdf+gold"
-RUN_FOLDER = "runs"
 EXTRACTBENCH_VARIABLE = "EXTRACTBENCH_DATASET"
 NAMED_DATASETS = ("extractbench", "sample")
-
-_LAYOUT = f"{{domain}}/{{schema}}/{{schema}}{SCHEMA_SUFFIX}"
-
-
-class DatasetError(ExtractBenchError):
-    """A dataset that cannot be used as asked; the message names the file, folder or id."""
-
-
-class MissingPdfError(DatasetError, FileNotFoundError):
-    """The document exists and has no PDF."""
-
-    def __str__(self) -> str:
-        """Return the message; OSError would look for an errno."""
-        return str(self.args[0])
-
-
-DOCUMENT_COLUMNS = FrameSpec(
-    "documents",
-    "one row a document, ordered by domain, schema and document",
-    (
-        Column("document", "string", "document id: the gold file's name without `.gold.json`"),
-        Column("domain", "string", "name of the domain folder"),
-        Column("schema", "string", "schema id, as `Dataset.schema` takes it"),
-        Column("gold_path", "object", "where the gold JSON is", "pathlib.Path"),
-        Column("pdf_path", "object", "where the PDF is", "pathlib.Path", nullable=True),
-        Column("has_pdf", "bool", "whether there is a PDF"),
-    ),
-)
-
-SCHEMA_COLUMNS = FrameSpec(
-    "schemas",
-    "one row a schema, ordered by domain and schema",
-    (
-        Column("schema", "string", "the folder's name, or domain/schema where two share a name"),
-        Column("domain", "string", "name of the domain folder"),
-        Column("schema_path", "object", "where the JSON Schema is", "pathlib.Path"),
-        Column("documents", "int64", "documents with a gold JSON", "0 or more"),
-        Column("pdfs", "int64", "documents with a PDF", "0 or more"),
-    ),
-)
-
-RUN_COLUMNS = FrameSpec(
-    "runs",
-    "one row a model output, ordered by run and document",
-    (
-        Column("run", "string", "name of the run's folder, mostly a model's name"),
-        Column("document", "string", "document id"),
-        Column("predicted", "object", "where the raw output is; it may not parse", "pathlib.Path"),
-    ),
-)
-
-
-class _SchemaFolder(NamedTuple):
-    id: str
-    domain: str
-    folder: str
-    path: Path
-
-    @property
-    def qualified(self) -> str:
-        return f"{self.domain}/{self.folder}"
-
-
-class _Document(NamedTuple):
-    id: str
-    domain: str
-    schema: str
-    gold: Path
-    pdf: Path | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -132,17 +74,41 @@ class Dataset:
 
     name: str
     root: Path
-    _schemas: tuple[_SchemaFolder, ...] = ()
-    _documents: tuple[_Document, ...] = ()
+    _schemas: tuple[SchemaFolder, ...] = ()
+    _documents: tuple[DocumentFiles, ...] = ()
+
+    @property
+    def listing(self) -> pd.DataFrame:
+        """One row a document, without any figure that would have to be counted.
+
+        Ordered by domain, schema and id (see `LISTING_COLUMNS`); no file is read.
+        """
+        return _frame([_files_of(document) for document in self._documents], LISTING_COLUMNS)
 
     @property
     def documents(self) -> pd.DataFrame:
-        """One row a document, ordered by domain, schema and id (see `DOCUMENT_COLUMNS`)."""
-        rows = [
-            (d.id, d.domain, d.schema, d.gold, d.pdf or pd.NA, d.pdf is not None)
-            for d in self._documents
-        ]
-        return _frame(rows, DOCUMENT_COLUMNS)
+        """One row a document with its figures, ordered by domain, schema and id.
+
+        The columns of `listing`, then pages, gold_values, array_items, fields, gold_tokens,
+        pdf_tokens and the SHA-256 of both files (see `DOCUMENT_COLUMNS`). Figures of known files
+        are shipped; others are counted once and kept in the cache folder. What a missing or
+        broken file would tell is missing.
+        """
+        return _frame([_figures_of(document) for document in self._documents], DOCUMENT_COLUMNS)
+
+    @property
+    def licence(self) -> str | None:
+        """The licence: its name, the first line of a LICENSE file, or None where none is named."""
+        return licence_of(self.name, self.root)
+
+    @property
+    def provenance(self) -> pd.Series[Any]:
+        """Where the dataset comes from, as a Series.
+
+        dataset, source, commit, licence and folder; then how many of the released files are
+        verified (by SHA-256), unverified, changed and missing. ``pd.NA`` where it does not apply.
+        """
+        return provenance_of(self.name, self.root)
 
     @property
     def schemas(self) -> pd.DataFrame:
@@ -163,8 +129,8 @@ class Dataset:
         """
         known = {d.id for d in self._documents}
         rows = []
-        for run in _folders(self.root / RUN_FOLDER):
-            for path in _files(run, ".json"):
+        for run in list_runs(self.root):
+            for path in list_files(run, ".json"):
                 if path.stem not in known:
                     raise DatasetError(f"{path}: {_unknown('document', path.stem, known)}")
                 rows.append((run.name, path.stem, path))
@@ -239,55 +205,30 @@ class Dataset:
         document = self._find_document(document_id)
         if document.pdf is None:
             raise MissingPdfError(
-                f"document {document_id!r} has no PDF: expected {_pdf_beside(document.gold)}"
+                f"document {document_id!r} has no PDF: expected {pdf_beside(document.gold)}"
             )
         return document.pdf
 
     def __repr__(self) -> str:
-        """Return the counts, the folder and one line a schema."""
-        return "\n".join(
-            [f"Dataset {self.name!r}: {self._counts()}", f"  {self.root}"]
-            + [f"  {s.qualified:<40} {self._schema_counts(s)}" for s in self._schemas]
-        )
+        """Return the counts, the folder, where it comes from and one line a schema."""
+        return dataset_text(self._summary())
 
     def _repr_html_(self) -> str:
         """Return the same as a small table; every text escaped."""
-        rows = "".join(
-            f"<tr><td>{escape(s.domain)}</td><td>{escape(s.folder)}</td>"
-            f"<td>{escape(self._schema_counts(s))}</td></tr>"
-            for s in self._schemas
-        )
-        return (
-            f"<div><strong>Dataset {escape(self.name)}</strong>: {escape(self._counts())}"
-            f"<br><code>{escape(str(self.root))}</code>"
-            "<table><thead><tr><th>domain</th><th>schema</th><th>documents</th></tr></thead>"
-            f"<tbody>{rows}</tbody></table></div>"
-        )
+        return dataset_html(self._summary())
 
-    def _counts(self) -> str:
-        pdfs = sum(d.pdf is not None for d in self._documents)
-        runs = sum(1 for _ in _folders(self.root / RUN_FOLDER))
-        return ", ".join(
-            [
-                _plural(len(self._documents), "document"),
-                _plural(len(self._schemas), "schema"),
-                f"{pdfs} with PDF",
-                _plural(runs, "run"),
-            ]
-        )
+    def _summary(self) -> Summary:
+        files = [(document.schema, document.pdf is not None) for document in self._documents]
+        runs = sum(1 for _ in list_runs(self.root))
+        return Summary(self.name, self.root, self.licence, self._schemas, files, runs)
 
-    def _schema_counts(self, schema: _SchemaFolder) -> str:
-        own = [d for d in self._documents if d.schema == schema.id]
-        without = sum(d.pdf is None for d in own)
-        return _plural(len(own), "document") + (f", {without} without PDF" if without else "")
-
-    def _find_document(self, document_id: str) -> _Document:
+    def _find_document(self, document_id: str) -> DocumentFiles:
         for document in self._documents:
             if document.id == document_id:
                 return document
         raise DatasetError(_unknown("document", document_id, (d.id for d in self._documents)))
 
-    def _find_schema(self, schema_id: str) -> _SchemaFolder:
+    def _find_schema(self, schema_id: str) -> SchemaFolder:
         found = [s for s in self._schemas if schema_id in (s.id, s.folder, s.qualified)]
         if len(found) == 1:
             return found[0]
@@ -309,8 +250,9 @@ def load_dataset(
     name_or_path : str or path, optional
         ``"sample"``: the small fictional dataset that comes with this package; the default where
         no `path` is given either.
-        ``"extractbench"``: the published dataset, from `path` or else from the folder that
-        the environment variable ``EXTRACTBENCH_DATASET`` names.
+        ``"extractbench"``: the published dataset, from `path`, else from the folder that the
+        environment variable ``EXTRACTBENCH_DATASET`` names, else from where `fetch_dataset`
+        put it.
         Anything else: a folder in the same layout.
     path : str or path, optional
         The folder that holds the named dataset. Without a name: a folder in the same layout.
@@ -368,12 +310,25 @@ def _sample_root() -> Path:
 
 def _extractbench_root() -> Path:
     value = os.environ.get(EXTRACTBENCH_VARIABLE)
-    if not value:
+    if value:
+        return _existing(value, f"environment variable {EXTRACTBENCH_VARIABLE}")
+    if download_folder().is_dir():
+        return _complete(download_folder())
+    raise DatasetError(
+        "the ExtractBench dataset is not here: fetch_dataset('extractbench') downloads it; for a "
+        "copy of your own pass load_dataset('extractbench', path=...) or set the environment "
+        f"variable {EXTRACTBENCH_VARIABLE} to its folder"
+    )
+
+
+def _complete(root: Path) -> Path:
+    absent = missing_files(root)
+    if absent:
         raise DatasetError(
-            "where is the ExtractBench dataset? Pass load_dataset('extractbench', path=...) "
-            f"or set the environment variable {EXTRACTBENCH_VARIABLE} to its folder"
+            f"{root}: the download is incomplete, {len(absent)} files are missing (the first is "
+            f"{absent[0]!r}); fetch_dataset('extractbench') fetches what is missing"
         )
-    return _existing(value, f"environment variable {EXTRACTBENCH_VARIABLE}")
+    return root
 
 
 def _existing(folder: str | os.PathLike[str], what: str) -> Path:
@@ -388,88 +343,7 @@ def _existing(folder: str | os.PathLike[str], what: str) -> Path:
 
 
 def _scan(name: str, root: Path) -> Dataset:
-    """List the schema folders and documents below `root` and check them."""
-    folders = list(_schema_folders(root))
-    if not folders:
-        raise DatasetError(f"{root}: found no {_LAYOUT} here{_nested_hint(root)}")
-    taken = Counter(folder.name for folder in folders)
-    schemas = tuple(_schema_folder(f, unique=taken[f.name] == 1) for f in folders)
-    documents = tuple(
-        document
-        for folder, schema in zip(folders, schemas, strict=True)
-        for document in _list_documents(folder, schema)
-    )
-    _check_unique(documents)
-    return Dataset(name, root, schemas, documents)
-
-
-def _schema_folders(root: Path) -> Iterator[Path]:
-    for domain in _folders(root):
-        if domain.name != RUN_FOLDER:
-            yield from (folder for folder in _folders(domain) if _is_schema_folder(folder))
-
-
-def _is_schema_folder(folder: Path) -> bool:
-    return (folder / DOCUMENT_FOLDER).is_dir() or any(_files(folder, SCHEMA_SUFFIX))
-
-
-def _nested_hint(root: Path) -> str:
-    nested = [folder for folder in _folders(root) if any(_schema_folders(folder))]
-    return f"; did you mean {nested[0]}?" if nested else ""
-
-
-def _schema_folder(folder: Path, *, unique: bool) -> _SchemaFolder:
-    domain = folder.parent.name
-    schema_id = folder.name if unique else f"{domain}/{folder.name}"
-    files = list(_files(folder, SCHEMA_SUFFIX))
-    if not files:
-        raise DatasetError(f"{folder}: no schema file, expected {folder.name}{SCHEMA_SUFFIX}")
-    if len(files) > 1:
-        raise DatasetError(
-            f"{folder}: {len(files)} schema files ({_listed(f.name for f in files)}), "
-            "expected one: keep one schema a folder"
-        )
-    return _SchemaFolder(schema_id, domain, folder.name, files[0])
-
-
-def _list_documents(folder: Path, schema: _SchemaFolder) -> Iterator[_Document]:
-    for gold in _files(folder / DOCUMENT_FOLDER, GOLD_SUFFIX):
-        pdf = _pdf_beside(gold)
-        document_id = gold.name.removesuffix(GOLD_SUFFIX)
-        yield _Document(document_id, schema.domain, schema.id, gold, pdf if pdf.is_file() else None)
-
-
-def _check_unique(documents: Iterable[_Document]) -> None:
-    seen: dict[str, Path] = {}
-    for document in documents:
-        if document.id in seen:
-            raise DatasetError(
-                f"two documents have the id {document.id!r}: {seen[document.id]} and "
-                f"{document.gold}; rename one, since model outputs are found by this id"
-            )
-        seen[document.id] = document.gold
-
-
-def _pdf_beside(gold: Path) -> Path:
-    return gold.with_name(gold.name.removesuffix(GOLD_SUFFIX) + ".pdf")
-
-
-def _folders(folder: Path) -> Iterator[Path]:
-    return (entry for entry in _visible(folder) if entry.is_dir())
-
-
-def _files(folder: Path, suffix: str) -> Iterator[Path]:
-    return (e for e in _visible(folder) if e.name.endswith(suffix) and e.is_file())
-
-
-def _visible(folder: Path) -> list[Path]:
-    """Entries of `folder` in name order without hidden ones; none if it is no folder."""
-    if not folder.is_dir():
-        return []
-    return sorted(
-        (entry for entry in folder.iterdir() if not entry.name.startswith(".")),
-        key=lambda entry: entry.name,
-    )
+    return Dataset(name, root, *scan(root))
 
 
 def _read_json(path: Path, what: str) -> Any:
@@ -477,6 +351,16 @@ def _read_json(path: Path, what: str) -> Any:
         return read_document(path, what)
     except InputError as error:
         raise DatasetError(str(error)) from error
+
+
+def _files_of(document: DocumentFiles) -> tuple[Any, ...]:
+    pdf = document.pdf
+    return (*document[:4], pd.NA if pdf is None else pdf, pdf is not None)
+
+
+def _figures_of(document: DocumentFiles) -> tuple[Any, ...]:
+    figures = figures_of(document.gold, GOLD) | figures_of(document.pdf, PDF)
+    return (*_files_of(document), *(figures[column.name] for column in STATISTICS))
 
 
 def _frame(rows: Sequence[tuple[Any, ...]], spec: FrameSpec) -> pd.DataFrame:
@@ -490,7 +374,3 @@ def _unknown(kind: str, name: str, known: Iterable[str]) -> str:
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(repr(name) for name in names)
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -10,6 +10,8 @@ import click
 from extractbench_nb.cli.group import COMMAND, FILE, commands, json_option
 from extractbench_nb.cli.output import print_json, print_table, print_text, records
 
+#: Columns of the documents' table.
+_SHOWN = ("document", "domain", "schema", "pages", "gold_values", "array_items", "gold_tokens")
 _COMPLETION_HELP = """Print a completion script.
 
 \b
@@ -58,7 +60,7 @@ def datasets(name: str | None, *, as_json: bool) -> None:
         )
         return
     print_text(repr(dataset))
-    shown = dataset.documents[["document", "domain", "schema", "has_pdf"]]
+    shown = dataset.documents[list(_SHOWN)]
     print_table(shown)
 
 
@@ -72,7 +74,7 @@ def _show_datasets(*, as_json: bool) -> None:
         except DatasetError as error:
             rows.append({"name": name, "documents": None, "where": None, "problem": str(error)})
         else:
-            count, root = len(found.documents), str(found.root)
+            count, root = len(found.listing), str(found.root)
             rows.append({"name": name, "documents": count, "where": root, "problem": None})
     if as_json:
         print_json(rows)

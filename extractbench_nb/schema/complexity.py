@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from extractbench_nb.schema.nodes import Node, Schema
 from extractbench_nb.schema.parse import parse_schema
 
-__all__ = ["SchemaComplexity", "schema_complexity"]
+__all__ = ["SchemaComplexity", "keys_outside_arrays", "schema_complexity"]
 
 
 class SchemaComplexity(NamedTuple):
@@ -58,15 +58,68 @@ def schema_complexity(schema: Schema | Mapping[str, Any] | str | Path) -> Schema
     SchemaComplexity(keys=2, depth=2)
     """
     nodes = list(parse_schema(schema).nodes())
+    return SchemaComplexity(_count(nodes), max(node.depth for node in nodes))
+
+
+def keys_outside_arrays(schema: Schema | Mapping[str, Any] | str | Path) -> int:
+    """Count the keys of a schema that no array holds.
+
+    Parameters
+    ----------
+    schema : Schema, dict, str or pathlib.Path
+        The schema, as `parse_schema` takes it.
+
+    Returns
+    -------
+    int
+        Keys as `schema_complexity` counts them, arrays left out.
+
+    Raises
+    ------
+    SchemaError
+        The schema cannot be read.
+
+    Examples
+    --------
+    >>> tags = {"type": "array", "items": {"type": "string"}}
+    >>> keys_outside_arrays({"type": "object", "properties": {"tags": tags, "date": {}}})
+    1
+    """
+    return _count(list(parse_schema(schema).nodes()), into_arrays=False)
+
+
+def _count(nodes: list[Node], *, into_arrays: bool = True) -> int:
+    """Count the keys of the first of these nodes; each comes before those below it."""
     keys: dict[int, int] = {}
-    for node in reversed(nodes):  # children come after their parents
-        keys[id(node)] = _keys(node, keys)
-    return SchemaComplexity(keys[id(nodes[0])], max(node.depth for node in nodes))
+    for node in reversed(nodes):
+        left_out = not into_arrays and _is_array(node)
+        keys[id(node)] = 0 if left_out else _keys(node, keys)
+    return keys[id(nodes[0])]
+
+
+def _is_array(node: Node) -> bool:
+    """Whether a node is an array wherever it is not null."""
+    if node.kind != "union":
+        return node.kind == "array"
+    branches = [b.kind for b in node.children.branches if b.kind != "null"]
+    return bool(branches) and set(branches) == {"array"}
 
 
 def _keys(node: Node, counted: Mapping[int, int]) -> int:
     if node.recursive or (node.config is not None and node.config.skip):
         return 0
-    below = [counted[id(child)] for child in node.children]
+    below = [counted[id(child)] for child in _declared(node)]
     beneath = max(below, default=0) if node.kind == "union" else sum(below)
-    return beneath or int(node.config is not None)
+    return beneath or int(node.config is not None or node.kind in _SCORED_WITHOUT_CONFIG)
+
+
+#: Values of any type are scored by the type they have.
+_SCORED_WITHOUT_CONFIG = ("any",)
+
+
+def _declared(node: Node) -> list[Node]:
+    """Return what the schema says to be below a node; items may be anything without being said."""
+    items = node.children.items
+    if items is None or isinstance(node.keywords.get("items"), Mapping):
+        return list(node.children)
+    return [child for child in node.children if child is not items]

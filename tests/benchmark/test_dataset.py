@@ -22,6 +22,7 @@ import pytest
 from extractbench_nb.benchmark.dataset import (
     DOCUMENT_COLUMNS,
     EXTRACTBENCH_VARIABLE,
+    LISTING_COLUMNS,
     RUN_COLUMNS,
     SCHEMA_COLUMNS,
     DatasetError,
@@ -401,14 +402,32 @@ def second_schema(root: Path, domain: str, name: str = "lease") -> Path:
     return documents
 
 
-def test_documents(folder: Path) -> None:
+def test_listing(folder: Path) -> None:
     documents = folder / "law" / "lease" / "pdf+gold"
     one, two = "[a24] one & two", "beta"
     pdf = documents / f"{one}.pdf"
-    assert list(load_dataset(folder).documents.itertuples(index=False, name=None)) == [
+    assert list(load_dataset(folder).listing.itertuples(index=False, name=None)) == [
         (one, "law", "lease", documents / f"{one}.gold.json", pdf, True),
         (two, "law", "lease", documents / f"{two}.gold.json", pd.NA, False),
     ]
+
+
+def test_documents_are_the_listing_with_figures(folder: Path) -> None:
+    dataset = load_dataset(folder)
+    documents = dataset.documents
+    assert documents[LISTING_COLUMNS.names].equals(dataset.listing)
+    figures = documents.drop(columns=LISTING_COLUMNS.names).astype(object).T
+    assert figures[0].tolist()[1:5] == [1, 0, 1, 5]
+    assert figures[1].tolist()[1:5] == [1, 0, 1, 5]
+    assert figures.loc[["pages", "pdf_tokens"]].isna().all(axis=None)
+    assert figures.loc["pdf_sha256"].isna().tolist() == [False, True]
+
+
+def test_documents_of_broken_files(folder: Path) -> None:
+    (folder / "law" / "lease" / "pdf+gold" / "beta.gold.json").write_text("{")
+    figures = load_dataset(folder).documents.loc[1]
+    assert figures[["gold_values", "array_items", "fields", "gold_tokens"]].isna().all()
+    assert len(figures["gold_sha256"]) == 64
 
 
 def test_reading(folder: Path) -> None:
@@ -427,6 +446,7 @@ def test_frames_have_their_declared_dtypes_when_empty(tmp_path: Path) -> None:
     (tmp_path / "d" / "s" / "s-schema.json").write_text("{}")
     empty, full = load_dataset(tmp_path), SAMPLE
     for spec, small, large in (
+        (LISTING_COLUMNS, empty.listing, full.listing),
         (DOCUMENT_COLUMNS, empty.documents, full.documents),
         (RUN_COLUMNS, empty.runs, full.runs),
         (SCHEMA_COLUMNS, empty.schemas, full.schemas),
@@ -594,14 +614,15 @@ def test_extractbench_from_the_environment(folder: Path, monkeypatch: pytest.Mon
     with pytest.raises(DatasetError, match=r"variable EXTRACTBENCH_DATASET: no folder '.*gone'"):
         load_dataset("extractbench")
     monkeypatch.delenv(EXTRACTBENCH_VARIABLE)
-    with pytest.raises(DatasetError, match=r"path=\.\.\..* EXTRACTBENCH_DATASET"):
+    with pytest.raises(DatasetError, match=r"fetch_dataset.* path=\.\.\..* EXTRACTBENCH_DATASET"):
         load_dataset("extractbench")
 
 
 def test_importing_the_loader_imports_no_heavy_library() -> None:
     code = (
         "import sys, extractbench_nb.benchmark.dataset as d; d.load_dataset().documents;"
-        "print([m for m in ('jsonschema', 'pypdfium2', 'scipy') if m in sys.modules])"
+        "print([m for m in ('jsonschema', 'pooch', 'pypdfium2', 'scipy', 'tiktoken')"
+        " if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

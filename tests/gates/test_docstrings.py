@@ -24,15 +24,18 @@ CHECKS = {
 
 
 def members(name: str, value: object) -> Iterator[tuple[str, object]]:
-    """A public object, and its own public functions, methods and properties."""
+    """A public object with its public methods and properties; a module's public objects."""
+    if inspect.ismodule(value):
+        for child in value.__all__:
+            yield from members(f"{name}.{child}", getattr(value, child))
+        return
     yield name, value
-    if not (inspect.isclass(value) or inspect.ismodule(value)):
+    if not inspect.isclass(value):
         return
     for child, member in vars(value).items():
         function = inspect.unwrap(getattr(member, "__func__", member))
         documented = inspect.isfunction(function) or isinstance(member, property)
-        imported = inspect.ismodule(value) and getattr(member, "__module__", "") != value.__name__
-        if documented and not child.startswith("_") and not imported:
+        if documented and not child.startswith("_"):
             yield f"{name}.{child}", function
 
 

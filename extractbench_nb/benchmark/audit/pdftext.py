@@ -1,0 +1,220 @@
+"""The text of a PDF, indexed so that a value is found whatever its spacing, case and line breaks.
+
+Three indices: the text squashed to letters and digits, the places of each word, and the numbers
+and dates that it spells.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate, compress, pairwise
+from typing import NamedTuple
+
+from extractbench_nb.metrics.dates import find_dates
+from extractbench_nb.metrics.quantities import read_tokens
+from extractbench_nb.metrics.text import unify
+
+__all__ = ["Passage", "PdfText", "squash", "words_of"]
+
+_WORD = re.compile(r"[^\W_]+")
+#: PDFium writes U+0002 or U+FFFE for the hyphen that ends a line.
+_LINE_HYPHEN = re.compile("[\x02\ufffe]\\s*")
+_NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?|\.\d+")
+_SHORT = 6
+_BEFORE, _AFTER = 4, 12
+_MAX_PROBES = 2_000
+
+
+class Passage(NamedTuple):
+    """A piece of a PDF that is near to a value.
+
+    Attributes
+    ----------
+    text : str
+        As the PDF has it, with single spaces.
+    around : str
+        The same with some words before and after it.
+    page : int
+        Counted from 1.
+    similarity : float
+        In [0, 1], of letters and digits alone.
+    """
+
+    text: str
+    around: str
+    page: int
+    similarity: float
+
+
+def words_of(text: str) -> list[str]:
+    """Cut a text into its words and numbers, casefolded, accents and punctuation dropped.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    list of str
+        In order.
+
+    Examples
+    --------
+    >>> words_of("Société: 1,204 (née)")
+    ['societe', '1', '204', 'nee']
+    """
+    return _WORD.findall(unify(text).casefold())
+
+
+def squash(text: str) -> str:
+    """Reduce a text to its letters and digits.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    str
+        Casefolded, without accents.
+    """
+    return "".join(words_of(text))
+
+
+class PdfText:
+    """The text of one PDF, indexed.
+
+    Parameters
+    ----------
+    pages : sequence of str
+        One text a page, as `benchmark.pdf.read_pages` returns them.
+    """
+
+    def __init__(self, pages: Sequence[str]) -> None:
+        clean = [unify(_LINE_HYPHEN.sub("", page)) for page in pages]
+        self.pages = len(clean)
+        self.text = "\n".join(clean)
+        self._page_starts = [0, *accumulate(len(page) + 1 for page in clean)][: self.pages]
+        spans = [match.span() for match in _WORD.finditer(self.text)]
+        self._spans = spans
+        self.words = [self.text[start:end].casefold() for start, end in spans]
+        self.squashed = "".join(self.words)
+        self._starts = [0, *accumulate(map(len, self.words))]
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How often each word occurs."""
+        return Counter(self.words)
+
+    @cached_property
+    def pairs(self) -> Counter[tuple[str, str]]:
+        """How often two words follow each other with nothing but blanks between them."""
+        gaps = (self.text[a[1] : b[0]].isspace() for a, b in pairwise(self._spans))
+        return Counter(compress(pairwise(self.words), gaps))
+
+    @cached_property
+    def places(self) -> dict[str, list[int]]:
+        """Where each word stands, by its index in `words`."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for i, word in enumerate(self.words):
+            found[word].append(i)
+        return found
+
+    @cached_property
+    def _boundaries(self) -> frozenset[int]:
+        return frozenset(self._starts)
+
+    @cached_property
+    def numbers(self) -> frozenset[float]:
+        """Every number in digits, without its sign and unit."""
+        return frozenset(float(m[0].replace(",", "")) for m in _NUMBER.finditer(self.text))
+
+    @cached_property
+    def quantities(self) -> frozenset[float]:
+        """Every quantity with its scale words multiplied in: 2.5 billion, twenty-five."""
+        tokens = read_tokens(self.text)[1]
+        return frozenset(abs(token.quantity.value) for token in tokens if token.quantity)
+
+    @cached_property
+    def dates(self) -> frozenset[tuple[int, int | None, int | None]]:
+        """Every date, as year, month and day; both readings of ambiguous ones."""
+        found = find_dates(self.text.casefold())
+        return frozenset(reading for _, _, date in found for reading in date.readings)
+
+    def has(self, squashed: str) -> bool:
+        """Say whether the PDF has these letters and digits in a row.
+
+        Parameters
+        ----------
+        squashed : str
+            As `squash` returns it. Short ones and bare digits must be whole words.
+
+        Returns
+        -------
+        bool
+            Whether they are there; True for none at all.
+        """
+        if len(squashed) > _SHORT and not squashed.isdigit():
+            return squashed in self.squashed
+        return any(self._is_whole(start, len(squashed)) for start in self._finds(squashed))
+
+    def _finds(self, squashed: str) -> Iterator[int]:
+        start = self.squashed.find(squashed)
+        for _ in range(_MAX_PROBES):
+            if start < 0:
+                return
+            yield start
+            start = self.squashed.find(squashed, start + 1)
+
+    def _is_whole(self, start: int, length: int) -> bool:
+        return start in self._boundaries and start + length in self._boundaries
+
+    def window(self, first: int, count: int) -> tuple[str, int]:
+        """Cut a piece out of the squashed text.
+
+        Parameters
+        ----------
+        first : int
+            Index of its first word; below 0 for the first of all.
+        count : int
+            How many words; fewer at the end.
+
+        Returns
+        -------
+        tuple of (str, int)
+            The letters and digits of these words, and where they begin in `squashed`.
+        """
+        start = self._starts[max(0, first)]
+        end = self._starts[min(len(self.words), first + count)]
+        return self.squashed[start:end], start
+
+    def passage(self, start: int, end: int, similarity: float) -> Passage:
+        """Return the words around a span of the squashed text, as the PDF has them.
+
+        Parameters
+        ----------
+        start, end : int
+            The span in `squashed`.
+        similarity : float
+            To be kept with it.
+
+        Returns
+        -------
+        Passage
+            Whole words, with their page.
+        """
+        first = max(0, bisect_right(self._starts, start) - 1)
+        last = min(len(self._spans), max(first + 1, bisect_right(self._starts, end - 1)))
+        page = bisect_right(self._page_starts, self._spans[first][0])
+        around = self._original(first - _BEFORE, last + _AFTER)
+        return Passage(self._original(first, last), around, page, similarity)
+
+    def _original(self, first: int, last: int) -> str:
+        spans = self._spans[max(0, first) : last]
+        return " ".join(self.text[spans[0][0] : spans[-1][1]].split())

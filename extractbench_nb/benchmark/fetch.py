@@ -1,0 +1,202 @@
+"""Download the released dataset, file by file, and verify each by its SHA-256."""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from extractbench_nb._files import make_folder
+from extractbench_nb.benchmark.caching import file_hash
+from extractbench_nb.benchmark.dataset import EXTRACTBENCH_VARIABLE, Dataset, load_dataset
+from extractbench_nb.benchmark.layout import DatasetError
+from extractbench_nb.benchmark.release import (
+    COMMIT,
+    RAW_URL,
+    REPOSITORY,
+    ReleasedFile,
+    download_folder,
+    released_files,
+)
+from extractbench_nb.errors import nearest
+
+if TYPE_CHECKING:
+    from pooch import Pooch
+
+__all__ = ["fetch_dataset"]
+
+RETRIES = 2
+TIMEOUT_SECONDS = 30
+_NOT_FOUND = 404
+_SHOWN = 3
+
+
+def fetch_dataset(
+    name: str = "extractbench",
+    *,
+    path: str | os.PathLike[str] | None = None,
+    progress: bool = True,
+    base_url: str | None = None,
+) -> Dataset:
+    """Download the released ExtractBench dataset, or what is missing of it.
+
+    About 35 MB from ``github.com/ContextualAI/extract-bench`` (MIT licence), pinned to one commit.
+    Each file is verified by its SHA-256 and appears under its name only when it is complete; a
+    verified file is never downloaded again. One PDF was not at hand when the hashes were made: it
+    is unverified (see `Dataset.provenance`), and where the source does not have it the document
+    stays without PDF, with a warning.
+
+    Recorded data name the commit by its first eight digits; the whole hash is that of the public
+    commit which begins so. The hashes of the files come from a copy of the dataset: should the
+    source hold anything else, it is refused.
+
+    Parameters
+    ----------
+    name : str, optional
+        ``"extractbench"``; the sample comes with this package.
+    path : str or path, optional
+        Folder to fill. By default one in the user's cache, or in the folder that the environment
+        variable ``EXTRACTBENCH_CACHE`` names; `load_dataset` finds that by itself.
+    progress : bool, optional
+        Whether to show a progress bar.
+    base_url : str, optional
+        A mirror that serves the repository's files below this address.
+
+    Returns
+    -------
+    Dataset
+        The same as ``load_dataset("extractbench", path=...)``.
+
+    Raises
+    ------
+    DatasetError
+        If the name is not known, a file cannot be downloaded or is not the released one, or a
+        file of another content stands in `path` (it is left as it is).
+    OutputError
+        If the folder cannot be made.
+    """
+    _check_name(name)
+    root = make_folder(Path(path).expanduser() if path is not None else download_folder())
+    wanted = [file for file in released_files() if not _is_there(file, root)]
+    if path is not None:
+        _refuse_to_replace(wanted, root)
+    with _quiet_pooch():
+        _fetch(wanted, root, base_url or RAW_URL, progress)
+    return load_dataset(name, path=root)
+
+
+def _check_name(name: str) -> None:
+    if name == "sample":
+        raise DatasetError("the sample dataset comes with this package: load_dataset('sample')")
+    if name != "extractbench":
+        raise DatasetError(f"no dataset {name!r} to fetch; {nearest(name, ['extractbench'])}")
+
+
+def _is_there(file: ReleasedFile, root: Path) -> bool:
+    found = file_hash(root / file.path)
+    return found is not None and file.sha256 in (found, None)
+
+
+def _refuse_to_replace(wanted: Iterable[ReleasedFile], root: Path) -> None:
+    others = [file.path for file in wanted if (root / file.path).exists()]
+    if others:
+        more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+        raise DatasetError(
+            f"{root}: {', '.join(map(repr, others[:_SHOWN]))}{more} differ from the released "
+            "files; move them away or name another folder"
+        )
+
+
+@contextmanager
+def _quiet_pooch() -> Iterator[None]:
+    """Keep pooch from writing a line a file beside the progress bar."""
+    import pooch
+
+    logger = pooch.get_logger()
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _fetch(wanted: list[ReleasedFile], root: Path, base_url: str, progress: bool) -> None:
+    from tqdm.auto import tqdm
+
+    keeper = _keeper(wanted, root, base_url)
+    total = sum(file.size or 0 for file in wanted)
+    with tqdm(
+        total=total, unit="B", unit_scale=True, desc="fetch", disable=not (progress and wanted)
+    ) as bar:
+        for file in wanted:
+            _fetch_one(keeper, file)
+            bar.update(file.size or 0)
+
+
+def _keeper(wanted: list[ReleasedFile], root: Path, base_url: str) -> Pooch:
+    import pooch
+
+    return pooch.create(
+        path=root,
+        base_url=f"{base_url.rstrip('/')}/",
+        registry={file.path: file.sha256 for file in wanted},
+        urls={file.path: f"{base_url.rstrip('/')}/{quote(file.source)}" for file in wanted},
+        retry_if_failed=RETRIES,
+    )
+
+
+def _fetch_one(keeper: Pooch, file: ReleasedFile) -> None:
+    from requests import HTTPError, RequestException
+
+    url = keeper.get_url(file.path)
+    try:
+        keeper.fetch(file.path, downloader=_download)
+    except HTTPError as error:
+        answer: Any = error.response
+        answer.close()  # pooch leaves it open
+        if file.sha256 is None and answer.status_code == _NOT_FOUND:
+            _warn_of_absence(file, url)
+            return
+        status = f"{answer.status_code} {answer.reason}"
+        raise DatasetError(_by_hand(url, f"the server answered {status}")) from None
+    except RequestException as error:
+        raise DatasetError(_by_hand(url, f"the connection failed ({_cause(error)})")) from None
+    except ValueError:
+        problem = "what came is not the released file" if file.sha256 else "what came is no PDF"
+        raise DatasetError(_by_hand(url, problem)) from None
+    except OSError as error:
+        raise DatasetError(f"{keeper.abspath}: cannot be written: {error.strerror}") from None
+
+
+def _download(url: str, output_file: str, keeper: Pooch) -> None:
+    from pooch import HTTPDownloader
+
+    HTTPDownloader(timeout=TIMEOUT_SECONDS)(url, output_file, keeper)
+    content = Path(output_file).read_bytes()
+    if url.endswith(".pdf") and not content.startswith(b"%PDF-"):
+        raise ValueError
+
+
+def _warn_of_absence(file: ReleasedFile, url: str) -> None:
+    warnings.warn(
+        f"{url} is not there; the document stays without its PDF ({file.path})", stacklevel=5
+    )
+
+
+def _cause(error: BaseException) -> str:
+    """Name the innermost cause, without the library's wrapping."""
+    reason: Any = getattr(error.args[0], "reason", error) if error.args else error
+    return type(reason).__name__
+
+
+def _by_hand(url: str, problem: str) -> str:
+    return (
+        f"{url}: {problem}; to get the data by hand, take the folder 'dataset' of {REPOSITORY} at "
+        f"commit {COMMIT[:12]} and set {EXTRACTBENCH_VARIABLE} to it"
+    )

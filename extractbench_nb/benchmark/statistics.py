@@ -1,0 +1,258 @@
+"""Figures of gold files and PDFs: shipped for the known ones, counted once for all others.
+
+A file's content decides, by its SHA-256. The released ExtractBench files and the sample's are
+known; what is counted for others is kept in the cache folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from io import StringIO
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._json import read_document
+from extractbench_nb.benchmark.caching import cache_folder, file_hash, load_figures, save_figures
+from extractbench_nb.benchmark.counting import count_gold
+from extractbench_nb.benchmark.pdf import read_pages
+from extractbench_nb.benchmark.tokens import count_tokens
+from extractbench_nb.errors import InputError, nearest
+
+__all__ = [
+    "GOLD",
+    "PDF",
+    "SHIPPED_COLUMNS",
+    "SHIPPED_SCHEMA_COLUMNS",
+    "STATISTICS",
+    "FileKind",
+    "figures_of",
+    "measure",
+    "shipped_schemas",
+    "shipped_statistics",
+]
+
+STATISTICS = (
+    Column("pages", "Int64", "pages of the PDF", "1 and up", nullable=True),
+    Column("gold_values", "Int64", "leaf values of gold, nulls included", "0 and up", True),
+    Column(
+        "array_items", "Int64", "items of gold's arrays, nested ones included", "0 and up", True
+    ),
+    Column("fields", "Int64", "leaf values of gold that no array holds", "0 and up", True),
+    Column("gold_tokens", "Int64", "GPT-2 tokens of the gold file as it is", "0 and up", True),
+    Column("pdf_tokens", "Int64", "GPT-2 tokens of the PDF's text layer", "0 and up", True),
+    Column("gold_sha256", "string", "SHA-256 of the gold file", "64 hex digits", nullable=True),
+    Column("pdf_sha256", "string", "SHA-256 of the PDF", "64 hex digits", nullable=True),
+)
+
+_NAMES = (
+    Column("document", "string", "document id"),
+    Column("domain", "string", "name of the domain folder"),
+    Column("schema", "string", "schema id"),
+)
+
+SHIPPED_COLUMNS = FrameSpec(
+    "shipped_statistics",
+    "one row a document, ordered by domain, schema and document",
+    (*_NAMES, Column("has_pdf", "bool", "whether its PDF was at hand"), *STATISTICS),
+)
+
+SHIPPED_SCHEMA_COLUMNS = FrameSpec(
+    "shipped_schemas",
+    "one row a schema, ordered by domain and schema",
+    (
+        Column("schema", "string", "schema id"),
+        Column("domain", "string", "name of the domain folder"),
+        Column("keys", "int64", "scored leaves", "0 and up"),
+        Column("depth", "int64", "deepest nesting of a leaf", "0 and up"),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FileKind:
+    """A kind of file: its figures, the column of its hash, and how to count them."""
+
+    name: str
+    figures: tuple[str, ...]
+    hash_column: str
+    reader: Callable[[Path], dict[str, int]]
+
+
+def _count_gold(path: Path) -> dict[str, int]:
+    counts = count_gold(read_document(path, "gold"))
+    return {**counts._asdict(), "gold_tokens": count_tokens(path.read_bytes().decode())}
+
+
+def _count_pdf(path: Path) -> dict[str, int]:
+    pages = read_pages(path)
+    return {"pages": len(pages), "pdf_tokens": sum(map(count_tokens, pages))}
+
+
+GOLD = FileKind(
+    "gold", ("gold_values", "array_items", "fields", "gold_tokens"), "gold_sha256", _count_gold
+)
+PDF = FileKind("pdf", ("pages", "pdf_tokens"), "pdf_sha256", _count_pdf)
+
+_memory: dict[tuple[str, str], Mapping[str, int]] = {}
+
+
+def figures_of(path: Path | None, kind: FileKind) -> dict[str, Any]:
+    """Return the figures of a file, shipped, kept or counted now.
+
+    Parameters
+    ----------
+    path : pathlib.Path or None
+        The file; None where there is none.
+    kind : FileKind
+        `GOLD` or `PDF`.
+
+    Returns
+    -------
+    dict
+        The kind's figures and its hash; None for what cannot be known: no file, or one that
+        cannot be read.
+    """
+    unknown: dict[str, Any] = dict.fromkeys((*kind.figures, kind.hash_column))
+    digest = file_hash(path) if path is not None else None
+    if path is None or digest is None:
+        return unknown
+    return {**unknown, kind.hash_column: digest, **_figures(path, digest, kind)}
+
+
+def _figures(path: Path, digest: str, kind: FileKind) -> Mapping[str, int]:
+    known = _known(kind).get(digest)
+    if known is not None:
+        return known
+    if (kind.name, digest) not in _memory:
+        _memory[kind.name, digest] = _kept(path, digest, kind)
+    return _memory[kind.name, digest]
+
+
+def _kept(path: Path, digest: str, kind: FileKind) -> Mapping[str, int]:
+    place = cache_folder() / "figures-1" / kind.name / f"{digest}.json"
+    found = load_figures(place, kind.figures)
+    if found is None:
+        found = measure(path, kind)
+        if found:
+            save_figures(place, found)
+    return found
+
+
+def measure(path: Path, kind: FileKind) -> dict[str, int]:
+    """Count the figures of a file, whatever is known of it.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    kind : FileKind
+        `GOLD` or `PDF`.
+
+    Returns
+    -------
+    dict of str to int
+        The kind's figures; empty for a file that cannot be read.
+    """
+    try:
+        return kind.reader(path)
+    except (InputError, OSError):
+        return {}
+
+
+def shipped_statistics(dataset: str = "extractbench") -> pd.DataFrame:
+    """Return the figures of a known dataset's documents, without the dataset.
+
+    Parameters
+    ----------
+    dataset : str, optional
+        ``"extractbench"``, the released dataset at the pinned commit, or ``"sample"``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a document, ordered by domain, schema and document (see `SHIPPED_COLUMNS`). What a
+        PDF would tell is missing where it was not at hand.
+
+    Raises
+    ------
+    InputError
+        The name is not known.
+
+    Examples
+    --------
+    >>> int(shipped_statistics()["gold_values"].sum())
+    12872
+    """
+    return _shipped("documents.csv", dataset, SHIPPED_COLUMNS)
+
+
+def shipped_schemas(dataset: str = "extractbench") -> pd.DataFrame:
+    """Return the figures of a known dataset's schemas, without the dataset.
+
+    Parameters
+    ----------
+    dataset : str, optional
+        ``"extractbench"`` or ``"sample"``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a schema, ordered by domain and schema (see `SHIPPED_SCHEMA_COLUMNS`).
+
+    Raises
+    ------
+    InputError
+        The name is not known.
+
+    Examples
+    --------
+    >>> shipped_schemas()["keys"].tolist()
+    [16, 369, 13, 31, 12]
+    """
+    return _shipped("schemas.csv", dataset, SHIPPED_SCHEMA_COLUMNS)
+
+
+def _shipped(name: str, dataset: str, spec: FrameSpec) -> pd.DataFrame:
+    table = _read(name)
+    rows = table[table["dataset"] == dataset]
+    if rows.empty:
+        known = table["dataset"].unique().tolist()
+        raise InputError(f"no shipped statistics of {dataset!r}; {nearest(dataset, known)}")
+    columns = {
+        column.name: [_cell(text, column.dtype) for text in rows[column.name]]
+        for column in spec.columns
+    }
+    return spec.build(columns)
+
+
+def _cell(text: str, dtype: str) -> Any:
+    if text == "":
+        return None
+    if dtype == "bool":
+        return text == "True"
+    return int(text) if dtype.lower() == "int64" else text
+
+
+@cache
+def _read(name: str) -> pd.DataFrame:
+    text = files("extractbench_nb.benchmark").joinpath("data", name).read_text("utf-8")
+    return pd.read_csv(StringIO(text), dtype=str, keep_default_na=False)
+
+
+@cache
+def _known(kind: FileKind) -> Mapping[str, Mapping[str, int]]:
+    table = _read("documents.csv")
+    columns = [table[name].tolist() for name in kind.figures]
+    found = {
+        digest: dict(zip(kind.figures, map(int, figures), strict=True))
+        for digest, *figures in zip(table[kind.hash_column], *columns, strict=True)
+        if digest and all(figures)
+    }
+    return MappingProxyType(found)

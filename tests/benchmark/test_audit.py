@@ -1,0 +1,588 @@
+"""The whole audit: clean data, one planted fault at a time, broken files, hostile content."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pypdfium2
+import pytest
+
+from extractbench_nb.benchmark.audit import (
+    AUDIT_COLUMNS,
+    AUDITED_COLUMNS,
+    KINDS,
+    SUMMARY_COLUMNS,
+    Audit,
+    audit,
+    sample_findings,
+)
+from extractbench_nb.benchmark.audit.checks import check_document
+from extractbench_nb.benchmark.audit.kinds import chosen_kinds
+from extractbench_nb.benchmark.dataset import Dataset, load_dataset
+from extractbench_nb.errors import InputError
+
+SAMPLE = load_dataset("sample")
+LOAN = ("finance", "facility_agreement", "solvane_revolving_credit")
+ROWING = ("sport", "rowing", "[autumn] lantern cup")
+CV = ("hiring", "cv", "cv_marisol_etxeberria")
+PREPRINT = ("academic", "preprint", "[okafor30] ledger parsing")
+DAY = "2019-02-28T23:00:00.000Z"
+
+
+@pytest.fixture(scope="module")
+def clean() -> Audit:
+    return audit(SAMPLE)
+
+
+def copied(tmp_path: Path, place: tuple[str, str, str]) -> tuple[Path, Path]:
+    """Copy one document of the sample with its schema; return the folder and the gold file."""
+    domain, schema, document = place
+    source, target = SAMPLE.root / domain / schema, tmp_path / "set" / domain / schema
+    (target / "pdf+gold").mkdir(parents=True)
+    shutil.copy(source / f"{schema}-schema.json", target)
+    for suffix in (".gold.json", ".pdf"):
+        shutil.copy(source / "pdf+gold" / f"{document}{suffix}", target / "pdf+gold")
+    return tmp_path / "set", target / "pdf+gold" / f"{document}.gold.json"
+
+
+def put(keys: list[Any], value: Any) -> Callable[[Any], None]:
+    def change(gold: Any) -> None:
+        for key in keys[:-1]:
+            gold = gold[key]
+        gold[keys[-1]] = value
+
+    return change
+
+
+def repeat_first(*keys: str) -> Callable[[Any], None]:
+    def change(gold: Any) -> None:
+        for key in keys:
+            gold = gold[key]
+        gold.append(gold[0])
+
+    return change
+
+
+def drop(*keys: str) -> Callable[[Any], None]:
+    def change(gold: Any) -> None:
+        for key in keys[:-1]:
+            gold = gold[key]
+        del gold[keys[-1]]
+
+    return change
+
+
+CREDITORS = ["signatories", "creditors"]
+PURPOSE = "working capital, permitted acquisitions and other general corporate purposes of the"
+
+# what is done to the gold -> kind and path of every finding that may come of it
+PLANTED = {
+    "a required key is gone": (ROWING, drop("regatta"), {("schema_violation", "$")}),
+    "a value off the list": (
+        ROWING,
+        put(["races", 0, "boat_class"], "3x"),
+        {("schema_violation", "$.races[0].boat_class")},
+    ),
+    "text for a number": (
+        ROWING,
+        put(["water", "course_m"], "1000"),
+        {("wrong_type", "$.water.course_m")},
+    ),
+    "text for an object": (
+        ROWING,
+        put(["races", 0, "entries", 0], "Roeivereniging De Zilverreiger, Sander Blom"),
+        {("text_for_object", "$.races[0].entries[0]")},
+    ),
+    "a key too many": (
+        ROWING,
+        put(["races", 0, "course"], None),
+        {("undeclared_key", "$.races[0].course")},
+    ),
+    "an item's own index": (
+        ROWING,
+        put(["races", 0, "array_index"], 0),
+        {("item_index", "$.races[0].array_index")},
+    ),
+    "required and empty": (ROWING, put(["regatta"], " "), {("empty_required", "$.regatta")}),
+    "a word for nothing": (
+        ROWING,
+        put(["races", 0, "umpire"], "NA"),
+        {("placeholder", "$.races[0].umpire")},
+    ),
+    "a word for nothing in a list": (
+        LOAN,
+        put(["signatories", "arrangers"], ["NOT_FOUND"]),
+        {("placeholder", "$.signatories.arrangers[0]")},
+    ),
+    "an item twice": (
+        LOAN,
+        repeat_first(*CREDITORS),
+        {("duplicate_item", "$.signatories.creditors[6]")},
+    ),
+    "no such day": (
+        ROWING,
+        put(["held_on"], "2030-10-35"),
+        {("malformed_date", "$.held_on"), ("schema_violation", "$.held_on")},
+    ),
+    "a day shifted by a zone": (
+        ROWING,
+        put(["held_on"], "2030-10-04T22:00:00.000Z"),
+        {("shifted_date", "$.held_on"), ("schema_violation", "$.held_on")},
+    ),
+    "another day": (ROWING, put(["held_on"], "2030-10-06"), {("not_in_pdf", "$.held_on")}),
+    "glued words": (
+        LOAN,
+        put([*CREDITORS, 1], "Merriden NationalBank"),
+        {("glued_words", "$.signatories.creditors[1]")},
+    ),
+    "a word cut by a hyphen": (
+        LOAN,
+        put([*CREDITORS, 1], "Merriden Natio- nal Bank"),
+        {("broken_word", "$.signatories.creditors[1]")},
+    ),
+    "a word torn apart": (
+        LOAN,
+        put([*CREDITORS, 1], "Merriden Natio nal Bank"),
+        {("broken_word", "$.signatories.creditors[1]")},
+    ),
+    "a line break kept": (
+        LOAN,
+        put(["legal", "purpose"], f"{PURPOSE}\r\nCompany and its subsidiaries"),
+        {("line_break", "$.legal.purpose")},
+    ),
+    "a comma left": (
+        LOAN,
+        put([*CREDITORS, 0], "Great Basin Trust Company, N.A.,"),
+        {("trailing_punctuation", "$.signatories.creditors[0]")},
+    ),
+    "blanks left": (
+        LOAN,
+        put([*CREDITORS, 1], "Merriden National  Bank "),
+        {("stray_whitespace", "$.signatories.creditors[1]")},
+    ),
+    "another spelling": (
+        LOAN,
+        put(["signatories", "arrangers", 2], "Tidewater Farmer's Bank"),
+        {("spelling_variant", "$.signatories.arrangers[2]")},
+    ),
+    "other capitals": (
+        LOAN,
+        put(["signatories", "arrangers", 2], "TIDEWATER Farmers BANK"),
+        {("case_variant", "$.signatories.arrangers[2]")},
+    ),
+    "a letter wrong": (
+        LOAN,
+        put(["signatories", "obligor"], "Solvane Pharmaceuticols, Inc."),
+        {("unlike_pdf", "$.signatories.obligor")},
+    ),
+    "a digit wrong": (
+        LOAN,
+        put(["money", "principal", "value"], 1_260_000_000),
+        {("unlike_pdf", "$.money.principal.value")},
+    ),
+    "a number from nowhere": (
+        LOAN,
+        put(["money", "margin_percent"], 7.375),
+        {("not_in_pdf", "$.money.margin_percent")},
+    ),
+    "a name from nowhere": (
+        LOAN,
+        put([*CREDITORS, 3], "Quixotic Zebra Holdings"),
+        {("not_in_pdf", "$.signatories.creditors[3]")},
+    ),
+}
+
+
+def test_clean_data_raises_no_alarm(clean: Audit) -> None:
+    assert clean.findings[["document", "path", "kind", "value"]].to_numpy().tolist() == []
+    documents = clean.documents
+    assert (documents["looked_up"] == documents["found"]).all()
+    assert documents["found"].sum() > 1_000
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_a_planted_fault_is_found_and_nothing_else(tmp_path: Path, fault: str) -> None:
+    place, change, expected = PLANTED[fault]
+    folder, path = copied(tmp_path, place)
+    gold = json.loads(path.read_text("utf-8"))
+    change(gold)
+    path.write_text(json.dumps(gold), "utf-8")
+    found = audit(load_dataset(folder)).findings
+    assert set(zip(found["kind"], found["path"], strict=True)) == expected
+    assert (found["severity"] == [KINDS[kind].severity for kind in found["kind"]]).all()
+
+
+@pytest.mark.parametrize(
+    "fault, suggestion, page",
+    [
+        ("a letter wrong", "Solvane Pharmaceuticals, Inc", 1),
+        ("a digit wrong", "1250000000", pd.NA),
+        ("another day", "2030-10-05", pd.NA),
+        ("a day shifted by a zone", "2030-10-05", pd.NA),
+        ("glued words", "National Bank", pd.NA),
+        ("a word torn apart", "national", pd.NA),
+        ("a comma left", "Great Basin Trust Company, N.A.", pd.NA),
+        ("other capitals", "Tidewater Farmers Bank", pd.NA),
+        ("a word for nothing", "null", pd.NA),
+        ("a word for nothing in a list", "an empty array", pd.NA),
+    ],
+)
+def test_the_suggestion(tmp_path: Path, fault: str, suggestion: str, page: Any) -> None:
+    place, change, expected = PLANTED[fault]
+    folder, path = copied(tmp_path, place)
+    gold = json.loads(path.read_text("utf-8"))
+    change(gold)
+    path.write_text(json.dumps(gold), "utf-8")
+    kind = min(expected - {("schema_violation", "$.held_on")})[0]
+    row = audit(load_dataset(folder), kinds=kind).findings.iloc[0]
+    assert row["suggestion"] == suggestion
+    assert row["page"] is page or row["page"] == page
+
+
+# --- files ---------------------------------------------------------------------------------
+
+
+def blank_pdf(path: Path) -> None:
+    pdf = pypdfium2.PdfDocument.new()
+    pdf.new_page(200, 200)
+    pdf.save(path)
+
+
+BROKEN = {
+    "gold is no JSON": (".gold.json", lambda p: p.write_text('{"a": ', "utf-8"), "gold_unreadable"),
+    "gold is empty": (".gold.json", lambda p: p.write_text("", "utf-8"), "gold_unreadable"),
+    "gold is not UTF-8": (".gold.json", lambda p: p.write_bytes(b"\xff"), "gold_unreadable"),
+    "gold is too deep": (
+        ".gold.json",
+        lambda p: p.write_text("[" * 100_000 + "]" * 100_000, "utf-8"),
+        "gold_unreadable",
+    ),
+    "no PDF": (".pdf", Path.unlink, "pdf_missing"),
+    "PDF is no PDF": (".pdf", lambda p: p.write_bytes(b"not a PDF"), "pdf_unreadable"),
+    "PDF is empty": (".pdf", lambda p: p.write_bytes(b""), "pdf_unreadable"),
+    "PDF is cut": (".pdf", lambda p: p.write_bytes(p.read_bytes()[:300]), "pdf_unreadable"),
+    "PDF has no text": (".pdf", blank_pdf, "pdf_without_text"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_a_broken_file_is_a_row(tmp_path: Path, fault: str) -> None:
+    suffix, spoil, kind = BROKEN[fault]
+    folder, gold = copied(tmp_path, LOAN)
+    spoil(gold.with_name(gold.name.replace(".gold.json", suffix)))
+    result = audit(load_dataset(folder))
+    assert result.findings["kind"].tolist() == [kind]
+    assert result.findings["path"].tolist() == ["$"]
+    assert result.documents["readable"].tolist() == [kind != "gold_unreadable"]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"type": "objekt"}', '{"$ref": "#/nowhere"}'])
+def test_a_broken_schema_is_a_row(tmp_path: Path, text: str) -> None:
+    folder, gold = copied(tmp_path, LOAN)
+    next(gold.parents[1].glob("*-schema.json")).write_text(text, "utf-8")
+    found = audit(load_dataset(folder)).findings
+    assert found["kind"].tolist() == ["schema_unreadable"]
+
+
+def test_a_pdf_that_vanished_after_loading_is_a_row(tmp_path: Path) -> None:
+    folder, gold = copied(tmp_path, LOAN)
+    ds = load_dataset(folder)
+    gold.with_name(gold.name.replace(".gold.json", ".pdf")).unlink()
+    assert audit(ds).findings["kind"].tolist() == ["pdf_unreadable"]
+
+
+# --- what is asked for ---------------------------------------------------------------------
+
+
+def test_kinds_choose(tmp_path: Path) -> None:
+    folder, path = copied(tmp_path, ROWING)
+    gold = json.loads(path.read_text("utf-8"))
+    gold["extra"], gold["races"][0]["umpire"] = 1, "NA"
+    path.write_text(json.dumps(gold), "utf-8")
+    ds = load_dataset(folder)
+    assert audit(ds, kinds="placeholder").findings["kind"].tolist() == ["placeholder"]
+    both = audit(ds, kinds=["placeholder", "undeclared_key"])
+    assert both.findings["kind"].tolist() == ["undeclared_key", "placeholder"]
+    assert both.documents["pages"].isna().all(), "no PDF was needed"
+    assert audit(ds, kinds=[]).findings.empty
+
+
+def test_an_unknown_kind_is_an_error() -> None:
+    with pytest.raises(InputError, match="no kind 'placeholders'; did you mean 'placeholder'"):
+        audit(SAMPLE, kinds=["placeholders"])
+
+
+@pytest.mark.parametrize("ds", ["sample", Path("sample"), None])
+def test_what_is_no_dataset_is_an_error(ds: Any) -> None:
+    with pytest.raises(InputError, match="pass a Dataset as load_dataset returns it, found"):
+        audit(ds)
+
+
+def test_progress_changes_nothing(clean: Audit, capsys: pytest.CaptureFixture[str]) -> None:
+    assert capsys.readouterr() == ("", "")
+    shown = audit(SAMPLE, kinds="undeclared_key", progress=True)
+    assert "14/14" in capsys.readouterr().err
+    assert shown.findings.equals(audit(SAMPLE, kinds="undeclared_key").findings)
+
+
+# --- the frames ----------------------------------------------------------------------------
+
+
+COMPATIBLE = (
+    "an item twice",
+    "glued words",
+    "a comma left",
+    "a name from nowhere",
+    "a digit wrong",
+    "other capitals",
+    "a line break kept",
+    "a word for nothing",
+)
+
+
+@pytest.fixture(scope="module")
+def spoilt(tmp_path_factory: pytest.TempPathFactory) -> Audit:
+    """An audit with findings of many kinds in two domains."""
+    tmp_path = tmp_path_factory.mktemp("spoilt")
+    for place in (ROWING, LOAN):
+        path = copied(tmp_path / place[0], place)[1]
+        gold = json.loads(path.read_text("utf-8"))
+        for fault in (*COMPATIBLE, "a key too many", "text for a number", "no such day"):
+            other, change, _ = PLANTED[fault]
+            if other is place:
+                change(gold)
+        gold |= {f"extra_{i}": i for i in range(6)}
+        path.write_text(json.dumps(gold), "utf-8")
+        shutil.copytree(tmp_path / place[0] / "set", tmp_path / "all", dirs_exist_ok=True)
+    return audit(load_dataset(tmp_path / "all"))
+
+
+def test_frames_are_as_declared(clean: Audit, spoilt: Audit) -> None:
+    frames = (
+        ("findings", AUDIT_COLUMNS),
+        ("summary", SUMMARY_COLUMNS),
+        ("documents", AUDITED_COLUMNS),
+    )
+    for result in (clean, spoilt):
+        for name, spec in frames:
+            frame = getattr(result, name)
+            assert frame.dtypes.equals(spec.build().dtypes), name
+            for column in spec.columns:
+                assert column.nullable or not frame[column.name].isna().any(), column.name
+    assert Audit.columns()["column"].tolist() == [n for _, spec in frames for n in spec.names]
+    assert Audit.kinds()["kind"].tolist() == list(KINDS)
+
+
+def test_counts_agree(spoilt: Audit) -> None:
+    findings, documents, summary = spoilt.findings, spoilt.documents, spoilt.summary
+    assert len(set(findings["kind"])) > 8
+    assert summary["findings"].sum() == len(findings)
+    for row in summary.itertuples():
+        part = findings[(findings["domain"] == row.domain) & (findings["kind"] == row.kind)]
+        assert (row.findings, row.documents, row.fields) == (
+            len(part),
+            part["document"].nunique(),
+            part["field"].nunique(),
+        )
+    for severity, column in (("error", "errors"), ("warning", "warnings"), ("info", "infos")):
+        assert documents[column].sum() == (findings["severity"] == severity).sum()
+
+
+def test_frames_are_copies(spoilt: Audit) -> None:
+    before = spoilt.findings
+    changed = spoilt.findings
+    changed["message"] = "changed"
+    assert spoilt.findings.equals(before)
+
+
+def test_the_same_audit_twice_is_the_same(clean: Audit) -> None:
+    assert audit(SAMPLE).documents.equals(clean.documents)
+
+
+def test_cards(clean: Audit, spoilt: Audit) -> None:
+    assert repr(clean) == (
+        "Audit of 'sample': 14 documents, 0 errors, 0 warnings, 0 notes; "
+        "1,470 of 1,470 values looked up stand in the PDFs"
+    )
+    for row in spoilt.summary.itertuples():
+        assert row.kind in repr(spoilt)
+        assert f'<th scope="row">{row.kind}</th>' in spoilt._repr_html_()
+    assert "<table>" not in clean._repr_html_()
+
+
+def test_names_of_folders_stay_text(tmp_path: Path) -> None:
+    folder, gold = copied(tmp_path, LOAN)
+    hostile = "<img src=x onerror=alert(1)>"
+    (folder / "finance").rename(folder / hostile)
+    gold = folder / hostile / gold.relative_to(folder / "finance")
+    gold.write_text("{", "utf-8")
+    html = audit(load_dataset(folder))._repr_html_()
+    assert "<img" not in html
+    assert "&lt;img" in html
+
+
+def test_hostile_gold(tmp_path: Path) -> None:
+    folder, path = copied(tmp_path, LOAN)
+    gold = json.loads(path.read_text("utf-8"))
+    deep: Any = "leaf"
+    for _ in range(300):
+        deep = {"a|b\n<script>": [deep]}
+    gold["deep"] = deep
+    gold["signatories"]["creditors"] = [
+        "\ud800 lone", "x" * 200_000, "- " * 50_000, "a-\n" * 10_000, "1" * 5_000, "", "\x00", "٣",
+        float("nan"), float("inf"), -0.0, 10**400, True, None, [[[]]], {"": {"": ""}},
+        "2019-02-31T23:00:00Z", "9999-12-31T23:00:00Z", "99999-99-99", "(((", "@", "://",
+    ]  # fmt: skip
+    path.write_text(json.dumps(gold), "utf-8")
+    result = audit(load_dataset(folder))
+    assert {"undeclared_key", "wrong_type", "stray_whitespace"} <= set(result.findings["kind"])
+    assert repr(result)
+    assert result._repr_html_()
+
+
+# --- the sample for judging by hand --------------------------------------------------------
+
+
+def test_the_sample_is_spread_over_the_kinds(spoilt: Audit) -> None:
+    findings = spoilt.findings
+    sizes = findings["kind"].value_counts()
+    drawn = sample_findings(spoilt, 12, seed=3)
+    assert len(drawn) == 12
+    assert drawn["kind"].nunique() == min(12, len(sizes))
+    assert drawn.drop(columns="weight").equals(findings.loc[drawn.index])
+    per_kind = drawn.groupby("kind")["weight"].sum()
+    assert np.allclose(per_kind, sizes[per_kind.index])
+
+
+def test_the_sample_depends_on_the_seed_alone(spoilt: Audit) -> None:
+    assert sample_findings(spoilt, 7, seed=1).equals(sample_findings(spoilt, 7, seed=1))
+    draws = {tuple(sample_findings(spoilt, 7, seed=seed).index) for seed in range(8)}
+    assert len(draws) > 1
+
+
+@pytest.mark.parametrize("n", [1, 5, 10_000])
+def test_the_sample_has_n_rows_or_all(spoilt: Audit, n: int) -> None:
+    assert len(sample_findings(spoilt, n)) == min(n, len(spoilt.findings))
+
+
+def test_samples_of_nothing(clean: Audit, spoilt: Audit) -> None:
+    assert sample_findings(clean).empty
+    with pytest.raises(InputError, match="at least one finding, found 0"):
+        sample_findings(spoilt, 0)
+
+
+# --- the published dataset -----------------------------------------------------------------
+
+needs_dataset = pytest.mark.skipif(
+    not os.environ.get("EXTRACTBENCH_DATASET"),
+    reason="set EXTRACTBENCH_DATASET to the folder of the real data",
+)
+PAGE = Path(__file__).parents[2] / "docs" / "audit.md"
+COUNTS, JUDGED, ESTIMATE = "What it finds", "The sample, kind by kind", "How much of it is real"
+needs_page = pytest.mark.skipif(
+    not PAGE.is_file(), reason="the page is in the source checkout only"
+)
+SCHEMA_KINDS = ("schema_violation", "wrong_type", "text_for_object")
+
+
+@pytest.fixture(scope="module")
+def published() -> Dataset:
+    return load_dataset("extractbench")
+
+
+@pytest.fixture(scope="module")
+def published_audit(published: Dataset) -> Audit:
+    return audit(published)
+
+
+@needs_dataset
+def test_16_of_35_golds_break_their_schema(published_audit: Audit) -> None:
+    findings = published_audit.findings
+    broken = findings[findings["kind"].isin(SCHEMA_KINDS)]
+    assert len(published_audit.documents) == 35
+    assert broken["document"].nunique() == 16
+
+
+@needs_dataset
+def test_known_faults_of_the_published_golds(published_audit: Audit) -> None:
+    by_kind = dict(iter(published_audit.findings.groupby("kind")))
+    assert by_kind["malformed_date"]["value"].tolist() == ["2025-01-2025"]
+    assert set(by_kind["text_for_object"]["field"]) == {"citations[]"}
+    units = by_kind["wrong_type"].query("schema == '10kq'")
+    assert set(units["value"]) == {1}
+    assert units["field"].str.endswith(".unit").all()
+    assert (by_kind["undeclared_key"]["path"] == "$.events").sum() == 4
+    shifted = by_kind["shifted_date"].set_index("value")["suggestion"]
+    assert shifted[DAY] == "2019-03 or 2019-03-01"
+
+
+@needs_dataset
+def test_every_figure_of_a_quarterly_report_is_in_its_pdf(published_audit: Audit) -> None:
+    findings = published_audit.findings.query("schema == '10kq' and kind != 'field_not_quoted'")
+    values = findings[findings["field"].str.endswith(".value")]
+    assert not values["kind"].isin(["not_in_pdf", "unlike_pdf"]).any()
+
+
+def table_of(title: str) -> list[list[str]]:
+    """Read the cells of the table below a title of the page on the audit."""
+    section = PAGE.read_text("utf-8").split(f"## {title}\n")[1].split("\n## ")[0]
+    rows = [line.strip("| ").split("|") for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip(" `*") for cell in row] for row in rows[2:]]
+
+
+@needs_dataset
+@needs_page
+def test_the_page_has_the_counts_of_this_audit(published_audit: Audit) -> None:
+    counts = published_audit.summary.pivot_table(
+        index="kind", columns="domain", values="findings", aggfunc="sum", fill_value=0
+    )
+    printed = {
+        kind: [int(n.replace(",", "")) for n in cells] for kind, _, *cells in table_of(COUNTS)
+    }
+    assert printed == {kind: counts.loc[kind].tolist() for kind in counts.index}
+
+
+@needs_dataset
+@needs_page
+def test_the_page_judges_the_sample_that_is_drawn(published_audit: Audit) -> None:
+    drawn = sample_findings(published_audit, 60, seed=4)["kind"].value_counts()
+    judged = {kind: [int(n) for n in cells] for kind, *cells in table_of(JUDGED) if kind in KINDS}
+    assert {kind: sum(cells) for kind, cells in judged.items()} == drawn.to_dict()
+
+
+@needs_page
+def test_the_intervals_of_the_page_follow_from_its_counts() -> None:
+    from scipy.stats import binomtest
+
+    for row in table_of(ESTIMATE):
+        drawn, real, share, interval = row[1], row[2], row[-2], row[-1]
+        low, high = binomtest(int(real), int(drawn)).proportion_ci(method="wilson")
+        assert share == f"{int(real) / int(drawn):.0%}"
+        assert interval == f"{low:.0%} to {high:.0%}"
+
+
+@needs_dataset
+@pytest.mark.parametrize(
+    "document, kind, path, suggestion",
+    [
+        ("[fan24] rag survey", "unlike_pdf", "$.citations[74]", "Daliang Li"),
+        ("ma_2023_sw_M-table5", "not_in_pdf", "$.championship", None),
+        ("ibm_credit_agreement_2019_07_18", "split_item", "$.parties.lenders[28]", "York Branch"),
+        ("mck_10q_fy2025q2", "not_in_pdf", "$.meta.report_period_end_date", "2024-08-01"),
+    ],
+)
+def test_known_faults_beside_the_pdf(
+    published: Dataset, document: str, kind: str, path: str, suggestion: str | None
+) -> None:
+    row = next(r for r in published.documents.itertuples() if r.document == document)
+    checked = check_document(published, row, chosen_kinds(None))
+    findings = [*checked.findings, *(finding for _, finding in checked.not_found)]
+    near = {(f.kind, f.path): f.suggestion for f in findings}[kind, path]
+    assert (suggestion is None) if near is None else suggestion in near

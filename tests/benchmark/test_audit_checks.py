@@ -1,0 +1,476 @@
+"""Each check by itself: what it finds, and what it leaves alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from extractbench_nb.benchmark.audit.conformance import (
+    find_empty_required,
+    find_undeclared,
+    find_violations,
+)
+from extractbench_nb.benchmark.audit.dates import find_date_faults, unshifted
+from extractbench_nb.benchmark.audit.entries import (
+    find_duplicates,
+    find_placeholders,
+    find_split_items,
+)
+from extractbench_nb.benchmark.audit.kinds import KINDS
+from extractbench_nb.benchmark.audit.pdftext import PdfText
+from extractbench_nb.benchmark.audit.places import Subject, walk
+from extractbench_nb.benchmark.audit.variants import find_variants
+from extractbench_nb.benchmark.audit.wording import find_wording_faults
+from extractbench_nb.schema.parse import parse_schema
+
+TEXT = {"type": "string"}
+NUMBER = {"type": "number"}
+
+
+def schema_of(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+def listed(items: dict[str, Any]) -> dict[str, Any]:
+    return schema_of(a={"type": "array", "items": items})
+
+
+def subject(schema: dict[str, Any], gold: Any, *pages: str) -> Subject:
+    parsed = parse_schema(schema)
+    pdf = PdfText(pages) if pages else None
+    return Subject(parsed, gold, tuple(walk(parsed, gold)), pdf)
+
+
+def test_the_walk_gives_paths_fields_and_nodes() -> None:
+    schema = schema_of(
+        a={"type": "array", "items": schema_of(b=TEXT)},
+        m={"type": "object", "additionalProperties": NUMBER},
+        u={"anyOf": [{"type": "array", "items": TEXT}, {"type": "null"}]},
+        t={"type": "array", "prefixItems": [TEXT], "items": NUMBER},
+    )
+    gold = {"a": [{"b": "x", "c d": [1]}], "m": {"k.k": 1}, "u": ["y"], "t": ["z", 2], "n": None}
+    found = [
+        (p.path, p.field, p.node.label if p.node else None)
+        for p in walk(parse_schema(schema), gold)
+    ]
+    assert found == [
+        ("$", "", "object"),
+        ("$.a", "a", "array"),
+        ("$.a[0]", "a[]", "object"),
+        ("$.a[0].b", "a[].b", "string"),
+        ("$.a[0]['c d']", "a[]['c d']", None),
+        ("$.a[0]['c d'][0]", "a[]['c d'][]", None),
+        ("$.m", "m", "object"),
+        ("$.m['k.k']", "m.*", "number"),
+        ("$.u", "u", "array | null"),
+        ("$.u[0]", "u[]", "string"),
+        ("$.t", "t", "array"),
+        ("$.t[0]", "t[]", "string"),
+        ("$.t[1]", "t[]", "number"),
+        ("$.n", "n", None),
+    ]
+
+
+# --- against the schema --------------------------------------------------------------------
+
+OBJECTS = listed({"type": "object", "properties": {"t": TEXT}})
+
+
+@pytest.mark.parametrize(
+    "schema, gold, expected",
+    [
+        (schema_of(a=TEXT), {"a": "x"}, []),
+        (schema_of(a=TEXT), {"a": 1}, [("wrong_type", "$.a", '"1"')]),
+        (schema_of(a=TEXT), {"a": True}, [("wrong_type", "$.a", None)]),
+        (schema_of(a=NUMBER), {"a": "1"}, [("wrong_type", "$.a", None)]),
+        (OBJECTS, {"a": ["x", {"t": "y"}]}, [("text_for_object", "$.a[0]", None)]),
+        (OBJECTS, {"a": [["x"]]}, [("wrong_type", "$.a[0]", None)]),
+        (
+            schema_of(a={"anyOf": [{"type": "object"}, {"type": "string", "pattern": "^x"}]}),
+            {"a": "y"},
+            [("schema_violation", "$.a", None)],
+        ),
+        (schema_of(a={"enum": ["x"]}), {"a": "y"}, [("schema_violation", "$.a", None)]),
+        (schema_of(a=TEXT | {"format": "date"}), {"a": "x"}, [("schema_violation", "$.a", None)]),
+        (schema_of() | {"required": ["a"]}, {}, [("schema_violation", "$", None)]),
+        (schema_of() | {"additionalProperties": False}, {"a": 1}, []),
+        (schema_of(a=TEXT | {"nullable": True}), {"a": None}, []),
+        (schema_of(a={"type": "array"}), [], [("wrong_type", "$", None)]),
+    ],
+)
+def test_violations(schema: dict[str, Any], gold: Any, expected: list[Any]) -> None:
+    found = list(find_violations(subject(schema, gold)))
+    assert [(f.kind, f.path, f.suggestion) for f in found] == expected
+
+
+def test_a_wrong_type_says_both_types() -> None:
+    (found,) = find_violations(subject(schema_of(a=TEXT), {"a": [1]}))
+    assert found.message == "found an array, the schema has string"
+    assert found.value == [1]
+
+
+def test_undeclared_keys_are_told_once() -> None:
+    found = list(
+        find_undeclared(subject(listed(schema_of(b=TEXT)), {"a": [{"c": {"d": 1}}], "e": 2}))
+    )
+    assert [(f.path, f.field, f.value) for f in found] == [
+        ("$.a[0].c", "a[].c", {"d": 1}),
+        ("$.e", "e", 2),
+    ]
+
+
+def test_items_that_carry_their_index_are_one_finding() -> None:
+    items = [{"b": "x", "index": i} for i in (0, 1, 2)] + [{"index": 7}, {"index": "4"}]
+    found = list(find_undeclared(subject(listed(schema_of(b=TEXT)), {"a": items, "index": 0})))
+    assert sorted((f.kind, f.path) for f in found) == [
+        ("item_index", "$.a[0].index"),
+        ("undeclared_key", "$.a[3].index"),
+        ("undeclared_key", "$.a[4].index"),
+        ("undeclared_key", "$.index"),
+    ]
+    assert [f.message for f in found if f.kind == "item_index"] == [
+        "3 items carry their own index, which the schema does not declare"
+    ]
+
+
+@pytest.mark.parametrize(
+    "value, empty",
+    [("", True), (" ", True), ([], True), ({}, True), (None, False), (0, False), ("x", False)],
+)
+def test_empty_required(value: Any, empty: bool) -> None:
+    required = schema_of(a={}) | {"required": ["a"]}
+    assert [f.path for f in find_empty_required(subject(required, {"a": value}))] == ["$.a"] * empty
+    assert not list(find_empty_required(subject(schema_of(a={}), {"a": value})))
+
+
+# --- placeholders and items ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "word", ["NA", "n/a", " N.A. ", "Unknown", "-", "TBD", "NOT_FOUND", "null"]
+)
+def test_placeholders(word: str) -> None:
+    assert [f.kind for f in find_placeholders(subject(schema_of(a=TEXT), {"a": word}))] == [
+        "placeholder"
+    ]
+
+
+@pytest.mark.parametrize(
+    "word", ["Nah", "NAB", "none of them", "Unknown Pleasures", "--flag", "0", "No"]
+)
+def test_words_that_are_no_placeholders(word: str) -> None:
+    assert not list(find_placeholders(subject(schema_of(a=TEXT), {"a": word})))
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"default": "NA"},
+        {"enum": ["NA", "EU"]},
+        {"const": "NA"},
+        {"examples": ["NA"]},
+        {"description": "Name of the segment, or 'NA' for the whole company."},
+        {"anyOf": [{"type": "null"}, {"type": "string", "enum": ["NA"]}]},
+    ],
+)
+def test_a_placeholder_that_the_schema_has(declared: dict[str, Any]) -> None:
+    assert not list(find_placeholders(subject(schema_of(a=declared), {"a": "NA"})))
+
+
+@pytest.mark.parametrize(
+    "keywords, required, better",
+    [
+        ({"type": "string"}, False, "no such key"),
+        ({"type": "string"}, True, None),
+        ({"type": ["string", "null"]}, True, "null"),
+    ],
+)
+def test_what_to_write_instead(
+    keywords: dict[str, Any], required: bool, better: str | None
+) -> None:
+    schema = schema_of(a=keywords) | ({"required": ["a"]} if required else {})
+    (found,) = find_placeholders(subject(schema, {"a": "NA"}))
+    assert found.suggestion == better
+
+
+ITEM = {"who": "A", "when": "Q1", "unit": "USD", "value": 1.5}
+
+
+@pytest.mark.parametrize(
+    "items, expected",
+    [
+        (["x", "y"], []),
+        (["Smith, J.", "smith j"], [("duplicate_item", 1)]),
+        (["a b", "ab"], []),
+        ([1, 1.0, True], []),
+        ([1, 1], [("duplicate_item", 1)]),
+        ([None, None, {}, {}, [], []], []),
+        ([ITEM, ITEM | {"array_index": 1}], [("duplicate_item", 1)]),
+        ([ITEM, ITEM | {"value": 2.5}], [("contradicting_item", 1)]),
+        ([ITEM, ITEM | {"value": 2.5}, ITEM], [("contradicting_item", 1), ("duplicate_item", 2)]),
+        ([ITEM, ITEM | {"value": 2.5, "when": "Q2"}], []),
+        ([ITEM, ITEM | {"unit": "EUR"}], []),
+        ([{"rank": 1, "name": "A"}, {"rank": 2, "name": "A"}], []),
+        ([{"n": [1, {"x": "y"}]}, {"n": [1, {"x": "Y"}]}], [("duplicate_item", 1)]),
+        ([{"n": 1}, {"m": 1}], []),
+    ],
+)
+def test_duplicates(items: list[Any], expected: list[Any]) -> None:
+    found = list(find_duplicates(subject(schema_of(a={}), {"a": items})))
+    assert [(f.kind, f.path) for f in found] == [(kind, f"$.a[{i}]") for kind, i in expected]
+
+
+def test_a_contradiction_names_the_other_number() -> None:
+    items = [ITEM, ITEM | {"value": 2.5}]
+    (found,) = find_duplicates(subject(schema_of(a={}), {"a": items}))
+    assert found.message == "differs from item 0 of the array in nothing but 'value'"
+    assert found.suggestion == "1.5"
+
+
+@pytest.mark.parametrize(
+    "items, expected",
+    [
+        (["Alpha Bank, New York Branch", "Beta Bank, New York", "Branch"], [2]),
+        (["Beta Bank, New York", "Branch", "Alpha Bank, New York Branch"], [1]),
+        (["Alpha Bank, New York Branch", "Beta Bank", "Branch"], []),
+        (["Beta Bank, New York", "Branch"], []),
+        (["York Branch", "York", "Branch"], []),
+        (["A York Branch", 3, "Branch"], []),
+    ],
+)
+def test_split_items(items: list[Any], expected: list[int]) -> None:
+    found = list(find_split_items(subject(schema_of(a={}), {"a": items})))
+    assert [f.path for f in found] == [f"$.a[{i}]" for i in expected]
+    assert all(f.suggestion == "Beta Bank, New York Branch" for f in found)
+
+
+# --- dates ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2025-01-2025", "2025-02-30", "2025-13-01", "31/31/2025", "32 May 2025", "February 30, 2025"],
+)
+def test_malformed_dates(text: str) -> None:
+    (found,) = find_date_faults(subject(schema_of(end_date=TEXT), {"end_date": text}))
+    assert found.kind == "malformed_date"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2025-01-31", "2025-01", "2025", "31 May 2025", "5/4/2025", "Spring 2019", "2019–2020",
+        "present", "three years from closing", "May 2025", "10 Downing 2025", "1-2-3", "",
+        "2025-01-31T09:30:00Z", "2019, 2022", "1.2.3",
+    ],
+)  # fmt: skip
+def test_dates_that_are_none_or_right(text: str) -> None:
+    assert not list(find_date_faults(subject(schema_of(end_date=TEXT), {"end_date": text})))
+
+
+def test_numbers_with_dashes_are_dates_only_where_dates_belong() -> None:
+    assert not list(find_date_faults(subject(schema_of(part=TEXT), {"part": "2025-13-01"})))
+    by_format = schema_of(part=TEXT | {"format": "date"})
+    assert [f.kind for f in find_date_faults(subject(by_format, {"part": "2025-13-01"}))] == [
+        "malformed_date"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text, meant",
+    [
+        ("2019-02-28T23:00:00.000Z", "2019-03-01"),
+        ("2020-02-28T22:00:00Z", "2020-02-29"),
+        ("2019-12-31T18:30:00+00:00", "2020-01-01"),
+        ("Fri Jun 30 2017 23:00:00 GMT+0100 (British Summer Time)", "2017-07-01"),
+        ("2019-02-28T23:15:00Z", None),
+        ("2019-02-28T23:00:01Z", None),
+        ("2019-03-01T00:00:00Z", None),
+        ("2019-02-31T23:00:00Z", None),
+        ("9999-12-31T23:00:00Z", None),
+        ("2019-02-28", None),
+    ],
+)
+def test_unshifted(text: str, meant: str | None) -> None:
+    found = unshifted(text)
+    assert (found.date().isoformat() if found else None) == meant
+
+
+@pytest.mark.parametrize(
+    "text, better",
+    [
+        ("2019-02-28T23:00:00.000Z", "2019-03 or 2019-03-01"),
+        ("2019-03-14T22:00:00Z", "2019-03-15"),
+    ],
+)
+def test_shifted_dates(text: str, better: str) -> None:
+    (found,) = find_date_faults(subject(schema_of(a=TEXT), {"a": text}))
+    assert (found.kind, found.suggestion) == ("shifted_date", better)
+
+
+@pytest.mark.parametrize(
+    "description, text, better",
+    [
+        ("Date in YYYY-MM-DD format", "6 Apr 2025", "2025-04-06"),
+        ("Date in YYYY-MM-DD format", "2025-04", "2025-04"),
+        ("in YYYY-MM-DD format or YYYY-MM or YYYY", "Apr 2025", "2025-04"),
+        ("Date in YYYY-MM-DD format", "04/06/2025", None),
+    ],
+)
+def test_dates_unlike_what_the_schema_asks(description: str, text: str, better: str | None) -> None:
+    schema = schema_of(a=TEXT | {"description": description})
+    (found,) = find_date_faults(subject(schema, {"a": text}))
+    assert (found.kind, found.suggestion) == ("odd_date_style", better)
+
+
+@pytest.mark.parametrize("text", ["2025-04-06", "2025-04", "2025"])
+def test_dates_as_the_schema_asks(text: str) -> None:
+    schema = schema_of(a=TEXT | {"description": "in YYYY-MM-DD format or YYYY-MM or YYYY format."})
+    assert not list(find_date_faults(subject(schema, {"a": text})))
+
+
+@pytest.mark.parametrize(
+    "dates, odd",
+    [
+        (["2020-01-01", "2021-01-01", "May 2022"], ["May 2022"]),
+        (["May 2020", "June 2021", "2022-01", "July 2023"], ["2022-01"]),
+        (["2020-01-01", "2021-01-01", "2022"], []),
+        (["2020-01-01", "May 2022"], []),
+        (["2020-01-01", "2021-01-01", "May 2022", "June 2023"], []),
+        (["2020-01-01", "2021-01", "2022-01-01"], []),
+    ],
+)
+def test_dates_unlike_their_siblings(dates: list[str], odd: list[str]) -> None:
+    schema = listed(schema_of(day=TEXT, until=TEXT))
+    halves = [{("day" if i % 2 else "until"): date} for i, date in enumerate(dates)]
+    found = list(find_date_faults(subject(schema, {"a": halves})))
+    assert [(f.kind, f.value) for f in found] == [("odd_date_style", text) for text in odd]
+
+
+# --- wording -------------------------------------------------------------------------------
+
+PAGE = (
+    "the Trust Company and the Trust; a Company; information retrieval. set forth, set up, forth."
+)
+
+
+def wording(text: str, *pages: str) -> list[tuple[str, str | None]]:
+    found = find_wording_faults(subject(schema_of(a=TEXT), {"a": text}, *pages))
+    return [(f.kind, f.suggestion) for f in found]
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("The TrustCompany", [("glued_words", "Trust Company")]),
+        ("as setforth here", [("glued_words", "set forth")]),
+        ("informa tion retrieval", [("broken_word", "information")]),
+        ("infor- mation retrieval", [("broken_word", "information retrieval")]),
+        ("Trust infor-\r\n mation", [("broken_word", "Trust information")]),
+        ("now, then,later on", [("glued_words", "then, later")]),
+        ("Northern Trust,", [("trailing_punctuation", "Northern Trust")]),
+        ("Northern Trust, N.A.,", [("trailing_punctuation", "Northern Trust, N.A.")]),
+        ("Northern Trust and", [("trailing_punctuation", "Northern Trust")]),
+        (", Northern Trust", [("trailing_punctuation", "Northern Trust")]),
+        ("• Northern Trust", [("trailing_punctuation", "Northern Trust")]),
+        (" Northern Trust", [("stray_whitespace", "Northern Trust")]),
+        ("Northern  Trust", [("stray_whitespace", "Northern Trust")]),
+        ("will be\r\nused by the", [("line_break", "will be used by the")]),
+        ("Smith,\nJones", [("line_break", "Smith, Jones")]),
+    ],
+)  # fmt: skip
+def test_wording(text: str, expected: list[tuple[str, str]]) -> None:
+    assert wording(text, PAGE) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Acme Corp.", "Acme Inc", "N.A.", "Smith, J.", "What now?", "Go!", "C++", "A+", "2-", "4-",
+        "pre- and post-war", "short- or long-term", "state-of-the-art", "- one\n- two", "one.\nTwo",
+        "Skills:\nPython", "1,204", "https://a.org/x,y", "a,b@c.org", "FlashAttention", "McDonald",
+        "company-wide trust", "informational", "(see below)", "[1]", ".NET", "Inc., Ltd.",
+        "Alpha\nBeta", "one\n\n(a) two", "1:12.15", "AT&T", "R&D", "", "   x"[3:],
+    ],
+)  # fmt: skip
+def test_wording_that_is_right(text: str) -> None:
+    assert wording(text, PAGE) == []
+    assert wording(text) == []
+
+
+def test_words_are_glued_or_torn_only_beside_a_pdf() -> None:
+    assert wording("The TrustCompany has informa tion") == []
+
+
+def test_a_compound_keeps_its_hyphen() -> None:
+    gold = {"a": "a large- scale study", "b": "large and large", "c": "the scale, a scale"}
+    schema = schema_of(a=TEXT, b=TEXT, c=TEXT)
+    (found,) = find_wording_faults(subject(schema, gold))
+    assert found.suggestion == "a large-scale study"
+
+
+# --- variants ------------------------------------------------------------------------------
+
+
+def variants(*texts: str, page: str | None = None) -> list[tuple[str, str, str | None]]:
+    made = subject(schema_of(a={}), {"a": list(texts)}, *([page] if page else []))
+    return [(f.kind, f.value, f.suggestion) for f in find_variants(made)]
+
+
+@pytest.mark.parametrize(
+    "texts, expected",
+    [
+        (("Acme Bank", "ACME BANK", "Acme Bank"), [("case_variant", "ACME BANK", "Acme Bank")]),
+        (("ACME BANK", "Acme Bank"), [("case_variant", "ACME BANK", "Acme Bank")]),
+        (("Acme Bank,", "Acme Bank"), [("case_variant", "Acme Bank,", "Acme Bank")]),
+        (
+            ("Northern Trust Company", "Northren Trust Company", "Northern Trust Company"),
+            [("spelling_variant", "Northren Trust Company", "Northern Trust Company")],
+        ),
+        (
+            ("Acme Holdings Incorporated", "Acme Holdings Incorporatd"),
+            [("spelling_variant", "Acme Holdings Incorporatd", "Acme Holdings Incorporated")],
+        ),
+    ],
+)
+def test_variants(texts: tuple[str, ...], expected: list[Any]) -> None:
+    assert variants(*texts) == expected
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("J. Wang", "Z. Wang"),
+        ("Yuxin Li", "Yuxan Li"),
+        ("Technical Report", "Technical Reports"),
+        ("Martinez and Sons", "Martinez and Song"),
+        ("Orion Fund I, L.P.", "Orion Fund II, L.P."),
+        ("PNC Bank, National Association", "U.S. Bank National Association"),
+        ("Associate Professor", "Assistant Professor"),
+        ("Spring 1995", "Spring 1985"),
+        ("North America", "South America"),
+        ("University of Siena", "University of Vienna"),
+        ("6 Apr 2025", "6 April 2025"),
+        ("a@b.org", "A@b.org"),
+        ("Acme Bank", "Acme Bank"),
+    ],
+)
+def test_names_that_differ(texts: tuple[str, ...]) -> None:
+    assert variants(*texts) == []
+
+
+def test_a_spelling_that_the_pdf_has_is_no_variant() -> None:
+    assert variants("Acme Bank", "ACME BANK", page="ACME BANK, acting through Acme Bank") == []
+
+
+def test_thousands_of_names_that_are_alike() -> None:
+    letters = "abcdefghijkl"
+    names = [f"Northern Trust Company {a}{b}{c}" for a in letters for b in letters for c in letters]
+    found = variants(*names, "Northren Trust Company aaa")
+    assert [value for _, value, _ in found] == ["Northren Trust Company aaa"]
+
+
+def test_every_kind_is_declared_once() -> None:
+    assert [kind.name for kind in KINDS.values()] == list(KINDS)
+    assert {kind.severity for kind in KINDS.values()} == {"error", "warning", "info"}

@@ -1,0 +1,157 @@
+import dataclasses
+import os
+from functools import cache
+
+import pandas as pd
+import pytest
+from jsonschema import Draft202012Validator
+
+from extractbench_nb.benchmark import paper
+from extractbench_nb.benchmark.dataset import load_dataset
+from extractbench_nb.benchmark.paper.errata import ERRATA_COLUMNS
+from extractbench_nb.benchmark.paper.errata.finding import SEVERITIES
+from extractbench_nb.benchmark.paper.errata.gold import gold
+from extractbench_nb.benchmark.paper.errata.scores import scores
+from extractbench_nb.benchmark.paper.errata.totals import totals
+from extractbench_nb.benchmark.paper.facts import facts_of
+from extractbench_nb.benchmark.paper.measures import (
+    measure_gold,
+    measure_growth_metric,
+    measure_reports,
+    shipped_gold,
+    shipped_reports,
+)
+from extractbench_nb.errors import InputError
+from extractbench_nb.evaluation import evaluate
+
+
+@cache
+def errata() -> pd.DataFrame:
+    return paper.errata().set_index("id")
+
+
+def test_the_frame() -> None:
+    frame = paper.errata()
+    assert frame.columns.tolist() == ERRATA_COLUMNS.names
+    assert frame["id"].is_unique
+    assert frame["severity"].isin(SEVERITIES).all()
+    assert frame["severity"].map(SEVERITIES.index).is_monotonic_increasing
+    assert frame.drop(columns="difference").notna().all(axis=None)
+    assert (frame["explanation"].str.len() > 20).all()
+    assert (frame["published"] != frame["recomputed"]).all()
+
+
+@pytest.mark.parametrize(
+    "name, published, recomputed, told",
+    [
+        ("hours-per-document", "2.7", "1.9", "67.9 hours over 35 documents"),
+        ("structured-research-total", "14.7%", "24.5%", "divided by 10"),
+        ("structured-sports-total", "7.3%", "12.2%", "divided by 10"),
+        ("structured-overall-total", "3.0%", "3.3%", "608 of 18516"),
+        ("pass-rate-ceiling", "100.0%", "22.4%", "3,086 a model"),
+        ("accuracy-on-valid", "72.9%", "74.5%", "6 of 7"),
+        ("accuracy-on-valid", "72.9%", "74.5%", "Flash +20, Gemini 3 Pro +1, GPT-5.2 +1, GPT-5 +1"),
+        ("research-bold", "Gemini 3 Flash, 46", "Claude Sonnet 4.5, 47", "Table 12"),
+        ("research-gold-values", "1,998", "2,003", "gained"),
+        ("resumes-array-items", "44.3", "43.4", "304 counted"),
+        ("research-array-items", "309.5", "310.3", "1,862 counted"),
+        ("10-kq-array-items", "182.3", "183.0", "1,281 counted"),
+        ("failed-judge-calls", "77.1%", "65.7%", "7 of 22"),
+        ("gpt-5-elsewhere", "14%", "40%", "2 of 5"),
+        ("gold-breaks-schema", "every annotation fits its schema", "16 of 35 do not", "6 of 6"),
+        ("malformed-share", "nearly a third", "39%", "40 of 103"),
+        ("narrowest-schema", "13", "12", "sports"),
+        ("page-limit", "10 credit agreements over 100 pages", "9", "97 pages"),
+        ("figure-2-research", "<1×", "2.6×", "sports and resumes"),
+        ("credit-able-models", "56.3%", "84.4%", "439 of 520"),
+        ("structured-accuracy", "accuracy falls", "604 to 608 fields", "240"),
+        ("default-tolerance", "0.001", "1e-06", "default"),
+        ("two-texts-are-equal", "0 of 2 unlike texts pass", "2 of 2", "equal"),
+        ("unscored-union", "691 scored fields", "684", "12 fields"),
+    ],
+)
+def test_known_errata(name: str, published: str, recomputed: str, told: str) -> None:
+    row = errata().loc[name]
+    assert (row["published"], row["recomputed"]) == (published, recomputed)
+    assert told in row["explanation"]
+
+
+def test_numbers_and_differences_agree() -> None:
+    for name, row in errata().iterrows():
+        try:
+            sides = [
+                float(row[side].strip("%×").replace(",", ""))
+                for side in ("published", "recomputed")
+            ]
+        except ValueError:
+            continue
+        assert row["difference"] == pytest.approx(sides[1] - sides[0], abs=0.6), name
+
+
+def test_research_gained_as_many_values_as_items() -> None:
+    values = errata().loc["research-gold-values", "difference"]
+    items = 6 * errata().loc["research-array-items", "difference"]
+    assert items == pytest.approx(values, abs=6 * 0.05)
+
+
+def test_errata_follow_the_facts() -> None:
+    """Other facts, other errata: nothing is typed."""
+    facts = facts_of()
+    frame = facts.frame.assign(scored=facts.frame["scored"] * 2, violations=0)
+    other = dataclasses.replace(facts, frame=frame, growth_metric=21)
+    found = {row.id: row for chapter in (scores, totals, gold) for row in chapter(other)}
+    assert found["pass-rate-ceiling"].recomputed == "44.8%"
+    assert found["growth-metric"].recomputed == "21"
+    assert found["gold-breaks-schema"].recomputed == "0 of 35 do not"
+    assert found["accuracy-on-valid"].recomputed == "37.2%"
+
+
+def test_difflib_and_levenshtein_disagree_about_the_verdict() -> None:
+    row = errata().loc["levenshtein-or-difflib"]
+    own, released = (float(row[side].split()[0]) for side in ("published", "recomputed"))
+    assert released < 0.8 < own
+
+
+@pytest.mark.skipif(
+    not os.environ.get("EXTRACTBENCH_DATASET"),
+    reason="the published dataset is not here: set EXTRACTBENCH_DATASET to its folder",
+)
+class TestReleasedDataset:
+    def test_shipped_figures(self) -> None:
+        dataset = load_dataset("extractbench")
+        pd.testing.assert_frame_equal(measure_gold(dataset), shipped_gold())
+        assert measure_growth_metric(dataset) == facts_of().growth_metric
+
+    @pytest.mark.parametrize("profile", ["paper", "extract-bench-0.1.0"])
+    def test_an_empty_object_passes_what_gold_lacks(self, profile: str) -> None:
+        dataset = load_dataset("extractbench")
+        documents = dataset.documents
+        sports = documents.loc[documents["schema"] == "swimming", "document"]
+        schema = dataset.schema("swimming")
+        Draft202012Validator(schema.get("schema_definition", schema)).validate({})
+        passed = sum(
+            evaluate(schema, dataset.gold(name), {}, profile=profile).summary["passed"]
+            for name in sports
+        )
+        assert (
+            f"passes {passed:.0f} of 60" in errata().loc["sports-nothing-extracted", "explanation"]
+        )
+
+    def test_errata_are_the_same(self) -> None:
+        counted = paper.errata(dataset=load_dataset("extractbench"))
+        pd.testing.assert_frame_equal(counted, paper.errata())
+
+
+@pytest.mark.skipif(
+    not os.environ.get("EXTRACTBENCH_RUNS"),
+    reason="recorded runs are not here: set EXTRACTBENCH_RUNS to their folder",
+)
+def test_shipped_judge_reports() -> None:
+    pd.testing.assert_frame_equal(
+        measure_reports(os.environ["EXTRACTBENCH_RUNS"]), shipped_reports()
+    )
+
+
+def test_a_folder_without_reports(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InputError, match=r"no \{run\}/\{document\}\.judge-report\.json"):
+        measure_reports(tmp_path)

@@ -1,0 +1,99 @@
+"""The registry of the released dataset, and where a dataset comes from."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from extractbench_nb import load_dataset
+from extractbench_nb.benchmark.dataset import EXTRACTBENCH_VARIABLE
+from extractbench_nb.benchmark.release import (
+    COMMIT,
+    RAW_URL,
+    check_files,
+    missing_files,
+    released_files,
+)
+
+FOLDER = os.environ.get(EXTRACTBENCH_VARIABLE, "")
+needs_dataset = pytest.mark.skipif(
+    not FOLDER, reason=f"the published dataset is not here: set {EXTRACTBENCH_VARIABLE}"
+)
+
+
+def test_registry() -> None:
+    files = released_files()
+    paths = [file.path for file in files]
+    assert paths == sorted(set(paths))
+    assert [sum(path.endswith(end) for path in paths) for end in (
+        "-schema.json", ".gold.json", ".pdf", "LICENSE")] == [5, 35, 35, 1]  # fmt: skip
+    assert all(file.source in (file.path, f"dataset/{file.path}") for file in files)
+    golds = {path.removesuffix(".gold.json") for path in paths if path.endswith(".gold.json")}
+    assert {path.removesuffix(".pdf") for path in paths if path.endswith(".pdf")} == golds
+
+
+def test_one_pdf_is_unverified() -> None:
+    unknown = [file.path for file in released_files() if file.sha256 is None or file.size is None]
+    assert unknown == ["academic/research/pdf+gold/[zhao25] a survey of LLMs.pdf"]
+    assert all(
+        re.fullmatch("[0-9a-f]{64}", file.sha256) for file in released_files() if file.sha256
+    )
+
+
+def test_the_commit_is_a_whole_hash() -> None:
+    assert re.fullmatch("[0-9a-f]{40}", COMMIT)
+    assert RAW_URL.endswith(COMMIT)
+
+
+@needs_dataset
+def test_the_published_dataset_is_the_released_one() -> None:
+    root = Path(FOLDER)
+    found = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
+    released = {file.path: file for file in released_files()}
+    assert found - {"README.md"} == {path for path, file in released.items() if file.sha256}
+    assert check_files(root) == {"verified": 75, "unverified": 0, "changed": 0, "missing": 1}
+    assert missing_files(root) == []
+    assert all((root / f.path).stat().st_size == f.size for f in released.values() if f.size)
+
+
+@needs_dataset
+def test_licence_and_provenance_are_shown() -> None:
+    dataset = load_dataset("extractbench", path=FOLDER)
+    line = f"licence: MIT; https://github.com/ContextualAI/extract-bench at {COMMIT[:12]}"
+    assert f"  {line}" in repr(dataset).splitlines()
+    assert line in dataset._repr_html_()
+
+
+def test_the_samples_licence_is_shown() -> None:
+    dataset = load_dataset("sample")
+    assert dataset.licence == "MIT"
+    assert "licence: MIT; part of extractbench_nb, all of it fictional" in repr(dataset)
+    facts = dataset.provenance
+    assert facts[["commit", "verified"]].isna().all()
+    assert facts["folder"] == str(dataset.root)
+
+
+@pytest.mark.parametrize(
+    "files, licence",
+    [
+        ({}, None),
+        ({"LICENSE": ""}, None),
+        ({"LICENCE": "\n  CC <BY> 4.0 \nmore"}, "CC <BY> 4.0"),
+        ({"COPYING": "x" * 1000}, "x" * 200),
+    ],
+)
+def test_anybodys_licence_is_the_first_line_of_its_file(
+    tmp_path: Path, files: dict[str, str], licence: str | None
+) -> None:
+    (tmp_path / "d" / "s").mkdir(parents=True)
+    (tmp_path / "d" / "s" / "s-schema.json").write_text("{}")
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    dataset = load_dataset(tmp_path)
+    assert dataset.licence == licence
+    assert ("licence:" in repr(dataset)) is (licence is not None)
+    assert "<BY>" not in dataset._repr_html_()
+    assert dataset.provenance[["source", "commit"]].isna().all()

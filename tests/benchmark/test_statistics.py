@@ -1,0 +1,356 @@
+"""Figures of gold files and PDFs: shipped ones equal counted ones, others are kept by content."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reportlab.pdfgen.canvas import Canvas
+
+from extractbench_nb import InputError, load_dataset
+from extractbench_nb.benchmark import statistics
+from extractbench_nb.benchmark.caching import (
+    CACHE_VARIABLE,
+    cache_folder,
+    file_hash,
+    load_figures,
+    save_figures,
+)
+from extractbench_nb.benchmark.counting import GoldCounts, count_gold
+from extractbench_nb.benchmark.dataset import EXTRACTBENCH_VARIABLE
+from extractbench_nb.benchmark.statistics import (
+    GOLD,
+    PDF,
+    SHIPPED_COLUMNS,
+    SHIPPED_SCHEMA_COLUMNS,
+    figures_of,
+    measure,
+    shipped_schemas,
+    shipped_statistics,
+)
+from extractbench_nb.schema.complexity import schema_complexity
+
+real = pytest.param(
+    "extractbench",
+    marks=pytest.mark.skipif(
+        not os.environ.get(EXTRACTBENCH_VARIABLE),
+        reason=f"the published dataset is not here: set {EXTRACTBENCH_VARIABLE} to its folder",
+    ),
+)
+DATASETS = ["sample", real]
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache folder, and nothing remembered."""
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    forget(monkeypatch)
+    return tmp_path / "cache"
+
+
+def forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statistics, "_memory", {})
+
+
+# --- what is shipped -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_shipped_statistics_are_what_is_counted(name: str) -> None:
+    dataset = load_dataset(name)
+    shipped = shipped_statistics(name)
+    same = ["document", "domain", "schema", "has_pdf"]
+    assert shipped[same].equals(dataset.listing[same])
+    for row, (_, files) in zip(shipped.to_dict("records"), dataset.listing.iterrows(), strict=True):
+        counted = {**measure(files["gold_path"], GOLD), "gold_sha256": file_hash(files.gold_path)}
+        if files["has_pdf"]:
+            counted |= {**measure(files["pdf_path"], PDF), "pdf_sha256": file_hash(files.pdf_path)}
+        assert counted == {key: row[key] for key in counted}
+        assert all(pd.isna(row[key]) for key in row.keys() - counted.keys() - set(same))
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_documents_hold_the_shipped_figures(name: str, cache: Path) -> None:
+    documents = load_dataset(name).documents
+    assert documents[SHIPPED_COLUMNS.names].equals(shipped_statistics(name))
+    assert not cache.exists()
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_shipped_schemas_are_what_is_counted(name: str) -> None:
+    dataset = load_dataset(name)
+    shipped = shipped_schemas(name)
+    assert shipped[["schema", "domain"]].equals(dataset.schemas[["schema", "domain"]])
+    counted = [schema_complexity(dataset.schema(schema)) for schema in shipped["schema"]]
+    assert list(zip(shipped["keys"], shipped["depth"], strict=True)) == counted
+
+
+# Tables 2 and 6 of the paper, with what the released files give where that is something else.
+PUBLISHED = {
+    "10kq": (7, 422, 9071, 24418, 183.0),
+    "resume": (7, 21, 1007, 3184, 43.4),
+    "credit_agreement": (10, 1368, 269, 883, 15.7),
+    "swimming": (5, 15, 522, 3416, 19.8),
+    "research": (6, 106, 2003, 25370, 310.3),
+}
+
+
+def test_shipped_statistics_add_up_to_the_papers_tables() -> None:
+    found = {
+        str(schema): (
+            len(rows),
+            int(rows["pages"].sum()),
+            int(rows["gold_values"].sum()),
+            round(float(rows["gold_tokens"].mean())),
+            round(float(rows["array_items"].mean()), 1),
+        )
+        for schema, rows in shipped_statistics().groupby("schema")
+    }
+    assert found == PUBLISHED
+
+
+def test_shipped_frames_have_their_declared_dtypes() -> None:
+    for spec, frame in (
+        (SHIPPED_COLUMNS, shipped_statistics()),
+        (SHIPPED_SCHEMA_COLUMNS, shipped_schemas()),
+    ):
+        declared = [(column.name, column.dtype) for column in spec.columns]
+        assert [(name, str(dtype)) for name, dtype in frame.dtypes.items()] == declared
+
+
+def test_shipped_frames_are_new_objects() -> None:
+    frame = shipped_statistics()
+    frame.loc[0, "pages"] = 0
+    assert shipped_statistics().loc[0, "pages"] == 9
+
+
+@pytest.mark.parametrize("read", [shipped_statistics, shipped_schemas])
+def test_nothing_is_shipped_of_other_datasets(read: Callable[[str], pd.DataFrame]) -> None:
+    with pytest.raises(InputError, match=r"no shipped statistics of 'sampel'; .* 'sample'"):
+        read("sampel")
+
+
+# --- counting ------------------------------------------------------------------------------
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
+documents = st.recursive(
+    scalars, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=30
+)
+
+
+@pytest.mark.parametrize(
+    "value, counts",
+    [
+        (None, (1, 0, 1)),
+        ("text", (1, 0, 1)),
+        ([], (0, 0, 0)),
+        ({}, (0, 0, 0)),
+        ([[]], (0, 1, 0)),
+        ({"a": None}, (1, 0, 1)),
+        ({"a": [1, None]}, (2, 2, 0)),
+        ([{"a": 1, "b": [{"c": 2}]}], (2, 2, 0)),
+        ({"a": {"b": {"c": 1}}, "d": [[1, 2], [3]]}, (4, 5, 1)),
+    ],
+)
+def test_count_gold(value: Any, counts: tuple[int, int, int]) -> None:
+    assert count_gold(value) == counts
+
+
+@given(documents, documents)
+def test_counts_of_parts_add_up(one: Any, two: Any) -> None:
+    parts = zip(count_gold(one), count_gold(two), strict=True)
+    assert count_gold({"one": one, "two": two}) == tuple(a + b for a, b in parts)
+
+
+@given(documents)
+def test_an_array_around_a_document_takes_its_fields_away(value: Any) -> None:
+    counts = count_gold(value)
+    assert count_gold([value]) == GoldCounts(counts.gold_values, counts.array_items + 1, 0)
+    assert 0 <= counts.fields <= counts.gold_values
+
+
+def test_deep_nesting_is_counted() -> None:
+    value: Any = 1
+    for _ in range(50_000):
+        value = [value]
+    assert count_gold(value) == (1, 50_000, 0)
+
+
+# --- files that nobody knows ---------------------------------------------------------------
+
+
+def write_gold(path: Path, value: Any = None) -> Path:
+    path.write_text(json.dumps({"a": [1, 2]} if value is None else value))
+    return path
+
+
+def test_figures_are_counted_once_and_kept(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gold = write_gold(tmp_path / "x.gold.json")
+    read: list[Path] = []
+    kind = replace(GOLD, reader=lambda path: [read.append(path), GOLD.reader(path)][1])
+    first = figures_of(gold, kind)
+    assert {name: first[name] for name in GOLD.figures} == measure(gold, GOLD)
+    for _ in range(2):
+        assert figures_of(gold, kind) == first
+    assert len(read) == 1
+    forget(monkeypatch)
+    copy = tmp_path / "copy.json"
+    copy.write_bytes(gold.read_bytes())
+    assert figures_of(copy, kind) == first
+    assert len(read) == 1
+    assert len(list(cache.rglob("*.json"))) == 1
+
+
+def test_another_content_is_another_file(cache: Path, tmp_path: Path) -> None:
+    gold = write_gold(tmp_path / "x.gold.json")
+    before = figures_of(gold, GOLD)
+    write_gold(gold, {"a": [1, 2, 3]})
+    after = figures_of(gold, GOLD)
+    assert (before["array_items"], after["array_items"]) == (2, 3)
+    assert before["gold_sha256"] != after["gold_sha256"]
+
+
+GARBAGE = [
+    b"",
+    b"{",
+    b"\xff\xfe",
+    b"[]",
+    b"{}",
+    b"[" * 100_000,
+    b'{"gold_values": 1}',
+    b'{"gold_values": -1, "array_items": 2, "fields": 0, "gold_tokens": 7}',
+    b'{"gold_values": 1.5, "array_items": 2, "fields": 0, "gold_tokens": 7}',
+    b'{"gold_values": true, "array_items": 2, "fields": 0, "gold_tokens": 7}',
+    b'{"gold_values": 1, "array_items": 2, "fields": 0, "gold_tokens": 7, "more": 1}',
+]
+
+
+@pytest.mark.parametrize("garbage", GARBAGE)
+def test_a_spoilt_cache_is_counted_anew(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, garbage: bytes
+) -> None:
+    gold = write_gold(tmp_path / "x.gold.json")
+    right = figures_of(gold, GOLD)
+    (kept,) = cache.rglob("*.json")
+    whole = kept.read_bytes()
+    kept.write_bytes(garbage)
+    forget(monkeypatch)
+    assert figures_of(gold, GOLD) == right
+    assert kept.read_bytes() == whole
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "file" / "cache"))
+    forget(monkeypatch)
+    assert figures_of(write_gold(tmp_path / "x.json"), GOLD)["gold_values"] == 2
+
+
+@given(st.dictionaries(st.text(), st.integers(min_value=0), min_size=1))
+def test_kept_figures_read_back(tmp_path_factory: Any, figures: dict[str, int]) -> None:
+    path = tmp_path_factory.mktemp("kept") / "below" / "figures.json"
+    save_figures(path, figures)
+    assert load_figures(path, tuple(figures)) == figures
+
+
+def test_two_processes_share_a_cache(tmp_path: Path, cache: Path) -> None:
+    folder = tmp_path / "law" / "lease"
+    (folder / "pdf+gold").mkdir(parents=True)
+    (folder / "lease-schema.json").write_text("{}")
+    for i in range(40):
+        write_gold(folder / "pdf+gold" / f"{i}.gold.json", {"a": list(range(i))})
+    code = (
+        "import sys, extractbench_nb as xb;"
+        "print(xb.load_dataset(sys.argv[1]).documents['gold_tokens'].tolist())"
+    )
+    running = [
+        subprocess.Popen([sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    outputs = {process.communicate(timeout=60)[0] for process in running}
+    assert [process.returncode for process in running] == [0, 0]
+    assert len(outputs) == 1
+    kept = [path for path in cache.rglob("*") if path.is_file()]
+    assert len(kept) == 40
+    assert all(load_figures(path, GOLD.figures) for path in kept)
+
+
+def test_the_cache_is_the_users_where_no_other_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(CACHE_VARIABLE)
+    assert cache_folder().name == "extractbench-nb"
+    assert cache_folder().is_absolute()
+
+
+# --- files that cannot be read -------------------------------------------------------------
+
+
+def encrypted_pdf(path: Path) -> None:
+    canvas = Canvas(str(path), encrypt="secret")
+    canvas.drawString(50, 50, "hidden")
+    canvas.save()
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(b"%PDF-1.4"),
+        lambda path: path.write_bytes(b"<html>not a PDF</html>"),
+        lambda path: path.write_bytes(b"%PDF-1.7\n" + bytes(range(256)) * 40),
+        encrypted_pdf,
+    ],
+)
+def test_a_broken_pdf_has_no_figures(
+    cache: Path, tmp_path: Path, write: Callable[[Path], Any]
+) -> None:
+    path = tmp_path / "x.pdf"
+    write(path)
+    found = figures_of(path, PDF)
+    assert found == {"pages": None, "pdf_tokens": None, "pdf_sha256": file_hash(path)}
+    assert not cache.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"a": "\xff"}', b"[" * 100_000 + b"]" * 100_000])
+def test_a_broken_gold_has_no_figures(cache: Path, tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "x.gold.json"
+    path.write_bytes(content)
+    found = figures_of(path, GOLD)
+    assert found.pop("gold_sha256") == file_hash(path)
+    assert set(found.values()) == {None}
+
+
+@pytest.mark.parametrize(
+    "content", ['{"a": NaN}', '"\\ud800"', "9" * 4000, '{"a": 1, "a": 2}', '["<script>", "|\\n"]']
+)
+def test_hostile_gold_is_counted(cache: Path, tmp_path: Path, content: str) -> None:
+    path = tmp_path / "x.gold.json"
+    path.write_text(content)
+    assert figures_of(path, GOLD)["gold_values"] in (1, 2)
+
+
+@pytest.mark.parametrize("kind", [GOLD, PDF])
+def test_no_file_has_no_figures(cache: Path, tmp_path: Path, kind: statistics.FileKind) -> None:
+    for path in (None, tmp_path / "absent", tmp_path):
+        assert set(figures_of(path, kind).values()) == {None}
+
+
+def test_gold_tokens_are_those_of_the_bytes(cache: Path, tmp_path: Path) -> None:
+    one, two = tmp_path / "unix.json", tmp_path / "dos.json"
+    one.write_bytes(b'{\n"a": 1\n}')
+    two.write_bytes(b'{\r\n"a": 1\r\n}')
+    tokens = [figures_of(path, GOLD)["gold_tokens"] for path in (one, two)]
+    assert tokens[0] < tokens[1]

