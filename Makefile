@@ -84,10 +84,10 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/.created
 
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/.created
 	@echo "Installing extractbench-nb with what the checks need (a few minutes the first time)"
-	@$(PIP_INSTALL) --editable '.[dev]'
+	@$(PIP_INSTALL) --editable '.[dev,notebook]'
 	@touch $(VENV)/.installed $@
 
 $(VENV)/.installed-bench: pyproject.toml | $(VENV)/.created
 	@echo "Installing extractbench-nb with what the benchmarks compare against"
-	@$(PIP_INSTALL) --editable '.[dev,bench]'
+	@$(PIP_INSTALL) --editable '.[dev,notebook,bench]'
 	@touch $(VENV)/.installed $(VENV)/.installed-dev $@

@@ -17,6 +17,8 @@ def make_folder(folder: Path) -> Path:
     """Make a folder and its parents, or raise one clear `OutputError`."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise OutputError(f"{str(folder)!r} is a file, not a folder") from error
     except (OSError, ValueError) as error:  # a NUL or a lone surrogate is no OSError
         raise _failed(folder, error) from error
     return folder

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import bracketed, json_type
+from extractbench_nb.schema.config import NodeConfig, parse_config
 from extractbench_nb.schema.nodes import Node
+from extractbench_nb.schema.presets import PRESETS
 from extractbench_nb.values import BROKEN, MISFIT, MISSING, Unusable
 
 __all__ = ["EMPTY_MAP", "Point", "is_map_of_arrays", "pair_up", "resolve_union"]
@@ -44,7 +48,9 @@ def pair_up(
         Pair as the published package does: nothing is compared below an object that is null on
         either side, nor in an ``anyOf`` without its own metric.
     inherit : bool, optional
-        Where pairing as the package does: an ``anyOf`` takes the metric that its branches agree on.
+        Where pairing as the package does: an ``anyOf`` without a metric takes the one that its
+        branches agree on, with the params of its preset. A branch that declares none stands for
+        the metric of its type; null, skipped branches and those of several metrics have no say.
 
     Returns
     -------
@@ -109,9 +115,10 @@ class _ReleasedPairing:
         self.inherit = inherit
 
     def collect(self, node: Node, gold: Any, predicted: Any, suffix: str) -> None:
-        if node.kind == "union" or _ALTERNATIVES & node.keywords.keys() or _has_type_list(node):
-            if self._has_metric(node):
-                whole = _whole_union(node, gold, predicted)
+        if node.kind == "union" or (node.kind not in _CONTAINERS and _has_alternatives(node)):
+            config = _own_or_agreed(node, self.inherit)
+            if config is not None and not config.skip:
+                whole = _whole_union(_with_config(node, config), gold, predicted)
                 self.points.append(Point(whole, gold, predicted, suffix))
         elif node.kind == "object" and (gold is MISSING or gold is None or isinstance(gold, dict)):
             if node.config is not None and not node.config.skip:
@@ -123,10 +130,37 @@ class _ReleasedPairing:
         else:
             _collect(self.points, node, gold, predicted, suffix)
 
-    def _has_metric(self, node: Node) -> bool:
-        if node.config is None or node.config.skip:
-            return False
-        return node.declared or (self.inherit and any(b.declared for b in node.children.branches))
+
+def _own_or_agreed(node: Node, inherit: bool) -> NodeConfig | None:
+    """Return the config that a union declares, or the one that its branches agree on."""
+    if node.declared:
+        return node.config
+    if not inherit:
+        return None
+    if node.kind != "union":  # a list of types in which one is not null
+        return node.config if _has_type_list(node) else None
+    votes = {}
+    for branch in node.children.branches:
+        config = _vote(branch)
+        if config is not None and not config.skip and len(config.metrics) == 1:
+            votes[config.metrics[0].metric_id] = config
+    if len(votes) != 1:
+        return None
+    ((metric_id, config),) = votes.items()
+    return _of_preset(metric_id) or config
+
+
+def _vote(branch: Node) -> NodeConfig | None:
+    return _own_or_agreed(branch, inherit=True) if branch.kind == "union" else branch.config
+
+
+@cache
+def _of_preset(metric_id: str) -> NodeConfig | None:
+    return parse_config(metric_id, "", None) if metric_id in PRESETS else None
+
+
+def _with_config(node: Node, config: NodeConfig) -> Node:
+    return node if config is node.config else replace(node, config=config, _choices={})
 
 
 def _released_children(
@@ -152,6 +186,11 @@ def _released_children(
 #: Stands for the key of a map that has none, where that is a place of its own.
 EMPTY_MAP = "[*]"
 _ALTERNATIVES = {"anyOf", "oneOf"}
+_CONTAINERS = ("object", "array")
+
+
+def _has_alternatives(node: Node) -> bool:
+    return bool(_ALTERNATIVES & node.keywords.keys()) or _has_type_list(node)
 
 
 def _has_type_list(node: Node) -> bool:
@@ -159,9 +198,9 @@ def _has_type_list(node: Node) -> bool:
 
 
 def _whole_union(node: Node, gold: Any, predicted: Any) -> Node:
-    """Return a union as one value of any type; only where two arrays meet is there more to do."""
-    both = isinstance(gold, list | dict) and isinstance(predicted, list | dict)
-    if both and node.kind == "union" and _aligned_as_array(node):
+    """Return a union as one value of any type; only where an array is due is there more to do."""
+    due = isinstance(gold, list | dict) and predicted is not MISSING and predicted is not None
+    if due and node.kind == "union" and _aligned_as_array(node):
         return resolve_union(node, gold, predicted)
     return node.whole
 

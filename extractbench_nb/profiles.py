@@ -37,6 +37,8 @@ class Profile:
     node_weights: bool = True
     metric_error_scores_zero: bool = False
     absent_to_class_metrics: bool = False
+    metrics_count: bool = False
+    nothing_scored: float = 1.0
 
 
 _MEANING = {
@@ -55,6 +57,8 @@ _MEANING = {
     "node_weights": "aggregation_weight is used",
     "metric_error_scores_zero": "a metric that fails scores 0 instead of staying unscored",
     "absent_to_class_metrics": "metrics that are classes are called for absent values too",
+    "metrics_count": "each metric of a field counts as an evaluation of its own",
+    "nothing_scored": "scores where no field is scored at all",
 }
 
 _RELEASED = Profile(
@@ -71,6 +75,8 @@ _RELEASED = Profile(
     node_weights=False,
     metric_error_scores_zero=True,
     absent_to_class_metrics=True,
+    metrics_count=True,
+    nothing_scored=0.0,
 )
 
 PROFILES = {
@@ -91,6 +97,7 @@ PROFILES = {
             url_rule=True,
             unions_inherit=True,
             item_weighted_overall=True,
+            metrics_count=False,
         ),
     )
 }

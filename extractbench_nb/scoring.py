@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from extractbench_nb._json import canonical_unordered, json_text, json_type
 from extractbench_nb.errors import ConfigError
 from extractbench_nb.judges.base import Judge
+from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.metrics.classes import MetricResult, error_result
 from extractbench_nb.metrics.registry import REGISTRY, Metric, MetricScore
 from extractbench_nb.metrics.released import released_metric
@@ -173,7 +174,8 @@ class Scorer:
         return compare
 
     def _judged_texts(self, mark: float) -> Callable[[str, str], tuple[float, bool]]:
-        ask = self.judge.compare
+        awaited = inspect.iscoroutinefunction(self.judge.compare)  # too many pairs to wait for
+        ask = OfflineJudge().compare if awaited else self.judge.compare
 
         def compare(gold: str, predicted: str) -> tuple[float, bool]:
             try:
@@ -352,14 +354,20 @@ class Scorer:
     def _judged(self, spec: MetricSpec, mark: float, node: Node | None) -> Run:
         if "model" in spec.params and node is not None:
             self.ignored_params.setdefault(node.schema_path, spec.metric_id)
-        judge = self.judge
+        ask: Callable[[str, str], Any] = self.judge.compare
 
-        def function(gold: Any, predicted: Any) -> MetricScore:
-            verdict = judge.compare(json_text(gold), json_text(predicted))
+        def told(verdict: Any) -> MetricScore:
             passed = verdict.score >= mark
             return MetricScore(verdict.score, passed, verdict.reason, verdict.reasoning)
 
-        return self._guarded(spec, function, mark)
+        async def awaited(gold: Any, predicted: Any) -> MetricScore:
+            return told(await ask(json_text(gold), json_text(predicted)))
+
+        if inspect.iscoroutinefunction(ask):
+            return lambda g, p: Pending(
+                spec, lambda: awaited(g, p), lambda r: self._finish(spec, r, mark)
+            )
+        return self._guarded(spec, lambda g, p: told(ask(json_text(g), json_text(p))), mark)
 
     def _finish(self, spec: MetricSpec, result: Any, mark: float) -> Scored:
         """Turn what a metric returned into a verdict, or say why it is none."""
@@ -414,6 +422,9 @@ _UNUSABLE: Mapping[tuple[bool, str], Resolution] = {
 }
 
 
+_VERDICTS = (None, True, False)
+
+
 def _unpack(result: Any) -> tuple[float | None, bool | None, str | None, str | None]:
     if isinstance(result, MetricScore):
         score, passed, reason, reasoning = result
@@ -426,6 +437,6 @@ def _unpack(result: Any) -> tuple[float | None, bool | None, str | None, str | N
         number = float(score)
     except (TypeError, ValueError):
         return None, None, None, None
-    if not 0.0 <= number <= 1.0:
+    if not 0.0 <= number <= 1.0 or (isinstance(result, MetricScore) and passed not in _VERDICTS):
         return None, None, None, None
     return number, None if passed is None else bool(passed), reason, reasoning

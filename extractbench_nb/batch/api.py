@@ -8,15 +8,11 @@ from pathlib import Path
 import pandas as pd
 
 from extractbench_nb.batch.extras import own_columns
-from extractbench_nb.batch.files import (
-    FolderSource,
-    read_description,
-    refuse_occupied,
-    refuse_unfinishable,
-)
+from extractbench_nb.batch.guards import refuse_occupied, refuse_unfinishable
 from extractbench_nb.batch.inputs import Documents, read_runs
 from extractbench_nb.batch.results import Evaluations
 from extractbench_nb.batch.run import Batch, Options, meta_of
+from extractbench_nb.batch.saved import FolderSource, read_description
 from extractbench_nb.batch.schedule import Pool
 from extractbench_nb.errors import InputError
 from extractbench_nb.inputs import Aligner
@@ -47,7 +43,9 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     runs : pandas.DataFrame, str, pathlib.Path or Dataset
         A frame with columns run, document and predicted (a value, JSON text, or a ``pathlib.Path``;
         None or NA where there is no output), and optionally domain, schema and gold in the same
-        forms; all other columns are kept in ``summary``. Or a folder laid out as
+        forms. Runs and documents are texts; integers are taken as theirs. All other columns are
+        kept in ``summary``: numbers, booleans, texts, points in time, lists and dicts as they are,
+        categories as what they stand for, and anything else as text. Or a folder laid out as
         ``run/document.json``. Or a dataset that has runs.
     dataset : Dataset, optional
         Where schema and gold come from if they are no columns: anything with ``documents`` (a frame
@@ -75,7 +73,8 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     resume : str or pathlib.Path, optional
         Like `save_to`, but the folder may hold a batch: what was finished there with the same
         inputs is not evaluated again. Nothing is lost of what is not asked for this time; it is
-        not in the results.
+        not in the results. Results that were read from the folder before keep the frames that they
+        have, and raise `InputError` for others if the new results differ.
 
     Returns
     -------
@@ -149,15 +148,16 @@ def load_evaluations(folder: str | Path) -> Evaluations:
     Returns
     -------
     Evaluations
-        Frames are read when they are asked for. It cannot evaluate an output again: the inputs
-        are not in the folder.
+        Frames are read when they are asked for; where the folder has been written anew by then,
+        that raises `InputError`. It cannot evaluate an output again: the inputs are not in the
+        folder.
 
     Raises
     ------
     InputError
-        There is no finished batch in the folder, or one of another format.
+        There is no such folder, no finished batch in it, or one of another format.
     """
     path = Path(folder)
     found = read_description(path)
-    source = FolderSource(path, own_columns(found["extras"]))
+    source = FolderSource(path, own_columns(found["extras"]), found.get("digest"))
     return Evaluations(source, {**meta_of(found), "folder": str(path)})

@@ -11,6 +11,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.batch.cells import ESCAPE, escape, unescape, value_from_text, value_to_text
+from extractbench_nb.batch.times import is_time, time_array, time_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,7 +52,12 @@ def arrow_schema(spec: FrameSpec) -> pa.Schema:
         "boolean": pa.bool_(),
         "bool": pa.bool_(),
     }
-    return pa.schema([(c.name, types.get(c.dtype, pa.string())) for c in spec.columns])
+    return pa.schema(
+        [
+            (c.name, time_type(c.dtype) if is_time(c.dtype) else types.get(c.dtype, pa.string()))
+            for c in spec.columns
+        ]
+    )
 
 
 def record_batch(spec: FrameSpec, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
@@ -62,7 +68,7 @@ def record_batch(spec: FrameSpec, rows: Sequence[Sequence[Any]]) -> pa.RecordBat
     spec : FrameSpec
         The columns.
     rows : sequence of sequence
-        One cell a column; None where a cell is missing.
+        One cell a column, points in time as `time_cells` gives them; None where a cell is missing.
 
     Returns
     -------
@@ -160,6 +166,8 @@ def _pandas_array(data: pa.ChunkedArray, column: Column) -> Any:
     if column.dtype == "object":
         restore = _restore_tuple if column.name == "failed_fields" else _restore
         return pd.Series(_from_uniques(data, restore), dtype=object)
+    if is_time(column.dtype):
+        return time_array(data, column.dtype)
     if column.dtype not in _MASKED:
         return np.asarray(data.to_numpy(), dtype=column.dtype)
     kind, filler = _MASKED[column.dtype]

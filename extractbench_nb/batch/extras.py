@@ -10,6 +10,7 @@ from pandas.api import types
 
 from extractbench_nb._frames import Column
 from extractbench_nb.batch.cells import value_from_text, value_to_text
+from extractbench_nb.batch.times import is_time, time_cells, time_dtype
 
 __all__ = ["extra_columns", "is_missing", "own_columns"]
 
@@ -30,13 +31,14 @@ def extra_columns(
     -------
     tuple of (tuple of Column, tuple of tuple)
         Their declarations, and one row of cells a row of the frame. Numbers, booleans and texts
-        stay what they are, with nullable dtypes; lists and dicts too; anything else becomes text.
+        stay what they are, with nullable dtypes; points in time, lists and dicts too; categories
+        become what they stand for, and anything else text.
     """
     columns, cells = [], []
     for name in names:
         dtype = _dtype(frame[name])
         columns.append([name, dtype])
-        cells.append([_cell(value, dtype) for value in frame[name].tolist()])
+        cells.append(_cells(frame[name], dtype))
     rows = zip(*cells, strict=True) if cells else (() for _ in range(len(frame)))
     return own_columns(columns), tuple(rows)
 
@@ -49,16 +51,30 @@ def own_columns(pairs: Iterable[Sequence[str]]) -> tuple[Column, ...]:
 
 
 def _dtype(series: pd.Series) -> str:
-    if types.is_bool_dtype(series.dtype):
-        return "boolean"
-    if types.is_integer_dtype(series.dtype):
-        return "Int64"
-    if types.is_float_dtype(series.dtype):
-        return "Float64"
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        return _dtype(series.dtype.categories.to_series())
+    known = time_dtype(series.dtype) or _number_dtype(series.dtype)
+    if known is not None:
+        return known
     values = [value for value in series.tolist() if not is_missing(value)]
     if all(isinstance(value, str) for value in values):
         return "string"
     return "object" if types.is_object_dtype(series.dtype) else "string"
+
+
+def _number_dtype(dtype: Any) -> str | None:
+    kinds = {
+        "boolean": types.is_bool_dtype,
+        "Int64": types.is_integer_dtype,
+        "Float64": types.is_float_dtype,
+    }
+    return next((name for name, is_kind in kinds.items() if is_kind(dtype)), None)
+
+
+def _cells(series: pd.Series, dtype: str) -> Sequence[Any]:
+    if is_time(dtype):
+        return time_cells(series, dtype)
+    return [_cell(value, dtype) for value in series.tolist()]
 
 
 def _cell(value: Any, dtype: str) -> Any:

@@ -31,7 +31,7 @@ def read_folder(folder: Path) -> pd.DataFrame:
     Raises
     ------
     InputError
-        No such folder, a file where none belongs, or no outputs at all.
+        No such folder, a file where none belongs, no runs, or a run without outputs.
     """
     if not folder.is_dir():
         found = "a file" if folder.exists() else "nothing"
@@ -43,7 +43,7 @@ def read_folder(folder: Path) -> pd.DataFrame:
         elif run.name.endswith(SUFFIX):
             raise InputError(f"{str(run)!r} is not in the folder of a run; {_LAYOUT}")
     if not rows:
-        raise InputError(f"runs: no outputs in {str(folder)!r}; {_LAYOUT}")
+        raise InputError(f"runs: no folder of a run in {str(folder)!r}; {_LAYOUT}")
     names = ("run", "document", "predicted")
     columns = zip(names, zip(*rows, strict=True), strict=True)
     return pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in columns})
@@ -55,6 +55,11 @@ def _outputs(run: Path) -> list[Path]:
         if not path.name.endswith(SUFFIX):
             found = "a folder" if path.is_dir() else "a file without .json"
             raise InputError(f"{str(path)!r} is {found}; {_LAYOUT}")
+    if not outputs:
+        raise InputError(
+            f"no outputs in the folder {str(run)!r} of run {run.name!r}; {_LAYOUT}; remove the "
+            "folder where the run has none"
+        )
     return outputs
 
 

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -129,14 +130,31 @@ def read_runs(runs: Any, dataset: Documents | None, profile: Profile) -> Plan:
 
 def _as_frame(runs: Any, dataset: Documents | None) -> tuple[pd.DataFrame, Documents | None]:
     if isinstance(runs, pd.DataFrame):
+        _refuse_empty(runs, "runs is an empty DataFrame")
         return runs, dataset
     if isinstance(runs, str | Path):
         return read_folder(Path(runs)), dataset
-    if isinstance(getattr(runs, "runs", None), pd.DataFrame) and hasattr(runs, "gold"):
-        return runs.runs, dataset if dataset is not None else runs
+    frame = getattr(runs, "runs", None)
+    if isinstance(frame, pd.DataFrame) and hasattr(runs, "gold"):
+        _refuse_empty(frame, _without_runs(runs))
+        return frame, dataset if dataset is not None else runs
     raise InputError(
         f"runs is a {type(runs).__name__}; expected a DataFrame with columns run, document and "
         "predicted, a folder laid out as run/document.json, or a dataset with runs"
+    )
+
+
+def _refuse_empty(frame: pd.DataFrame, problem: str) -> None:
+    if not len(frame):
+        raise InputError(f"{problem}; expected one row a run and document")
+
+
+def _without_runs(dataset: Any) -> str:
+    name, root = getattr(dataset, "name", type(dataset).__name__), getattr(dataset, "root", None)
+    where = "" if root is None else f" in {str(root)!r}"
+    return (
+        f"dataset {name!r} has no runs: nothing laid out as runs/run/document.json{where}; pass "
+        "runs as a frame or folder, and this as dataset="
     )
 
 
@@ -158,8 +176,6 @@ def _check_columns(frame: pd.DataFrame, dataset: Documents | None) -> None:
         raise InputError(
             f"runs has a column {taken[0]!r}, which the summary has too; rename or drop it"
         )
-    if frame.empty:
-        raise InputError("runs is empty; expected one row a run and document")
 
 
 def _check_unique(cells: tuple[Cell, ...]) -> None:
@@ -194,6 +210,15 @@ def _known_documents(dataset: Documents | None) -> dict[str, _Known]:
     }
 
 
+def _name(value: Any, what: str, where: str) -> str:
+    """Return a name as text; a seed or another integer may be one."""
+    if type(value) is not bool and isinstance(value, Integral):
+        return str(value)
+    if not isinstance(value, str) or not value:
+        raise InputError(f"{where}: {what} is {value!r}; expected a text or an integer")
+    return value
+
+
 class _Library:
     """Finds schema, gold and domain of each row: in the row itself, else in the dataset."""
 
@@ -216,9 +241,7 @@ class _Library:
 
     def _cell(self, where: str, run: Any, document: Any, predicted: Any, *own: Any) -> Cell:
         domain, schema, gold = own
-        for name, value in (("run", run), ("document", document)):
-            if not isinstance(value, str) or not value:
-                raise InputError(f"{where}: {name} is {value!r}; expected a text")
+        run, document = _name(run, "run", where), _name(document, "document", where)
         where = f"{where} (run {run!r}, document {document!r})"
         known = self.known.get(document)
         if known is None and (is_missing(schema) or is_missing(gold)):

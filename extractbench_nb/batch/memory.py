@@ -14,7 +14,8 @@ from extractbench_nb._frames import Column
 from extractbench_nb.batch.arrow import arrow_schema, to_frame
 from extractbench_nb.batch.assemble import Result, part_batch, summary_batch, summary_spec
 from extractbench_nb.batch.columns import FRAMES
-from extractbench_nb.batch.files import refuse_occupied, write_files
+from extractbench_nb.batch.files import write_files
+from extractbench_nb.batch.guards import refuse_foreign
 
 __all__ = ["MemorySource"]
 
@@ -50,6 +51,6 @@ class MemorySource:
 
     def save(self, folder: Path) -> None:
         """Write the files of a batch."""
+        refuse_foreign(folder)
         make_folder(folder)
-        refuse_occupied(folder)
         write_files(folder, self.results, self.extras, self.description)

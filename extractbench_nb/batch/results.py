@@ -50,7 +50,8 @@ class Evaluations:
     ----------
     fields, arrays, matches : pandas.DataFrame
         The frames of `Evaluation`, led by run, document, domain and schema. Each access gives a
-        copy; what is on disk is read when it is first asked for.
+        copy. What is on disk is read when it is first asked for; `InputError` tells where the
+        files have been written anew by then.
     summary : pandas.DataFrame
         One row a run and document: outcome, scores and counts, and the columns of the user's.
     by_run : pandas.DataFrame
@@ -120,12 +121,12 @@ class Evaluations:
         """Profile, judge, alignment, versions, and how many outputs were evaluated anew."""
         return dict(self._meta)
 
-    def evaluation(self, run: str, document: str) -> Evaluation:
+    def evaluation(self, run: str | int, document: str | int) -> Evaluation:
         """Evaluate one output again, for its full result.
 
         Parameters
         ----------
-        run, document : str
+        run, document : str or int
             Which one.
 
         Returns
@@ -138,6 +139,7 @@ class Evaluations:
         InputError
             No such output, or its inputs are not at hand: the results were loaded or unpickled.
         """
+        run, document = str(run), str(document)
         summary = self._summary
         if not ((summary["run"] == run) & (summary["document"] == document)).any():
             runs = summary["run"].drop_duplicates().tolist()
@@ -157,7 +159,7 @@ class Evaluations:
         Parameters
         ----------
         folder : str or pathlib.Path
-            Made if it does not exist; must not hold a batch already.
+            Made if it does not exist. What `save` wrote there before is replaced.
 
         Returns
         -------
@@ -167,7 +169,8 @@ class Evaluations:
         Raises
         ------
         InputError
-            The folder holds a batch.
+            The folder holds a batch that can be taken up, or files of the same names that `save`
+            did not write; or the results are in files that have been written anew since.
         OutputError
             A file cannot be written.
         """

@@ -12,12 +12,13 @@ from typing import Any
 import pandas as pd
 
 from extractbench_nb.batch.columns import OWN_SUMMARY
-from extractbench_nb.batch.files import FolderSource, write_files
+from extractbench_nb.batch.files import write_files
 from extractbench_nb.batch.inputs import Plan
 from extractbench_nb.batch.keepers import Keeper, MemoryKeeper, StoreKeeper
 from extractbench_nb.batch.memory import MemorySource
 from extractbench_nb.batch.outputs import ABSENT
 from extractbench_nb.batch.results import Evaluations, Source
+from extractbench_nb.batch.saved import FolderSource
 from extractbench_nb.batch.schedule import Pool, Runner, Work
 from extractbench_nb.batch.settings import custom_metrics, settings_of
 from extractbench_nb.batch.store import open_store
@@ -97,8 +98,8 @@ class Batch:
         with open_store(folder, description) as store:
             keeper = StoreKeeper(self.plan, store)
             counts = self._run(work, keeper)
-            write_files(folder, keeper.results(), self.plan.extras, description)
-        source = FolderSource(folder, self.plan.extras)
+            digest = write_files(folder, keeper.results(), self.plan.extras, description)
+        source = FolderSource(folder, self.plan.extras, digest)
         return self._results(source, description, {**counts, "folder": str(folder)})
 
     def _prepare(self) -> tuple[Work, dict[str, Any]]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import read_document
+from extractbench_nb.batch.interrupts import run_loop
 from extractbench_nb.batch.outputs import Output, read_output
 from extractbench_nb.batch.rows import invalid_rows, packed_rows, rows_of
 from extractbench_nb.errors import ExtractBenchError
@@ -80,9 +81,9 @@ def run_chunk(context: Context, tasks: Sequence[Task]) -> Done:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(_run_all(context, tasks))
+        return run_loop(_run_all(context, tasks))
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, _run_all(context, tasks)).result()
+        return pool.submit(run_loop, _run_all(context, tasks)).result()
 
 
 async def _run_all(context: Context, tasks: Sequence[Task]) -> Done:

@@ -84,8 +84,7 @@ def difficulty(source: object, *, counted: bool = True) -> pd.DataFrame:
     names = asked.drop_duplicates("key").set_index("key")[["schema", "field"]]
     table = names.join([_rates(asked, ["key"]), _by_run(asked), _best_run(asked)])
     failing = asked[~asked["passed"]]
-    for name in ("outcome", "reason"):
-        table[name] = _commonest(failing, name)
+    table = table.join(_commonest_failure(failing))
     invented = rows.loc[rows["outcome"].to_numpy() == "hallucination", "key"].value_counts()
     table["hallucinations"] = invented.reindex(table.index, fill_value=0)
     return _finished(table)
@@ -136,11 +135,12 @@ def _best_run(rows: pd.DataFrame) -> pd.Series:
     return best[~alike.reindex(best.index)].rename("best_run")
 
 
-def _commonest(failing: pd.DataFrame, name: str) -> pd.Series:
-    """Return the commonest word of each field, the first by name of equals."""
-    counts = failing.groupby(["key", name], dropna=False).size().rename("n").reset_index()
-    ranked = counts.sort_values(["n", name], ascending=[False, True], kind="stable")
-    return ranked.drop_duplicates("key").set_index("key")[name]
+def _commonest_failure(failing: pd.DataFrame) -> pd.DataFrame:
+    """Return each field's commonest pair of outcome and reason, the first by name of equals."""
+    pair = ["outcome", "reason"]
+    counts = failing.groupby(["key", *pair], dropna=False).size().rename("n").reset_index()
+    ranked = counts.sort_values(["n", *pair], ascending=[False, True, True], kind="stable")
+    return ranked.drop_duplicates("key").set_index("key")[pair]
 
 
 def _finished(table: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import click
 
 from extractbench_nb._json import canonical
 from extractbench_nb.cli.group import FILE, commands, document_files, scoring_options
-from extractbench_nb.cli.output import plain, print_json, print_text, records
+from extractbench_nb.cli.output import counts_and_scores, print_json, print_text, records
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.card import scores_text
 
@@ -41,15 +41,16 @@ def evaluate(*, as_json: bool, fail_under: float | None, **inputs: Any) -> None:
     if as_json:
         frames = {name: records(getattr(ev, name)) for name in ("fields", "arrays", "matches")}
         warnings = records(ev.warnings)
-        print_json({"summary": plain(dict(ev.summary)), **frames, "warnings": warnings})
+        print_json({"summary": counts_and_scores(ev.summary), **frames, "warnings": warnings})
     else:
         print_text(scores_text(ev))
+        if ev.inputs.problem is not None:
+            print_text(f"  not JSON: {ev.inputs.problem}")
         _print_arrays(ev)
         _print_failures(ev)
         _print_warnings(ev)
-    score = float(ev.summary["overall_score"])
-    if fail_under is not None and score < fail_under:
-        raise InputError(f"overall_score is {score:.4f}, below {fail_under:g}")
+    if fail_under is not None:
+        _check(ev, fail_under)
 
 
 @commands.command()
@@ -76,7 +77,7 @@ def report(*, output: Path, name: str | None, as_json: bool, **inputs: Any) -> N
     built = builder.from_evaluation(_evaluated(**inputs))
     folder = builder.save(built)
     if as_json:
-        print_json({"folder": str(folder), "summary": plain(dict(built.evaluation.summary))})
+        print_json({"folder": str(folder), "summary": counts_and_scores(built.evaluation.summary)})
     else:
         print_text(str(folder))
 
@@ -90,6 +91,14 @@ def _evaluated(schema: Path, gold: Path, predicted: Path, profile: str, judge: s
 
 def _standard_input() -> str:
     return sys.stdin.buffer.read().decode("utf-8-sig", "replace")
+
+
+def _check(ev: Evaluation, least: float) -> None:
+    score = float(ev.summary["overall_score"])
+    if not ev.summary["evaluated"]:
+        raise InputError("no field is scored, so there is no score to check")
+    if score < least:
+        raise InputError(f"overall_score is {score:.4f}, below {least:g}")
 
 
 def _print_arrays(ev: Evaluation) -> None:

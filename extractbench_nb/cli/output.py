@@ -17,10 +17,31 @@ from extractbench_nb.errors import ExtractBenchError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["one_line_errors", "plain", "print_json", "print_table", "print_text", "records"]
+__all__ = [
+    "COUNTS",
+    "counts_and_scores",
+    "one_line_errors",
+    "plain",
+    "print_json",
+    "print_table",
+    "print_text",
+    "records",
+]
 
 #: Exit statuses: could not do what was asked; interrupted (as shells report SIGINT).
 FAILED, INTERRUPTED = 1, 130
+#: Entries of a summary that count fields, documents or calls.
+COUNTS = (
+    "evaluated",
+    "judged",
+    "passed",
+    "failed",
+    "omissions",
+    "hallucinations",
+    "structural",
+    "judge_errors",
+    "llm_calls",
+)
 
 
 def print_text(text: str) -> None:
@@ -44,6 +65,13 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     columns = {str(name): [plain(cell) for cell in frame[name]] for name in frame.columns}
     rows = zip(*columns.values(), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def counts_and_scores(summary: Mapping[Any, Any] | pd.Series) -> dict[str, Any]:
+    """Write entries of a summary: counts as integers, scores as they are."""
+    values = {str(name): plain(value) for name, value in summary.items()}
+    counts = {n: int(v) for n, v in values.items() if n in COUNTS and v is not None}
+    return values | counts
 
 
 def plain(value: Any) -> Any:

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from extractbench_nb.cli.group import FILE, commands, json_option, scoring_options
-from extractbench_nb.cli.output import print_json, print_table, print_text, records
+from extractbench_nb.cli.output import (
+    counts_and_scores,
+    print_json,
+    print_table,
+    print_text,
+    records,
+)
 from extractbench_nb.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,6 +56,10 @@ def batch(runs: str, dataset: str | None, save_to: Path | None, **options: Any) 
 
     if options["resume"] and save_to is None:
         raise click.UsageError("--resume needs --save-to, the folder to go on with.")
+    if save_to is not None and not options["resume"] and _holds_a_batch(save_to):
+        raise InputError(
+            f"{str(save_to)!r} holds a batch already; --resume goes on with it, or name another folder"
+        )
     source, gold = _runs_and_dataset(runs, dataset)
     evs = evaluate_runs(
         source,
@@ -69,23 +79,34 @@ def _runs_and_dataset(runs: str, dataset: str | None) -> tuple[Any, Any]:
 
     if dataset is not None:
         return Path(runs), load_dataset(dataset)
+    if runs not in NAMED_DATASETS and not Path(runs).is_dir():
+        raise InputError(f"no folder {runs!r} with runs, and no dataset of that name")
     try:
         found = load_dataset(runs)
     except DatasetError:
-        if runs in NAMED_DATASETS or not Path(runs).is_dir():
+        if runs in NAMED_DATASETS:
             raise
         raise InputError(
             f"{runs!r} is not a dataset; where are schemas and gold of its documents? "
             "Name them with --dataset"
         ) from None
+    if found.runs.empty:
+        raise InputError(
+            f"dataset {runs!r} has no runs; name a folder of runs and --dataset {runs}"
+        )
     return found, found
+
+
+def _holds_a_batch(folder: Path) -> bool:
+    return (folder / "batch.json").exists() or (folder / "finished.sqlite").exists()
 
 
 def _show_runs(evs: Evaluations, *, as_json: bool) -> None:
     table = evs.by_run
     missing = evs.missing
     if as_json:
-        print_json({"runs": records(table), "missing": records(missing)})
+        runs = [counts_and_scores(row) for row in records(table)]
+        print_json({"runs": runs, "missing": records(missing)})
         return
     shown = table[["run", "documents", "invalid", *_MEANS, *_COUNTS]]
     print_table(shown.astype(dict.fromkeys(_COUNTS, "int64")))
@@ -121,7 +142,8 @@ def compare(folders: tuple[Path, ...], measures: tuple[str, ...], **options: Any
     """Tell runs from noise.
 
     Prints means with intervals, and paired differences with p-values. FOLDER is what
-    `batch --save-to` wrote. Documents are resampled, not fields.
+    `batch --save-to` wrote. Documents are resampled, not fields. Where runs of several folders have
+    the same names, they are told apart as FOLDER/RUN.
     """
     from extractbench_nb.stats import compare_runs
 
@@ -145,15 +167,21 @@ def _summaries(folders: Iterable[Path]) -> pd.DataFrame:
 
     from extractbench_nb.batch import load_evaluations
 
-    frames = {folder: load_evaluations(folder).summary for folder in folders}
-    where: dict[tuple[str, str], Path] = {}
-    for folder, frame in frames.items():
-        for key in zip(frame["run"], frame["document"], strict=True):
-            other = where.setdefault(key, folder)
-            if other is not folder:
-                run, document = key
-                raise InputError(
-                    f"run {run!r} has document {document!r} in {str(other)!r} and in "
-                    f"{str(folder)!r}; give the runs different names"
-                )
-    return pd.concat(frames.values(), ignore_index=True)
+    frames = [(folder, load_evaluations(folder).summary) for folder in dict.fromkeys(folders)]
+    everything = pd.concat([frame for _, frame in frames], ignore_index=True)
+    if not everything.duplicated(["run", "document"]).any():
+        return everything
+    names = _short_names([folder for folder, _ in frames])
+    return pd.concat(
+        [
+            frame.assign(run=f"{name}/" + frame["run"])
+            for name, (_, frame) in zip(names, frames, strict=True)
+        ],
+        ignore_index=True,
+    )
+
+
+def _short_names(folders: list[Path]) -> list[str]:
+    """Name folders by their last part, or in full where two end alike."""
+    ends = [folder.resolve().name for folder in folders]
+    return ends if len(set(ends)) == len(ends) else [str(folder) for folder in folders]

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from extractbench_nb._json import json_text
+from extractbench_nb.compat.details import Compared, absence, comparison
 from extractbench_nb.evaluation import Evaluation
 from extractbench_nb.evaluation.frames import in_order
 from extractbench_nb.metrics.classes import MetricResult
 from extractbench_nb.pairing import EMPTY_MAP
 from extractbench_nb.records import ArrayRecord, Leaf, settled, states
 from extractbench_nb.report.paths import schema_paths
+from extractbench_nb.schema.presets import PRESETS
 from extractbench_nb.scoring import Scored
-from extractbench_nb.values import EMPTY, MISSING, MISSING_STATE, NULL, PRESENT, Unusable
+from extractbench_nb.values import MISSING, PRESENT, Unusable
 
 __all__ = ["Results", "published_results"]
 
 Results = dict[str, dict[str, MetricResult]]
 
 _QUOTED = re.compile(r"\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
-_WORDS = {MISSING_STATE: "missing", NULL: "null", EMPTY: "empty_array"}
 
 
 def published_results(evaluation: Evaluation) -> Results:
@@ -41,10 +42,11 @@ def published_results(evaluation: Evaluation) -> Results:
     """
     counted = [leaf for leaf in in_order(evaluation.records) if leaf.counted]
     results: Results = {}
+    released = evaluation.profile.released_metrics
     for leaf, quoted in zip(counted, _quoted_paths(counted), strict=True):
         plain = _QUOTED.sub(_unquoted, quoted)
         # a key may hold anything, also what looks like another path
-        results[plain if plain not in results else quoted] = _of_leaf(leaf)
+        results[plain if plain not in results else quoted] = _of_leaf(leaf, released)
     return results
 
 
@@ -64,10 +66,11 @@ def _unquoted(match: re.Match[str]) -> str:
     return "." + re.sub(r"\\(.)", r"\1", match.group(1), flags=re.DOTALL)
 
 
-def _of_leaf(leaf: Leaf) -> dict[str, MetricResult]:
+def _of_leaf(leaf: Leaf, released: bool) -> dict[str, MetricResult]:
     found = {}
-    for verdict in settled(leaf):
-        result = verdict.result or _result(leaf, verdict)
+    for place, verdict in enumerate(settled(leaf)):
+        params = _params(leaf, place, verdict.metric)
+        result = verdict.result or _result(leaf, verdict, params, released)
         failed = verdict.outcome == "judge_error" and verdict.result is not None
         own: object = result.metric_id
         name = own if isinstance(own, str) else verdict.metric
@@ -75,24 +78,31 @@ def _of_leaf(leaf: Leaf) -> dict[str, MetricResult]:
     return found
 
 
-def _result(leaf: Leaf, verdict: Scored) -> MetricResult:
-    details = _details(leaf, verdict)
-    return MetricResult(verdict.metric, verdict.score or 0.0, verdict.passed, details)
+def _params(leaf: Leaf, place: int, metric: str) -> Mapping[str, Any]:
+    """Return what the schema says; where it names no metric, the params of the type's default."""
+    specs = leaf.node.config.metrics if leaf.node.config is not None else ()
+    if place < len(specs) and specs[place].metric_id == metric:
+        return specs[place].params
+    return PRESETS[metric].params if metric in PRESETS else {}
 
 
-def _details(leaf: Leaf, verdict: Scored) -> dict[str, Any]:
-    reason = _reason(*states(leaf), verdict)
+def _result(leaf: Leaf, verdict: Scored, params: Mapping[str, Any], released: bool) -> MetricResult:
+    score, reason = verdict.score or 0.0, _reason(*states(leaf), verdict)
+    gold, extracted = _value(leaf.gold), _value(leaf.predicted)
     if verdict.outcome == "both_absent":
-        return {"reason": reason}
-    details = {"gold": _value(leaf.gold), "extracted": _value(leaf.predicted)}
-    if reason is not None:
-        details["reason"] = reason
+        details: dict[str, Any] = {"reason": reason}
+    elif reason is not None:
+        details = {"gold": gold, "extracted": extracted, "reason": reason}
+    else:
+        both = Compared(verdict.metric, gold, extracted, params, score, verdict.reasoning, released)
+        details = comparison(both)
+        if isinstance(leaf, ArrayRecord) and verdict.metric == "array_llm":
+            breakdown = _breakdown(leaf)
+            said = details["structured_output"]
+            details |= {**breakdown, "structured_output": {**said, **breakdown}}
     if verdict.reasoning is not None:
         details["reasoning"] = verdict.reasoning
-    if isinstance(leaf, ArrayRecord) and verdict.metric == "array_llm" and reason is None:
-        breakdown = _breakdown(leaf)
-        details |= {**breakdown, "structured_output": breakdown}
-    return details
+    return MetricResult(verdict.metric, score, verdict.passed, details)
 
 
 def _value(value: Any) -> Any:
@@ -105,9 +115,7 @@ def _reason(gold: str, extracted: str, verdict: Scored) -> str | None:
         return verdict.reason if verdict.outcome == "structural" else None
     if verdict.outcome == "structural":
         return verdict.reason
-    if PRESENT not in (gold, extracted):
-        return f"both_{_WORDS[gold]}" if gold == extracted else "both_absent"
-    return f"gold_{_WORDS[gold]}" if extracted == PRESENT else f"extracted_{_WORDS[extracted]}"
+    return absence(gold, extracted)
 
 
 def _breakdown(array: ArrayRecord) -> dict[str, Any]:

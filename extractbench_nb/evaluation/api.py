@@ -12,7 +12,7 @@ from typing import Any
 from extractbench_nb._json import read_document
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluate import ROOT, Traversal
-from extractbench_nb.evaluation.drift import Note, ignored_params
+from extractbench_nb.evaluation.drift import NOTHING_SCORED, Note, ignored_params
 from extractbench_nb.evaluation.result import Evaluation, Inputs
 from extractbench_nb.inputs import (
     MAX_DEPTH,
@@ -206,4 +206,6 @@ class _Run:
         }
         inputs = Inputs(self.schema, self.gold, self.predicted, self.problem)
         notes = [*self.notes, *ignored_params(self.scorer.ignored_params)]
+        if not self.traversal.top.children:
+            notes.append(NOTHING_SCORED)
         return Evaluation(self.traversal.top.children, self.profile, inputs, meta, notes)

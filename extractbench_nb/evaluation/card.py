@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["card_html", "card_text", "outcome_counts", "scores_text", "worst_fields"]
 
 _MOST_ARRAYS = 12
+_NOTHING = "No field is scored: the scores say nothing."
 _SCORES = ("overall_score", "field_score", "pass_rate")
 
 
@@ -49,8 +50,10 @@ def scores_text(ev: Evaluation) -> str:
     counts = ", ".join(f"{n} {name}" for name, n in outcome_counts(ev).items())
     lines = [
         f"Evaluation ({ev.meta['profile']}): {head}",
-        f"  {s['passed']:.0f} of {s['evaluated']:.0f} fields pass: {counts}",
+        f"  {s['passed']:.0f} of {s['evaluated']:.0f} fields pass{': ' if counts else ''}{counts}",
     ]
+    if not s["evaluated"]:
+        lines.append(f"  {_NOTHING}")
     if s["judge_errors"]:
         lines.append(
             f"  {s['judge_errors']:.0f} without a verdict; pass_rate is a lower bound, "
@@ -78,7 +81,7 @@ def card_html(ev: Evaluation) -> str:
 
 
 def _notes_html(s: pd.Series) -> str:
-    notes = []
+    notes = [] if s["evaluated"] else [_NOTHING]
     if s["judge_errors"]:
         notes.append(
             f"{s['judge_errors']:.0f} fields have no verdict: pass rate is a lower bound; "

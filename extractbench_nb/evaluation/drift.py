@@ -15,7 +15,14 @@ from extractbench_nb.pairing import resolve_union
 from extractbench_nb.schema.nodes import Node, Schema
 from extractbench_nb.values import MISSING
 
-__all__ = ["WARNING_COLUMNS", "Note", "document_warnings", "ignored_params", "violations"]
+__all__ = [
+    "NOTHING_SCORED",
+    "WARNING_COLUMNS",
+    "Note",
+    "document_warnings",
+    "ignored_params",
+    "violations",
+]
 
 WARNING_COLUMNS = FrameSpec(
     "warnings",
@@ -23,7 +30,11 @@ WARNING_COLUMNS = FrameSpec(
     (
         Column("side", "string", "whose fault it is", "gold, predicted, schema"),
         Column("path", "string", "instance path (schema path for the schema)"),
-        Column("kind", "string", "undeclared, ignored_param, or the violated keyword"),
+        Column(
+            "kind",
+            "string",
+            "undeclared, ignored_param, nothing_scored, ..., or the violated keyword",
+        ),
         Column("message", "string", "what was found"),
         Column("value", "object", "the value", nullable=True),
     ),
@@ -32,6 +43,20 @@ WARNING_COLUMNS = FrameSpec(
 _LONGEST = 200
 #: One warning: side, path, kind, message, value.
 Note = tuple[str, str, str, str, Any]
+_SAYS_NOTHING: Note = (
+    "schema",
+    "$",
+    "says_nothing",
+    "the schema has neither type nor properties: the document is compared as one value",
+    None,
+)
+NOTHING_SCORED: Note = (
+    "schema",
+    "$",
+    "nothing_scored",
+    "the schema scores no field of this document; its scores say nothing",
+    None,
+)
 
 
 def document_warnings(
@@ -62,6 +87,8 @@ def document_warnings(
         rows.append(("predicted", "$", "unparsable_json", problem, predicted))
     rows.extend(notes)
     rows.extend(_ignored_configs(schema))
+    if schema.root.kind == "any" and not schema.root.declared:
+        rows.append(_SAYS_NOTHING)
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(WARNING_COLUMNS.columns)
     return WARNING_COLUMNS.build(dict(zip(WARNING_COLUMNS.names, columns, strict=True)))
 

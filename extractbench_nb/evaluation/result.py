@@ -12,6 +12,7 @@ import pandas as pd
 
 from extractbench_nb._version import __version__
 from extractbench_nb.coverage import declared_share
+from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.card import card_html, card_text
 from extractbench_nb.evaluation.drift import WARNING_COLUMNS, Note, document_warnings
 from extractbench_nb.evaluation.frames import (
@@ -200,9 +201,13 @@ class Evaluation:
 
         Raises
         ------
+        InputError
+            `folder` is empty or no path.
         OutputError
             A file cannot be written.
         """
+        if not folder:
+            raise InputError(f"folder is {folder!r}; expected a path")
         assert _writer is not None  # noqa: S101 - the package imports the report room
         return _writer(self, Path(folder))
 

@@ -21,6 +21,7 @@ _PRECEDENCE = ("judge_error", "structural", "omission", "hallucination", "incorr
 
 @dataclass(slots=True)
 class _Mean:
+    of_nothing: float
     total: float = 0.0
     weight: float = 0.0
     plain: float = 0.0
@@ -36,15 +37,15 @@ class _Mean:
     def value(self) -> float:
         if self.weight > 0:
             return min(1.0, self.total / self.weight)
-        return min(1.0, self.plain / self.count) if self.count else 1.0
+        return min(1.0, self.plain / self.count) if self.count else self.of_nothing
 
 
 @dataclass(slots=True)
 class _Tally:
-    scores: _Mean = field(default_factory=_Mean)
-    overall: _Mean = field(default_factory=_Mean)
-    passes: _Mean = field(default_factory=_Mean)
-    judged: _Mean = field(default_factory=_Mean)
+    scores: _Mean
+    overall: _Mean
+    passes: _Mean
+    judged: _Mean
     outcomes: Counter[str] = field(default_factory=Counter)
     passed: int = 0
 
@@ -65,9 +66,12 @@ def summarise(counted: Iterable[Leaf], profile: Profile) -> dict[str, Any]:
         The entries of ``Evaluation.summary`` but for coverage and calls. A node without a verdict
         adds 0 to every score, so that a judge that is down never raises one.
     """
-    tally = _Tally()
+    one, two, three, four = (_Mean(profile.nothing_scored) for _ in range(4))
+    tally = _Tally(one, two, three, four)
     for leaf in counted:
-        _add(tally, leaf, profile)
+        verdicts = settled(leaf)
+        for unit in [[v] for v in verdicts] if profile.metrics_count else [verdicts]:
+            _add(tally, leaf, unit, profile)
     outcomes, evaluated = tally.outcomes, tally.scores.count
     judged = tally.judged.count
     return {
@@ -86,8 +90,7 @@ def summarise(counted: Iterable[Leaf], profile: Profile) -> dict[str, Any]:
     }
 
 
-def _add(tally: _Tally, leaf: Leaf, profile: Profile) -> None:
-    verdicts = settled(leaf)
+def _add(tally: _Tally, leaf: Leaf, verdicts: list[Scored], profile: Profile) -> None:
     score, passed = point_score(verdicts)
     weight = leaf.node.weight if profile.node_weights else 1.0
     tally.scores.add(score or 0.0, weight)

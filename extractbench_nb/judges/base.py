@@ -34,7 +34,7 @@ class Judge(Protocol):
         ...
 
     def compare(self, gold: str, predicted: str) -> Verdict:
-        """Judge one pair of texts.
+        """Judge one pair of texts; it may be an ``async def``, whose verdicts are then awaited.
 
         Parameters
         ----------

@@ -115,7 +115,8 @@ class MetricRegistry:
         factory : callable
             A class or function that takes nothing and returns the metric.
         override : bool, optional
-            Whether to replace a metric of that name, as when a notebook cell runs again.
+            Whether to replace another metric of that name. A class or function that is defined
+            anew, as when a notebook cell runs again, needs no leave to take its own place.
 
         Raises
         ------
@@ -125,7 +126,8 @@ class MetricRegistry:
         _refuse_no_name(metric_id)
         if not callable(factory):
             raise ConfigError(None, f"{factory!r} is no factory; expected a class or function")
-        if metric_id in self._entries and not override:
+        earlier = self._entries.get(metric_id)
+        if earlier is not None and not (override or _is_defined_anew(earlier, metric_id, factory)):
             raise ConfigError(
                 None, f"metric {metric_id!r} is already registered; override=True replaces it"
             )
@@ -154,7 +156,7 @@ class MetricRegistry:
         factory : callable
             The metric's class, or a function that returns the metric.
         override : bool, optional
-            Whether to replace a metric of that name, as when a notebook cell runs again.
+            Whether to replace another metric of that name; see `register_metric_factory`.
         aliases : tuple of str, optional
             Other names for it.
 
@@ -309,6 +311,21 @@ class MetricRegistry:
 def _refuse_no_name(metric_id: object) -> None:
     if not isinstance(metric_id, str) or not metric_id:
         raise ConfigError(None, f"metric_id is {metric_id!r}; expected a name, a str")
+
+
+def _is_defined_anew(earlier: Metric, metric_id: str, factory: Callable[[], Any]) -> bool:
+    """Whether an entry is of the same class or function, by where it is defined."""
+    if earlier.name != metric_id or not isinstance(earlier.function, _OfClass):
+        return False
+    one, two = _defined(earlier.function.factory), _defined(factory)
+    return one is not None and one == two
+
+
+def _defined(factory: Callable[[], Any]) -> tuple[str, str] | None:
+    module, name = (getattr(factory, word, None) for word in ("__module__", "__qualname__"))
+    if not isinstance(module, str) or not isinstance(name, str) or name.endswith("<lambda>"):
+        return None
+    return module, name
 
 
 def _summary(factory: Callable[[], Any]) -> str:

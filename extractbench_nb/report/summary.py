@@ -56,9 +56,11 @@ def _overall(report: EvaluationReport) -> Iterator[str]:
     yield f"Overall Score: {report.overall_score:.3f} ({weighted})"
     yield f"Field Score: {report.field_score:.3f} (flat average)"
     yield f"Pass Rate: {report.overall_pass_rate:.1%}"
-    yield (
-        f"Evaluated: {o.total_evaluated} fields ({o.total_passed} passed, {o.total_failed} failed)"
-    )
+    fields = "field" if o.total_evaluated == 1 else "fields"
+    counts = f"{o.total_passed} passed, {o.total_failed} failed"
+    yield f"Evaluated: {o.total_evaluated} {fields} ({counts})"
+    if not o.total_evaluated:
+        yield "No field is scored: the scores say nothing."
     if report.problem is not None:
         yield fitted(f"The extracted text is not JSON: {report.problem}", _WIDTH - 2)
     if o.judge_errors:

@@ -12,10 +12,13 @@ from extractbench_nb.stats.tables import number, plain, ranking, with_range
 
 if TYPE_CHECKING:
     from extractbench_nb.stats.comparison import Comparison
+    from extractbench_nb.stats.drawing import Drawing
 
 __all__ = ["card_html", "card_text", "sentences"]
 
 _GROUPS, _PAIRS = 20, 20
+#: Measures whose differences are at most 1.
+_SCORES = ("pass_rate", "pass_rate_judged", "overall_score", "field_score")
 _WIDTH, _HEIGHT, _EDGE = 150, 16, 6
 
 
@@ -38,12 +41,16 @@ def card_text(c: Comparison) -> str:
 
 def sentences(c: Comparison) -> list[str]:
     """Say how many differences are more than noise, what could be seen, and what is missing."""
-    level = f"{c.drawing.confidence:.4g}"
     counts = ", ".join(_distinct(c, m) for m in c.measures)
-    texts = [f"Distinguishable from noise (sign-flip test, Holm, confidence {level}): {counts}."]
+    how = f"sign-flip test, Holm, confidence {percent(c.drawing)}"
+    texts = [f"Distinguishable from noise ({how}): {counts}."]
     first = c._differences[c._differences["measure"] == c.measures[0]]
     median = first["detectable"].median()
-    if not pd.isna(median):
+    if median >= 1 and c.measures[0] in _SCORES:
+        texts.append(
+            f"So few documents cannot be trusted to show any difference in {c.measures[0]}."
+        )
+    elif not pd.isna(median):
         texts.append(
             f"A true difference in {c.measures[0]} under about {median:.3f} (median over pairs) "
             "is missed more than one time in five."
@@ -55,6 +62,11 @@ def sentences(c: Comparison) -> list[str]:
     return texts + ([f"Invalid outputs, scored 0: {', '.join(broken)}."] if broken else [])
 
 
+def percent(drawing: Drawing) -> str:
+    """Write the confidence of the intervals."""
+    return f"{100 * drawing.confidence:.4g} %"
+
+
 def _title(c: Comparison) -> str:
     groups, drawing = len(ranking(c)), c.drawing
     base = f", against {plain(c.baseline, 40)}" if c.baseline is not None else ""
@@ -62,7 +74,7 @@ def _title(c: Comparison) -> str:
     documents = f"up to {most}" if c._scores["documents"].min() < most else f"{most}"
     return (
         f"Comparison of {groups} groups by {', '.join(c.by)} on {documents} "
-        f"document{'s' if most > 1 else ''}{base}: mean [{drawing.confidence:.4g} interval]"
+        f"document{'s' if most > 1 else ''}{base}: mean [{percent(drawing)} interval]"
     )
 
 

@@ -1,6 +1,7 @@
 """Results on disk: saved, loaded, taken up again, and never half-written."""
 
 import json
+import pickle
 import resource
 import shutil
 import signal
@@ -8,9 +9,12 @@ import sqlite3
 import subprocess
 import sys
 import time
+from datetime import timedelta, timezone
 
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
+from dateutil import tz
 
 import extractbench_nb as xb
 from extractbench_nb.batch import evaluate_runs, load_evaluations, store
@@ -79,6 +83,33 @@ def test_own_columns_survive(three, calls, same, tmp_path):
     assert evs.summary.o.tolist() == [[1], {"k": float("inf")}, None]
 
 
+ZONES = ["UTC", "Europe/Berlin", timezone(timedelta(hours=2)), tz.tzlocal(), tz.tzutc()]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_points_in_time_survive(unit, three, calls, same, tmp_path):
+    when = pd.Series(
+        pd.to_datetime(["1999-12-31 23:59:59", None, "2262-04-11 00:00:00"])
+    ).dt.as_unit(unit)
+    if unit == "ns":
+        when += pd.Timedelta(1, "ns")
+    own = {f"zone {n}": when.dt.tz_localize(zone) for n, zone in enumerate(ZONES)}
+    own = {"plain": when, "category": when.astype("category"), **own}
+    evs = evaluate_runs(three.assign(**own), progress=False)
+    same(load_evaluations(evs.save(tmp_path)), evs)
+    table = pq.read_table(tmp_path / "summary.parquet").to_pandas()
+    for name, points in own.items():
+        kept = evs.summary[name]
+        assert kept.dt.unit == unit
+        assert (kept.dt.tz is None) == (name in ("plain", "category"))
+        assert (kept.isna() == [False, True, False]).all()
+        assert kept[0] == points[0] == table[name][0]
+        assert kept[2] == points[2] == table[name][2]
+    kept = [str(dtype) for dtype in evs.summary.dtypes[-5:]]
+    zones = ["UTC", "Europe/Berlin", "UTC+02:00", "UTC", "UTC"]
+    assert kept == [f"datetime64[{unit}, {zone}]" for zone in zones]
+
+
 def test_frames_are_read_when_they_are_asked_for(sample, tmp_path):
     evaluate_runs(sample.runs[:2], dataset=sample, progress=False, save_to=tmp_path / "a")
     evs = load_evaluations(tmp_path / "a")
@@ -103,6 +134,165 @@ def test_folders_that_cannot_be_loaded(files, message, tmp_path):
         (tmp_path / name).write_text(text)
     with pytest.raises(xb.InputError, match=message):
         load_evaluations(tmp_path)
+
+
+def test_what_is_no_folder(three, calls, tmp_path):
+    file = tmp_path / "file.json"
+    file.write_text("{}")
+    evs = evaluate_runs(three, progress=False)
+    calls.clear()
+    attempts = [
+        lambda: evaluate_runs(three, progress=False, save_to=file),
+        lambda: evaluate_runs(three, progress=False, resume=file),
+        lambda: evs.save(file),
+        lambda: load_evaluations(file),
+    ]
+    for attempt in attempts:
+        with pytest.raises(xb.InputError, match=r"file\.json' is a file, not a folder"):
+            attempt()
+    with pytest.raises(xb.InputError, match=r"no folder '.*nope'"):
+        load_evaluations(tmp_path / "nope")
+    assert calls == []
+
+
+# --- saved twice -------------------------------------------------------------------------------
+
+
+def test_what_save_wrote_is_replaced(three, calls, same, tmp_path):
+    first = evaluate_runs(three, progress=False)
+    second = evaluate_runs(three[:1], progress=False)
+    (tmp_path / "notes.txt").write_text("mine")
+    for evs in (first, first, second, first):
+        evs.save(tmp_path)
+        same(load_evaluations(load_evaluations(tmp_path).save(tmp_path)), evs)
+    assert listing(tmp_path) == sorted([*FILES, "notes.txt"])
+    (tmp_path / "batch.json").unlink()  # as after a save that was cut off between two names
+    same(load_evaluations(second.save(tmp_path)), second)
+
+
+def test_a_save_that_fails_leaves_what_was_there(three, calls, tmp_path, monkeypatch):
+    evaluate_runs(three[:1], progress=False).save(tmp_path)
+    before = contents(tmp_path)
+    evs = evaluate_runs(three, progress=False)
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("extractbench_nb.batch.files.summary_batch", fail)
+    with pytest.raises(xb.OutputError, match="No space left on device"):
+        evs.save(tmp_path)
+    assert contents(tmp_path) == before
+    assert listing(tmp_path) == FILES
+
+
+FOREIGN = {
+    "json": ("batch.json", b'{"format": 1}'),
+    "no json": ("batch.json", b"{"),
+    "no parquet": ("fields.parquet", b"something"),
+    "other parquet": ("summary.parquet", None),
+}
+
+
+@pytest.mark.parametrize("name, content", FOREIGN.values(), ids=FOREIGN)
+def test_files_of_others_are_not_replaced(name, content, three, calls, tmp_path):
+    if content is None:
+        pd.DataFrame({"a": [1]}).to_parquet(tmp_path / name)
+        content = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(content)
+    evs = evaluate_runs(three, progress=False)
+    with pytest.raises(xb.InputError, match=f"holds a file '{name}' that is no saved result"):
+        evs.save(tmp_path)
+    assert listing(tmp_path) == [name]
+    assert (tmp_path / name).read_bytes() == content
+
+
+# --- written anew behind the back of results ---------------------------------------------------
+
+
+PARTS = ("fields", "arrays", "matches", "summary", "by_run", "missing")
+
+
+@pytest.mark.parametrize("how", ["evaluate_runs", "load_evaluations", "pickle"])
+def test_results_never_mix_two_batches(how, three, calls, same, tmp_path):
+    folder = tmp_path / "a"
+    evs = evaluate_runs(three, progress=False, save_to=folder)
+    if how == "load_evaluations":
+        evs = load_evaluations(folder)
+    seen = evs.summary
+    if how == "pickle":
+        evs = pickle.loads(pickle.dumps(evs))  # noqa: S301 - made here
+    changed = three.assign(predicted=[{"a": "y"}] * 3)
+    new = evaluate_runs(changed, progress=False, resume=folder)
+    for name in PARTS:
+        if how != "pickle" and name in ("summary", "by_run", "missing"):
+            getattr(evs, name)
+            continue
+        with pytest.raises(xb.InputError, match="has been written anew since; load it again"):
+            getattr(evs, name)
+    with pytest.raises(xb.InputError, match="has been written anew since"):
+        evs.save(tmp_path / "b")
+    assert not (tmp_path / "b").exists()
+    if how != "pickle":
+        pd.testing.assert_frame_equal(evs.summary, seen)
+    same(load_evaluations(folder), new)
+    evaluate_runs(three, progress=False, resume=folder)
+    pd.testing.assert_frame_equal(evs.summary, seen)
+    assert len(evs.fields) == len(evs.arrays) + 3
+
+
+def test_the_same_results_written_again_are_the_same(three, calls, tmp_path):
+    evs = evaluate_runs(three, progress=False, save_to=tmp_path)
+    evaluate_runs(three, progress=False, resume=tmp_path)
+    assert len(evs.fields) == len(evs.summary) == 3
+
+
+@pytest.mark.parametrize("change", ["own", "domain", "predicted", "order", "fewer"])
+def test_every_change_is_noticed(change, three, calls, tmp_path):
+    given = three.assign(own=[1, 2, 3], domain="d")
+    changed = {
+        "own": given.assign(own=[1, 2, 4]),
+        "domain": given.assign(domain="e"),
+        "predicted": given.assign(predicted=[{"a": "x"}, {"a": "y"}, {"a": "q"}]),
+        "order": given[::-1],
+        "fewer": given[:2],
+    }[change]
+    evs = evaluate_runs(given, progress=False, save_to=tmp_path)
+    evaluate_runs(changed, progress=False, resume=tmp_path)
+    with pytest.raises(xb.InputError, match="written anew since"):
+        _ = evs.fields
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_of_two_batches_side_by_side(name, three, calls, tmp_path):
+    """Each moment between the renames of a writer, and of a writer that died there."""
+    evs = evaluate_runs(three, progress=False, save_to=tmp_path / "a")
+    evaluate_runs(three[:1], progress=False, save_to=tmp_path / "b")
+    shutil.copyfile(tmp_path / "b" / name, tmp_path / "a" / name)
+    loaded = load_evaluations(tmp_path / "a")
+    for results in (evs, loaded):
+        with pytest.raises(xb.InputError, match=r"written anew since|has begun and not ended"):
+            results.save(tmp_path / "c")
+    assert not (tmp_path / "c").exists() or listing(tmp_path / "c") == []
+    for part in ("fields", "arrays", "matches", "summary"):
+        ours = f"{part}.parquet" != name
+        if ours:
+            assert len(getattr(evs, part)) in (0, 3)
+        else:
+            with pytest.raises(xb.InputError, match="has begun and not ended"):
+                getattr(evs, part)
+
+
+def test_the_source_is_named_where_it_is_gone(three, calls, tmp_path):
+    loaded = load_evaluations(evaluate_runs(three, progress=False).save(tmp_path / "a"))
+    (tmp_path / "a" / "fields.parquet").unlink()
+    with pytest.raises(xb.InputError, match=r"a/fields\.parquet' cannot be read"):
+        loaded.save(tmp_path / "b")
+    shutil.rmtree(tmp_path / "a")
+    with pytest.raises(xb.InputError, match=r"no folder '.*a'"):
+        loaded.save(tmp_path / "c")
+    assert not (tmp_path / "c").exists()
+    with pytest.raises(xb.InputError, match=r"a/fields\.parquet' cannot be read"):
+        _ = loaded.fields
 
 
 # --- taken up again ----------------------------------------------------------------------------
@@ -210,9 +400,9 @@ def test_a_batch_is_not_overwritten(three, calls, tmp_path):
     for folder, message in {"a": "take it up with resume='.*a'", "b": "batch already"}.items():
         with pytest.raises(xb.InputError, match=message):
             evaluate_runs(three, progress=False, save_to=tmp_path / folder)
-        for results in (evs, load_evaluations(tmp_path / "b")):
-            with pytest.raises(xb.InputError, match="batch already"):
-                results.save(tmp_path / folder)
+    for results in (evs, load_evaluations(tmp_path / "b")):
+        with pytest.raises(xb.InputError, match="batch already"):
+            results.save(tmp_path / "a")
     with pytest.raises(xb.InputError, match=r"and no finished\.sqlite"):
         evaluate_runs(three, progress=False, resume=tmp_path / "b")
 
@@ -384,9 +574,9 @@ def test_files_are_complete_before_any_takes_its_name(three, calls, tmp_path, mo
 
 def test_a_folder_that_cannot_be_made(three, calls, tmp_path):
     (tmp_path / "file").write_text("")
-    for options in ({"save_to": tmp_path / "file"}, {"resume": tmp_path / "file" / "below"}):
+    for option in ("save_to", "resume"):
         with pytest.raises(xb.OutputError, match="cannot be written"):
-            evaluate_runs(three, progress=False, **options)
+            evaluate_runs(three, progress=False, **{option: tmp_path / "file" / "below"})
 
 
 def test_the_store_keeps_names_of_any_kind(tmp_path):

@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -97,21 +99,25 @@ def test_other_columns_are_kept(frame_of):
         "settings": [{"top_p": 1}, None, [1]],
         "when": pd.to_datetime(["2031-01-01"] * 3),
         "kind": pd.Categorical(["p", "q", "p"]),
+        "size": pd.Categorical([7, None, 8]),
+        "took": pd.to_timedelta([1, 2, 3], unit="s"),
     }
     before = runs.assign(**own)
     given = before.copy()
     summary = evaluate_runs(given, progress=False).summary
     pd.testing.assert_frame_equal(given, before)
-    assert summary.columns[-7:].tolist() == list(own)
-    kinds = {name: str(dtype) for name, dtype in summary.dtypes[-7:].items()}
+    assert summary.columns[-9:].tolist() == list(own)
+    kinds = {name: str(dtype) for name, dtype in summary.dtypes[-9:].items()}
     assert kinds == {
         "model": "string",
         "temperature": "Float64",
         "seed": "Int64",
         "cached": "boolean",
         "settings": "object",
-        "when": "string",
+        "when": "datetime64[us]",
         "kind": "string",
+        "size": "Int64",
+        "took": "string",
     }
     assert summary.settings.tolist() == [{"top_p": 1}, None, [1]]
     assert summary.model.tolist() == ["x", pd.NA, "z"]
@@ -125,9 +131,19 @@ def changed(frame_of, **columns):
 REFUSED = {
     "no column": (lambda f: changed(f).drop(columns="predicted"), "no column 'predicted'"),
     "no gold": (lambda f: changed(f).drop(columns="gold"), "no column 'gold'.*dataset="),
-    "empty": (lambda f: changed(f).iloc[:0], "runs is empty"),
+    "empty": (lambda f: changed(f).iloc[:0], "runs is an empty DataFrame"),
+    "nothing": (lambda _: pd.DataFrame(), "runs is an empty DataFrame"),
     "twice": (lambda f: changed(f, document="d"), "more than one row for run 'r', document 'd'"),
-    "run": (lambda f: changed(f, run=[1, "r"]), "row 0: run is 1"),
+    "run": (lambda f: changed(f, run=[1.5, 2]), "row 0: run is 1.5; expected a text or an integer"),
+    "flag": (lambda f: changed(f, run=[True, False]), "row 0: run is True"),
+    "numpy flag": (
+        lambda f: changed(f, document=pd.Series([np.True_, "d"], dtype=object)),
+        "row 0: document is np.True_",
+    ),
+    "same as text": (
+        lambda f: changed(f, run=[1, "1"], document="d"),
+        "more than one row for run '1', document 'd'",
+    ),
     "document": (lambda f: changed(f, document=["d", None]), "row 1: document is nan"),
     "no name": (lambda f: changed(f, run=""), "row 0: run is ''"),
     "domain": (lambda f: changed(f, domain=[3, 4]), "row 0.*domain is 3"),
@@ -207,10 +223,34 @@ def test_misplaced_files(name, message, runs_folder, small):
         evaluate_runs(folder, dataset=small, progress=False)
 
 
-def test_a_folder_without_outputs(tmp_path, small):
-    (tmp_path / "run").mkdir()
-    with pytest.raises(xb.InputError, match="no outputs in"):
+def test_a_run_without_outputs(runs_folder, small):
+    folder = runs_folder({"a/one.json": GOOD, "b/.hidden": b""})
+    calls = []
+    metric("string_semantic")(lambda gold, predicted: calls.append(gold))
+    with pytest.raises(xb.InputError, match=r"no outputs in the folder '.*b' of run 'b'; expected"):
+        evaluate_runs(folder, dataset=small, progress=False)
+    assert calls == []
+
+
+def test_a_folder_without_runs(tmp_path, small):
+    (tmp_path / "notes.txt").write_text("")
+    with pytest.raises(xb.InputError, match=r"no folder of a run in '.*'; expected the layout"):
         evaluate_runs(tmp_path, dataset=small, progress=False)
+
+
+def test_a_dataset_without_runs(sample, tmp_path):
+    root = tmp_path / "mine"
+    shutil.copytree(sample.root, root, ignore=shutil.ignore_patterns("runs"))
+    with pytest.raises(xb.InputError, match=r"dataset 'mine' has no runs: .*mine'; pass runs as"):
+        evaluate_runs(xb.load_dataset(root), progress=False)
+
+
+def test_integers_are_names(frame_of):
+    runs = frame_of(("r", "d", GOOD), ("r", "e", None), ("r", "f", GOOD), ("r", "g", GOOD))
+    runs["run"] = pd.Series([7, np.int64(8), np.uint8(9), "r"], dtype=object)
+    evs = evaluate_runs(runs.assign(document=range(4)), progress=False)
+    assert pairs(evs) == [["7", "0"], ["8", "1"], ["9", "2"], ["r", "3"]]
+    assert evs.evaluation(7, 0).summary.equals(evs.evaluation("7", "0").summary)
 
 
 def dangling(path):

@@ -169,6 +169,8 @@ def test_broken_output_is_a_result(tmp_path: Path, call: Callable[..., Done]) ->
     done = call("evaluate", FILES["schema"], FILES["gold"], broken)
     assert done.status == 0
     assert "0 of 1 fields pass" in done.out
+    assert "not JSON: predicted file" in done.out
+    assert "not UTF-8" in done.out
 
 
 @pytest.mark.parametrize("limit, status", [(0.86, 0), (0.87, 1)])
@@ -176,6 +178,19 @@ def test_fail_under(limit: float, status: int, call: Callable[..., Done]) -> Non
     done = call("evaluate", *FILES.values(), "--fail-under", limit)
     assert done.status == status
     assert done.err == ("error: overall_score is 0.8621, below 0.87\n" if status else "")
+
+
+def test_a_check_of_nothing_fails(tmp_path: Path, call: Callable[..., Done]) -> None:
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"type": "object"}', encoding="utf-8")
+    done = call("evaluate", schema, FILES["gold"], FILES["gold"], "--fail-under", 0.5)
+    assert done.status == 1
+    assert "No field is scored" in done.out
+    assert done.err == "error: no field is scored, so there is no score to check\n"
+
+
+def test_a_gold_file_in_the_place_of_the_schema_is_told(call: Callable[..., Done]) -> None:
+    assert "schema: 1 x says_nothing" in call("evaluate", *[FILES["gold"]] * 3).out
 
 
 def test_report(tmp_path: Path, call: Callable[..., Done]) -> None:
@@ -208,7 +223,7 @@ def test_batch_resumes(results: Path, call: Callable[..., Done]) -> None:
     assert before == {p.name: p.read_bytes() for p in results.glob("*.parquet")}
     refused = call("batch", "sample", "--save-to", results)
     assert refused.status == 1
-    assert "resume" in refused.err
+    assert "--resume" in refused.err
 
 
 def test_compare(results: Path, call: Callable[..., Done]) -> None:
@@ -223,11 +238,15 @@ def test_compare(results: Path, call: Callable[..., Done]) -> None:
     assert twice == found
 
 
-def test_runs_of_the_same_name_are_not_mixed(results: Path, tmp_path: Path) -> None:
-    (tmp_path / "other").symlink_to(results)
-    done = shell("compare", results, tmp_path / "other")
-    assert done.status == 1
-    assert "give the runs different names" in done.err
+def test_runs_of_the_same_name_are_told_apart_by_folder(
+    results: Path, tmp_path: Path, call: Callable[..., Done]
+) -> None:
+    other = tmp_path / "strict"
+    assert call("batch", "sample", "--profile", "strict", "--save-to", other).status == 0
+    found = call("compare", results, other, "--measure", "field_score", "--json").json
+    runs = {row["group"] for row in found["scores"]}
+    assert len(runs) == 8
+    assert {"results/quill-mini", "strict/quill-mini"} < runs
 
 
 # --- what there is -----------------------------------------------------------------------------

@@ -313,7 +313,7 @@ def test_unregister(name):
 
 
 def test_a_cell_that_runs_again():
-    """With override=True the new class is used, also by a schema that was parsed before."""
+    """The new class is used, also by a schema that was parsed before."""
     schema = parse_schema
     for score in (0.1, 0.9):
 
@@ -324,7 +324,7 @@ def test_a_cell_that_runs_again():
             async def evaluate(self, node: Any, config: Any = None) -> MetricResult:
                 return MetricResult("cell", self.value, True)
 
-        global_metric_registry.register_metric(Cell, override=True, aliases=("again",))
+        global_metric_registry.register_metric(Cell, aliases=("again",))
         parsed = schema(field("cell"))
         assert only_row(parsed).score == score
         assert only_row(field("again")).score == score
@@ -341,8 +341,57 @@ def test_two_registries():
     assert not global_metric_registry.has_metric("half")
     with pytest.raises(xb.ConfigError, match="unknown metric 'half'"):
         only_row(field("half"))
+
+
+def _defined(body: str) -> Any:
+    """What a cell named `metric`; cells run in one module."""
+    names: dict[str, Any] = {"__name__": "__main__", "Half": Half}
+    exec(body, names)  # noqa: S102 - the same text again is a cell that runs again
+    return names["metric"]
+
+
+_CLASS = "class metric(Half):\n    {}\n"
+_FUNCTION = "def metric():\n    return Half()\n"
+_LAMBDA = "metric = lambda: Half()\n"
+_PARTIAL = "from functools import partial\nmetric = partial(Half)\n"
+_OTHER = "class Other(Half):\n    pass\nmetric = Other\n"
+
+
+@pytest.mark.parametrize(
+    "first, second, taken",
+    [
+        (_CLASS.format("pass"), _CLASS.format("again = True"), True),
+        (_CLASS.format("pass"), _CLASS.format("pass"), True),
+        (_FUNCTION, _FUNCTION, True),
+        (_CLASS.format("pass"), _OTHER, False),
+        (_LAMBDA, _LAMBDA, False),
+        (_PARTIAL, _PARTIAL, False),
+        (_LAMBDA, _FUNCTION, False),
+    ],
+)
+def test_only_what_is_defined_anew_takes_its_own_place(first, second, taken):
+    global_metric_registry.register_metric(_defined(first))
+    anew = _defined(second)
+    if not taken:
+        with pytest.raises(xb.ConfigError, match="'half' is already registered; override=True"):
+            global_metric_registry.register_metric(anew)
+    global_metric_registry.register_metric(anew, override=not taken)
+    assert global_metric_registry.available_metrics().count("half") == 1
+    if isinstance(anew, type):
+        assert type(global_metric_registry.create_metric("half")) is anew
+
+
+def test_the_same_name_in_another_module_is_another_class():
+    global_metric_registry.register_metric(_defined(_CLASS.format("pass")))
+    elsewhere = _defined(_CLASS.format("__module__ = 'elsewhere'"))
     with pytest.raises(xb.ConfigError, match="already registered"):
-        other.register_metric(Half)
+        global_metric_registry.register_metric(elsewhere)
+
+
+def test_no_class_takes_the_place_of_an_alias():
+    global_metric_registry.register_metric(Half, aliases=("halved",))
+    with pytest.raises(xb.ConfigError, match="'halved' is already registered"):
+        global_metric_registry.register_metric_factory("halved", Half)
 
 
 @pytest.mark.parametrize(

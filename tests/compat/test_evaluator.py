@@ -68,7 +68,13 @@ def test_a_judges_words():
         "string_semantic",
         0.9,
         True,
-        {"gold": "a", "extracted": "b", "reasoning": "nearly the same"},
+        {
+            "gold": "a",
+            "extracted": "b",
+            "pass_threshold": 0.7,
+            "structured_output": {"score": 0.9, "reasoning": "nearly the same"},
+            "reasoning": "nearly the same",
+        },
     )
 
 

@@ -8,11 +8,22 @@ from typing import Any
 import pytest
 
 from extractbench_nb import compat
+from extractbench_nb.compat.evaluation import metrics, presets
+from extractbench_nb.compat.evaluation.metrics import (
+    boolean_metrics,
+    number_metrics,
+    string_metrics,
+)
 
 MODULES = {
     "": compat.__all__,
     ".evaluation": compat.__all__,
-    ".evaluation.metrics": ["BaseMetric", "MetricContext", "MetricResult"],
+    ".evaluation.metrics": metrics.__all__,
+    ".evaluation.metrics.policy_metric": ["PolicyAwareMetric"],
+    ".evaluation.metrics.string_metrics": string_metrics.__all__,
+    ".evaluation.metrics.number_metrics": number_metrics.__all__,
+    ".evaluation.metrics.boolean_metrics": boolean_metrics.__all__,
+    ".evaluation.presets": presets.__all__,
     ".evaluation.metrics.base_metric": ["BaseMetric", "MetricContext", "MetricResult"],
     ".evaluation.evaluation_config": ["EvaluationConfig", "MetricConfig"],
     ".evaluation.metric_registry": ["MetricRegistry", "global_metric_registry"],
@@ -104,3 +115,23 @@ def test_defaults_of_the_configs_are_the_same(package):
         theirs, ours = getattr(package, name)(), getattr(compat, name)()
         for field in vars(theirs):
             assert getattr(ours, field) == getattr(theirs, field), (name, field)
+
+
+def test_the_docstring_tells_what_is_left_out(package):
+    """Every name of a module that is here is here too, or is named as left out."""
+    for module in MODULES:
+        theirs = importlib.import_module("extract_bench" + module)
+        ours = importlib.import_module("extractbench_nb.compat" + module)
+        published = getattr(theirs, "__all__", None) or [
+            name
+            for name, value in vars(theirs).items()
+            if not name.startswith("_") and getattr(value, "__module__", "") == theirs.__name__
+        ]
+        for name in published:
+            assert hasattr(ours, name) or f"``{name}``" in str(compat.__doc__), (module, name)
+
+
+def test_the_docstring_names_modules_that_exist():
+    for module in MODULES:
+        last = module.rpartition(".")[2]
+        assert last in str(compat.__doc__), module

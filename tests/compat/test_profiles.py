@@ -23,6 +23,16 @@ UNION = obj(
     x={"anyOf": [{"type": "string", "evaluation_config": "string_exact"}, {"type": "null"}]},
     y={"type": "integer"},
 )
+NULLABLE = obj(x={"anyOf": [{"type": "integer"}, {"type": "null"}]}, y={"type": "integer"})
+TWICE = obj(
+    x={
+        "type": "string",
+        "evaluation_config": {
+            "metrics": [{"metric_id": "string_exact"}, {"metric_id": "string_case_insensitive"}]
+        },
+    },
+    y={"type": "integer"},
+)
 ARRAY = obj(x={"type": "array", "items": {"type": "integer"}}, y={"type": "integer"})
 
 #: By rule: schema, gold, predicted, and the overall score of release and README.
@@ -30,6 +40,7 @@ ROWS: dict[str, tuple[Any, ...]] = {
     "url_rule": (URL, {"x": "http://www.a.example/"}, {"x": "a.example"}, 0.0, 1.0),
     "fuzzy": (FUZZY, {"x": "ccbaabbc"}, {"x": "bccabcbc"}, 0.75, 0.5),
     "unions_inherit": (UNION, {"x": "a", "y": 1}, {"x": "b", "y": 1}, 1.0, 0.5),
+    "metrics_count": (TWICE, {"x": "a", "y": 1}, {"x": "A", "y": 1}, 2 / 3, 0.75),
     "item_weighted_overall": (
         ARRAY, {"x": [1, 2, 3, 4], "y": 1}, {"x": [1, 2, 3], "y": 1}, 1.75 / 2, 4 / 5,
     ),
@@ -63,8 +74,18 @@ def test_compat_follows_the_readme_and_the_release_is_one_keyword_away(rule):
             compat.StructuredEvaluatorConfig(metrics=[], **options)
         )
         results = evaluator.evaluate(schema, gold, predicted)["results"]
-        scores = [m.score for metrics in results.values() for m in metrics.values()]
-        assert len(scores) == report.outcomes.total_evaluated
+        counted = (
+            results
+            if rule == "metrics_count" and not options
+            else [metric for metrics in results.values() for metric in metrics]
+        )
+        assert len(counted) == report.outcomes.total_evaluated
+
+
+def test_a_nullable_field_without_a_metric():
+    documents = (NULLABLE, {"x": 1, "y": 1}, {"x": 2, "y": 1})
+    for profile, paths in ((RELEASE, ["$.y"]), (README, ["$.x", "$.y"]), ("paper", ["$.x", "$.y"])):
+        assert xb.evaluate(*documents, profile=profile).fields.path.tolist() == paths
 
 
 def test_the_readmes_example_of_a_union():

@@ -122,7 +122,7 @@ def test_saving_again_replaces(cv: Any, worked: Any, tmp_path: Path) -> None:
 
 def test_a_file_where_the_folder_should_be(cv: Any, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("mine")
-    with pytest.raises(OutputError, match=r"taken' cannot be written: "):
+    with pytest.raises(OutputError, match="taken' is a file, not a folder"):
         xb.evaluate(*cv).save(tmp_path / "taken")
     assert (tmp_path / "taken").read_text() == "mine"
 
@@ -171,3 +171,9 @@ def test_no_space_for_a_file(tmp_path: Path, earlier: str) -> None:
     assert {path.name for path in tmp_path.iterdir()} == (FILES if earlier == "before" else set())
     if earlier == "before":
         assert "Overall Score: 1.000" in (tmp_path / "summary.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("folder", ["", None])
+def test_no_folder_is_no_place(cv: Any, folder: Any) -> None:
+    with pytest.raises(InputError, match="expected a path"):
+        xb.evaluate(*cv).save(folder)

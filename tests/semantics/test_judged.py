@@ -40,6 +40,9 @@ FAILURES = [
     pytest.param(lambda gold, predicted: None, "returned None", id="None"),
     pytest.param(lambda gold, predicted: "yes", "returned 'yes'", id="text"),
     pytest.param(lambda gold, predicted: {"score": 1}, "returned {'score': 1}", id="dict"),
+    pytest.param(
+        lambda gold, predicted: xb.MetricScore(0.6, "close"), "passed='close'", id="no verdict"
+    ),
 ]
 
 
@@ -359,3 +362,45 @@ def test_alignment_as_the_metric_of_a_scalar_is_an_error_or_a_verdict(predicted:
     except xb.ConfigError:
         return
     assert ev.fields.loc[0, "outcome"] in DECLARED
+
+
+class Later:
+    """The offline judge, but one has to wait for it."""
+
+    name = "later"
+
+    def __init__(self) -> None:
+        self.waiting = self.most = 0
+
+    async def compare(self, gold: str, predicted: str) -> Verdict:
+        self.waiting += 1
+        self.most = max(self.most, self.waiting)
+        await asyncio.sleep(0)
+        self.waiting -= 1
+        return xb.OfflineJudge().compare(gold, predicted)
+
+
+@pytest.mark.parametrize("run", ["quill-mini", "heron-vision"])
+def test_a_judge_may_be_awaited(run: str) -> None:
+    dataset = xb.load_dataset()
+    runs = dataset.runs[dataset.runs["run"] == run]
+    judge = Later()
+    now = xb.evaluate_runs(runs, dataset=dataset, progress=False)
+    later = xb.evaluate_runs(runs, dataset=dataset, judge=judge, progress=False)
+    for name in ("fields", "arrays", "matches", "summary"):
+        pd.testing.assert_frame_equal(getattr(later, name), getattr(now, name))
+    assert judge.most > 1
+
+
+def test_a_judge_that_fails_later_is_no_verdict() -> None:
+    class Down:
+        name = "down"
+
+        async def compare(self, gold: str, predicted: str) -> Verdict:
+            raise TimeoutError("no answer")
+
+    schema = obj(a={"type": "string"}, r={"type": "array", "items": obj(b={"type": "string"})})
+    document = {"a": "one", "r": [{"b": "two"}]}
+    ev = xb.evaluate(schema, document, {"a": "1", "r": [{"b": "2"}]}, judge=Down())
+    assert ev.fields["outcome"].tolist()[0] == "judge_error"
+    assert ev.summary["pass_rate"] == 0.0

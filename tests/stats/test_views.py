@@ -72,13 +72,13 @@ def test_text(scores: Any) -> None:
     frame["outcome"] = ["evaluated"] * 22 + ["invalid"]
     text = repr(compare_runs(frame, measures="pass_rate", resamples=500))
     assert text.splitlines() == [
-        "Comparison of 3 groups by run on up to 8 documents: mean [0.95 interval]",
+        "Comparison of 3 groups by run on up to 8 documents: mean [95 % interval]",
         "     pass_rate",
         "  y  0.750 [0.750, 0.750]",
         "  x  0.525 [0.462, 0.590]",
         "  z  0.429 [0.214, 0.500]",
         (
-            "  Distinguishable from noise (sign-flip test, Holm, confidence 0.95): "
+            "  Distinguishable from noise (sign-flip test, Holm, confidence 95 %): "
             "2 of 3 in pass_rate."
         ),
         (
