@@ -94,7 +94,7 @@ class Scorer:
         self.ignored_params: dict[str, str] = {}
         self._caller = CALLER.get()
         self._runs: dict[Any, tuple[Run, ...]] = {}
-        self._per_node: set[int] = set()
+        self._per_node: set[Any] = set()
         self._keep: list[Any] = []
         self._memo: dict[tuple[Any, ...], Verdicts] = {}
 
@@ -279,13 +279,14 @@ class Scorer:
         config = node.config or self._by_value(gold)
         if config is None:
             return (self._run(_NO_METRIC, node),)
-        key: Any = id(config)  # nodes that a $ref leads to share their config
+        # nodes that a $ref leads to share their config
+        key: Any = (id(config), node.kind == "array")
         if key in self._per_node:
             key = (key, id(node))
         return self._runs.get(key) or self._bind(config, node)
 
     def _bind(self, config: NodeConfig, node: Node) -> tuple[Run, ...]:
-        key: Any = id(config)
+        key: Any = (id(config), node.kind == "array")
         if _asks_classes(config):
             self._per_node.add(key)
             key = (key, id(node))
@@ -316,7 +317,8 @@ class Scorer:
         if spec.metric_id == "array_llm":
             aligned = Scored(spec.metric_id, None, None, ALIGNED, "", None, spec.weight)
             judged = self._judged(spec, mark, None)  # nothing to align: the judge decides
-            return lambda g, p: aligned if isinstance(g, _ALIGNABLE) else judged(g, p)
+            alignable = _ALIGNABLE if node.kind == "array" else ()
+            return lambda g, p: aligned if isinstance(g, alignable) else judged(g, p)
         if function is None:
             return lambda g, p: self.failed(spec, f"{spec.metric_id} cannot score this value")
         params = dict(spec.params)

@@ -58,7 +58,7 @@ def batch(runs: str, dataset: str | None, save_to: Path | None, **options: Any) 
         raise click.UsageError("--resume needs --save-to, the folder to go on with.")
     if save_to is not None and not options["resume"] and _holds_a_batch(save_to):
         raise InputError(
-            f"{str(save_to)!r} holds a batch already; --resume goes on with it, or name another folder"
+            f"{str(save_to)!r} holds a batch; go on with it by --resume, or name another folder"
         )
     source, gold = _runs_and_dataset(runs, dataset)
     evs = evaluate_runs(

@@ -23,7 +23,7 @@ What is left out works on the release's own syntax tree (``infra``,
 ``evaluation.schema_config_helpers``, ``evaluation.metric_id_collector``,
 ``evaluation.schema_value_instantiator``, the modules of ``evaluation.reporting`` that count), or
 calls a language model (``evaluation.metrics.llm_metrics``, ``.array_metrics``,
-``.metric_prompts``, ``.metric_descriptors``); so is ``evaluation.metrics.metric_utils``.
+``.metric_prompts``, ``.metric_descriptors``). ``evaluation.metrics.metric_utils`` is left out too.
 ``"schema"`` among an evaluator's results is this package's `Schema`.
 
 Paths that the release emits for the inside of ``anyOf`` and of arrays are not reproduced: no value

@@ -128,6 +128,7 @@ class _Builder:
         self.catalogue = catalogue
         self.url_rule = url_rule
         self.shapes: dict[int, tuple[Flat, _Shape]] = {}
+        self.unions: dict[int, _Union | list[Node]] = {}
         self.count = 0
 
     def root(self) -> Node:
@@ -154,7 +155,7 @@ class _Builder:
         else:
             node.loaded = self._children(node, flat, shape, below)
         if shape.kind == "union":
-            self._settle_union(node)
+            self._settle_union(node, id(flat))
         return node
 
     def _shape(self, flat: Flat) -> _Shape:
@@ -181,22 +182,55 @@ class _Builder:
             return Children(branches=build.branches(shape.branches))
         return Children()
 
-    def _settle_union(self, node: Node) -> None:
-        """Give a union its types, and the config that its branches agree on if it has none."""
-        branches = node.children.branches
-        concrete = [b for b in branches if b.kind != "null"]
-        node.types = frozenset().union(*(b.types for b in concrete))
-        if any(b.kind == "any" for b in branches):
-            node.types = frozenset()
-        node.nullable = node.nullable or any(b.kind == "null" or b.nullable for b in branches)
-        labels = dict.fromkeys(b.label.removesuffix(" | null") for b in concrete)
-        node.label = " | ".join([*labels, *(["null"] if node.nullable else [])])
-        if node.config is None:
-            votes = [b.config for b in branches if b.declared and b.config is not None]
-            if votes and all(vote == votes[0] for vote in votes):
-                node.config = votes[0]
-            elif len(concrete) == 1 and concrete[0].kind == "scalar":
-                node.config = concrete[0].config
+    def _settle_union(self, node: Node, key: int) -> None:
+        """Give a union what follows from its branches.
+
+        A union that leads back to itself is met again while its branches are read; it then waits
+        in a list until they are.
+        """
+        found = self.unions.get(key)
+        if isinstance(found, list):
+            found.append(node)
+            return
+        if found is None:
+            waiting: list[Node] = []
+            self.unions[key] = waiting
+            found = self.unions[key] = _union(node.children.branches)
+            for other in waiting:
+                found.settle(other)
+        found.settle(node)
+
+
+@dataclass(frozen=True, slots=True)
+class _Union:
+    """What a union has from its branches: types, label, and the config that they agree on."""
+
+    types: frozenset[str]
+    labels: tuple[str, ...]
+    nullable: bool
+    config: NodeConfig | None
+
+    def settle(self, node: Node) -> None:
+        node.types = self.types
+        node.nullable = node.nullable or self.nullable
+        node.label = " | ".join([*self.labels, *(["null"] if node.nullable else [])])
+        node.config = node.config or self.config
+
+
+def _union(branches: tuple[Node, ...]) -> _Union:
+    concrete = [b for b in branches if b.kind != "null"]
+    types = frozenset[str]().union(*(b.types for b in concrete))
+    labels = tuple(dict.fromkeys(b.label.removesuffix(" | null") for b in concrete))
+    nullable = any(b.kind == "null" or b.nullable for b in branches)
+    config = None
+    votes = [b.config for b in branches if b.declared and b.config is not None]
+    if votes and all(vote == votes[0] for vote in votes):
+        config = votes[0]
+    elif len(concrete) == 1 and concrete[0].kind == "scalar":
+        config = concrete[0].config
+    if any(b.kind == "any" for b in branches):
+        types = frozenset()
+    return _Union(types, labels, nullable, config)
 
 
 def _bare_node(seed: _Seed, flat: Flat, shape: _Shape) -> Node:

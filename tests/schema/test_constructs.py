@@ -314,3 +314,26 @@ def test_the_schema_is_not_changed_by_parsing() -> None:
     before = repr(schema)
     xb.parse_schema(schema).to_frame()
     assert repr(schema) == before
+
+
+@pytest.mark.parametrize("keyword", ["anyOf", "oneOf"])
+@pytest.mark.parametrize("beside", [{}, {"description": "beside the reference"}])
+def test_a_union_may_lead_back_to_itself(keyword: str, beside: dict[str, str]) -> None:
+    ref = {"$ref": "#/$defs/tree"}
+    below = {"type": "object", "properties": {"child": ref}}
+    schema = {
+        "type": "object",
+        "properties": {"t": {**ref, **beside}},
+        "$defs": {"tree": {keyword: [{"type": "integer"}, below, {"type": "null"}]}},
+    }
+    gold = {"t": {"child": {"child": {"child": 3}}}}
+    predicted = {"t": {"child": {"child": {"child": 4}}}}
+    fields = xb.evaluate(schema, gold, predicted).fields
+    assert fields[["path", "outcome"]].to_numpy().tolist() == [
+        ["$.t.child.child.child", "incorrect"]
+    ]
+    first, below = xb.parse_schema(schema).root.children.properties["t"], None
+    below = first.children.branches[1].children.properties["child"]
+    assert (first.label, below.label) == ("integer | object | null",) * 2
+    assert below.types == first.types == {"number", "object"}
+    assert below.nullable
