@@ -34,15 +34,15 @@ endif
 # litellm (installed with the published extract-bench) would fetch its price list when imported.
 export LITELLM_LOCAL_MODEL_COST_MAP := True
 
-.PHONY: help demo test lint types imports unit bench format clean
+.PHONY: help demo test lint types imports unit notebooks bench format clean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed  ## evaluate the sample dataset's model outputs and print the scores
 	@$(BIN)/python examples/demo.py
 
-test: lint types imports unit  ## run every check
+test: lint types imports unit notebooks  ## run every check
 
 lint: $(VENV)/.installed-dev  ## ruff: rules and formatting
 	$(BIN)/ruff check
@@ -56,6 +56,10 @@ imports: $(VENV)/.installed-dev  ## the order of imports between the rooms
 
 unit: $(VENV)/.installed-dev  ## tests and doctests; benchmarks run once, untimed
 	$(BIN)/python -m pytest -n 2 --benchmark-disable
+
+notebooks: $(VENV)/.installed-dev  ## execute all notebooks again and compare every output
+	env -u EXTRACTBENCH_RUNS $(BIN)/python -m pytest --nbval --nbval-current-env \
+		--nbval-sanitize-with=notebooks/nbval.cfg notebooks
 
 bench: $(VENV)/.installed-bench  ## timed benchmarks, beside extract-bench and stickler-eval
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-only --benchmark-columns=min,median,rounds

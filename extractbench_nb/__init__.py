@@ -7,14 +7,17 @@
 'correct'
 """
 
+from extractbench_nb import plots
 from extractbench_nb._version import __version__
 from extractbench_nb.batch import Evaluations, evaluate_runs, load_evaluations
-from extractbench_nb.benchmark import paper
+from extractbench_nb.benchmark import paper, reliability
 from extractbench_nb.benchmark.audit import Audit, audit, sample_findings
 from extractbench_nb.benchmark.complexity import complexity
 from extractbench_nb.benchmark.dataset import Dataset, DatasetError, load_dataset
 from extractbench_nb.benchmark.fetch import fetch_dataset
 from extractbench_nb.benchmark.fields import field_definitions
+from extractbench_nb.benchmark.recorded import recorded_outputs
+from extractbench_nb.benchmark.sensitivity import sensitivity
 from extractbench_nb.breakdowns import breakdown, difficulty
 from extractbench_nb.compat.evaluator import StructuredEvaluator, StructuredEvaluatorConfig
 from extractbench_nb.errors import (
@@ -78,7 +81,11 @@ __all__ = [
     "metrics",
     "paper",
     "parse_schema",
+    "plots",
     "presets",
     "profiles",
+    "recorded_outputs",
+    "reliability",
     "sample_findings",
+    "sensitivity",
 ]

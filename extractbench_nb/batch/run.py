@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from extractbench_nb._progress import progress_bar
 from extractbench_nb.batch.columns import OWN_SUMMARY
 from extractbench_nb.batch.files import write_files
 from extractbench_nb.batch.inputs import Plan
@@ -119,10 +120,8 @@ class Batch:
         return Work(context, metrics, len(cells)), description
 
     def _run(self, work: Work, keeper: Keeper) -> dict[str, Any]:
-        from tqdm.auto import tqdm
-
         started = time.perf_counter()
-        bar = tqdm(total=work.count, unit="doc", desc="evaluate", disable=not self.progress)
+        bar = progress_bar(shown=self.progress, total=work.count, unit="doc", desc="evaluate")
         with bar, self.pool.runner(work) as evaluate_tasks:
             course = Course(self.plan, keeper, bar)
             course.run(evaluate_tasks)

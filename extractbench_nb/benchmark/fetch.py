@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from extractbench_nb._files import make_folder
+from extractbench_nb._progress import progress_bar
 from extractbench_nb.benchmark.caching import file_hash
 from extractbench_nb.benchmark.dataset import EXTRACTBENCH_VARIABLE, Dataset, load_dataset
 from extractbench_nb.benchmark.layout import DatasetError
@@ -127,13 +128,10 @@ def _quiet_pooch() -> Iterator[None]:
 
 
 def _fetch(wanted: list[ReleasedFile], root: Path, base_url: str, progress: bool) -> None:
-    from tqdm.auto import tqdm
-
     keeper = _keeper(wanted, root, base_url)
     total = sum(file.size or 0 for file in wanted)
-    with tqdm(
-        total=total, unit="B", unit_scale=True, desc="fetch", disable=not (progress and wanted)
-    ) as bar:
+    shown = progress and bool(wanted)
+    with progress_bar(shown=shown, total=total, unit="B", unit_scale=True, desc="fetch") as bar:
         for file in wanted:
             _fetch_one(keeper, file)
             bar.update(file.size or 0)

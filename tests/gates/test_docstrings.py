@@ -27,7 +27,8 @@ def members(name: str, value: object) -> Iterator[tuple[str, object]]:
     """A public object with its public methods and properties; a module's public objects."""
     if inspect.ismodule(value):
         for child in value.__all__:
-            yield from members(f"{name}.{child}", getattr(value, child))
+            if callable(getattr(value, child)):  # the others are declarations of columns
+                yield from members(f"{name}.{child}", getattr(value, child))
         return
     yield name, value
     if not inspect.isclass(value):

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from extractbench_nb._progress import progress_bar
 from extractbench_nb.benchmark.audit.checks import Checked, check_document
 from extractbench_nb.benchmark.audit.kinds import KINDS, SEVERITIES, Finding, chosen_kinds
 from extractbench_nb.benchmark.audit.result import AUDIT_COLUMNS, AUDITED_COLUMNS, Audit
@@ -67,19 +68,12 @@ def audit(
     if not isinstance(ds, Dataset):
         raise InputError(f"ds: pass a Dataset as load_dataset returns it, found {ds!r:.80}")
     wanted = chosen_kinds(kinds)
-    rows = list(ds.documents.itertuples(index=False))
-    checked = [check_document(ds, row, wanted) for row in _shown(rows, progress)]
+    rows = list(ds.listing.itertuples(index=False))
+    shown = progress_bar(rows, shown=progress, desc="audit", unit="document")
+    checked = [check_document(ds, row, wanted) for row in shown]
     unquoted = _unquoted_fields(checked)
     found = [(one, f) for one in checked for f in _settled(one, unquoted) if f.kind in wanted]
     return Audit(ds.name, _findings_frame(found), _documents_frame(checked, found))
-
-
-def _shown(rows: Sequence[Any], progress: bool) -> Iterable[Any]:
-    if not progress:
-        return rows
-    from tqdm.auto import tqdm
-
-    return tqdm(rows, desc="audit", unit="document")
 
 
 def _unquoted_fields(checked: Sequence[Checked]) -> frozenset[tuple[str, str]]:

@@ -47,6 +47,10 @@ class PaperStyler(Styler):
     Made by `style`.
     """
 
+    def __repr__(self) -> str:
+        """Write the table as Markdown."""
+        return str(self.to_markdown())
+
     def to_latex(self, buf: Any = None, **options: Any) -> Any:
         """Write the table as LaTeX, for the packages booktabs and xcolor.
 

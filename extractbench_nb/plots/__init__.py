@@ -1,0 +1,29 @@
+"""Figures: each function takes data and perhaps an Axes, draws, and returns the Axes.
+
+Without an Axes a figure of notebook width is made. Colours are Okabe and Ito's. Nothing is shown,
+saved or closed, and matplotlib's settings stay as they are; matplotlib itself is imported when the
+first figure is drawn.
+"""
+
+from extractbench_nb.plots.analysis import correlations, factor, permutations
+from extractbench_nb.plots.data import complexity, compression, documents, findings, tokens
+from extractbench_nb.plots.results import failures, modes, reproduction, results
+from extractbench_nb.plots.runs import differences, difficulty, outcomes
+
+__all__ = [
+    "complexity",
+    "compression",
+    "correlations",
+    "differences",
+    "difficulty",
+    "documents",
+    "factor",
+    "failures",
+    "findings",
+    "modes",
+    "outcomes",
+    "permutations",
+    "reproduction",
+    "results",
+    "tokens",
+]

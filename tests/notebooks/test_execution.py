@@ -1,0 +1,92 @@
+"""The script that executes notebooks keeps what a kernel says; a second run says the same."""
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbformat import NotebookNode
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+FIGURE = "image/png"
+ELSEWHERE = {"kernelspec": {"name": "elsewhere", "display_name": "Elsewhere"}}
+
+
+@pytest.fixture(scope="module")
+def script() -> Any:
+    path = ROOT / "scripts" / "execute_notebooks.py"
+    spec = importlib.util.spec_from_file_location("execute_notebooks", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def notebook(*sources: str) -> NotebookNode:
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    return nbformat.v4.new_notebook(cells=cells, metadata=ELSEWHERE)
+
+
+def figures(found: NotebookNode) -> list[str]:
+    outputs = [output for cell in found.cells for output in cell.get("outputs", [])]
+    return [output.data[FIGURE] for output in outputs if FIGURE in output.get("data", {})]
+
+
+def results(found: NotebookNode) -> list[list[tuple[str, dict[str, str]]]]:
+    """What each cell shows, figures left out."""
+    return [
+        [
+            (o.output_type, {k: v for k, v in o.get("data", {}).items() if k != FIGURE})
+            for o in cell.get("outputs", [])
+        ]
+        for cell in found.cells
+    ]
+
+
+def test_outputs_are_kept_in_order(
+    script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EXTRACTBENCH_RUNS", "somewhere")
+    before = notebook(
+        "import os\nprint('one')\nprint('two')\n'EXTRACTBENCH_RUNS' in os.environ",
+        "import random\nrandom.random()",
+    )
+    before.cells[1].metadata = {"tags": ["kept"], "execution": {"iopub.status": "now"}}
+    found = script.execute(before, tmp_path)
+    stream, result = found.cells[0].outputs
+    assert stream.text == "one\ntwo\n"
+    assert result.data["text/plain"] == "False"
+    assert [cell.execution_count for cell in found.cells] == [1, 2]
+    assert found.metadata == script.METADATA
+    assert found.cells[1].metadata == {"tags": ["kept"]}
+    assert [cell.id for cell in found.cells] == [cell.id for cell in before.cells]
+    assert "outputs" in before.cells[0]
+    assert before.cells[0].outputs == []
+
+
+def test_differences_are_found(script: Any, tmp_path: Path) -> None:
+    source = notebook("import random\nrandom.random()", "1 + 1")
+    runs = [script.execute(source, tmp_path) for _ in range(2)]
+    assert script.differences(*runs) == [1]
+
+
+def test_a_failing_cell_is_told_and_nothing_written(script: Any, tmp_path: Path) -> None:
+    path = tmp_path / "broken.ipynb"
+    nbformat.write(notebook("1 / 0", "2"), path)
+    before = path.read_bytes()
+    assert "ZeroDivisionError" in script.run(path, check=False)
+    assert path.read_bytes() == before
+
+
+def test_a_second_run_gives_the_same_figures(script: Any) -> None:
+    """To the byte, in the notebook with most of them; the others: ``--check`` of the script."""
+    drawn = {path: len(figures(nbformat.read(path, as_version=4))) for path in NOTEBOOKS}
+    path = max(drawn, key=lambda path: (drawn[path], path.name))
+    source = nbformat.read(path, as_version=4)
+    first, second = (script.execute(source, path.parent) for _ in range(2))
+    assert len(figures(first)) == drawn[path]
+    assert figures(first) == figures(second)
+    assert results(first) == results(second)

@@ -1,0 +1,37 @@
+"""nbval compares kept outputs with new ones, and fails where one number is another."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+
+CONFIG = Path(__file__).parents[2] / "notebooks" / "nbval.cfg"
+SOURCE = "import pandas as pd\n\npd.DataFrame({'score': [0.5, 1.0]}).to_string()"
+TABLE = "   score\n0    0.5\n1    1.0"
+
+
+def notebook(path: Path, kept: str) -> None:
+    output = nbformat.v4.new_output("execute_result", {"text/plain": repr(kept)}, execution_count=1)
+    cell = nbformat.v4.new_code_cell(SOURCE, execution_count=1, outputs=[output])
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), path)
+
+
+def test_a_changed_number_is_found(tmp_path: Path) -> None:
+    notebook(tmp_path / "same.ipynb", TABLE)
+    notebook(tmp_path / "changed.ipynb", TABLE.replace("0.5", "0.6"))
+    options = ["--nbval", "--nbval-current-env", f"--nbval-sanitize-with={CONFIG}", "-v"]
+    alone = ["-p", "no:cacheprovider", "-c", os.devnull, f"--rootdir={tmp_path}"]
+    found = subprocess.run(
+        [sys.executable, "-m", "pytest", *alone, *options, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert found.returncode == 1, found.stdout + found.stderr
+    assert re.search(r"same\S+Cell 0 PASSED", found.stdout)
+    assert re.search(r"changed\S+Cell 0 FAILED", found.stdout)
+    assert "1 failed, 1 passed" in found.stdout

@@ -1,0 +1,409 @@
+"""Every figure: drawn where it was told, with what the data say, on any data there is."""
+
+import inspect
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb import plots
+from extractbench_nb.benchmark import paper
+from extractbench_nb.benchmark.audit import Audit, audit
+from extractbench_nb.benchmark.complexity import complexity
+from extractbench_nb.errors import InputError
+from extractbench_nb.plots.drawing import PALETTE, ink_on
+
+matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib (extra `notebook`)")
+matplotlib.use("Agg")
+from matplotlib import pyplot as plt  # noqa: E402 - after the check and the backend
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.colors import to_hex, to_rgb  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.text import Text  # noqa: E402
+
+Draw = Callable[[Axes | None], Axes]
+
+COUNTS, STRUCTURED = paper.counts(), paper.counts("structured")
+TABLE, SIXTH = paper.published(6), paper.table(6)
+
+
+@pytest.fixture(scope="module")
+def runs() -> xb.Evaluations:
+    return xb.evaluate_runs(xb.load_dataset("sample"), progress=False)
+
+
+@pytest.fixture(scope="module")
+def spoilt(tmp_path_factory: pytest.TempPathFactory) -> Audit:
+    folder = tmp_path_factory.mktemp("spoilt") / "zoo" / "animal"
+    (folder / "pdf+gold").mkdir(parents=True)
+    schema = '{"type": "object", "properties": {"name": {"type": "string"}}}'
+    (folder / "animal-schema.json").write_text(schema)
+    for name, gold in {"a": '{"name": 1}', "b": '{"name": "NA", "age": 3}', "c": "{"}.items():
+        (folder / "pdf+gold" / f"{name}.gold.json").write_text(gold)
+    return audit(xb.load_dataset(folder.parent.parent))
+
+
+@pytest.fixture(scope="module")
+def drawn(runs: xb.Evaluations, spoilt: Audit) -> dict[str, Draw]:
+    compared = xb.compare_runs(runs, resamples=200)
+    figure_2, sevenths = paper.table("figure2"), paper.table(7)
+    correlated, reproduced, documents = paper.correlations(), paper.reproduction(), complexity()
+    return {
+        "complexity": lambda ax: plots.complexity(SIXTH, ax=ax),
+        "compression": lambda ax: plots.compression(figure_2, ax=ax),
+        "correlations": lambda ax: plots.correlations(correlated, ax=ax),
+        "differences": lambda ax: plots.differences(compared, ax=ax),
+        "difficulty": lambda ax: plots.difficulty(runs, ax=ax),
+        "documents": lambda ax: plots.documents(documents, ax=ax),
+        "factor": lambda ax: plots.factor(COUNTS, TABLE, "keys", ax=ax),
+        "failures": lambda ax: plots.failures(sevenths, ax=ax),
+        "findings": lambda ax: plots.findings(spoilt, ax=ax),
+        "modes": lambda ax: plots.modes(COUNTS, STRUCTURED, "research", ax=ax),
+        "outcomes": lambda ax: plots.outcomes(runs, ax=ax),
+        "permutations": lambda ax: plots.permutations(COUNTS, TABLE, "keys", ax=ax),
+        "reproduction": lambda ax: plots.reproduction(reproduced, ax=ax),
+        "results": lambda ax: plots.results(COUNTS, ax=ax),
+        "tokens": lambda ax: plots.tokens(figure_2, ax=ax),
+    }
+
+
+@pytest.fixture
+def ax() -> Iterator[Axes]:
+    figure, axes = plt.subplots(figsize=(7.5, 4), layout="constrained")
+    yield axes
+    plt.close(figure)
+
+
+@pytest.fixture(autouse=True)
+def no_figures_left() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def texts(ax: Axes) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+def ticks(ax: Axes, which: str = "y") -> list[str]:
+    labels = ax.get_yticklabels() if which == "y" else ax.get_xticklabels()
+    return [label.get_text() for label in labels]
+
+
+def ticks_in_view(ax: Axes) -> Iterator[Text]:
+    for axis, limits in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        low, high = sorted(limits)
+        for tick in axis.get_major_ticks():
+            if low <= tick.get_loc() <= high:
+                yield tick.label1
+
+
+def pixels(ax: Axes) -> np.ndarray:
+    assert isinstance(ax.figure, Figure)
+    ax.figure.canvas.draw()
+    return np.asarray(ax.figure.canvas.buffer_rgba())  # type: ignore[attr-defined]
+
+
+def test_every_public_figure_is_drawn_here(drawn: dict[str, Draw]) -> None:
+    assert sorted(drawn) == plots.__all__
+
+
+@pytest.mark.parametrize("name", plots.__all__)
+def test_draws_on_the_axes_it_was_given(name: str, drawn: dict[str, Draw], ax: Axes) -> None:
+    before = plt.get_fignums()
+    assert drawn[name](ax) is ax
+    assert plt.get_fignums() == before
+    assert ax.has_data() or ax.texts
+    assert ax.get_xlabel()
+    assert ax.get_ylabel() or any(ticks(ax))
+    assert ax.get_title(loc="left") or ax.get_ylabel()
+
+
+@pytest.mark.parametrize("name", plots.__all__)
+def test_makes_a_figure_of_notebook_width_with_all_labels_inside(
+    name: str, drawn: dict[str, Draw]
+) -> None:
+    settings = matplotlib.rcParams.copy()
+    made = drawn[name](None)
+    assert matplotlib.rcParams == settings
+    assert isinstance(made.figure, Figure)
+    assert made.figure.get_figwidth() == pytest.approx(7.5)
+    assert plt.get_fignums() == [made.figure.number]
+    image = pixels(made)
+    frame = made.figure.bbox.padded(1.0)
+    for text in [*made.texts, *ticks_in_view(made)]:
+        box = text.get_window_extent()
+        assert frame.containsx(box.x0), text.get_text()
+        assert frame.containsx(box.x1), text.get_text()
+    assert (pixels(drawn[name](None)) == image).all()
+
+
+@pytest.mark.parametrize("name", plots.__all__)
+def test_takes_data_first_and_options_by_name(name: str) -> None:
+    parameters = inspect.signature(getattr(plots, name)).parameters
+    positional = [p for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    assert 1 <= len(positional) <= 3
+    assert parameters["ax"].kind is inspect.Parameter.KEYWORD_ONLY
+    assert parameters["ax"].default is None
+
+
+def test_importing_the_package_imports_no_matplotlib() -> None:
+    code = "import sys, extractbench_nb.plots; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# --- what the data say -----------------------------------------------------------------------
+
+
+def test_tokens_puts_its_points_where_the_numbers_are(ax: Axes) -> None:
+    table = paper.table("figure2")
+    plots.tokens(table, ax=ax)
+    points = [np.asarray(c.get_offsets())[:, 0] for c in ax.collections[1:]]
+    np.testing.assert_allclose(points[0], table["input_tokens"].astype(float))
+    np.testing.assert_allclose(points[1], table["output_tokens"].astype(float))
+    assert ticks(ax) == table.index.tolist()
+    assert ax.get_xscale() == "log"
+
+
+def test_compression_writes_its_ratios(ax: Axes) -> None:
+    plots.compression(paper.table("figure2"), ax=ax)
+    assert texts(ax) == ["0.22×", "97.5×", "2.6×", "0.34×", "1.8×"]
+
+
+def test_documents_draws_each_document_that_has_both(ax: Axes) -> None:
+    frame = complexity()
+    plots.documents(frame, ax=ax)
+    drawn = sum(len(c.get_offsets()) for c in ax.collections)
+    assert drawn == (frame["pdf_tokens"].gt(0) & frame["gold_tokens"].gt(0)).sum()
+
+
+def test_complexity_writes_every_figure(ax: Axes) -> None:
+    plots.complexity(TABLE, ax=ax)
+    assert texts(ax)[:6] == ["3", "12", "6", "3,416", "4", "19.8"]
+    assert len(texts(ax)) == 30
+
+
+def test_findings_writes_counts_by_kind_and_domain(spoilt: Audit, ax: Axes) -> None:
+    plots.findings(spoilt, ax=ax)
+    summary = spoilt.summary
+    expected = [f"{r.kind} ({r.severity})" for r in summary.itertuples()]
+    assert sorted(ticks(ax)) == sorted(expected)
+    assert ticks(ax, "x") == ["zoo"]
+    assert sum(int(t) for t in texts(ax)) == summary["findings"].sum()
+
+
+def test_findings_of_a_clean_dataset_say_so(ax: Axes) -> None:
+    plots.findings(audit(xb.load_dataset("sample"), kinds="wrong_type"), ax=ax)
+    assert texts(ax) == ["no findings in 14 documents"]
+
+
+@pytest.mark.parametrize("outcome, first", [("validity", "100%\n5/5"), ("pass_rate", "18%\n11/60")])
+def test_results_write_shares_and_counts(outcome: str, first: str, ax: Axes) -> None:
+    plots.results(COUNTS, outcome=outcome, ax=ax)
+    assert texts(ax)[0] == first
+    assert ticks(ax) == COUNTS["model"].drop_duplicates().tolist()
+    assert ticks(ax, "x") == COUNTS["domain"].drop_duplicates().tolist()
+
+
+def test_results_that_nobody_printed_are_dashes(ax: Axes) -> None:
+    plots.results(STRUCTURED, ax=ax)
+    assert texts(ax).count("–") == STRUCTURED["valid"].isna().sum() == 18
+
+
+def test_failures_stack_up_to_the_table(ax: Axes) -> None:
+    table = paper.table(7).drop(index="total")
+    plots.failures(table, ax=ax)
+    ends = dict.fromkeys(range(table.shape[1]), 0.0)
+    for bar in ax.patches:
+        row = round(bar.get_y() + bar.get_height() / 2)
+        ends[row] = max(ends[row], bar.get_x() + bar.get_width())
+    found = {name: ends[row] for row, name in enumerate(ticks(ax))}
+    assert found == table.sum().astype(float).to_dict()
+
+
+def test_failures_leave_out_totals(ax: Axes) -> None:
+    plots.failures(paper.table(7), ax=ax)
+    assert "total" not in [t.get_text() for t in ax.get_legend().get_texts()]
+
+
+def test_modes_draw_a_line_a_pair_of_rates(ax: Axes) -> None:
+    plots.modes(COUNTS, STRUCTURED, "research", ax=ax)
+    lines = {tuple(np.round(line.get_ydata(), 1)) for line in ax.lines}
+    assert (0.0, 32.3) in lines
+    assert len(texts(ax)) == 6
+
+
+def test_factor_has_a_point_a_domain_and_a_curve(ax: Axes) -> None:
+    plots.factor(COUNTS, TABLE, "keys", ax=ax)
+    points = np.asarray(ax.collections[-1].get_offsets())
+    np.testing.assert_allclose(points[:, 0], TABLE["keys"].astype(float))
+    np.testing.assert_allclose(points[0, 1], 90.0)
+    assert texts(ax) == TABLE.index.tolist()
+    assert len(ax.lines) == 1
+
+
+def test_factor_of_two_domains_has_no_curve(ax: Axes) -> None:
+    two = COUNTS[COUNTS["domain"].isin(["sports", "credit"])]
+    plots.factor(two, TABLE, "keys", ax=ax)
+    assert len(ax.lines) == 0
+    assert texts(ax) == ["sports", "credit"]
+
+
+def test_correlations_draw_estimate_and_range(ax: Axes) -> None:
+    frame = paper.correlations()
+    plots.correlations(frame, groups=["pooled"], ax=ax)
+    asked = frame.query("group == 'pooled' and outcome == 'validity' and measure == 'spearman'")
+    points = np.asarray(ax.collections[-1].get_offsets())[:, 0]
+    np.testing.assert_allclose(points, asked["correlation"].astype(float))
+    assert texts(ax) == [f"p = {p:.2f}" for p in asked["p_value"]]
+
+
+def test_permutations_count_all_orders(ax: Axes) -> None:
+    plots.permutations(COUNTS, TABLE, "keys", ax=ax)
+    heights = [bar.get_height() for bar in ax.patches]
+    assert sum(heights) == 120
+    extreme = sum(b.get_height() for b in ax.patches if to_hex(b.get_facecolor()) == "#d55e00")
+    frame = paper.correlations()
+    asked = frame.query(
+        "group == 'pooled' and outcome == 'validity' and measure == 'spearman' and factor == 'keys'"
+    )
+    assert extreme / 120 == pytest.approx(asked["p_value"].item())
+
+
+def test_outcomes_add_up_to_the_scored_fields(runs: xb.Evaluations, ax: Axes) -> None:
+    plots.outcomes(runs, ax=ax)
+    table = xb.breakdown(runs, by="run")
+    assert sum(bar.get_width() for bar in ax.patches) == table["rows"].sum()
+    assert sorted(ticks(ax)) == sorted(table["run"])
+
+
+def test_difficulty_writes_passed_of_asked(runs: xb.Evaluations, ax: Axes) -> None:
+    plots.difficulty(runs, top=3, ax=ax)
+    hardest = xb.difficulty(runs).head(3)
+    assert ticks(ax) == hardest["field"].tolist()
+    cells = [text.split("/") for text in texts(ax)]
+    passed = np.array([int(p) for p, _ in cells]).reshape(3, -1).sum(axis=1)
+    rows = np.array([int(n) for _, n in cells]).reshape(3, -1).sum(axis=1)
+    assert passed.tolist() == hardest["passed"].tolist()
+    assert rows.tolist() == hardest["rows"].tolist()
+
+
+def test_differences_are_turned_and_sorted(runs: xb.Evaluations, ax: Axes) -> None:
+    compared = xb.compare_runs(runs, measures="pass_rate", resamples=200)
+    plots.differences(compared, ax=ax)
+    points = np.asarray(ax.collections[-1].get_offsets())[:, 0]
+    expected = compared.differences["b_minus_a"].abs().sort_values(ascending=False)
+    np.testing.assert_allclose(points, expected.astype(float))
+    fills = [to_hex(colour) for colour in ax.collections[-1].get_facecolors()]
+    assert fills.count("#0072b2") == compared.differences["significant"].sum()
+
+
+def test_reproduction_gives_every_part_a_bar_of_its_own(ax: Axes) -> None:
+    frame = paper.reproduction()
+    plots.reproduction(frame, ax=ax)
+    assert len(ticks(ax)) == len(frame)
+    assert sum(bar.get_width() for bar in ax.patches) == pytest.approx(100 * len(frame))
+
+
+# --- any data there is -----------------------------------------------------------------------
+
+EMPTY = pd.DataFrame()
+ONE = TABLE.head(1)
+NOTHING_KNOWN = SIXTH.astype("Float64").where(SIXTH.isna())
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: plots.tokens(EMPTY),
+        lambda: plots.compression(paper.table(6)),
+        lambda: plots.documents(EMPTY),
+        lambda: plots.complexity(TABLE.head(0)),
+        lambda: plots.results(COUNTS.head(0)),
+        lambda: plots.results(COUNTS, outcome="accuracy"),
+        lambda: plots.failures(EMPTY),
+        lambda: plots.failures(paper.table(7).tail(1)),
+        lambda: plots.modes(COUNTS, STRUCTURED.head(0)),
+        lambda: plots.modes(COUNTS, STRUCTURED, "sport"),
+        lambda: plots.factor(COUNTS, TABLE, "colour"),
+        lambda: plots.correlations(paper.correlations(), "accuracy"),
+        lambda: plots.correlations(paper.correlations(), groups=[]),
+        lambda: plots.correlations(paper.correlations(), groups=["all"]),
+        lambda: plots.correlations(paper.correlations(), measure="pearson"),
+        lambda: plots.permutations(COUNTS[COUNTS["domain"] == "credit"], TABLE, "keys"),
+        lambda: plots.reproduction(EMPTY),
+        lambda: plots.outcomes({}),
+        lambda: plots.difficulty([]),
+        lambda: plots.difficulty(EMPTY),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_without_a_figure(draw: Callable[[], Axes]) -> None:
+    with pytest.raises(InputError):
+        draw()
+    assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: plots.complexity(ONE),
+        lambda: plots.complexity(NOTHING_KNOWN),
+        lambda: plots.tokens(paper.table("figure2").head(1)),
+        lambda: plots.compression(paper.table("figure2").assign(ratio=np.nan)),
+        lambda: plots.documents(complexity().assign(pdf_tokens=pd.NA)),
+        lambda: plots.documents(complexity().head(1)),
+        lambda: plots.results(COUNTS.head(1)),
+        lambda: plots.results(COUNTS.assign(documents=0)),
+        lambda: plots.failures(paper.table(7).head(1) * 0),
+        lambda: plots.modes(COUNTS.head(1), STRUCTURED.head(1)),
+        lambda: plots.factor(COUNTS.head(1), TABLE, "keys"),
+        lambda: plots.factor(COUNTS, TABLE.assign(keys=7), "keys"),
+        lambda: plots.correlations(paper.correlations(), groups=["Claude"]),
+        lambda: plots.permutations(COUNTS.head(2), TABLE, "keys", outcome="pass_rate"),
+        lambda: plots.reproduction(paper.reproduction().head(1)),
+        lambda: plots.reproduction(paper.reproduction().assign(cells=0)),
+    ],
+)
+def test_little_data_makes_a_picture(draw: Callable[[], Axes]) -> None:
+    assert pixels(draw()).min() < 255
+
+
+def test_names_from_models_are_shown_as_they_are(ax: Axes) -> None:
+    name = "$\\frac{ <b>& _^ $$ \ud800\n" + "long " * 40
+    models = pd.array([name, "b"], dtype=pd.StringDtype("python"))
+    counts = COUNTS.head(2).assign(model=models, domain=["x", "$y$"])
+    plots.results(counts, ax=ax)
+    pixels(ax)
+    assert all(len(label) < 60 for label in ticks(ax))
+
+
+def test_one_evaluation_has_outcomes_and_hard_fields() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}}
+    ev = xb.evaluate(schema, {"a": 1, "b": "x"}, {"a": 2, "b": "x"})
+    assert ticks(plots.outcomes(ev, by="metric")) == ["string_semantic", "integer_exact"]
+    assert ticks(plots.difficulty(ev)) == ["a", "b"]
+
+
+def test_a_pair_of_one_document_has_a_point_and_no_interval() -> None:
+    scores = pd.DataFrame({"run": ["x", "y"], "document": ["d", "d"], "pass_rate": [0.5, 0.75]})
+    drawn = plots.differences(xb.compare_runs(scores, measures="pass_rate"))
+    assert pixels(drawn).min() < 255
+    assert ticks(drawn) == ["y − x"]
+
+
+# --- colours ---------------------------------------------------------------------------------
+
+
+def luminance(colour: str) -> float:
+    parts = np.array(to_rgb(colour))
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+@pytest.mark.parametrize("colour", [*PALETTE, *matplotlib.colormaps["Blues"](np.linspace(0, 1, 9))])
+def test_numbers_read_well_on_every_colour(colour: str) -> None:
+    light, dark = sorted((luminance(colour), luminance(ink_on(colour))), reverse=True)
+    assert (light + 0.05) / (dark + 0.05) >= 4.0
