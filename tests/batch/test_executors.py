@@ -288,7 +288,8 @@ def test_one_bad_gold_keeps_nothing_else_from_being_finished(frame_of, tmp_path)
 
 
 INTERRUPTED = """
-import os, sys, time
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell ignores it
 import pandas as pd
 import extractbench_nb as xb
 from extractbench_nb.batch import evaluate_runs
@@ -332,8 +333,12 @@ def test_no_process_is_left_over(number, tmp_path):
         wait_until(begun.exists)
         assert len(members_of(process.pid)) >= 3
         process.send_signal(number)
-        error = process.communicate(timeout=60)[1].decode()
-        wait_until(lambda: not members_of(process.pid))
+        try:
+            error = process.communicate(timeout=60)[1].decode()
+            wait_until(lambda: not members_of(process.pid))
+        finally:
+            for left_over in members_of(process.pid):
+                os.kill(left_over, signal.SIGKILL)
     if number == signal.SIGINT:
         assert error.rstrip().endswith("KeyboardInterrupt")
 

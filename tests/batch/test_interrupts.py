@@ -12,6 +12,14 @@ from extractbench_nb.batch.interrupts import run_loop, undisturbed
 GOOD = {"seller": "Northwind Paper"}
 
 
+@pytest.fixture(autouse=True)
+def interruptible():
+    """Raise KeyboardInterrupt, also where a background shell has SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupt():
     signal.raise_signal(signal.SIGINT)
 
