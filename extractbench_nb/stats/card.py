@@ -45,21 +45,23 @@ def sentences(c: Comparison) -> list[str]:
     how = f"sign-flip test, Holm, confidence {percent(c.drawing)}"
     texts = [f"Distinguishable from noise ({how}): {counts}."]
     first = c._differences[c._differences["measure"] == c.measures[0]]
-    median = first["detectable"].median()
-    if median >= 1 and c.measures[0] in _SCORES:
-        texts.append(
-            f"So few documents cannot be trusted to show any difference in {c.measures[0]}."
-        )
-    elif not pd.isna(median):
-        texts.append(
-            f"A true difference in {c.measures[0]} under about {median:.3f} (median over pairs) "
-            "is missed more than one time in five."
-        )
+    texts += [
+        _power(c.measures[0], float(d)) for d in [first["detectable"].median()] if pd.notna(d)
+    ]
     if (first[["only_a", "only_b"]].to_numpy() > 0).any():
         texts.append("Not all have the same documents: differences are over those both have.")
     invalid = c._scores[c._scores["measure"] == c.measures[0]].set_index("group")["invalid"]
     broken = [f"{name} {n}" for name, n in invalid.items() if n]
     return texts + ([f"Invalid outputs, scored 0: {', '.join(broken)}."] if broken else [])
+
+
+def _power(measure: str, detectable: float) -> str:
+    if detectable >= 1 and measure in _SCORES:
+        return f"So few documents cannot be trusted to show any difference in {measure}."
+    return (
+        f"A true difference in {measure} under about {detectable:.3f} (median over pairs) "
+        "is missed more than one time in five."
+    )
 
 
 def percent(drawing: Drawing) -> str:
