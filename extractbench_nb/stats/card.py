@@ -45,9 +45,9 @@ def sentences(c: Comparison) -> list[str]:
     how = f"sign-flip test, Holm, confidence {percent(c.drawing)}"
     texts = [f"Distinguishable from noise ({how}): {counts}."]
     first = c._differences[c._differences["measure"] == c.measures[0]]
-    texts += [
-        _power(c.measures[0], float(d)) for d in [first["detectable"].median()] if pd.notna(d)
-    ]
+    detectable = first["detectable"].dropna()
+    if len(detectable):
+        texts.append(_power(c.measures[0], detectable.median()))
     if (first[["only_a", "only_b"]].to_numpy() > 0).any():
         texts.append("Not all have the same documents: differences are over those both have.")
     invalid = c._scores[c._scores["measure"] == c.measures[0]].set_index("group")["invalid"]
