@@ -189,11 +189,16 @@ def file_hint(text: str) -> str:
     return " (a str is JSON text; for a file pass pathlib.Path)" if looks else ""
 
 
+def parser_problem(error: json.JSONDecodeError, text: str) -> str:
+    """Say what the parser stumbled over, with the line and column."""
+    place = f"line {error.lineno} column {error.colno}{file_hint(text)}"
+    return f"{error.msg.removesuffix(' at')} at {place}"
+
+
 def _parse(text: str, what: str) -> Any:
     try:
         return json.loads(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
-        place = f"line {error.lineno} column {error.colno}{file_hint(text)}"
-        raise InputError(f"{what} is not JSON: {error.msg} at {place}") from None
+        raise InputError(f"{what} is not JSON: {parser_problem(error, text)}") from None
     except (RecursionError, ValueError) as error:
         raise InputError(f"{what} is not JSON that can be read: {error}") from None

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from extractbench_nb._json import file_hint, json_type, member, read_text
+from extractbench_nb._json import json_type, member, parser_problem, read_text
 from extractbench_nb.alignment.assignment import OptimalAligner
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.judges.base import Judge
@@ -128,7 +128,7 @@ def read_predicted(source: Any) -> tuple[Any, str | None]:
     try:
         return json.loads(source.removeprefix("\ufeff")), None
     except json.JSONDecodeError as error:
-        return source, f"{error.msg} at line {error.lineno} column {error.colno}{file_hint(source)}"
+        return source, parser_problem(error, source)
     except (RecursionError, ValueError) as error:
         return source, str(error)
 

@@ -312,7 +312,7 @@ def _extractbench_root() -> Path:
     value = os.environ.get(EXTRACTBENCH_VARIABLE)
     if value:
         return _existing(value, f"environment variable {EXTRACTBENCH_VARIABLE}")
-    if download_folder().is_dir():
+    if download_folder().is_dir() and any(download_folder().iterdir()):
         return _complete(download_folder())
     raise DatasetError(
         "the ExtractBench dataset is not here: fetch_dataset('extractbench') downloads it; for a "

@@ -121,22 +121,26 @@ def _concentrated(kind: str, name: str, quantity: str) -> Claim:
     from scipy.stats import hypergeom
 
     figure = said(quantity)
-    own = int(sum(value_of(7, kind, model) for model in MODELS))
-    failures = int(sum(value_of(7, "total", model) for model in MODELS))
-    tenk = tally(domains=("10-K/Q",))
-    drawn = hypergeom(failures, tenk.documents - tenk.valid, own)
+    prone = [model for model in MODELS if value_of(7, kind, model)]
+    own = int(sum(value_of(7, kind, model) for model in prone))
+    answered = int(
+        sum(value_of(7, "total", m) - value_of(7, "page limit", m) for m in prone)
+    )  # what is rejected for its pages cannot fail otherwise
+    tenk = tally(models=tuple(prone), domains=("10-K/Q",))
+    drawn = hypergeom(answered, tenk.documents - tenk.valid, own)
     p_value = float(drawn.sf((figure.value or 0) - 1))
     return Claim(
         name,
         "section 4.2, failure modes",
         f"failures of the kind {kind!r} gather on 10-K/Q",
-        f"{figure.printed} of {own} on 10-K/Q, which has {tenk.documents - tenk.valid} of all "
-        f"{failures} failures: {drawn.mean():.1f} would be expected",
+        f"{figure.printed} of {own} on 10-K/Q, which has {tenk.documents - tenk.valid} of the "
+        f"{answered} failures that models prone to it had without being rejected for their pages: "
+        f"{drawn.mean():.1f} would be expected",
         p_value,
-        of_p_value(p_value),
-        "more than its share of all failures (one-sided, attempts taken as independent)"
+        WEAK,
+        "more than its share of these failures, but attempts are taken as independent"
         if p_value <= LEVEL
-        else "hardly more than its share of all failures",
+        else "hardly more than its share of these failures",
     )
 
 
