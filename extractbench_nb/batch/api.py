@@ -48,8 +48,8 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
         categories as what they stand for, and anything else as text. Or a folder laid out as
         ``run/document.json``. Or a dataset that has runs.
     dataset : Dataset, optional
-        Where schema and gold come from if they are no columns: anything with ``documents`` (a frame
-        with columns document, domain, schema), ``schema(id)`` and ``gold(id)``.
+        Where schema and gold come from if they are no columns: anything with ``listing`` or
+        ``documents`` (a frame with columns document, domain, schema), ``schema(id)``, ``gold(id)``.
     judge : str or Judge, optional
         See `evaluate`.
     alignment : str or callable, optional

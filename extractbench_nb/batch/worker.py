@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import read_document
-from extractbench_nb.batch.interrupts import run_loop
+from extractbench_nb._loops import run_anywhere
 from extractbench_nb.batch.outputs import Output, read_output
 from extractbench_nb.batch.rows import invalid_rows, packed_rows, rows_of
 from extractbench_nb.errors import ExtractBenchError
@@ -78,12 +77,7 @@ def run_chunk(context: Context, tasks: Sequence[Task]) -> Done:
     list of Finished or Failed
         One a task, in their order. Nothing that goes wrong with one keeps the others from it.
     """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return run_loop(_run_all(context, tasks))
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(run_loop, _run_all(context, tasks)).result()
+    return run_anywhere(_run_all(context, tasks))
 
 
 async def _run_all(context: Context, tasks: Sequence[Task]) -> Done:

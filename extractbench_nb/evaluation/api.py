@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from extractbench_nb._json import read_document
+from extractbench_nb._loops import run_anywhere
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluate import ROOT, Traversal
 from extractbench_nb.evaluation.drift import NOTHING_SCORED, Note, ignored_params
@@ -88,7 +87,7 @@ def evaluate(
     """
     run = _Run(schema, gold, predicted, judge, alignment, profile)
     if run.pending:
-        _run_sync(run.settle)
+        run_anywhere(run.settle())
     return run.finish()
 
 
@@ -119,21 +118,6 @@ async def evaluate_async(
     if run.pending:
         await run.settle()
     return run.finish()
-
-
-def _run_sync(task: Callable[[], Awaitable[None]]) -> None:
-    """Run an async task to its end, also where an event loop is running (a notebook cell)."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(_awaited(task))
-    else:
-        with ThreadPoolExecutor(1) as pool:
-            pool.submit(asyncio.run, _awaited(task)).result()
-
-
-async def _awaited(task: Callable[[], Awaitable[None]]) -> None:
-    await task()
 
 
 class _Run:

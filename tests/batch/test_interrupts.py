@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
+from extractbench_nb._loops import run_loop, undisturbed
 from extractbench_nb.batch import evaluate_runs
-from extractbench_nb.batch.interrupts import run_loop, undisturbed
 
 GOOD = {"seller": "Northwind Paper"}
 

@@ -1,4 +1,7 @@
-"""Ctrl-C at any moment: it waits while an event loop is made or closed, then it comes through."""
+"""Running what must be awaited from code that cannot: in a script, and in a notebook cell.
+
+Ctrl-C may come at any moment: it waits while an event loop is made or closed, then comes through.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,35 @@ import asyncio
 import signal
 import threading
 from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
 
-__all__ = ["run_loop", "undisturbed"]
+__all__ = ["run_anywhere", "run_loop", "undisturbed"]
 
 T = TypeVar("T")
+
+
+def run_anywhere(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end, also where an event loop is running (a notebook cell).
+
+    Parameters
+    ----------
+    coroutine : coroutine
+        What to run; in another thread where this one has a running loop.
+
+    Returns
+    -------
+    object
+        Its result.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return run_loop(coroutine)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(run_loop, coroutine).result()
 
 
 def run_loop(coroutine: Coroutine[Any, Any, T]) -> T:
