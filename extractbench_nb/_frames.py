@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-__all__ = ["Column", "FrameSpec"]
+__all__ = ["Column", "FrameSpec", "describe_frames"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,11 @@ class FrameSpec:
         """Return the declaration itself as a frame: one row a column."""
         rows = [(c.name, c.dtype, c.values, c.nullable, c.meaning) for c in self.columns]
         return pd.DataFrame(rows, columns=["column", "dtype", "values", "nullable", "meaning"])
+
+
+def describe_frames(specs: Iterable[FrameSpec]) -> pd.DataFrame:
+    """Return the declarations of several frames as one: one row a column, with its frame."""
+    return pd.concat([s.describe().assign(frame=s.name) for s in specs], ignore_index=True)
 
 
 #: Python storage: text from documents may hold lone surrogates, which Arrow cannot.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-__all__ = ["STYLE", "document_text"]
+__all__ = ["STYLE", "document_text", "one_line"]
 
 #: Colours come from JupyterLab's variables where they exist, so that dark themes work.
 STYLE = """<style>
@@ -33,5 +33,10 @@ def _stand_in(character: str) -> str:
 
 def document_text(text: str, limit: int = 80) -> str:
     """Escape text that comes from documents, schemas or models, cut to `limit` characters."""
+    return escape(one_line(text, limit))
+
+
+def one_line(text: str, limit: int = 80) -> str:
+    """Write such text on one line, without control characters, cut to `limit` characters."""
     clean = "".join(c if c.isprintable() else _stand_in(c) for c in text[: limit + 1])
-    return escape(clean if len(clean) <= limit else clean[: limit - 1] + "…")
+    return clean if len(clean) <= limit else clean[: limit - 1] + "…"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb._html import STYLE, document_text
+from extractbench_nb._html import STYLE, document_text, one_line
 
 __all__ = ["card_html", "card_text"]
 
@@ -34,7 +34,7 @@ def card_text(by_run: pd.DataFrame, missing: pd.DataFrame, meta: Mapping[str, An
         A few lines; at most 20 runs are listed.
     """
     shown = by_run.head(_MOST_RUNS)
-    names = [_plain(run) for run in shown["run"]]
+    names = [one_line(run, _LONGEST) for run in shown["run"]]
     width = max(map(len, names), default=0)
     lines = [_title(meta)]
     for run, row in zip(names, shown.to_dict("records"), strict=True):
@@ -86,7 +86,7 @@ def card_html(by_run: pd.DataFrame, missing: pd.DataFrame, meta: Mapping[str, An
 
 def _title(meta: Mapping[str, Any]) -> str:
     counts = ", ".join(_counted(meta[name], name) for name in ("runs", "documents", "outputs"))
-    return f"Evaluations ({_plain(meta['profile'])}): {counts}"
+    return f"Evaluations ({one_line(meta['profile'], _LONGEST)}): {counts}"
 
 
 def _counted(count: int, plural: str) -> str:
@@ -100,7 +100,10 @@ def _notes(by_run: pd.DataFrame, missing: pd.DataFrame) -> list[str]:
         notes.append(f"{_counted(invalid, 'outputs')} invalid; none of the fields counts as passed")
     if len(missing):
         pairs = missing[["run", "document"]].head(_MOST_NAMES).itertuples(index=False, name=None)
-        first = "; ".join(f"run {_plain(run)}, document {_plain(name)}" for run, name in pairs)
+        first = "; ".join(
+            f"run {one_line(run, _LONGEST)}, document {one_line(name, _LONGEST)}"
+            for run, name in pairs
+        )
         more = "; …" if len(missing) > _MOST_NAMES else ""
         notes.append(
             f"{_counted(len(missing), 'outputs')} that other runs have are missing and not in any "
@@ -116,9 +119,3 @@ def _number(value: Any) -> str:
     if pd.isna(value):
         return "n/a"
     return f"{value:.3f}" if isinstance(value, float) else str(value)
-
-
-def _plain(text: str) -> str:
-    """Cut a name, and keep it from breaking lines."""
-    clean = "".join(c if c.isprintable() else " " for c in text[: _LONGEST + 1])
-    return clean if len(clean) <= _LONGEST else clean[: _LONGEST - 1] + "…"

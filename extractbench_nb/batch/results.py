@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import pandas as pd
 
+from extractbench_nb._frames import describe_frames
 from extractbench_nb.batch.card import card_html, card_text
 from extractbench_nb.batch.columns import BY_RUN, FRAMES, MISSING_PAIRS, UNITS
 from extractbench_nb.errors import InputError, nearest
@@ -187,7 +188,7 @@ class Evaluations:
             One row a column: column, dtype, values, nullable, meaning, frame.
         """
         specs = [*FRAMES.values(), BY_RUN, MISSING_PAIRS]
-        return pd.concat([s.describe().assign(frame=s.name) for s in specs], ignore_index=True)
+        return describe_frames(specs)
 
     @cached_property
     def _fields(self) -> pd.DataFrame:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from importlib.resources import files
-from io import StringIO
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -18,6 +16,7 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark.counting import count_gold
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.benchmark.published.reader import rows_of
+from extractbench_nb.benchmark.shipped import shipped_table
 from extractbench_nb.pairing import Point, pair_up
 from extractbench_nb.schema.complexity import keys_outside_arrays, schema_complexity
 from extractbench_nb.schema.nodes import Schema
@@ -326,8 +325,7 @@ def _count_dataset(ds: Dataset) -> pd.DataFrame:
 
 
 def _shipped_counts() -> pd.DataFrame:
-    text = files("extractbench_nb.benchmark").joinpath("data", "fields.csv").read_text("utf-8")
-    return pd.read_csv(StringIO(text))
+    return shipped_table("data/fields.csv")
 
 
 def _places(gold: Any) -> Iterator[_Place]:

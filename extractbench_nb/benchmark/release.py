@@ -6,13 +6,12 @@ files but one PDF were at hand then; that one has no hash, and is unverified.
 
 from __future__ import annotations
 
-import csv
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
 from extractbench_nb.benchmark.caching import cache_folder, file_hash
+from extractbench_nb.benchmark.shipped import shipped_rows
 
 __all__ = [
     "COMMIT",
@@ -62,7 +61,6 @@ def released_files() -> tuple[ReleasedFile, ...]:
     tuple of ReleasedFile
         Ordered by path.
     """
-    text = files("extractbench_nb.benchmark").joinpath("data", "registry.csv").read_text("utf-8")
     return tuple(
         ReleasedFile(
             row["path"],
@@ -70,7 +68,7 @@ def released_files() -> tuple[ReleasedFile, ...]:
             int(row["size"]) if row["size"] else None,
             row["sha256"] or None,
         )
-        for row in csv.DictReader(text.splitlines())
+        for row in shipped_rows("data/registry.csv")
     )
 
 

@@ -9,9 +9,6 @@ nothing of what the documents say. Reports of your own are measured the same way
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from importlib.resources import files
-from io import StringIO
 from pathlib import Path
 
 import pandas as pd
@@ -24,6 +21,7 @@ from extractbench_nb.benchmark.recorded import (
     measure_pairs,
     measure_verdicts,
 )
+from extractbench_nb.benchmark.shipped import shipped_frame
 from extractbench_nb.breakdowns.sources import refuse_missing
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.stats import Agreement
@@ -112,7 +110,7 @@ def verdicts(folder: str | Path | None = None, *, dataset: Dataset | None = None
     """
     if folder is not None:
         return measure_verdicts(folder, dataset=dataset)
-    return _shipped("judge_verdicts.csv", VERDICT_COLUMNS)
+    return shipped_frame("data/judge_verdicts.csv", VERDICT_COLUMNS)
 
 
 def pairs(folder: str | Path | None = None, *, dataset: Dataset | None = None) -> pd.DataFrame:
@@ -147,7 +145,7 @@ def pairs(folder: str | Path | None = None, *, dataset: Dataset | None = None) -
     """
     if folder is not None:
         return measure_pairs(folder, dataset=dataset)
-    return _shipped("judge_pairs.csv", PAIR_COLUMNS)
+    return shipped_frame("data/judge_pairs.csv", PAIR_COLUMNS)
 
 
 def inconsistent(frame: pd.DataFrame | None = None, *, alike: float = 0.95) -> pd.DataFrame:
@@ -345,17 +343,3 @@ def _given(
         return default()
     refuse_missing(frame, columns)
     return frame
-
-
-def _shipped(name: str, spec: FrameSpec) -> pd.DataFrame:
-    frame = pd.read_csv(StringIO(_text(name)))
-    cells = {
-        column.name: [None if pd.isna(cell) else cell for cell in frame[column.name]]
-        for column in spec.columns
-    }
-    return spec.build(cells)
-
-
-@cache
-def _text(name: str) -> str:
-    return files("extractbench_nb.benchmark").joinpath("data", name).read_text("utf-8")

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from io import StringIO
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -22,6 +20,7 @@ from extractbench_nb._json import read_document
 from extractbench_nb.benchmark.caching import cache_folder, file_hash, load_figures, save_figures
 from extractbench_nb.benchmark.counting import count_gold
 from extractbench_nb.benchmark.pdf import read_pages
+from extractbench_nb.benchmark.shipped import shipped_table
 from extractbench_nb.benchmark.tokens import count_tokens
 from extractbench_nb.errors import InputError, nearest
 
@@ -242,8 +241,7 @@ def _cell(text: str, dtype: str) -> Any:
 
 @cache
 def _read(name: str) -> pd.DataFrame:
-    text = files("extractbench_nb.benchmark").joinpath("data", name).read_text("utf-8")
-    return pd.read_csv(StringIO(text), dtype=str, keep_default_na=False)
+    return shipped_table(f"data/{name}", dtype=str, keep_default_na=False)
 
 
 @cache

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from extractbench_nb._frames import describe_frames
 from extractbench_nb._version import __version__
 from extractbench_nb.coverage import declared_share
 from extractbench_nb.errors import InputError
@@ -221,7 +222,7 @@ class Evaluation:
             One row a column: column, dtype, values, nullable, meaning, frame.
         """
         specs = [FIELD_COLUMNS, ARRAY_COLUMNS, MATCH_COLUMNS, SUMMARY, WARNING_COLUMNS]
-        return pd.concat([s.describe().assign(frame=s.name) for s in specs], ignore_index=True)
+        return describe_frames(specs)
 
     @cached_property
     def _fields(self) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import Column, FrameSpec, describe_frames
 from extractbench_nb.stats.card import card_html, card_text
 from extractbench_nb.stats.drawing import Drawing
 from extractbench_nb.stats.tables import latex, markdown
@@ -127,7 +127,7 @@ class Comparison:
             One row a column: column, dtype, values, nullable, meaning, frame.
         """
         specs = [SCORE_COLUMNS, DIFFERENCE_COLUMNS, DOMAIN_COLUMNS, DOMAIN_DIFFERENCE_COLUMNS]
-        return pd.concat([s.describe().assign(frame=s.name) for s in specs], ignore_index=True)
+        return describe_frames(specs)
 
     def to_markdown(self, table: str = "scores", *, digits: int = 3) -> str:
         """Write one frame as a Markdown table.

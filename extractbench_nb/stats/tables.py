@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from extractbench_nb._html import one_line
 from extractbench_nb.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -51,8 +52,7 @@ def with_range(value: Any, low: Any, high: Any, digits: int = 3, *, sign: bool =
 
 def plain(text: object, limit: int = 80) -> str:
     """Return a name on one line, without control characters, cut to `limit` characters."""
-    clean = "".join(c if c.isprintable() else " " for c in str(text)[: limit + 1])
-    return clean if len(clean) <= limit else clean[: limit - 1] + "…"
+    return one_line(str(text), limit)
 
 
 def ranking(comparison: Comparison) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import Column, FrameSpec, describe_frames
 from extractbench_nb.benchmark.audit.kinds import KINDS, SEVERITIES
 
 __all__ = ["AUDITED_COLUMNS", "AUDIT_COLUMNS", "SUMMARY_COLUMNS", "Audit"]
@@ -127,12 +127,9 @@ class Audit:
         Returns
         -------
         pandas.DataFrame
-            One row a column: frame, column, dtype, values, nullable, meaning.
+            One row a column: column, dtype, values, nullable, meaning, frame.
         """
-        specs = (AUDIT_COLUMNS, SUMMARY_COLUMNS, AUDITED_COLUMNS)
-        parts = [spec.describe().assign(frame=spec.name) for spec in specs]
-        table = pd.concat(parts, ignore_index=True)
-        return table[["frame", *(c for c in table.columns if c != "frame")]]
+        return describe_frames((AUDIT_COLUMNS, SUMMARY_COLUMNS, AUDITED_COLUMNS))
 
     def __repr__(self) -> str:
         """Write the counts by kind and domain as text."""

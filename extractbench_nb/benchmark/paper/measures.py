@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import cache
-from importlib.resources import files
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +15,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark.dataset import Dataset
+from extractbench_nb.benchmark.shipped import shipped_frame
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation import evaluate
 
@@ -64,27 +62,12 @@ _FAILED_CALL = "error_"
 
 def shipped_gold() -> pd.DataFrame:
     """Return the shipped figures of the released dataset's gold (see `GOLD_COLUMNS`)."""
-    return _shipped("gold.csv", GOLD_COLUMNS)
+    return shipped_frame("paper/data/gold.csv", GOLD_COLUMNS)
 
 
 def shipped_reports() -> pd.DataFrame:
     """Return the shipped figures of recorded judge reports (see `REPORT_COLUMNS`)."""
-    return _shipped("judge_reports.csv", REPORT_COLUMNS)
-
-
-def _shipped(name: str, spec: FrameSpec) -> pd.DataFrame:
-    frame = pd.read_csv(StringIO(_text(name)))
-    return spec.build(
-        {
-            column.name: [None if pd.isna(cell) else cell for cell in frame[column.name]]
-            for column in spec.columns
-        }
-    )
-
-
-@cache
-def _text(name: str) -> str:
-    return files("extractbench_nb.benchmark.paper").joinpath("data", name).read_text("utf-8")
+    return shipped_frame("paper/data/judge_reports.csv", REPORT_COLUMNS)
 
 
 def measure_gold(dataset: Dataset) -> pd.DataFrame:

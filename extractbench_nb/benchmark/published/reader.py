@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable
 from functools import cache
-from importlib.resources import files
 from types import MappingProxyType
 from typing import NamedTuple
 
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.benchmark.shipped import shipped_rows
 from extractbench_nb.errors import InputError, nearest
 
 __all__ = ["FIGURE_COLUMNS", "PARTS", "Figure", "figures", "part_name", "rows_of"]
@@ -106,8 +105,7 @@ def rows_of(part: str) -> tuple[Figure, ...]:
     tuple of Figure
         In the order of printing.
     """
-    text = files(__package__ or "").joinpath(PARTS[part]).read_text(encoding="utf-8")
-    return tuple(_figure(row) for row in csv.DictReader(text.splitlines()))
+    return tuple(_figure(row) for row in shipped_rows(f"published/{PARTS[part]}"))
 
 
 def _figure(row: dict[str, str]) -> Figure:
