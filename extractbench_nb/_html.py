@@ -6,7 +6,8 @@ from html import escape
 
 __all__ = ["STYLE", "document_text", "one_line"]
 
-#: Colours come from JupyterLab's variables where they exist, so that dark themes work.
+#: Colours come from JupyterLab's variables where they exist, so that dark themes work. The class is
+#: named twice where JupyterLab's own rules for tables would win otherwise.
 STYLE = """<style>
 .xb-root{font:13px/1.45 system-ui,sans-serif;color:var(--jp-ui-font-color1,currentColor);
 max-width:64em}
@@ -18,9 +19,10 @@ max-width:64em}
 .xb-root .xb-note{color:#96601a}.xb-root .xb-desc{color:var(--jp-ui-font-color2,#778)}
 .xb-root .xb-metric{font-size:12px}
 .xb-root table{border-collapse:collapse;margin:.3em 0}
-.xb-root th,.xb-root td{text-align:left;padding:.15em .7em .15em 0;vertical-align:top;
-border-bottom:1px solid var(--jp-border-color2,#8884)}
-.xb-root td.xb-num,.xb-root th.xb-num{text-align:right;font-variant-numeric:tabular-nums}
+.xb-root.xb-root th,.xb-root.xb-root td{text-align:left;vertical-align:top;
+padding:.15em .7em .15em 0;border-bottom:1px solid var(--jp-border-color2,#8884)}
+.xb-root.xb-root td.xb-num,.xb-root.xb-root th.xb-num{text-align:right;
+font-variant-numeric:tabular-nums}
 .xb-root .xb-scores{display:flex;flex-wrap:wrap;gap:.2em 1.6em;margin:.2em 0 .5em}
 .xb-root .xb-scores b{font-size:16px;font-variant-numeric:tabular-nums}
 .xb-root .xb-bad{color:#b3261e}.xb-root .xb-val{min-width:9em;overflow-wrap:break-word}

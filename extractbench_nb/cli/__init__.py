@@ -22,7 +22,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """
     import sys
 
-    from extractbench_nb.cli import documents, listing, runs  # noqa: F401 - they add commands
+    from extractbench_nb.cli import documents, listing, notebooks, runs  # noqa: F401 - they add commands
     from extractbench_nb.cli.group import COMMAND, commands
     from extractbench_nb.cli.output import one_line_errors
 

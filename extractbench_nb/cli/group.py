@@ -14,7 +14,7 @@ from extractbench_nb.profiles import PROFILES
 __all__ = ["COMMAND", "FILE", "commands", "document_files", "json_option", "scoring_options"]
 
 COMMAND = "extractbench-nb"
-_ORDER = "evaluate report batch compare schema datasets metrics profiles completion"
+_ORDER = "evaluate report batch compare schema datasets metrics profiles static completion"
 FILE = click.Path(path_type=Path)
 _HELP = """Evaluate structured extraction: predicted JSON against gold JSON and a JSON Schema.
 

@@ -9,6 +9,7 @@ from extractbench_nb.plots.analysis import correlations, factor, permutations
 from extractbench_nb.plots.data import complexity, compression, documents, findings, tokens
 from extractbench_nb.plots.results import failures, modes, reproduction, results
 from extractbench_nb.plots.runs import differences, difficulty, outcomes
+from extractbench_nb.plots.sensitivity import sensitivity
 
 __all__ = [
     "complexity",
@@ -25,5 +26,6 @@ __all__ = [
     "permutations",
     "reproduction",
     "results",
+    "sensitivity",
     "tokens",
 ]

@@ -12,7 +12,7 @@ from extractbench_nb.plots.drawing import INK, Numbers
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Box", "choose_places", "name_points"]
+__all__ = ["Box", "candidates", "choose_places", "name_points"]
 
 _SIZE = 8.5
 _CHARACTER = 0.58 * _SIZE
@@ -88,14 +88,15 @@ def choose_places(
     taken = [Box(x - _POINT, y - _POINT, x + _POINT, y + _POINT) for x, y in points]
     chosen = []
     for (x, y), width in zip(points, widths, strict=True):
-        boxes = list(_candidates(x, y, width))
+        boxes = list(candidates(x, y, width))
         best = min(boxes, key=lambda box: _covered(box, taken, frame))
         taken.append(best)
         chosen.append((best.left - x, best.bottom - y))
     return chosen
 
 
-def _candidates(x: float, y: float, width: float) -> Iterator[Box]:
+def candidates(x: float, y: float, width: float) -> Iterator[Box]:
+    """Yield where the label of a point may stand, the best place first."""
     for right, up, share in _PLACES:
         left, bottom = x + right + share * width, y + up
         yield Box(left, bottom, left + width, bottom + _SIZE + 1.0)

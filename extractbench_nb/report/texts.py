@@ -7,7 +7,15 @@ import math
 import unicodedata
 from typing import Any
 
-__all__ = ["clean", "columns", "cut", "document_json", "fitted", "value_text"]
+__all__ = [
+    "clean",
+    "columns",
+    "cut",
+    "document_json",
+    "fitted",
+    "single_line",
+    "value_text",
+]
 
 #: Levels of containers that a value keeps in a report; what is below becomes a short text.
 _LEVELS = 200
@@ -96,6 +104,17 @@ def _clean(character: str) -> str:
 def cut(text: str, limit: int) -> str:
     """Cut a text to `limit` characters, the last of which says that there was more."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def single_line(text: str, limit: int) -> str:
+    """Write a text of a document on one line of at most `limit` characters, cleaned.
+
+    Examples
+    --------
+    >>> single_line("Total   assets", 80)
+    'Total assets'
+    """
+    return cut(" ".join(clean(text[: 4 * limit]).split()), limit)
 
 
 def columns(text: str) -> int:

@@ -12,7 +12,15 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._html import STYLE, document_text
 from extractbench_nb.schema.nodes import Node, Schema
 
-__all__ = ["SCHEMA_COLUMNS", "schema_frame", "schema_html", "schema_text"]
+__all__ = [
+    "SCHEMA_COLUMNS",
+    "params_text",
+    "schema_frame",
+    "schema_html",
+    "schema_text",
+    "shown_children",
+    "shown_metric",
+]
 
 SCHEMA_COLUMNS = FrameSpec(
     "schema",
@@ -42,7 +50,7 @@ def schema_frame(schema: Schema) -> pd.DataFrame:
             "depth": [n.depth for n in nodes],
             "required": [n.required for n in nodes],
             "nullable": [n.nullable for n in nodes],
-            "metric": [_metric(n) for n in nodes],
+            "metric": [shown_metric(n) for n in nodes],
             "params": [_params(n) for n in nodes],
             "description": [n.description for n in nodes],
         }
@@ -72,7 +80,8 @@ def shown_children(node: Node) -> list[Node]:
     return [b for b in branches if b.kind in ("object", "array", "union")]
 
 
-def _metric(node: Node) -> str | None:
+def shown_metric(node: Node) -> str | None:
+    """Return the node's metric ids as one text, None where the node is not scored."""
     if node.config is None:
         return None
     return " + ".join(spec.metric_id for spec in node.config.metrics)
@@ -110,13 +119,14 @@ def _line(node: Node) -> str:
         notes.append(f"↻ {node.ref}")
     if node.required and node.field and node.name != "[]":
         notes.append("required")
-    metric = _metric(node)
+    metric = shown_metric(node)
     if metric is not None:
-        notes.append(metric + _params_text(node))
+        notes.append(metric + params_text(node))
     return " · ".join([head, *notes])
 
 
-def _params_text(node: Node) -> str:
+def params_text(node: Node) -> str:
+    """Return the declared params of a node's metric as one text, empty where there are none."""
     declared = node.config is not None and node.declared and len(node.config.metrics) == 1
     params = dict(node.config.metrics[0].params) if declared and node.config is not None else {}
     if not params:
@@ -154,9 +164,9 @@ def _html_label(node: Node) -> str:
         parts.append(f'<span class="xb-note">↻ {document_text(str(node.ref))}</span>')
     if node.required and node.field and node.name != "[]":
         parts.append('<span class="xb-note">required</span>')
-    metric = _metric(node)
+    metric = shown_metric(node)
     if metric is not None:
-        shown = metric + _params_text(node)
+        shown = metric + params_text(node)
         parts.append(f'<code class="xb-metric">{document_text(shown)}</code>')
     if node.description:
         parts.append(f'<span class="xb-desc">{document_text(node.description, 120)}</span>')

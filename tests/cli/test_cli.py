@@ -32,6 +32,7 @@ COMMANDS = [
     "datasets",
     "metrics",
     "profiles",
+    "static",
     "completion",
 ]
 
@@ -341,3 +342,18 @@ def test_a_reader_that_goes_away_is_no_traceback() -> None:
         ["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60
     )
     assert (done.stdout, done.stderr) == ('{\n  "name"', "")
+
+
+def test_static_keeps_the_twins_of_a_notebook(tmp_path: Path, call: Callable[..., Done]) -> None:
+    output = {
+        "output_type": "display_data",
+        "metadata": {},
+        "data": {"application/vnd.jupyter.widget-view+json": {}, "text/html": "<b>twin</b>"},
+    }
+    path = tmp_path / "a.ipynb"
+    path.write_text(json.dumps({"cells": [{"outputs": [output]}], "metadata": {"widgets": {}}}))
+    done = call("static", str(path))
+    assert done.out == f"{path}: 1 view\n"
+    found = json.loads(path.read_text())
+    assert found["cells"][0]["outputs"][0]["data"] == {"text/html": "<b>twin</b>"}
+    assert found["metadata"] == {}

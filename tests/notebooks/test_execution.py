@@ -90,3 +90,16 @@ def test_a_second_run_gives_the_same_figures(script: Any) -> None:
     assert len(figures(first)) == drawn[path]
     assert figures(first) == figures(second)
     assert results(first) == results(second)
+
+
+def test_a_view_is_kept_as_its_static_twin(script: Any, tmp_path: Path) -> None:
+    source = notebook("import extractbench_nb as xb\nxb.show({'type': 'object'})")
+    (output,) = script.execute(source, tmp_path).cells[0].outputs
+    assert sorted(output.data) == ["text/html", "text/plain"]
+    assert output.data["text/plain"] == "Schema · 1 node · depth 0"
+
+
+def test_a_widget_without_a_twin_is_refused(script: Any, tmp_path: Path) -> None:
+    path = tmp_path / "bare.ipynb"
+    nbformat.write(notebook("import ipywidgets\nipywidgets.Button()"), path)
+    assert "a widget without a static twin" in script.run(path, check=False)

@@ -15,6 +15,7 @@ import pytest
 from nbformat import NotebookNode
 
 import extractbench_nb as xb
+from tests.widgets.hostile import Twin
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 PATHS = sorted(FOLDER.glob("*.ipynb"))
@@ -97,6 +98,29 @@ def test_every_code_cell_was_executed_in_order(path: Path) -> None:
 def test_something_is_shown(path: Path) -> None:
     shown = sum(bool(cell.outputs) for cell in code_cells(path))
     assert shown >= len(code_cells(path)) / 2
+
+
+@notebooks
+def test_views_are_kept_as_static_twins_alone(path: Path) -> None:
+    assert "widgets" not in read(path).metadata
+    for cell in code_cells(path):
+        for output in cell.outputs:
+            assert not [m for m in output.get("data", {}) if "widget" in m], cell.source
+
+
+@notebooks
+def test_twins_are_readable_without_their_style(path: Path) -> None:
+    pages = [
+        output.data["text/html"]
+        for cell in code_cells(path)
+        for output in cell.outputs
+        if "xb-twin" in output.get("data", {}).get("text/html", "")
+    ]
+    for page in pages:
+        twin = Twin(re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL))
+        twin.check()
+        assert len(twin.text.split()) > 10
+        assert not [name for name, _ in twin.attributes if name == "hidden"]
 
 
 @notebooks

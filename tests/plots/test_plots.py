@@ -30,6 +30,10 @@ Draw = Callable[[Axes | None], Axes]
 COUNTS, STRUCTURED = paper.counts(), paper.counts("structured")
 TABLE, SIXTH = paper.published(6), paper.table(6)
 
+#: Two documents under one schema, to be corrupted.
+NAMES = {"type": "object", "properties": {"names": {"type": "array", "items": {"type": "string"}}}}
+PAIR = [(NAMES, {"names": [f"{name} street {n}" for n in range(12)]}) for name in ("oak", "elm")]
+
 
 @pytest.fixture(scope="module")
 def runs() -> xb.Evaluations:
@@ -51,6 +55,7 @@ def spoilt(tmp_path_factory: pytest.TempPathFactory) -> Audit:
 def drawn(runs: xb.Evaluations, spoilt: Audit) -> dict[str, Draw]:
     compared = xb.compare_runs(runs, resamples=200)
     figure_2, sevenths = paper.table("figure2"), paper.table(7)
+    corrupted = xb.sensitivity(["paper", "strict"], PAIR, ["drop_items", "typo"], [0, 0.5, 1])
     correlated, reproduced, documents = paper.correlations(), paper.reproduction(), complexity()
     return {
         "complexity": lambda ax: plots.complexity(SIXTH, ax=ax),
@@ -67,6 +72,7 @@ def drawn(runs: xb.Evaluations, spoilt: Audit) -> dict[str, Draw]:
         "permutations": lambda ax: plots.permutations(COUNTS, TABLE, "keys", ax=ax),
         "reproduction": lambda ax: plots.reproduction(reproduced, ax=ax),
         "results": lambda ax: plots.results(COUNTS, ax=ax),
+        "sensitivity": lambda ax: plots.sensitivity(corrupted, ax=ax),
         "tokens": lambda ax: plots.tokens(figure_2, ax=ax),
     }
 

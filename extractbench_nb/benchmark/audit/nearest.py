@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from extractbench_nb.benchmark.audit.pdftext import Passage, PdfText, words_of
 
-__all__ = ["covered", "nearest_passage"]
+__all__ = ["covered", "nearest_passage", "nearest_span", "pieces"]
 
 _MOST_VOTERS = 40
 _MOST_PLACES = 200
@@ -40,22 +40,41 @@ def nearest_passage(text: str, pdf: PdfText) -> Passage | None:
     Passage or None
         None where nothing is at least 60 % alike.
     """
+    found = nearest_span(text, pdf)
+    return None if found is None else pdf.passage(*found)
+
+
+def nearest_span(text: str, pdf: PdfText) -> tuple[int, int, float] | None:
+    """Find the span of the squashed text that is most like a text.
+
+    Parameters
+    ----------
+    text : str
+        The text; of a long one, its first 120 words.
+    pdf : PdfText
+        Where to look.
+
+    Returns
+    -------
+    tuple of (int, int, float) or None
+        Start and end in ``pdf.squashed``, and the similarity of the two, in [0.6, 1]; None where
+        nothing is as much alike.
+    """
     from rapidfuzz import fuzz
 
     words = words_of(text)[:_MAX_WORDS]
     wanted = "".join(words)
     if not wanted:
         return None
-    best: Passage | None = None
+    best: tuple[int, int, float] | None = None
     for first in _beginnings(words, pdf):
         window, offset = pdf.window(first - _SLACK, len(words) + 2 * _SLACK)
         found = fuzz.partial_ratio_alignment(wanted, window)
         if found is None or found.dest_end <= found.dest_start:
             continue
         similarity = fuzz.ratio(wanted, window[found.dest_start : found.dest_end]) / 100
-        if similarity >= _MIN_SIMILARITY and (best is None or similarity > best.similarity):
-            start, end = offset + found.dest_start, offset + found.dest_end
-            best = pdf.passage(start, end, similarity)
+        if similarity >= _MIN_SIMILARITY and (best is None or similarity > best[2]):
+            best = offset + found.dest_start, offset + found.dest_end, similarity
     return best
 
 
@@ -103,20 +122,41 @@ def covered(text: str, pdf: PdfText) -> tuple[float, list[str]]:
         The share of its words that stand in such pieces, in [0, 1], and the runs of words that
         do not. Pages and columns that cut a sentence in two leave the share at 1.
     """
-    words = words_of(text)[:_MAX_COVERED_WORDS]
+    words, found = pieces(text, pdf)
     missing: list[list[str]] = []
-    i, inside = 0, False
+    end = 0
+    for first, length in [*found, (len(words), 0)]:
+        if first > end:
+            missing.append(words[end:first])
+        end = first + length
+    lost = sum(map(len, missing))
+    return (len(words) - lost) / len(words) if words else 1.0, [" ".join(run) for run in missing]
+
+
+def pieces(text: str, pdf: PdfText) -> tuple[list[str], list[tuple[int, int]]]:
+    """Cut a long text into the pieces of four words or more that stand in the PDF.
+
+    Parameters
+    ----------
+    text : str
+        The text; of a very long one, its first 600 words.
+    pdf : PdfText
+        Where to look.
+
+    Returns
+    -------
+    tuple of (list of str, list of (int, int))
+        The words, and of each piece its first word and how many words it has.
+    """
+    words = words_of(text)[:_MAX_COVERED_WORDS]
+    found: list[tuple[int, int]] = []
+    i = 0
     while i < len(words):
         length = _longest_piece(words, i, pdf)
         if length:
-            i, inside = i + length, False
-            continue
-        if not inside:
-            missing.append([])
-        missing[-1].append(words[i])
-        i, inside = i + 1, True
-    lost = sum(map(len, missing))
-    return (len(words) - lost) / len(words) if words else 1.0, [" ".join(run) for run in missing]
+            found.append((i, length))
+        i += length or 1
+    return words, found
 
 
 def _longest_piece(words: Sequence[str], i: int, pdf: PdfText) -> int:

@@ -18,11 +18,11 @@ from extractbench_nb.metrics.dates import find_dates
 from extractbench_nb.metrics.quantities import read_tokens
 from extractbench_nb.metrics.text import unify
 
-__all__ = ["Passage", "PdfText", "squash", "words_of"]
+__all__ = ["LINE_HYPHEN", "Passage", "PdfText", "squash", "words_of"]
 
 _WORD = re.compile(r"[^\W_]+")
-#: PDFium writes U+0002 or U+FFFE for the hyphen that ends a line.
-_LINE_HYPHEN = re.compile("[\x02\ufffe]\\s*")
+#: The hyphen that ends a line, for which PDFium mostly writes U+0002 or U+FFFE.
+LINE_HYPHEN = re.compile("[\x02\ufffe]\\s*|(?<=[^\\W\\d_])-[ \\t]*\r?\n\\s*(?=[^\\W\\d_A-Z])")
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?|\.\d+")
 _SHORT = 6
 _BEFORE, _AFTER = 4, 12
@@ -97,7 +97,7 @@ class PdfText:
     """
 
     def __init__(self, pages: Sequence[str]) -> None:
-        clean = [unify(_LINE_HYPHEN.sub("", page)) for page in pages]
+        clean = [unify(LINE_HYPHEN.sub("", page)) for page in pages]
         self.pages = len(clean)
         self.text = "\n".join(clean)
         self._page_starts = [0, *accumulate(len(page) + 1 for page in clean)][: self.pages]

@@ -1,0 +1,203 @@
+"""`render_page`: a page as a picture, with places on it marked."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from extractbench_nb.benchmark.dataset import Dataset
+from extractbench_nb.benchmark.pdf import opened
+from extractbench_nb.errors import InputError
+from extractbench_nb.evidence.sources import pdf_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from pypdfium2 import PdfPage
+
+__all__ = ["PageImage", "render_page"]
+
+_MARK = (255, 222, 89)
+_MARGIN = 2
+_MOST_PIXELS = 40_000_000
+_LARGEST_SCALE = 10.0
+_EDGES = ("x0", "y0", "x1", "y1")
+
+
+@dataclass(frozen=True, slots=True)
+class PageImage:
+    """A page as a picture.
+
+    Parameters
+    ----------
+    png : bytes
+        The picture.
+    width, height : int
+        Its size in pixels.
+    page, pages : int
+        Which page it is, counted from 1, and how many the document has.
+    points : tuple of (float, float)
+        Width and height of the page as it is seen, in PDF points: cropped and rotated.
+    boxes : tuple of (int, int, int, int)
+        Where the marked boxes are in the picture: left, top, right, bottom in pixels from the top
+        left.
+    """
+
+    png: bytes = field(repr=False)
+    width: int
+    height: int
+    page: int
+    pages: int
+    points: tuple[float, float]
+    boxes: tuple[tuple[int, int, int, int], ...] = ()
+
+    def _repr_png_(self) -> bytes:
+        """Return the picture, for a notebook."""
+        return self.png
+
+
+def render_page(
+    ds: Dataset | None,
+    document: str | Path,
+    page: int,
+    *,
+    scale: float = 1.5,
+    boxes: Iterable[Sequence[float]] | pd.DataFrame = (),
+    mark: bool = True,
+) -> PageImage:
+    """Draw a page of a PDF, as a reader sees it.
+
+    Parameters
+    ----------
+    ds : Dataset or None
+        As `load_dataset` returns it; None where `document` is a path.
+    document : str or pathlib.Path
+        The id of a document, or the path of any PDF.
+    page : int
+        Counted from 1.
+    scale : float, optional
+        Pixels a point, above 0 and up to 10. At 1 a letter-size page has 612 x 792 pixels.
+    boxes : iterable of (float, float, float, float) or pandas.DataFrame, optional
+        Places on this page: x0, y0, x1, y1 in PDF points; or what `find_evidence` returned, of
+        which the rows on this page are taken.
+    mark : bool, optional
+        Whether to colour the boxes in the picture, as a marker pen does.
+
+    Returns
+    -------
+    PageImage
+        The picture, its size, and the boxes in pixels.
+
+    Raises
+    ------
+    InputError
+        There is no such page; a scale or box is out of range; the picture would have more than 40
+        million pixels; or the PDF cannot be read.
+    DatasetError
+        The dataset has no such document.
+    MissingPdfError
+        The document has no PDF.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> from extractbench_nb.evidence import find_evidence, render_page
+    >>> ds = xb.load_dataset()
+    >>> found = find_evidence(ds, "night bus demand", "Verrin Transit Authority")
+    >>> render_page(ds, "night bus demand", 1, scale=1, boxes=found).width
+    596
+    """
+    places = [_box(box) for box in _on_page(boxes, page)]
+    _check_scale(scale)
+    path = pdf_of(ds, document)
+    with opened(path) as pdf:
+        pages = len(pdf)
+        if page not in range(1, pages + 1):
+            raise InputError(f"page={page!r}; {str(path)!r} has pages 1 to {pages}")
+        sheet = pdf[int(page) - 1]
+        try:
+            pixels, found = _drawn(sheet, scale, places)
+            points = sheet.get_size()
+        finally:
+            sheet.close()
+    if mark:
+        for box in found:
+            _colour(pixels, box)
+    height, width = pixels.shape[:2]
+    return PageImage(_png(pixels), width, height, int(page), pages, points, tuple(found))
+
+
+def _check_scale(scale: object) -> None:
+    if not isinstance(scale, int | float) or not 0 < scale <= _LARGEST_SCALE:
+        raise InputError(f"scale={scale!r}; expected a number above 0 and up to 10")
+
+
+def _on_page(boxes: Iterable[Any] | pd.DataFrame, page: int) -> Iterable[Any]:
+    if not isinstance(boxes, pd.DataFrame):
+        return boxes
+    missing = [name for name in (*_EDGES, "page") if name not in boxes.columns]
+    if missing:
+        raise InputError(f"boxes: the DataFrame has no column {missing[0]!r}, as find_evidence has")
+    found: Iterable[Any] = boxes.loc[boxes["page"] == page, list(_EDGES)].to_numpy().tolist()
+    return found
+
+
+def _box(box: Any) -> tuple[float, ...]:
+    try:
+        values = tuple(map(float, box))
+    except (TypeError, ValueError):
+        values = ()
+    if len(values) != len(_EDGES) or not np.isfinite(values).all():
+        raise InputError(f"boxes hold {box!r:.80}; expected four finite numbers x0, y0, x1, y1")
+    return values
+
+
+def _drawn(
+    sheet: PdfPage, scale: float, places: Sequence[Sequence[float]]
+) -> tuple[NDArray[np.uint8], list[tuple[int, int, int, int]]]:
+    width, height = sheet.get_size()
+    if width * height * scale**2 > _MOST_PIXELS:
+        raise InputError(
+            f"scale={scale!r}: the page has {width:.0f} x {height:.0f} points, the picture would "
+            f"have {width * height * scale**2:,.0f} pixels; expected {_MOST_PIXELS:,} at most"
+        )
+    bitmap = sheet.render(scale=scale, rev_byteorder=True)
+    to_pixels = bitmap.get_posconv(sheet).to_bitmap
+    found = [_turned(to_pixels(x0, y0), to_pixels(x1, y1)) for x0, y0, x1, y1 in places]
+    pixels = np.array(bitmap.to_numpy()[:, :, :3])
+    bitmap.close()
+    return pixels, found
+
+
+def _turned(one: Sequence[int], other: Sequence[int]) -> tuple[int, int, int, int]:
+    (left, right), (top, bottom) = (sorted(pair) for pair in zip(one, other, strict=True))
+    return left, top, right, bottom
+
+
+def _colour(pixels: NDArray[np.uint8], box: Sequence[int]) -> None:
+    """Multiply with the colour of a marker pen, so that the writing stays."""
+    left, top = (max(0, edge - _MARGIN) for edge in box[:2])
+    right, bottom = (max(0, edge + _MARGIN) for edge in box[2:])
+    part = pixels[top:bottom, left:right].astype(np.uint16)
+    pixels[top:bottom, left:right] = part * np.array(_MARK, dtype=np.uint16) // 255
+
+
+def _png(pixels: NDArray[np.uint8]) -> bytes:
+    """Encode as PNG (ISO/IEC 15948), true colour, without filters."""
+    height, width = pixels.shape[:2]
+    lines = np.zeros((height, 1 + 3 * width), dtype=np.uint8)
+    lines[:, 1:] = pixels.reshape(height, 3 * width)
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), 6)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*part) for part in parts)
+
+
+def _chunk(name: bytes, content: bytes) -> bytes:
+    checksum: Any = zlib.crc32(name + content)
+    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", checksum)

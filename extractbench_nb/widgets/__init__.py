@@ -1,0 +1,252 @@
+"""Views for the notebook: pictures of schemas, evaluations and matches, each with a static twin.
+
+Each view is one widget. Its static twin is plain HTML that needs no JavaScript; it stands in the
+notebook beside the live part, for code hosts. `keep_static` drops the live parts from a
+saved notebook, so that a reopened or exported one shows the twins as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from extractbench_nb.batch import Evaluations
+from extractbench_nb.errors import InputError
+from extractbench_nb.evaluation import Evaluation
+from extractbench_nb.schema import parse_schema
+from extractbench_nb.widgets.keeping import keep_static
+from extractbench_nb.widgets.needs import notebook_libraries
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from extractbench_nb.benchmark.dataset import Dataset
+    from extractbench_nb.judges.base import Judge
+    from extractbench_nb.profiles import Profile
+    from extractbench_nb.widgets.view import View
+
+__all__ = ["explore", "keep_static", "show", "show_evidence", "show_matches", "workbench"]
+
+
+def show(subject: Any, evaluation: Any = None, *, name: str = "ev") -> View:
+    """Show a schema, an evaluation, or the evaluations of many runs.
+
+    Parameters
+    ----------
+    subject : Schema, dict, pathlib.Path, str, Evaluation or Evaluations
+        A schema as `evaluate` takes it: a tree to fold, to search and to drive by keys. An
+        Evaluation: the same tree beside the fields, gold against predicted. Evaluations: the view
+        of `explore`.
+    evaluation : Evaluation, Evaluations or pandas.DataFrame, optional
+        Gives every node of a schema its mean score and a bar of its outcomes.
+    name : str, optional
+        What an Evaluation is called in the notebook, for the code that can be copied: ``"ev"``,
+        ``"results['quill']"``.
+
+    Returns
+    -------
+    View
+        A widget, to be the last value of a cell. ``selected_path`` is the schema path of the chosen
+        node; a schema path or a field can be assigned. The view of an Evaluation has also
+        ``selected_row``, ``outcome``, ``metric``, ``text``, ``only_counted``, ``only_failed`` and
+        ``worst_first``, to read, assign and observe; ``rows``, the rows that it shows, and
+        ``code``, an expression that gives them.
+
+    Raises
+    ------
+    InputError
+        There is no view of `subject`; `evaluation` is given with something that is no schema, holds
+        no fields, or is of other schemas; `name` is no name.
+    SchemaError
+        `subject` is no valid schema.
+    ConfigError
+        ipywidgets or anywidget are not installed.
+    """
+    if isinstance(subject, Evaluation | Evaluations) and evaluation is not None:
+        raise InputError(
+            f"show() got a second argument beside {type(subject).__name__}; "
+            "show(schema, evaluation) colours a schema's tree"
+        )
+    if isinstance(subject, Evaluations):
+        return explore(subject)
+    notebook_libraries()
+    if isinstance(subject, Evaluation):
+        from extractbench_nb.widgets.evaluation import EvaluationView
+
+        return EvaluationView(subject, name=name)
+    if isinstance(subject, pd.DataFrame | list | tuple):
+        raise InputError(
+            f"subject is of type {type(subject).__name__}; show() takes a schema, an Evaluation or "
+            "Evaluations, and explore() also frames of fields and lists"
+        )
+    from extractbench_nb.widgets.schema import SchemaExplorer
+
+    return SchemaExplorer(parse_schema(subject), evaluation)
+
+
+def show_matches(ev: Evaluation, path: str | None = None) -> View:
+    """Show which predicted item is which gold item: two columns, with lines between the pairs.
+
+    Parameters
+    ----------
+    ev : Evaluation
+        The evaluation.
+    path : str, optional
+        The array: its instance path, ``$.authors``, or its field, ``authors`` or ``authors[]``,
+        where the field has one array. May be left out where the evaluation has one array.
+
+    Returns
+    -------
+    View
+        A widget, to be the last value of a cell. ``path``, ``selected_pair`` and ``thresholds`` can
+        be read, assigned and observed; ``matches`` and ``summary`` hold at these thresholds.
+
+    Raises
+    ------
+    InputError
+        `ev` is no Evaluation, or no array is meant, or more than one.
+    ConfigError
+        ipywidgets or anywidget are not installed.
+
+    Notes
+    -----
+    A change of ``align_threshold`` or ``pass_threshold`` decides the recorded pairs anew: the
+    alignment does not depend on them. At another threshold of a field the items are aligned anew by
+    the offline judge. Where another judge, an alignment of the user's or a metric that is awaited
+    took part, nothing is asked again: thresholds are applied to the recorded pairs and scores, and
+    the view says so. After pickling there are no records, and thresholds are fixed.
+    """
+    notebook_libraries()
+    from extractbench_nb.widgets.matches import MatchesView
+
+    return MatchesView(ev, path)
+
+
+def explore(
+    source: Any, *, rows: str = "field", columns: str | None = None, measure: str = "score"
+) -> View:
+    """Show where runs fail: a heatmap, the values behind its cells, and breakdowns.
+
+    Parameters
+    ----------
+    source : Evaluations, Evaluation, pandas.DataFrame, mapping or list
+        Where the rows of `fields` are, as `breakdown` takes them.
+    rows : str, optional
+        What has a row: ``field``, ``document`` or ``run``.
+    columns : str, optional
+        What has a column. By default documents; runs, where the rows are documents or there is
+        only one; fields, where there is only one of either.
+    measure : str, optional
+        What the cells show: ``score``, the mean over documents, each of which counts once as in
+        ``Evaluations.by_run``; ``pass_rate``; ``outcome``, the most frequent one.
+
+    Returns
+    -------
+    View
+        A widget, to be the last value of a cell. ``selection`` has the rows of the chosen cells;
+        ``selected_cell``, ``selected_block`` and all filters can be read, assigned and observed.
+
+    Raises
+    ------
+    InputError
+        The source holds no fields, or there is no such axis or measure.
+    ConfigError
+        ipywidgets or anywidget are not installed.
+    """
+    notebook_libraries()
+    from extractbench_nb.widgets.failures import FailureExplorer
+
+    return FailureExplorer(source, rows=rows, columns=columns, measure=measure)
+
+
+def show_evidence(
+    ds: Dataset | None, document: str | Path, subject: Any = None, *, side: str = "predicted"
+) -> View:
+    """Show where values stand in a document: a list of values beside the page of the PDF.
+
+    Parameters
+    ----------
+    ds : Dataset or None
+        As `load_dataset` returns it; None where `document` is a path.
+    document : str or pathlib.Path
+        The id of a document, or the path of any PDF.
+    subject : Evaluation, dict, list, str, int, float or None, optional
+        Whose values: an Evaluation has gold's and the predicted ones, to switch between; a JSON
+        value has its leaves. None: the gold of `document`.
+    side : {"predicted", "gold"}, optional
+        Which values of an Evaluation are shown at first.
+
+    Returns
+    -------
+    View
+        A widget, to be the last value of a cell. ``selected_path``, ``sought``, ``page`` and
+        ``side`` can be read, assigned and observed; ``values`` and ``evidence`` are DataFrames, as
+        `ground_values` and `find_evidence` return them.
+
+    Raises
+    ------
+    InputError
+        There is nothing to show, `side` is something else, or the PDF cannot be read.
+    DatasetError
+        The dataset has no such document.
+    MissingPdfError
+        The document has no PDF.
+    ConfigError
+        ipywidgets or anywidget are not installed.
+    """
+    notebook_libraries()
+    from extractbench_nb.widgets.evidence import EvidenceView
+
+    return EvidenceView(ds, document, subject, side=side)
+
+
+def workbench(
+    metric: str | Callable[..., Any] | Mapping[str, Any],
+    cases: Any,
+    *,
+    baseline: str | Callable[..., Any] | Mapping[str, Any] | None = None,
+    field: str | None = None,
+    judge: str | Judge = "offline",
+    profile: str | Profile = "paper",
+) -> View:
+    """Tune a metric over cases: its params as sliders, live scores, flips, the threshold's curve.
+
+    Parameters
+    ----------
+    metric : str, callable or dict
+        Name of a metric or preset, a function registered with `metric`, or an
+        ``evaluation_config``; its declared params become controls.
+    cases : pandas.DataFrame, list, Evaluation or Evaluations
+        Columns gold and predicted, perhaps expected (bool: the verdict of people), and any others,
+        which are shown; a list of tuples ``(gold, predicted)`` or ``(gold, predicted, expected)``;
+        or an Evaluation, Evaluations or a frame of their fields, whose values of the types that the
+        metric is meant for are taken.
+    baseline : str, callable or dict, optional
+        Another metric to compare with, in the same forms; by default this one as it is at first.
+    field : str, optional
+        For an Evaluation: the field whose values to take, ``authors[].name``.
+    judge : str or Judge, optional
+        See `evaluate`. It is asked once about each pair of texts, however the params change.
+    profile : str or Profile, optional
+        See `evaluate`.
+
+    Returns
+    -------
+    View
+        A widget, to be the last value of a cell. ``params`` can be read, assigned and observed;
+        ``results`` and ``curve`` are DataFrames, ``config`` is what to write in a schema.
+
+    Raises
+    ------
+    ConfigError
+        The metric is not known, its params are wrong, or ipywidgets or anywidget are not installed.
+    InputError
+        The cases cannot be read, the field or the judge is not known, or the function is not
+        registered.
+    """
+    notebook_libraries()
+    from extractbench_nb.widgets.workbench import Workbench
+
+    return Workbench(metric, cases, baseline=baseline, field=field, judge=judge, profile=profile)

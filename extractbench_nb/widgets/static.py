@@ -1,0 +1,226 @@
+"""Static twins: small functions that write HTML which needs no JavaScript, and reads without style.
+
+Every text goes through `escape`; a twin says in words what its colours show.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import cache
+from html import escape
+
+from extractbench_nb.report.sides import Segment
+from extractbench_nb.report.texts import clean, cut
+from extractbench_nb.widgets.assets import asset
+
+__all__ = [
+    "MARKS",
+    "counts_html",
+    "counts_text",
+    "element",
+    "page",
+    "score_text",
+    "segments_html",
+    "table",
+    "twin",
+]
+
+#: Signs of outcomes and of statuses, for those who do not see or do not know the colours.
+MARKS = {
+    "correct": "✓",
+    "both_absent": "∅",
+    "incorrect": "≠",
+    "omission": "−",
+    "hallucination": "+",
+    "structural": "!",
+    "judge_error": "?",
+    "matched": "✓",
+    "partial": "≈",
+    "missed": "−",
+    "spurious": "+",
+}
+
+
+@cache
+def _style() -> str:
+    lines = asset("shared/base.css", "shared/static.css").splitlines()
+    return "<style>" + "\n".join(line.strip() for line in lines) + "</style>"
+
+
+def twin(title: str, *parts: str) -> str:
+    """Put the parts of a static twin under one title, with the style that they share.
+
+    Parameters
+    ----------
+    title : str
+        Text; it is escaped.
+    *parts : str
+        HTML.
+
+    Returns
+    -------
+    str
+        One element.
+    """
+    head = element("div", title, "xb-title")
+    return f'<div class="xb xb-twin">{_style()}{head}{"".join(parts)}</div>'
+
+
+def page(title: str, body: str) -> str:
+    """Make a complete page of one twin.
+
+    Parameters
+    ----------
+    title : str
+        Text; it is escaped.
+    body : str
+        HTML.
+
+    Returns
+    -------
+    str
+        The page.
+    """
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>{escape(cut(clean(title), 120))}</title></head>"
+        f"<body>{body}</body></html>\n"
+    )
+
+
+def element(tag: str, text: str, kind: str = "", limit: int = 2000) -> str:
+    """Write one element around a text of a document.
+
+    Parameters
+    ----------
+    tag : str
+        Its name.
+    text : str
+        The text; it is cut to `limit` characters, cleaned and escaped.
+    kind : str, optional
+        Its class.
+    limit : int, optional
+        Characters to show.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    inner = escape(cut(clean(text[: limit + 1]), limit))
+    named = f' class="{escape(kind)}"' if kind else ""
+    return f"<{tag}{named}>{inner}</{tag}>"
+
+
+def score_text(score: float | None) -> str:
+    """Write a score with two digits, as ``scoreText`` does on the page.
+
+    Parameters
+    ----------
+    score : float or None
+        In [0, 1].
+
+    Returns
+    -------
+    str
+        ``1.00`` for 1 alone and ``0.00`` for 0 alone: what lies between is at most 0.99 and at
+        least 0.01, halves rounded up. ``n/a`` for None.
+
+    Examples
+    --------
+    >>> [score_text(score) for score in (0, 0.001, 0.625, 0.999, 1, None)]
+    ['0.00', '0.01', '0.63', '0.99', '1.00', 'n/a']
+    """
+    if score is None or math.isnan(score):
+        return "n/a"
+    if score <= 0 or score >= 1:
+        return "0.00" if score <= 0 else "1.00"
+    return f"0.{min(99, max(1, math.floor(100 * score + 0.5))):02}"
+
+
+def counts_text(counts: Iterable[tuple[str, int]]) -> str:
+    """Write counts such as ``3 correct, 1 omission``."""
+    return ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts)
+
+
+def counts_html(score: float | None, counts: Sequence[tuple[str, int]]) -> str:
+    """Write a score, a bar of counts, and the counts in words; nothing where there are none.
+
+    Parameters
+    ----------
+    score : float or None
+        Mean score, in [0, 1].
+    counts : sequence of tuple of (str, int)
+        Outcomes and their numbers of rows.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    total = sum(n for _, n in counts)
+    if not total:
+        return ""
+    parts = "".join(
+        f'<i class="xb-part xb-{escape(name)}" style="width:{100 * n / total:.1f}%"></i>'
+        for name, n in counts
+    )
+    words = element("span", counts_text(counts), "xb-quiet")
+    return (
+        f'<b class="xb-score">{score_text(score)}</b> <span class="xb-bar">{parts}</span> {words}'
+    )
+
+
+def segments_html(side: Iterable[Segment]) -> str:
+    """Write one side of a comparison, with what differs marked.
+
+    Parameters
+    ----------
+    side : iterable of Segment
+        As `extractbench_nb.report.sides.compared` gives it.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    tags = {"changed": ("mark", "xb-changed"), "note": ("em", "xb-quiet")}
+    return "".join(element(*_tagged(tags, piece), limit=20_000) for piece in side)
+
+
+def _tagged(tags: dict[str, tuple[str, str]], piece: Segment) -> tuple[str, str, str]:
+    tag, kind = tags.get(piece.kind, ("span", ""))
+    return tag, piece.text, kind
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> str:
+    """Write a table.
+
+    Parameters
+    ----------
+    heads : sequence of str
+        Texts of the columns; they are escaped.
+    rows : iterable of sequence of str
+        HTML of the cells.
+    numbers : sequence of int, optional
+        Columns, counted from 0, that are set to the right.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    kinds = ["xb-num" if at in set(numbers) else "" for at in range(len(heads))]
+    top = "".join(element("th", text, kind) for text, kind in zip(heads, kinds, strict=True))
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<td class="{kind or "xb-value"}">{cell}</td>'
+            for cell, kind in zip(row, kinds, strict=True)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,35 @@
+"""The system's own Chromium; no browser is downloaded."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """A Chromium without a window. Where there is none the test is skipped; in CI it fails."""
+    try:
+        from playwright import sync_api
+    except ImportError:
+        _without("playwright is not installed")
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        _without(f"no Chromium: none of {', '.join(NAMES)} is on the PATH")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+def _without(reason: str) -> None:
+    if os.environ.get("CI"):
+        pytest.fail(f"{reason}; in CI the browser tests have to run")
+    pytest.skip(reason)

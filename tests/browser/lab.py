@@ -1,0 +1,253 @@
+"""A real JupyterLab on 127.0.0.1, its notebook in Chromium, and the kernel behind it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from jupyter_client.blocking.client import BlockingKernelClient
+
+SECONDS = 60
+QUIET = {
+    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+}
+DARK = {"apputils-extension/themes": {"theme": "JupyterLab Dark"}}
+#: Console lines of JupyterLab itself that say nothing about a widget of ours.
+HARMLESS = re.compile(r"Jupyter(Lab)? (News|announcements)|favicon|preloaded using link preload")
+
+
+@dataclass
+class Notebook:
+    """A notebook whose cells have run: the page, and the kernel to ask what Python sees."""
+
+    page: Any
+    client: Any
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def panel(self) -> Any:
+        """The notebook on the page."""
+        return self.page.locator(".jp-NotebookPanel:visible").first
+
+    def output(self, cell: int) -> Any:
+        """The output of a code cell, counted from 0, scrolled into view."""
+        found = self.panel.locator(".jp-CodeCell").nth(cell).locator(".jp-OutputArea-output").last
+        found.scroll_into_view_if_needed()
+        return found
+
+    def python(self, expression: str) -> Any:
+        """The value of an expression in the kernel, by way of JSON."""
+        text: list[str] = []
+
+        def keep(message: dict[str, Any]) -> None:
+            if message["msg_type"] == "stream":
+                text.append(message["content"]["text"])
+
+        code = f"import json as _json; print(_json.dumps({expression}))"
+        reply = self.client.execute_interactive(code, timeout=SECONDS, output_hook=keep)
+        assert reply["content"]["status"] == "ok", reply["content"]
+        return json.loads("".join(text))
+
+    def run(self, code: str) -> None:
+        """Run statements in the kernel."""
+        reply = self.client.execute_interactive(code, timeout=SECONDS, output_hook=lambda _: None)
+        assert reply["content"]["status"] == "ok", reply["content"]
+
+    def wait_python(self, expression: str, expected: Any) -> None:
+        """Wait until the kernel sees a value; an expression may fail until then."""
+        end = time.monotonic() + SECONDS / 2
+        while True:
+            try:
+                found = self.python(expression)
+                failure = None
+            except AssertionError as error:
+                found, failure = None, error
+            if (found == expected and failure is None) or time.monotonic() > end:
+                break
+            self.page.wait_for_timeout(50)
+        if failure is not None:
+            raise failure
+        assert found == expected
+
+    def check(self) -> None:
+        """Nothing went wrong on the page."""
+        assert self.problems == []
+
+
+class Lab:
+    """A JupyterLab server with settings of its own; `close` stops it and its kernels."""
+
+    def __init__(self, folder: Path, browser: Any, *, dark: bool = False) -> None:
+        self.folder, self.browser = folder, browser
+        self.token = secrets.token_hex(16)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.base = f"http://127.0.0.1:{free.getsockname()[1]}"
+        self.home = folder / "home"
+        self._settings(QUIET | (DARK if dark else {}))
+        self.log = (folder / "lab.log").open("w")
+        self.process = self._start()
+        self.clients: list[Any] = []
+        self.contexts: list[Any] = []
+
+    def _settings(self, settings: dict[str, dict[str, object]]) -> None:
+        for name, values in settings.items():
+            path = self.home / "lab/user-settings/@jupyterlab" / f"{name}.jupyterlab-settings"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(values))
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        places = {
+            "JUPYTER_CONFIG_DIR": "config",
+            "JUPYTER_DATA_DIR": "data",
+            "JUPYTER_RUNTIME_DIR": "runtime",
+            "IPYTHONDIR": "ipython",
+            "JUPYTERLAB_SETTINGS_DIR": "lab/user-settings",
+            "JUPYTERLAB_WORKSPACES_DIR": "lab/workspaces",
+        }
+        environment = os.environ | {name: str(self.home / at) for name, at in places.items()}
+        command = [
+            *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
+            *("--ServerApp.ip=127.0.0.1", f"--ServerApp.port={self.base.rsplit(':')[-1]}"),
+            *("--ServerApp.port_retries=0", f"--IdentityProvider.token={self.token}"),
+            *(f"--ServerApp.root_dir={self.folder}", "--LabApp.extension_manager=readonly"),
+            "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+        ]
+        # a session of its own: its kernels end with it
+        process = subprocess.Popen(
+            command,
+            stdout=self.log,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+        )
+        end = time.monotonic() + SECONDS
+        while True:
+            try:
+                urllib.request.urlopen(f"{self.base}/api", timeout=2).close()  # noqa: S310
+            except OSError:
+                alive = process.poll() is None and time.monotonic() < end
+                assert alive, (self.folder / "lab.log").read_text()[-2000:]
+                time.sleep(0.1)
+            else:
+                return process
+
+    def sessions(self) -> list[dict[str, Any]]:
+        address = f"{self.base}/api/sessions?token={self.token}"
+        with urllib.request.urlopen(address, timeout=10) as answer:  # noqa: S310
+            found: list[dict[str, Any]] = json.load(answer)
+        return found
+
+    def _kernel(self, name: str) -> Any:
+        """Wait for a connected kernel that is idle, and connect to it as well."""
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            for session in self.sessions():
+                kernel = session["kernel"]
+                idle = kernel["execution_state"] == "idle" and kernel["connections"]
+                if session["path"] == name and idle:
+                    return self._connect(kernel["id"])
+            time.sleep(0.1)
+        raise TimeoutError("no idle kernel with a connection")
+
+    def _connect(self, kernel: str) -> Any:
+        connection = self.home / "runtime" / f"kernel-{kernel}.json"
+        client = BlockingKernelClient(connection_file=str(connection))
+        client.load_connection_file()
+        client.start_channels()
+        client.wait_for_ready(timeout=SECONDS)
+        self.clients.append(client)
+        return client
+
+    def open(
+        self, cells: list[str], name: str = "test", *, width: int = 1400, run: bool = True
+    ) -> Notebook:
+        """Open a notebook of code cells and run them all."""
+        from nbformat.v4 import new_code_cell, new_notebook
+        from playwright.sync_api import expect
+
+        kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        last = "print('all', 'done')"
+        nodes = [new_code_cell(source.strip()) for source in (*cells, last)]
+        notebook = new_notebook(cells=nodes, metadata={"kernelspec": kernel})
+        nbformat.write(notebook, self.folder / f"{name}.ipynb")
+        context = self.browser.new_context(viewport={"width": width, "height": 1000})
+        self.contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(SECONDS * 500)
+        opened = Notebook(page, None)
+        _watch(page, opened.problems, self.base)
+        page.goto(f"{self.base}/lab/tree/{name}.ipynb?reset&token={self.token}")
+        expect(opened.panel.locator(".jp-CodeCell").first).to_be_visible(timeout=SECONDS * 1000)
+        opened.client = self._kernel(f"{name}.ipynb")
+        idle = page.locator("#jp-bottom-panel")
+        expect(idle).to_contain_text(re.compile(r"\| Idle"), timeout=SECONDS * 1000)
+        page.keyboard.press("Control+b")  # folds the file browser away
+        if run:
+            page.get_by_role("menuitem", name="Run", exact=True).click()
+            page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+            done = opened.panel.locator(".jp-OutputArea-output", has_text="all done")
+            failed = opened.panel.locator('[data-mime-type="application/vnd.jupyter.error"]')
+            failed = failed.or_(opened.panel.locator('[data-mime-type$="stderr"]'))
+            expect(done.or_(failed).first).to_be_visible(timeout=SECONDS * 1000)
+            assert failed.all_inner_texts() == [], "a cell failed"
+        return opened
+
+    def close(self) -> None:
+        """Close the pages, and stop the server and its kernels."""
+        for context in self.contexts:
+            context.close()
+        for client in self.clients:
+            client.stop_channels()
+        os.killpg(self.process.pid, signal.SIGTERM)
+        try:
+            self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait(timeout=20)
+        self.log.close()
+
+
+def _watch(page: Any, problems: list[str], base: str) -> None:
+    """Note every error on the console and every request that leaves this machine."""
+    inside = (base, base.replace("http", "ws", 1), "data:", "blob:")
+
+    def message(line: Any) -> None:
+        if line.type == "error" and not HARMLESS.search(line.text):
+            problems.append(line.text)
+
+    def request(asked: Any) -> None:
+        if not asked.url.startswith(inside):
+            problems.append(f"request to {asked.url}")
+
+    page.on("console", message)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("request", request)
+
+
+def serious_findings(notebook: Notebook, cell: int) -> list[str]:
+    """What axe-core finds in an output that is serious or critical: rule, and the element."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    notebook.output(cell).evaluate("element => element.setAttribute('data-axe', '')")
+    options = {"resultTypes": ["violations"]}
+    found = Axe().run(notebook.page, "[data-axe]", options).response
+    notebook.output(cell).evaluate("element => element.removeAttribute('data-axe')")
+    return [
+        f"{finding['id']}: {node['html'][:300]} {node.get('failureSummary', '')[:300]}"
+        for finding in found["violations"]
+        if finding["impact"] in ("serious", "critical")
+        for node in finding["nodes"]
+    ]

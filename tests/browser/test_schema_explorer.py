@@ -1,0 +1,145 @@
+"""The schema explorer in JupyterLab: clicked, typed at, and asked in Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.browser.lab import Lab, Notebook, serious_findings
+
+sync_api = pytest.importorskip("playwright.sync_api")
+expect = sync_api.expect
+
+CELLS = [
+    """
+import extractbench_nb as xb
+ds = xb.load_dataset()
+document = ds.documents["document"][6]
+gold = ds.gold(document)
+predicted = {**gold, "filing": {**gold["filing"], "currency": "XXX"}, "people": None}
+ev = xb.evaluate(ds.schema("quarterly_report"), gold, predicted)
+view = xb.show(ev.schema, ev)
+view
+""",
+    """
+bad = "<img src=x onerror='window.hacked = 1'>"
+hostile = xb.show({"type": "object", "properties": {
+    bad: {"type": "string", "description": "<script>window.hacked = 1</script>"},
+    "x" * 1_000_000: {"type": "object", "properties": {"\\x00\\u202e\\ud800": {"type": "null"}}},
+}})
+hostile
+""",
+    'xb.show({"type": "object"})',
+]
+
+
+@pytest.fixture(scope="module")
+def notebook(lab: Lab) -> Notebook:
+    return lab.open(CELLS)
+
+
+def item(notebook: Notebook, path: str) -> Any:
+    return notebook.output(0).locator(f'[data-path="{path}"]')
+
+
+FILING, INCOME = "$.properties.filing", "$.properties.income"
+
+
+def test_a_click_selects_a_node_in_python(notebook: Notebook) -> None:
+    item(notebook, FILING).click()
+    notebook.wait_python("view.selected_path", FILING)
+    expect(item(notebook, FILING)).to_have_attribute("aria-selected", "true")
+
+
+def test_python_selects_a_node_on_the_page(notebook: Notebook) -> None:
+    notebook.run("view.selected_path = 'income.net_sales.now'")
+    chosen = item(notebook, INCOME + ".properties.net_sales.properties.now")
+    expect(chosen).to_be_visible()  # what is above it unfolds
+    expect(chosen).to_have_attribute("aria-selected", "true")
+    expect(item(notebook, INCOME)).to_have_attribute("aria-expanded", "true")
+
+
+def test_scores_and_outcomes_stand_beside_the_nodes(notebook: Notebook) -> None:
+    notebook.run("view.selected_path = 'filing.currency'")
+    currency = item(notebook, FILING + ".properties.currency")
+    expect(currency.get_by_role("img")).to_have_attribute("aria-label", "1 incorrect")
+    expect(currency.locator(".xb-score")).to_have_text("0.00")
+    bar = item(notebook, "$.properties.people").get_by_role("img")
+    assert "omission" in bar.get_attribute("aria-label")
+    width = bar.locator(".xb-omission").bounding_box()["width"]
+    assert width > bar.bounding_box()["width"] / 2
+
+
+def test_arrow_keys_walk_and_fold_and_enter_selects(notebook: Notebook) -> None:
+    keyboard = notebook.page.keyboard
+    item(notebook, "$").click()
+    keyboard.press("End")
+    keyboard.press("Home")
+    expect(item(notebook, "$")).to_be_focused()
+    keyboard.press("ArrowDown")
+    expect(item(notebook, FILING)).to_be_focused()
+    if item(notebook, FILING).get_attribute("aria-expanded") == "true":
+        keyboard.press("ArrowLeft")
+    expect(item(notebook, FILING)).to_have_attribute("aria-expanded", "false")
+    keyboard.press("ArrowRight")
+    expect(item(notebook, FILING)).to_have_attribute("aria-expanded", "true")
+    keyboard.press("ArrowRight")
+    first = item(notebook, FILING + ".properties.registrant")
+    expect(first).to_be_focused()
+    keyboard.press("Enter")
+    notebook.wait_python("view.selected_path", FILING + ".properties.registrant")
+    keyboard.press("ArrowLeft")
+    expect(item(notebook, FILING)).to_be_focused()
+
+
+def test_the_search_box_finds_and_reveals(notebook: Notebook) -> None:
+    out = notebook.output(0)
+    box = out.get_by_role("searchbox")
+    box.fill("coupon_percent")
+    expect(out.get_by_role("status")).to_have_text("1 found")
+    found = item(
+        notebook, "$.properties.notes.properties.borrowings.items.properties.coupon_percent"
+    )
+    expect(found).to_be_visible()
+    box.press("Enter")
+    expect(found).to_be_focused()
+    box.fill("nothing like this")
+    expect(out.get_by_role("status")).to_have_text("0 found")
+    box.press("Escape")
+    expect(box).to_have_value("")
+
+
+def test_all_nodes_unfold_and_fold(notebook: Notebook) -> None:
+    out = notebook.output(0)
+    out.get_by_role("button", name="Unfold all").click()
+    expect(out.get_by_role("treeitem")).to_have_count(len_of(notebook))
+    out.get_by_role("button", name="Fold all").click()
+    expect(out.get_by_role("button", name="Unfold all")).to_be_visible()
+
+
+def len_of(notebook: Notebook) -> int:
+    count: int = notebook.python("len(ev.schema.to_frame())")
+    return count
+
+
+def test_hostile_names_stay_text(notebook: Notebook) -> None:
+    expect(notebook.output(1).get_by_role("treeitem").nth(1)).to_contain_text("<img src=x")
+    assert notebook.page.evaluate("window.hacked") is None
+    notebook.output(1).get_by_role("treeitem").nth(2).click()
+    notebook.wait_python("len(hostile.selected_path) > 1_000_000", True)
+
+
+def test_nothing_overflows(notebook: Notebook) -> None:
+    for cell in range(3):
+        out = notebook.output(cell)
+        assert out.evaluate("element => element.scrollWidth <= element.clientWidth + 1")
+
+
+@pytest.mark.parametrize("cell", [0, 1, 2])
+def test_screen_readers_are_served(notebook: Notebook, cell: int) -> None:
+    assert serious_findings(notebook, cell) == []
+
+
+def test_no_errors_on_the_console(notebook: Notebook) -> None:
+    notebook.check()

@@ -1,0 +1,140 @@
+"""The figure of a score under corruption says what the frame says."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb import plots
+from extractbench_nb.errors import InputError
+from extractbench_nb.extraction.catalogue import CORRUPTIONS
+
+matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib (extra `notebook`)")
+matplotlib.use("Agg")
+from matplotlib import pyplot as plt  # noqa: E402 - after the check and the backend
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.text import Annotation  # noqa: E402
+
+RATES = [0.0, 0.5, 1.0]
+TEXTS = {"type": "array", "items": {"type": "string"}}
+DOCUMENTS = [(TEXTS, [f"{word} street {n}" for n in range(20)]) for word in ("oak", "elm", "ash")]
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    return xb.sensitivity(["paper", "strict"], DOCUMENTS, ["drop_items", "typo"], RATES)
+
+
+@pytest.fixture(autouse=True)
+def no_figures_left() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def names(ax: Axes) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+def curves(ax: Axes) -> list[np.ndarray]:
+    return [np.asarray(line.get_xydata()) for line in ax.lines if line.get_marker() == "o"]
+
+
+def styles(ax: Axes) -> list[tuple[str, str]]:
+    drawn = [line for line in ax.lines if line.get_marker() == "o"]
+    return [(str(line.get_color()), str(line.get_linestyle())) for line in drawn]
+
+
+def test_a_line_a_corruption_and_profile(frame: pd.DataFrame) -> None:
+    ax = plots.sensitivity(frame)
+    assert names(ax) == [
+        "drop_items · paper",
+        "typo · paper",
+        "drop_items · strict",
+        "typo · strict",
+        "1 − rate",
+    ]
+    for start, points in zip(range(0, 12, 3), curves(ax), strict=True):
+        rows = frame.iloc[start : start + 3]
+        np.testing.assert_allclose(points, rows[["rate", "score"]].astype(float))
+    assert len(ax.collections) == 4  # bands of the intervals
+    one, two, three, four = styles(ax)
+    assert one[0] == three[0] != two[0] == four[0]
+    assert one[1] == two[1] != three[1] == four[1]
+    assert ax.get_ylabel() == "overall score"
+
+
+def test_what_all_lines_share_is_in_the_title(frame: pd.DataFrame) -> None:
+    typos = plots.sensitivity(frame[frame["corruption"].eq("typo")])
+    assert names(typos) == ["paper", "strict", "1 − rate"]
+    assert typos.get_title(loc="left") == "Score under corruption: typo"
+    single = plots.sensitivity(frame[frame["corruption"].eq("typo") & frame["profile"].eq("paper")])
+    assert names(single) == ["typo", "1 − rate"]
+    assert single.get_title(loc="left") == "Score under corruption: typo, paper"
+
+
+def test_rows_in_any_order(frame: pd.DataFrame) -> None:
+    mixed = plots.sensitivity(frame[frame["profile"].eq("paper")].iloc[::-1])
+    assert all((np.diff(points[:, 0]) > 0).all() for points in curves(mixed))
+
+
+def test_plain_values_have_no_reference(frame: pd.DataFrame) -> None:
+    values = xb.sensitivity("string_fuzzy", ["Oak Street", "Elm Road"], ["typo", "unit"], [0, 1])
+    ax = plots.sensitivity(values)
+    assert names(ax) == ["typo"]  # no unit in them, so no line
+    assert len(ax.lines) == 1
+    assert ax.get_xlabel() == "rate: share of each value that is changed"
+    assert "places" in plots.sensitivity(frame).get_xlabel()
+
+
+def test_one_metric_under_two_profiles() -> None:
+    frames = [
+        xb.sensitivity("array_llm", DOCUMENTS, "drop_items", RATES, profile=profile)
+        for profile in ("paper", "strict")
+    ]
+    ax = plots.sensitivity(pd.concat(frames))
+    assert names(ax)[:2] == ["array_llm, paper", "array_llm, strict"]
+
+
+def test_many_lines_are_told_apart_and_their_names_do_not_touch() -> None:
+    frame = xb.sensitivity("paper", DOCUMENTS, "typo", RATES)
+    many = pd.concat([frame.assign(corruption=name) for name in CORRUPTIONS])
+    ax = plots.sensitivity(many)
+    assert len(set(styles(ax))) == len(CORRUPTIONS)
+    assert not ax.collections  # so many bands would hide each other
+    assert isinstance(ax.figure, Figure)
+    ax.figure.canvas.draw()
+    frame_of_axes = ax.get_window_extent()
+    heights = sorted(text.xyann[1] for text in ax.texts if isinstance(text, Annotation))
+    assert len(heights) == len(CORRUPTIONS) + 1
+    points = np.diff(heights) / 1.03 * frame_of_axes.height / ax.figure.dpi * 72
+    assert (points >= 8.5).all()  # the size of the letters
+    assert heights[0] >= 0
+
+
+@pytest.mark.parametrize(
+    "change, said",
+    [
+        (lambda f: f.drop(columns="score"), "no column 'score'"),
+        (lambda f: f.head(0), "no rows"),
+        (lambda f: f.assign(score=pd.NA), "no row has a score"),
+        (lambda f: "frame", "expected a DataFrame"),
+        (
+            lambda f: pd.concat([f.assign(corruption=f"c{n}") for n in range(17)]),
+            "34 lines; choose rows of at most 32",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn(frame: pd.DataFrame, change: object, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        plots.sensitivity(change(frame))  # type: ignore[operator]
+    assert not plt.get_fignums()
+
+
+def test_names_from_users_are_shown_as_they_are(frame: pd.DataFrame) -> None:
+    metrics = pd.array(["$\\frac{ \ud800\n" + "long " * 40] * len(frame), dtype="string[python]")
+    ax = plots.sensitivity(frame[frame["profile"].eq("paper")].assign(metric=metrics[:6]))
+    assert isinstance(ax.figure, Figure)
+    ax.figure.canvas.draw()

@@ -1,0 +1,119 @@
+"""Both values of a field: shortly from where they differ, and in full within a budget."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extractbench_nb.report.sides import Segment
+from extractbench_nb.report.texts import clean
+from extractbench_nb.widgets.evaluation.excerpts import MOST, excerpts, whole
+from tests.widgets.hostile import HOSTILE
+
+TEXT = "".join(f"Sentence {i} says what was found. " for i in range(60))
+
+
+def row(gold: Any, predicted: Any, *states: str) -> Any:
+    gold_state, predicted_state = states or ("present", "present")
+    return SimpleNamespace(
+        gold=gold, predicted=predicted, gold_state=gold_state, predicted_state=predicted_state
+    )
+
+
+def text(side: list[Segment]) -> str:
+    return "".join(piece.text for piece in side)
+
+
+def changed(side: list[Segment]) -> list[str]:
+    return [piece.text for piece in side if piece.kind == "changed"]
+
+
+def test_a_row_starts_shortly_before_the_first_difference() -> None:
+    other = TEXT[:900] + "NEW" + TEXT[900:]
+    gold, predicted = excerpts(row(TEXT, other))
+    assert changed(gold) == []
+    assert changed(predicted) == ["NEW"]
+    assert text(gold).startswith("… " + TEXT[860:900])
+    assert text(predicted).startswith("… " + TEXT[860:900] + "NEW")
+    assert text(gold).endswith(" …")
+    assert len(text(gold)) == 160 + 4
+
+
+def test_what_is_short_is_shown_whole() -> None:
+    gold, predicted = excerpts(row("Northwind Inc.", "Northwind Ltd."))
+    assert (text(gold), text(predicted)) == ("Northwind Inc.", "Northwind Ltd.")
+    assert changed(gold) == ["Inc"]
+
+
+def test_equal_long_values_start_at_their_beginning() -> None:
+    gold, predicted = excerpts(row(TEXT, TEXT))
+    assert gold == predicted == [Segment("same", TEXT[:160]), Segment("note", " …")]
+
+
+STATES = [
+    (row(None, "x", "missing", "present"), "missing", "x"),
+    (row("x", None, "present", "null"), "x", "null"),
+    (row([], [1, 2], "empty", "present"), "empty list", "2 items"),
+    (row(None, None, "present", "present"), "null", "null"),
+    (row(3, "three"), "3", '"three"'),
+    (row({"a": 1}, [1]), '{"a": 1}', "1 item"),
+    (row(float("nan"), 1.5), '"NaN"', "1.5"),
+]
+
+
+@pytest.mark.parametrize("pair, gold, predicted", STATES)
+def test_states_and_types_show(pair: Any, gold: str, predicted: str) -> None:
+    assert tuple(map(text, excerpts(pair))) == (gold, predicted)
+
+
+def test_the_whole_of_two_texts_has_all_differences_marked() -> None:
+    other = TEXT[:100] + "ONE" + TEXT[100:900] + "TWO" + TEXT[900:]
+    gold, predicted = whole(row(TEXT, other), MOST)
+    assert (text(gold.segments), text(predicted.segments)) == (TEXT, other)
+    assert changed(predicted.segments) == ["ONE", "TWO"]
+    assert (gold.hidden, predicted.hidden) == (0, 0)
+
+
+def test_what_the_budget_leaves_out_is_counted() -> None:
+    gold, predicted = whole(row(TEXT, "x"), 500)
+    assert text(gold.segments) == TEXT[:500] + " …"
+    assert gold.hidden == len(TEXT) - 500
+    assert predicted.hidden == 0
+
+
+def test_objects_and_arrays_are_indented_and_not_marked() -> None:
+    gold, predicted = whole(row([{"a": 1}, {"a": 2}], [{"a": 2}, {"a": 1}]))
+    assert json.loads(text(gold.segments)) == [{"a": 1}, {"a": 2}]
+    assert "\n    " in text(predicted.segments)
+    assert changed(gold.segments) == changed(predicted.segments) == []
+
+
+def test_an_absent_value_is_named() -> None:
+    gold, predicted = whole(row([], None, "empty", "missing"))
+    assert (text(gold.segments), text(predicted.segments)) == ("empty list", "missing")
+    assert (gold.state, predicted.state) == ("empty", "missing")
+
+
+@pytest.mark.parametrize("attack", HOSTILE)
+@pytest.mark.parametrize("limit", [160, MOST])
+def test_hostile_values_are_cleaned_and_bounded(attack: str, limit: int) -> None:
+    value = HOSTILE[attack]
+    for pair in (row(value, "x"), row([value], {"k": value}), row(value, value + "!")):
+        for side in (*excerpts(pair), *(found.segments for found in whole(pair, limit))):
+            assert len(text(side)) <= limit + 4
+            assert clean(text(side)) == text(side)
+
+
+@given(gold=st.text(max_size=300), predicted=st.text(max_size=300))
+def test_nothing_is_lost_within_the_budget(gold: str, predicted: str) -> None:
+    found = whole(row(gold, predicted))
+    assert tuple(text(side.segments) for side in found) == (clean(gold), clean(predicted))
+    same = ["".join(s.text for s in side.segments if s.kind == "same") for side in found if gold]
+    assert not predicted or not gold or len(same) == 2
+    short = excerpts(row(gold, predicted), limit=50)
+    assert all(len(text(side)) <= 54 for side in short)

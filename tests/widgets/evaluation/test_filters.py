@@ -1,0 +1,229 @@
+"""Which rows are left, and that the copied code gives exactly these."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import extractbench_nb as xb
+from extractbench_nb.errors import InputError
+from extractbench_nb.widgets.evaluation.filters import (
+    Filters,
+    checked_name,
+    narrowed,
+    row_code,
+)
+from tests.widgets.hostile import HOSTILE
+
+EXACT = {"type": "string", "evaluation_config": "string_exact"}
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "seller": {
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "name.legal": EXACT, "city": EXACT},
+        },
+        "sellers": EXACT,
+        "total": {
+            "type": "number",
+            "evaluation_config": {
+                "metrics": [{"metric_id": "number_tolerance"}, {"metric_id": "string_exact"}]
+            },
+        },
+        "lines": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"item": EXACT, "n": {"type": "integer"}}},
+        },
+    },
+}
+GOLD = {
+    "seller": {"name": "Northwind", "name.legal": "Northwind Inc.", "city": "Zürich"},
+    "sellers": "None of these",
+    "total": 12.5,
+    "lines": [{"item": "Pen", "n": 1}, {"item": "Ink", "n": 2}],
+}
+PREDICTED = {
+    "seller": {"name": "Northwind", "name.legal": "Southwind", "city": None},
+    "total": 12.5,
+    "lines": [{"item": "Ink", "n": 2}, {"item": "Pen", "n": 7}],
+}
+
+
+def evaluated(code: str, fields: pd.DataFrame) -> pd.DataFrame:
+    """What a notebook gets that pastes the code, and calls its evaluation ``ev``."""
+    ev = SimpleNamespace(fields=fields)
+    found = eval(code, {"ev": ev, "evs": [ev]})  # noqa: S307 - the code is what is tested
+    assert isinstance(found, pd.DataFrame)
+    return found
+
+
+@pytest.fixture(scope="module")
+def fields() -> pd.DataFrame:
+    return xb.evaluate(SCHEMA, GOLD, PREDICTED).fields
+
+
+NAMES = ["$.seller.name", "$.seller['name.legal']", "$.seller.city"]
+ITEMS = ["$.lines[0].item", "$.lines[0].n", "$.lines[1].item", "$.lines[1].n"]
+CASES = {
+    "all": (Filters(), [*NAMES, "$.sellers", "$.total", "$.total", "$.lines", *ITEMS]),
+    "root": (Filters("$"), [*NAMES, "$.sellers", "$.total", "$.total", "$.lines", *ITEMS]),
+    "node, not its namesake": (Filters("$.properties.seller"), NAMES),
+    "leaf": (Filters("$.properties.sellers"), ["$.sellers"]),
+    "items": (Filters("$.properties.lines.items"), ITEMS),
+    "outcome": (Filters(outcome="omission"), ["$.seller.city", "$.sellers"]),
+    "metric": (Filters(metric="number_tolerance"), ["$.total"]),
+    "counted": (
+        Filters("$.properties.lines", only_counted=True),
+        ["$.lines"],
+    ),
+    "failed": (
+        Filters(only_failed=True),
+        ["$.seller['name.legal']", "$.seller.city", "$.sellers", "$.lines", "$.lines[0].n"],
+    ),
+    "text in a path": (Filters(text="LEGAL"), ["$.seller['name.legal']"]),
+    "text in gold": (Filters(text=" zürich "), ["$.seller.city"]),
+    "text in predicted": (Filters(text="southwind"), ["$.seller['name.legal']"]),
+    "text in a number": (Filters(text="12.5"), ["$.total", "$.total"]),
+    "absent values have no text": (Filters(text="none"), ["$.sellers"]),
+    "several": (
+        Filters("$.properties.lines", "correct", "string_exact", "pen"),
+        ["$.lines[0].item"],
+    ),
+    "nothing": (Filters(text="nowhere"), []),
+    "worst first": (
+        Filters("$.properties.lines", worst_first=True),
+        ["$.lines[0].n", "$.lines", "$.lines[0].item", "$.lines[1].item", "$.lines[1].n"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_filters_leave_these_rows(case: str, fields: pd.DataFrame) -> None:
+    filters, paths = CASES[case]
+    found = narrowed(fields, filters)
+    assert found.rows["path"].tolist() == paths
+    pd.testing.assert_frame_equal(evaluated(found.code, fields), found.rows)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_code_for_an_evaluation_where_nothing_is_scored(case: str) -> None:
+    schema = {"type": "object", "properties": {"a": EXACT | {"evaluation_config": "skip"}}}
+    nothing = xb.evaluate(schema, {"a": "x"}, {"a": "y"}).fields
+    found = narrowed(nothing, CASES[case][0])
+    assert found.rows.empty
+    pd.testing.assert_frame_equal(evaluated(found.code, nothing), nothing)
+
+
+def test_code_reads_like_hand_written(fields: pd.DataFrame) -> None:
+    assert narrowed(fields, Filters()).code == "ev.fields"
+    one = narrowed(fields, Filters(outcome="omission"), "evs[0]").code
+    assert one == 'evs[0].fields[evs[0].fields["outcome"] == "omission"]'
+    several = Filters(outcome="incorrect", only_counted=True, only_failed=True, worst_first=True)
+    assert narrowed(fields, several).code.splitlines() == [
+        "ev.fields[",
+        '    (ev.fields["outcome"] == "incorrect")',
+        '    & ev.fields["counted"]',
+        '    & ~ev.fields["passed"].fillna(False)',
+        '].sort_values("score", kind="stable", na_position="first")',
+    ]
+
+
+def test_the_code_of_a_row_gives_this_row(fields: pd.DataFrame) -> None:
+    for label in fields.index:
+        code = row_code(fields, label)
+        pd.testing.assert_frame_equal(evaluated(code, fields), fields.loc[[label]])
+    codes = [row_code(fields, label) for label in fields.index]
+    assert codes[0] == 'ev.fields[ev.fields["path"] == "$.seller.name"]'
+    assert sum("metric" in code for code in codes) == 2  # the two metrics of $.total
+
+
+def test_rows_with_one_path_and_metric_are_named_by_label(fields: pd.DataFrame) -> None:
+    twice = pd.concat([fields, fields], ignore_index=True)
+    code = row_code(twice, 3)
+    assert code == "ev.fields.loc[[3]]"
+    pd.testing.assert_frame_equal(evaluated(code, twice), twice.loc[[3]])
+
+
+@pytest.mark.parametrize("attack", HOSTILE)
+def test_hostile_keys_and_values_keep_the_code_exact(attack: str) -> None:
+    text = HOSTILE[attack]
+    schema = {
+        "type": "object",
+        "properties": {
+            text: {"type": "object", "properties": {"a": EXACT}},
+            "map": {"type": "object", "additionalProperties": EXACT},
+            "b": EXACT,
+        },
+    }
+    gold = {text: {"a": text}, "map": {text: text}, "b": "plain"}
+    ev = xb.evaluate(schema, gold, {**gold, "b": text})
+    fields = ev.fields
+    node = next(n.schema_path for n in ev.schema.nodes() if n.field and n.name == text)
+    for filters in (Filters(node), Filters(text=text[:5000]), Filters(text=text[:3])):
+        found = narrowed(fields, filters)
+        assert len(found.code) < 5000
+        pd.testing.assert_frame_equal(evaluated(found.code, fields), found.rows)
+    assert narrowed(fields, Filters(node)).rows.index.tolist() == [0]
+    assert 2 in narrowed(fields, Filters(text=text.strip()[:20])).rows.index
+    for label in fields.index:
+        code = row_code(fields, label)
+        assert len(code) < 5000
+        pd.testing.assert_frame_equal(evaluated(code, fields), fields.loc[[label]])
+
+
+def test_values_that_python_cannot_write_are_searched_all_the_same() -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}, "b": EXACT}}
+    fields = xb.evaluate(schema, {"n": 10**5000, "b": "0x1"}, {"n": 1, "b": "other"}).fields
+    found = narrowed(fields, Filters(text="0x", outcome="incorrect"))
+    assert found.rows["path"].tolist() == ["$.n", "$.b"]
+    assert found.code == "ev.fields.loc[[0, 1]]"
+    pd.testing.assert_frame_equal(evaluated(found.code, fields), found.rows)
+
+
+words = st.text("abAB'\"\\{}$.[]\n\u202eé", max_size=4)
+leaves = st.none() | st.booleans() | st.integers(-3, 12) | words | st.lists(words, max_size=2)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    names=st.lists(words, min_size=1, max_size=4, unique=True),
+    data=st.data(),
+)
+def test_code_and_rows_agree(names: list[str], data: st.DataObject) -> None:
+    kinds = [EXACT, {"type": "integer"}, {"type": "array", "items": EXACT}]
+    inner = {name: data.draw(st.sampled_from(kinds)) for name in names}
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {**inner, "in": {"type": "object", "properties": dict(inner)}},
+    }
+    document = st.fixed_dictionaries({}, optional=dict.fromkeys(names, leaves))
+    gold, predicted = (
+        {**data.draw(document), "in": data.draw(document)} for _ in ("gold", "predicted")
+    )
+    ev = xb.evaluate(schema, gold, predicted)
+    fields = ev.fields
+    filters = Filters(
+        data.draw(st.sampled_from(["", *(node.schema_path for node in ev.schema.nodes())])),
+        data.draw(st.sampled_from(["", "correct", "omission", "both_absent"])),
+        data.draw(st.sampled_from(["", *fields["metric"]])),
+        data.draw(words),
+        *data.draw(st.tuples(st.booleans(), st.booleans(), st.booleans())),
+    )
+    found = narrowed(fields, filters)
+    pd.testing.assert_frame_equal(evaluated(found.code, fields), found.rows)
+
+
+@pytest.mark.parametrize("name", ["ev", "evs[0]", "results.best", "by_run['gpt 4']"])
+def test_names_of_evaluations(name: str) -> None:
+    assert checked_name(name) == name
+
+
+@pytest.mark.parametrize("name", ["", "1", "a b", "f()", "a; b", " ev", "x=", None, 3])
+def test_names_that_are_no_names(name: Any) -> None:
+    with pytest.raises(InputError, match=r"expected .* 'ev' or 'evs\[0\]'"):
+        checked_name(name)

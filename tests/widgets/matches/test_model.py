@@ -1,0 +1,473 @@
+"""Rows in order, filtered and paged; items as cards; the chosen pair key by key."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import extractbench_nb as xb
+from extractbench_nb.alignment.similarity import MapItem, map_items
+from extractbench_nb.records import array_items
+from extractbench_nb.values import MISSING
+from extractbench_nb.widgets.matches.board import PAGE, Board
+from extractbench_nb.widgets.matches.cards import cards, sides
+from extractbench_nb.widgets.matches.detail import LIMIT, WHOLE
+from extractbench_nb.widgets.matches.model import (
+    SORTS,
+    STATUSES,
+    Row,
+    counted,
+    entries,
+    failed_places,
+    filtered,
+    item_steps,
+    ordered,
+    plain,
+)
+
+TEXT = {"type": "string", "evaluation_config": "string_fuzzy"}
+
+
+def row(gold_index: int | None, predicted_index: int | None, **values: Any) -> Row:
+    one_sided = "missed" if predicted_index is None else "spurious"
+    status = one_sided if None in (gold_index, predicted_index) else "matched"
+    usual = {"status": status, "similarity": None, "failed_fields": (), "gold": "", "predicted": ""}
+    return Row(gold_index, predicted_index, **(usual | values))
+
+
+def array(items: dict[str, Any], **more: Any) -> dict[str, Any]:
+    rows = {"type": "array", "items": items, **more}
+    return {"type": "object", "properties": {"rows": rows}}
+
+
+def board(schema: dict[str, Any], gold: Any, predicted: Any, path: str = "$.rows") -> Board:
+    return Board(xb.evaluate(schema, {"rows": gold}, {"rows": predicted}), path)
+
+
+# --- order and filters -------------------------------------------------------------------------
+
+ROWS = [
+    row(0, 2, similarity=1.0),
+    row(1, None),
+    row(2, 0, status="partial", similarity=0.5),
+    row(3, 4, status="partial", similarity=0.75),
+    row(None, 1),
+    row(None, 3),
+]
+
+
+@pytest.mark.parametrize(
+    "sort, pairs",
+    [
+        ("gold order", [(0, 2), (None, 3), (1, None), (2, 0), (None, 1), (3, 4)]),
+        (
+            "gold order, partners beside",
+            [(0, 2), (None, 3), (1, None), (2, 0), (None, 1), (3, 4)],
+        ),
+        ("least alike first", [(2, 0), (3, 4), (0, 2), (None, 3), (1, None), (None, 1)]),
+        ("most alike first", [(0, 2), (3, 4), (2, 0), (None, 3), (1, None), (None, 1)]),
+        ("status", [(2, 0), (3, 4), (1, None), (None, 3), (None, 1), (0, 2)]),
+    ],
+)
+def test_rows_stand_in_the_order_that_is_asked_for(sort: str, pairs: list[Any]) -> None:
+    assert [r.pair for r in ordered(ROWS, sort)] == pairs
+
+
+@given(st.permutations(range(7)), st.sets(st.integers(0, 6)), st.sampled_from(SORTS))
+def test_every_row_stays_once_in_every_order(
+    partners: list[int], alone: set[int], sort: str
+) -> None:
+    pairs = [row(i, None if i in alone else j, similarity=0.5) for i, j in enumerate(partners)]
+    rows = pairs + [row(None, j) for i, j in enumerate(partners) if i in alone]
+    found = ordered(rows, sort)
+    assert sorted(found, key=repr) == sorted(rows, key=repr)
+    if sort.startswith("gold order"):
+        gold = [r.gold_index for r in found if r.gold_index is not None]
+        assert gold == sorted(gold)
+
+
+def test_spurious_items_before_every_partner_come_first() -> None:
+    assert [r.pair for r in ordered([row(0, 1), row(None, 0)], "gold order")] == [(None, 0), (0, 1)]
+
+
+@pytest.mark.parametrize(
+    "status, text, indices",
+    [
+        ("", "", [0, 1, 2]),
+        ("missed", "", [1]),
+        ("", "  ADA ", [0, 1]),
+        ("matched", "ada", [0]),
+        ("", "straße", [2]),
+        ("", "nobody", []),
+        ("spurious", "", []),
+    ],
+)
+def test_filters_leave_a_status_and_a_text(status: str, text: str, indices: list[int]) -> None:
+    rows = [
+        row(0, 0, gold={"name": "Ada"}, predicted={"name": "ada l."}),
+        row(1, None, gold=["x", {"y": "ADA"}], predicted=None),
+        row(2, 1, gold="STRASSE", predicted=math.nan),
+    ]
+    assert [r.gold_index for r in filtered(rows, status, text)] == indices
+
+
+def test_statuses_are_counted_also_where_there_is_none() -> None:
+    assert counted(ROWS) == {"matched": 1, "partial": 2, "missed": 1, "spurious": 2}
+    assert counted([]) == dict.fromkeys(STATUSES, 0)
+
+
+# --- items -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "item, listed",
+    [
+        ("text", [("", "text")]),
+        (None, [("", None)]),
+        ([1, 2], [("", [1, 2])]),
+        ({}, [("", {})]),
+        ({"a": 1, "b": {"c": 2, "d": {}}}, [(".a", 1), (".b.c", 2), (".b.d", {})]),
+        ({"tags": ["x"], "o'k": 1}, [(".tags", ["x"]), ("['o\\'k']", 1)]),
+        (MapItem("k", {"a": 1}), [(".a", 1)]),
+    ],
+)
+def test_an_item_is_listed_by_place(item: Any, listed: list[Any]) -> None:
+    assert entries(item) == listed
+
+
+def test_a_deep_item_is_listed_without_an_error() -> None:
+    deep: Any = 1
+    for _ in range(5_000):
+        deep = {"a": deep}
+    ((place, _),) = entries(deep)
+    assert place.count(".a") == 200
+
+
+MAPS = st.dictionaries(st.text("a'\\][.0", max_size=4), st.lists(st.integers(), max_size=3))
+
+
+@settings(deadline=None)
+@given(MAPS)
+def test_items_of_a_map_have_the_steps_of_their_records(value: dict[str, list[int]]) -> None:
+    node = xb.parse_schema(MAPPED).root.children.properties["rows"]
+    chosen = node.choose_flattened(0)
+    assert item_steps(map_items(value)) == array_items(chosen, value)[1]
+
+
+@pytest.mark.parametrize(
+    "place, written",
+    [("", ""), (".a", ".a"), ("['a'].b['c d']", ".a.b['c d']"), ("['1']", "['1']")],
+)
+def test_a_place_is_written_in_one_way(place: str, written: str) -> None:
+    assert plain(place) == written
+
+
+MAPPED = {
+    "type": "object",
+    "properties": {
+        "rows": {
+            "anyOf": [
+                {
+                    "type": "object",
+                    "additionalProperties": {
+                        "type": "array",
+                        "items": {"type": "object", "properties": {"n": TEXT, "m": TEXT}},
+                    },
+                },
+                {"type": "null"},
+            ],
+            "evaluation_config": "array_llm",
+        }
+    },
+}
+
+
+# --- kinds of arrays ---------------------------------------------------------------------------
+
+
+def shown(found: Board, sort: str = "gold order") -> dict[str, Any]:
+    return found.page(found.in_order(sort), 0, sort)
+
+
+def failing(card: dict[str, Any]) -> list[str]:
+    return [place for place, _, failed in card["lines"] if failed]
+
+
+def texts(side: list[list[str]]) -> str:
+    return "".join(text for _, text in side)
+
+
+def test_failed_fields_are_marked_and_differences_too() -> None:
+    items = {"type": "object", "properties": {"n": TEXT, "m": TEXT, "year": {"type": "integer"}}}
+    gold, predicted = {"n": "Ada", "m": "x", "year": 1}, {"n": "Ada!", "m": "x", "year": 2}
+    page = shown(board(array(items), [gold], [predicted]))
+    (left,), (right,) = page["left"], page["right"]
+    assert failing(left) == failing(right) == ["n", "year"]
+    assert right["lines"][0] == ["n", [["same", "Ada"], ["changed", "!"]], True]
+    assert (left["at"], left["partner"], left["status"]) == (0, 0, "partial")
+
+
+def test_scalar_items_have_one_line_without_a_name() -> None:
+    page = shown(board(array(TEXT), ["colour"], ["color"]))
+    ((place, pieces, failed),) = page["left"][0]["lines"]
+    assert (place, failed) == ("", False)
+    assert pieces == [["same", "colo"], ["changed", "u"], ["same", "r"]]
+
+
+def test_failed_places_come_first_where_not_all_fit() -> None:
+    names = [f"f{i}" for i in range(12)]
+    items = {"type": "object", "properties": dict.fromkeys(names, TEXT)}
+    gold = dict.fromkeys(names, "same")
+    page = shown(board(array(items), [gold], [gold | {"f9": "other", "f11": "odd"}]))
+    card = page["left"][0]
+    assert [place for place, _, _ in card["lines"]] == ["f0", "f1", "f2", "f9", "f11"]
+    assert failing(card) == ["f9", "f11"]
+    assert card["more"] == 7
+
+
+def test_arrays_inside_items_are_marked_at_their_field() -> None:
+    items = {
+        "type": "object",
+        "properties": {"n": TEXT, "tags": {"type": "array", "items": TEXT}},
+    }
+    found = board(
+        array(items), [{"n": "a", "tags": ["x", "y"]}], [{"n": "a", "tags": ["x", "zzz"]}]
+    )
+    assert failing(shown(found)["left"][0]) == ["tags"]
+    rows = found.detail(found.rows[0], set())["rows"]
+    assert [r["place"] for r in rows] == ["n", "tags", "tags[0]"]
+    assert texts(rows[1]["gold"]) == '["x", "y"]'
+
+
+def test_items_of_maps_have_their_key_and_their_failed_places() -> None:
+    gold = {"b": [{"n": "1", "m": "x"}], "a": [{"n": "2", "m": "y"}, {"n": "3", "m": "z"}]}
+    predicted = {"a": [{"n": "3", "m": "z"}, {"n": "2", "m": "yyyy"}], "c": []}
+    found = board(MAPPED, gold, predicted)
+    page = shown(found)
+    assert [(c["at"], c["key"]) for c in page["left"]] == [(0, "b"), (1, "a"), (2, "a")]
+    partial = next(r for r in found.rows if r.status == "partial")
+    assert failing(page["left"][1]) == ["m"]
+    detail = found.detail(partial, set())
+    assert detail["title"] == "Gold item 1 (a) and predicted item 1 (a)"
+    assert [r["verdict"]["outcome"] for r in detail["rows"]] == ["correct", "incorrect"]
+
+
+def test_fields_of_maps_inside_items_are_marked() -> None:
+    items = {"type": "object", "additionalProperties": TEXT}
+    found = board(array(items), [{"a": "same", "b c": "one"}], [{"a": "same", "b c": "two"}])
+    assert failing(shown(found)["left"][0]) == ["['b c']"]
+
+
+def test_positions_of_prefix_items_are_pairs() -> None:
+    schema = array(TEXT, prefixItems=[TEXT, {"type": "integer"}])
+    found = board(schema, ["a", 1, "x"], ["zzzzz", 1, "x"])
+    assert [r.status for r in found.rows] == ["missed", "matched", "matched", "spurious"]
+    assert "set it beside predicted item 0" in found.detail(found.rows[0], set())["note"]
+
+
+def test_text_beside_an_object_is_shown_as_a_pair_without_fields() -> None:
+    items = {"type": "object", "properties": {"n": TEXT}}
+    found = board(array(items), ["Ada Lovelace"], [{"n": "Ada Lovelace"}])
+    (only,) = found.rows
+    assert only.status == "partial"
+    detail = found.detail(only, set())
+    assert [(r["place"], r["verdict"]) for r in detail["rows"]] == [("", None), ("n", None)]
+    assert detail["failed"] == ["rows[]"]
+
+
+OBJECT, KEYED = {"t": "Ada", "y": 1843}, {"type": "object", "properties": {"t": TEXT}}
+TOLD = "object (expected as in gold: text)"
+
+
+@pytest.mark.parametrize(
+    "gold, predicted, left, right",
+    [
+        ("Ada", OBJECT, [("", "Ada")], [("", TOLD), ("t", "Ada"), ("y", "1843")]),
+        (
+            OBJECT,
+            "Ada",
+            [("", "object"), ("t", "Ada"), ("y", "1843")],
+            [("", "text (expected as in gold: object): Ada")],
+        ),
+        (
+            {"t": "Ada"},
+            ["Ada", "x"],
+            [("", "object"), ("t", "Ada")],
+            [("", "array (expected as in gold: object): Ada · x")],
+        ),
+        (7, {}, [("", "7")], [("", "object (expected as in gold: number)")]),
+        ({"t": "Ada"}, {}, [("t", "Ada")], [("t", "missing")]),
+    ],
+)
+@pytest.mark.parametrize("items", [TEXT, KEYED, {"anyOf": [TEXT, KEYED]}])
+def test_an_item_that_is_no_object_has_no_fields(
+    items: Any, gold: Any, predicted: Any, left: list[Any], right: list[Any]
+) -> None:
+    item = row(0, 0, gold=gold, predicted=predicted, failed_fields=("rows[]",))
+    page = cards([item], {}, "rows[]", beside=True)
+    for side, expected in (("left", left), ("right", right)):
+        (card,) = page[side]
+        assert [(place, texts(pieces)) for place, pieces, _ in card["lines"]] == expected
+        assert card["more"] == 0
+    found = board(array(items), [gold], [predicted])
+    if len(found.rows) == 1 and left[0][0] == "":
+        rows = found.detail(found.rows[0], set())["rows"]
+        ours = [(r["place"], texts(r["gold"])) for r in rows if r["gold"]]
+        theirs = [(r["place"], texts(r["predicted"])) for r in rows if r["predicted"]]
+        assert (ours, theirs) == (_as_json(left), _as_json(right))
+
+
+def _as_json(lines: list[Any]) -> list[Any]:
+    return [(place, told.replace("Ada · x", '["Ada", "x"]')) for place, told in lines]
+
+
+@pytest.mark.parametrize(
+    "gold, predicted, sizes",
+    [([], [], (0, 0)), ([], ["a"], (0, 1)), (["a"], [], (1, 0)), (["a"], ["a"], (1, 1))],
+)
+def test_empty_sides_are_no_error(gold: list[str], predicted: list[str], sizes: Any) -> None:
+    page = shown(board(array(TEXT), gold, predicted))
+    assert (len(page["left"]), len(page["right"])) == sizes
+    assert (page["first"], page["last"]) == (min(1, max(sizes)), max(sizes))
+
+
+def test_a_thousand_items_are_paged() -> None:
+    items = [f"item {i}" for i in range(1000)]
+    found = board(array({"type": "string", "evaluation_config": "string_exact"}), items, items)
+    rows = found.in_order("gold order")
+    last = found.page(rows, 39, "gold order")
+    assert (last["pages"], last["first"], last["last"], last["rows"]) == (40, 976, 1000, 1000)
+    assert [card["at"] for card in last["left"]] == list(range(975, 1000))
+    assert len(last["left"]) == PAGE
+
+
+def test_predicted_items_stand_in_their_own_order_or_beside_their_partners() -> None:
+    found = board(array(TEXT), ["alpha", "beta", "gamma"], ["gamma", "alpha", "beta"])
+    assert [c["at"] for c in shown(found)["right"]] == [0, 1, 2]
+    beside = shown(found, "gold order, partners beside")
+    assert [c["at"] for c in beside["right"]] == [1, 2, 0]
+
+
+# --- values ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "gold, predicted, ours, theirs",
+    [
+        ("Ada", "Ada", "Ada", "Ada"),
+        ("Ada", MISSING, "Ada", "missing"),
+        (None, "x", "null", "x"),
+        (1, "1", "1", '"1"'),
+        (1, 1.0, "1", "1.0"),
+        (True, 1, "true", "1"),
+        ([1], [1, 2], "[1]", "[1, 2]"),
+        ({}, {}, "{}", "{}"),
+        (math.nan, 1, '"NaN"', "1"),
+        ("x" * 99, "x" * 98, "x" * 9 + "…", "x" * 9 + "…"),
+    ],
+)
+def test_two_values_are_laid_side_by_side(
+    gold: Any, predicted: Any, ours: str, theirs: str
+) -> None:
+    one, two = sides(gold, predicted, 10, 20)
+    assert ("".join(p.text for p in one), "".join(p.text for p in two)) == (ours, theirs)
+
+
+# --- the chosen pair ---------------------------------------------------------------------------
+
+
+def test_each_field_has_its_verdict() -> None:
+    items = {
+        "type": "object",
+        "properties": {"n": TEXT, "year": {"type": "integer"}, "gone": TEXT, "never": TEXT},
+    }
+    found = board(
+        array(items),
+        [{"n": "Ada", "year": 1, "gone": "x"}],
+        [{"n": "Ada", "year": "y", "more": [1]}],
+    )
+    found.try_thresholds({"align_threshold": 0.0})
+    detail = found.detail(found.rows[0], set())
+    told = {r["place"]: r["verdict"] and r["verdict"]["outcome"] for r in detail["rows"]}
+    assert told == {"n": "correct", "year": "structural", "gone": "omission", "more": None}
+    assert detail["absent"] == 1
+    assert detail["sides"] == ["gold", "predicted"]
+    assert texts(detail["rows"][2]["predicted"]) == "missing"
+
+
+def test_an_item_alone_has_its_side_only() -> None:
+    found = board(array(TEXT), ["abc"], [])
+    detail = found.detail(found.rows[0], set())
+    assert (detail["title"], detail["sides"]) == ("Gold item 0", ["gold"])
+    assert not detail["scored"]
+    assert detail["rows"][0]["verdict"] is None
+    assert detail["note"] == ""
+
+
+@pytest.mark.parametrize("gold, predicted", [("abc", "xyz"), ("xyz", "abc")])
+def test_items_that_are_too_unlike_name_each_other(gold: str, predicted: str) -> None:
+    found = board(array(TEXT), [gold], [predicted])
+    told = "similarity 0.00 is below align_threshold 0.50."
+    assert [found.detail(r, set())["note"] for r in found.rows] == [
+        f"The alignment set it beside predicted item 0: {told}",
+        f"The alignment set it beside gold item 0: {told}",
+    ]
+
+
+def test_two_metrics_of_a_field_show_its_values_once() -> None:
+    both = {"metrics": [{"metric_id": "string_fuzzy"}, {"metric_id": "string_exact"}]}
+    items = {
+        "type": "object",
+        "properties": {"n": {"type": "string", "evaluation_config": both}, "m": TEXT},
+    }
+    found = board(array(items), [{"n": "Ada", "m": "x"}], [{"n": "Ada.", "m": "x"}])
+    rows = found.detail(found.rows[0], set())["rows"]
+    assert [(r["place"], r["verdict"]["metric"]) for r in rows] == [
+        ("n", "string_fuzzy"),
+        ("", "string_exact"),
+        ("m", "string_fuzzy"),
+    ]
+    assert rows[1]["gold"] == []
+
+
+@pytest.mark.parametrize(
+    "length, at_first, in_full",
+    [(10, 10, 10), (LIMIT, LIMIT, LIMIT), (5_000, LIMIT, 5_000), (1_000_000, LIMIT, WHOLE)],
+)
+def test_long_values_are_cut_until_they_are_asked_for(
+    length: int, at_first: int, in_full: int
+) -> None:
+    found = board(array(TEXT), ["x" * length], ["x" * length])
+    for whole, shown_length in ((set(), at_first), ({0}, in_full)):
+        (only,) = found.detail(found.rows[0], whole)["rows"]
+        assert len(texts(only["gold"])) == shown_length
+        expected = {"gold": length, "predicted": length} if length > LIMIT and not whole else {}
+        assert only["more"] == expected
+
+
+def test_differences_are_marked_in_an_abstract() -> None:
+    text = "We study how structured values are read from long documents. " * 34
+    found = board(array(TEXT), [text], [text.replace("study", "studied", 1)])
+    for whole in (set(), {0}):
+        (only,) = found.detail(found.rows[0], whole)["rows"]
+        assert ["changed", "ied"] in only["predicted"]
+
+
+def test_many_fields_are_cut_with_their_number() -> None:
+    item = {f"f{i}": i for i in range(500)}
+    found = board(array({"type": "object"}), [item], [item])
+    detail = found.detail(found.rows[0], set())
+    assert (len(detail["rows"]), detail["more"]) == (200, 300)
+
+
+def test_failed_places_of_items_that_are_one_sided_belong_to_none() -> None:
+    ev = xb.evaluate(array(TEXT), {"rows": ["abc"]}, {"rows": ["xyz"]}, profile="strict")
+    found = Board(ev, "$.rows")
+    assert failed_places(ev.fields, "$.rows", ["[0]"]) == [{""}]
+    assert all(not failing(card) for card in shown(found)["left"] + shown(found)["right"])
+    spurious = found.detail(found.rows[1], set())
+    assert [r["verdict"]["outcome"] for r in spurious["rows"]] == ["hallucination"]

@@ -1,0 +1,129 @@
+"""The schema explorer without a page: selection, static twin, hostile names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import traitlets
+
+import extractbench_nb as xb
+from tests.widgets.hostile import HOSTILE, Twin
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "total": {"type": "number"},
+        "lines": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"total": {"type": "number"}}},
+        },
+    },
+}
+TOTAL = "$.properties.lines.items.properties.total"
+
+
+@pytest.mark.parametrize("name", ["lines[].total", TOTAL])
+def test_a_node_is_chosen_by_field_or_by_schema_path(name: str) -> None:
+    view = xb.show(SCHEMA)
+    view.selected_path = name
+    assert view.selected_path == TOTAL
+    assert view.selection["field"].tolist() == ["lines[].total"]
+
+
+def test_the_selection_is_the_subtree() -> None:
+    view = xb.show(SCHEMA)
+    assert len(view.selection) == 5
+    view.selected_path = "lines"
+    assert view.selection["field"].tolist() == ["lines", "lines[]", "lines[].total"]
+    view.selected_path = ""
+    assert len(view.selection) == 5
+
+
+def test_an_unknown_node_is_refused_with_the_nearest_name() -> None:
+    view = xb.show(SCHEMA)
+    with pytest.raises(traitlets.TraitError, match=r"'lines\[\].totl'.*did you mean 'lines\[\]"):
+        view.selected_path = "lines[].totl"
+    assert view.selected_path == ""
+
+
+def test_a_click_arrives_as_the_schema_path() -> None:
+    view = xb.show(SCHEMA)
+    seen: list[str] = []
+    view.observe(lambda change: seen.append(change["new"]), "selected_path")
+    view.children[0].set_state({"selected": TOTAL})  # what the page sends
+    assert seen == [TOTAL]
+
+
+def test_the_bundle_has_a_live_and_a_static_part() -> None:
+    data, _ = xb.show(SCHEMA)._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in data
+    assert data["text/plain"] == "Schema · 5 nodes · depth 3"
+    assert "lines" in Twin(data["text/html"]).text
+
+
+def test_the_twin_reads_without_style() -> None:
+    ev = xb.evaluate(SCHEMA, {"total": 1}, {"total": 2})
+    twin = Twin(xb.show(ev.schema, ev).to_html())
+    twin.check()
+    assert "totalnumber" in twin.text.replace(" ", "")
+    assert "1 incorrect" in twin.text
+    assert "number_tolerance" in twin.text
+
+
+def test_the_twin_is_the_same_every_time(tmp_path: Path) -> None:
+    one, two = xb.show(SCHEMA), xb.show(SCHEMA)
+    assert one.to_html() == two.to_html()
+    kept = one.save(tmp_path / "schema.html")
+    assert one.to_html() in kept.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_schemas_stay_text(text: str) -> None:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "description": text,
+        "properties": {
+            text: {"type": "string", "description": text, "enum": [text]},
+            "list": {
+                "type": "array",
+                "items": {"type": "object", "properties": {text: {"type": "string"}}},
+            },
+        },
+    }
+    view = xb.show(schema)
+    Twin(view.to_html()).check()
+    json.loads(view.children[0].data)
+    assert len(view.children[0].data) < 40_000
+    view.selected_path = chosen = view.selection["schema_path"][1]
+    shown = view.children[0].selected
+    view.selected_path = ""
+    view.children[0].set_state({"selected": shown})
+    assert view.selected_path == chosen
+    Twin(view.to_html()).check()
+
+
+def test_a_large_schema_says_how_much_is_not_in_the_twin() -> None:
+    schema = {"type": "object", "properties": {f"f{i}": {"type": "string"} for i in range(1000)}}
+    assert "… 401 more nodes" in Twin(xb.show(schema).to_html()).text
+
+
+def test_a_deep_schema_is_nested_only_so_far() -> None:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(90):
+        schema = {"type": "object", "properties": {"a": schema, "b": {"type": "string"}}}
+    Twin(xb.show(schema).to_html()).check()
+
+
+def test_a_second_argument_beside_a_result_is_refused() -> None:
+    ev = xb.evaluate(SCHEMA, {"total": 1}, {"total": 2})
+    with pytest.raises(xb.InputError, match=r"show\(schema, evaluation\)"):
+        xb.show(ev, ev)
+
+
+def test_an_empty_schema_has_one_node() -> None:
+    view = xb.show({"type": "object"})
+    assert repr(view) == "Schema · 1 node · depth 0"
+    Twin(view.to_html()).check()
