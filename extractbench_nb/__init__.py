@@ -17,7 +17,6 @@ from extractbench_nb.benchmark.dataset import Dataset, DatasetError, load_datase
 from extractbench_nb.benchmark.fetch import fetch_dataset
 from extractbench_nb.benchmark.fields import field_definitions
 from extractbench_nb.benchmark.recorded import recorded_outputs
-from extractbench_nb.benchmark.sensitivity import sensitivity
 from extractbench_nb.breakdowns import breakdown, difficulty
 from extractbench_nb.compat.evaluator import StructuredEvaluator, StructuredEvaluatorConfig
 from extractbench_nb.errors import (
@@ -28,7 +27,11 @@ from extractbench_nb.errors import (
     SchemaError,
 )
 from extractbench_nb.evaluation import Evaluation, evaluate, evaluate_async
-from extractbench_nb.judges.base import Verdict
+from extractbench_nb.evidence import PageImage, find_evidence, ground_values, grounded, render_page
+from extractbench_nb.extraction import Corrupted, corrupt_document, corruptions
+from extractbench_nb.judges.base import JudgeCall, JudgeError, Question, Verdict
+from extractbench_nb.judges.cache import CacheInfo, JudgeCache, judge_cache
+from extractbench_nb.judges.llm import LLMJudge
 from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.metrics import MetricScore, metric, metrics
 from extractbench_nb.metrics.classes import BaseMetric, MetricResult
@@ -36,14 +39,25 @@ from extractbench_nb.metrics.factories import global_metric_registry
 from extractbench_nb.profiles import profiles
 from extractbench_nb.report import EvaluationReport, ReportBuilder, ReportConfig
 from extractbench_nb.schema import Schema, parse_schema, presets
+from extractbench_nb.sensitivity import sensitivity
 from extractbench_nb.stats import Agreement, Comparison, agreement, compare_runs
+from extractbench_nb.widgets import (
+    explore,
+    keep_static,
+    show,
+    show_evidence,
+    show_matches,
+    workbench,
+)
 
 __all__ = [
     "Agreement",
     "Audit",
     "BaseMetric",
+    "CacheInfo",
     "Comparison",
     "ConfigError",
+    "Corrupted",
     "Dataset",
     "DatasetError",
     "Evaluation",
@@ -51,10 +65,16 @@ __all__ = [
     "Evaluations",
     "ExtractBenchError",
     "InputError",
+    "JudgeCache",
+    "JudgeCall",
+    "JudgeError",
+    "LLMJudge",
     "MetricResult",
     "MetricScore",
     "OfflineJudge",
     "OutputError",
+    "PageImage",
+    "Question",
     "ReportBuilder",
     "ReportConfig",
     "Schema",
@@ -68,13 +88,21 @@ __all__ = [
     "breakdown",
     "compare_runs",
     "complexity",
+    "corrupt_document",
+    "corruptions",
     "difficulty",
     "evaluate",
     "evaluate_async",
     "evaluate_runs",
+    "explore",
     "fetch_dataset",
     "field_definitions",
+    "find_evidence",
     "global_metric_registry",
+    "ground_values",
+    "grounded",
+    "judge_cache",
+    "keep_static",
     "load_dataset",
     "load_evaluations",
     "metric",
@@ -86,6 +114,11 @@ __all__ = [
     "profiles",
     "recorded_outputs",
     "reliability",
+    "render_page",
     "sample_findings",
     "sensitivity",
+    "show",
+    "show_evidence",
+    "show_matches",
+    "workbench",
 ]

@@ -14,6 +14,8 @@ __all__ = [
     "nearest",
 ]
 
+_MOST_NAMES = 60
+
 
 class ExtractBenchError(ValueError):
     """Base class of the errors that `extractbench_nb` raises for bad input."""
@@ -74,10 +76,11 @@ def nearest(name: object, known: Iterable[str]) -> str:
     Returns
     -------
     str
-        ``"did you mean 'a' or 'b'?"``, or the whole list where nothing is near.
+        ``"did you mean 'a' or 'b'?"``; where nothing is near the first 60 of the list.
     """
     words = sorted(known)
     close = difflib.get_close_matches(str(name), words, n=3, cutoff=0.6)
     if close:
         return "did you mean " + " or ".join(repr(word) for word in close) + "?"
-    return "known are " + ", ".join(words) if words else "none are known"
+    more = f" and {len(words) - _MOST_NAMES} more" if len(words) > _MOST_NAMES else ""
+    return "known are " + ", ".join(words[:_MOST_NAMES]) + more if words else "none are known"

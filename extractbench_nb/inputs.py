@@ -14,6 +14,7 @@ from extractbench_nb.alignment.assignment import OptimalAligner
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.judges.offline import OfflineJudge
+from extractbench_nb.metrics import REGISTRY
 from extractbench_nb.profiles import Profile
 from extractbench_nb.schema.nodes import Node, Schema
 from extractbench_nb.schema.parse import parse_schema
@@ -22,6 +23,7 @@ from extractbench_nb.scoring import Scorer
 __all__ = [
     "MAX_DEPTH",
     "Aligner",
+    "check_judge",
     "choose_aligner",
     "choose_judge",
     "cut",
@@ -59,9 +61,44 @@ def choose_judge(judge: str | Judge) -> Judge:
                 "compare(gold, predicted) that returns a Verdict"
             )
         return judge
-    if judge != "offline":
-        raise InputError(f"unknown judge {judge!r}; {nearest(judge, ['offline'])}")
-    return OfflineJudge()
+    if judge == "offline":
+        return OfflineJudge()
+    if "/" not in judge:
+        raise InputError(
+            f"unknown judge {judge!r}; {nearest(judge, ['offline'])}; a model is named with its "
+            "provider, 'openai/gpt-4o-mini'"
+        )
+    from extractbench_nb.judges.llm import LLMJudge
+
+    model: Any = LLMJudge(judge)  # whose verdicts are awaited
+    return model  # type: ignore[no-any-return]
+
+
+def check_judge(judge: Judge, schema: Schema) -> None:
+    """Let a judge that asks models say what is missing, before anything is asked.
+
+    Parameters
+    ----------
+    judge : Judge
+        One with a method ``check(params)`` is checked for each field that it is to decide.
+    schema : Schema
+        The parsed schema.
+
+    Raises
+    ------
+    InputError, ConfigError
+        No key, no such provider, a param that cannot be used.
+    """
+    check = getattr(judge, "check", None)
+    if check is None:
+        return
+    check()
+    configs = {id(node.config): node.config for node in schema.nodes() if node.config is not None}
+    for config in configs.values():
+        for spec in config.metrics:
+            entry = REGISTRY.entries.get(spec.metric_id)
+            if entry is not None and entry.judged and spec.params:
+                check(spec.params)
 
 
 def choose_aligner(alignment: str | Aligner, scorer: Scorer) -> Align:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from extractbench_nb._json import canonical_unordered, json_text, json_type
 from extractbench_nb.errors import ConfigError
-from extractbench_nb.judges.base import Judge
+from extractbench_nb.judges.base import Judge, JudgeCall, JudgeError, Question
 from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.metrics.classes import MetricResult, error_result
 from extractbench_nb.metrics.registry import REGISTRY, Metric, MetricScore
@@ -32,7 +32,7 @@ from extractbench_nb.values import (
     state_of,
 )
 
-__all__ = ["ALIGNED", "CALLER", "Pending", "Scored", "Scorer"]
+__all__ = ["ALIGNED", "CALLER", "Pending", "Scored", "Scorer", "asks"]
 
 #: Outcome of a verdict that the alignment of items will replace.
 ALIGNED = "aligned"
@@ -52,7 +52,8 @@ CALLER: ContextVar[Callable[[Call], Awaitable[Any]] | None] = ContextVar("caller
 class Scored(NamedTuple):
     """The verdict of one metric on one pair of values.
 
-    ``result`` is what a metric that is a class returned, or the error of one that failed.
+    ``result`` is what a metric that is a class returned, or the error of one that failed;
+    ``calls`` are the calls of models behind the verdict.
     """
 
     metric: str
@@ -63,6 +64,7 @@ class Scored(NamedTuple):
     reasoning: str | None = None
     weight: float = 1.0
     result: MetricResult | None = None
+    calls: tuple[JudgeCall, ...] = ()
 
 
 class Pending(NamedTuple):
@@ -174,7 +176,8 @@ class Scorer:
         return compare
 
     def _judged_texts(self, mark: float) -> Callable[[str, str], tuple[float, bool]]:
-        awaited = inspect.iscoroutinefunction(self.judge.compare)  # too many pairs to wait for
+        # too many pairs to wait for
+        awaited = asks(self.judge) or inspect.iscoroutinefunction(self.judge.compare)
         ask = OfflineJudge().compare if awaited else self.judge.compare
 
         def compare(gold: str, predicted: str) -> tuple[float, bool]:
@@ -354,22 +357,53 @@ class Scorer:
         return run
 
     def _judged(self, spec: MetricSpec, mark: float, node: Node | None) -> Run:
+        if asks(self.judge):
+            return self._asked(spec, mark, node)
         if "model" in spec.params and node is not None:
             self.ignored_params.setdefault(node.schema_path, spec.metric_id)
         ask: Callable[[str, str], Any] = self.judge.compare
 
-        def told(verdict: Any) -> MetricScore:
-            passed = verdict.score >= mark
-            return MetricScore(verdict.score, passed, verdict.reason, verdict.reasoning)
-
-        async def awaited(gold: Any, predicted: Any) -> MetricScore:
-            return told(await ask(json_text(gold), json_text(predicted)))
+        async def awaited(gold: Any, predicted: Any) -> Any:
+            return await ask(json_text(gold), json_text(predicted))
 
         if inspect.iscoroutinefunction(ask):
             return lambda g, p: Pending(
-                spec, lambda: awaited(g, p), lambda r: self._finish(spec, r, mark)
+                spec, lambda: awaited(g, p), lambda r: self._finish_judged(spec, r, mark)
             )
-        return self._guarded(spec, lambda g, p: told(ask(json_text(g), json_text(p))), mark)
+        return self._guarded(spec, lambda g, p: _told_by(ask(json_text(g), json_text(p)), mark))
+
+    def _asked(self, spec: MetricSpec, mark: float, node: Node | None) -> Run:
+        """Ask a judge that takes the question as a whole: what the schema says, and the params."""
+        ask: Callable[[Question], Awaitable[Any]] = self.judge.ask  # type: ignore[attr-defined]
+        blank = Question(None, None, spec.metric_id, spec.params)
+        if node is not None:
+            blank = blank._replace(
+                schema_path=node.schema_path,
+                field=node.field,
+                type=node.label,
+                description=node.description,
+            )
+
+        def pending(gold: Any, predicted: Any) -> Pending:
+            question = blank._replace(gold=gold, predicted=predicted)
+            return Pending(
+                spec, lambda: ask(question), lambda r: self._finish_judged(spec, r, mark)
+            )
+
+        return pending
+
+    def _finish_judged(self, spec: MetricSpec, result: Any, mark: float) -> Scored:
+        """Turn a judge's verdict into one of ours, with the calls behind it."""
+        if isinstance(result, JudgeError):
+            failed = self.failed(spec, str(result), result)
+            return failed._replace(reason=result.reason, calls=result.calls)
+        if isinstance(result, BaseException):
+            return self.failed(spec, _told(result), result)
+        try:
+            score = _told_by(result, mark)
+        except (AttributeError, TypeError) as error:
+            return self.failed(spec, _told(error), error)
+        return self._finish(spec, score, mark)._replace(calls=getattr(result, "calls", ()))
 
     def _finish(self, spec: MetricSpec, result: Any, mark: float) -> Scored:
         """Turn what a metric returned into a verdict, or say why it is none."""
@@ -394,6 +428,16 @@ class Scorer:
             spec.metric_id, score, passed, "judge_error", "metric_error", problem, spec.weight
         )
         return verdict._replace(result=error_result(error or ValueError(problem)))
+
+
+def asks(judge: Judge) -> bool:
+    """Whether a judge takes a whole `Question`, which is then awaited."""
+    return callable(getattr(judge, "ask", None))
+
+
+def _told_by(verdict: Any, mark: float) -> MetricScore:
+    passed = verdict.score >= mark
+    return MetricScore(verdict.score, passed, verdict.reason, verdict.reasoning)
 
 
 def _told(error: BaseException) -> str:

@@ -16,6 +16,7 @@ from extractbench_nb.evaluation.result import Evaluation, Inputs
 from extractbench_nb.inputs import (
     MAX_DEPTH,
     Aligner,
+    check_judge,
     choose_aligner,
     choose_judge,
     cut,
@@ -55,7 +56,8 @@ def evaluate(
         What a model said, in the same forms. Nothing in it can stop the evaluation; text that does
         not parse is one structural row at the root.
     judge : str or Judge, optional
-        Who decides that two texts mean the same. ``"offline"`` is deterministic.
+        Who decides that two texts mean the same. ``"offline"`` is deterministic; a LiteLLM model id
+        such as ``"openai/gpt-4o-mini"`` asks that model, see `LLMJudge`.
     alignment : str or callable, optional
         ``"optimal"``, or a function ``(gold items, predicted items, item node) -> index pairs``.
     profile : str or Profile, optional
@@ -141,6 +143,7 @@ class _Run:
         self.predicted = private_copy(self.predicted)
         self.alignment = alignment
         self.scorer = Scorer(self.profile, choose_judge(judge))
+        check_judge(self.scorer.judge, self.schema)
         self.traversal = self._new_traversal()
         self.notes: list[Note] = []
         if self.problem is None:

@@ -13,11 +13,13 @@ from extractbench_nb.values import MISSING, Unusable
 
 __all__ = [
     "ARRAY_COLUMNS",
+    "CALL_COLUMNS",
     "FIELD_COLUMNS",
     "MATCH_COLUMNS",
     "SUMMARY",
     "array_frame",
     "array_row",
+    "call_frame",
     "field_frame",
     "field_rows",
     "in_order",
@@ -147,6 +149,39 @@ def match_frame(arrays: Iterable[ArrayRecord]) -> pd.DataFrame:
 def _frame(spec: FrameSpec, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(spec.columns)
     return spec.build(dict(zip(spec.names, columns, strict=True)))
+
+
+CALL_COLUMNS = FrameSpec(
+    "judge_calls",
+    "one row a call of a model",
+    (
+        Column("path", "string", "instance path of the field it was asked about"),
+        Column("field", "string", "path with the indices taken out"),
+        Column("metric", "string", "metric that asked"),
+        Column("model", "string", "LiteLLM id of the model"),
+        Column("cached", "bool", "whether the answer was at hand: nothing was asked for it"),
+        Column("attempts", "int64", "requests that were made", "0 and up"),
+        Column("prompt_tokens", "Int64", "tokens asked, as the provider counts", "0 and up", True),
+        Column("completion_tokens", "Int64", "tokens answered", "0 and up", True),
+        Column("cost_usd", "Float64", "at list prices; missing without one", "0 and up", True),
+        Column("latency_seconds", "float64", "until the answer, waits included", "0 and up"),
+        Column("score", "Float64", "what the answer says; missing without one", "0 to 1", True),
+        Column("answer", "string", "the model's last words", nullable=True),
+        Column("error", "string", "why there is no verdict", nullable=True),
+    ),
+)
+
+
+def call_frame(leaves: Iterable[Leaf]) -> pd.DataFrame:
+    """Return ``judge_calls`` of all records, in their order."""
+    rows = [
+        (leaf.paths.gold, leaf.node.field or "$", verdict.metric, *call)
+        for leaf in leaves
+        for verdict in settled(leaf)
+        for call in verdict.calls
+    ]
+    cells = list(zip(*rows, strict=True)) if rows else [()] * len(CALL_COLUMNS.columns)
+    return CALL_COLUMNS.build(dict(zip(CALL_COLUMNS.names, cells, strict=True)))
 
 
 def in_order(top: Sequence[Leaf], *, one_sided: bool = True, inside: bool = True) -> Iterator[Leaf]:

@@ -18,10 +18,12 @@ from extractbench_nb.evaluation.card import card_html, card_text
 from extractbench_nb.evaluation.drift import WARNING_COLUMNS, Note, document_warnings
 from extractbench_nb.evaluation.frames import (
     ARRAY_COLUMNS,
+    CALL_COLUMNS,
     FIELD_COLUMNS,
     MATCH_COLUMNS,
     SUMMARY,
     array_frame,
+    call_frame,
     field_frame,
     in_order,
     match_frame,
@@ -75,8 +77,8 @@ class Evaluation:
 
     Attributes
     ----------
-    fields, arrays, matches : pandas.DataFrame
-        One row a field and metric; an array; an item. Each access gives a copy.
+    fields, arrays, matches, judge_calls : pandas.DataFrame
+        One row a field and metric; an array; an item; a call of a model. Each access gives a copy.
     summary : pandas.Series
         Scores and counts over the counted nodes, as floats. Scores are in [0, 1]; where nothing is
         counted they are 1 and ``evaluated`` is 0.
@@ -113,7 +115,8 @@ class Evaluation:
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle and copy the frames; the records behind them stay, warnings are found anew."""
-        kept = ("_fields", "_arrays", "_matches", "_summary", "_profile", "_inputs", "_meta")
+        frames = ("_fields", "_arrays", "_matches", "_judge_calls", "_summary")
+        kept = (*frames, "_profile", "_inputs", "_meta")
         return {name: getattr(self, name) for name in kept} | {"_notes": self._notes, "_top": ()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -134,6 +137,11 @@ class Evaluation:
     def matches(self) -> pd.DataFrame:
         """One row a gold item, plus one a spurious predicted item."""
         return self._matches.copy()
+
+    @property
+    def judge_calls(self) -> pd.DataFrame:
+        """One row a call of a model; none for judges that follow rules."""
+        return self._judge_calls.copy()
 
     @property
     def summary(self) -> pd.Series:
@@ -221,7 +229,14 @@ class Evaluation:
         pandas.DataFrame
             One row a column: column, dtype, values, nullable, meaning, frame.
         """
-        specs = [FIELD_COLUMNS, ARRAY_COLUMNS, MATCH_COLUMNS, SUMMARY, WARNING_COLUMNS]
+        specs = [
+            FIELD_COLUMNS,
+            ARRAY_COLUMNS,
+            MATCH_COLUMNS,
+            CALL_COLUMNS,
+            SUMMARY,
+            WARNING_COLUMNS,
+        ]
         return describe_frames(specs)
 
     @cached_property
@@ -237,12 +252,18 @@ class Evaluation:
         return match_frame(self.array_records())
 
     @cached_property
+    def _judge_calls(self) -> pd.DataFrame:
+        return call_frame(in_order(self._top))
+
+    @cached_property
     def _summary(self) -> pd.Series:
         counted = (leaf for leaf in in_order(self._top) if leaf.counted)
         values = summarise(counted, self._profile)
         root, gold = self._inputs.schema.root, self._inputs.gold
         values["gold_coverage"] = declared_share(root, gold)
-        values["llm_calls"], values["llm_cost_usd"] = 0, 0.0
+        calls = self._judge_calls
+        values["llm_calls"] = len(calls)
+        values["llm_cost_usd"] = float(calls["cost_usd"].sum())
         names = SUMMARY.names
         return pd.Series([values[n] for n in names], index=names, dtype=float, name="summary")
 

@@ -143,7 +143,7 @@ def test_verdict_of_any_two_strings(pair):
 @given(ANY_TEXT | WORDS)
 @settings(deadline=None)
 def test_a_text_means_itself(text):
-    assert JUDGE.compare(text, text) == (1.0, "identical", None)
+    assert JUDGE.compare(text, text)[:3] == (1.0, "identical", None)
     assert JUDGE.compare(text, f" {text} ").score == 1.0
 
 

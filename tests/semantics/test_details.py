@@ -137,7 +137,7 @@ def test_a_file_name_given_as_text_gets_a_hint(name: str) -> None:
     [
         ({"judge": xb.OfflineJudge}, "expected 'offline' or an object with a name and a method"),
         ({"judge": object()}, "expected 'offline' or an object with a name and a method"),
-        ({"judge": "openai/gpt"}, "unknown judge 'openai/gpt'"),
+        ({"judge": "gpt"}, "unknown judge 'gpt'.*a model is named with its provider"),
         ({"profile": ["paper"]}, r"unknown profile \['paper'\]"),
         ({"alignment": "best"}, "alignment is 'best'; expected 'optimal' or a function"),
     ],

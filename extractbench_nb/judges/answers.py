@@ -1,0 +1,169 @@
+"""Reading a model's answer: a JSON object with a score, whatever is wrapped around it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+__all__ = ["ANSWER_SCHEMA", "Answer", "Unparsable", "read_answer"]
+
+#: What a model is asked to answer with, unless a field has a schema of its own.
+ANSWER_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "reasoning": {"type": "string"},
+        "score": {"type": "number", "minimum": 0, "maximum": 1},
+    },
+    "required": ["reasoning", "score"],
+    "additionalProperties": False,
+}
+
+_LONGEST = 200_000
+_SHOWN = 80
+_TOKEN = re.compile(
+    r""" (?P<double>"(?:[^"\\]|\\.)*")
+       | (?P<single>'(?:[^'\\]|\\.)*')
+       | (?P<trailing>,(?=\s*[}\]]))
+       | (?P<open>[{\[]) | (?P<close>[}\]]) """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class Answer(NamedTuple):
+    """What an answer says: a score in [0, 1], and why, where it tells."""
+
+    score: float
+    reasoning: str | None
+
+
+class Unparsable(Exception):  # noqa: N818 - the field's word for such an answer
+    """An answer without a score that can be read; the text says what it lacks."""
+
+
+def read_answer(text: str | None, schema: Mapping[str, Any] | None = None) -> Answer:
+    """Read the score and the reasoning from an answer.
+
+    Parameters
+    ----------
+    text : str or None
+        What a model said: a JSON object, perhaps in a code fence or amid prose, with trailing
+        commas or in single quotes.
+    schema : mapping, optional
+        JSON Schema that the object must fit.
+
+    Returns
+    -------
+    Answer
+        The score in [0, 1], and the text of ``reasoning`` or ``reason``.
+
+    Raises
+    ------
+    Unparsable
+        No object with a score, a score that is no number from 0 to 1, several objects that do not
+        agree on it, or one that does not fit the schema.
+
+    Examples
+    --------
+    >>> read_answer("Here you are: {'score': 0.9, 'reason': 'same date',}")
+    Answer(score=0.9, reasoning='same date')
+    """
+    if not text or not text.strip():
+        raise Unparsable("it is empty")
+    if len(text) > _LONGEST:
+        raise Unparsable(f"it has {len(text):,} characters")
+    found = [value for value in _objects(text) if "score" in value]
+    if not found:
+        raise Unparsable("it holds no JSON object with a score")
+    answers = [Answer(_score(value["score"]), _reasoning(value)) for value in found]
+    if len({answer.score for answer in answers}) > 1:
+        raise Unparsable("it holds several JSON objects, and their scores differ")
+    if schema is not None:
+        _check(found[-1], schema)
+    return answers[-1]
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects in a text that are in no other one."""
+    whole = _loaded(text)
+    if whole is not None:
+        yield whole
+        return
+    end = 0
+    while (start := text.find("{", end)) >= 0:
+        span, end = _balanced(text, start)
+        value = _loaded(span)
+        if value is not None:
+            yield value
+
+
+def _loaded(text: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(text, strict=False, object_pairs_hook=_each_once)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise ValueError("a key stands twice")
+    return value
+
+
+def _balanced(text: str, start: int) -> tuple[str, int]:
+    """Return the bracketed text that starts here as strict JSON, and where it ends."""
+    parts, depth, end = [], 0, start
+    for token in _TOKEN.finditer(text, start):
+        parts.append(text[end : token.start()])
+        end = token.end()
+        parts.append(_strict(token))
+        depth += (token.lastgroup == "open") - (token.lastgroup == "close")
+        if depth == 0:
+            break
+    return "".join(parts), end
+
+
+def _strict(token: re.Match[str]) -> str:
+    if token.lastgroup == "trailing":
+        return ""
+    if token.lastgroup == "single":
+        inner = token[0][1:-1].replace("\\'", "'")
+        return '"' + re.sub(r'(?<!\\)"', r"\"", inner) + '"'
+    return token[0]
+
+
+def _score(value: Any) -> float:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 <= value <= 1:
+        raise Unparsable(f"its score is {_short(value)}; expected a number from 0 to 1")
+    return float(value)
+
+
+def _reasoning(value: Mapping[str, Any]) -> str | None:
+    for name in ("reasoning", "reason"):
+        if isinstance(value.get(name), str):
+            return str(value[name])
+    return None
+
+
+def _check(value: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
+    from jsonschema.validators import validator_for
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
+    nothing_fetched: Any = Registry()
+    try:
+        faults = validator_for(schema)(schema, registry=nothing_fetched).iter_errors(value)
+        error = next(iter(faults), None)
+    except Unresolvable as problem:
+        raise Unparsable(f"its schema has a $ref that leads nowhere: {problem.ref!r}") from None
+    if error is not None:
+        raise Unparsable(f"at {error.json_path} it does not fit the schema ({error.validator})")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"

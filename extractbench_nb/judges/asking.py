@@ -1,0 +1,287 @@
+"""Asking a model until there is an answer: turns, attempts, the second question, the budget.
+
+What is here lives on the loop of `background.HOME`, one `Desk` for each judge in each process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from extractbench_nb.errors import OutputError
+from extractbench_nb.judges.access import name_of_key
+from extractbench_nb.judges.answers import Unparsable
+from extractbench_nb.judges.background import Shared
+from extractbench_nb.judges.base import JudgeCall, JudgeError
+from extractbench_nb.judges.cache import JudgeCache
+from extractbench_nb.judges.client import Completion, ModelRequest, complete
+from extractbench_nb.judges.entries import Entry, request_key
+from extractbench_nb.judges.failures import LONGEST_WAIT, Failure
+from extractbench_nb.judges.prompts import Message, ask_again
+from extractbench_nb.judges.scrub import scrub
+from extractbench_nb.judges.settings import Settings
+
+if TYPE_CHECKING:
+    from tenacity import AsyncRetrying
+
+__all__ = ["Asked", "Desk"]
+
+#: After one of these a model is not asked again: nobody is let in, or nobody is there.
+_HOPELESS = ("bad_key", "not_found")
+
+_SHARED: Shared[Entry | JudgeError] = Shared()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked, of whom, and how the answer is read.
+
+    Parameters
+    ----------
+    settings : Settings
+        Model and parameters.
+    messages : tuple of dict
+        The question.
+    read : callable
+        Takes the text of an answer, returns what it says or raises `Unparsable`.
+    schema : mapping
+        JSON Schema of the answer, for models that can be held to one.
+    strict : bool
+        Whether the schema is one of ours, which providers accept as strict.
+    sample : int
+        Which of several answers to the same question.
+    """
+
+    settings: Settings
+    messages: tuple[Message, ...]
+    read: Callable[[str | None], Any]
+    schema: Mapping[str, Any]
+    strict: bool = True
+    sample: int = 0
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """What the answer is kept by: all that decides it; no waiting times, limits, addresses."""
+        return {
+            "model": self.settings.model,
+            "messages": list(self.messages),
+            "temperature": float(self.settings.temperature),
+            "max_tokens": self.settings.max_tokens,
+            "schema": dict(self.schema),
+            "sample": self.sample,
+        }
+
+    def request(self, messages: tuple[Message, ...]) -> ModelRequest:
+        """Return the request for these messages."""
+        return ModelRequest(
+            self.settings.model,
+            messages,
+            self.settings.temperature,
+            self.settings.max_tokens,
+            self.settings.timeout,
+            self.settings.api_base,
+            self.schema,
+            self.strict,
+        )
+
+    def problem(self, said: Completion) -> Failure | None:
+        """Say why an answer is of no use, or return None."""
+        try:
+            self.read(said.text)
+        except Unparsable as error:
+            limit = f"; it was cut off at max_tokens={self.settings.max_tokens}"
+            reason = "unparsable" if said.text and said.text.strip() else "empty"
+            return Failure(reason, f"{error}{limit if said.cut_off else ''}")
+        return None
+
+
+class _Tally:
+    """What one question has taken so far."""
+
+    def __init__(self, model: str) -> None:
+        self.call = JudgeCall(model)
+        self._begun = time.perf_counter()
+
+    def attempt(self) -> None:
+        self.call = self.call._replace(attempts=self.call.attempts + 1)
+
+    def add(self, said: Completion) -> None:
+        self.call = self.call._replace(
+            prompt_tokens=_sum(self.call.prompt_tokens, said.prompt_tokens),
+            completion_tokens=_sum(self.call.completion_tokens, said.completion_tokens),
+            cost_usd=_sum(self.call.cost_usd, said.cost_usd),
+            answer=None if said.text is None else scrub(said.text),
+        )
+
+    def stop(self) -> JudgeCall:
+        self.call = self.call._replace(latency_seconds=time.perf_counter() - self._begun)
+        return self.call
+
+
+class Desk:
+    """Where the questions of one judge in one process wait for their turn.
+
+    Parameters
+    ----------
+    settings : Settings
+        The judge's.
+    cache : JudgeCache or None
+        Where answers are kept.
+    """
+
+    def __init__(self, settings: Settings, cache: JudgeCache | None) -> None:
+        self.spent_usd = 0.0
+        self.hopeless: dict[str, Failure] = {}
+        self._cache = cache
+        self._budget = settings.budget_usd
+        self._turns = asyncio.Semaphore(settings.max_concurrency)
+
+    async def answer(self, asked: Asked) -> JudgeCall:
+        """Find an answer that can be read: in the cache, in a call under way, or by asking.
+
+        Parameters
+        ----------
+        asked : Asked
+            The question.
+
+        Returns
+        -------
+        JudgeCall
+            With the answer.
+
+        Raises
+        ------
+        JudgeError
+            There is none.
+        """
+        tally = _Tally(asked.settings.model)
+        found, at_hand = await self._found(asked, tally)
+        if isinstance(found, JudgeError):
+            call = found.calls[0]._replace(**_FREE) if at_hand else found.calls[0]
+            raise JudgeError(found.problem, (call,), found.reason)
+        if at_hand:
+            return tally.stop()._replace(**_FREE, answer=found.answer)
+        return tally.call._replace(answer=found.answer)
+
+    async def _found(self, asked: Asked, tally: _Tally) -> tuple[Entry | JudgeError, bool]:
+        cache = self._cache
+        if cache is None:
+            return await self._ask(asked, tally), False
+        key = request_key(asked.document)
+        kept = cache.get(key)
+        if kept is not None and _is_readable(kept, asked):
+            return kept, True
+
+        async def ask() -> Entry | JudgeError:
+            found = await self._ask(asked, tally)
+            return found if isinstance(found, JudgeError) else _keep(cache, found, kept is not None)
+
+        return await _SHARED.get((cache.path, key), ask)
+
+    async def _ask(self, asked: Asked, tally: _Tally) -> Entry | JudgeError:
+        """Ask when it is this question's turn."""
+        try:
+            async with self._turns:
+                await self._converse(asked, tally)
+        except Failure as failure:
+            call = tally.stop()._replace(error=str(failure))
+            many = f" (after {call.attempts} requests)" if call.attempts > 1 else ""
+            return JudgeError(f"{call.model}: {failure}{many}", (call,), failure.reason)
+        call = tally.stop()
+        counts = (call.prompt_tokens, call.completion_tokens, call.cost_usd)
+        return Entry(asked.document, call.answer or "", *counts)
+
+    async def _converse(self, asked: Asked, tally: _Tally) -> None:
+        """Ask; where the answer cannot be read, once more."""
+        said = await self._say(asked, asked.messages, tally)
+        problem = asked.problem(said)
+        if problem is not None:
+            again = ask_again(asked.messages, said.text, problem.problem)
+            problem = asked.problem(await self._say(asked, again, tally))
+        if problem is not None:
+            raise problem
+
+    async def _say(self, asked: Asked, messages: tuple[Message, ...], tally: _Tally) -> Completion:
+        """Get an answer, whatever it says, in as many attempts as the judge allows."""
+        attempts = _attempts(asked.settings)
+        said: Completion = await attempts(self._attempt, asked.request(messages), tally)
+        tally.add(said)
+        self.spent_usd += said.cost_usd or 0.0
+        return said
+
+    async def _attempt(self, request: ModelRequest, tally: _Tally) -> Completion:
+        self._refuse(request.model)
+        tally.attempt()
+        try:
+            return await complete(request)
+        except Failure as failure:
+            found = failure
+        if found.reason == "bad_key":
+            found = found.blame(name_of_key(request.model))
+        if found.reason in _HOPELESS:
+            self.hopeless[request.model] = found
+        raise found
+
+    def _refuse(self, model: str) -> None:
+        """Ask nothing more once the budget is spent, or the model has shown that it is no use."""
+        if model in self.hopeless:
+            known = self.hopeless[model]
+            raise Failure(known.reason, known.problem)
+        if self._budget is not None and self.spent_usd >= self._budget:
+            spent = f"{self.spent_usd:.6g} of {self._budget:.6g} US dollars are spent"
+            raise Failure("budget", spent)
+
+
+#: How the call of an answer that was at hand differs: nothing was asked for it.
+_FREE: Mapping[str, Any] = {
+    "cached": True,
+    "attempts": 0,
+    "prompt_tokens": 0,
+    "completion_tokens": 0,
+    "cost_usd": 0.0,
+}
+
+
+def _attempts(settings: Settings) -> AsyncRetrying:
+    """Return what calls again while a failure is transient, ever later."""
+    from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
+    from tenacity.wait import wait_exponential, wait_random
+
+    pause = settings.retry_wait
+    backoff = wait_exponential(pause, LONGEST_WAIT) + wait_random(0, pause)
+
+    def wait(state: Any) -> float:
+        return max(backoff(state), float(state.outcome.exception().retry_after))
+
+    return AsyncRetrying(
+        stop=stop_after_attempt(settings.max_attempts),
+        wait=wait,
+        retry=retry_if_exception(lambda error: isinstance(error, Failure) and error.transient),
+        reraise=True,
+    )
+
+
+def _keep(cache: JudgeCache, entry: Entry, anew: bool) -> Entry:
+    """Keep an answer; where that fails it holds all the same, and will be asked for again."""
+    try:
+        return cache.put(entry, replace=anew)
+    except OutputError as error:
+        warnings.warn(f"answers are not kept: {error}", RuntimeWarning, stacklevel=2)
+        return entry
+
+
+def _is_readable(entry: Entry, asked: Asked) -> bool:
+    try:
+        asked.read(entry.answer)
+    except Unparsable:
+        return False
+    return True
+
+
+def _sum(total: Any, more: Any) -> Any:
+    return more if total is None else total + (more or 0)

@@ -1,0 +1,160 @@
+"""One event loop in a thread of its own, where all requests of this process are made.
+
+Callers come from many loops, threads and notebook cells, and their loops end. Here connections stay
+open from one evaluation to the next, one limit of concurrency holds for all callers, and equal
+questions of different callers meet.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Hashable
+from contextlib import suppress
+from typing import Any, Generic, TypeVar
+
+__all__ = ["HOME", "Home", "Shared"]
+
+T = TypeVar("T")
+
+_PATIENCE = 5.0
+
+
+class Home:
+    """The loop and its thread; both begin when they are first needed.
+
+    Examples
+    --------
+    >>> home = Home()
+    >>> asyncio.run(home.run(asyncio.sleep(0, "done")))
+    'done'
+    >>> home.close()
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._farewells: list[Callable[[], Awaitable[None]]] = []
+
+    async def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine there and wait for it here; cancelling the one cancels the other.
+
+        Parameters
+        ----------
+        coroutine : coroutine
+            What to run.
+
+        Returns
+        -------
+        object
+            Its result.
+        """
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, self.loop()))
+
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """Return the loop, running.
+
+        Returns
+        -------
+        asyncio.AbstractEventLoop
+            The same one until `close`.
+        """
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(
+                    target=self._loop.run_forever, name="extractbench-judges", daemon=True
+                )
+                self._thread.start()
+            return self._loop
+
+    def before_closing(self, farewell: Callable[[], Awaitable[None]]) -> None:
+        """Have something awaited on the loop before it ends.
+
+        Parameters
+        ----------
+        farewell : callable
+            Without arguments; returns what is awaited.
+        """
+        self._farewells.append(farewell)
+
+    def close(self) -> None:
+        """Cancel what is under way, close connections, and end the loop and its thread."""
+        with self._lock:
+            loop, thread = self._loop, self._thread
+            self._loop = self._thread = None
+        if loop is None or thread is None:
+            return
+        with suppress(Exception):
+            asyncio.run_coroutine_threadsafe(self._end(), loop).result(_PATIENCE)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(_PATIENCE)
+        if not thread.is_alive():
+            loop.close()
+
+    async def _end(self) -> None:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for farewell in self._farewells:
+            await farewell()
+
+    def forget(self) -> None:
+        """Start anew in a forked process: threads do not come along."""
+        self._lock = threading.Lock()
+        self._loop = self._thread = None
+
+
+class Shared(Generic[T]):
+    """Work that several want at once is done once. To be used on one loop only."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[Hashable, tuple[asyncio.Task[T], list[None]]] = {}
+
+    async def get(
+        self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]
+    ) -> tuple[T, bool]:
+        """Wait for the work under way for a key, or begin it.
+
+        Parameters
+        ----------
+        key : hashable
+            What is wanted.
+        work : callable
+            Makes the coroutine that does it. It is cancelled when nobody waits for it any more.
+
+        Returns
+        -------
+        tuple of (object, bool)
+            Its result, and whether another caller began it.
+        """
+        begun = key in self._tasks
+        if not begun:
+            task = asyncio.ensure_future(work())
+            self._tasks[key] = (task, [])
+            task.add_done_callback(lambda done: self._done(key, done))
+        task, waiting = self._tasks[key]
+        waiting.append(None)
+        try:
+            return await asyncio.shield(task), begun
+        finally:
+            waiting.pop()
+            if not waiting and not task.done():
+                self._tasks.pop(key, None)
+                task.cancel()
+
+    def _done(self, key: Hashable, task: asyncio.Task[T]) -> None:
+        if key in self._tasks and self._tasks[key][0] is task:
+            del self._tasks[key]
+        if not task.cancelled():
+            task.exception()  # those who wait have it; nobody may be left
+
+
+HOME = Home()
+atexit.register(HOME.close)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=HOME.forget)

@@ -1,0 +1,339 @@
+"""Answers of models on disk, by what was asked: a second run asks nothing.
+
+One SQLite file in a folder, shared by processes. An answer is kept with the whole request, as JSON:
+what was asked can be read again, and its key checked.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from extractbench_nb._files import make_folder, write_texts
+from extractbench_nb.errors import InputError, OutputError
+from extractbench_nb.judges.entries import COLUMNS, Entry, from_row, read_lines, to_line, to_row
+
+__all__ = ["CACHE_VARIABLE", "CacheInfo", "JudgeCache", "judge_cache"]
+
+#: Environment variable that names the folder of the cache.
+CACHE_VARIABLE = "EXTRACTBENCH_JUDGE_CACHE"
+
+_FILE = "judge_answers.sqlite"
+_FORMAT = 1
+_BUSY_SECONDS = 60.0
+_TABLE = """
+CREATE TABLE IF NOT EXISTS answers (
+    key TEXT PRIMARY KEY, request TEXT NOT NULL, answer TEXT NOT NULL,
+    prompt_tokens INTEGER, completion_tokens INTEGER, cost_usd REAL)
+"""
+_BY_KEY = f"SELECT {', '.join(COLUMNS)} FROM answers WHERE key = ?"  # noqa: S608 - our own names
+_ALL = f"SELECT {', '.join(COLUMNS)} FROM answers ORDER BY key"  # noqa: S608 - our own names
+
+
+class CacheInfo(NamedTuple):
+    """What a cache holds.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        The file.
+    answers : int
+        How many answers.
+    bytes : int
+        What they take on disk.
+    cost_usd : float
+        What the answers cost when they were asked for, as far as prices are known.
+    """
+
+    path: Path
+    answers: int
+    bytes: int
+    cost_usd: float
+
+
+class JudgeCache:
+    """Answers of models in one folder, shared by all judges and processes that name it.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path, optional
+        The folder. By default what ``EXTRACTBENCH_JUDGE_CACHE`` says, else the user's own folder
+        of caches.
+
+    Raises
+    ------
+    InputError
+        The path is no path.
+
+    Notes
+    -----
+    The key of an answer is made of the model's id, the messages and the parameters; the address of
+    the server is not in it. No key of a provider is ever kept.
+
+    Examples
+    --------
+    >>> JudgeCache("answers").path.name
+    'judge_answers.sqlite'
+    """
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        check_folder(path)
+        self._folder = None if path is None else Path(path).expanduser().absolute()
+        self._lock = threading.RLock()
+        self._open: tuple[Path, int, sqlite3.Connection] | None = None
+
+    @property
+    def path(self) -> Path:
+        """The file that the answers are in; it need not exist yet."""
+        return (self._folder or _default_folder()) / _FILE
+
+    def __repr__(self) -> str:
+        """Write the call that makes it."""
+        return "JudgeCache()" if self._folder is None else f"JudgeCache({str(self._folder)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        """Be equal to a cache in the same folder."""
+        return isinstance(other, JudgeCache) and self._folder == other._folder
+
+    def __hash__(self) -> int:
+        """Agree with equality."""
+        return hash(self._folder)
+
+    def __reduce__(self) -> tuple[type[JudgeCache], tuple[Path | None]]:
+        """Pickle and copy by the folder; a connection stays where it is."""
+        return (type(self), (self._folder,))
+
+    def prepare(self) -> None:
+        """Make sure that answers can be kept.
+
+        Raises
+        ------
+        OutputError
+            The file cannot be made or used.
+        """
+        with self._connected():
+            pass
+
+    def get(self, key: str) -> Entry | None:
+        """Look an answer up.
+
+        Parameters
+        ----------
+        key : str
+            From `request_key`.
+
+        Returns
+        -------
+        Entry or None
+            None where there is none.
+
+        Raises
+        ------
+        OutputError
+            The file cannot be used.
+        """
+        with self._connected() as database:
+            row = database.execute(_BY_KEY, (key,)).fetchone()
+        return None if row is None else from_row(row)
+
+    def put(self, entry: Entry, *, replace: bool = False) -> Entry:
+        """Keep an answer; the first one to a request stays.
+
+        Parameters
+        ----------
+        entry : Entry
+            The answer.
+        replace : bool, optional
+            Whether it takes the place of one that is there.
+
+        Returns
+        -------
+        Entry
+            What is kept now: another process may have been faster.
+
+        Raises
+        ------
+        OutputError
+            The file cannot be written.
+        """
+        with self._connected() as database, database:
+            if replace:
+                database.execute("DELETE FROM answers WHERE key = ?", (entry.key,))
+            new = _insert(database, [entry])
+        return entry if new else self.get(entry.key) or entry
+
+    def info(self) -> CacheInfo:
+        """Say what there is.
+
+        Returns
+        -------
+        CacheInfo
+            Where, how many answers, how many bytes, and what they cost.
+
+        Raises
+        ------
+        OutputError
+            The file cannot be used.
+        """
+        path = self.path
+        if not path.exists():
+            return CacheInfo(path, 0, 0, 0.0)
+        with self._connected() as database:
+            count, cost = database.execute(
+                "SELECT COUNT(*), TOTAL(cost_usd) FROM answers"
+            ).fetchone()
+            pages, size = (
+                database.execute(f"PRAGMA {name}").fetchone()[0]
+                for name in ("page_count", "page_size")
+            )
+        return CacheInfo(path, count, pages * size, cost)
+
+    def clear(self) -> int:
+        """Forget all answers.
+
+        Returns
+        -------
+        int
+            How many there were.
+
+        Raises
+        ------
+        OutputError
+            The file cannot be written.
+        """
+        if not self.path.exists():
+            return 0
+        with self._connected() as database:
+            with database:
+                count = database.execute("DELETE FROM answers").rowcount
+            database.execute("VACUUM")
+        return int(count)
+
+    def export(self, path: str | Path) -> int:
+        """Write all answers to a file, for `import_` elsewhere.
+
+        Parameters
+        ----------
+        path : str or pathlib.Path
+            A file of JSON lines, one an answer, sorted by key. The same answers give the same file.
+
+        Returns
+        -------
+        int
+            How many there are.
+
+        Raises
+        ------
+        OutputError
+            The file cannot be written.
+        """
+        entries: list[Entry] = []
+        if self.path.exists():
+            with self._connected() as database:
+                entries = [from_row(row) for row in database.execute(_ALL)]
+        write_texts({Path(path).expanduser(): "".join(map(to_line, entries))})
+        return len(entries)
+
+    def import_(self, path: str | Path) -> int:
+        """Add the answers of a file that `export` wrote; what is known already stays.
+
+        Parameters
+        ----------
+        path : str or pathlib.Path
+            The file.
+
+        Returns
+        -------
+        int
+            How many are new.
+
+        Raises
+        ------
+        InputError
+            The file cannot be read, or a line is no answer under its key; nothing is added then.
+        OutputError
+            The cache cannot be written.
+        """
+        entries = list(read_lines(Path(path).expanduser()))
+        with self._connected() as database, database:
+            return _insert(database, entries)
+
+    @contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        """Give the connection of this process, to one thread at a time."""
+        with self._lock:
+            try:
+                yield self._connection()
+            except sqlite3.Error as error:
+                raise OutputError(f"{str(self.path)!r} cannot be used: {error}") from None
+
+    def _connection(self) -> sqlite3.Connection:
+        path, process = self.path, os.getpid()
+        if self._open is None or self._open[:2] != (path, process):
+            if self._open is not None:
+                _close(self._open[2], self._open[1])
+            database = _connect(path)
+            self._open = (path, process, database)
+            weakref.finalize(self, _close, database, process)
+        return self._open[2]
+
+
+def check_folder(path: object) -> None:
+    """Raise `InputError` for what cannot name the folder of a cache."""
+    if path is not None and (not isinstance(path, str | Path) or not str(path).strip()):
+        raise InputError(f"path of a cache is {path!r}; expected a folder or None")
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    make_folder(path.parent)
+    database = sqlite3.connect(path, timeout=_BUSY_SECONDS, check_same_thread=False)
+    try:
+        with closing(database.execute("PRAGMA user_version")) as found:
+            version = found.fetchone()[0]
+        if version not in (0, _FORMAT):
+            raise sqlite3.DatabaseError(f"it has format {version}, expected {_FORMAT}")
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing
+        if version == 0:
+            with database:
+                database.execute(_TABLE)
+                database.execute(f"PRAGMA user_version = {_FORMAT}")
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _close(database: sqlite3.Connection, process: int) -> None:
+    """Close a connection in the process that made it; a forked one must leave it alone."""
+    if process == os.getpid():
+        database.close()
+
+
+def _insert(database: sqlite3.Connection, entries: Iterable[Entry]) -> int:
+    before = database.total_changes
+    rows = map(to_row, entries)
+    database.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?)", rows)
+    return database.total_changes - before
+
+
+def _default_folder() -> Path:
+    named = os.environ.get(CACHE_VARIABLE)
+    if named:
+        return Path(named).expanduser().absolute()
+    from platformdirs import user_cache_path
+
+    return user_cache_path("extractbench-nb", appauthor=False) / "judges"
+
+
+#: The cache that judges use when they are given none.
+judge_cache = JudgeCache()
+judge_cache.__doc__ = (
+    "The cache that judges use when they are given none; see `JudgeCache` for its methods."
+)

@@ -1,0 +1,207 @@
+"""Requests to models through LiteLLM, which is imported when the first one is named.
+
+Nothing but requests to the model leaves this module's hands: LiteLLM is set to its own copy of the
+price list, sends no telemetry and logs nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+from extractbench_nb.errors import InputError
+from extractbench_nb.judges.background import HOME
+from extractbench_nb.judges.failures import Failure, failure_of
+from extractbench_nb.judges.prompts import Message
+
+__all__ = ["Completion", "ModelRequest", "complete", "litellm", "price_is_known"]
+
+_LITELLM_LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
+#: They log addresses and headers, which may hold a key, unless the user has set their level.
+_LIBRARIES = ("httpcore", "httpx", "openai")
+_LOADING = threading.Lock()
+#: What LiteLLM reads when it is imported: its own price list and headers, nothing fetched.
+_LOCAL = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS")
+#: What servers that need no key are sent; OpenAI's client wants one.
+_NO_KEY = "none-needed"
+
+
+class ModelRequest(NamedTuple):
+    """One request to a model: what is asked, and how long it may take."""
+
+    model: str
+    messages: tuple[Message, ...]
+    temperature: float
+    max_tokens: int
+    timeout: float
+    api_base: str | None
+    schema: Mapping[str, Any]
+    strict: bool
+
+
+class Completion(NamedTuple):
+    """What came back: the text, whether it was cut off, tokens and US dollars where known."""
+
+    text: str | None
+    cut_off: bool
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost_usd: float | None
+
+
+def litellm() -> Any:
+    """Return LiteLLM, imported on the first call.
+
+    Returns
+    -------
+    module
+        It prints nothing, logs nothing and looks nothing up.
+
+    Raises
+    ------
+    InputError
+        It is not installed; names the command that installs it.
+    """
+    with _LOADING:
+        return _load()
+
+
+@cache
+def _load() -> Any:
+    if find_spec("litellm") is None:
+        raise InputError(
+            "litellm is not installed; language models need `pip install 'extractbench-nb[llm]'`"
+        )
+    first = "litellm" not in sys.modules
+    for variable in _LOCAL:
+        os.environ.setdefault(variable, "True")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        module: Any = import_module("litellm")  # not by `import`: checkers need minutes for it
+        module.ModelResponse()  # what it makes when first used warns too
+    module.suppress_debug_info = True
+    _hush(_LITELLM_LOGGERS if first else (), logging.CRITICAL)
+    _hush([name for name in _LIBRARIES if logging.getLogger(name).level == 0], logging.WARNING)
+    HOME.before_closing(_close_clients)
+    return module
+
+
+def _hush(names: Iterable[str], level: int) -> None:
+    for name in names:
+        logging.getLogger(name).setLevel(level)
+
+
+async def _close_clients() -> None:
+    """Close connections and forget the clients, which belong to a loop that ends."""
+    module = _load()
+    await module.close_litellm_async_clients()
+    module.in_memory_llm_clients_cache.flush_cache()
+
+
+async def complete(request: ModelRequest) -> Completion:
+    """Ask a model once, without a second attempt.
+
+    Parameters
+    ----------
+    request : ModelRequest
+        What to ask.
+
+    Returns
+    -------
+    Completion
+        Its answer.
+
+    Raises
+    ------
+    Failure
+        There is none; says why, and whether another attempt may help. The error behind it is
+        not attached: it may hold a key.
+    """
+    found = await _outcome(request)
+    if isinstance(found, Failure):
+        raise found
+    return found
+
+
+async def _outcome(request: ModelRequest) -> Completion | Failure:
+    try:
+        async with asyncio.timeout(request.timeout):
+            response = await litellm().acompletion(**_arguments(request))
+    except TimeoutError:
+        return Failure("timeout", f"no answer within {request.timeout:g} s", transient=True)
+    except Exception as error:  # noqa: BLE001 - LiteLLM raises whatever its providers do
+        return failure_of(error)
+    return _completion(response)
+
+
+def _arguments(request: ModelRequest) -> dict[str, Any]:
+    arguments: dict[str, Any] = {
+        "model": request.model,
+        "messages": list(request.messages),
+        "temperature": request.temperature,
+        "max_tokens": request.max_tokens,
+        "timeout": request.timeout,
+        "drop_params": True,  # some models take no temperature
+        "max_retries": 0,
+        "num_retries": 0,
+        "no-log": True,
+    }
+    if request.api_base is not None:
+        arguments["api_base"] = request.api_base
+        if not has_key(request.model):
+            arguments["api_key"] = _NO_KEY
+    if supports_schema(request.model):
+        form = {"name": "verdict", "schema": request.schema, "strict": request.strict}
+        arguments["response_format"] = {"type": "json_schema", "json_schema": form}
+    return arguments
+
+
+def _completion(response: Any) -> Completion:
+    choice, usage = response.choices[0], getattr(response, "usage", None)
+    return Completion(
+        choice.message.content,
+        choice.finish_reason == "length",
+        getattr(usage, "prompt_tokens", None),
+        getattr(usage, "completion_tokens", None),
+        response._hidden_params.get("response_cost"),
+    )
+
+
+def has_key(model: str) -> bool:
+    """Say whether the environment holds what a model's provider needs."""
+    return bool(litellm().validate_environment(model)["keys_in_environment"])
+
+
+@cache
+def supports_schema(model: str) -> bool:
+    """Say whether a model can be held to a JSON Schema, as LiteLLM knows it."""
+    return bool(litellm().supports_response_schema(model=model))
+
+
+def price_is_known(model: str) -> bool:
+    """Say whether LiteLLM has a price for a model.
+
+    Parameters
+    ----------
+    model : str
+        Its id.
+
+    Returns
+    -------
+    bool
+        Without one the cost of a call cannot be told.
+    """
+    try:
+        litellm().cost_per_token(model=model, prompt_tokens=1, completion_tokens=1)
+    except Exception:  # noqa: BLE001 - LiteLLM raises bare exceptions here
+        return False
+    return True

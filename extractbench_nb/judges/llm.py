@@ -1,0 +1,311 @@
+"""The judge that is a language model: any that LiteLLM can reach."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from extractbench_nb.errors import InputError
+from extractbench_nb.judges.access import check_model
+from extractbench_nb.judges.answers import ANSWER_SCHEMA, read_answer
+from extractbench_nb.judges.asking import Asked, Desk
+from extractbench_nb.judges.background import HOME
+from extractbench_nb.judges.base import JudgeCall, JudgeError, Question, Verdict
+from extractbench_nb.judges.cache import JudgeCache, judge_cache
+from extractbench_nb.judges.prompts import Message, judge_messages
+from extractbench_nb.judges.settings import (
+    Settings,
+    default_model,
+    read_environment,
+    refuse_unknown,
+)
+
+__all__ = ["LLMJudge"]
+
+T = TypeVar("T")
+
+_REASON = "judged"
+_NOTHING: Mapping[str, Any] = {}
+
+
+class LLMJudge:
+    """Judge that asks a language model through LiteLLM; the answers are kept on disk.
+
+    Parameters
+    ----------
+    model : str, optional
+        A LiteLLM model id such as ``openai/gpt-4o-mini``. By default what ``DEFAULT_LLM_MODEL``
+        says, in the environment or in ``.env`` in the working directory; else
+        ``vertex_ai/gemini-2.5-flash``.
+    temperature : float, optional
+        0 or more; not sent to models that take none.
+    max_tokens : int, optional
+        Tokens of one answer at most, hidden thoughts of the model included.
+    timeout : float, optional
+        Seconds for one request.
+    max_concurrency : int, optional
+        Requests under way at once, over all loops and threads of a process.
+    max_attempts : int, optional
+        Requests for one question while the provider has passing trouble: rate limits, timeouts,
+        errors of the server, cut connections.
+    retry_wait : float, optional
+        Seconds before the second attempt, twice as many before the third, and so on, with as much
+        again at random; longer where the provider asks for it (``Retry-After``).
+    budget_usd : float, optional
+        What this judge may spend in this process, at LiteLLM's list prices. Once it is spent
+        nothing more is asked; requests under way may finish.
+    cache : bool, str, pathlib.Path or JudgeCache, optional
+        Where answers are kept: True for `judge_cache`, a folder, or False for nowhere; then equal
+        questions are asked each time.
+    api_base : str, optional
+        Address of the server, where it is not the provider's own. Such a server needs no key.
+    additional_instructions : str, optional
+        What else the model should heed, in all fields.
+    **unknown : object
+        Any other option is an error that names the nearest one.
+
+    Raises
+    ------
+    InputError
+        An option is unknown, or its value is not allowed.
+
+    Notes
+    -----
+    The params of a field override: ``model``, ``temperature``, ``max_tokens``,
+    ``additional_instructions``, ``prompt_template`` and ``structured_output_schema``; see paper
+    section 3.2. Keys of providers are read from the environment by LiteLLM and held nowhere else.
+    An answer is kept by model, messages and parameters, so that a second run asks nothing.
+
+    Examples
+    --------
+    >>> LLMJudge("openai/gpt-4o-mini", temperature=0.5)
+    LLMJudge('openai/gpt-4o-mini', temperature=0.5)
+    >>> LLMJudge("openai/gpt-4o-mini", temprature=0.5)
+    Traceback (most recent call last):
+    extractbench_nb.errors.InputError: unknown option 'temprature' of a judge; did you mean ...
+    """
+
+    def __init__(  # noqa: PLR0913 - options, all but the first by name
+        self,
+        model: str | None = None,
+        *,
+        temperature: float = Settings.temperature,
+        max_tokens: int = Settings.max_tokens,
+        timeout: float = Settings.timeout,
+        max_concurrency: int = Settings.max_concurrency,
+        max_attempts: int = Settings.max_attempts,
+        retry_wait: float = Settings.retry_wait,
+        budget_usd: float | None = None,
+        cache: bool | str | Path | JudgeCache = True,
+        api_base: str | None = None,
+        additional_instructions: str | None = None,
+        **unknown: object,
+    ) -> None:
+        refuse_unknown(unknown)
+        read_environment()
+        self._settings = Settings(
+            default_model() if model is None else model,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            timeout=timeout,
+            max_concurrency=max_concurrency,
+            max_attempts=max_attempts,
+            retry_wait=retry_wait,
+            budget_usd=budget_usd,
+            api_base=api_base,
+            additional_instructions=additional_instructions,
+        )
+        self._cache = _choose_cache(cache)
+        self._desk: tuple[int, Desk] | None = None
+        self._checked: set[str] = set()
+
+    @property
+    def name(self) -> str:
+        """Name shown in results: the model's id."""
+        return self._settings.model
+
+    @property
+    def cache(self) -> JudgeCache | None:
+        """Where answers are kept; None for nowhere."""
+        return self._cache
+
+    @property
+    def spent_usd(self) -> float:
+        """What this judge has spent in this process, as far as prices are known."""
+        return self._desk[1].spent_usd if self._desk and self._desk[0] == os.getpid() else 0.0
+
+    def check(self, params: Mapping[str, Any] = _NOTHING) -> None:
+        """Check, before any work and without network, that the model can be asked.
+
+        A model whose key was refused, or that was not found, is asked again from here on.
+
+        Parameters
+        ----------
+        params : mapping, optional
+            The params of a field, which may name another model.
+
+        Raises
+        ------
+        InputError
+            LiteLLM is not installed, the provider is not known, its key is not in the environment
+            (the message names the variable), or there is a budget but no price.
+        ConfigError
+            A param cannot be used; a ``prompt_template`` with other placeholders, for example.
+        OutputError
+            The cache cannot be used.
+        """
+        settings = self._settings.for_field(params).settings
+        check_model(settings)
+        if self._cache is not None:
+            self._cache.prepare()
+        if self._desk is not None:
+            self._desk[1].hopeless.clear()
+        self._checked.add(settings.model)
+
+    async def ask(self, question: Question, *, sample: int = 0) -> Verdict:
+        """Judge the two values of a field.
+
+        Parameters
+        ----------
+        question : Question
+            The values, and what the schema says of the field.
+        sample : int, optional
+            Which of several answers to the same question, each kept for itself.
+
+        Returns
+        -------
+        Verdict
+            The model's score and reasoning, the reason ``judged``, and the call behind them.
+
+        Raises
+        ------
+        JudgeError
+            There is no answer that can be read, or nothing left to spend; tells what was tried.
+        InputError, ConfigError
+            See `check`.
+        """
+        field = self._settings.for_field(question.params)
+        schema = ANSWER_SCHEMA if field.schema is None else field.schema
+        try:
+            messages = judge_messages(
+                question,
+                schema=schema,
+                template=field.template,
+                instructions=field.settings.additional_instructions,
+            )
+        except RecursionError:
+            raise JudgeError("the values are nested too deep", reason="too_deep") from None
+        read = partial(read_answer, schema=field.schema)
+        found = Asked(field.settings, messages, read, schema, field.schema is None, sample)
+        call = await self._answer(found)
+        score, reasoning = read(call.answer)
+        return Verdict(score, _REASON, reasoning, (call._replace(score=score),))
+
+    async def compare(self, gold: str, predicted: str) -> Verdict:
+        """Judge one pair of texts, of which nothing else is known.
+
+        Parameters
+        ----------
+        gold, predicted : str
+            The two texts; any string is allowed.
+
+        Returns
+        -------
+        Verdict
+            As from `ask`.
+        """
+        return await self.ask(Question(gold, predicted))
+
+    async def answer(
+        self,
+        messages: Sequence[Message],
+        read: Callable[[str | None], T],
+        schema: Mapping[str, Any],
+        *,
+        params: Mapping[str, Any] = _NOTHING,
+        sample: int = 0,
+    ) -> tuple[T, JudgeCall]:
+        """Ask the model anything, under the same rules: cache, turns, attempts, budget.
+
+        Parameters
+        ----------
+        messages : sequence of dict
+            ``role`` and ``content`` of each; without lone surrogates.
+        read : callable
+            Takes the text of an answer, returns what it says or raises `Unparsable`; the model is
+            then asked once more.
+        schema : mapping
+            JSON Schema of the answer.
+        params : mapping, optional
+            Params of a field.
+        sample : int, optional
+            Which of several answers to the same question.
+
+        Returns
+        -------
+        tuple of (object, JudgeCall)
+            What `read` returned, and the call.
+
+        Raises
+        ------
+        JudgeError
+            See `ask`.
+        """
+        settings = self._settings.for_field(params).settings
+        call = await self._answer(Asked(settings, tuple(messages), read, schema, True, sample))
+        return read(call.answer), call
+
+    async def _answer(self, asked: Asked) -> JudgeCall:
+        if asked.settings.model not in self._checked:
+            check_model(asked.settings)
+            self._checked.add(asked.settings.model)
+        return await HOME.run(self._at_desk(asked))
+
+    async def _at_desk(self, asked: Asked) -> JudgeCall:
+        if self._desk is None or self._desk[0] != os.getpid():
+            self._desk = (os.getpid(), Desk(self._settings, self._cache))
+        return await self._desk[1].answer(asked)
+
+    def __repr__(self) -> str:
+        """Write the call that makes it; no key is in it."""
+        options = [f"{name}={value!r}" for name, value in self._options().items()]
+        return f"LLMJudge({', '.join([repr(self.name), *options])})"
+
+    def __eq__(self, other: object) -> bool:
+        """Be equal to a judge with the same options."""
+        if not isinstance(other, LLMJudge):
+            return NotImplemented
+        return (self._settings, self._cache) == (other._settings, other._cache)
+
+    def __hash__(self) -> int:
+        """Agree with equality."""
+        return hash((self._settings, self._cache))
+
+    def __reduce__(self) -> tuple[Callable[..., LLMJudge], tuple[str, dict[str, Any]]]:
+        """Pickle and copy by the options; what is spent and under way stays where it is."""
+        return (_make, (self.name, self._options()))
+
+    def _options(self) -> dict[str, Any]:
+        """Return the options that are not the usual ones."""
+        options = self._settings.changed
+        del options["model"]
+        if self._cache != judge_cache:
+            options["cache"] = self._cache or False
+        return options
+
+
+def _make(model: str, options: dict[str, Any]) -> LLMJudge:
+    return LLMJudge(model, **options)
+
+
+def _choose_cache(cache: object) -> JudgeCache | None:
+    if isinstance(cache, bool):
+        return judge_cache if cache else None
+    if isinstance(cache, JudgeCache):
+        return cache
+    if isinstance(cache, str | Path) and str(cache).strip():
+        return JudgeCache(cache)
+    raise InputError(f"cache is {cache!r}; expected True, False, a folder or a JudgeCache")

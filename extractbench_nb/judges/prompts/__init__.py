@@ -1,0 +1,215 @@
+"""What a model is asked: messages made from versioned texts and the values of one field.
+
+The values are quoted between marks that occur in none of them. A mark is a hash of all that is
+quoted: the same question has the same marks, and no document can hold its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import string
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from extractbench_nb._json import canonical
+from extractbench_nb.errors import ConfigError, nearest
+from extractbench_nb.judges.base import Question
+
+__all__ = [
+    "PLACEHOLDERS",
+    "PROMPT_VERSION",
+    "Message",
+    "ask_again",
+    "check_template",
+    "judge_messages",
+    "quoted",
+]
+
+#: Version of the texts; part of what an answer is cached by.
+PROMPT_VERSION = "v1"
+#: What a ``prompt_template`` may hold, in braces; gold and predicted it must.
+PLACEHOLDERS = ("gold", "predicted", "metadata", "structured_output_schema")
+
+_REQUIRED = ("gold", "predicted")
+_MISSING = "MISSING"
+_MARK_LENGTH = 12
+
+Message = dict[str, str]
+
+
+def judge_messages(
+    question: Question,
+    *,
+    schema: Mapping[str, Any],
+    template: str | None = None,
+    instructions: str | None = None,
+) -> tuple[Message, ...]:
+    """Write down a question for a model.
+
+    Parameters
+    ----------
+    question : Question
+        The two values, and what the schema says of the field.
+    schema : mapping
+        JSON Schema of the answer.
+    template : str, optional
+        A text in place of the usual one, with `PLACEHOLDERS`.
+    instructions : str, optional
+        What else to heed.
+
+    Returns
+    -------
+    tuple of dict
+        One message of the system and one of the user, as ``role`` and ``content``. No text has a
+        lone surrogate, which no request can carry.
+
+    Raises
+    ------
+    ConfigError
+        The template lacks a placeholder, or has one that is not known.
+    """
+    if template is not None:
+        check_template(template)
+    blocks = quoted(
+        {
+            "field": _metadata(question),
+            "gold": _value(question.gold, question.gold_state),
+            "predicted": _value(question.predicted, question.predicted_state),
+        }
+    )
+    parts = {
+        "task": _task(question.metric),
+        "metadata": blocks["field"],
+        "gold": blocks["gold"],
+        "predicted": blocks["predicted"],
+        "structured_output_schema": canonical(schema),
+    }
+    text = (template or _text("question")).format_map(parts)
+    if instructions:
+        text += "\n\n" + _text("instructions").format(instructions=instructions)
+    if template is None or "{structured_output_schema}" not in template:
+        text += "\n\n" + _text("format").format_map(parts)
+    return (_message("system", _text("system")), _message("user", text))
+
+
+def ask_again(messages: Iterable[Message], answer: str | None, problem: str) -> tuple[Message, ...]:
+    """Continue a talk whose answer cannot be read.
+
+    Parameters
+    ----------
+    messages : iterable of dict
+        What was asked.
+    answer : str or None
+        What came back.
+    problem : str
+        Why it is of no use.
+
+    Returns
+    -------
+    tuple of dict
+        The same, the answer, and the request for another one.
+    """
+    said = [_message("assistant", answer)] if answer and answer.strip() else []
+    return (*messages, *said, _message("user", _text("again").format(problem=problem)))
+
+
+def quoted(texts: Mapping[str, str]) -> dict[str, str]:
+    """Put texts between marks that occur in none of them.
+
+    Parameters
+    ----------
+    texts : mapping of str to str
+        What to quote, by the name that its marks have.
+
+    Returns
+    -------
+    dict of str to str
+        ``<name-mark>``, the text and ``</name-mark>``, each in lines of its own. The mark is the
+        same for the same texts.
+
+    Examples
+    --------
+    >>> print(quoted({"gold": '"1 May"'})["gold"])
+    <gold-c6d9aa1a0c8f>
+    "1 May"
+    </gold-c6d9aa1a0c8f>
+    """
+    whole = "\0".join(texts.values())
+    mark = _hash(whole)
+    while mark in whole:
+        mark = _hash(mark + whole)
+    return {name: f"<{name}-{mark}>\n{text}\n</{name}-{mark}>" for name, text in texts.items()}
+
+
+def check_template(template: str) -> None:
+    """Check the placeholders of a ``prompt_template``.
+
+    Parameters
+    ----------
+    template : str
+        The text; a brace that is meant as such is doubled.
+
+    Raises
+    ------
+    ConfigError
+        A placeholder is not known, not plain, or absent though it is needed.
+
+    Examples
+    --------
+    >>> check_template("Is {predicted} as good as {gold}?")
+    """
+    try:
+        found = [part[1:] for part in string.Formatter().parse(template) if part[1] is not None]
+    except ValueError as error:
+        raise _bad_template(f"it has a single brace ({error}); write {{{{ and }}}}") from None
+    for name, form, conversion in found:
+        if name not in PLACEHOLDERS:
+            raise _bad_template(f"{{{name}}} is unknown; {nearest(name, PLACEHOLDERS)}")
+        if form or conversion:
+            raise _bad_template(f"{{{name}}} has a format; expected the name alone")
+    lacking = [name for name in _REQUIRED if name not in {part[0] for part in found}]
+    if lacking:
+        raise _bad_template("it lacks " + " and ".join(f"{{{name}}}" for name in lacking))
+
+
+def _bad_template(problem: str) -> ConfigError:
+    allowed = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
+    return ConfigError(None, f"prompt_template: {problem}. Allowed are {allowed}")
+
+
+def _metadata(question: Question) -> str:
+    known = {
+        "field": question.field,
+        "type": question.type,
+        "description": question.description,
+        "metric": question.metric,
+        "gold_state": question.gold_state,
+        "predicted_state": question.predicted_state,
+    }
+    return json.dumps({k: v for k, v in known.items() if v is not None}, ensure_ascii=False)
+
+
+def _value(value: Any, state: str) -> str:
+    return _MISSING if state == "missing" else canonical(value)
+
+
+def _task(metric: str) -> str:
+    return _text(metric if metric in ("string_semantic", "string_llm") else "other")
+
+
+@cache
+def _text(name: str) -> str:
+    source = files("extractbench_nb.judges.prompts") / PROMPT_VERSION / f"{name}.txt"
+    return source.read_text(encoding="utf-8").rstrip("\n")
+
+
+def _hash(text: str) -> str:
+    data = text.encode("utf-8", "surrogatepass")
+    return hashlib.sha256(data).hexdigest()[:_MARK_LENGTH]
+
+
+def _message(role: str, text: str) -> Message:
+    return {"role": role, "content": text.encode("utf-8", "backslashreplace").decode()}

@@ -1,0 +1,223 @@
+"""How a model is asked: the options of a judge, and what the params of one field change."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from extractbench_nb.errors import ConfigError, InputError, nearest
+from extractbench_nb.judges.prompts import check_template
+from extractbench_nb.judges.scrub import holds_credentials
+
+__all__ = ["DEFAULT_MODEL", "MODEL_VARIABLE", "FieldSettings", "Settings", "default_model"]
+
+#: Environment variable that names the model of judges that are given none.
+MODEL_VARIABLE = "DEFAULT_LLM_MODEL"
+#: The model where nothing names one; the published package's.
+DEFAULT_MODEL = "vertex_ai/gemini-2.5-flash"
+
+_LARGEST = 1e300
+_MODEL = re.compile(r"[!-~]+")
+_ADDRESS = re.compile(r"https?://[!-~]+")
+
+
+def read_environment() -> None:
+    """Add what ``.env`` in the working directory says to the environment; what is set stays."""
+    path = Path.cwd() / ".env"
+    if path.is_file():
+        from dotenv import load_dotenv
+
+        load_dotenv(path, override=False)
+
+
+def default_model() -> str:
+    """Return the model that a judge asks when it is given none.
+
+    Returns
+    -------
+    str
+        ``DEFAULT_LLM_MODEL`` from the environment or from ``.env`` in the working directory; else
+        ``vertex_ai/gemini-2.5-flash``.
+    """
+    return os.environ.get(MODEL_VARIABLE) or DEFAULT_MODEL
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of a judge that is a language model, checked.
+
+    Parameters
+    ----------
+    model : str
+        A LiteLLM model id.
+    temperature : float
+        0 or more.
+    max_tokens : int
+        Of an answer; 1 or more.
+    timeout : float
+        Seconds for one request, more than 0.
+    max_concurrency : int
+        Requests under way at once, 1 or more.
+    max_attempts : int
+        Requests for one question while the provider has passing trouble, 1 or more.
+    retry_wait : float
+        Seconds before the second attempt; twice as many before the third, and so on. 0 or more.
+    budget_usd : float or None
+        What the questions may cost, 0 or more; None for no limit.
+    api_base : str or None
+        Address of the server, where it is not the provider's own.
+    additional_instructions : str or None
+        What else to heed.
+
+    Raises
+    ------
+    InputError
+        A value that is not allowed; it says what is.
+    """
+
+    model: str
+    temperature: float = 0.0
+    max_tokens: int = 2048
+    timeout: float = 60.0
+    max_concurrency: int = 8
+    max_attempts: int = 5
+    retry_wait: float = 1.0
+    budget_usd: float | None = None
+    api_base: str | None = None
+    additional_instructions: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        for name, (allowed, expected) in _ALLOWED.items():
+            value = getattr(self, name)
+            if not allowed(value):
+                raise InputError(f"{name} is {_shown(name, value)}; expected {expected}")
+
+    def for_field(self, params: Mapping[str, Any]) -> FieldSettings:
+        """Apply the params of one field.
+
+        Parameters
+        ----------
+        params : mapping
+            Of the field's metric; those that do not concern the judge are left alone.
+
+        Returns
+        -------
+        FieldSettings
+            What holds for this field.
+
+        Raises
+        ------
+        ConfigError
+            A param of the judge's cannot be used.
+        """
+        changes = {name: params[name] for name in _OVERRIDES if params.get(name) is not None}
+        try:
+            settings = replace(self, **changes) if changes else self
+        except InputError as error:
+            raise ConfigError(None, str(error)) from None
+        template, schema = params.get("prompt_template"), params.get("structured_output_schema")
+        if template is not None:
+            _check_text("prompt_template", template)
+            check_template(template)
+        if schema is not None:
+            _check_schema(schema)
+        return FieldSettings(settings, template, schema)
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The options that differ from their defaults, and the model."""
+        found = {f.name: (getattr(self, f.name), f.default) for f in fields(self)}
+        return {name: value for name, (value, default) in found.items() if value != default}
+
+
+@dataclass(frozen=True)
+class FieldSettings:
+    """What holds for one field: the judge's settings with its own params applied."""
+
+    settings: Settings
+    template: str | None = None
+    schema: Mapping[str, Any] | None = None
+
+
+def refuse_unknown(options: Mapping[str, object]) -> None:
+    """Raise `InputError` for an option that there is not, with the nearest ones."""
+    for name in options:
+        known = [f.name for f in fields(Settings)] + ["cache"]
+        raise InputError(f"unknown option {name!r} of a judge; {nearest(name, known)}")
+
+
+def _check_text(name: str, value: object) -> None:
+    if not isinstance(value, str) or not value.strip():
+        raise ConfigError(None, f"{name} is {value!r}; expected a text")
+
+
+def _check_schema(schema: object) -> None:
+    if not isinstance(schema, Mapping):
+        raise ConfigError(
+            None, f"structured_output_schema is {schema!r}; expected a JSON Schema as an object"
+        )
+    from jsonschema.exceptions import SchemaError
+    from jsonschema.validators import validator_for
+
+    try:
+        validator_for(schema).check_schema(dict(schema))
+    except SchemaError as error:
+        problem = f"structured_output_schema is no JSON Schema: {error.message}"
+        raise ConfigError(None, problem) from None
+    if "score" not in schema.get("properties", {"score": None}):
+        raise ConfigError(None, "structured_output_schema has no property 'score'; it needs one")
+
+
+def _shown(name: str, value: object) -> str:
+    """Write a value for an error; an address may hold a password."""
+    return "not shown here" if name == "api_base" and isinstance(value, str) else repr(value)
+
+
+def _number(low: float, *, included: bool = True, whole: bool = False) -> Callable[[Any], bool]:
+    def allowed(value: Any) -> bool:
+        kind = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+        return kind and value <= _LARGEST and (value > low or (included and value == low))
+
+    return allowed
+
+
+def _or_none(allowed: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or allowed(value)
+
+
+def _is_address(value: Any) -> bool:
+    return (
+        isinstance(value, str) and bool(_ADDRESS.fullmatch(value)) and not holds_credentials(value)
+    )
+
+
+def _is_model(value: Any) -> bool:
+    return isinstance(value, str) and bool(_MODEL.fullmatch(value))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+_ALLOWED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "model": (_is_model, "a LiteLLM model id such as 'openai/gpt-4o-mini'"),
+    "temperature": (_number(0), "a number that is 0 or more"),
+    "max_tokens": (_number(1, whole=True), "a whole number that is 1 or more"),
+    "timeout": (_number(0, included=False), "a number of seconds that is more than 0"),
+    "max_concurrency": (_number(1, whole=True), "a whole number that is 1 or more"),
+    "max_attempts": (_number(1, whole=True), "a whole number that is 1 or more"),
+    "retry_wait": (_number(0), "a number of seconds that is 0 or more"),
+    "budget_usd": (_or_none(_number(0)), "an amount in US dollars that is 0 or more, or None"),
+    "api_base": (
+        _or_none(_is_address),
+        "an http(s) address without user, password and query (a key belongs in the environment)",
+    ),
+    "additional_instructions": (_or_none(_is_text), "a text or None"),
+}
+
+_OVERRIDES = ("model", "temperature", "max_tokens", "additional_instructions")

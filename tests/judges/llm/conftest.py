@@ -1,0 +1,63 @@
+"""A server on 127.0.0.1 and judges that ask it; no key, no cache and no .env of the user's."""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from extractbench_nb.judges.background import HOME
+from extractbench_nb.judges.base import JudgeError, Question, Verdict
+from extractbench_nb.judges.llm import LLMJudge
+from tests.llm_server import LLMServer, truthful
+
+# Not imported here: it would look for its price list.
+collect_ignore_glob = [] if find_spec("litellm") else ["test_*.py"]
+
+MakeJudge = Callable[..., LLMJudge]
+
+
+@pytest.fixture(autouse=True)
+def away_from_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in list(os.environ):
+        if name.endswith(("_API_KEY", "_API_BASE", "_BASE_URL")) or name.startswith(
+            ("AWS_", "AZURE_", "GOOGLE_", "VERTEX", "DEFAULT_LLM")
+        ):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("EXTRACTBENCH_JUDGE_CACHE", str(tmp_path / "default-cache"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_thread_left() -> Iterator[None]:
+    yield
+    HOME.close()
+
+
+@pytest.fixture
+def server() -> Iterator[LLMServer]:
+    with LLMServer(truthful) as running:
+        yield running
+
+
+@pytest.fixture
+def make(server: LLMServer, tmp_path: Path) -> MakeJudge:
+    def judge(model: str = "openai/test-model", **options: Any) -> LLMJudge:
+        usual = {"api_base": server.url, "retry_wait": 0.0, "cache": tmp_path / "answers"}
+        return LLMJudge(model, **(usual | options))
+
+    return judge
+
+
+def ask(judge: LLMJudge, gold: Any = "a", predicted: Any = "b", **more: Any) -> Verdict:
+    return asyncio.run(judge.ask(Question(gold, predicted, **more)))
+
+
+def fail(judge: LLMJudge, gold: Any = "a", predicted: Any = "b", **more: Any) -> JudgeError:
+    with pytest.raises(JudgeError) as caught:
+        ask(judge, gold, predicted, **more)
+    return caught.value

@@ -1,0 +1,106 @@
+"""What is found before any work: providers, keys, packages, prices."""
+
+from pathlib import Path
+
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb.errors import InputError
+from extractbench_nb.judges import access
+from extractbench_nb.judges.llm import LLMJudge
+from tests.judges.llm.conftest import MakeJudge, ask
+from tests.llm_server import LLMServer
+
+NEEDED = {
+    "openai/gpt-4o-mini": "OPENAI_API_KEY",
+    "gpt-4o-mini": "OPENAI_API_KEY",
+    "anthropic/claude-3-haiku-20240307": "ANTHROPIC_API_KEY",
+    "gemini/gemini-2.5-flash": "GOOGLE_API_KEY or GEMINI_API_KEY",
+    "mistral/mistral-large-latest": "MISTRAL_API_KEY",
+    "azure/mine": "AZURE_API_BASE and AZURE_API_VERSION and AZURE_API_KEY",
+    "bedrock/anthropic.claude-3-haiku-20240307-v1:0": "AWS_ACCESS_KEY_ID",
+}
+
+
+@pytest.mark.parametrize("model, variable", NEEDED.items())
+def test_a_model_without_its_key_names_the_variable(model: str, variable: str) -> None:
+    with pytest.raises(InputError, match=f"no key for the model '{model}': set {variable}"):
+        LLMJudge(model).check()
+
+
+@pytest.mark.parametrize(
+    "model, variable, value",
+    [
+        ("openai/gpt-4o-mini", "OPENAI_API_KEY", "x"),
+        ("gemini/gemini-2.5-flash", "GEMINI_API_KEY", "x"),
+        ("bedrock/anthropic.claude-3-haiku-20240307-v1:0", "AWS_PROFILE", "mine"),
+        ("azure/mine", "AZURE_AD_TOKEN", "x"),
+    ],
+)
+def test_with_its_key_it_may_be_asked(
+    monkeypatch: pytest.MonkeyPatch, model: str, variable: str, value: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    LLMJudge(model).check()
+
+
+def test_a_key_in_the_file_of_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MISTRAL_API_KEY", "")  # restored afterwards
+    monkeypatch.delenv("MISTRAL_API_KEY")
+    Path(".env").write_text("MISTRAL_API_KEY=abc\n")
+    LLMJudge("mistral/mistral-large-latest").check()
+
+
+def test_googles_cloud_needs_its_package_and_a_login(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(access, "_is_installed", lambda _: False)
+    with pytest.raises(InputError, match=r"litellm\[google\]"):
+        LLMJudge().check()
+    monkeypatch.setattr(access, "_is_installed", lambda _: True)
+    with pytest.raises(InputError, match=r"VERTEXAI_PROJECT.*gcloud auth application-default"):
+        LLMJudge().check()
+    login = tmp_path / ".config" / "gcloud" / "application_default_credentials.json"
+    login.parent.mkdir(parents=True)
+    login.write_text("{}")
+    LLMJudge().check()
+
+
+@pytest.mark.parametrize("model", ["nonsense/model", "just-a-name", "opnai/gpt-4o"])
+def test_unknown_providers_are_told(model: str) -> None:
+    with pytest.raises(InputError, match=f"no provider is known for the model '{model}'"):
+        LLMJudge(model).check()
+
+
+def test_the_nearest_provider_is_named() -> None:
+    with pytest.raises(InputError, match="did you mean 'openai'"):
+        LLMJudge("opnai/gpt-4o").check()
+
+
+def test_a_server_of_ones_own_needs_no_key(make: MakeJudge, server: LLMServer) -> None:
+    judge = make()
+    judge.check()
+    ask(judge)
+    assert server.requests[0].headers["authorization"] == "Bearer none-needed"
+
+
+def test_a_budget_needs_a_price(make: MakeJudge) -> None:
+    with pytest.raises(InputError, match=r"budget_usd is 1.0, but LiteLLM has no price"):
+        make(budget_usd=1.0).check()
+    make("openai/gpt-4o-mini", budget_usd=1.0).check()
+
+
+def test_nothing_is_asked_where_something_is_wrong(server: LLMServer) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    with pytest.raises(InputError, match="OPENAI_API_KEY"):
+        xb.evaluate(schema, {"a": "x"}, {"a": "y"}, judge=LLMJudge("openai/gpt-4o-mini"))
+    assert server.requests == []
+
+
+def test_without_litellm_the_command_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from extractbench_nb.judges import client
+
+    client._load.cache_clear()
+    monkeypatch.setattr(client, "find_spec", lambda _: None)
+    with pytest.raises(InputError, match=r"extractbench-nb\[llm\]"):
+        LLMJudge("openai/gpt-4o-mini").check()

@@ -1,0 +1,94 @@
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extractbench_nb.judges.answers import Unparsable, read_answer
+
+READ: dict[str, tuple[str, tuple[float, str | None]]] = {
+    "integer": ('{"score": 1, "reasoning": "x"}', (1.0, "x")),
+    "no words": ('{"score": 0}', (0.0, None)),
+    "reason": ('{"score": 0.5, "reason": "y"}', (0.5, "y")),
+    "words of another type": ('{"score": 0.5, "reasoning": ["y"]}', (0.5, None)),
+    "fence without a language": ('```\n{"score": 0.5}\n```', (0.5, None)),
+    "commas": ('{"score": 0.5, "why": [1, 2,], "reasoning": "a,}",}', (0.5, "a,}")),
+    "quotes in single quotes": ("{'score': 0.5, 'reasoning': 'so \"it\" isn\\'t'}",
+                                (0.5, 'so "it" isn\'t')),
+    "line break in a text": ('{"score": 0.5, "reasoning": "a\nb"}', (0.5, "a\nb")),
+    "braces in a text": ('Well: {"reasoning": "{\\"score\\": 1}", "score": 0}',
+                         (0.0, '{"score": 1}')),
+    "said twice": ('{"score": 0.5} As I said: {"score": 0.5, "reasoning": "z"}', (0.5, "z")),
+    "in a list": ('[{"score": 0.5}]', (0.5, None)),
+    "byte-order mark": ('\ufeff{"score": 0.5}', (0.5, None)),
+}  # fmt: skip
+REFUSED: dict[str, tuple[str | None, str]] = {
+    "nothing": (None, "empty"),
+    "blank": (" \n", "empty"),
+    "prose": ("the same", "no JSON object"),
+    "list": ("[0.5]", "no JSON object"),
+    "number": ("0.5", "no JSON object"),
+    "disagreement": ('{"score": 0} or rather {"score": 1}', "differ"),
+    "twice the key": ('{"score": 0, "score": 1}', "no JSON object"),
+    "text": ('{"score": "0.5"}', "'0.5'"),
+    "percent": ('{"score": 85}', "85"),
+    "negative": ('{"score": -0.1}', "-0.1"),
+    "not a number": ('{"score": NaN}', "nan"),
+    "infinity": ('{"score": 1e999}', "inf"),
+    "huge": (json.dumps({"score": 10**4000}), "score is"),
+    "too many digits": ('{"score": %s}' % ("9" * 5000), "no JSON object"),
+    "null": ('{"score": null}', "None"),
+    # what a document says inside of a broken answer is not the answer
+    "cut off": ('{"reasoning": "it says {\'score\': 1}, but', "no JSON object"),
+    "inside a broken one": ('{"reasoning": it says {"score": 1}, "score": 0}', "no JSON object"),
+    "deep": ('{"score":' * 20_000, "no JSON object"),
+    "braces": ("{" * 100_000, "no JSON object"),
+    "long": ("x" * 200_001, "200,001"),
+}
+
+
+@pytest.mark.parametrize("text, expected", READ.values(), ids=READ)
+def test_read(text: str, expected: tuple[float, str | None]) -> None:
+    assert read_answer(text) == expected
+
+
+@pytest.mark.parametrize("text, problem", REFUSED.values(), ids=REFUSED)
+def test_refused(text: str | None, problem: str) -> None:
+    with pytest.raises(Unparsable, match=problem):
+        read_answer(text)
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        score, _ = read_answer(text)
+    except Unparsable:
+        return
+    assert 0 <= score <= 1
+
+
+@given(st.floats(0, 1), st.text(), st.sampled_from(["{}", "```json\n{}\n```", "So:\n{}\nDone."]))
+def test_a_score_comes_through_its_wrapping(score: float, words: str, wrapping: str) -> None:
+    text = json.dumps({"reasoning": words, "score": score})
+    assert read_answer(wrapping.replace("{}", text)) == (score, words)
+
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"score": {"enum": [0, 0.5, 1]}, "kind": {"type": "string"}},
+    "required": ["score", "kind"],
+}
+
+
+def test_a_schema_of_the_field_is_heeded() -> None:
+    assert read_answer('{"score": 0.5, "kind": "date"}', SCHEMA) == (0.5, None)
+    with pytest.raises(Unparsable, match=r"\$\.score .*enum"):
+        read_answer('{"score": 0.6, "kind": "date"}', SCHEMA)
+    with pytest.raises(Unparsable, match="required"):
+        read_answer('{"score": 0.5}', SCHEMA)
+
+
+def test_no_schema_is_fetched() -> None:
+    with pytest.raises(Unparsable, match="leads nowhere"):
+        read_answer('{"score": 1}', {"$ref": "http://127.0.0.1:9/schema.json"})

@@ -1,0 +1,258 @@
+import asyncio
+import json
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from extractbench_nb.errors import InputError, OutputError
+from extractbench_nb.judges.base import Question
+from extractbench_nb.judges.cache import JudgeCache, judge_cache
+from extractbench_nb.judges.entries import Entry, request_key
+from tests.judges.llm.conftest import MakeJudge, ask
+from tests.llm_server import LLMServer, answer
+
+ENTRY = Entry(
+    {"model": "openai/x", "messages": [{"role": "user", "content": "é \\ud800"}]}, "\ud800"
+)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> JudgeCache:
+    return JudgeCache(tmp_path / "here" / "answers")
+
+
+def test_an_empty_cache_makes_no_file(cache: JudgeCache) -> None:
+    assert cache.info()[1:] == (0, 0, 0.0)
+    assert cache.clear() == 0
+    assert not cache.path.parent.exists()
+
+
+def test_what_is_put_is_there_and_the_first_stays(cache: JudgeCache) -> None:
+    second = Entry(ENTRY.request, "another answer", 1, 2, 0.5)
+    assert cache.get(ENTRY.key) is None
+    assert cache.put(ENTRY) == ENTRY
+    assert cache.put(second) == ENTRY
+    assert JudgeCache(cache.path.parent).get(ENTRY.key) == ENTRY
+    assert cache.put(second, replace=True) == second
+    assert cache.info()._replace(bytes=0) == (cache.path, 1, 0, 0.5)
+    assert cache.info().bytes % 4096 == 0 < cache.info().bytes
+    assert cache.clear() == 1
+    assert cache.get(ENTRY.key) is None
+
+
+def test_export_is_the_same_in_whatever_order_answers_came(tmp_path: Path) -> None:
+    entries = [Entry({"model": f"m{i}"}, f"{i}", i, None, i / 7) for i in range(20)]
+    texts = []
+    for order in (entries, entries[::-1]):
+        cache = JudgeCache(tmp_path / str(len(texts)))
+        for entry in order:
+            cache.put(entry)
+        assert cache.export(tmp_path / "out.jsonl") == 20
+        texts.append((tmp_path / "out.jsonl").read_text("ascii"))
+    assert texts[0] == texts[1]
+    assert texts[0].splitlines() == sorted(
+        texts[0].splitlines(), key=lambda x: json.loads(x)["key"]
+    )
+
+    other = JudgeCache(tmp_path / "other")
+    other.put(entries[3])
+    assert other.import_(tmp_path / "out.jsonl") == 19
+    assert other.import_(tmp_path / "out.jsonl") == 0
+    assert [other.get(entry.key) for entry in entries] == entries
+    other.export(tmp_path / "again.jsonl")
+    assert (tmp_path / "again.jsonl").read_text() == texts[0]
+
+
+def test_lone_surrogates_survive(cache: JudgeCache, tmp_path: Path) -> None:
+    cache.put(ENTRY)
+    cache.export(tmp_path / "out.jsonl")
+    other = JudgeCache(tmp_path / "other")
+    other.import_(tmp_path / "out.jsonl")
+    assert other.get(ENTRY.key) == ENTRY
+
+
+def test_exporting_nothing_is_an_empty_file(cache: JudgeCache, tmp_path: Path) -> None:
+    assert cache.export(str(tmp_path / "out.jsonl")) == 0
+    assert cache.import_(str(tmp_path / "out.jsonl")) == 0
+
+
+GOOD_LINE = {
+    "key": ENTRY.key, "request": ENTRY.request, "answer": "x",
+    "prompt_tokens": 1, "completion_tokens": None, "cost_usd": 0.1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{",
+        "[]",
+        "5",
+        "{}",
+        json.dumps(GOOD_LINE | {"key": request_key({})}),
+        json.dumps(GOOD_LINE | {"request": {"model": "openai/other"}}),
+        json.dumps(GOOD_LINE | {"answer": 5}),
+        json.dumps(GOOD_LINE | {"prompt_tokens": -1}),
+        json.dumps(GOOD_LINE | {"prompt_tokens": True}),
+        json.dumps(GOOD_LINE | {"cost_usd": float("nan")}),
+        json.dumps(GOOD_LINE | {"more": 1}),
+        "[" * 100_000,
+    ],
+)
+def test_a_file_of_something_else_adds_nothing(
+    cache: JudgeCache, tmp_path: Path, line: str
+) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text(json.dumps(GOOD_LINE) + "\n" + line + "\n")
+    with pytest.raises(InputError, match=r"line 2 of .*in\.jsonl"):
+        cache.import_(path)
+    assert cache.info().answers == 0
+
+
+def test_files_that_are_not_there(cache: JudgeCache, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        cache.import_(tmp_path / "nowhere.jsonl")
+    with pytest.raises(OutputError, match="cannot be written"):
+        cache.export(tmp_path / "nowhere" / "out.jsonl")
+
+
+def test_what_is_no_cache_is_told_before_anything_is_asked(
+    make: MakeJudge, server: LLMServer, tmp_path: Path
+) -> None:
+    folder = tmp_path / "broken"
+    folder.mkdir()
+    JudgeCache(folder).path.write_bytes(b"no database" * 1000)
+    with pytest.raises(OutputError, match=r"broken.*cannot be used"):
+        make(cache=folder).check()
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match="is a file, not a folder"):
+        make(cache=tmp_path / "file").check()
+    later = tmp_path / "later"
+    later.mkdir()
+    with sqlite3.connect(JudgeCache(later).path) as database:
+        database.execute("PRAGMA user_version = 99")
+    database.close()
+    with pytest.raises(OutputError, match="format 99, expected 1"):
+        make(cache=later).check()
+    assert not server.requests
+
+
+@pytest.mark.parametrize("path", [5, "", " ", b"x"])
+def test_a_path_that_is_none(path: object) -> None:
+    with pytest.raises(InputError, match="expected a folder or None"):
+        JudgeCache(path)  # type: ignore[arg-type]
+
+
+def test_the_default_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert judge_cache.path.parent == tmp_path / "default-cache"
+    monkeypatch.setenv("EXTRACTBENCH_JUDGE_CACHE", str(tmp_path / "elsewhere"))
+    assert judge_cache.path.parent == tmp_path / "elsewhere"
+    monkeypatch.delenv("EXTRACTBENCH_JUDGE_CACHE")
+    assert "extractbench-nb" in judge_cache.path.parts
+    assert JudgeCache("relative").path.is_absolute()
+    assert repr(JudgeCache()) == "JudgeCache()"
+    assert eval(repr(JudgeCache("a'b"))) == JudgeCache("a'b")  # noqa: S307 - our own repr
+    assert JudgeCache("a") != JudgeCache("b")
+
+
+def test_the_default_cache_follows_its_folder(
+    make: MakeJudge, server: LLMServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    judge = make(cache=True)
+    ask(judge)
+    monkeypatch.setenv("EXTRACTBENCH_JUDGE_CACHE", str(tmp_path / "elsewhere"))
+    ask(judge)
+    ask(judge)
+    assert len(server.requests) == 2
+    assert judge_cache.info().answers == 1
+
+
+def test_the_second_question_is_free(make: MakeJudge, server: LLMServer) -> None:
+    first, again = ask(make()), ask(make(timeout=7, max_attempts=1, max_concurrency=1))
+    assert first[:3] == again[:3]
+    assert len(server.requests) == 1
+    (call,) = again.calls
+    assert (call.cached, call.attempts, call.cost_usd, call.prompt_tokens) == (True, 0, 0.0, 0)
+    assert (call.score, call.answer) == (first.score, first.calls[0].answer)
+
+
+def test_what_makes_another_question(make: MakeJudge, server: LLMServer) -> None:
+    ask(make())
+    ask(make("openai/other-model"))
+    ask(make(temperature=0.5))
+    ask(make(max_tokens=5))
+    ask(make(additional_instructions="Heed the case."))
+    ask(make(), field="name")
+    ask(make(), metric="string_llm")
+    ask(make(), "b", "a")
+    asyncio.run(make().ask(Question("a", "b"), sample=1))
+    assert len(server.requests) == 9
+
+
+def test_without_a_cache_every_question_is_asked(make: MakeJudge, server: LLMServer) -> None:
+    judge = make(cache=False)
+
+    async def twice() -> None:
+        await asyncio.gather(*[judge.ask(Question("a", "b")) for _ in range(5)])
+
+    asyncio.run(twice())
+    assert len(server.requests) == 5
+
+
+def test_the_request_is_kept_as_it_was_sent(
+    make: MakeJudge, server: LLMServer, tmp_path: Path
+) -> None:
+    judge = make()
+    ask(judge)
+    assert judge.cache is not None
+    judge.cache.export(tmp_path / "out.jsonl")
+    line = json.loads((tmp_path / "out.jsonl").read_text())
+    assert line["request"]["messages"] == server.requests[0].body["messages"]
+    assert request_key(line["request"]) == line["key"]
+    assert server.url not in json.dumps(line)
+
+
+def test_a_kept_answer_that_cannot_be_read_is_asked_for_anew(
+    make: MakeJudge, server: LLMServer
+) -> None:
+    judge = make()
+    ask(judge)
+    assert judge.cache is not None
+    with sqlite3.connect(judge.cache.path) as database:
+        database.execute("UPDATE answers SET answer = '\"nonsense\"'")
+    database.close()
+    server.respond = lambda _: answer(0.5)
+    assert [ask(judge).score, ask(judge).score] == [0.5, 0.5]
+    assert len(server.requests) == 2
+
+
+def test_an_answer_that_cannot_be_kept_holds_all_the_same(
+    make: MakeJudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = make()
+    judge.check()
+
+    def full(*_: object, **__: object) -> None:
+        raise OutputError("database or disk is full")
+
+    monkeypatch.setattr(JudgeCache, "put", full)
+    with pytest.warns(RuntimeWarning, match="answers are not kept: .*disk is full"):
+        assert ask(judge, "x", "x").score == 1.0
+
+
+def test_threads_share_a_cache(cache: JudgeCache) -> None:
+    entries = [Entry({"model": "m", "n": n}, str(n)) for n in range(50)]
+
+    def work(shift: int) -> None:
+        mine = JudgeCache(cache.path.parent) if shift % 2 else cache
+        for entry in entries[shift:] + entries[:shift]:
+            assert mine.put(entry).answer == entry.answer
+
+    threads = [threading.Thread(target=work, args=(shift,)) for shift in range(0, 50, 10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert cache.info().answers == 50

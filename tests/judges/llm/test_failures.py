@@ -1,0 +1,73 @@
+import time
+from email.utils import formatdate
+from typing import Any
+
+import pytest
+
+from extractbench_nb.judges.asking import _attempts
+from extractbench_nb.judges.failures import Failure, failure_of
+from extractbench_nb.judges.settings import Settings
+
+
+class RaisedError(Exception):
+    def __init__(self, text: str, **attributes: Any) -> None:
+        super().__init__(text)
+        vars(self).update(attributes)
+
+
+def limited(value: str) -> Failure:
+    return failure_of(
+        RaisedError("x", status_code=429, litellm_response_headers={"retry-after": value})
+    )
+
+
+@pytest.mark.parametrize(
+    "value, seconds",
+    [("3", 3), ("0.5", 0.5), ("-5", 0), ("soon", 0), ("", 0), ("nan", 0), ("inf", 0)],
+)
+def test_retry_after_in_seconds(value: str, seconds: float) -> None:
+    assert (limited(value).retry_after, limited(value).transient) == (seconds, True)
+
+
+def test_retry_after_as_a_date() -> None:
+    assert 50 < limited(formatdate(time.time() + 60, usegmt=True)).retry_after <= 60
+    assert limited(formatdate(time.time() - 60, usegmt=True)).retry_after == 0
+    later = limited(formatdate(time.time() + 9_000, usegmt=True))
+    assert not later.transient
+    assert "asks to wait" in later.problem
+
+
+def test_the_text_is_one_short_line() -> None:
+    text = (
+        "litellm.APIError: APIError: OpenAIException - a\n b Traceback (most recent call last): c"
+    )
+    assert failure_of(RaisedError(text, status_code=500)).problem == "a b"
+    assert len(failure_of(RaisedError("x" * 9_999, status_code=500)).problem) == 501
+
+
+def test_what_is_not_known_is_not_tried_again() -> None:
+    found = failure_of(ValueError("boom"))
+    assert (found.reason, found.problem, found.transient) == ("model_failed", "boom", False)
+
+
+class State:
+    """As much of tenacity's state as the waiting looks at."""
+
+    def __init__(self, number: int, failure: Failure) -> None:
+        self.attempt_number = number
+        self.outcome = self
+        self.failure = failure
+
+    def exception(self) -> Failure:
+        return self.failure
+
+
+def test_waits_double_with_jitter_and_heed_the_provider() -> None:
+    wait: Any = _attempts(Settings("openai/x", retry_wait=1.0)).wait
+    usual, patient = Failure("x", "x"), Failure("x", "x", retry_after=30.0)
+    for number, least in ((1, 1), (2, 2), (3, 4), (4, 8)):
+        waits = [wait(State(number, usual)) for _ in range(50)]
+        assert least <= min(waits) < max(waits) <= least + 1
+    assert wait(State(1, patient)) == 30.0
+    assert wait(State(50, usual)) <= 301
+    assert _attempts(Settings("openai/x", retry_wait=0.0)).wait(State(3, usual)) == 0  # type: ignore[arg-type]

@@ -1,0 +1,168 @@
+"""One judge in many loops and threads: one limit, one question at a time, nothing left behind."""
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb.judges.background import HOME, Home
+from extractbench_nb.judges.base import JudgeError, Question
+from tests.judges.llm.conftest import MakeJudge, ask
+from tests.llm_server import CUT, HANG, LLMServer, failure
+
+SCHEMA = {"type": "object", "properties": {f"f{i}": {"type": "string"} for i in range(12)}}
+GOLD = {f"f{i}": f"gold {i}" for i in range(12)}
+PREDICTED = GOLD | {f"f{i}": f"other {i}" for i in range(6)}
+
+
+def test_in_a_script_and_in_a_running_loop(make: MakeJudge, server: LLMServer) -> None:
+    judge = make(cache=False)
+    script = xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=judge)
+
+    async def cell() -> Any:
+        return xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=judge)
+
+    async def awaited() -> Any:
+        return await xb.evaluate_async(SCHEMA, GOLD, PREDICTED, judge=judge)
+
+    others = asyncio.run(cell()), asyncio.run(awaited())
+    assert script.summary.passed == 6
+    assert script.fields.outcome.value_counts().to_dict() == {"correct": 6, "incorrect": 6}
+    for other in others:
+        assert other.fields.equals(script.fields)
+        assert other.summary.equals(script.summary)
+    assert len(server.requests) == 36
+    assert script.meta["judge"] == "openai/test-model"
+
+
+def test_one_limit_for_all_threads_and_loops(make: MakeJudge, server: LLMServer) -> None:
+    server.latency = 0.02
+    judge = make(max_concurrency=3, cache=False)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(
+            pool.map(lambda _: xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=judge), range(4))
+        )
+    assert len(server.requests) == 48
+    assert server.peak == 3
+    assert all(one.fields.equals(found[0].fields) for one in found)
+
+
+def test_connections_stay_open_from_one_loop_to_the_next(
+    make: MakeJudge, server: LLMServer
+) -> None:
+    judge = make()
+    for i in range(20):
+        ask(judge, str(i))
+    assert (len(server.requests), server.connections) == (20, 1)
+
+
+def test_equal_questions_at_once_are_asked_once(make: MakeJudge, server: LLMServer) -> None:
+    server.latency = 0.05
+    judge, other = make("openai/gpt-4o-mini"), make("openai/gpt-4o-mini", timeout=50)
+
+    async def many() -> list[Any]:
+        return await asyncio.gather(*[j.ask(Question("a", "b")) for j in [judge] * 5 + [other] * 5])
+
+    with ThreadPoolExecutor(3) as pool:
+        found = [
+            v for verdicts in pool.map(lambda _: asyncio.run(many()), range(3)) for v in verdicts
+        ]
+    assert len(server.requests) == 1
+    assert len({verdict[:3] for verdict in found}) == 1
+    calls = [verdict.calls[0] for verdict in found]
+    assert sorted(call.attempts for call in calls) == [0] * 29 + [1]
+    assert sum(call.cost_usd for call in calls) == 2.1e-05
+    assert sum(not call.cached for call in calls) == 1
+
+
+def test_equal_questions_fail_together(make: MakeJudge, server: LLMServer) -> None:
+    server.script(failure(400))
+    judge = make()
+
+    async def many() -> list[Any]:
+        asked = [judge.ask(Question("a", "b")) for _ in range(4)]
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    found = asyncio.run(many())
+    assert all(isinstance(error, JudgeError) for error in found)
+    assert [error.reason for error in found] == ["bad_request"] * 4
+    assert sum(error.calls[0].attempts for error in found) == len(server.requests) == 1
+
+
+def test_who_leaves_does_not_take_the_others_along(make: MakeJudge, server: LLMServer) -> None:
+    server.latency = 0.1
+    judge = make()
+
+    async def two() -> float:
+        first = asyncio.create_task(judge.ask(Question("a", "a")))
+        while not server.requests:
+            await asyncio.sleep(0.005)
+        second = asyncio.create_task(judge.ask(Question("a", "a")))
+        await asyncio.sleep(0.02)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        return (await second).score
+
+    assert asyncio.run(two()) == 1.0
+    assert len(server.requests) == 1
+
+
+def test_a_cancelled_question_frees_its_turn(make: MakeJudge, server: LLMServer) -> None:
+    server.script(HANG)
+    judge = make(max_concurrency=1)
+
+    async def give_up() -> None:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.3):
+                await judge.ask(Question("a", "a"))
+
+    asyncio.run(give_up())
+    assert ask(judge, "a", "a").score == 1.0
+    assert len(server.requests) == 2
+
+
+def test_a_failure_frees_its_turn(make: MakeJudge, server: LLMServer) -> None:
+    server.script(CUT)
+    judge = make(max_concurrency=1, max_attempts=1)
+    with pytest.raises(JudgeError):
+        ask(judge)
+    assert ask(judge).score == 0.0
+
+
+def test_the_loop_ends_and_begins_again(make: MakeJudge, server: LLMServer) -> None:
+    judge = make(cache=False)
+    ask(judge)
+    before = HOME.loop()
+    HOME.close()
+    assert before.is_closed()
+    assert not [t for t in threading.enumerate() if t.name == "extractbench-judges"]
+    HOME.close()
+    assert ask(judge, "a", "a").score == 1.0
+    assert len(server.requests) == 2
+
+
+def test_closing_cancels_what_is_under_way() -> None:
+    home = Home()
+    caught: list[BaseException] = []
+
+    async def wait() -> None:
+        try:
+            await home.run(asyncio.sleep(600))
+        except asyncio.CancelledError as error:
+            caught.append(error)
+
+    def later() -> None:
+        home.close()
+
+    async def both() -> None:
+        waiting = asyncio.create_task(wait())
+        await asyncio.sleep(0.05)
+        await asyncio.to_thread(later)
+        await waiting
+
+    asyncio.run(both())
+    assert len(caught) == 1

@@ -1,0 +1,140 @@
+"""Other processes: nothing looked up, nothing left on the screen, nothing asked twice."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import extractbench_nb as xb
+from extractbench_nb.judges.llm import LLMJudge
+from tests.judges.llm.conftest import MakeJudge
+from tests.llm_server import LLMServer
+
+COUNT = 60
+SCHEMA = {"type": "object", "properties": {f"f{i}": {"type": "string"} for i in range(COUNT)}}
+GOLD = {f"f{i}": f"gold {i}" for i in range(COUNT)}
+PREDICTED = {name: text if name < "f3" else "other" for name, text in GOLD.items()}
+SCRIPT = """
+import json, socket, sys
+
+lookups = []
+def watched(function):
+    def call(*args, **more):
+        lookups.append(repr(args))
+        return function(*args, **more)
+    return call
+
+connect = socket.socket.connect
+def connecting(self, address):
+    if self.family != socket.AF_UNIX and address[0] != "127.0.0.1":
+        lookups.append(repr(address))
+    return connect(self, address)
+
+for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex"):
+    setattr(socket, name, watched(getattr(socket, name)))
+socket.socket.connect = connecting
+
+import extractbench_nb as xb
+from extractbench_nb.judges.llm import LLMJudge
+early = "litellm" in sys.modules
+
+url, folder, schema, gold, predicted = json.loads(sys.argv[1])
+judge = LLMJudge("openai/test-model", api_base=url, cache=folder, max_concurrency=4)
+judge.check()
+found = xb.evaluate(schema, gold, predicted, judge=judge)
+out = {"lookups": lookups, "early": early, "fields": found.fields.to_json()}
+print("RESULT" + json.dumps(out))
+"""
+
+
+def start(url: str, folder: Path) -> "subprocess.Popen[str]":
+    arguments = json.dumps([url, str(folder), SCHEMA, GOLD, PREDICTED])
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", SCRIPT, arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=Path(xb.__file__).parent.parent,
+    )
+
+
+def result(process: "subprocess.Popen[str]") -> dict[str, Any]:
+    out, err = process.communicate(timeout=100)
+    assert (process.returncode, err) == (0, "")
+    assert out.startswith("RESULT")
+    assert out.count("\n") == 1
+    return json.loads(out.removeprefix("RESULT"))  # type: ignore[no-any-return]
+
+
+def test_killed_finished_elsewhere_and_read_here(
+    make: MakeJudge, server: LLMServer, tmp_path: Path
+) -> None:
+    folder = tmp_path / "answers"
+    server.latency = 0.05
+    killed = start(server.url, folder)
+    while len(server.requests) < 20:
+        assert killed.poll() is None
+        time.sleep(0.01)
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    begun, kept = len(server.requests), make(cache=folder).cache.info().answers  # type: ignore[union-attr]
+    assert 16 <= kept <= begun < COUNT
+
+    server.latency = 0.0
+    server.forget()
+    first = result(start(server.url, folder))
+    assert len(server.requests) == COUNT - kept
+    assert first["lookups"] == []
+    assert first["early"] is False
+
+    server.forget()
+    here = xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=make(cache=folder))
+    assert len(server.requests) == 0
+    assert here.fields.to_json() == first["fields"]
+    assert here.summary.judge_errors == 0
+    assert 0 < here.summary.passed < COUNT
+
+
+def test_an_exported_cache_answers_where_no_server_is(
+    make: MakeJudge, server: LLMServer, tmp_path: Path
+) -> None:
+    judge = make()
+    there = xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=judge)
+    assert judge.cache is not None
+    judge.cache.export(tmp_path / "answers.jsonl")
+    other = LLMJudge(
+        "openai/test-model", api_base="http://127.0.0.1:9/v1", cache=tmp_path / "other"
+    )
+    assert other.cache is not None
+    assert other.cache.import_(tmp_path / "answers.jsonl") == COUNT
+    assert xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=other).fields.equals(there.fields)
+    assert len(server.requests) == COUNT
+
+
+def test_workers_of_a_batch(make: MakeJudge, server: LLMServer) -> None:
+    runs = pd.DataFrame(
+        {
+            "run": ["a", "b", "c"],
+            "document": ["doc"] * 3,
+            "schema": [SCHEMA] * 3,
+            "gold": [GOLD] * 3,
+            "predicted": [PREDICTED, PREDICTED, GOLD],
+        }
+    )
+    judge = make()
+    found = xb.evaluate_runs(runs, judge=judge, n_jobs=2, progress=False)
+    assert found.summary.judge_errors.tolist() == [0, 0, 0]
+    wrong = sum(text == "other" for text in PREDICTED.values())
+    assert found.summary.passed.tolist() == [COUNT - wrong, COUNT - wrong, COUNT]
+    assert judge.cache is not None
+    assert judge.cache.info().answers == COUNT + wrong <= len(server.requests)
+
+    server.forget()
+    again = xb.evaluate_runs(runs, judge=judge, progress=False)
+    assert len(server.requests) == 0
+    assert again.fields.equals(found.fields)

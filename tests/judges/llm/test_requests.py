@@ -1,0 +1,58 @@
+"""What is sent: parameters as the model takes them."""
+
+from tests.judges.llm.conftest import MakeJudge, ask, fail
+from tests.llm_server import LLMServer
+
+
+def test_models_that_can_are_held_to_the_schema(make: MakeJudge, server: LLMServer) -> None:
+    ask(make("openai/gpt-4o-mini"))
+    form = server.requests[0].body["response_format"]
+    assert form["type"] == "json_schema"
+    assert form["json_schema"]["strict"] is True
+    assert form["json_schema"]["schema"]["required"] == ["reasoning", "score"]
+    ask(make())
+    assert "response_format" not in server.requests[1].body
+
+
+def test_a_schema_of_the_users_is_not_called_strict(make: MakeJudge, server: LLMServer) -> None:
+    schema = {"type": "object", "properties": {"score": {"type": "number"}}}
+    ask(make("openai/gpt-4o-mini"), params={"structured_output_schema": schema})
+    form = server.requests[0].body["response_format"]["json_schema"]
+    assert (form["schema"], form["strict"]) == (schema, False)
+
+
+def test_models_without_temperature_get_none(make: MakeJudge, server: LLMServer) -> None:
+    ask(make("openai/o3-mini"))
+    assert "temperature" not in server.requests[0].body
+
+
+def test_what_it_cost(make: MakeJudge) -> None:
+    judge = make("openai/gpt-4o-mini")
+    first, again, unknown = ask(judge), ask(judge), ask(make())
+    assert (first.calls[0].cost_usd, again.calls[0].cost_usd) == (2.1e-05, 0.0)
+    assert unknown.calls[0].cost_usd is None
+    assert judge.spent_usd == 2.1e-05
+    assert judge.cache is not None
+    assert judge.cache.info().cost_usd == 2.1e-05
+
+
+def test_hostile_values_arrive(make: MakeJudge, server: LLMServer) -> None:
+    values = [
+        "\ud800",
+        "\x00",
+        "<script>alert(1)</script>",
+        float("nan"),
+        {"\udfff": [1, {}]},
+        10**5000,
+    ]
+    for value in values:
+        assert ask(make(), value, "x").score == 0.0
+    assert len(server.requests) == len(values)
+
+
+def test_values_nested_too_deep_are_no_verdict(make: MakeJudge, server: LLMServer) -> None:
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert fail(make(), deep, "x").reason == "too_deep"
+    assert not server.requests

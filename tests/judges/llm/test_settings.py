@@ -1,0 +1,171 @@
+import copy
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from extractbench_nb.errors import ConfigError, InputError
+from extractbench_nb.judges.cache import JudgeCache, judge_cache
+from extractbench_nb.judges.llm import LLMJudge
+from extractbench_nb.judges.settings import DEFAULT_MODEL
+from tests.judges.llm.conftest import MakeJudge, ask
+from tests.llm_server import LLMServer
+
+BAD: list[tuple[str, Any]] = [
+    ("model", ""),
+    ("model", "two words"),
+    ("model", 5),
+    ("model", "\ud800"),
+    ("temperature", -0.1),
+    ("temperature", float("nan")),
+    ("temperature", True),
+    ("temperature", 10**301),
+    ("max_tokens", 0),
+    ("max_tokens", 1.5),
+    ("timeout", 0),
+    ("timeout", float("inf")),
+    ("timeout", None),
+    ("max_concurrency", 0),
+    ("max_attempts", 0),
+    ("retry_wait", -1),
+    ("budget_usd", -1),
+    ("budget_usd", "1"),
+    ("cache", 5),
+    ("cache", ""),
+    ("cache", None),
+    ("api_base", "127.0.0.1"),
+    ("api_base", "http://user:hidden-word@127.0.0.1/v1"),
+    ("api_base", "http://127.0.0.1/v1?key=hidden-word"),
+    ("additional_instructions", " "),
+]
+
+
+@pytest.mark.parametrize("name, value", BAD)
+def test_bad_values_are_refused(name: str, value: Any) -> None:
+    with pytest.raises(InputError, match=f"{name} is .*expected") as caught:
+        LLMJudge(**{"model": "openai/x", name: value})
+    assert "hidden-word" not in str(caught.value)
+
+
+def test_unknown_options_are_refused() -> None:
+    with pytest.raises(InputError, match=r"max_retries.*did you mean 'max_tokens'"):
+        LLMJudge("openai/x", max_retries=2)
+    with pytest.raises(InputError, match="known are additional_instructions, api_base"):
+        LLMJudge("openai/x", qqq=2)
+
+
+def test_the_model_is_named_by_argument_environment_file_or_default(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert LLMJudge().name == DEFAULT_MODEL
+    Path(".env").write_text("DEFAULT_LLM_MODEL=openai/from-file\nMISTRAL_API_KEY=from-file\n")
+    monkeypatch.setenv("MISTRAL_API_KEY", "was-there")
+    monkeypatch.setenv("DEFAULT_LLM_MODEL", "")  # restored afterwards, whatever the file sets
+    monkeypatch.delenv("DEFAULT_LLM_MODEL")
+    assert LLMJudge().name == "openai/from-file"
+    assert os.environ["MISTRAL_API_KEY"] == "was-there"
+    monkeypatch.setenv("DEFAULT_LLM_MODEL", "openai/from-environment")
+    assert LLMJudge().name == "openai/from-environment"
+    assert LLMJudge("openai/named").name == "openai/named"
+
+
+def judges(tmp_path: Path) -> list[LLMJudge]:
+    return [
+        LLMJudge("openai/x"),
+        LLMJudge("openai/x", cache=False),
+        LLMJudge("openai/x", cache=tmp_path),
+        LLMJudge(
+            "openai/it's",
+            temperature=0.5,
+            max_tokens=5,
+            timeout=1.5,
+            max_concurrency=2,
+            max_attempts=1,
+            retry_wait=0.0,
+            budget_usd=1.0,
+            api_base="http://127.0.0.1:1/v1",
+            additional_instructions="Heed\n'quotes'.",
+        ),
+    ]
+
+
+def pickled(judge: LLMJudge) -> LLMJudge:
+    return pickle.loads(pickle.dumps(judge))  # noqa: S301 - our own
+
+
+def test_repr_reads_back_and_copies_are_equal(tmp_path: Path) -> None:
+    made = judges(tmp_path)
+    for judge in made:
+        names = {"LLMJudge": LLMJudge, "JudgeCache": JudgeCache}
+        assert eval(repr(judge), names) == judge  # noqa: S307 - our own repr
+        for other in (copy.copy(judge), copy.deepcopy(judge), pickled(judge)):
+            assert other == judge
+            assert hash(other) == hash(judge)
+            assert repr(other) == repr(judge)
+    assert len(set(made)) == len(made)
+    assert made[0].cache == judge_cache
+    assert made[1].cache is None
+    assert made[0] != "openai/x"
+
+
+def test_a_copy_judges_too(make: MakeJudge, server: LLMServer) -> None:
+    judge = make()
+    assert ask(judge).score == 0.0
+    assert ask(pickled(judge)).calls[0].cached
+    assert len(server.requests) == 1
+
+
+def test_params_of_a_field_override(make: MakeJudge, server: LLMServer) -> None:
+    judge = make(additional_instructions="Everywhere.", temperature=0.0)
+    ask(
+        judge,
+        params={
+            "model": "openai/other",
+            "temperature": 0.7,
+            "max_tokens": 99,
+            "additional_instructions": "Only here.",
+            "prompt_template": "Custom {gold} {predicted}",
+            "pass_threshold": 0.9,
+            "structured_output_schema": {
+                "type": "object",
+                "properties": {"score": {"type": "number"}, "kind": {"type": "string"}},
+            },
+        },
+    )
+    ask(judge)
+    special, usual = (request.body for request in server.requests)
+    assert (special["model"], special["temperature"], special["max_tokens"]) == ("other", 0.7, 99)
+    text = special["messages"][1]["content"]
+    assert text.startswith("Custom <gold-")
+    assert "Only here." in text
+    assert "Everywhere." not in text
+    assert '"kind"' in text
+    assert (usual["model"], usual["temperature"]) == ("test-model", 0.0)
+    assert usual["max_tokens"] == 2048
+    assert "Everywhere." in usual["messages"][1]["content"]
+
+
+@pytest.mark.parametrize(
+    "params, problem",
+    [
+        ({"model": ""}, "model is ''"),
+        ({"temperature": -1}, "temperature is -1"),
+        ({"max_tokens": 1.5}, "max_tokens is 1.5"),
+        ({"additional_instructions": ""}, "additional_instructions"),
+        ({"prompt_template": "{gold}"}, "lacks {predicted}"),
+        ({"prompt_template": ""}, "prompt_template is ''"),
+        ({"structured_output_schema": []}, "JSON Schema as an object"),
+        ({"structured_output_schema": {"type": "nothing"}}, "no JSON Schema"),
+        ({"structured_output_schema": {"properties": {"a": {}}}}, "no property 'score'"),
+    ],
+)
+def test_params_are_checked_before_anything_is_asked(
+    make: MakeJudge, server: LLMServer, params: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        make().check(params)
+    with pytest.raises(ConfigError, match=problem):
+        ask(make(), params=params)
+    assert not server.requests
