@@ -9,6 +9,7 @@
 
 from extractbench_nb import plots
 from extractbench_nb._version import __version__
+from extractbench_nb.alignment.llm import LLMAligner
 from extractbench_nb.batch import Evaluations, evaluate_runs, load_evaluations
 from extractbench_nb.benchmark import paper, reliability
 from extractbench_nb.benchmark.audit import Audit, audit, sample_findings
@@ -68,6 +69,7 @@ __all__ = [
     "JudgeCache",
     "JudgeCall",
     "JudgeError",
+    "LLMAligner",
     "LLMJudge",
     "MetricResult",
     "MetricScore",

@@ -1,18 +1,24 @@
 """THE traversal: AST + gold + predicted -> records. The only one in the project.
 
 `Traversal.descend` goes down with both documents: it pairs values, scores leaves, aligns arrays and
-enters the pairs. Verdicts that must be awaited are settled next, all at once. `Traversal.finish`
-goes back up: from the verdicts of item fields to pairs of items, from pairs to arrays.
+enters the pairs. What must be awaited is settled next, all that is open at once: verdicts, and
+alignments that a model makes, whose pairs may hold more of both. `Traversal.finish` goes back up:
+from the verdicts of item fields to pairs of items, from pairs to arrays.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import inspect
+from collections.abc import Awaitable, Callable
+from functools import partial
+from operator import methodcaller
 from typing import Any
 
 from extractbench_nb._json import canonical_unordered, json_type
+from extractbench_nb.alignment.llm import Alignment
 from extractbench_nb.alignment.similarity import MapItem, never_match, text_of
+from extractbench_nb.judges.base import JudgeError
 from extractbench_nb.judges.offline import similarity
 from extractbench_nb.leafwise import count_leaves, invented_leaves
 from extractbench_nb.metrics.strings import string_normalized
@@ -20,11 +26,14 @@ from extractbench_nb.pairing import Point, pair_up
 from extractbench_nb.records import ArrayRecord, Leaf, Pair, Paths, array_items, item_node
 from extractbench_nb.rollup import roll_up
 from extractbench_nb.schema.nodes import Node
-from extractbench_nb.scoring import Pending, Scorer
+from extractbench_nb.scoring import ALIGNED, Pending, Scored, Scorer
 
 __all__ = ["Traversal"]
 
 ROOT = Paths("$")
+
+Align = Callable[[Node, list[Any], list[Any]], list[tuple[int, int]]]
+AwaitedAlign = Callable[[Node, list[Any], list[Any]], Awaitable[Alignment]]
 
 
 class Traversal:
@@ -35,7 +44,8 @@ class Traversal:
     scorer : Scorer
         Gives the verdicts.
     align : callable
-        ``(array node, gold items, predicted items) -> index pairs``.
+        ``(array node, gold items, predicted items) -> index pairs``; or a coroutine function that
+        returns an `Alignment`, or raises `JudgeError`.
 
     Attributes
     ----------
@@ -45,13 +55,14 @@ class Traversal:
         All arrays, outer before inner.
     pending : list
         Verdicts that must be awaited before `finish`.
+    waits : bool
+        Whether alignments must be awaited too.
     """
 
-    def __init__(
-        self, scorer: Scorer, align: Callable[[Node, list[Any], list[Any]], list[tuple[int, int]]]
-    ) -> None:
+    def __init__(self, scorer: Scorer, align: Align | AwaitedAlign) -> None:
         self.scorer = scorer
         self.align = align
+        self.waits = inspect.iscoroutinefunction(align)
         self.top = Pair(0, 0)
         self.arrays: list[ArrayRecord] = []
         self.pending: list[tuple[Leaf, int, Pending]] = []
@@ -60,7 +71,7 @@ class Traversal:
     def descend(self, root: Node, gold: Any, predicted: Any) -> None:
         """Go down: everything outside of arrays first, then array by array, outer before inner."""
         self.enter(self.top, root, gold, predicted, ROOT)
-        while self._aligned < len(self.arrays):
+        while not self.waits and self._aligned < len(self.arrays):
             self._align(self.arrays[self._aligned])
             self._aligned += 1
 
@@ -99,9 +110,8 @@ class Traversal:
         return record
 
     def _align(self, array: ArrayRecord) -> None:
-        same_kind = isinstance(array.gold, dict) == isinstance(array.predicted, dict)
-        if array.gold_items and array.predicted_items and same_kind:
-            found = self.align(array.node, array.gold_items, array.predicted_items)
+        if _has_two_sides(array):
+            found: Any = self.align(array.node, array.gold_items, array.predicted_items)
             array.pairs = [self._pair(array, i, j) for i, j in found]
 
     def _pair(self, array: ArrayRecord, i: int, j: int) -> Pair:
@@ -123,13 +133,43 @@ class Traversal:
             pair.failed_fields += (array.node.field + "[]",)
         return pair
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there is anything to await before `finish`."""
+        return bool(self.pending or self._aligned < len(self.arrays))
+
     async def settle(self) -> None:
-        """Await every verdict that is still open, all at once; a failure is a verdict too."""
-        calls = [_call(pending) for _, _, pending in self.pending]
-        results = await asyncio.gather(*calls, return_exceptions=True)
-        for (leaf, place, pending), result in zip(self.pending, results, strict=True):
-            leaf.verdicts[place] = pending.finish(result)
-        self.pending.clear()
+        """Await all that is open at once, again and again; a failure is a verdict too."""
+        while self.is_open:
+            pending, arrays = self.pending, self.arrays[self._aligned :]
+            self.pending, self._aligned = [], len(self.arrays)
+            calls = [*(_call(verdict) for _, _, verdict in pending), *map(self._awaited, arrays)]
+            results = await asyncio.gather(*calls, return_exceptions=True)
+            for (leaf, place, verdict), result in zip(pending, results, strict=False):
+                leaf.verdicts[place] = verdict.finish(result)
+            for array, result in zip(arrays, results[len(pending) :], strict=True):
+                self._accept(array, result)
+
+    async def _awaited(self, array: ArrayRecord) -> Alignment:
+        if not _has_two_sides(array):
+            return Alignment([])
+        found: Any = self.align(array.node, array.gold_items, array.predicted_items)
+        return await found  # type: ignore[no-any-return]
+
+    def _accept(self, array: ArrayRecord, found: Alignment | BaseException) -> None:
+        """Enter the pairs of an alignment; without one, there is no verdict on the array."""
+        if isinstance(found, JudgeError):
+            array.unaligned = True
+            change: Callable[[Scored], Scored] = partial(self.scorer.unaligned, error=found)
+        elif isinstance(found, BaseException):
+            raise found
+        else:
+            array.pairs = [self._pair(array, i, j) for i, j in found.pairs]
+            change = methodcaller("_replace", calls=found.calls)
+        array.verdicts = [
+            change(v) if isinstance(v, Scored) and v.outcome == ALIGNED else v
+            for v in array.verdicts
+        ]
 
     def finish(self, root: Node, gold: Any, predicted: Any) -> None:
         """Go back up; then apply the rules of profiles that count leaves."""
@@ -139,6 +179,11 @@ class Traversal:
             count_leaves(self)
         if profile.undeclared_is_hallucination:
             invented_leaves(self, root, gold, predicted)
+
+
+def _has_two_sides(array: ArrayRecord) -> bool:
+    same_kind = isinstance(array.gold, dict) == isinstance(array.predicted, dict)
+    return bool(array.gold_items and array.predicted_items and same_kind)
 
 
 async def _call(pending: Pending) -> Any:

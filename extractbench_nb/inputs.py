@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ import numpy as np
 
 from extractbench_nb._json import json_type, member, parser_problem, read_text
 from extractbench_nb.alignment.assignment import OptimalAligner
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.alignment.llm import ALIGNING, Alignment, LLMAligner
+from extractbench_nb.errors import InputError
 from extractbench_nb.judges.base import Judge
-from extractbench_nb.judges.offline import OfflineJudge
+from extractbench_nb.judges.choosing import choose_judge
 from extractbench_nb.metrics import REGISTRY
 from extractbench_nb.profiles import Profile
 from extractbench_nb.schema.nodes import Node, Schema
@@ -23,11 +25,14 @@ from extractbench_nb.scoring import Scorer
 __all__ = [
     "MAX_DEPTH",
     "Aligner",
+    "check_alignment",
     "check_judge",
     "choose_aligner",
+    "choose_alignment",
     "choose_judge",
     "cut",
     "depth",
+    "name_of_alignment",
     "private_copy",
     "read_predicted",
     "read_schema",
@@ -35,8 +40,13 @@ __all__ = [
 ]
 
 #: A matcher of the user's: (gold items, predicted items, item node) to index pairs.
-Aligner = Callable[[Sequence[Any], Sequence[Any], Node], Iterable[tuple[int, int]]]
+Aligner = (
+    Callable[[Sequence[Any], Sequence[Any], Node], Iterable[tuple[int, int]]]
+    | Callable[[Sequence[Any], Sequence[Any], Node], Awaitable[Iterable[tuple[int, int]]]]
+    | LLMAligner
+)
 Align = Callable[[Node, list[Any], list[Any]], list[tuple[int, int]]]
+AwaitedAlign = Callable[[Node, list[Any], list[Any]], Awaitable[Alignment]]
 
 #: Levels of containers that a predicted document keeps where it is too deep to be compared.
 MAX_DEPTH = 100
@@ -49,29 +59,6 @@ def read_schema(schema: Any, profile: Profile) -> Schema:
     if isinstance(schema, Schema) and (schema.released, schema.url_rule) != rules:
         schema = dict(schema.document)
     return parse_schema(schema, released=profile.released_schema, url_rule=profile.url_rule)
-
-
-def choose_judge(judge: str | Judge) -> Judge:
-    """Return the judge that an option names, or raise `InputError`."""
-    if not isinstance(judge, str):
-        named = isinstance(getattr(judge, "name", None), str)
-        if isinstance(judge, type) or not callable(getattr(judge, "compare", None)) or not named:
-            raise InputError(
-                f"judge is {judge!r}; expected 'offline' or an object with a name and a method "
-                "compare(gold, predicted) that returns a Verdict"
-            )
-        return judge
-    if judge == "offline":
-        return OfflineJudge()
-    if "/" not in judge:
-        raise InputError(
-            f"unknown judge {judge!r}; {nearest(judge, ['offline'])}; a model is named with its "
-            "provider, 'openai/gpt-4o-mini'"
-        )
-    from extractbench_nb.judges.llm import LLMJudge
-
-    model: Any = LLMJudge(judge)  # whose verdicts are awaited
-    return model  # type: ignore[no-any-return]
 
 
 def check_judge(judge: Judge, schema: Schema) -> None:
@@ -90,34 +77,86 @@ def check_judge(judge: Judge, schema: Schema) -> None:
         No key, no such provider, a param that cannot be used.
     """
     check = getattr(judge, "check", None)
-    if check is None:
-        return
+    if check is not None:
+        judged = {name for name, entry in REGISTRY.entries.items() if entry.judged}
+        _check_fields(check, schema, judged)
+
+
+def check_alignment(alignment: str | Aligner, schema: Schema) -> None:
+    """Let an aligner that asks a model say what is missing; see `check_judge`."""
+    if isinstance(alignment, LLMAligner):
+        _check_fields(alignment.check, schema, {ALIGNING})
+
+
+def _check_fields(check: Callable[..., None], schema: Schema, metrics: Collection[str]) -> None:
     check()
     configs = {id(node.config): node.config for node in schema.nodes() if node.config is not None}
     for config in configs.values():
         for spec in config.metrics:
-            entry = REGISTRY.entries.get(spec.metric_id)
-            if entry is not None and entry.judged and spec.params:
+            if spec.metric_id in metrics and spec.params:
                 check(spec.params)
 
 
-def choose_aligner(alignment: str | Aligner, scorer: Scorer) -> Align:
-    """Return the aligner that an option names, or raise `InputError`."""
-    if alignment == "optimal":
-        return OptimalAligner(scorer)
-    if isinstance(alignment, str) or not callable(alignment):
+def choose_alignment(alignment: str | Aligner, judge: Judge) -> str | Aligner:
+    """Return ``"optimal"``, an aligner that knows whom to ask, or the user's own matcher.
+
+    Raises
+    ------
+    InputError
+        The option names none of them.
+    """
+    if alignment == "llm":
+        alignment = LLMAligner()
+    if isinstance(alignment, LLMAligner):
+        return alignment.asking(judge)
+    if alignment != "optimal" and (isinstance(alignment, str) or not callable(alignment)):
+        known = "'optimal', 'llm', an LLMAligner or a function "
         raise InputError(
-            f"alignment is {alignment!r}; expected 'optimal' or a function "
+            f"alignment is {alignment!r}; expected {known}"
             "(gold items, predicted items, item node) -> index pairs"
         )
-    return lambda node, gold, predicted: _checked_pairs(alignment, node, gold, predicted)
+    return alignment
+
+
+def name_of_alignment(alignment: str | Aligner) -> str:
+    """Return how results name an alignment: ``optimal``, ``llm`` or ``callable``."""
+    if isinstance(alignment, LLMAligner):
+        return alignment.name
+    return alignment if isinstance(alignment, str) else "callable"
+
+
+def choose_aligner(alignment: str | Aligner, scorer: Scorer) -> Align | AwaitedAlign:
+    """Return what aligns the items of an array under a scorer; see `choose_alignment`."""
+    alignment = choose_alignment(alignment, scorer.judge)
+    if isinstance(alignment, LLMAligner):
+        return alignment.align
+    if isinstance(alignment, str):
+        return OptimalAligner(scorer)
+    if not _is_awaited(alignment):
+        return lambda node, *sides: _checked_pairs(alignment(*_given(node, *sides)), node, *sides)
+
+    match: Any = alignment
+
+    async def awaited(node: Node, gold: list[Any], predicted: list[Any]) -> Alignment:
+        found = await match(*_given(node, gold, predicted))
+        return Alignment(_checked_pairs(found, node, gold, predicted))
+
+    return awaited
+
+
+def _is_awaited(alignment: Callable[..., Any]) -> bool:
+    call = getattr(alignment, "__call__", None)  # noqa: B004 - an object may have an async one
+    return inspect.iscoroutinefunction(alignment) or inspect.iscoroutinefunction(call)
+
+
+def _given(node: Node, gold: list[Any], predicted: list[Any]) -> tuple[list[Any], list[Any], Node]:
+    """Return what a matcher of the user's is called with."""
+    return list(gold), list(predicted), node.children.items or node
 
 
 def _checked_pairs(
-    align: Aligner, node: Node, gold: list[Any], predicted: list[Any]
+    found: Any, node: Node, gold: list[Any], predicted: list[Any]
 ) -> list[tuple[int, int]]:
-    items = node.children.items or node
-    found = align(list(gold), list(predicted), items)
     try:
         pairs = [(int(i), int(j)) for i, j in found]
     except (TypeError, ValueError):

@@ -1,7 +1,7 @@
 """Profile ``strict``: the leaves of array items count in place of their array.
 
 Leaves of missed items are omissions, leaves of spurious items hallucinations, and so are predicted
-leaves that nobody asked for.
+leaves that nobody asked for. Where items were not aligned, all their leaves are without a verdict.
 """
 
 from __future__ import annotations
@@ -64,7 +64,20 @@ def count_leaves(walk: Walk) -> None:
         below = [child for pair in (*paired, *one_sided) for child in pair.children]
         for child in below:
             child.counted = array.counted
+            if array.unaligned:
+                _leave_open(child, array)
         array.counted = array.counted and not below
+
+
+def _leave_open(leaf: Leaf, array: ArrayRecord) -> None:
+    """Give a place in an array without an alignment no verdict but the array's own."""
+    why = next(v for v in settled(array) if v.outcome == "judge_error")
+    leaf.verdicts = [
+        why._replace(metric=v.metric, weight=v.weight, calls=()) for v in settled(leaf)
+    ]
+    if isinstance(leaf, ArrayRecord):
+        leaf.unaligned = True
+        leaf.score, leaf.passed = why.score, why.passed
 
 
 def _others(items: list[Any], paired: set[int | None]) -> list[int]:

@@ -21,7 +21,7 @@ from extractbench_nb.alignment.similarity import ItemComparer, MapItem
 from extractbench_nb.schema.nodes import Node
 from extractbench_nb.scoring import Scorer
 
-__all__ = ["OptimalAligner"]
+__all__ = ["DENSE_PAIRS", "OptimalAligner", "Pairs", "Side", "at_most", "equal_pairs"]
 
 #: Comparisons of scalars up to which an array is solved on the declared metrics: where items hold
 #: arrays themselves, and where they don't.
@@ -62,7 +62,7 @@ class OptimalAligner:
     def __init__(self, scorer: Scorer) -> None:
         self.compare = ItemComparer(scorer, self)
         self._known: dict[tuple[Node, int, int], Pairs] = {}
-        self._sides: dict[int, _Side] = {}
+        self._sides: dict[int, Side] = {}
         self._texts: dict[int, str] = {}
         self._counts: dict[int, int] = {}
 
@@ -95,16 +95,16 @@ class OptimalAligner:
             pairs.extend(self._assign(items, ours, theirs, left, right))
         return sorted(pairs)
 
-    def _side(self, items: Sequence[Any]) -> _Side:
+    def _side(self, items: Sequence[Any]) -> Side:
         side = self._sides.get(id(items))
         if side is None:
-            side = self._sides[id(items)] = _Side(items, self._texts, self._counts)
+            side = self._sides[id(items)] = Side(items, self._texts, self._counts)
         return side
 
     def _assign(
-        self, node: Node, ours: _Side, theirs: _Side, left: list[int], right: list[int]
+        self, node: Node, ours: Side, theirs: Side, left: list[int], right: list[int]
     ) -> Pairs:
-        equal = _equal_pairs(ours, theirs, left, right)
+        equal = equal_pairs(ours, theirs, left, right)
         if len(equal) == min(len(left), len(right)):
             return equal
         if _comparisons(node, ours.leaves, theirs.leaves) <= _exact_limit(node):
@@ -113,8 +113,8 @@ class OptimalAligner:
             done = {i for i, _ in equal}, {j for _, j in equal}
             left = [i for i in left if i not in done[0]]
             right = [j for j in right if j not in done[1]]
-            left = _at_most(len(right), left, ours)
-            right = _at_most(len(left), right, theirs)
+            left = at_most(len(right), left, ours)
+            right = at_most(len(left), right, theirs)
             solve = self._solve_rest
         one, two = [ours.items[i] for i in left], [theirs.items[j] for j in right]
         return equal + [(left[a], right[b]) for a, b in solve(node, one, two)]
@@ -189,7 +189,7 @@ class OptimalAligner:
         return _solve(np.array(worth))
 
 
-class _Side:
+class Side:
     """The items of one side: their canonical texts, their order by these, their size."""
 
     __slots__ = ("items", "keys", "leaves", "order")
@@ -216,7 +216,7 @@ def _key(item: Any, texts: dict[int, str]) -> str:
     return canonical_unordered(item, texts)
 
 
-def _equal_pairs(ours: _Side, theirs: _Side, left: list[int], right: list[int]) -> Pairs:
+def equal_pairs(ours: Side, theirs: Side, left: list[int], right: list[int]) -> Pairs:
     """Pair items that are equal but for the order of arrays inside them."""
     waiting: dict[str, list[int]] = defaultdict(list)
     for j in reversed(right):
@@ -224,7 +224,7 @@ def _equal_pairs(ours: _Side, theirs: _Side, left: list[int], right: list[int]) 
     return [(i, waiting[k].pop()) for i in left if waiting.get(k := ours.keys[i])]
 
 
-def _at_most(copies: int, indices: list[int], side: _Side) -> list[int]:
+def at_most(copies: int, indices: list[int], side: Side) -> list[int]:
     """Keep so many of equal items as can find a partner (models that loop repeat one item)."""
     seen: Counter[str] = Counter()
     kept = []

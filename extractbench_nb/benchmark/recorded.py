@@ -20,6 +20,7 @@ from extractbench_nb._json import canonical, read_document
 from extractbench_nb.benchmark.dataset import Dataset, load_dataset
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation import evaluate
+from extractbench_nb.judges.reports import FAILED_CALL, report_rows
 
 __all__ = [
     "OUTPUT_COLUMNS",
@@ -31,7 +32,6 @@ __all__ = [
 ]
 
 _PREDICTED, _REPORT = ".pred.json", ".judge-report.json"
-_FAILED_CALL = "error_"
 _JUDGED = ("string_semantic", "array_llm")
 _HASHED = 16
 _DIGITS = 6  # of a similarity and of a difference, so that files are the same everywhere
@@ -226,7 +226,7 @@ class _Report:
 
     def __init__(self, path: Path, dataset: Dataset) -> None:
         self.run, self.document = path.parent.name, path.name.removesuffix(_REPORT)
-        self._rows = _report_rows(path)
+        self._rows = report_rows(read_document(path, "judge report"), path)
         listing = dataset.listing.set_index("document")["schema"]
         self._gold = dataset.gold(self.document)
         predicted = path.with_name(self.document + _PREDICTED)
@@ -238,7 +238,7 @@ class _Report:
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Yield the cells of `VERDICT_COLUMNS`, in the report's order."""
-        failed = [r["path"] for r in self._rows if str(r["metric_id"]).startswith(_FAILED_CALL)]
+        failed = [r["path"] for r in self._rows if str(r["metric_id"]).startswith(FAILED_CALL)]
         for row in self._rows:
             yield self._row(row, _decided_by(row, failed))
 
@@ -260,14 +260,6 @@ class _Report:
             *_items(gold, predicted, row["score"] if decided_by == "judge" else None),
             _hash(predicted),
         )
-
-
-def _report_rows(path: Path) -> list[dict[str, Any]]:
-    report = read_document(path, "judge report")
-    rows = report.get("field_outcomes") if isinstance(report, dict) else None
-    if not isinstance(rows, list):
-        raise InputError(f"{str(path)!r}: found no list 'field_outcomes'; expected a judge report")
-    return rows
 
 
 def _decided_by(row: Mapping[str, Any], failed: list[str]) -> str:

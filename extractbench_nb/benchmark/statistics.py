@@ -21,7 +21,7 @@ from extractbench_nb.benchmark.caching import cache_folder, file_hash, load_figu
 from extractbench_nb.benchmark.counting import count_gold
 from extractbench_nb.benchmark.pdf import read_pages
 from extractbench_nb.benchmark.shipped import shipped_table
-from extractbench_nb.benchmark.tokens import count_tokens
+from extractbench_nb._tokens import count_tokens
 from extractbench_nb.errors import InputError, nearest
 
 __all__ = [

@@ -16,11 +16,14 @@ from extractbench_nb.evaluation.result import Evaluation, Inputs
 from extractbench_nb.inputs import (
     MAX_DEPTH,
     Aligner,
+    check_alignment,
     check_judge,
     choose_aligner,
+    choose_alignment,
     choose_judge,
     cut,
     depth,
+    name_of_alignment,
     private_copy,
     read_predicted,
     read_schema,
@@ -58,8 +61,10 @@ def evaluate(
     judge : str or Judge, optional
         Who decides that two texts mean the same. ``"offline"`` is deterministic; a LiteLLM model id
         such as ``"openai/gpt-4o-mini"`` asks that model, see `LLMJudge`.
-    alignment : str or callable, optional
-        ``"optimal"``, or a function ``(gold items, predicted items, item node) -> index pairs``.
+    alignment : str, LLMAligner or callable, optional
+        Which predicted item is which gold item. ``"optimal"`` compares all; ``"llm"`` asks a model,
+        see `LLMAligner`; a function ``(gold items, predicted items, item node) -> index pairs``,
+        which may be an ``async def``, is a matcher of your own.
     profile : str or Profile, optional
         The rules: ``"paper"``, ``"strict"``, ``"extract-bench-0.1.0"`` or
         ``"extract-bench-readme"``; `profiles` shows them side by side.
@@ -141,9 +146,10 @@ class _Run:
         refuse_non_json(self.gold)
         self.predicted, self.problem = read_predicted(predicted)
         self.predicted = private_copy(self.predicted)
-        self.alignment = alignment
         self.scorer = Scorer(self.profile, choose_judge(judge))
+        self.alignment = choose_alignment(alignment, self.scorer.judge)
         check_judge(self.scorer.judge, self.schema)
+        check_alignment(self.alignment, self.schema)
         self.traversal = self._new_traversal()
         self.notes: list[Note] = []
         if self.problem is None:
@@ -157,7 +163,10 @@ class _Run:
     def _descend(self) -> None:
         """Go down; a prediction that is nested too deep for that is cut, and that is noted."""
         levels = depth(self.gold)
-        for limit in (None, max(MAX_DEPTH, min(levels, 2 * MAX_DEPTH)), MAX_DEPTH):
+        most = max(MAX_DEPTH, min(levels, 2 * MAX_DEPTH))
+        # where alignments are awaited, most of the way down comes later
+        too_deep = self.traversal.waits and depth(self.predicted) > most
+        for limit in (most, MAX_DEPTH) if too_deep else (None, most, MAX_DEPTH):
             if limit is not None:
                 self.predicted = cut(self.predicted, limit)
                 self.traversal = self._new_traversal()
@@ -177,7 +186,7 @@ class _Run:
 
     @property
     def pending(self) -> bool:
-        return bool(self.traversal.pending)
+        return self.traversal.is_open
 
     async def settle(self) -> None:
         await self.traversal.settle()
@@ -188,7 +197,7 @@ class _Run:
         meta = {
             "profile": self.profile.name,
             "judge": self.scorer.judge.name,
-            "alignment": self.alignment if isinstance(self.alignment, str) else "callable",
+            "alignment": name_of_alignment(self.alignment),
             "seconds": time.perf_counter() - self.started,
         }
         inputs = Inputs(self.schema, self.gold, self.predicted, self.problem)

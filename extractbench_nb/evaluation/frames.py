@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.metrics.registry import REGISTRY
 from extractbench_nb.records import ArrayRecord, Leaf, settled, states
 from extractbench_nb.values import MISSING, Unusable
 
@@ -20,6 +21,7 @@ __all__ = [
     "array_frame",
     "array_row",
     "call_frame",
+    "call_rows",
     "field_frame",
     "field_rows",
     "in_order",
@@ -75,8 +77,10 @@ ARRAY_COLUMNS = FrameSpec(
         Column("predicted_items", "int64", "items predicted", "0 and up"),
         Column("matched", "int64", "pairs in which every scored field passes", "0 and up"),
         Column("partial", "int64", "pairs that are alike but not matched", "0 and up"),
-        Column("missed", "int64", "gold items - matched", "0 and up"),
-        Column("spurious", "int64", "predicted items - matched", "0 and up"),
+        Column(
+            "missed", "int64", "gold items - matched; 0 if a model gave no alignment", "0 and up"
+        ),
+        Column("spurious", "int64", "predicted items - matched; 0 likewise", "0 and up"),
         Column("precision", "Float64", "matched / predicted items", "0 to 1", True),
         Column("recall", "Float64", "matched / gold items", "0 to 1", True),
         Column("f1", "Float64", "2 matched / (gold + predicted items)", "0 to 1", True),
@@ -168,20 +172,30 @@ CALL_COLUMNS = FrameSpec(
         Column("score", "Float64", "what the answer says; missing without one", "0 to 1", True),
         Column("answer", "string", "the model's last words", nullable=True),
         Column("error", "string", "why there is no verdict", nullable=True),
+        Column("passed", "boolean", "whether the score passes by the field's mark", nullable=True),
     ),
 )
 
 
 def call_frame(leaves: Iterable[Leaf]) -> pd.DataFrame:
     """Return ``judge_calls`` of all records, in their order."""
-    rows = [
-        (leaf.paths.gold, leaf.node.field or "$", verdict.metric, *call)
-        for leaf in leaves
-        for verdict in settled(leaf)
-        for call in verdict.calls
-    ]
-    cells = list(zip(*rows, strict=True)) if rows else [()] * len(CALL_COLUMNS.columns)
-    return CALL_COLUMNS.build(dict(zip(CALL_COLUMNS.names, cells, strict=True)))
+    return _frame(CALL_COLUMNS, [row for leaf in leaves for row in call_rows(leaf)])
+
+
+def call_rows(leaf: Leaf) -> Iterator[tuple[Any, ...]]:
+    """Yield the cells of ``judge_calls`` for one place, a row a call."""
+    for verdict in settled(leaf):
+        for call in verdict.calls:
+            mark = _pass_mark(leaf, verdict.metric)
+            passed = None if call.score is None else call.score >= mark
+            yield (leaf.paths.gold, leaf.node.field or "$", verdict.metric, *call, passed)
+
+
+def _pass_mark(leaf: Leaf, metric: str) -> float:
+    config = leaf.node.config
+    specs = () if config is None else config.metrics
+    params = next((spec.params for spec in specs if spec.metric_id == metric), {})
+    return REGISTRY.get(metric).pass_mark(params)
 
 
 def in_order(top: Sequence[Leaf], *, one_sided: bool = True, inside: bool = True) -> Iterator[Leaf]:
@@ -251,6 +265,9 @@ def _ratio(part: int, whole: int) -> float | None:
 def array_row(a: ArrayRecord) -> tuple[Any, ...]:
     """Return the cells of ``arrays`` for one array."""
     gold, predicted, matched = len(a.gold_items), len(a.predicted_items), a.matched
+    if a.unaligned:
+        counts = (gold, predicted, 0, 0, 0, 0, None, None, None)
+        return (a.paths.gold, a.node.field or "$", a.counted, *counts, a.score, a.passed)
     partial = sum(pair.status == "partial" for pair in a.pairs)
     return (
         a.paths.gold,
@@ -271,7 +288,9 @@ def array_row(a: ArrayRecord) -> tuple[Any, ...]:
 
 
 def match_rows(a: ArrayRecord) -> Iterator[tuple[Any, ...]]:
-    """Yield the cells of ``matches`` for one array."""
+    """Yield the cells of ``matches`` for one array; none where its items were not aligned."""
+    if a.unaligned:
+        return
     paired = {p.gold_index: p for p in a.pairs if p.status in ("matched", "partial")}
     theirs = {p.predicted_index for p in paired.values()}
     for i, gold in enumerate(a.gold_items):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from extractbench_nb.benchmark.tokens import gpt2
+from extractbench_nb._tokens import gpt2
 from extractbench_nb.evidence.amounts import amount_of, spellings
 from extractbench_nb.evidence.days import date_of
 from extractbench_nb.evidence.index import DocumentIndex

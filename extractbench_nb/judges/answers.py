@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["ANSWER_SCHEMA", "Answer", "Unparsable", "read_answer"]
+__all__ = ["ANSWER_SCHEMA", "Answer", "Unparsable", "objects", "read_answer"]
 
 #: What a model is asked to answer with, unless a field has a schema of its own.
 ANSWER_SCHEMA: Mapping[str, Any] = {
@@ -69,11 +69,7 @@ def read_answer(text: str | None, schema: Mapping[str, Any] | None = None) -> An
     >>> read_answer("Here you are: {'score': 0.9, 'reason': 'same date',}")
     Answer(score=0.9, reasoning='same date')
     """
-    if not text or not text.strip():
-        raise Unparsable("it is empty")
-    if len(text) > _LONGEST:
-        raise Unparsable(f"it has {len(text):,} characters")
-    found = [value for value in _objects(text) if "score" in value]
+    found = [value for value in objects(text) if "score" in value]
     if not found:
         raise Unparsable("it holds no JSON object with a score")
     answers = [Answer(_score(value["score"]), _reasoning(value)) for value in found]
@@ -84,12 +80,33 @@ def read_answer(text: str | None, schema: Mapping[str, Any] | None = None) -> An
     return answers[-1]
 
 
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects in a text that are in no other one."""
+def objects(text: str | None) -> list[dict[str, Any]]:
+    """Find the JSON objects in an answer that are in no other one.
+
+    Parameters
+    ----------
+    text : str or None
+        What a model said.
+
+    Returns
+    -------
+    list of dict
+        In their order.
+
+    Raises
+    ------
+    Unparsable
+        The answer is empty, or far too long.
+    """
+    if not text or not text.strip():
+        raise Unparsable("it is empty")
+    if len(text) > _LONGEST:
+        raise Unparsable(f"it has {len(text):,} characters")
     whole = _loaded(text)
-    if whole is not None:
-        yield whole
-        return
+    return [whole] if whole is not None else list(_inner(text))
+
+
+def _inner(text: str) -> Iterator[dict[str, Any]]:
     end = 0
     while (start := text.find("{", end)) >= 0:
         span, end = _balanced(text, start)

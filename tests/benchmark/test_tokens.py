@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from extractbench_nb import InputError, load_dataset
 from extractbench_nb.benchmark.pdf import read_pages
-from extractbench_nb.benchmark.tokens import count_tokens, gpt2
+from extractbench_nb._tokens import count_tokens, gpt2
 
 text = st.text(st.characters(exclude_categories=["Cs"]))
 
@@ -62,7 +62,7 @@ def test_nothing_is_downloaded_nor_written(tmp_path: Path) -> None:
         "import os, socket, tempfile\n"
         "def refuse(*_): raise AssertionError('network')\n"
         "socket.socket.connect = socket.getaddrinfo = refuse\n"
-        "from extractbench_nb.benchmark.tokens import count_tokens\n"
+        "from extractbench_nb._tokens import count_tokens\n"
         "print(count_tokens('Hello world'), os.listdir(tempfile.gettempdir()))"
     )
     environment = {"TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}

@@ -139,7 +139,7 @@ def test_a_file_name_given_as_text_gets_a_hint(name: str) -> None:
         ({"judge": object()}, "expected 'offline' or an object with a name and a method"),
         ({"judge": "gpt"}, "unknown judge 'gpt'.*a model is named with its provider"),
         ({"profile": ["paper"]}, r"unknown profile \['paper'\]"),
-        ({"alignment": "best"}, "alignment is 'best'; expected 'optimal' or a function"),
+        ({"alignment": "best"}, "alignment is 'best'; expected 'optimal', 'llm'"),
     ],
 )
 def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:

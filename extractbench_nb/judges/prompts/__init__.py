@@ -25,6 +25,8 @@ __all__ = [
     "ask_again",
     "check_template",
     "judge_messages",
+    "message",
+    "prompt_text",
     "quoted",
 ]
 
@@ -87,12 +89,12 @@ def judge_messages(
         "predicted": blocks["predicted"],
         "structured_output_schema": canonical(schema),
     }
-    text = (template or _text("question")).format_map(parts)
+    text = (template or prompt_text("question")).format_map(parts)
     if instructions:
-        text += "\n\n" + _text("instructions").format(instructions=instructions)
+        text += "\n\n" + prompt_text("instructions").format(instructions=instructions)
     if template is None or "{structured_output_schema}" not in template:
-        text += "\n\n" + _text("format").format_map(parts)
-    return (_message("system", _text("system")), _message("user", text))
+        text += "\n\n" + prompt_text("format").format_map(parts)
+    return (message("system", prompt_text("system")), message("user", text))
 
 
 def ask_again(messages: Iterable[Message], answer: str | None, problem: str) -> tuple[Message, ...]:
@@ -112,8 +114,8 @@ def ask_again(messages: Iterable[Message], answer: str | None, problem: str) -> 
     tuple of dict
         The same, the answer, and the request for another one.
     """
-    said = [_message("assistant", answer)] if answer and answer.strip() else []
-    return (*messages, *said, _message("user", _text("again").format(problem=problem)))
+    said = [message("assistant", answer)] if answer and answer.strip() else []
+    return (*messages, *said, message("user", prompt_text("again").format(problem=problem)))
 
 
 def quoted(texts: Mapping[str, str]) -> dict[str, str]:
@@ -197,11 +199,12 @@ def _value(value: Any, state: str) -> str:
 
 
 def _task(metric: str) -> str:
-    return _text(metric if metric in ("string_semantic", "string_llm") else "other")
+    return prompt_text(metric if metric in ("string_semantic", "string_llm") else "other")
 
 
 @cache
-def _text(name: str) -> str:
+def prompt_text(name: str) -> str:
+    """Return one of the texts of this version, without its last line break."""
     source = files("extractbench_nb.judges.prompts") / PROMPT_VERSION / f"{name}.txt"
     return source.read_text(encoding="utf-8").rstrip("\n")
 
@@ -211,5 +214,6 @@ def _hash(text: str) -> str:
     return hashlib.sha256(data).hexdigest()[:_MARK_LENGTH]
 
 
-def _message(role: str, text: str) -> Message:
+def message(role: str, text: str) -> Message:
+    """Write a message; what no request can carry (a lone surrogate) is written as an escape."""
     return {"role": role, "content": text.encode("utf-8", "backslashreplace").decode()}

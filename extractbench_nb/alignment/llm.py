@@ -1,0 +1,452 @@
+"""The aligner that asks a language model which predicted item is which gold item."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+from extractbench_nb._tokens import count_tokens
+from extractbench_nb.alignment.assignment import Pairs, Side, at_most, equal_pairs
+from extractbench_nb.alignment.batches import Batch, Limits, batches, likely_partners
+from extractbench_nb.alignment.questions import (
+    ALIGNMENT_SCHEMA,
+    LINE_TOKENS,
+    align_messages,
+    describe_fields,
+    item_text,
+    read_pairs,
+    tokens_of,
+)
+from extractbench_nb.errors import InputError
+from extractbench_nb.judges.base import JudgeCall, JudgeError
+from extractbench_nb.judges.prompts import Message
+from extractbench_nb.judges.settings import Settings
+from extractbench_nb.schema.nodes import Node
+
+__all__ = ["ALIGNING", "Alignment", "Answering", "LLMAligner"]
+
+T = TypeVar("T")
+
+#: The metric that stands for alignment.
+ALIGNING = "array_llm"
+
+#: Rounds of batches: the second one is for items that lost their partner, or found none.
+ROUNDS = 2
+#: Tokens that name one item in an answer, and that surround all of them.
+_NAMED, _AROUND = 4, 64
+_FEWEST_ITEMS = 8
+_FEWEST_TOKENS = 2_000
+_NOTHING: Mapping[str, Any] = {}
+_USUAL = {"max_prompt_tokens": 16_000, "candidates": 5}
+
+
+class Alignment(NamedTuple):
+    """Which items belong together, and the calls that were made to find out.
+
+    Attributes
+    ----------
+    pairs : list of tuple of int
+        (gold index, predicted index), in gold order.
+    calls : tuple of JudgeCall
+        None where nothing had to be asked.
+    """
+
+    pairs: Pairs
+    calls: tuple[JudgeCall, ...] = ()
+
+
+@runtime_checkable
+class Answering(Protocol):
+    """A judge that can be asked anything, such as `LLMJudge`."""
+
+    async def answer(
+        self,
+        messages: Sequence[Message],
+        read: Callable[[str | None], T],
+        schema: Mapping[str, Any],
+        *,
+        params: Mapping[str, Any] = ...,
+    ) -> tuple[T, JudgeCall]:
+        """Ask; see `LLMJudge.answer`."""
+        ...
+
+    def check(self, params: Mapping[str, Any] = ...) -> None:
+        """Check that it can be asked; see `LLMJudge.check`."""
+        ...
+
+    def settings_for(self, params: Mapping[str, Any]) -> Settings:
+        """Return what holds for a field with these params; see `LLMJudge.settings_for`."""
+        ...
+
+
+class LLMAligner:
+    """Aligner of array items that asks a language model; see section 3.4 of the ExtractBench paper.
+
+    Parameters
+    ----------
+    judge : str or LLMJudge, optional
+        Whom to ask: a LiteLLM model id, or a judge with its options. By default the judge of the
+        evaluation, if it is a model; else the default model of `LLMJudge`.
+    max_prompt_tokens : int, optional
+        Tokens of one question at most, 2,000 or more, counted as GPT-2 does. Larger arrays are
+        asked about in batches.
+    candidates : int, optional
+        In batches, predicted items that each gold item is shown with, chosen by offline similarity.
+
+    Raises
+    ------
+    InputError
+        An option is not allowed.
+
+    Notes
+    -----
+    Items that are equal are paired without asking, and so are the last two that are left. What the
+    model answers is checked: every number was shown, none is in two pairs; else it is asked once
+    more, and then there is no alignment, and no verdict on the array. Whether a pair matches is
+    decided by the metrics of its fields, as after any other alignment.
+
+    In batches, what is asked grows with the number of items. Two batches that claim the same
+    predicted item are settled by offline similarity; items without a partner are shown once more,
+    with the likeliest of the items that are left.
+
+    The params of an array's ``array_llm`` override ``model``, ``temperature``, ``max_tokens`` and
+    ``additional_instructions``.
+
+    Examples
+    --------
+    >>> LLMAligner("openai/gpt-4o-mini", candidates=3)
+    LLMAligner('openai/gpt-4o-mini', candidates=3)
+    """
+
+    name = "llm"
+
+    def __init__(
+        self,
+        judge: str | Answering | None = None,
+        *,
+        max_prompt_tokens: int = _USUAL["max_prompt_tokens"],
+        candidates: int = _USUAL["candidates"],
+    ) -> None:
+        for name, value, least in (
+            ("max_prompt_tokens", max_prompt_tokens, _FEWEST_TOKENS),
+            ("candidates", candidates, 1),
+        ):
+            if type(value) is not int or value < least:
+                raise InputError(f"{name} is {value!r}; expected a whole number from {least:,} on")
+        self._given = judge
+        self.judge = _answering(judge)
+        self.max_prompt_tokens = max_prompt_tokens
+        self.candidates = candidates
+
+    def __repr__(self) -> str:
+        """Write the call that makes it."""
+        given = [] if self._given is None else [repr(self._given)]
+        named = [f"{k}={getattr(self, k)!r}" for k, v in _USUAL.items() if getattr(self, k) != v]
+        return f"LLMAligner({', '.join([*given, *named])})"
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """All that the alignments depend on, as JSON; None for a judge that is still to be chosen."""
+        judge = self.judge
+        own = None if judge is None else getattr(judge, "fingerprint", repr(judge))
+        return {"judge": own} | {name: getattr(self, name) for name in _USUAL}
+
+    def asking(self, judge: object) -> LLMAligner:
+        """Return the aligner that asks its own judge, or the given one, or the default model.
+
+        Parameters
+        ----------
+        judge : object
+            The judge of an evaluation.
+
+        Returns
+        -------
+        LLMAligner
+            Whose `judge` is not None.
+        """
+        if self.judge is not None:
+            return self
+        other = judge if isinstance(judge, Answering) else _model(None)
+        return LLMAligner(
+            other, max_prompt_tokens=self.max_prompt_tokens, candidates=self.candidates
+        )
+
+    def check(self, params: Mapping[str, Any] = _NOTHING) -> None:
+        """Check, before any work and without network, that the model can be asked.
+
+        Parameters
+        ----------
+        params : mapping, optional
+            The params of an array, which may name another model.
+
+        Raises
+        ------
+        InputError, ConfigError, OutputError
+            See `LLMJudge.check`.
+        """
+        if self.judge is not None:
+            self.judge.check(params)
+
+    async def align(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Alignment:
+        """Align the items of one array.
+
+        Parameters
+        ----------
+        node : Node
+            The array.
+        gold, predicted : sequence
+            The items of both sides.
+
+        Returns
+        -------
+        Alignment
+            ``prefixItems`` are paired by position.
+
+        Raises
+        ------
+        JudgeError
+            A question has no answer that can be used; with all calls that were made.
+        """
+        return await _Task(self, node, gold, predicted).run()
+
+    def questions(
+        self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]
+    ) -> list[tuple[Message, ...]]:
+        """Return what would be asked about one array, as far as that is known before any answer.
+
+        Parameters
+        ----------
+        node : Node
+            The array.
+        gold, predicted : sequence
+            The items of both sides.
+
+        Returns
+        -------
+        list of tuple of dict
+            The messages of each call of the first round; none where nothing has to be asked.
+        """
+        task = _Task(self, node, gold, predicted)
+        return [] if task.paired_without_asking() else [asked.messages for asked in task.ask_next()]
+
+
+class _Asked(NamedTuple):
+    """One question: the items that it shows, and its words."""
+
+    batch: Batch
+    messages: tuple[Message, ...]
+
+
+class _Task:
+    """One array on its way to an alignment."""
+
+    def __init__(
+        self, aligner: LLMAligner, node: Node, gold: Sequence[Any], predicted: Sequence[Any]
+    ) -> None:
+        assert aligner.judge is not None  # noqa: S101 - see `asking`
+        self._aligner, self._judge, self._node = aligner, aligner.judge, node
+        self._gold, self._predicted = gold, predicted
+        prefix = len(node.children.prefix)
+        self._pairs = [(i, i) for i in range(min(prefix, len(gold), len(predicted)))]
+        self._calls: list[JudgeCall] = []
+        self._shown: dict[int, set[int]] = {}
+        self._worth: dict[tuple[int, int], float] = {}
+        self._left: list[int] = []
+        self._right: list[int] = []
+        if node.children.items is not None:
+            self._items = node.children.items
+            self._pair_equal(prefix)
+
+    def _pair_equal(self, prefix: int) -> None:
+        """Pair equal items; of others, keep as many equal ones as can find a partner."""
+        try:
+            ours, theirs = Side(self._gold, {}, {}), Side(self._predicted, {}, {})
+        except RecursionError:
+            raise JudgeError("the items are nested too deep", reason="too_deep") from None
+        left, right = ours.order_from(prefix), theirs.order_from(prefix)
+        equal = equal_pairs(ours, theirs, left, right)
+        self._pairs += equal
+        done = {i for i, _ in equal}, {j for _, j in equal}
+        left = [i for i in left if i not in done[0]]
+        right = [j for j in right if j not in done[1]]
+        self._left = sorted(at_most(len(right), left, ours))
+        self._right = sorted(at_most(len(left), right, theirs))
+
+    def paired_without_asking(self) -> bool:
+        """Whether nothing is left to ask; the last two items are a pair, whatever they say."""
+        if len(self._left) == len(self._right) == 1:
+            self._accept([(self._left[0], self._right[0])])
+        return not self._left or not self._right
+
+    async def run(self) -> Alignment:
+        """Ask, in as many rounds as there are."""
+        if not self.paired_without_asking():
+            for _ in range(ROUNDS):
+                asked = self.ask_next()
+                if not asked:
+                    break
+                self._accept(await self._answers(asked))
+        return Alignment(sorted(self._pairs), tuple(self._calls))
+
+    def ask_next(self) -> list[_Asked]:
+        """Write down the questions on the items that are left; none twice on the same two."""
+        if not self._left or not self._right:
+            return []
+        params = array_params(self._node)
+        settings = self._judge.settings_for(params)
+        fields = describe_fields(self._items, self._aligner.max_prompt_tokens // 4)
+        words = partial(align_messages, self._node, fields)
+        empty = words({}, {}, settings.additional_instructions)
+        room = self._aligner.max_prompt_tokens - tokens_of(m["content"] for m in empty)
+        if room < self._aligner.max_prompt_tokens // 4:
+            raise JudgeError("the instructions take too much of max_prompt_tokens", (), "too_long")
+        named = (settings.max_tokens // 2 - _AROUND) // _NAMED
+        limits = Limits(room, max(_FEWEST_ITEMS, named), self._aligner.candidates)
+        texts = self._texts(limits)
+        ask = partial(self._ask, words, texts, settings.additional_instructions)
+        return [one for batch in self._batches(texts, limits) for one in ask(batch)]
+
+    def _texts(self, limits: Limits) -> _Texts:
+        """Write down the items that are left; where all fit as they are, none is cut."""
+        found = self._written(limits.tokens)
+        return found if found.tokens <= limits.tokens else self._written(limits.of_an_item)
+
+    def _written(self, most: int) -> _Texts:
+        return _Texts(
+            {i: item_text(self._gold[i], most) for i in self._left},
+            {j: item_text(self._predicted[j], most) for j in self._right},
+        )
+
+    def _batches(self, texts: _Texts, limits: Limits) -> list[Batch]:
+        sizes = texts.gold_tokens, texts.predicted_tokens
+        if not self._shown:
+            whole = batches(*sizes, None, limits)
+            if whole:
+                return whole
+        return batches(*sizes, self._partners(limits.candidates), limits)
+
+    def _partners(self, count: int) -> dict[int, dict[int, float]]:
+        """Choose likely partners among the items that are left, of those not shown together yet."""
+        most = count + max(map(len, self._shown.values()), default=0)
+        ours = [self._gold[i] for i in self._left]
+        theirs = [self._predicted[j] for j in self._right]
+        found: dict[int, dict[int, float]] = {}
+        for i, row in zip(
+            self._left, likely_partners(self._items, ours, theirs, most), strict=True
+        ):
+            worth = {self._right[place]: value for place, value in row.items()}
+            seen = self._shown.get(i, set())
+            fresh = [j for j in worth if j not in seen][: 2 * count]
+            found[i] = {j: worth[j] for j in fresh}
+            self._worth.update({(i, j): value for j, value in worth.items()})
+        return found
+
+    def _ask(
+        self, words: Any, texts: _Texts, instructions: str | None, batch: Batch
+    ) -> list[_Asked]:
+        """Write down the question on a batch; one that came out too long is asked in two."""
+        gold = {i: texts.gold[i][0] for i in batch.gold}
+        predicted = {j: texts.predicted[j][0] for j in batch.predicted}
+        messages = words(gold, predicted, instructions)
+        tokens = sum(count_tokens(m["content"]) for m in messages)
+        if tokens > self._aligner.max_prompt_tokens and len(batch.gold) > 1:
+            halves = (self._ask(words, texts, instructions, half) for half in batch.halves())
+            return [one for half in halves for one in half]
+        return [_Asked(batch, messages)]
+
+    async def _answers(self, asked: list[_Asked]) -> list[tuple[int, int]]:
+        """Ask all at once; one question without an answer leaves the array without an alignment."""
+        params = array_params(self._node)
+        found = await asyncio.gather(
+            *(
+                self._judge.answer(
+                    one.messages,
+                    partial(read_pairs, gold=one.batch.gold, predicted=one.batch.predicted),
+                    ALIGNMENT_SCHEMA,
+                    params=params,
+                )
+                for one in asked
+            ),
+            return_exceptions=True,
+        )
+        self._refuse_failures(found)
+        claims: list[tuple[int, int]] = []
+        for one, (pairs, call) in zip(asked, found, strict=True):  # type: ignore[misc]
+            self._calls.append(call)
+            claims.extend(pairs)
+            for i in one.batch.gold:
+                self._shown.setdefault(i, set()).update(one.batch.predicted)
+        return claims
+
+    def _refuse_failures(self, found: Sequence[Any]) -> None:
+        errors = [one for one in found if isinstance(one, BaseException)]
+        if not errors:
+            return
+        for one in found:
+            self._calls.extend([one[1]] if isinstance(one, tuple) else getattr(one, "calls", ()))
+        first = next((one for one in errors if not isinstance(one, JudgeError)), errors[0])
+        if not isinstance(first, JudgeError):
+            raise first
+        many = f" ({len(errors)} of {len(found)} calls on the array)" if len(found) > 1 else ""
+        raise JudgeError(f"no alignment: {first.problem}{many}", self._calls, first.reason)
+
+    def _accept(self, claims: Iterable[tuple[int, int]]) -> None:
+        """Take the claims, the likelier one where two want the same item."""
+        ranked = sorted(claims, key=lambda pair: (-self._worth.get(pair, 0.0), pair))
+        left, right = set(self._left), set(self._right)
+        for i, j in ranked:
+            if i in left and j in right:
+                left.discard(i)
+                right.discard(j)
+                self._pairs.append((i, j))
+        self._left, self._right = sorted(left), sorted(right)
+
+
+class _Texts(NamedTuple):
+    """The items that are left as texts, each with its tokens."""
+
+    gold: dict[int, tuple[str, int]]
+    predicted: dict[int, tuple[str, int]]
+
+    @property
+    def tokens(self) -> int:
+        return sum(self.gold_tokens.values()) + sum(self.predicted_tokens.values())
+
+    @property
+    def gold_tokens(self) -> dict[int, int]:
+        return _sizes(self.gold)
+
+    @property
+    def predicted_tokens(self) -> dict[int, int]:
+        return _sizes(self.predicted)
+
+
+def _sizes(texts: Mapping[int, tuple[str, int]]) -> dict[int, int]:
+    return {index: tokens + LINE_TOKENS for index, (_, tokens) in texts.items()}
+
+
+def array_params(node: Node) -> Mapping[str, Any]:
+    """Return the params of the `ALIGNING` metric of an array; none where it has another metric."""
+    specs = node.config.metrics if node.config is not None else ()
+    return next((spec.params for spec in specs if spec.metric_id == ALIGNING), {})
+
+
+def _answering(judge: object) -> Answering | None:
+    if isinstance(judge, str):
+        if "/" not in judge:
+            raise InputError(
+                f"judge of an aligner is {judge!r}; expected a LiteLLM model id such as "
+                "'openai/gpt-4o-mini', or an LLMJudge"
+            )
+        return _model(judge)
+    if judge is None or isinstance(judge, Answering):
+        return judge
+    raise InputError(f"judge of an aligner is {judge!r}; expected a model id or an LLMJudge")
+
+
+def _model(name: str | None) -> Answering:
+    from extractbench_nb.judges.llm import LLMJudge
+
+    return LLMJudge(name)
