@@ -10,7 +10,13 @@
 from extractbench_nb import plots
 from extractbench_nb._version import __version__
 from extractbench_nb.alignment.llm import LLMAligner
-from extractbench_nb.batch import Evaluations, evaluate_runs, load_evaluations
+from extractbench_nb.batch import (
+    CostEstimate,
+    Evaluations,
+    estimate_cost,
+    evaluate_runs,
+    load_evaluations,
+)
 from extractbench_nb.benchmark import paper, reliability
 from extractbench_nb.benchmark.audit import Audit, audit, sample_findings
 from extractbench_nb.benchmark.complexity import complexity
@@ -32,8 +38,10 @@ from extractbench_nb.evidence import PageImage, find_evidence, ground_values, gr
 from extractbench_nb.extraction import Corrupted, corrupt_document, corruptions
 from extractbench_nb.judges.base import JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.judges.cache import CacheInfo, JudgeCache, judge_cache
+from extractbench_nb.judges.ensemble import Ensemble
 from extractbench_nb.judges.llm import LLMJudge
 from extractbench_nb.judges.offline import OfflineJudge
+from extractbench_nb.judges.replay import ReplayJudge
 from extractbench_nb.metrics import MetricScore, metric, metrics
 from extractbench_nb.metrics.classes import BaseMetric, MetricResult
 from extractbench_nb.metrics.factories import global_metric_registry
@@ -59,8 +67,10 @@ __all__ = [
     "Comparison",
     "ConfigError",
     "Corrupted",
+    "CostEstimate",
     "Dataset",
     "DatasetError",
+    "Ensemble",
     "Evaluation",
     "EvaluationReport",
     "Evaluations",
@@ -77,6 +87,7 @@ __all__ = [
     "OutputError",
     "PageImage",
     "Question",
+    "ReplayJudge",
     "ReportBuilder",
     "ReportConfig",
     "Schema",
@@ -93,6 +104,7 @@ __all__ = [
     "corrupt_document",
     "corruptions",
     "difficulty",
+    "estimate_cost",
     "evaluate",
     "evaluate_async",
     "evaluate_runs",

@@ -133,8 +133,9 @@ def likely_partners(
     gold, predicted : sequence
         The items, n and m of them.
     count : int
-        Partners to choose at most; fewer where the best one is far ahead. An item that no gold item has chosen proposes itself to the two that
-        are most like it, so that up to twice as many may come together.
+        Partners to choose at most; fewer where the best one is far ahead. An item that no gold item
+        has chosen proposes itself to the two that are most like it, so that up to twice as many may
+        come together.
 
     Returns
     -------

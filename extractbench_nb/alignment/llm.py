@@ -25,7 +25,7 @@ from extractbench_nb.judges.prompts import Message
 from extractbench_nb.judges.settings import Settings
 from extractbench_nb.schema.nodes import Node
 
-__all__ = ["ALIGNING", "Alignment", "Answering", "LLMAligner"]
+__all__ = ["ALIGNING", "Alignment", "Answering", "ItemQuestion", "LLMAligner", "array_params"]
 
 T = TypeVar("T")
 
@@ -148,7 +148,7 @@ class LLMAligner:
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """All that the alignments depend on, as JSON; None for a judge that is still to be chosen."""
+        """What its alignments depend on; a batch that is taken up compares it."""
         judge = self.judge
         own = None if judge is None else getattr(judge, "fingerprint", repr(judge))
         return {"judge": own} | {name: getattr(self, name) for name in _USUAL}
@@ -213,7 +213,7 @@ class LLMAligner:
 
     def questions(
         self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]
-    ) -> list[tuple[Message, ...]]:
+    ) -> list[ItemQuestion]:
         """Return what would be asked about one array, as far as that is known before any answer.
 
         Parameters
@@ -225,18 +225,23 @@ class LLMAligner:
 
         Returns
         -------
-        list of tuple of dict
-            The messages of each call of the first round; none where nothing has to be asked.
+        list of ItemQuestion
+            Those of the first round; none where nothing has to be asked.
         """
         task = _Task(self, node, gold, predicted)
-        return [] if task.paired_without_asking() else [asked.messages for asked in task.ask_next()]
+        return [] if task.paired_without_asking() else task.ask_next()
 
 
-class _Asked(NamedTuple):
+class ItemQuestion(NamedTuple):
     """One question: the items that it shows, and its words."""
 
     batch: Batch
     messages: tuple[Message, ...]
+
+    @property
+    def answer_tokens(self) -> int:
+        """Tokens of an answer, about: it names each item once."""
+        return _AROUND + _NAMED * (len(self.batch.gold) + len(self.batch.predicted))
 
 
 class _Task:
@@ -290,7 +295,7 @@ class _Task:
                 self._accept(await self._answers(asked))
         return Alignment(sorted(self._pairs), tuple(self._calls))
 
-    def ask_next(self) -> list[_Asked]:
+    def ask_next(self) -> list[ItemQuestion]:
         """Write down the questions on the items that are left; none twice on the same two."""
         if not self._left or not self._right:
             return []
@@ -345,7 +350,7 @@ class _Task:
 
     def _ask(
         self, words: Any, texts: _Texts, instructions: str | None, batch: Batch
-    ) -> list[_Asked]:
+    ) -> list[ItemQuestion]:
         """Write down the question on a batch; one that came out too long is asked in two."""
         gold = {i: texts.gold[i][0] for i in batch.gold}
         predicted = {j: texts.predicted[j][0] for j in batch.predicted}
@@ -354,9 +359,9 @@ class _Task:
         if tokens > self._aligner.max_prompt_tokens and len(batch.gold) > 1:
             halves = (self._ask(words, texts, instructions, half) for half in batch.halves())
             return [one for half in halves for one in half]
-        return [_Asked(batch, messages)]
+        return [ItemQuestion(batch, messages)]
 
-    async def _answers(self, asked: list[_Asked]) -> list[tuple[int, int]]:
+    async def _answers(self, asked: list[ItemQuestion]) -> list[tuple[int, int]]:
         """Ask all at once; one question without an answer leaves the array without an alignment."""
         params = array_params(self._node)
         found = await asyncio.gather(

@@ -1,6 +1,7 @@
-"""Many documents, many runs: `evaluate_runs`, and the `Evaluations` that it returns."""
+"""Many documents, many runs: `evaluate_runs`, what it returns, and what models would cost."""
 
 from extractbench_nb.batch.api import evaluate_runs, load_evaluations
+from extractbench_nb.batch.estimate import CostEstimate, estimate_cost
 from extractbench_nb.batch.results import Evaluations
 
-__all__ = ["Evaluations", "evaluate_runs", "load_evaluations"]
+__all__ = ["CostEstimate", "Evaluations", "estimate_cost", "evaluate_runs", "load_evaluations"]

@@ -51,8 +51,8 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
         Where schema and gold come from if they are no columns: anything with ``listing`` or
         ``documents`` (a frame with columns document, domain, schema), ``schema(id)``, ``gold(id)``.
     judge : str or Judge, optional
-        See `evaluate`.
-    alignment : str or callable, optional
+        See `evaluate`. One that asks models is checked before any work.
+    alignment : str, LLMAligner or callable, optional
         See `evaluate`.
     profile : str or Profile, optional
         See `evaluate`.
@@ -69,12 +69,15 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     save_to : str or pathlib.Path, optional
         A folder that holds no batch. Each finished output is kept there as it comes, so that memory
         does not grow with the batch; at the end ``fields.parquet``, ``arrays.parquet``,
-        ``matches.parquet``, ``summary.parquet`` and ``batch.json`` are written.
+        ``matches.parquet``, ``judge_calls.parquet``, ``summary.parquet`` and ``batch.json`` are
+        written.
     resume : str or pathlib.Path, optional
         Like `save_to`, but the folder may hold a batch: what was finished there with the same
-        inputs is not evaluated again. Nothing is lost of what is not asked for this time; it is
-        not in the results. Results that were read from the folder before keep the frames that they
-        have, and raise `InputError` for others if the new results differ.
+        inputs is not evaluated again, but for outputs in which a metric gave no verdict
+        (``judge_error``); what a judge keeps in its cache is not asked again. Nothing is lost of
+        what is not asked for this time; it is not in the results. Results that were read from the
+        folder before keep the frames that they have, and raise `InputError` for others if the new
+        results differ.
 
     Returns
     -------
@@ -85,9 +88,10 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     ------
     InputError
         A column is missing or of a wrong type, a pair of run and document there twice, a document
-        unknown, a file not readable: all told before any work. A gold that is no JSON, or a worker
-        that died: told when it comes up, and what is finished stays in the folder. `save_to` holds
-        a batch; `resume` one with other settings, or one that another process works on.
+        unknown, a file not readable, a judge without its key: all told before any work. A gold that
+        is no JSON, or a worker that died: told when it comes up, and what is finished stays in the
+        folder. `save_to` holds a batch; `resume` one with other settings, or one that another
+        process works on.
     SchemaError, ConfigError
         A schema cannot be read.
     OutputError
@@ -99,6 +103,11 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     ``invalid``, with the parser's message and position, and every field counts as not passed
     (section 4 of the ExtractBench paper). A metric of the user's reaches worker processes also
     where it is defined in a notebook.
+
+    Calls of models are in ``judge_calls``, their number and cost in ``summary`` and ``by_run``.
+    Threads share one judge; each worker process has a copy, with its own ``budget_usd`` and
+    ``max_concurrency``, and all copies share the cache. A judge or an aligner may have an attribute
+    ``fingerprint``, a JSON value: `resume` refuses one of the same name with another.
 
     Examples
     --------
@@ -143,7 +152,7 @@ def load_evaluations(folder: str | Path) -> Evaluations:
     Parameters
     ----------
     folder : str or pathlib.Path
-        With ``batch.json`` and the four Parquet files.
+        With ``batch.json`` and the Parquet files.
 
     Returns
     -------

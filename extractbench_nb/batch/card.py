@@ -112,6 +112,10 @@ def _notes(by_run: pd.DataFrame, missing: pd.DataFrame) -> list[str]:
     errors = int(by_run["judge_errors"].sum())
     if errors:
         notes.append(f"{_counted(errors, 'fields')} without a verdict: pass_rate is a lower bound")
+    calls = int(by_run["llm_calls"].sum())
+    if calls:
+        cost = by_run["llm_cost_usd"].sum()
+        notes.append(f"{_counted(calls, 'calls')} of models, {cost:.4f} US dollars at list prices")
     return notes
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.evaluation.frames import (
     ARRAY_COLUMNS,
+    CALL_COLUMNS,
     FIELD_COLUMNS,
     MATCH_COLUMNS,
     SUMMARY,
@@ -41,7 +42,9 @@ OUTCOME = (
 )
 
 #: The frames of one evaluation that have many rows, by their names.
-PARTS: Final = {spec.name: spec for spec in (FIELD_COLUMNS, ARRAY_COLUMNS, MATCH_COLUMNS)}
+PARTS: Final = {
+    spec.name: spec for spec in (FIELD_COLUMNS, ARRAY_COLUMNS, MATCH_COLUMNS, CALL_COLUMNS)
+}
 
 OWN_SUMMARY = FrameSpec("summary", "one row a run and document", (*OUTCOME, *SUMMARY.columns))
 SUMMARIES = FrameSpec("summary", "one row a run and document", (*IDS, *OWN_SUMMARY.columns))

@@ -1,4 +1,4 @@
-"""The files of a finished batch: four frames as Parquet, and what was done as JSON."""
+"""The files of a finished batch: its frames as Parquet, and what was done as JSON."""
 
 from __future__ import annotations
 

@@ -13,6 +13,10 @@ from extractbench_nb.batch.worker import Finished
 
 __all__ = ["Keeper", "MemoryKeeper", "StoreKeeper"]
 
+#: In place of the fingerprint of an output without all verdicts: equal to none, so that a batch
+#: which is taken up evaluates it again.
+_OPEN = b""
+
 
 class Keeper(Protocol):
     """Keeps what is finished."""
@@ -72,7 +76,7 @@ class StoreKeeper:
         self._out: dict[int, bytes] = {}
 
     def has(self, place: int) -> bool:
-        """Say whether the output at a place was finished with the same inputs."""
+        """Say whether the output at a place was finished, all verdicts given, with these inputs."""
         cell = self._plan.cells[place]
         fingerprint = self._fingerprints.of(cell)
         if self._store.fingerprint(cell.run, cell.document) == fingerprint:
@@ -93,6 +97,8 @@ class StoreKeeper:
     def _entry(self, item: Finished) -> Entry:
         cell = self._plan.cells[item.place]
         fingerprint = self._out.pop(item.place)
+        if not item.settled:
+            fingerprint = _OPEN
         return Entry(cell.run, cell.document, fingerprint, item.summary, item.parts)
 
 

@@ -24,7 +24,7 @@ class Source(Protocol):
     """Where the frames of a batch are: in memory, or in the files of a folder."""
 
     def frame(self, name: str) -> pd.DataFrame:
-        """Make one of the frames fields, arrays, matches and summary."""
+        """Make one of the frames fields, arrays, matches, judge_calls and summary."""
         ...
 
     def save(self, folder: Path) -> None:
@@ -49,7 +49,7 @@ class Evaluations:
 
     Attributes
     ----------
-    fields, arrays, matches : pandas.DataFrame
+    fields, arrays, matches, judge_calls : pandas.DataFrame
         The frames of `Evaluation`, led by run, document, domain and schema. Each access gives a
         copy. What is on disk is read when it is first asked for; `InputError` tells where the
         files have been written anew by then.
@@ -101,6 +101,11 @@ class Evaluations:
     def matches(self) -> pd.DataFrame:
         """One row a gold item, plus one a spurious predicted item, of a run and document."""
         return self._matches.copy(deep=False)
+
+    @property
+    def judge_calls(self) -> pd.DataFrame:
+        """One row a call of a model, of a run and document; none for judges that follow rules."""
+        return self._judge_calls.copy(deep=False)
 
     @property
     def summary(self) -> pd.DataFrame:
@@ -201,6 +206,10 @@ class Evaluations:
     @cached_property
     def _matches(self) -> pd.DataFrame:
         return self._source.frame("matches")
+
+    @cached_property
+    def _judge_calls(self) -> pd.DataFrame:
+        return self._source.frame("judge_calls")
 
     @cached_property
     def _summary(self) -> pd.DataFrame:

@@ -12,13 +12,15 @@ from extractbench_nb.evaluation.frames import (
     FIELD_COLUMNS,
     SUMMARY,
     array_row,
+    call_rows,
     field_rows,
     in_order,
     match_rows,
 )
 from extractbench_nb.evaluation.result import Evaluation
+from extractbench_nb.records import settled
 
-__all__ = ["Rows", "invalid_rows", "packed_rows", "rows_of"]
+__all__ = ["Rows", "invalid_rows", "is_settled", "packed_rows", "rows_of"]
 
 Row = tuple[Any, ...]
 #: Rows of each part, and the summary's entries.
@@ -45,8 +47,18 @@ def rows_of(evaluation: Evaluation) -> Rows:
         "fields": [row for leaf in leaves for row in field_rows(leaf)],
         "arrays": [array_row(array) for array in arrays],
         "matches": [row for array in arrays for row in match_rows(array)],
+        "judge_calls": list(call_rows(evaluation.records)),
     }
     return parts, evaluation.summary.tolist()
+
+
+def is_settled(evaluation: Evaluation) -> bool:
+    """Say whether every metric gave a verdict, those inside arrays included."""
+    return not any(
+        verdict.outcome == "judge_error"
+        for leaf in in_order(evaluation.records)
+        for verdict in settled(leaf)
+    )
 
 
 def invalid_rows(evaluation: Evaluation, message: str) -> Rows:

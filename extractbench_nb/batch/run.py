@@ -26,10 +26,15 @@ from extractbench_nb.batch.store import open_store
 from extractbench_nb.batch.worker import Context, Done, Failed, Finished, Task, failure
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation import Evaluation, evaluate
-from extractbench_nb.inputs import Aligner, choose_aligner, choose_judge
+from extractbench_nb.inputs import (
+    Aligner,
+    check_alignment,
+    check_judge,
+    choose_alignment,
+    choose_judge,
+)
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.profiles import Profile
-from extractbench_nb.scoring import Scorer
 
 __all__ = ["Batch", "Options", "meta_of"]
 
@@ -58,7 +63,7 @@ class Options:
 
     def check(self) -> None:
         """Raise `InputError` for an option that cannot be used, before any work."""
-        choose_aligner(self.alignment, Scorer(self.profile, choose_judge(self.judge)))
+        choose_alignment(self.alignment, choose_judge(self.judge))
         limit: Any = self.max_concurrency
         if type(limit) is not int or limit < 1:
             raise InputError(f"max_concurrency is {limit!r}; expected 1 or more")
@@ -106,13 +111,15 @@ class Batch:
     def _prepare(self) -> tuple[Work, dict[str, Any]]:
         options, schemas = self.options, dict(self.plan.schemas)
         judge = choose_judge(options.judge)
+        alignment = choose_alignment(options.alignment, judge)
+        for schema in schemas.values():
+            check_judge(judge, schema)
+            check_alignment(alignment, schema)
         metrics = custom_metrics(schemas.values())
-        context = Context(
-            judge, options.alignment, options.profile, options.max_concurrency, schemas
-        )
+        context = Context(judge, alignment, options.profile, options.max_concurrency, schemas)
         cells = self.plan.cells
         description = {
-            **settings_of(options.profile, judge, options.alignment, metrics),
+            **settings_of(options.profile, judge, alignment, metrics),
             "outputs": len(cells),
             "runs": len({cell.run for cell in cells}),
             "documents": len({cell.document for cell in cells}),

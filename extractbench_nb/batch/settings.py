@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import json
 import marshal
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
+from itertools import zip_longest
 from typing import Any
 
 from extractbench_nb._version import __version__
@@ -18,13 +20,24 @@ from extractbench_nb.metrics import REGISTRY, Metric
 from extractbench_nb.profiles import Profile
 from extractbench_nb.schema.nodes import Schema
 
-__all__ = ["FORMAT", "custom_metrics", "refuse_other_settings", "settings_of"]
+__all__ = ["FORMAT", "custom_metrics", "fingerprint", "refuse_other_settings", "settings_of"]
 
 #: Changes when older folders cannot be read any more.
-FORMAT = 1
+FORMAT = 2
 #: What must be the same when a batch is taken up.
-SETTINGS = ("format", "extractbench_nb", "profile", "judge", "alignment", "metrics")
+SETTINGS = (
+    "format",
+    "extractbench_nb",
+    "profile",
+    "judge",
+    "judge_options",
+    "alignment",
+    "alignment_options",
+    "metrics",
+)
 BUILT_IN = dict(REGISTRY.entries)
+
+_LONGEST = 60
 
 
 def custom_metrics(schemas: Iterable[Schema]) -> dict[str, Metric]:
@@ -53,9 +66,9 @@ def settings_of(
     profile : Profile
         The rules.
     judge : Judge
-        Known by its name.
-    alignment : str or callable
-        A function is known by its source.
+        Known by its name and its `fingerprint`.
+    alignment : str, LLMAligner or callable
+        Known by its `fingerprint` where it has one; another function by its source.
     metrics : mapping of str to Metric
         The user's own; known by their source.
 
@@ -63,13 +76,21 @@ def settings_of(
     -------
     dict
         JSON values; equal for equal settings, also in another process.
+
+    Raises
+    ------
+    InputError
+        A fingerprint is no JSON value.
     """
+    options = fingerprint(alignment)
     return {
         "format": FORMAT,
         "extractbench_nb": __version__,
         "profile": asdict(profile),
         "judge": judge.name,
-        "alignment": alignment if isinstance(alignment, str) else _source_hash(alignment),
+        "judge_options": fingerprint(judge),
+        "alignment": _alignment_name(alignment, known=options is not None),
+        "alignment_options": options,
         "metrics": {name: _metric_hash(metric) for name, metric in sorted(metrics.items())},
     }
 
@@ -93,11 +114,79 @@ def refuse_other_settings(ours: Mapping[str, Any], theirs: Mapping[str, Any], fo
             if changed:
                 raise InputError(f"{folder!r} was evaluated with another metric {changed[0]!r}")
         elif found != value:
-            shown = [v["name"] if isinstance(v, dict) else v for v in (found, value)]
+            what, found, value = _difference(name.removesuffix("_options"), found, value)
             raise InputError(
-                f"{folder!r} was evaluated with {name} {shown[0]!r}, asked for is {shown[1]!r}; "
-                "resume with the same settings, or use another folder"
+                f"{folder!r} was evaluated with {what} {_shown(found)}, asked for is "
+                f"{_shown(value)}; resume with the same settings, or use another folder"
             )
+
+
+def fingerprint(thing: Any) -> Any:
+    """Return what tells a judge or an aligner apart from others of its name.
+
+    Parameters
+    ----------
+    thing : object
+        One may have an attribute ``fingerprint``, a JSON value that holds all that its answers
+        depend on, and nothing else: a model and its temperature, not its timeout.
+
+    Returns
+    -------
+    object
+        The value as it comes back from JSON; None where there is no such attribute.
+
+    Raises
+    ------
+    InputError
+        It is no JSON value.
+
+    Examples
+    --------
+    >>> class Noisy:
+    ...     name = "noisy"
+    ...     fingerprint = {"seed": 3}
+    >>> fingerprint(Noisy())
+    {'seed': 3}
+    """
+    own = getattr(thing, "fingerprint", None)
+    try:
+        return json.loads(json.dumps(own))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"fingerprint of {type(thing).__name__} is {_shown(own)}; expected a JSON value "
+            f"({error})"
+        ) from None
+
+
+def _alignment_name(alignment: str | Aligner, *, known: bool) -> str:
+    if isinstance(alignment, str):
+        return alignment
+    if not known:
+        return _source_hash(alignment)
+    name = getattr(alignment, "name", None)
+    return name if isinstance(name, str) else type(alignment).__name__
+
+
+def _difference(what: str, found: Any, value: Any) -> tuple[str, Any, Any]:
+    """Go down to the first part in which two settings differ."""
+    for step, one, other in _parts(found, value):
+        if one != other:
+            return _difference(what if step == "name" else f"{what} {step}", one, other)
+    return what, found, value
+
+
+def _parts(found: Any, value: Any) -> Iterator[tuple[Any, Any, Any]]:
+    if isinstance(found, dict) and isinstance(value, dict):
+        for name in {**value, **found}:
+            yield name, found.get(name), value.get(name)
+    elif isinstance(found, list) and isinstance(value, list):
+        for number, (one, other) in enumerate(zip_longest(found, value), 1):
+            yield number, one, other
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
 
 def _metric_hash(metric: Metric) -> str:
@@ -106,7 +195,7 @@ def _metric_hash(metric: Metric) -> str:
     return f"{source} {metric.params!r} {metric.threshold}"
 
 
-def _source_hash(function: Callable[..., Any]) -> str:
+def _source_hash(function: Any) -> str:
     """Tell a function by its source; one that comes from no file by its code."""
     for thing in (function, type(function)):
         with suppress(OSError, TypeError):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from extractbench_nb._json import read_document
 from extractbench_nb._loops import run_anywhere
 from extractbench_nb.batch.outputs import Output, read_output
-from extractbench_nb.batch.rows import invalid_rows, packed_rows, rows_of
+from extractbench_nb.batch.rows import invalid_rows, is_settled, packed_rows, rows_of
 from extractbench_nb.errors import ExtractBenchError
 from extractbench_nb.evaluation import Evaluation, evaluate_async
 from extractbench_nb.inputs import Aligner
@@ -32,11 +32,15 @@ class Task(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """One evaluated output: the row of the summary, and the packed rows of each part."""
+    """One evaluated output: the row of the summary, and the packed rows of each part.
+
+    ``settled`` is False where a metric gave no verdict; another time it may.
+    """
 
     place: int
     summary: tuple[Any, ...]
     parts: dict[str, bytes]
+    settled: bool
 
 
 class Failed(NamedTuple):
@@ -99,7 +103,7 @@ async def _run_one(context: Context, task: Task) -> Finished | Failed:
         else:
             outcome, (parts, scores) = "invalid", invalid_rows(evaluation, output.message)
         summary = (outcome, output.message, output.line, output.column, *scores)
-        return Finished(task.place, summary, packed_rows(parts))
+        return Finished(task.place, summary, packed_rows(parts), is_settled(evaluation))
     except Exception as error:  # noqa: BLE001 - an aligner may raise anything; it is told where
         return failure(task.place, error)
 

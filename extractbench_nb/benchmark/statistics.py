@@ -17,11 +17,11 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import read_document
+from extractbench_nb._tokens import count_tokens
 from extractbench_nb.benchmark.caching import cache_folder, file_hash, load_figures, save_figures
 from extractbench_nb.benchmark.counting import count_gold
 from extractbench_nb.benchmark.pdf import read_pages
 from extractbench_nb.benchmark.shipped import shipped_table
-from extractbench_nb._tokens import count_tokens
 from extractbench_nb.errors import InputError, nearest
 
 __all__ = [

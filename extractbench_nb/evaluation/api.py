@@ -92,7 +92,7 @@ def evaluate(
     >>> evaluate(schema, {"year": 2024}, {"year": 2025}).fields[["path", "outcome"]].values.tolist()
     [['$.year', 'incorrect']]
     """
-    run = _Run(schema, gold, predicted, judge, alignment, profile)
+    run = Run(schema, gold, predicted, judge, alignment, profile)
     if run.pending:
         run_anywhere(run.settle())
     return run.finish()
@@ -121,13 +121,13 @@ async def evaluate_async(
     Evaluation
         The same as `evaluate` returns.
     """
-    run = _Run(schema, gold, predicted, judge, alignment, profile)
+    run = Run(schema, gold, predicted, judge, alignment, profile)
     if run.pending:
         await run.settle()
     return run.finish()
 
 
-class _Run:
+class Run:
     """One evaluation: the inputs are read, the traversal goes down; verdicts may be open."""
 
     def __init__(

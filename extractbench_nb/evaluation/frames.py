@@ -177,18 +177,19 @@ CALL_COLUMNS = FrameSpec(
 )
 
 
-def call_frame(leaves: Iterable[Leaf]) -> pd.DataFrame:
-    """Return ``judge_calls`` of all records, in their order."""
-    return _frame(CALL_COLUMNS, [row for leaf in leaves for row in call_rows(leaf)])
+def call_frame(top: Sequence[Leaf]) -> pd.DataFrame:
+    """Return ``judge_calls``: one row a call of a model."""
+    return _frame(CALL_COLUMNS, list(call_rows(top)))
 
 
-def call_rows(leaf: Leaf) -> Iterator[tuple[Any, ...]]:
-    """Yield the cells of ``judge_calls`` for one place, a row a call."""
-    for verdict in settled(leaf):
-        for call in verdict.calls:
-            mark = _pass_mark(leaf, verdict.metric)
-            passed = None if call.score is None else call.score >= mark
-            yield (leaf.paths.gold, leaf.node.field or "$", verdict.metric, *call, passed)
+def call_rows(top: Sequence[Leaf]) -> Iterator[tuple[Any, ...]]:
+    """Yield the cells of ``judge_calls``, a row a call; also of pairs that came to nothing."""
+    for leaf in in_order(top, apart=True):
+        for verdict in settled(leaf):
+            for call in verdict.calls:
+                mark = _pass_mark(leaf, verdict.metric)
+                passed = None if call.score is None else call.score >= mark
+                yield (leaf.paths.gold, leaf.node.field or "$", verdict.metric, *call, passed)
 
 
 def _pass_mark(leaf: Leaf, metric: str) -> float:
@@ -198,7 +199,9 @@ def _pass_mark(leaf: Leaf, metric: str) -> float:
     return REGISTRY.get(metric).pass_mark(params)
 
 
-def in_order(top: Sequence[Leaf], *, one_sided: bool = True, inside: bool = True) -> Iterator[Leaf]:
+def in_order(
+    top: Sequence[Leaf], *, one_sided: bool = True, inside: bool = True, apart: bool = False
+) -> Iterator[Leaf]:
     """Yield the records in document order: an array, then what is in its pairs.
 
     Parameters
@@ -209,6 +212,8 @@ def in_order(top: Sequence[Leaf], *, one_sided: bool = True, inside: bool = True
         Whether to enter missed and spurious items, which have rows in profile ``strict`` only.
     inside : bool, optional
         Whether to enter arrays at all.
+    apart : bool, optional
+        Whether to enter pairs that were aligned, and then were too far apart to count as pairs.
 
     Yields
     ------
@@ -216,14 +221,15 @@ def in_order(top: Sequence[Leaf], *, one_sided: bool = True, inside: bool = True
         Leaves and arrays.
     """
     stack = list(reversed(top))
+    entered = {"matched", "partial"}
+    entered |= {"missed", "spurious"} if one_sided else set()
+    entered |= {"apart"} if apart else set()
     while stack:
         leaf = stack.pop()
         yield leaf
         if inside and isinstance(leaf, ArrayRecord):
             for pair in reversed(leaf.pairs):
-                if pair.status in ("matched", "partial") or (
-                    one_sided and pair.status in ("missed", "spurious")
-                ):
+                if pair.status in entered:
                     stack.extend(reversed(pair.children))
 
 

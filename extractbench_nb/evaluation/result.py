@@ -253,7 +253,7 @@ class Evaluation:
 
     @cached_property
     def _judge_calls(self) -> pd.DataFrame:
-        return call_frame(in_order(self._top))
+        return call_frame(self._top)
 
     @cached_property
     def _summary(self) -> pd.Series:

@@ -233,12 +233,27 @@ class JudgeCache:
         OutputError
             The file cannot be written.
         """
-        entries: list[Entry] = []
-        if self.path.exists():
-            with self._connected() as database:
-                entries = [from_row(row) for row in database.execute(_ALL)]
+        entries = self.entries()
         write_texts({Path(path).expanduser(): "".join(map(to_line, entries))})
         return len(entries)
+
+    def entries(self) -> list[Entry]:
+        """Return all answers with their requests, sorted by key.
+
+        Returns
+        -------
+        list of Entry
+            None where there is no file.
+
+        Raises
+        ------
+        OutputError
+            The file cannot be used.
+        """
+        if not self.path.exists():
+            return []
+        with self._connected() as database:
+            return [from_row(row) for row in database.execute(_ALL)]
 
     def import_(self, path: str | Path) -> int:
         """Add the answers of a file that `export` wrote; what is known already stays.

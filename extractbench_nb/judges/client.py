@@ -23,7 +23,7 @@ from extractbench_nb.judges.background import HOME
 from extractbench_nb.judges.failures import Failure, failure_of
 from extractbench_nb.judges.prompts import Message
 
-__all__ = ["Completion", "ModelRequest", "complete", "litellm", "price_is_known"]
+__all__ = ["Completion", "ModelRequest", "complete", "list_price", "litellm", "price_is_known"]
 
 _LITELLM_LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 #: They log addresses and headers, which may hold a key, unless the user has set their level.
@@ -200,8 +200,26 @@ def price_is_known(model: str) -> bool:
     bool
         Without one the cost of a call cannot be told.
     """
+    return list_price(model, 1, 1) is not None
+
+
+def list_price(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
+    """Return what a call costs at LiteLLM's list prices.
+
+    Parameters
+    ----------
+    model : str
+        Its id.
+    prompt_tokens, completion_tokens : int
+        What is asked, and answered.
+
+    Returns
+    -------
+    float or None
+        US dollars; None where the list does not have the model.
+    """
+    counts = {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
     try:
-        litellm().cost_per_token(model=model, prompt_tokens=1, completion_tokens=1)
+        return float(sum(litellm().cost_per_token(model=model, **counts)))
     except Exception:  # noqa: BLE001 - LiteLLM raises bare exceptions here
-        return False
-    return True
+        return None

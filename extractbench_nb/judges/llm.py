@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
 from extractbench_nb.errors import InputError
 from extractbench_nb.judges.access import check_model
-from extractbench_nb.judges.answers import ANSWER_SCHEMA, read_answer
 from extractbench_nb.judges.asking import Asked, Desk
 from extractbench_nb.judges.background import HOME
-from extractbench_nb.judges.base import JudgeCall, JudgeError, Question, Verdict
+from extractbench_nb.judges.base import JudgeCall, Question, Verdict
 from extractbench_nb.judges.cache import JudgeCache, judge_cache
-from extractbench_nb.judges.prompts import Message, judge_messages
+from extractbench_nb.judges.prompts import PROMPT_VERSION, Message
+from extractbench_nb.judges.questions import ask_anything, judge_values
 from extractbench_nb.judges.settings import (
     Settings,
     default_model,
@@ -27,8 +27,9 @@ __all__ = ["LLMJudge"]
 
 T = TypeVar("T")
 
-_REASON = "judged"
 _NOTHING: Mapping[str, Any] = {}
+#: Options of how a model is reached; what it says does not depend on them.
+_REACHING = ("timeout", "max_concurrency", "max_attempts", "retry_wait", "budget_usd", "api_base")
 
 
 class LLMJudge:
@@ -64,6 +65,13 @@ class LLMJudge:
         Address of the server, where it is not the provider's own. Such a server needs no key.
     additional_instructions : str, optional
         What else the model should heed, in all fields.
+    n : int, optional
+        How many answers to ask for to each question, 1 to 100. With a `temperature` of 0 most
+        models give the same one each time.
+    vote : str, optional
+        What becomes of several answers: their ``median`` (the lower of two middle ones, so that it
+        passes where more than half pass), ``mean``, ``min`` (all must pass) or ``max`` (one is
+        enough).
     **unknown : object
         Any other option is an error that names the nearest one.
 
@@ -78,6 +86,9 @@ class LLMJudge:
     ``additional_instructions``, ``prompt_template`` and ``structured_output_schema``; see paper
     section 3.2. Keys of providers are read from the environment by LiteLLM and held nowhere else.
     An answer is kept by model, messages and parameters, so that a second run asks nothing.
+
+    Of `n` answers some may be missing. The vote stands where it passes, or fails, whatever those
+    would have been; else there is no verdict.
 
     Examples
     --------
@@ -102,6 +113,8 @@ class LLMJudge:
         cache: bool | str | Path | JudgeCache = True,
         api_base: str | None = None,
         additional_instructions: str | None = None,
+        n: int = Settings.n,
+        vote: str = Settings.vote,
         **unknown: object,
     ) -> None:
         refuse_unknown(unknown)
@@ -117,6 +130,8 @@ class LLMJudge:
             budget_usd=budget_usd,
             api_base=api_base,
             additional_instructions=additional_instructions,
+            n=n,
+            vote=vote,
         )
         self._cache = _choose_cache(cache)
         self._desk: tuple[int, Desk] | None = None
@@ -165,7 +180,27 @@ class LLMJudge:
             self._desk[1].hopeless.clear()
         self._checked.add(settings.model)
 
-    async def ask(self, question: Question, *, sample: int = 0) -> Verdict:
+    def settings_for(self, params: Mapping[str, Any] = _NOTHING) -> Settings:
+        """Return what holds for a field.
+
+        Parameters
+        ----------
+        params : mapping, optional
+            The params of the field.
+
+        Returns
+        -------
+        Settings
+            The judge's own, with the params applied.
+
+        Raises
+        ------
+        ConfigError
+            A param cannot be used.
+        """
+        return self._settings.for_field(params).settings
+
+    async def ask(self, question: Question, *, sample: int | None = None) -> Verdict:
         """Judge the two values of a field.
 
         Parameters
@@ -173,36 +208,24 @@ class LLMJudge:
         question : Question
             The values, and what the schema says of the field.
         sample : int, optional
-            Which of several answers to the same question, each kept for itself.
+            Which of several answers to the same question, each kept for itself; from 0 on. By
+            default the vote over `n` of them.
 
         Returns
         -------
         Verdict
-            The model's score and reasoning, the reason ``judged``, and the call behind them.
+            The model's score and reasoning, the reason ``judged``, and the call behind them; of
+            several answers the vote, what each said, and all calls.
 
         Raises
         ------
         JudgeError
-            There is no answer that can be read, or nothing left to spend; tells what was tried.
+            There is no answer that can be read, or nothing left to spend; tells what was tried. Of
+            several answers: those that are missing decide whether the vote passes.
         InputError, ConfigError
             See `check`.
         """
-        field = self._settings.for_field(question.params)
-        schema = ANSWER_SCHEMA if field.schema is None else field.schema
-        try:
-            messages = judge_messages(
-                question,
-                schema=schema,
-                template=field.template,
-                instructions=field.settings.additional_instructions,
-            )
-        except RecursionError:
-            raise JudgeError("the values are nested too deep", reason="too_deep") from None
-        read = partial(read_answer, schema=field.schema)
-        found = Asked(field.settings, messages, read, schema, field.schema is None, sample)
-        call = await self._answer(found)
-        score, reasoning = read(call.answer)
-        return Verdict(score, _REASON, reasoning, (call._replace(score=score),))
+        return await judge_values(self._settings, question, self._answer, sample)
 
     async def compare(self, gold: str, predicted: str) -> Verdict:
         """Judge one pair of texts, of which nothing else is known.
@@ -254,9 +277,9 @@ class LLMJudge:
         JudgeError
             See `ask`.
         """
-        settings = self._settings.for_field(params).settings
-        call = await self._answer(Asked(settings, tuple(messages), read, schema, True, sample))
-        return read(call.answer), call
+        return await ask_anything(
+            self._settings, messages, read, schema, self._answer, params=params, sample=sample
+        )
 
     async def _answer(self, asked: Asked) -> JudgeCall:
         if asked.settings.model not in self._checked:
@@ -295,6 +318,14 @@ class LLMJudge:
         if self._cache != judge_cache:
             options["cache"] = self._cache or False
         return options
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """What its verdicts depend on; a batch that is taken up compares it."""
+        options = asdict(self._settings)
+        for name in _REACHING:
+            del options[name]
+        return {**options, "prompts": PROMPT_VERSION}
 
 
 def _make(model: str, options: dict[str, Any]) -> LLMJudge:

@@ -12,6 +12,7 @@ from typing import Any
 from extractbench_nb.errors import ConfigError, InputError, nearest
 from extractbench_nb.judges.prompts import check_template
 from extractbench_nb.judges.scrub import holds_credentials
+from extractbench_nb.judges.voting import VOTES
 
 __all__ = ["DEFAULT_MODEL", "MODEL_VARIABLE", "FieldSettings", "Settings", "default_model"]
 
@@ -21,6 +22,7 @@ MODEL_VARIABLE = "DEFAULT_LLM_MODEL"
 DEFAULT_MODEL = "vertex_ai/gemini-2.5-flash"
 
 _LARGEST = 1e300
+_MOST_ANSWERS = 100
 _MODEL = re.compile(r"[!-~]+")
 _ADDRESS = re.compile(r"https?://[!-~]+")
 
@@ -72,6 +74,10 @@ class Settings:
         Address of the server, where it is not the provider's own.
     additional_instructions : str or None
         What else to heed.
+    n : int
+        Answers to one question, 1 to 100.
+    vote : str
+        What becomes of several answers; see `VOTES`.
 
     Raises
     ------
@@ -89,6 +95,8 @@ class Settings:
     budget_usd: float | None = None
     api_base: str | None = None
     additional_instructions: str | None = None
+    n: int = 1
+    vote: str = "median"
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -178,10 +186,12 @@ def _shown(name: str, value: object) -> str:
     return "not shown here" if name == "api_base" and isinstance(value, str) else repr(value)
 
 
-def _number(low: float, *, included: bool = True, whole: bool = False) -> Callable[[Any], bool]:
+def _number(
+    low: float, *, high: float = _LARGEST, included: bool = True, whole: bool = False
+) -> Callable[[Any], bool]:
     def allowed(value: Any) -> bool:
         kind = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-        return kind and value <= _LARGEST and (value > low or (included and value == low))
+        return kind and value <= high and (value > low or (included and value == low))
 
     return allowed
 
@@ -204,6 +214,10 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
+def _is_vote(value: Any) -> bool:
+    return isinstance(value, str) and value in VOTES
+
+
 _ALLOWED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "model": (_is_model, "a LiteLLM model id such as 'openai/gpt-4o-mini'"),
     "temperature": (_number(0), "a number that is 0 or more"),
@@ -218,6 +232,11 @@ _ALLOWED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
         "an http(s) address without user, password and query (a key belongs in the environment)",
     ),
     "additional_instructions": (_or_none(_is_text), "a text or None"),
+    "n": (
+        _number(1, high=_MOST_ANSWERS, whole=True),
+        f"a whole number from 1 to {_MOST_ANSWERS}: how many answers to one question",
+    ),
+    "vote": (_is_vote, "one of " + ", ".join(map(repr, VOTES))),
 }
 
 _OVERRIDES = ("model", "temperature", "max_tokens", "additional_instructions")

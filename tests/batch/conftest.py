@@ -10,7 +10,7 @@ import extractbench_nb as xb
 from extractbench_nb.batch import Evaluations
 from extractbench_nb.metrics.registry import REGISTRY
 
-FRAMES = ("fields", "arrays", "matches", "summary", "by_run", "missing")
+FRAMES = ("fields", "arrays", "matches", "judge_calls", "summary", "by_run", "missing")
 
 LINE = {"type": "object", "properties": {"item": {"type": "string"}, "count": {"type": "integer"}}}
 SCHEMA = {

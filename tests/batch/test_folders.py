@@ -20,7 +20,8 @@ import extractbench_nb as xb
 from extractbench_nb.batch import evaluate_runs, load_evaluations, store
 from extractbench_nb.metrics.registry import metric
 
-FILES = ["arrays.parquet", "batch.json", "fields.parquet", "matches.parquet", "summary.parquet"]
+PARTS = ("fields", "arrays", "matches", "judge_calls")
+FILES = sorted(["batch.json", *(f"{name}.parquet" for name in (*PARTS, "summary"))])
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string", "evaluation_config": "own"}}}
 
 
@@ -122,7 +123,7 @@ def test_frames_are_read_when_they_are_asked_for(sample, tmp_path):
 LOADED = {
     "nothing": ({}, "no batch.json in"),
     "unfinished": ({"finished.sqlite": ""}, "not finished: evaluate_runs"),
-    "format": ({"batch.json": '{"format": 99}'}, "has format 99; this version reads 1"),
+    "format": ({"batch.json": '{"format": 99}'}, "has format 99; this version reads 2"),
     "no object": ({"batch.json": "[]"}, "has format"),
     "no json": ({"batch.json": "{"}, r"batch\.json' is not JSON"),
 }
@@ -209,7 +210,7 @@ def test_files_of_others_are_not_replaced(name, content, three, calls, tmp_path)
 # --- written anew behind the back of results ---------------------------------------------------
 
 
-PARTS = ("fields", "arrays", "matches", "summary", "by_run", "missing")
+SHOWN = (*PARTS, "summary", "by_run", "missing")
 
 
 @pytest.mark.parametrize("how", ["evaluate_runs", "load_evaluations", "pickle"])
@@ -223,7 +224,7 @@ def test_results_never_mix_two_batches(how, three, calls, same, tmp_path):
         evs = pickle.loads(pickle.dumps(evs))  # noqa: S301 - made here
     changed = three.assign(predicted=[{"a": "y"}] * 3)
     new = evaluate_runs(changed, progress=False, resume=folder)
-    for name in PARTS:
+    for name in SHOWN:
         if how != "pickle" and name in ("summary", "by_run", "missing"):
             getattr(evs, name)
             continue
@@ -273,7 +274,7 @@ def test_files_of_two_batches_side_by_side(name, three, calls, tmp_path):
         with pytest.raises(xb.InputError, match=r"written anew since|has begun and not ended"):
             results.save(tmp_path / "c")
     assert not (tmp_path / "c").exists() or listing(tmp_path / "c") == []
-    for part in ("fields", "arrays", "matches", "summary"):
+    for part in (*PARTS, "summary"):
         ours = f"{part}.parquet" != name
         if ours:
             assert len(getattr(evs, part)) in (0, 3)
@@ -581,7 +582,7 @@ def test_a_folder_that_cannot_be_made(three, calls, tmp_path):
 
 def test_the_store_keeps_names_of_any_kind(tmp_path):
     names = ["a", "\ud800", "\x1ad800", "x\ny", "é"]
-    parts = dict.fromkeys(("fields", "arrays", "matches"), b"")
+    parts = dict.fromkeys(PARTS, b"")
     entries = [
         store.Entry(name, name, name.encode("utf-8", "replace"), ("evaluated", name, 1, 2.5), parts)
         for name in names

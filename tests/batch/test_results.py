@@ -9,7 +9,7 @@ import extractbench_nb as xb
 from extractbench_nb.batch import Evaluations, evaluate_runs
 
 GOOD = {"seller": "Northwind Paper", "total": 12.5, "lines": [{"item": "Folder", "count": 3}]}
-PARTS = ("fields", "arrays", "matches")
+PARTS = ("fields", "arrays", "matches", "judge_calls")
 IDS = ["run", "document", "domain", "schema"]
 
 

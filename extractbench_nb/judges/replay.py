@@ -1,0 +1,266 @@
+"""The judge that repeats verdicts that were recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from extractbench_nb.errors import InputError
+from extractbench_nb.judges.base import Judge, JudgeCall, JudgeError, Question, Verdict
+from extractbench_nb.judges.cache import JudgeCache
+from extractbench_nb.judges.choosing import choose_judge, verdict_of
+from extractbench_nb.judges.llm import LLMJudge
+from extractbench_nb.judges.prompts import Message
+from extractbench_nb.judges.recorded import open_recording
+from extractbench_nb.judges.settings import Settings
+from extractbench_nb.judges.voting import gather_verdicts
+
+__all__ = ["ReplayJudge"]
+
+T = TypeVar("T")
+
+_NOTHING: Mapping[str, Any] = {}
+_ABSENT = "not_recorded"
+
+
+class ReplayJudge:
+    """Judge that answers from what was recorded: no model, no key, no network, no cost.
+
+    Parameters
+    ----------
+    path : str, pathlib.Path or JudgeCache
+        A file that `JudgeCache.export` wrote, a cache or the folder of one; or a ``report.json``,
+        by the published package or by this one.
+    like : LLMJudge, optional
+        For recorded answers, a judge with the options of the one that asked. It is needed where
+        `path` holds answers of several judges, several answers to one question (`n`), or where
+        there were additional instructions; model, temperature and tokens are else read from the
+        answers.
+    otherwise : str or Judge, optional
+        Who decides what was not recorded, such as ``offline``. By default nobody: such a field is
+        a row ``judge_error`` with the reason ``not_recorded``.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or is neither form, nothing is in it, or `like` is needed.
+
+    Notes
+    -----
+    From answers the same fields, arrays and matches come out as when they were asked for, if the
+    prompts of this version are those of then. Failures are not kept in a cache, and are
+    ``not_recorded`` in a replay.
+
+    A report is of one document and prediction, and tells no values: whether an evaluation is of the
+    same ones cannot be checked but where the report has them. It judges an array as a whole, so
+    that it has no verdict on fields of items. The score decides what passes, at the threshold of
+    the schema. A call that failed then is a ``judge_error`` with the reason ``recorded_failure``.
+
+    Examples
+    --------
+    >>> import asyncio, json, tempfile
+    >>> row = {"path": "$.properties.name", "normalized_path": "name", "score": 0.9}
+    >>> row |= {"metric_id": "string_semantic", "reasoning": "the same person"}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "report.json")
+    ...     _ = path.write_text(json.dumps({"field_outcomes": [row]}))
+    ...     judge = ReplayJudge(path)
+    >>> asyncio.run(judge.ask(Question("Ann Lee", "A. Lee", field="name"))).score
+    0.9
+    """
+
+    def __init__(
+        self,
+        path: str | Path | JudgeCache,
+        *,
+        like: LLMJudge | None = None,
+        otherwise: str | Judge | None = None,
+    ) -> None:
+        self._path = _checked_path(path)
+        self._like = _checked_like(like)
+        self._otherwise = None if otherwise is None else choose_judge(otherwise, "otherwise")
+        settings = None if like is None else like.settings_for()
+        self._recording = open_recording(self._path, settings)
+
+    @property
+    def name(self) -> str:
+        """Name shown in results: ``replay(...)`` of a model or a report."""
+        other = "" if self._otherwise is None else f", else {self._otherwise.name}"
+        return f"replay({self._recording.name}{other})"
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """What its verdicts depend on; a batch that is taken up compares it."""
+        other = self._otherwise
+        return {
+            "recorded": self._recording.digest,
+            "like": None if self._like is None else self._like.fingerprint,
+            "otherwise": None
+            if other is None
+            else [other.name, getattr(other, "fingerprint", None)],
+        }
+
+    def check(self, params: Mapping[str, Any] = _NOTHING) -> None:
+        """Check the params of a field, and what the judge `otherwise` needs.
+
+        Parameters
+        ----------
+        params : mapping, optional
+            The params of a field.
+
+        Raises
+        ------
+        InputError, ConfigError
+            See `LLMJudge.check`.
+        """
+        self._recording.check(params)
+        check = getattr(self._otherwise, "check", None)
+        if check is not None:
+            check(params)
+
+    def settings_for(self, params: Mapping[str, Any] = _NOTHING) -> Settings:
+        """Return what held for a field when it was asked about.
+
+        Parameters
+        ----------
+        params : mapping, optional
+            The params of the field.
+
+        Returns
+        -------
+        Settings
+            Those of the judge that asked, with the params applied; of nobody for a report.
+
+        Raises
+        ------
+        ConfigError
+            A param cannot be used.
+        """
+        return self._recording.settings_for(params)
+
+    async def ask(self, question: Question) -> Verdict:
+        """Give the recorded verdict on the two values of a field.
+
+        Parameters
+        ----------
+        question : Question
+            The values, and what the schema says of the field.
+
+        Returns
+        -------
+        Verdict
+            As it was given; the calls behind it are cached, without attempts and cost. A verdict of
+            the judge `otherwise` says so in its reasoning.
+
+        Raises
+        ------
+        JudgeError
+            ``not_recorded``, with what is there instead; or ``recorded_failure``.
+        """
+        try:
+            return await self._recording.ask(question)
+        except JudgeError as error:
+            if self._otherwise is None or error.reason != _ABSENT:
+                raise
+        (found,) = await gather_verdicts([verdict_of(self._otherwise, question)])
+        if isinstance(found, Exception):
+            raise found
+        said = f"not recorded; by {self._otherwise.name}: {found.reasoning or found.reason}"
+        return found._replace(reasoning=said)
+
+    async def compare(self, gold: str, predicted: str) -> Verdict:
+        """Give the recorded verdict on two texts of which nothing else is known.
+
+        Parameters
+        ----------
+        gold, predicted : str
+            The two texts; any string is allowed.
+
+        Returns
+        -------
+        Verdict
+            As from `ask`.
+        """
+        return await self.ask(Question(gold, predicted))
+
+    async def answer(
+        self,
+        messages: Sequence[Message],
+        read: Callable[[str | None], T],
+        schema: Mapping[str, Any],
+        *,
+        params: Mapping[str, Any] = _NOTHING,
+        sample: int = 0,
+    ) -> tuple[T, JudgeCall]:
+        """Give the recorded answer to anything; alignments by a model are replayed so.
+
+        Parameters
+        ----------
+        messages, read, schema, params, sample : object
+            See `LLMJudge.answer`.
+
+        Returns
+        -------
+        tuple of (object, JudgeCall)
+            What `read` returned, and the call.
+
+        Raises
+        ------
+        JudgeError
+            See `ask`.
+        """
+        asking: Any = self._recording
+        try:
+            found = await asking.answer(messages, read, schema, params=params, sample=sample)
+        except JudgeError as error:
+            asking = self._otherwise
+            if error.reason != _ABSENT or not callable(getattr(asking, "answer", None)):
+                raise
+            found = await asking.answer(messages, read, schema, params=params, sample=sample)
+        return found  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        """Write the call that makes it."""
+        path = self._path if isinstance(self._path, JudgeCache) else str(self._path)
+        given = {"like": self._like, "otherwise": self._otherwise}
+        options = [f", {name}={value!r}" for name, value in given.items() if value is not None]
+        return f"ReplayJudge({path!r}{''.join(options)})"
+
+    def __eq__(self, other: object) -> bool:
+        """Be equal to a judge of the same recording and options."""
+        return isinstance(other, ReplayJudge) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        """Agree with equality."""
+        return hash((self._path, self._like))
+
+    def __reduce__(self) -> tuple[Callable[..., ReplayJudge], tuple[Any, ...]]:
+        """Pickle and copy by the path, which is read again."""
+        return (_make, self._parts())
+
+    def _parts(self) -> tuple[Any, ...]:
+        return (self._path, self._like, self._otherwise)
+
+
+def _make(path: Path | JudgeCache, like: LLMJudge | None, otherwise: Judge | None) -> ReplayJudge:
+    return ReplayJudge(path, like=like, otherwise=otherwise)
+
+
+def _checked_path(path: object) -> Path | JudgeCache:
+    if isinstance(path, JudgeCache):
+        return path
+    if isinstance(path, str | Path) and str(path).strip():
+        return Path(path).expanduser().absolute()
+    raise InputError(
+        f"path is {path!r}; expected a file of JudgeCache.export, a cache or its folder, or a "
+        "report.json"
+    )
+
+
+def _checked_like(like: object) -> LLMJudge | None:
+    if like is None or isinstance(like, LLMJudge):
+        return like
+    raise InputError(
+        f"like is {like!r}; expected an LLMJudge with the options of the one that asked"
+    )

@@ -1,0 +1,382 @@
+"""Batches whose judge is a model: its calls, their totals, and what a batch taken up asks again."""
+
+import json
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb.alignment.llm import LLMAligner
+from extractbench_nb.batch import evaluate_runs, load_evaluations
+from extractbench_nb.batch.settings import fingerprint
+from extractbench_nb.evaluation.frames import CALL_COLUMNS
+from extractbench_nb.stats import self_consistency
+from tests.judges.llm.aligning import knowing
+from tests.judges.llm.conftest import away_from_home, make, server
+from tests.llm_server import answer, failure, truthful
+
+__all__ = ["away_from_home", "make", "server"]
+
+pytest.importorskip("litellm", reason="asks a model through LiteLLM")
+
+LINE = {"type": "object", "properties": {"item": {"type": "string"}, "count": {"type": "integer"}}}
+SCHEMA = {
+    "title": "bill",
+    "type": "object",
+    "properties": {
+        "seller": {"type": "string"},
+        "buyer": {"type": "string"},
+        "lines": {"type": "array", "items": LINE},
+    },
+}
+GOLD = {"seller": "Northwind", "buyer": "ACME", "lines": [{"item": "Envelope", "count": 2}]}
+NEAR = {"seller": "Northwind AG", "buyer": "Acme", "lines": [{"item": "Envelopes", "count": 2}]}
+IDS = ["run", "document", "domain", "schema"]
+#: What does not depend on when, and in which process, a call was made.
+LASTING = [n for n in CALL_COLUMNS.names if n != "latency_seconds"]
+
+
+@pytest.fixture
+def bills(frame_of):
+    """Nine outputs: three fields to be judged in each but for the invalid ones."""
+    outputs = {
+        "r": [NEAR, {**NEAR, "seller": "North"}, "{"],
+        "s": [{**NEAR, "buyer": "B"}, {**NEAR, "buyer": "B2"}, {**NEAR, "buyer": "B3"}],
+        "t": [{**NEAR, "seller": f"S{n}"} for n in range(3)],
+    }
+    rows = [
+        (run, f"d{n}", output) for run, found in outputs.items() for n, output in enumerate(found)
+    ]
+    return frame_of(*rows, schema=SCHEMA, gold=GOLD)
+
+
+def lasting(evs):
+    return evs.judge_calls[[*IDS, *LASTING]]
+
+
+@pytest.fixture
+def priced(server):
+    """Have answers cost something: the model is one that LiteLLM has a price for."""
+    server.respond = lambda request: replace(answer(0.8), tokens=(1000, 100))
+    return "openai/gpt-4o-mini"
+
+
+def test_calls_of_a_batch_are_those_of_its_evaluations(bills, make):
+    evs = evaluate_runs(bills, judge=make(), progress=False)
+    calls = evs.judge_calls
+    assert calls.columns.tolist() == [*IDS, *CALL_COLUMNS.names]
+    declared = xb.Evaluations.columns().query("frame == 'judge_calls'")
+    assert calls.columns.tolist() == declared["column"].tolist()
+    assert [str(dtype) for dtype in calls.dtypes] == declared["dtype"].tolist()
+    assert (len(calls), calls["document"].nunique(), calls["run"].nunique()) == (24, 3, 3)
+    for run, document in (("r", "d0"), ("s", "d2")):
+        one = evs.evaluation(run, document).judge_calls  # from the cache by now
+        rows = calls[(calls["run"] == run) & (calls["document"] == document)]
+        same = ["path", "field", "metric", "model", "score", "answer", "error"]
+        pd.testing.assert_frame_equal(rows[same].reset_index(drop=True), one[same])
+    assert "lines[].item" in set(calls["field"])
+
+
+def test_totals_are_the_sums_of_calls(bills, make, priced):
+    evs = evaluate_runs(bills, judge=make(priced), progress=False)
+    calls, keys = evs.judge_calls, ["run", "document"]
+    summary = evs.summary.set_index(keys)
+    counts = calls.groupby(keys).size().reindex(summary.index, fill_value=0)
+    costs = calls.groupby(keys)["cost_usd"].sum().reindex(summary.index, fill_value=0.0)
+    assert summary["llm_calls"].tolist() == counts.tolist()
+    assert summary["llm_cost_usd"].tolist() == pytest.approx(costs.tolist())
+    assert calls["cost_usd"].sum() > 0
+    by_run = evs.by_run.set_index("run")
+    assert by_run["llm_calls"].to_dict() == {"r": 6, "s": 9, "t": 9}
+    assert by_run["llm_cost_usd"].sum() == pytest.approx(calls["cost_usd"].sum())
+    cost = f"{calls['cost_usd'].sum():.4f}"
+    assert f"24 calls of models, {cost} US dollars at list prices" in repr(evs)
+
+
+def test_an_invalid_output_asks_nothing(frame_of, make, server):
+    evs = evaluate_runs(
+        frame_of(("r", "d", "{"), schema=SCHEMA, gold=GOLD), judge=make(), progress=False
+    )
+    assert len(server.requests) == len(evs.judge_calls) == evs.summary["llm_calls"][0] == 0
+
+
+def test_all_ways_give_the_same_calls(bills, make, server, tmp_path):
+    """Same rows from one process, two and threads; the second and third ask nothing."""
+    first = evaluate_runs(bills, judge=make(), progress=False, save_to=tmp_path / "one")
+    asked = len(server.requests)
+    processes = evaluate_runs(bills, judge=make(), progress=False, n_jobs=2)
+    with ThreadPoolExecutor(2) as pool:
+        threads = evaluate_runs(bills, judge=make(), progress=False, executor=pool)
+    assert len(server.requests) == asked > 0
+    said = ["run", "document", "path", "metric", "model", "score", "answer"]
+    for evs in (processes, threads):
+        assert evs.judge_calls["cached"].all()
+        pd.testing.assert_frame_equal(evs.judge_calls[said], first.judge_calls[said])
+        pd.testing.assert_frame_equal(evs.fields, first.fields)
+
+
+def test_threads_share_one_judge(bills, make, server, priced):
+    judge = make(priced, cache=False)
+    with ThreadPoolExecutor(2) as pool:
+        evs = evaluate_runs(bills, judge=judge, progress=False, executor=pool)
+    assert judge.spent_usd == pytest.approx(evs.judge_calls["cost_usd"].sum())
+    assert evs.judge_calls["attempts"].sum() == len(server.requests) == 24
+
+
+def test_a_batch_of_processes_asks_the_server(bills, make, server):
+    evs = evaluate_runs(bills, judge=make(cache=False), progress=False, n_jobs=2)
+    assert evs.judge_calls["attempts"].sum() == len(server.requests) == 24
+    assert set(evs.summary["judge_errors"]) == {0}
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_budgets_are_kept_by_process(n_jobs, bills, make, server, priced):
+    price = 1000 * 0.15e-6 + 100 * 0.6e-6
+    judge = make(priced, cache=False, budget_usd=2.5 * price, max_concurrency=1)
+    evs = evaluate_runs(bills, judge=judge, progress=False, n_jobs=n_jobs)
+    assert 3 <= len(server.requests) <= 3 * n_jobs
+    assert evs.summary["llm_cost_usd"].sum() == pytest.approx(len(server.requests) * price)
+    refused = evs.judge_calls[evs.judge_calls["error"].notna()]
+    assert len(refused) == 24 - len(server.requests)
+    assert set(refused["attempts"]) == {0}
+    assert evs.summary["judge_errors"].sum() > 0
+
+
+def test_calls_survive_disk_and_pickling(bills, make, server, same, tmp_path):
+    server.respond = lambda r: answer(0.5, "odd \u001a \ud800 text")
+    evs = evaluate_runs(bills, judge=make(), progress=False, save_to=tmp_path / "a")
+    same(load_evaluations(tmp_path / "a"), evs)
+    same(pickle.loads(pickle.dumps(evs)), evs)  # noqa: S301 - made here
+    in_memory = evaluate_runs(bills, judge=make(), progress=False)
+    same(load_evaluations(in_memory.save(tmp_path / "b")), in_memory)
+    assert (tmp_path / "a" / "judge_calls.parquet").is_file()
+
+
+def test_a_folder_of_before_is_refused(bills, make, server, tmp_path):
+    evaluate_runs(bills, judge=make(), progress=False, save_to=tmp_path)
+    about = json.loads((tmp_path / "batch.json").read_text())
+    (tmp_path / "batch.json").write_text(json.dumps({**about, "format": 1}))
+    with pytest.raises(xb.InputError, match="has format 1; this version reads 2"):
+        load_evaluations(tmp_path)
+
+
+# --- checked before any work -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_missing_key_is_told_before_any_work(n_jobs, bills, make, server, tmp_path):
+    judge = xb.LLMJudge("openai/gpt-4o-mini")
+    with pytest.raises(xb.InputError, match="OPENAI_API_KEY") as caught:
+        evaluate_runs(bills, judge=judge, progress=False, n_jobs=n_jobs, save_to=tmp_path / "batch")
+    assert "document" not in str(caught.value)
+    assert not (tmp_path / "batch").exists()
+
+
+# --- taken up again ----------------------------------------------------------------------------
+
+
+def test_what_had_no_verdict_is_asked_again(bills, make, server, same, tmp_path):
+    server.respond = lambda r: failure(500) if "B2" in r.text else truthful(r)
+    one = evaluate_runs(bills, judge=make(max_attempts=1), progress=False, save_to=tmp_path)
+    assert one.summary["judge_errors"].sum() == 1
+    server.respond = truthful
+    server.forget()
+    two = evaluate_runs(bills, judge=make(), progress=False, resume=tmp_path)
+    assert (two.meta["evaluated"], two.meta["reused"]) == (1, 8)
+    assert two.summary["judge_errors"].sum() == 0
+    assert len(server.requests) == 1
+    three = evaluate_runs(bills, judge=make(), progress=False, resume=tmp_path)
+    assert (three.meta["evaluated"], three.meta["reused"]) == (0, 9)
+    same(three, two)
+
+
+def test_verdicts_that_miss_inside_arrays_count_too(bills, make, server, tmp_path):
+    server.respond = lambda r: failure(400) if "Envelopes" in r.text else truthful(r)
+    evaluate_runs(bills, judge=make(), progress=False, save_to=tmp_path)
+    again = evaluate_runs(bills, judge=make(), progress=False, resume=tmp_path)
+    assert (again.meta["evaluated"], again.meta["reused"]) == (8, 1)
+
+
+def test_a_budget_that_ran_out_is_topped_up(bills, make, server, priced, tmp_path):
+    usual = {"max_concurrency": 1, "retry_wait": 0.0}
+    judge = make(priced, budget_usd=0.0005, **usual)
+    short = evaluate_runs(bills, judge=judge, progress=False, save_to=tmp_path)
+    assert short.summary["judge_errors"].sum() > 0
+    asked = len(server.requests)
+    more = evaluate_runs(bills, judge=make(priced, **usual), progress=False, resume=tmp_path)
+    assert more.summary["judge_errors"].sum() == 0
+    whole = evaluate_runs(bills, judge=make(priced, cache=False), progress=False)
+    pd.testing.assert_frame_equal(more.fields, whole.fields)
+    different = whole.judge_calls["path"].size  # asked each for itself without a cache
+    assert asked < len(server.requests) - different <= different
+
+
+OTHERS = {
+    "model": ({"model": "openai/other"}, "judge 'openai/test-model', asked for is 'openai/other'"),
+    "temperature": ({"temperature": 0.5}, "judge temperature 0.0, asked for is 0.5"),
+    "max_tokens": ({"max_tokens": 99}, "judge max_tokens 2048, asked for is 99"),
+    "answers": ({"n": 3}, "judge n 1, asked for is 3"),
+    "vote": ({"vote": "min"}, "judge vote 'median', asked for is 'min'"),
+    "instructions": (
+        {"additional_instructions": "Be strict. " * 20},
+        "judge additional_instructions None, asked for is 'Be strict. Be .*…;",
+    ),
+}
+
+
+@pytest.mark.parametrize("options, message", OTHERS.values(), ids=OTHERS)
+def test_another_judge_is_refused(options, message, bills, make, tmp_path):
+    evaluate_runs(bills[:2], judge=make(), progress=False, save_to=tmp_path)
+    with pytest.raises(xb.InputError, match=f"was evaluated with {message}"):
+        evaluate_runs(bills, judge=make(**options), progress=False, resume=tmp_path)
+
+
+SAME = {
+    "cache": {"cache": False},
+    "timeout": {"timeout": 5.0},
+    "concurrency": {"max_concurrency": 2},
+    "attempts": {"max_attempts": 2},
+    "wait": {"retry_wait": 0.1},
+    "address": {"api_base": "http://127.0.0.1:9/v1"},
+}
+
+
+@pytest.mark.parametrize("options", SAME.values(), ids=SAME)
+def test_how_a_model_is_reached_makes_no_difference(options, bills, make, tmp_path):
+    evaluate_runs(bills[:2], judge=make(), progress=False, save_to=tmp_path)
+    again = evaluate_runs(bills[:2], judge=make(**options), progress=False, resume=tmp_path)
+    assert again.meta["reused"] == 2
+
+
+class Strict:
+    name = "strict"
+
+    def __init__(self, own):
+        self.fingerprint = own
+
+    def compare(self, gold, predicted):
+        return xb.Verdict(float(gold == predicted), "strict")
+
+
+class Aligner(Strict):
+    def __call__(self, gold, predicted, node):
+        return [(i, i) for i in range(min(len(gold), len(predicted)))]
+
+
+FINGERPRINTS = {
+    "text": ("a", "b", "'a', asked for is 'b'"),
+    "key": ({"a": 1, "b": [1]}, {"a": 1, "b": [2]}, "b 1 1, asked for is 2"),
+    "new key": ({"a": 1}, {"a": 1, "b": 2}, "b None, asked for is 2"),
+    "fewer": ({"n": [1, 2]}, {"n": [1]}, "n 2 2, asked for is None"),
+    "nothing": (None, {"a": 1}, r"None, asked for is \{'a': 1\}"),
+    "named": ([{"name": "x", "t": 0}], [{"name": "y", "t": 1}], "1 'x', asked for is 'y'"),
+}
+
+
+@pytest.mark.parametrize("one, other, message", FINGERPRINTS.values(), ids=FINGERPRINTS)
+def test_any_judge_may_have_a_fingerprint(one, other, message, bills, tmp_path):
+    evaluate_runs(bills[:2], judge=Strict(one), progress=False, save_to=tmp_path)
+    again = evaluate_runs(bills[:2], judge=Strict(one), progress=False, resume=tmp_path)
+    assert again.meta["reused"] == 2
+    with pytest.raises(xb.InputError, match=f"evaluated with judge {message}"):
+        evaluate_runs(bills, judge=Strict(other), progress=False, resume=tmp_path)
+
+
+def test_an_aligner_may_have_one_too(bills, tmp_path):
+    evs = evaluate_runs(bills[:2], alignment=Aligner({"k": 1}), progress=False, save_to=tmp_path)
+    assert evs.meta["alignment"] == "strict"
+    again = evaluate_runs(bills[:2], alignment=Aligner({"k": 1}), progress=False, resume=tmp_path)
+    assert again.meta["reused"] == 2
+    with pytest.raises(xb.InputError, match="alignment k 1, asked for is 2"):
+        evaluate_runs(bills, alignment=Aligner({"k": 2}), progress=False, resume=tmp_path)
+
+
+def test_a_fingerprint_that_json_cannot_hold(bills, tmp_path):
+    with pytest.raises(xb.InputError, match=r"fingerprint of Strict is \{1\}; expected a JSON"):
+        evaluate_runs(bills, judge=Strict({1}), progress=False, save_to=tmp_path / "a")
+    assert not (tmp_path / "a").exists()
+
+
+def test_the_fingerprint_of_a_model_holds_no_key_and_no_address(make, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-marked")
+    text = json.dumps(fingerprint(make(timeout=7.5)))
+    assert "sk-marked" not in text
+    assert "127.0.0.1" not in text
+    assert "7.5" not in text
+    assert "openai/test-model" in text
+
+
+# --- aligned by a model ------------------------------------------------------------------------
+
+PEOPLE = {
+    "type": "object",
+    "properties": {
+        "people": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "id": {"type": "integer"},
+                    "name": {"type": "string", "evaluation_config": "string_exact"},
+                },
+            },
+        }
+    },
+}
+
+
+@pytest.fixture
+def people(frame_of):
+    gold = [{"id": n, "name": f"person {n}"} for n in range(6)]
+    turned = [{**item, "name": item["name"] + "."} for item in gold[::-1]]
+    rows = [("r", name, {"people": turned[: 6 - n]}) for n, name in enumerate("abc")]
+    return frame_of(*rows, schema=PEOPLE, gold={"people": gold})
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_alignments_by_a_model(n_jobs, people, make, server, tmp_path):
+    server.respond = knowing(lambda item: item["id"])
+    options = {"alignment": LLMAligner(make()), "progress": False}
+    evs = evaluate_runs(people, n_jobs=n_jobs, save_to=tmp_path, **options)
+    assert evs.meta["alignment"] == "llm"
+    assert evs.judge_calls["metric"].tolist() == ["array_llm"] * 3
+    assert evs.summary["llm_calls"].tolist() == [1.0, 1.0, 1.0]
+    assert evs.arrays["partial"].tolist() == [6, 5, 4]
+    again = evaluate_runs(people, resume=tmp_path, **options)
+    assert again.meta["reused"] == 3
+    other = {**options, "alignment": LLMAligner(make(temperature=0.5))}
+    with pytest.raises(xb.InputError, match=r"alignment judge temperature 0\.0, asked for is 0\.5"):
+        evaluate_runs(people, resume=tmp_path, **other)
+
+
+def test_an_alignment_that_failed_is_asked_for_again(people, make, server, tmp_path):
+    server.respond = lambda request: failure(400)
+    options = {"alignment": "llm", "judge": make(), "progress": False}
+    first = evaluate_runs(people, save_to=tmp_path, **options)
+    assert first.summary["judge_errors"].tolist() == [1.0, 1.0, 1.0]
+    server.respond = knowing(lambda item: item["id"])
+    again = evaluate_runs(people, resume=tmp_path, **options)
+    assert (again.meta["evaluated"], again.meta["reused"]) == (3, 0)
+    assert again.summary["judge_errors"].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_an_aligner_without_its_key_is_told_before_any_work(people, tmp_path):
+    aligner = LLMAligner("openai/gpt-4o-mini")
+    with pytest.raises(xb.InputError, match="OPENAI_API_KEY"):
+        evaluate_runs(people, alignment=aligner, progress=False, save_to=tmp_path / "batch")
+    assert not (tmp_path / "batch").exists()
+
+
+def test_several_answers_in_a_batch(bills, make, server):
+    """Every fourth answer differs: what a model says n times is in the frame of a batch."""
+    seen = iter(range(10_000))
+    server.respond = lambda request: answer(0.2 if next(seen) % 4 == 3 else 0.9)
+    evs = evaluate_runs(bills, judge=make(n=3, max_concurrency=1), progress=False)
+    assert evs.judge_calls.groupby(["run", "document", "path"]).size().tolist() == [3] * 24
+    found = self_consistency(evs)
+    assert len(found.fields) == 24
+    assert found.fields["passes"].sum() == evs.judge_calls["passed"].sum()
+    assert 2 / 3 <= found.low <= found.agreement <= found.high < 1

@@ -1,0 +1,289 @@
+"""Several judges that vote: who is asked what, what the rows say, and what a failure does."""
+
+import asyncio
+import copy
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb.judges.base import JudgeCall, JudgeError, Question, Verdict
+from extractbench_nb.judges.ensemble import Ensemble
+from extractbench_nb.judges.llm import LLMJudge
+from extractbench_nb.judges.offline import OfflineJudge
+from tests.judges.llm.conftest import MakeJudge
+from tests.llm_server import LLMServer, answer, failure
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "seller": {"type": "string"},
+        "day": {"type": "string"},
+        "parties": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"name": {"type": "string"}}},
+        },
+    },
+}
+GOLD = {"seller": "ACME", "day": "6 Apr 2025", "parties": [{"name": "Ann Lee"}, {"name": "Bob"}]}
+PREDICTED = {
+    "seller": "Zenith",
+    "day": "2025-04-06",
+    "parties": [{"name": "Ann  Lee"}, {"name": "Rob"}],
+}
+
+
+class Fixed:
+    """Gives one score to everything, in the simplest way there is."""
+
+    def __init__(self, score: float | Exception, name: str = "fixed") -> None:
+        self.score, self.name = score, name
+        self.seen: list[tuple[str, str]] = []
+
+    def compare(self, gold: str, predicted: str) -> Verdict:
+        self.seen.append((gold, predicted))
+        if isinstance(self.score, Exception):
+            raise self.score
+        return Verdict(self.score, "fixed")
+
+
+class Waiting(Fixed):
+    """The same, to be awaited."""
+
+    async def compare(self, gold: str, predicted: str) -> Verdict:  # type: ignore[override]
+        await asyncio.sleep(0)
+        return super().compare(gold, predicted)
+
+
+class Asking(Fixed):
+    """The same, for whole questions, with a call to tell of."""
+
+    asked: Question | None = None
+
+    async def ask(self, question: Question) -> Verdict:
+        self.asked = question
+        score = super().compare("", "").score
+        return Verdict(score, "fixed", "because", (JudgeCall(self.name, score=score),))
+
+
+def ask(judge: Ensemble, gold: Any = "a", predicted: Any = "b", **more: Any) -> Verdict:
+    return asyncio.run(judge.ask(Question(gold, predicted, **more)))
+
+
+def test_all_kinds_of_judges_vote(make: MakeJudge, server: LLMServer) -> None:
+    server.respond = lambda _: answer(0.9, "nearly")
+    members = ["offline", make(), Fixed(0.8), Waiting(0.2, "waiting"), Asking(1.0, "asking")]
+    verdict = ask(Ensemble(members), "6 Apr 2025", "2025-04-06")
+    assert verdict.score == 0.9
+    assert verdict.reason == "voted"
+    assert verdict.reasoning == (
+        "median of offline 1: date | openai/test-model 0.9: nearly | fixed 0.8: fixed"
+        " | waiting 0.2: fixed | asking 1: because"
+    )
+    assert [call.model for call in verdict.calls] == ["openai/test-model", "asking"]
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "vote, score", [("median", 0.2), ("mean", 0.6), ("min", 0.2), ("max", 1.0)]
+)
+def test_votes(vote: str, score: float) -> None:
+    judge = Ensemble([Fixed(1.0, "a"), Waiting(0.2, "b")], vote)
+    assert ask(judge)[:2] == (pytest.approx(score), "fixed")
+    assert asyncio.run(judge.compare("a", "b")).score == pytest.approx(score)
+
+
+def test_texts_are_given_as_the_evaluator_gives_them() -> None:
+    judge, other = Fixed(1.0), Asking(1.0)
+    ask(Ensemble([judge, other]), {"b": 1, "a": None}, 5, field="x")
+    assert judge.seen == [('{"a": null, "b": 1}', "5")]
+    assert other.asked is not None
+    assert (other.asked.gold, other.asked.field) == ({"b": 1, "a": None}, "x")
+
+
+@pytest.mark.parametrize(
+    "vote, scores, mark, score",
+    [
+        ("median", [1.0, 0.8, None], 0.7, 0.8),
+        ("median", [1.0, 0.1, None], 0.7, None),
+        ("min", [1.0, 1.0, None], 0.7, None),
+        ("min", [1.0, 0.1, None], 0.7, 0.1),
+        ("max", [1.0, None, None], 0.7, 1.0),
+        ("max", [0.1, None, None], 0.7, None),
+        ("median", [0.8, 0.8, None], 0.9, 0.8),  # the field's mark
+        ("mean", [1.0, 1.0, None], 0.7, None),
+        ("mean", [1.0, 1.0, None], 0.6, 1.0),
+        ("median", [None, None, None], 0.7, None),
+    ],
+)
+def test_a_member_without_a_verdict(
+    vote: str, scores: list[float | None], mark: float, score: float | None
+) -> None:
+    members = [Fixed(ValueError("down") if s is None else s, f"j{i}") for i, s in enumerate(scores)]
+    judge = Ensemble(members, vote)
+    if score is not None:
+        assert ask(judge, params={"pass_threshold": mark}).score == score
+        return
+    with pytest.raises(JudgeError, match="gave no verdict") as caught:
+        ask(judge, params={"pass_threshold": mark})
+    assert "ValueError: down" in str(caught.value)
+
+
+def test_a_model_that_is_down(make: MakeJudge, server: LLMServer) -> None:
+    server.respond = lambda _: failure(400)
+    judge = Ensemble(["offline", make(), Fixed(1.0)], "median")
+    ev = xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=judge)
+    rows = ev.fields.set_index("path")
+    assert rows.loc["$.day", "outcome"] == "correct"  # two of three
+    assert rows.loc["$.seller", ["outcome", "reason"]].tolist() == ["judge_error", "bad_request"]
+    assert "openai/test-model" in rows.loc["$.seller", "reasoning"]
+    calls = ev.judge_calls
+    assert calls["error"].notna().all()
+    assert set(calls["path"]) >= {"$.day", "$.seller"}  # also behind a verdict that stands
+    working = xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=Ensemble(["offline", Fixed(1.0)], "max"))
+    assert ev.summary["pass_rate"] <= working.summary["pass_rate"]
+    assert ev.summary["evaluated"] == working.summary["evaluated"]
+
+
+@pytest.mark.parametrize("vote", ["median", "mean", "min", "max"])
+def test_a_member_that_fails_never_adds_a_pass(vote: str) -> None:
+    members = [OfflineJudge(), Fixed(1.0, "yes"), Fixed(0.0, "no")]
+    whole = xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=Ensemble(members, vote))
+    passed = set(whole.fields.loc[whole.fields["passed"].fillna(False), "path"])
+    for place in range(3):
+        broken = [*members]
+        broken[place] = Fixed(RuntimeError("down"))
+        ev = xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=Ensemble(broken, vote))
+        assert set(ev.fields.loc[ev.fields["passed"].fillna(False), "path"]) <= passed
+        assert ev.summary["pass_rate"] <= whole.summary["pass_rate"]
+
+
+def test_the_same_question_has_the_same_verdict(make: MakeJudge, server: LLMServer) -> None:
+    server.script(answer(0.2), answer(0.9))  # a model of moods
+    judge = Ensemble([make(), make("openai/other"), "offline"])
+    first, second = ask(judge), ask(judge)
+    assert second[:3] == first[:3]
+    assert len(server.requests) == 2
+    assert [call.cached for call in second.calls] == [True, True]
+
+
+def test_frames_are_the_same_again(make: MakeJudge, server: LLMServer) -> None:
+    judge = Ensemble([make(n=2), make("openai/other"), "offline"], "mean")
+    one, two = (xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=judge) for _ in range(2))
+    for name in ("fields", "arrays", "matches"):
+        pd.testing.assert_frame_equal(getattr(one, name), getattr(two, name))
+    per_field = one.judge_calls.groupby("path").size()
+    assert set(per_field) == {3}
+    assert one.meta["judge"] == "mean(openai/test-model, openai/other, offline)"
+
+
+def test_a_field_does_not_make_all_members_one_model(make: MakeJudge, server: LLMServer) -> None:
+    judge = Ensemble([make(), make("openai/other")])
+    params = {"model": "openai/third", "additional_instructions": "Heed this."}
+    judge.check(params)
+    assert {c.model for c in ask(judge, params=params).calls} == {
+        "openai/test-model",
+        "openai/other",
+    }
+    assert all("Heed this." in request.text for request in server.requests)
+
+
+def test_members_are_checked_before_any_work(server: LLMServer) -> None:
+    with pytest.raises(xb.InputError, match="OPENAI_API_KEY"):
+        xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=Ensemble(["offline", "openai/gpt-4o-mini"]))
+    local = LLMJudge("openai/x", api_base=server.url)
+    with pytest.raises(xb.ConfigError, match="temperature"):
+        Ensemble(["offline", local]).check({"temperature": -1})
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    "judges, told",
+    [
+        ([], r"judges is \[\]; expected a list of two judges or more"),
+        (["offline"], "expected a list of two judges or more"),
+        ("offline", "judges is 'offline'; expected a list"),
+        (None, "judges is None; expected a list"),
+        (["offline", "ofline"], r"judges\[1\] is 'ofline'; did you mean 'offline'"),
+        (["offline", 5], r"judges\[1\] is 5; expected 'offline' or an object"),
+        ([Fixed, "offline"], r"judges\[0\] is <class"),
+        (["offline", Fixed(1), OfflineJudge()], r"judges\[0\] and judges\[2\] are the same"),
+        (["openai/x", LLMJudge("openai/x")], r"several times use LLMJudge\(n=...\)"),
+    ],
+)
+def test_members_that_are_refused(judges: Any, told: str) -> None:
+    with pytest.raises(xb.InputError, match=told):
+        Ensemble(judges)
+
+
+def test_options_that_are_refused() -> None:
+    with pytest.raises(xb.InputError, match="vote is 'majority'; known are max, mean"):
+        Ensemble(["offline", Fixed(1)], "majority")
+    for name in ("", " ", 5):
+        with pytest.raises(xb.InputError, match=r"name is .*; expected a text or None"):
+            Ensemble(["offline", Fixed(1)], name=name)  # type: ignore[arg-type]
+
+
+def test_cancelling_reaches_the_members() -> None:
+    seen: list[str] = []
+
+    class Slow:
+        name = "slow"
+
+        async def compare(self, gold: str, predicted: str) -> Verdict:
+            seen.append("asked")
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                seen.append("cancelled")
+                raise
+            raise AssertionError
+
+    async def cancelled() -> None:
+        task = asyncio.ensure_future(Ensemble(["offline", Slow()]).compare("a", "b"))
+        while not seen:
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    assert seen == ["asked", "cancelled"]
+
+
+def test_names_copies_and_equality(tmp_path: Path) -> None:
+    members = [OfflineJudge(), LLMJudge("openai/x", n=3, cache=tmp_path)]
+    judge = Ensemble(members, "min")
+    assert judge.name == "min(offline, openai/x)"
+    assert Ensemble(members, name="both").name == "both"
+    names = {"Ensemble": Ensemble, "LLMJudge": LLMJudge, "OfflineJudge": OfflineJudge}
+    names["JudgeCache"] = xb.JudgeCache  # type: ignore[assignment]
+    for one in (judge, Ensemble(members, name="it's")):
+        copies = [copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one))]  # noqa: S301
+        for other in (*copies, eval(repr(one), names)):  # noqa: S307 - our own repr
+            assert other == one
+            assert hash(other) == hash(one)
+            assert other.fingerprint == one.fingerprint
+    assert judge != Ensemble(members, "max")
+    assert judge != Ensemble(members[::-1], "min")
+    assert judge != "min(offline, openai/x)"
+    assert judge.fingerprint != Ensemble(["offline", LLMJudge("openai/x")], "min").fingerprint
+
+
+def test_a_batch_in_other_processes(make: MakeJudge, server: LLMServer) -> None:
+    runs = pd.DataFrame(
+        {
+            "run": ["a", "b", "c"],
+            "document": ["d", "d", "d"],
+            "schema": [SCHEMA] * 3,
+            "gold": [GOLD] * 3,
+            "predicted": [PREDICTED, GOLD, PREDICTED | {"day": "June"}],
+        }
+    )
+    judge = Ensemble(["offline", make()], "max")
+    here = xb.evaluate_runs(runs, judge=judge, progress=False)
+    there = xb.evaluate_runs(runs, judge=judge, progress=False, n_jobs=2)
+    pd.testing.assert_frame_equal(here.fields, there.fields)

@@ -1,0 +1,157 @@
+"""What an estimate says beside what is then asked."""
+
+import copy
+import math
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb._tokens import count_tokens
+from extractbench_nb.errors import ConfigError, InputError
+from tests.judges.llm.aligning import asks_to_align, knowing
+from tests.judges.llm.test_aligning import edited, listing, works
+from tests.llm_server import LLMServer, Request
+
+PRICED = "openai/gpt-4o-mini"
+NAME = {"type": "object", "properties": {"name": {"type": "string"}, "nick": {"type": "string"}}}
+ONE = ({"name": "Ann", "nick": "A"}, {"name": "Anne", "nick": "A"})
+
+
+def tokens(requests: list[Request]) -> int:
+    return sum(count_tokens(m["content"]) + 4 for r in requests for m in r.body["messages"])
+
+
+@pytest.fixture(scope="module")
+def sample() -> xb.Dataset:
+    return xb.load_dataset("sample")
+
+
+def test_it_is_what_is_asked_then(sample: Any, server: LLMServer, make: Any) -> None:
+    judge = make(PRICED)
+    estimate = xb.estimate_cost(sample, judge=judge)
+    assert server.requests == []
+    evs = xb.evaluate_runs(sample, judge=judge, progress=False)
+    summary = estimate.summary
+    assert summary["calls"] == len(evs.judge_calls) > 5
+    assert summary["requests"] == len(server.requests)
+    assert summary["prompt_tokens"] == tokens(server.requests)
+    columns = ["run", "document", "field", "metric", "model", "cached"]
+    ours, theirs = (
+        frame[columns[:-1]].astype(object).sort_values(columns[:-1], ignore_index=True)
+        for frame in (estimate.calls, evs.judge_calls)
+    )
+    pd.testing.assert_frame_equal(ours, theirs)
+
+    again = xb.estimate_cost(sample, judge=judge).summary
+    assert again["calls"] == again["cached"] == summary["calls"]
+    assert again["requests"] == again["prompt_tokens"] == again["cost_usd"] == 0
+
+
+def test_alignments_are_in_it(server: LLMServer, make: Any) -> None:
+    server.respond = knowing(lambda item: item["id"])
+    gold = {"works": works(300)}
+    predicted = {"works": edited(gold["works"])}
+    aligner = xb.LLMAligner(make(PRICED), max_prompt_tokens=4_000)
+    schema = listing()
+    estimate = xb.estimate_cost(schema, gold, predicted, alignment=aligner)
+    xb.evaluate(schema, gold, predicted, alignment=aligner)
+    assert len(server.requests) > 2
+    assert estimate.summary["requests"] == len(server.requests)
+    assert estimate.summary["prompt_tokens"] == tokens(server.requests)
+    assert estimate.by_field[["field", "metric"]].to_numpy().tolist() == [["works", "array_llm"]]
+    said = [count_tokens(str(server.respond(request))) for request in server.requests]
+    assert 0.4 < estimate.summary["completion_tokens"] / sum(said) < 2.5
+    assert all(map(asks_to_align, server.requests))
+
+
+def test_arrays_in_arrays(server: LLMServer, make: Any) -> None:
+    inner = {"type": "array", "items": listing()["properties"]["works"]["items"]}
+    schema = listing({"type": "object", "properties": {"id": {"type": "integer"}, "in": inner}})
+    gold = {"works": [{"id": i, "in": works(4, seed=i)} for i in range(3)]}
+    predicted = copy.deepcopy(gold)
+    for item in predicted["works"]:
+        item["in"][0]["year"] = item["in"][2]["year"] = 0
+    server.respond = knowing(lambda item: item["id"])
+    options = {"judge": make(PRICED), "alignment": "llm"}
+    estimate = xb.estimate_cost(schema, gold, predicted, **options)
+    ev = xb.evaluate(schema, gold, predicted, **options)
+    assert estimate.calls["field"].tolist() == ev.judge_calls["field"].tolist()
+    assert estimate.calls["field"].nunique() == 2
+
+
+def test_several_answers_and_several_judges(make: Any) -> None:
+    one, two = make(PRICED, n=3), make("openai/gpt-4o", n=2)
+    estimate = xb.estimate_cost(NAME, *ONE, judge=xb.Ensemble(["offline", one, two]))
+    assert estimate.calls["model"].value_counts().to_dict() == {PRICED: 3, "openai/gpt-4o": 2}
+    assert set(estimate.calls["field"]) == {"name"}
+    costs = estimate.calls.groupby("model")["cost_usd"].first()
+    assert costs["openai/gpt-4o"] > costs[PRICED] > 0
+
+
+def test_the_same_question_twice_is_one_request(make: Any) -> None:
+    schema = {"type": "object", "properties": {"items": {"type": "array", "items": NAME}}}
+    gold = {"items": [{"name": f"x{i}", "nick": "same"} for i in range(4)]}
+    predicted = {"items": [{"name": f"x{i}", "nick": "Same!"} for i in range(4)]}
+    kept = xb.estimate_cost(schema, gold, predicted, judge=make(PRICED)).summary
+    assert (kept["calls"], kept["requests"]) == (4, 1)
+    loose = xb.estimate_cost(schema, gold, predicted, judge=make(PRICED, cache=False)).summary
+    assert (loose["calls"], loose["requests"]) == (4, 4)
+
+
+def test_costs_are_the_list_price(make: Any) -> None:
+    import litellm
+
+    estimate = xb.estimate_cost(NAME, *ONE, judge=make(PRICED, max_tokens=900))
+    (row,) = estimate.calls.to_dict("records")
+    prices = litellm.model_cost["gpt-4o-mini"]
+    asked = row["prompt_tokens"] * prices["input_cost_per_token"]
+    per_token = prices["output_cost_per_token"]
+    assert row["cost_usd"] == pytest.approx(asked + row["completion_tokens"] * per_token)
+    assert row["highest_cost_usd"] == pytest.approx(asked + 900 * per_token)
+    assert estimate.summary["cost_usd"] == pytest.approx(row["cost_usd"])
+
+
+def test_no_key_is_needed_and_no_price_is_said_so() -> None:
+    estimate = xb.estimate_cost(NAME, *ONE, judge="openai/nobody-knows-this-one")
+    assert estimate.summary["requests"] == 1
+    assert math.isnan(estimate.summary["cost_usd"])
+    assert "no list price" in repr(estimate)
+    assert "no list price" in estimate._repr_html_()
+
+
+def test_nothing_to_ask(sample: Any) -> None:
+    offline = xb.estimate_cost(sample)
+    assert offline.summary.tolist() == [0.0] * 7
+    assert offline.calls.empty
+    assert offline.by_field.empty
+    assert "0 calls" in repr(offline)
+    assert "<table" not in offline._repr_html_()
+
+
+def test_it_shows_itself(make: Any) -> None:
+    bad = {"<img src=x onerror=alert(1)>": {"type": "string"}} | {
+        f"f{i}": {"type": "string"} for i in range(20)
+    }
+    schema = {"type": "object", "properties": bad}
+    gold, predicted = (dict.fromkeys(bad, value) for value in ("x", "y"))
+    estimate = xb.estimate_cost(schema, gold, predicted, judge=make(PRICED))
+    assert "21 calls of models" in repr(estimate)
+    assert "13 more; .by_field has them" in repr(estimate)
+    assert "<img" not in estimate._repr_html_()
+    assert xb.CostEstimate.columns()["column"].tolist() == list(estimate.calls.columns)
+
+
+def test_what_is_wrong_is_told(make: Any, tmp_path: Any) -> None:
+    with pytest.raises(InputError, match="gold is missing"):
+        xb.estimate_cost(NAME)
+    with pytest.raises(InputError, match="unknown judge"):
+        xb.estimate_cost(NAME, *ONE, judge="gpt")
+    template = {"metrics": [{"metric_id": "string_semantic", "params": {"prompt_template": "?"}}]}
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+    schema["properties"]["name"]["evaluation_config"] = template
+    with pytest.raises(ConfigError, match="lacks"):
+        xb.estimate_cost(schema, {"name": "a"}, {"name": "b"}, judge=make(PRICED))
+    # what does not parse is evaluated as nothing, and nothing is asked about it
+    assert xb.estimate_cost(NAME, ONE[0], "{", judge=make(PRICED)).summary["calls"] == 0

@@ -1,0 +1,602 @@
+"""Verdicts that were recorded: repeated as they were, by nobody, and nothing made up."""
+
+import asyncio
+import copy
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb.judges.base import JudgeError, Question, Verdict
+from extractbench_nb.judges.ensemble import Ensemble
+from extractbench_nb.judges.llm import LLMJudge
+from extractbench_nb.judges.offline import OfflineJudge
+from extractbench_nb.judges.replay import ReplayJudge
+from tests.judges.llm.conftest import MakeJudge
+from tests.llm_server import LLMServer, answer, failure
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "seller": {"type": "string", "description": "who sells"},
+        "day": {"type": "string"},
+        "total": {"type": "number"},
+        "parties": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"name": {"type": "string"}, "share": {"type": "integer"}},
+            },
+        },
+    },
+}
+GOLD = {
+    "seller": "ACME",
+    "day": "6 Apr",
+    "total": 5,
+    "parties": [{"name": "Ann", "share": 3}, {"name": "Bob", "share": 4}],
+}
+PREDICTED = {
+    "seller": "Acme AG",
+    "day": "April",
+    "total": 6,
+    "parties": [{"name": "Bobby", "share": 4}, {"name": "Anne", "share": 3}],
+}
+FRAMES = ("fields", "arrays", "matches")
+ASKED_ANEW = ["cached", "attempts", "prompt_tokens", "completion_tokens", "cost_usd"]
+
+
+def evaluated(judge: Any, schema: Any = SCHEMA, **more: Any) -> xb.Evaluation:
+    return xb.evaluate(schema, GOLD, PREDICTED, judge=judge, **more)
+
+
+def exported(judge: LLMJudge, path: Path) -> Path:
+    assert judge.cache is not None
+    judge.cache.export(path)
+    return path
+
+
+def ask(judge: Any, gold: Any = "a", predicted: Any = "b", **more: Any) -> Verdict:
+    return asyncio.run(judge.ask(Question(gold, predicted, **more)))
+
+
+def refused(judge: Any, gold: Any = "a", predicted: Any = "b", **more: Any) -> tuple[str, str]:
+    with pytest.raises(JudgeError) as caught:
+        ask(judge, gold, predicted, **more)
+    return caught.value.reason, str(caught.value)
+
+
+def assert_same(one: xb.Evaluation, other: xb.Evaluation) -> None:
+    for name in FRAMES:
+        pd.testing.assert_frame_equal(getattr(one, name), getattr(other, name))
+    left_out = [*ASKED_ANEW, "latency_seconds"]
+    pd.testing.assert_frame_equal(
+        one.judge_calls.drop(columns=left_out), other.judge_calls.drop(columns=left_out)
+    )
+
+
+@pytest.fixture
+def moody(server: LLMServer) -> None:
+    """Let the model say something else each time."""
+    scores = iter(range(100))
+    server.respond = lambda _: answer(next(scores) % 11 / 10, "as I please")
+
+
+@pytest.mark.parametrize("form", ["export", "cache", "folder"])
+@pytest.mark.usefixtures("moody")
+def test_a_replay_gives_the_same_frames(
+    form: str, make: MakeJudge, server: LLMServer, tmp_path: Path
+) -> None:
+    judge = make()
+    first = evaluated(judge)
+    asked = len(server.requests)
+    assert asked == 4
+    sources: dict[str, Any] = {
+        "export": exported(judge, tmp_path / "answers.jsonl"),
+        "cache": judge.cache,
+        "folder": str(tmp_path / "answers"),
+    }
+    second = evaluated(ReplayJudge(sources[form]))
+    assert len(server.requests) == asked
+    assert_same(first, second)
+    assert second.meta["judge"] == "replay(openai/test-model)"
+    calls = second.judge_calls
+    assert calls["cached"].all()
+    assert calls[ASKED_ANEW[1:]].sum().tolist() == [0, 0, 0, 0]
+    assert second.summary.equals(first.summary) or first.summary["llm_cost_usd"] > 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n": 3, "vote": "mean"},
+        {"additional_instructions": "Legal forms matter."},
+        {"temperature": 0.5, "max_tokens": 99},
+        {"n": 2, "vote": "max", "temperature": 1.0, "additional_instructions": "Heed."},
+    ],
+    ids=str,
+)
+@pytest.mark.usefixtures("moody")
+def test_a_replay_like_the_judge_that_asked(
+    options: dict[str, Any], make: MakeJudge, server: LLMServer, tmp_path: Path
+) -> None:
+    judge = make(**options)
+    first = evaluated(judge)
+    asked = len(server.requests)
+    path = exported(judge, tmp_path / "answers.jsonl")
+    like = LLMJudge("openai/test-model", **options)
+    assert_same(first, evaluated(ReplayJudge(path, like=like)))
+    assert len(server.requests) == asked
+
+
+@pytest.mark.usefixtures("moody")
+def test_a_field_of_another_model(make: MakeJudge, server: LLMServer, tmp_path: Path) -> None:
+    schema = copy.deepcopy(SCHEMA)
+    schema["properties"]["seller"]["evaluation_config"] = {
+        "metric_id": "string_semantic",
+        "params": {"model": "openai/other-model", "temperature": 0.2},
+    }
+    judge = make()
+    first = evaluated(judge, schema)
+    path = exported(judge, tmp_path / "answers.jsonl")
+    with pytest.raises(xb.InputError, match=r"with model 'openai/other-model' and 'openai/test-m"):
+        ReplayJudge(path)
+    second = evaluated(ReplayJudge(path, like=LLMJudge("openai/test-model")), schema)
+    assert_same(first, second)
+    assert second.judge_calls["model"].iloc[0] == "openai/other-model"
+
+
+def truthful_aligner(request: Any) -> Any:
+    """Pair the items by their place; judge texts by equality."""
+    if "gold_items" not in request.quoted:
+        return answer(0.9)
+    count = len(request.quoted["gold_items"].splitlines())
+    return json.dumps({"pairs": [[i, count - 1 - i] for i in range(count)]})
+
+
+def test_an_alignment_is_replayed(make: MakeJudge, server: LLMServer, tmp_path: Path) -> None:
+    said = iter(["one", "two"])
+
+    def read(text: str | None) -> str:
+        return str(text).upper()
+
+    async def answered(judge: Any) -> list[Any]:
+        message = [{"role": "user", "content": "pair these"}]
+        found = [await judge.answer(message, read, {"type": "object"}, sample=i) for i in range(2)]
+        return [text for text, _ in found]
+
+    server.respond = lambda _: next(said)
+    judge = make()
+    first = asyncio.run(answered(judge))
+    path = exported(judge, tmp_path / "answers.jsonl")
+    like = LLMJudge("openai/test-model")
+    assert asyncio.run(answered(ReplayJudge(path, like=like))) == first == ["ONE", "TWO"]
+    assert len(server.requests) == 2
+    with pytest.raises(JudgeError, match="no recorded answer to this question"):
+        asyncio.run(ReplayJudge(path, like=like).answer([], read, {}))
+
+
+def test_a_whole_evaluation_with_alignments_is_replayed(
+    make: MakeJudge, server: LLMServer, tmp_path: Path
+) -> None:
+    server.respond = truthful_aligner
+    judge = make()
+    gold, predicted = (
+        {"parties": [{"name": f"{who} {i}"} for i in range(3)]} for who in ("Ann", "Anne")
+    )
+    first = xb.evaluate(SCHEMA, gold, predicted, judge=judge, alignment="llm")
+    asked = len(server.requests)
+    replay = ReplayJudge(exported(judge, tmp_path / "answers.jsonl"))
+    second = xb.evaluate(SCHEMA, gold, predicted, judge=replay, alignment="llm")
+    assert len(server.requests) == asked
+    assert_same(first, second)
+
+
+def test_what_was_not_recorded(make: MakeJudge, server: LLMServer, tmp_path: Path) -> None:
+    server.script(failure(400))
+    judge = make(max_concurrency=1)
+    evaluated(judge)  # one call failed
+    replay = ReplayJudge(exported(judge, tmp_path / "answers.jsonl"))
+    ev = xb.evaluate(SCHEMA, GOLD, PREDICTED | {"day": "May"}, judge=replay)
+    rows = ev.fields.set_index("path")
+    assert rows.loc["$.day", ["outcome", "reason"]].tolist() == ["judge_error", "not_recorded"]
+    assert rows["outcome"].tolist().count("judge_error") == 2
+    assert ev.summary["judge_errors"] >= 1
+    assert ev.judge_calls["cached"].all()
+    assert len(ev.judge_calls) == 2
+
+
+def test_what_differs_is_told(make: MakeJudge, tmp_path: Path) -> None:
+    judge = make(max_tokens=100)
+    ask(judge, field="seller")
+    path = exported(judge, tmp_path / "answers.jsonl")
+    replay = ReplayJudge(path)
+    assert ask(replay, field="seller").score == 0.0
+    reason, told = refused(replay, "a", "c", field="seller")
+    assert reason == "not_recorded"
+    assert told.startswith("openai/test-model: no recorded answer to this question on 'seller'")
+    assert "to other values, instructions or prompts (ours are v1)" in told
+    assert "nothing is recorded on this field" in refused(replay, field="buyer")[1]
+    like = LLMJudge("openai/other", max_tokens=100)
+    other = ReplayJudge(path, like=like)
+    assert refused(other, field="seller")[1] == (
+        "openai/other: no recorded answer to this question on 'seller'; "
+        "there is one with model 'openai/test-model'"
+    )
+    more = ReplayJudge(path, like=LLMJudge("openai/test-model", max_tokens=100, n=2, vote="max"))
+    assert "there is one with sample 0" in refused(more, field="seller")[1]
+    few = ReplayJudge(path, like=LLMJudge("openai/test-model", max_tokens=100, n=2, vote="min"))
+    assert ask(few, field="seller").score == 0.0  # whatever the other answer would have been
+    less = ReplayJudge(path, like=LLMJudge("openai/test-model"))
+    assert "there is one with max_tokens 100" in refused(less, field="seller")[1]
+    assert "on 'it''" not in refused(replay, field="it's")[1]
+
+
+def test_an_answer_that_cannot_be_read(make: MakeJudge, tmp_path: Path) -> None:
+    judge = make()
+    ask(judge)
+    entry = json.loads(exported(judge, tmp_path / "answers.jsonl").read_text())
+    path = tmp_path / "changed.jsonl"
+    path.write_text(json.dumps(entry | {"answer": "I forgot"}) + "\n")
+    reason, told = refused(ReplayJudge(path))
+    assert reason == "unparsable"
+    assert told.endswith("the recorded answer cannot be read: it holds no JSON object with a score")
+
+
+def test_several_judges_in_one_file(make: MakeJudge, tmp_path: Path) -> None:
+    for options, told in [
+        ({"temperature": 0.5}, r"with temperature 0\.0 and 0\.5; say which judge is meant"),
+        ({"max_tokens": 5}, r"with max_tokens 2048 and 5; .* like=LLMJudge\("),
+        ({"n": 2}, r"several answers to one question; .*n=\.\.\., vote=\.\.\."),
+    ]:
+        folder = tmp_path / next(iter(options))
+        for judge in (make(cache=folder), make(cache=folder, **options)):
+            ask(judge)
+        with pytest.raises(xb.InputError, match=told):
+            ReplayJudge(folder)
+        assert ask(ReplayJudge(folder, like=make())).score == 0.0
+
+
+def test_others_decide_what_was_not_recorded(make: MakeJudge, tmp_path: Path) -> None:
+    judge = make()
+    ask(judge)
+    path = exported(judge, tmp_path / "answers.jsonl")
+    replay = ReplayJudge(path, otherwise="offline")
+    assert replay.name == "replay(openai/test-model, else offline)"
+    verdict = ask(replay, "6 Apr 2025", "2025-04-06")
+    assert verdict[:3] == (1.0, "date", "not recorded; by offline: date")
+    assert ask(replay)[:3] == ask(judge)[:3]
+    model = ReplayJudge(path, otherwise=make("openai/other"))
+    assert ask(model, "c", "c").calls[0].model == "openai/other"
+
+    class Broken:
+        name = "broken"
+
+        def compare(self, gold: str, predicted: str) -> Verdict:
+            raise ValueError("down")
+
+    with pytest.raises(ValueError, match="down"):
+        ask(ReplayJudge(path, otherwise=Broken()), "c", "c")
+
+
+SCRIPT = """
+import json, socket, sys
+sys.modules["litellm"] = sys.modules["dotenv"] = sys.modules["tenacity"] = None
+def refuse(*args, **more):
+    raise AssertionError("the network was used")
+for name in ("connect", "connect_ex", "sendto"):
+    setattr(socket.socket, name, refuse)
+socket.getaddrinfo = refuse
+import extractbench_nb as xb
+from extractbench_nb.judges.replay import ReplayJudge
+path, schema, gold, predicted = json.loads(sys.argv[1])
+ev = xb.evaluate(schema, gold, predicted, judge=ReplayJudge(path))
+print(ev.fields.to_json())
+"""
+
+
+def test_no_client_no_key_no_network(make: MakeJudge, tmp_path: Path) -> None:
+    judge = make()
+    first = evaluated(judge)
+    path = exported(judge, tmp_path / "answers.jsonl")
+    given = json.dumps([str(path), SCHEMA, GOLD, PREDICTED])
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", SCRIPT, given],
+        capture_output=True,
+        text=True,
+        cwd=Path(xb.__file__).parent.parent,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == json.loads(first.fields.to_json())
+
+
+def row(field: str = "seller", **changes: Any) -> dict[str, Any]:
+    path = "$.properties." + field.replace(".", ".properties.")
+    return {
+        "path": path,
+        "normalized_path": field,
+        "metric_id": "string_semantic",
+        "score": 0.8,
+        "passed": True,
+        "reason": None,
+        "gold_value": None,
+        "extracted_value": None,
+        "reasoning": "the same firm",
+    } | changes
+
+
+def report(folder: Path, *rows: Any) -> Path:
+    path = folder / "report.json"
+    path.write_text(json.dumps({"output_name": "d", "field_outcomes": list(rows)}))
+    return path
+
+
+def test_a_report_answers(tmp_path: Path) -> None:
+    replay = ReplayJudge(report(tmp_path, row(), row("day", score=0.2, passed=False)))
+    assert replay.name == "replay(report)"
+    ev = evaluated(replay)
+    rows = ev.fields.set_index("path")
+    assert rows.loc["$.seller", ["score", "passed", "reason", "reasoning"]].tolist() == [
+        *(0.8, True),
+        *("recorded", "the same firm"),
+    ]
+    assert rows.loc["$.day", "outcome"] == "incorrect"
+    assert rows.loc["$.parties[0].name", "reason"] == "not_recorded"
+    assert "of an array it judges the whole" in rows.loc["$.parties[0].name", "reasoning"]
+    assert len(ev.judge_calls) == 0
+    mixed = evaluated(ReplayJudge(tmp_path / "report.json", otherwise="offline"))
+    assert mixed.summary["judge_errors"] == 0
+    assert (
+        mixed.fields.set_index("path")
+        .loc["$.parties[0].name", "reasoning"]
+        .startswith("not recorded; by offline: ")
+    )
+
+
+def test_a_report_is_a_member_of_an_ensemble(tmp_path: Path) -> None:
+    replay = ReplayJudge(report(tmp_path, row(score=1.0), row("day", metric_id="error_1")))
+    rows = evaluated(Ensemble([replay, "offline"], "max")).fields.set_index("path")
+    assert rows.loc["$.seller", "outcome"] == "correct"
+    assert rows.loc["$.day", ["outcome", "reason"]].tolist() == ["judge_error", "recorded_failure"]
+    both = evaluated(Ensemble([replay, "offline"], "min")).fields.set_index("path")
+    assert both.loc["$.day", "outcome"] == "incorrect"  # offline says no: not all agree
+
+
+@pytest.mark.parametrize(
+    "changes, reason, told",
+    [
+        ({"metric_id": "error_1776571758432", "score": 0.0}, "recorded_failure", "failed when"),
+        ({"score": None, "outcome": "judge_error"}, "recorded_failure", "failed when"),
+        ({"score": 0.0, "outcome": "judge_error"}, "recorded_failure", "failed when"),
+        ({"metric_id": "string_llm"}, "not_recorded", "only by 'string_llm'"),
+        ({"reason": "gold_null"}, "not_recorded", r"no judge was asked \(gold_null\)"),
+        ({"outcome": "omission", "reason": "x"}, "not_recorded", "no judge was asked"),
+        ({"gold_value": "ACME Inc"}, "not_recorded", "another document or prediction"),
+        ({"extracted_value": "Acme"}, "not_recorded", "another document or prediction"),
+        (
+            {"normalized_path": "x", "path": "$.properties.x"},
+            "not_recorded",
+            "'seller': it has no such field",
+        ),
+    ],
+)
+def test_what_a_report_does_not_say(
+    changes: dict[str, Any], reason: str, told: str, tmp_path: Path
+) -> None:
+    path = report(tmp_path, row(**changes))
+    found = evaluated(ReplayJudge(path)).fields.set_index("path").loc["$.seller"]
+    assert (found["outcome"], found["reason"]) == ("judge_error", reason)
+    with pytest.raises(JudgeError, match=told):
+        ask(ReplayJudge(path), "ACME", "Acme AG", field="seller")
+    other = evaluated(ReplayJudge(path, otherwise="offline")).fields.set_index("path")
+    decided = other.loc["$.seller", "outcome"] in ("correct", "incorrect")
+    assert decided == (reason == "not_recorded")  # a failure then is a failure now
+
+
+def test_two_texts_without_a_field(tmp_path: Path) -> None:
+    replay = ReplayJudge(report(tmp_path, row()))
+    with pytest.raises(JudgeError, match="two texts without their field"):
+        asyncio.run(replay.compare("a", "b"))
+    with pytest.raises(JudgeError, match="no alignment"):
+        asyncio.run(replay.answer([], str, {}))
+
+
+@pytest.mark.parametrize(
+    "path, normalized",
+    [
+        ("$.properties.a.properties['odd name']", "a['odd name']"),  # ours
+        ("$.properties.a.properties.odd name", "a.odd name"),  # the published package's
+        ("something else", "a.odd name"),
+        ("$.properties.a.properties.odd name", "something else"),
+    ],
+)
+def test_both_forms_of_paths(path: str, normalized: str, tmp_path: Path) -> None:
+    inner = {"type": "object", "properties": {"odd name": {"type": "string"}}}
+    schema = {"type": "object", "properties": {"a": inner}}
+    replay = ReplayJudge(report(tmp_path, row(path=path, normalized_path=normalized)))
+    ev = xb.evaluate(schema, {"a": {"odd name": "x"}}, {"a": {"odd name": "y"}}, judge=replay)
+    assert ev.fields["score"].tolist() == [0.8]
+
+
+def test_several_metrics_of_a_field(tmp_path: Path) -> None:
+    path = report(tmp_path, row(score=0.1), row(score=0.9, metric_id="string_llm"))
+    replay = ReplayJudge(path)
+    assert ask(replay, field="seller").score == 0.1
+    assert ask(replay, field="seller", metric="string_llm").score == 0.9
+    twice = ReplayJudge(report(tmp_path, row(), row()))
+    assert "it has 2 rows of that name" in refused(twice, field="seller")[1]
+
+
+def test_our_own_report_is_replayed(tmp_path: Path) -> None:
+    first = evaluated("offline")
+    first.save(tmp_path / "saved")
+    (path,) = (tmp_path / "saved").rglob("*.json")
+    second = evaluated(ReplayJudge(path, otherwise="offline"))
+    columns = ["path", "score", "passed", "outcome"]
+    pd.testing.assert_frame_equal(first.fields[columns], second.fields[columns])
+    other = xb.evaluate(SCHEMA, GOLD, PREDICTED | {"seller": "Zenith"}, judge=ReplayJudge(path))
+    assert other.fields.set_index("path").loc["$.seller", "reason"] == "not_recorded"
+
+
+LINE = '{"answer":"x","completion_tokens":null,"cost_usd":null,"key":"0","prompt_tokens":null,"req'
+
+
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        ("", "holds no answers"),
+        (" \n", "holds no answers"),
+        ("no JSON", "is neither a file that JudgeCache.export wrote .* nor a report.json"),
+        ("{}", "is neither a file"),
+        ("[1, 2]", "is neither a file"),
+        ("5", "is neither a file"),
+        ('{"key": "0", "request": {}, "answer": "x"}', "line 1 of .* is no answer under its key"),
+        ('{"field_outcomes": {}}', "found no list 'field_outcomes'"),
+        ('{"field_outcomes": []}', "holds no verdict"),
+        ('{"field_outcomes": [{"path": "x"}]}', "row 0 of 'field_outcomes' is {'path': 'x'}"),
+        (json.dumps({"field_outcomes": [row(score=2)]}), "a 'score' from 0 to 1"),
+        (json.dumps({"field_outcomes": [row(), 5]}), "row 1 of 'field_outcomes' is 5"),
+        (json.dumps([{"field_outcomes": [row()]}] * 2), "several reports; a report is of one"),
+        (json.dumps({"d": {"field_outcomes": [row()]}}), "several reports; a report is of one"),
+    ],
+)
+def test_files_that_are_refused(text: str, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text(text)
+    with pytest.raises(xb.InputError, match=told) as caught:
+        ReplayJudge(path)
+    assert str(path) in str(caught.value)
+
+
+def test_places_that_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(xb.InputError, match=r"absent.* cannot be read: No such file"):
+        ReplayJudge(tmp_path / "absent")
+    with pytest.raises(xb.InputError, match=r"is a folder without 'judge_answers\.sqlite'"):
+        ReplayJudge(tmp_path)
+    report(tmp_path, row())
+    with pytest.raises(xb.InputError, match="is a folder of reports; a report is of one document"):
+        ReplayJudge(tmp_path)
+    empty = xb.JudgeCache(tmp_path / "cache")
+    with pytest.raises(xb.InputError, match="holds no answers"):
+        ReplayJudge(empty)
+    assert not empty.path.exists()
+
+
+def test_options_that_are_refused(tmp_path: Path) -> None:
+    path = report(tmp_path, row())
+    for bad in (None, 5, "", " "):
+        with pytest.raises(xb.InputError, match=r"path is .*; expected a file of JudgeCache"):
+            ReplayJudge(bad)  # type: ignore[arg-type]
+    with pytest.raises(xb.InputError, match="like is 'openai/x'; expected an LLMJudge"):
+        ReplayJudge(path, like="openai/x")  # type: ignore[arg-type]
+    with pytest.raises(xb.InputError, match=r"like is given, but .* is a report"):
+        ReplayJudge(path, like=LLMJudge("openai/x"))
+    with pytest.raises(xb.InputError, match="otherwise is 'ofline'; did you mean 'offline'"):
+        ReplayJudge(path, otherwise="ofline")
+    with pytest.raises(xb.InputError, match="OPENAI_API_KEY"):
+        evaluated(ReplayJudge(path, otherwise="openai/gpt-4o-mini"))
+
+
+def test_params_are_checked_as_by_the_judge_that_asked(make: MakeJudge, tmp_path: Path) -> None:
+    judge = make()
+    ask(judge)
+    replay = ReplayJudge(exported(judge, tmp_path / "answers.jsonl"))
+    with pytest.raises(xb.ConfigError, match="temperature"):
+        replay.check({"temperature": -1})
+    assert replay.settings_for({"model": "openai/y"}).model == "openai/y"
+
+
+def test_copies(make: MakeJudge, tmp_path: Path) -> None:
+    judge = make()
+    ask(judge)
+    path = exported(judge, tmp_path / "it's.jsonl")
+    made = [
+        ReplayJudge(path),
+        ReplayJudge(path, like=judge, otherwise="offline"),
+        ReplayJudge(tmp_path / "answers"),
+        ReplayJudge(judge.cache or ""),
+        ReplayJudge(report(tmp_path, row())),
+    ]
+    kinds = (ReplayJudge, LLMJudge, OfflineJudge, xb.JudgeCache)
+    names = {kind.__name__: kind for kind in kinds}
+    for one in made:
+        copies = [copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one))]  # noqa: S301
+        for other in (*copies, eval(repr(one), names)):  # noqa: S307 - our own repr
+            assert other == one
+            assert hash(other) == hash(one)
+            assert other.fingerprint == one.fingerprint
+            assert other.name == one.name
+    assert len(set(made)) == len(made)
+    assert made[0] != str(path)
+    prints = [json.dumps(one.fingerprint, sort_keys=True) for one in made]
+    assert prints[0] == prints[2] == prints[3]  # the same answers
+    assert len(set(prints)) == 3
+
+
+def test_a_relative_path_holds_elsewhere(
+    make: MakeJudge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = make()
+    ask(judge)
+    exported(judge, tmp_path / "answers.jsonl")
+    text = pickle.dumps(ReplayJudge("answers.jsonl"))
+    monkeypatch.chdir("/")
+    assert ask(pickle.loads(text)).score == 0.0  # noqa: S301 - our own
+
+
+@pytest.mark.usefixtures("moody")
+def test_a_batch_in_other_processes(make: MakeJudge, server: LLMServer, tmp_path: Path) -> None:
+    runs = pd.DataFrame(
+        {
+            "run": ["a", "b"],
+            "document": ["d", "d"],
+            "schema": [SCHEMA] * 2,
+            "gold": [GOLD] * 2,
+            "predicted": [PREDICTED, PREDICTED | {"day": "June"}],
+        }
+    )
+    judge = make()
+    first = xb.evaluate_runs(runs, judge=judge, progress=False)
+    asked = len(server.requests)
+    replay = ReplayJudge(exported(judge, tmp_path / "answers.jsonl"))
+    second = xb.evaluate_runs(runs, judge=replay, progress=False, n_jobs=2)
+    assert len(server.requests) == asked
+    pd.testing.assert_frame_equal(first.fields, second.fields)
+
+
+@pytest.mark.skipif("EXTRACTBENCH_RUNS" not in os.environ, reason="needs recorded runs")
+@pytest.mark.skipif("EXTRACTBENCH_DATASET" not in os.environ, reason="needs the released dataset")
+def test_recorded_reports_say_what_they_said() -> None:
+    dataset = xb.load_dataset("extractbench", path=os.environ["EXTRACTBENCH_DATASET"])
+    schemas = dataset.listing.set_index("document")["schema"]
+    judged = failed = 0
+    outputs = xb.recorded_outputs(os.environ["EXTRACTBENCH_RUNS"])
+    for document, predicted in zip(outputs["document"], outputs["predicted"], strict=True):
+        path = predicted.with_name(f"{document}.judge-report.json")
+        said = {r["path"]: r for r in json.loads(path.read_text("utf-8"))["field_outcomes"]}
+        ev = xb.evaluate(
+            dataset.schema(schemas[document]),
+            dataset.gold(document),
+            predicted,
+            judge=ReplayJudge(path),
+        )
+        fields = ev.fields
+        outside = fields[fields["counted"] & (fields["metric"] == "string_semantic")]
+        assert len(outside)
+        for found in outside.to_dict("records"):
+            recorded = said[found["schema_path"]]
+            assert found["passed"] == recorded["passed"], (document, found["path"])
+            if found["reason"] == "recorded":
+                assert found["score"] == recorded["score"]
+                judged += 1
+        failed += sum(r["metric_id"].startswith("error_") for r in said.values())
+    assert judged > 30
+    assert failed == 7

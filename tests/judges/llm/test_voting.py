@@ -1,0 +1,211 @@
+"""The vote over several verdicts: what it is, and that a missing one never decides it."""
+
+import asyncio
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extractbench_nb.errors import InputError
+from extractbench_nb.judges.base import JudgeCall, JudgeError, Question, Verdict
+from extractbench_nb.judges.voting import (
+    VOTES,
+    Found,
+    check_vote,
+    gather_verdicts,
+    pass_mark,
+    take_vote,
+)
+
+SCORES = st.sampled_from([0.0, 0.2, 0.5, 0.69, 0.7, 0.71, 0.9, 1.0]) | st.floats(0, 1)
+MARKS = st.sampled_from([0.0, 0.5, 0.7, 1.0]) | st.floats(0, 1)
+BALLOTS = st.lists(st.none() | SCORES, min_size=1, max_size=7)
+GRID = (0.0, 0.3, 0.5, 0.7, 0.9, 1.0)
+
+
+def ballots(scores: Sequence[float | None]) -> list[tuple[str, Found]]:
+    calls = [JudgeCall(f"m{i}", score=score) for i, score in enumerate(scores)]
+    return [
+        (
+            call.model,
+            JudgeError("no answer", (call,), "timeout")
+            if call.score is None
+            else Verdict(call.score, "judged", None, (call,)),
+        )
+        for call in calls
+    ]
+
+
+def voted(scores: Sequence[float | None], vote: str, mark: float = 0.7) -> Verdict | JudgeError:
+    try:
+        return take_vote(ballots(scores), vote, mark)
+    except JudgeError as error:
+        return error
+
+
+@pytest.mark.parametrize(
+    "vote, scores, score",
+    [
+        ("median", [0.1, 0.8, 0.9], 0.8),
+        ("median", [0.1, 0.9], 0.1),
+        ("median", [0.2, 0.8, 0.9, 1.0], 0.8),
+        ("mean", [0.5, 1.0], 0.75),
+        ("min", [0.5, 1.0], 0.5),
+        ("max", [0.5, 1.0], 1.0),
+        ("median", [0.9, 0.8, None], 0.8),
+        ("median", [0.1, 0.2, None], 0.1),
+        ("median", [0.1, 0.9, None], None),
+        ("median", [0.9, 0.9, None, None], None),  # half is not more than half
+        ("median", [0.9, 0.9, 0.9, None], 0.9),
+        ("mean", [0.0, None], 0.0),  # at most 0.5
+        ("mean", [1.0, None], None),
+        ("min", [0.1, None, None], 0.1),  # not all agree, whoever else speaks
+        ("min", [1.0, 1.0, None], None),
+        ("max", [1.0, None, None], 1.0),
+        ("max", [0.1, 0.2, None], None),
+        ("median", [None, None], None),
+    ],
+)
+def test_votes(vote: str, scores: list[float | None], score: float | None) -> None:
+    found = voted(scores, vote)
+    assert (found.score if isinstance(found, Verdict) else None) == score
+
+
+@given(BALLOTS, st.sampled_from(list(VOTES)), MARKS)
+def test_a_vote_stands_only_if_no_missing_verdict_could_turn_it(
+    scores: list[float | None], vote: str, mark: float
+) -> None:
+    found = voted(scores, vote, mark)
+    missing = scores.count(None)
+    ends = {0.0, 1.0, mark}
+    wholes = [
+        [rest.pop(0) if s is None else s for s in scores]
+        for rest in map(list, product(ends if missing > 2 else ends | set(GRID), repeat=missing))
+    ]
+    passes = {VOTES[vote](whole) >= mark for whole in wholes}
+    if isinstance(found, Verdict):
+        assert passes == {found.score >= mark}
+        assert 0 <= found.score <= 1
+    else:
+        assert len(passes) == 2 or missing == len(scores)
+
+
+@given(BALLOTS, st.sampled_from(list(VOTES)), st.integers(0, 6))
+def test_one_more_failure_never_turns_a_fail_into_a_pass(
+    scores: list[float | None], vote: str, place: int
+) -> None:
+    worse = [None if i == place % len(scores) else s for i, s in enumerate(scores)]
+    before, after = voted(scores, vote), voted(worse, vote)
+    if isinstance(after, Verdict):
+        assert isinstance(before, Verdict)
+        assert (after.score >= 0.7) == (before.score >= 0.7)
+
+
+@given(st.lists(SCORES, min_size=1, max_size=9), st.floats(0.01, 1))
+def test_the_median_passes_where_more_than_half_pass(scores: list[float], mark: float) -> None:
+    passing = sum(score >= mark for score in scores)
+    found = voted(scores, "median", mark)
+    assert isinstance(found, Verdict)
+    assert (found.score >= mark) == (passing > len(scores) / 2)
+
+
+@given(BALLOTS, st.sampled_from(list(VOTES)), st.randoms())
+def test_the_order_does_not_matter(scores: list[float | None], vote: str, random: Any) -> None:
+    other = scores.copy()
+    random.shuffle(other)
+    one, two = voted(scores, vote), voted(other, vote)
+    assert type(one) is type(two)
+    if isinstance(one, Verdict) and isinstance(two, Verdict):
+        assert one.score == two.score
+
+
+@given(BALLOTS, st.sampled_from(list(VOTES)))
+def test_all_calls_are_kept(scores: list[float | None], vote: str) -> None:
+    assert [call.score for call in voted(scores, vote).calls] == scores
+
+
+def test_what_is_said() -> None:
+    split = take_vote(
+        [
+            ("a", Verdict(1.0, "date")),
+            ("b", Verdict(0.25, "judged", "another\nyear")),
+            ("c", JudgeError("no answer within 60 s", reason="timeout")),
+            ("d", ValueError("oh")),
+            ("e", Verdict(1.0, "judged", "x" * 300)),
+        ],
+        "min",
+        0.7,
+    )
+    assert split.reason == "voted"
+    assert split.reasoning == (
+        "min of a 1: date | b 0.25: another\nyear | c without a verdict (no answer within 60 s) | "
+        f"d without a verdict (ValueError: oh) | e 1: {'x' * 200}…"
+    )
+    alike = take_vote([("a", Verdict(1.0, "date")), ("b", Verdict(0.0, "date"))], "mean", 0.7)
+    assert alike.reason == "date"
+
+
+def test_the_first_problem_is_told() -> None:
+    first = JudgeError("nothing left", reason="budget")
+    with pytest.raises(JudgeError, match=r"2 of 3 .* median depends on them; b: nothing left") as e:
+        take_vote([("a", Verdict(1, "x")), ("b", first), ("c", ValueError())], "median", 0.7)
+    assert e.value.reason == "budget"
+    with pytest.raises(JudgeError, match=r"1 of 1 .* depends on it; a: KeyError: 'k'") as e:
+        take_vote([("a", KeyError("k"))], "median", 0.7)
+    assert e.value.reason == "judge_failed"
+
+
+class Answer:
+    def __init__(self, score: Any) -> None:
+        self.score, self.reason, self.reasoning = score, "said", None
+
+
+@pytest.mark.parametrize("bad", [Answer(1.5), Answer(float("nan")), Answer("much"), None, 1.0])
+def test_what_is_no_verdict_is_a_failure(bad: Any) -> None:
+    async def ask(answer: Any) -> Any:
+        return answer
+
+    async def both() -> list[Found]:
+        return await gather_verdicts([ask(bad), ask(Answer(1))])
+
+    found = asyncio.run(both())
+    assert isinstance(found[0], JudgeError)
+    assert "expected a Verdict" in str(found[0])
+    assert found[1] == Verdict(1.0, "said")
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError, KeyboardInterrupt, SystemExit])
+def test_interruptions_are_no_answers(error: type[BaseException]) -> None:
+    async def interrupted() -> Verdict:
+        raise error
+
+    async def both() -> list[Found]:
+        return await gather_verdicts([interrupted(), asyncio.sleep(0, Verdict(1.0, "x"))])
+
+    with pytest.raises(error):
+        asyncio.run(both())
+
+
+def test_votes_are_named() -> None:
+    for vote in VOTES:
+        check_vote(vote)
+    with pytest.raises(InputError, match=r"vote is 'medan'; did you mean 'median'"):
+        check_vote("medan")
+    with pytest.raises(InputError, match="known are max, mean, median, min"):
+        check_vote(3)
+
+
+@pytest.mark.parametrize(
+    "metric, params, mark",
+    [
+        ("string_semantic", {}, 0.7),
+        ("string_semantic", {"pass_threshold": 0.9}, 0.9),
+        ("array_llm", {"pass_threshold": 1}, 1.0),
+        ("unheard_of", {}, 0.7),
+    ],
+)
+def test_the_mark_is_the_fields_own(metric: str, params: dict[str, Any], mark: float) -> None:
+    assert pass_mark(Question("a", "b", metric, params)) == mark
