@@ -100,7 +100,13 @@ class CostEstimate:
 
     @staticmethod
     def columns() -> pd.DataFrame:
-        """Describe the columns of `calls`: name, dtype, meaning, values."""
+        """Describe the columns of `calls`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a column: frame, column, dtype, meaning, values, nullable.
+        """
         return ESTIMATE_COLUMNS.describe()
 
     def __repr__(self) -> str:

@@ -55,10 +55,9 @@ def scores_text(ev: Evaluation) -> str:
     if not s["evaluated"]:
         lines.append(f"  {_NOTHING}")
     if s["judge_errors"]:
-        lines.append(
-            f"  {s['judge_errors']:.0f} without a verdict; pass_rate is a lower bound, "
-            f"{s['pass_rate_judged']:.3f} of the judged pass"
-        )
+        judged = f"{s['pass_rate_judged']:.3f} of the judged pass" if s["judged"] else "none judged"
+        open_ones = f"{s['judge_errors']:.0f} without a verdict"
+        lines.append(f"  {open_ones}; pass_rate is a lower bound, {judged}")
     if s["gold_coverage"] < 1:
         lines.append(f"  the schema declares only {s['gold_coverage']:.1%} of gold's values")
     return "\n".join(lines)
@@ -83,10 +82,9 @@ def card_html(ev: Evaluation) -> str:
 def _notes_html(s: pd.Series) -> str:
     notes = [] if s["evaluated"] else [_NOTHING]
     if s["judge_errors"]:
-        notes.append(
-            f"{s['judge_errors']:.0f} fields have no verdict: pass rate is a lower bound; "
-            f"of the judged fields {s['pass_rate_judged']:.1%} pass."
-        )
+        judged = f"of the judged fields {s['pass_rate_judged']:.1%} pass" if s["judged"] else ""
+        open_ones = f"{s['judge_errors']:.0f} fields have no verdict: pass rate is a lower bound"
+        notes.append(f"{open_ones}; {judged or 'no field was judged'}.")
     if s["gold_coverage"] < 1:
         notes.append(f"The schema declares only {s['gold_coverage']:.1%} of gold's values.")
     return "".join(f'<div class="xb-note">{document_text(n, 200)}</div>' for n in notes)

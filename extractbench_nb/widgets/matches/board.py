@@ -116,9 +116,9 @@ class Board:
         -------
         dict
             ``left`` and ``right`` (see `cards`), the number of the page, of pages, of the first
-            row, of the rows and of all rows.
+            row, of the rows, of all rows and of all items.
         """
-        start = number * PAGE
+        start, array = number * PAGE, self.outcome.summary
         shown = rows[start : start + PAGE]
         return {
             **cards(shown, self._failed, self.field, sort != "gold order"),
@@ -128,6 +128,7 @@ class Board:
             "last": start + len(shown),
             "rows": len(rows),
             "all": len(self.rows),
+            "items": int(array["gold_items"] + array["predicted_items"]),
         }
 
     def detail(self, row: Row, whole: set[int]) -> dict[str, Any]:

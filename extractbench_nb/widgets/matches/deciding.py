@@ -53,9 +53,9 @@ def _array(array: ArrayRecord, settings: Settings, found: list[ArrayRecord]) -> 
 
 
 def _reopened(array: ArrayRecord) -> list[Scored | Pending]:
-    """Take the verdict of the alignment back; it was given if both sides have items of a kind."""
+    """Take the verdict of the alignment back, where there was one: two sides of a kind."""
     same_kind = isinstance(array.gold, dict) == isinstance(array.predicted, dict)
-    if not (array.gold_items and array.predicted_items and same_kind):
+    if array.unaligned or not (array.gold_items and array.predicted_items and same_kind):
         return list(array.verdicts)
     return [
         Scored(v.metric, None, None, ALIGNED, "", None, v.weight) if v.metric == "array_llm" else v

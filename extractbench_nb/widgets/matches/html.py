@@ -68,6 +68,8 @@ def empty_text(page: dict[str, Any]) -> str:
     """Say why no row is shown."""
     if page["all"]:
         return "No item matches; clear the filters."
+    if page["items"]:
+        return "The items were not aligned: the model that was asked gave no answer of use."
     return "Both arrays are empty: there is nothing to match."
 
 

@@ -1,0 +1,71 @@
+"""Arrays that a model was asked to align, and gave no answer of use for."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import extractbench_nb as xb
+
+pytest.importorskip("anywidget")
+
+from extractbench_nb.widgets.matches import MatchesView
+
+ITEM = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string", "evaluation_config": "string_fuzzy"},
+        "year": {"type": "integer"},
+    },
+}
+SCHEMA = {"type": "object", "properties": {"works": {"type": "array", "items": ITEM}}}
+GOLD = {"works": [{"id": "a", "year": 1}, {"id": "b", "year": 2}]}
+PREDICTED = {"works": [{"id": "b", "year": 0}, {"id": "a", "year": 0}]}
+
+
+class Silent:
+    """A judge that has no answer to anything."""
+
+    name = "silent"
+
+    def check(self, params=None):
+        pass
+
+    def settings_for(self, params=None):
+        return xb.LLMJudge("openai/nobody").settings_for({})
+
+    async def ask(self, question):
+        raise xb.JudgeError("said nothing", reason="empty")
+
+    compare = ask
+
+    async def answer(self, messages, read, schema, *, params=None):
+        raise xb.JudgeError("said nothing", reason="empty")
+
+
+@pytest.fixture
+def view() -> Iterator[MatchesView]:
+    view = MatchesView(
+        xb.evaluate(SCHEMA, GOLD, PREDICTED, alignment=xb.LLMAligner(Silent())), "works"
+    )
+    yield view
+    view.close()
+
+
+def test_the_view_says_so_and_shows_no_row(view: MatchesView) -> None:
+    assert "The items were not aligned" in view._repr_mimebundle_()[0]["text/html"]
+    assert view.rows.empty
+
+
+def test_other_thresholds_decide_nothing(view: MatchesView) -> None:
+    view.thresholds = {"pass_threshold": 0.0, "align_threshold": 0.0}
+    found = view.summary
+    assert found[["score", "passed", "recall"]].isna().all()
+    assert found["matched"] == 0
+
+
+def test_other_views_take_it() -> None:
+    ev = xb.evaluate(SCHEMA, GOLD, PREDICTED, alignment=xb.LLMAligner(Silent()))
+    assert "said nothing" in repr(ev)
+    assert "none judged" in repr(ev)
+    assert "no field was judged" in ev._repr_html_()
+    xb.show(ev).close()
