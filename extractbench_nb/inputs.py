@@ -119,7 +119,7 @@ def choose_alignment(alignment: str | Aligner, judge: Judge) -> str | Aligner:
 
 
 def name_of_alignment(alignment: str | Aligner) -> str:
-    """Return how results name an alignment: ``optimal``, ``llm`` or ``callable``."""
+    """Return how results name an alignment: ``optimal``, ``llm(...)`` or ``callable``."""
     if isinstance(alignment, LLMAligner):
         return alignment.name
     return alignment if isinstance(alignment, str) else "callable"

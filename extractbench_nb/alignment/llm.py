@@ -61,6 +61,11 @@ class Alignment(NamedTuple):
 class Answering(Protocol):
     """A judge that can be asked anything, such as `LLMJudge`."""
 
+    @property
+    def name(self) -> str:
+        """Name shown in results."""
+        ...
+
     async def answer(
         self,
         messages: Sequence[Message],
@@ -88,7 +93,8 @@ class LLMAligner:
     ----------
     judge : str or LLMJudge, optional
         Whom to ask: a LiteLLM model id, or a judge with its options. By default the judge of the
-        evaluation, if it is a model; else the default model of `LLMJudge`.
+        evaluation, if it is a model, or its first member that is one; else the default model of
+        `LLMJudge`.
     max_prompt_tokens : int, optional
         Tokens of one question at most, 2,000 or more, counted as GPT-2 does. Larger arrays are
         asked about in batches.
@@ -120,8 +126,6 @@ class LLMAligner:
     LLMAligner('openai/gpt-4o-mini', candidates=3)
     """
 
-    name = "llm"
-
     def __init__(
         self,
         judge: str | Answering | None = None,
@@ -147,6 +151,11 @@ class LLMAligner:
         return f"LLMAligner({', '.join([*given, *named])})"
 
     @property
+    def name(self) -> str:
+        """Name shown in results: ``llm(...)`` with the model, once it is chosen."""
+        return "llm" if self.judge is None else f"llm({self.judge.name})"
+
+    @property
     def fingerprint(self) -> dict[str, Any]:
         """What its alignments depend on; a batch that is taken up compares it."""
         judge = self.judge
@@ -168,7 +177,8 @@ class LLMAligner:
         """
         if self.judge is not None:
             return self
-        other = judge if isinstance(judge, Answering) else _model(None)
+        known = [judge, *getattr(judge, "judges", ())]
+        other = next((one for one in known if isinstance(one, Answering)), None) or _model(None)
         return LLMAligner(
             other, max_prompt_tokens=self.max_prompt_tokens, candidates=self.candidates
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 __all__ = ["Judge", "JudgeCall", "JudgeError", "Question", "Verdict"]
@@ -160,7 +160,7 @@ class Judge(Protocol):
         """Name shown in results."""
         ...
 
-    def compare(self, gold: str, predicted: str) -> Verdict:
+    def compare(self, gold: str, predicted: str) -> Verdict | Awaitable[Verdict]:
         """Judge one pair of texts; it may be an ``async def``, whose verdicts are then awaited.
 
         Parameters

@@ -56,8 +56,7 @@ def choose_judge(judge: str | Judge, what: str = "judge") -> Judge:
         )
     from extractbench_nb.judges.llm import LLMJudge
 
-    model: Any = LLMJudge(judge)  # whose verdicts are awaited
-    return model  # type: ignore[no-any-return]
+    return LLMJudge(judge)
 
 
 async def verdict_of(judge: Judge, question: Question) -> Any:

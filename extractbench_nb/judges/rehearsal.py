@@ -76,12 +76,11 @@ def rehearsing(judge: Judge, note: Note, asked: set[Any]) -> Judge:
     Judge
         It raises `JudgeError` where the other one would ask a model.
     """
-    known: Any = judge  # whose verdicts are awaited
-    if isinstance(known, LLMJudge):
-        return Rehearsal(known, note, asked)  # type: ignore[return-value]
-    if isinstance(known, Ensemble):
-        members = [rehearsing(member, note, asked) for member in known.judges]
-        return Ensemble(members, known.vote, known.name)  # type: ignore[return-value]
+    if isinstance(judge, LLMJudge):
+        return Rehearsal(judge, note, asked)
+    if isinstance(judge, Ensemble):
+        members = [rehearsing(member, note, asked) for member in judge.judges]
+        return Ensemble(members, judge.vote, judge.name)
     return judge
 
 

@@ -107,7 +107,7 @@ def test_a_small_array_is_one_call_and_equals_the_optimum(
     ]
     assert calls["error"].isna().all()
     assert ev.summary["llm_calls"] == 1
-    assert ev.meta["alignment"] == "llm"
+    assert ev.meta["alignment"] == "llm(openai/test-model)"
 
 
 def test_the_request_has_the_fields_with_their_metrics(server: LLMServer, make: MakeJudge) -> None:
@@ -582,6 +582,13 @@ def test_a_judge_that_is_a_model_is_asked_for_the_alignment_too(
     assert kinds == [True, False, False]
     assert ev.judge_calls["metric"].tolist() == ["array_llm", "string_semantic", "string_semantic"]
     assert ev.arrays["matched"].tolist() == [2]
+
+
+def test_of_an_ensemble_the_first_model_is_asked(server: LLMServer, make: MakeJudge) -> None:
+    judges = ["offline", make("openai/first"), make("openai/second")]
+    ev = run(xb.Ensemble(judges), *three())
+    assert ev.judge_calls["model"].tolist() == ["openai/first"]
+    assert ev.meta["alignment"] == "llm(openai/first)"
 
 
 def test_the_default_model(server: LLMServer, monkeypatch: pytest.MonkeyPatch) -> None:
