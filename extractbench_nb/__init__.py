@@ -49,7 +49,16 @@ from extractbench_nb.profiles import profiles
 from extractbench_nb.report import EvaluationReport, ReportBuilder, ReportConfig
 from extractbench_nb.schema import Schema, parse_schema, presets
 from extractbench_nb.sensitivity import sensitivity
-from extractbench_nb.stats import Agreement, Comparison, agreement, compare_runs
+from extractbench_nb.stats import (
+    Agreement,
+    Comparison,
+    JudgeAgreement,
+    SelfConsistency,
+    agreement,
+    compare_runs,
+    judge_agreement,
+    self_consistency,
+)
 from extractbench_nb.widgets import (
     explore,
     keep_static,
@@ -76,6 +85,7 @@ __all__ = [
     "Evaluations",
     "ExtractBenchError",
     "InputError",
+    "JudgeAgreement",
     "JudgeCache",
     "JudgeCall",
     "JudgeError",
@@ -92,6 +102,7 @@ __all__ = [
     "ReportConfig",
     "Schema",
     "SchemaError",
+    "SelfConsistency",
     "StructuredEvaluator",
     "StructuredEvaluatorConfig",
     "Verdict",
@@ -115,6 +126,7 @@ __all__ = [
     "global_metric_registry",
     "ground_values",
     "grounded",
+    "judge_agreement",
     "judge_cache",
     "keep_static",
     "load_dataset",
@@ -130,6 +142,7 @@ __all__ = [
     "reliability",
     "render_page",
     "sample_findings",
+    "self_consistency",
     "sensitivity",
     "show",
     "show_evidence",

@@ -173,8 +173,8 @@ def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_ru
     Examples
     --------
     >>> schema = {"type": "object", "properties": {"name": {"type": "string"}}}
-    >>> estimate_cost(schema, {"name": "Ann"}, {"name": "Anne"}).summary["calls"]
-    0.0
+    >>> estimate_cost(schema, {"name": "Ann"}, {"name": "Anne"})
+    CostEstimate: 0 calls of models; 0 requests, 0 tokens to ask; 0 USD
     """
     given = (gold is not None) + (predicted is not None)
     is_schema = isinstance(schema_or_runs, Mapping | Schema) or given

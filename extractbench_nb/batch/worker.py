@@ -13,7 +13,8 @@ from extractbench_nb._loops import run_anywhere
 from extractbench_nb.batch.outputs import Output, read_output
 from extractbench_nb.batch.rows import invalid_rows, is_settled, packed_rows, rows_of
 from extractbench_nb.errors import ExtractBenchError
-from extractbench_nb.evaluation import Evaluation, evaluate_async
+from extractbench_nb.evaluation import Evaluation
+from extractbench_nb.evaluation.api import Run
 from extractbench_nb.inputs import Aligner
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.profiles import Profile
@@ -121,11 +122,13 @@ async def _evaluate(context: Context, task: Task, output: Output) -> Evaluation:
     predicted = output.source
     if output.message is not None:
         predicted = {} if isinstance(read_document(task.gold, "gold"), dict) else None
-    return await evaluate_async(
+    run = Run(
         context.schemas[task.schema],
         task.gold,
         predicted,
         judge=context.judge,
         alignment=context.alignment,
         profile=context.profile,
+        checked=True,
     )
+    return await run.complete()

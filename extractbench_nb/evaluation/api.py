@@ -121,16 +121,16 @@ async def evaluate_async(
     Evaluation
         The same as `evaluate` returns.
     """
-    run = Run(schema, gold, predicted, judge, alignment, profile)
-    if run.pending:
-        await run.settle()
-    return run.finish()
+    return await Run(schema, gold, predicted, judge, alignment, profile).complete()
 
 
 class Run:
-    """One evaluation: the inputs are read, the traversal goes down; verdicts may be open."""
+    """One evaluation: the inputs are read, the traversal goes down; verdicts may be open.
 
-    def __init__(
+    With `checked`, the caller has checked judge and alignment, for all that it will evaluate.
+    """
+
+    def __init__(  # noqa: PLR0913 - the options of evaluate
         self,
         schema: Any,
         gold: Any,
@@ -138,6 +138,8 @@ class Run:
         judge: str | Judge,
         alignment: str | Aligner,
         profile: str | Profile,
+        *,
+        checked: bool = False,
     ) -> None:
         self.started = time.perf_counter()
         self.profile = get_profile(profile)
@@ -148,8 +150,9 @@ class Run:
         self.predicted = private_copy(self.predicted)
         self.scorer = Scorer(self.profile, choose_judge(judge))
         self.alignment = choose_alignment(alignment, self.scorer.judge)
-        check_judge(self.scorer.judge, self.schema)
-        check_alignment(self.alignment, self.schema)
+        if not checked:
+            check_judge(self.scorer.judge, self.schema)
+            check_alignment(self.alignment, self.schema)
         self.traversal = self._new_traversal()
         self.notes: list[Note] = []
         if self.problem is None:
@@ -190,6 +193,12 @@ class Run:
 
     async def settle(self) -> None:
         await self.traversal.settle()
+
+    async def complete(self) -> Evaluation:
+        """Await what is open, and finish."""
+        if self.pending:
+            await self.settle()
+        return self.finish()
 
     def finish(self) -> Evaluation:
         if self.problem is None:

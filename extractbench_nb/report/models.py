@@ -25,6 +25,7 @@ from extractbench_nb.report.results import (
     FieldOutcome,
     LlmStats,
     LowScoringField,
+    ModelCalls,
     OutcomeStats,
 )
 
@@ -46,6 +47,7 @@ __all__ = [
     "FieldOutcome",
     "LlmStats",
     "LowScoringField",
+    "ModelCalls",
     "OutcomeStats",
     "ReportWarning",
     "SchemaStats",

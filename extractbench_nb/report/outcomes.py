@@ -20,6 +20,7 @@ from extractbench_nb.report.models import (
     FieldOutcome,
     LlmStats,
     LowScoringField,
+    ModelCalls,
     OutcomeStats,
 )
 from extractbench_nb.report.paths import normalized, published_reason, schema_paths, top_key
@@ -96,7 +97,9 @@ def _outcome(
     )
 
 
-def outcome_stats(rows: Sequence[FieldOutcome], summary: pd.Series, lowest: int) -> OutcomeStats:
+def outcome_stats(
+    rows: Sequence[FieldOutcome], summary: pd.Series, calls: pd.DataFrame, lowest: int
+) -> OutcomeStats:
     """Count what came of the fields.
 
     Parameters
@@ -105,6 +108,8 @@ def outcome_stats(rows: Sequence[FieldOutcome], summary: pd.Series, lowest: int)
         The counted rows.
     summary : pandas.Series
         ``Evaluation.summary``, which the totals are taken from.
+    calls : pandas.DataFrame
+        ``Evaluation.judge_calls``.
     lowest : int
         How many of the lowest judged scores to list.
 
@@ -126,7 +131,7 @@ def outcome_stats(rows: Sequence[FieldOutcome], summary: pd.Series, lowest: int)
             ("required" if r.required else "optional", r.passed) for r in rows
         ),
         confusion=confusion_counts(rows),
-        llm_stats=_llm_stats(rows, summary, lowest),
+        llm_stats=_llm_stats(rows, calls, lowest),
         error_breakdown=_error_breakdown([r for r in rows if not r.passed]),
         split=error_split(summary),
         judge_errors=int(summary["judge_errors"]),
@@ -194,16 +199,15 @@ def error_split(summary: pd.Series) -> ErrorSplit:
     return ErrorSplit(omitted, invented, wrong, structural, unjudged)
 
 
-def _llm_stats(rows: Iterable[FieldOutcome], summary: pd.Series, lowest: int) -> LlmStats | None:
+def _llm_stats(rows: Iterable[FieldOutcome], calls: pd.DataFrame, lowest: int) -> LlmStats | None:
     judged = [r for r in rows if r.score is not None and _is_judged(r)]
-    calls = int(summary["llm_calls"])
-    if not judged and not calls:
+    if not judged and calls.empty:
         return None
     scores = [r.score for r in judged if r.score is not None]
     buckets = Counter(_BUCKETS[min(int(score * 5), 4)] for score in scores)
     judged.sort(key=lambda r: r.score or 0.0)
     return LlmStats(
-        call_count=calls,
+        call_count=len(calls),
         avg_score=fmean(scores) if scores else None,
         median_score=median(scores) if scores else None,
         score_distribution={name: buckets[name] for name in _BUCKETS},
@@ -212,7 +216,20 @@ def _llm_stats(rows: Iterable[FieldOutcome], summary: pd.Series, lowest: int) ->
             for r in judged[:lowest]
         ],
         judged_fields=len(judged),
-        cost_usd=float(summary["llm_cost_usd"]),
+        cost_usd=float(calls["cost_usd"].sum()),
+        by_model={str(name): _of_model(group) for name, group in calls.groupby("model")},
+    )
+
+
+def _of_model(calls: pd.DataFrame) -> ModelCalls:
+    return ModelCalls(
+        calls=len(calls),
+        cached=int(calls["cached"].sum()),
+        failed=int(calls["error"].notna().sum()),
+        requests=int(calls["attempts"].sum()),
+        prompt_tokens=int(calls["prompt_tokens"].sum()),
+        completion_tokens=int(calls["completion_tokens"].sum()),
+        cost_usd=float(calls["cost_usd"].sum()),
     )
 
 

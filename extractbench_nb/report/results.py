@@ -15,6 +15,7 @@ __all__ = [
     "FieldOutcome",
     "LlmStats",
     "LowScoringField",
+    "ModelCalls",
     "OutcomeStats",
 ]
 
@@ -110,6 +111,35 @@ class LowScoringField:
 
 
 @dataclass(frozen=True)
+class ModelCalls:
+    """The calls of one model.
+
+    Attributes
+    ----------
+    calls : int
+        Rows of ``Evaluation.judge_calls``.
+    cached : int
+        Answers that were at hand: nothing was asked for them.
+    failed : int
+        Calls without an answer that can be read.
+    requests : int
+        Requests that were made, those for another attempt included.
+    prompt_tokens, completion_tokens : int
+        Tokens of all requests, as far as the provider counts them.
+    cost_usd : float
+        In US dollars, as far as prices are known.
+    """
+
+    calls: int
+    cached: int
+    failed: int
+    requests: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float
+
+
+@dataclass(frozen=True)
 class LlmStats:
     """What a judge decided, and what that cost.
 
@@ -129,6 +159,8 @@ class LlmStats:
         Counted rows in which both values are present and a judge gave the verdict.
     cost_usd : float
         What the calls cost, in US dollars.
+    by_model : dict of str to ModelCalls
+        The calls of each model; empty with the offline judge.
     """
 
     call_count: int
@@ -138,6 +170,7 @@ class LlmStats:
     top_lowest_fields: list[LowScoringField] = field(default_factory=list)
     judged_fields: int = 0
     cost_usd: float = 0.0
+    by_model: dict[str, ModelCalls] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ _MOST_ARRAYS = 10
 _MOST_FAILED = 10
 _MOST_METRICS = 8
 _MOST_WARNINGS = 6
+_MOST_MODELS = 4
 
 
 def summary_text(report: EvaluationReport) -> str:
@@ -153,6 +154,14 @@ def _llm(report: EvaluationReport) -> Iterator[str]:
         f"Cost: ${stats.cost_usd:.4f}"
     )
     yield f"Avg Score: {_number(stats.avg_score)}, Median Score: {_number(stats.median_score)}"
+    models = list(stats.by_model.items())
+    for name, calls in models[:_MOST_MODELS]:
+        counts = (
+            f": {calls.calls} calls ({calls.cached} cached, {calls.failed} failed), "
+            f"{calls.requests} requests"
+        )
+        yield fitted(name, _WIDTH - 2 - len(counts)) + counts
+    yield from _more(len(models) - _MOST_MODELS, "more models in report.json")
 
 
 def _schema(report: EvaluationReport) -> Iterator[str]:

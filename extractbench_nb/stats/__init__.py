@@ -1,7 +1,18 @@
-"""Uncertainty: intervals over documents, paired comparisons, agreement of two judges."""
+"""Uncertainty: intervals over documents, paired comparisons, agreement of judges."""
 
 from extractbench_nb.stats.agreeing import Agreement, agreement
 from extractbench_nb.stats.compare import compare_runs
 from extractbench_nb.stats.comparison import Comparison
+from extractbench_nb.stats.consistency import SelfConsistency, self_consistency
+from extractbench_nb.stats.judges import JudgeAgreement, judge_agreement
 
-__all__ = ["Agreement", "Comparison", "agreement", "compare_runs"]
+__all__ = [
+    "Agreement",
+    "Comparison",
+    "JudgeAgreement",
+    "SelfConsistency",
+    "agreement",
+    "compare_runs",
+    "judge_agreement",
+    "self_consistency",
+]

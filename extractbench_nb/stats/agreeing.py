@@ -13,11 +13,12 @@ import pandas as pd
 from extractbench_nb.breakdowns.sources import TEXT, gather
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.stats.agreeing_card import agreement_html, agreement_text
-from extractbench_nb.stats.cohen import Kappa, kappa_interval
+from extractbench_nb.stats.bootstrap import Interval
+from extractbench_nb.stats.cohen import Kappa, kappa_interval, share_interval
 from extractbench_nb.stats.drawing import Drawing
 from extractbench_nb.stats.joining import Joined, join_verdicts
 
-__all__ = ["Agreement", "Unmatched", "agreement"]
+__all__ = ["Agreement", "Unmatched", "agreement", "agreement_of"]
 
 _ON = ("passed", "outcome")
 _COMPARED = ("score", "passed", "outcome", "reason", "reasoning", "gold", "predicted")
@@ -50,6 +51,7 @@ class Agreement:
     unmatched: Unmatched
     unjudged: int
     drawing: Drawing
+    _raw: Interval
     _kappa: Kappa
     _table: pd.DataFrame
     _disagreements: pd.DataFrame
@@ -63,6 +65,21 @@ class Agreement:
     def raw(self) -> float:
         """Share of the rows in which both say the same, 0 to 1; NaN without rows."""
         return float(np.trace(self._table.to_numpy())) / self.rows if self.rows else math.nan
+
+    @property
+    def raw_low(self) -> float | None:
+        """Lower end of the interval of `raw`; None without rows."""
+        return self._raw.low
+
+    @property
+    def raw_high(self) -> float | None:
+        """Upper end of the interval."""
+        return self._raw.high
+
+    @property
+    def raw_method(self) -> str:
+        """How the interval was made: as that of kappa, or ``Wilson`` over rows."""
+        return self._raw.method
 
     @property
     def kappa(self) -> float:
@@ -172,7 +189,26 @@ def agreement(
     drawing = Drawing(confidence, resamples, seed)
     if on not in _ON:
         raise InputError(f"on={on!r}; {nearest(on, _ON)}")
-    joined = join_verdicts(gather(a, "fields"), gather(b, "fields"), on)
+    return agreement_of(join_verdicts(gather(a, "fields"), gather(b, "fields"), on), on, drawing)
+
+
+def agreement_of(joined: Joined, on: str, drawing: Drawing) -> Agreement:
+    """Compare rows that were brought together.
+
+    Parameters
+    ----------
+    joined : Joined
+        From `join_verdicts`, or some of its rows.
+    on : str
+        ``passed`` or ``outcome``.
+    drawing : Drawing
+        Confidence, resamples and seed.
+
+    Returns
+    -------
+    Agreement
+        As from `agreement`.
+    """
     sides = [_verdicts(frame, on) for frame in (joined.a, joined.b)]
     judged = np.array(sides[0].notna() & sides[1].notna(), dtype=bool)
     words = _words(sides, judged, on)
@@ -184,6 +220,7 @@ def agreement(
         unmatched=Unmatched(joined.only_a, joined.only_b),
         unjudged=int((~judged).sum()),
         drawing=drawing,
+        _raw=share_interval(counts, drawing),
         _kappa=kappa_interval(counts, drawing),
         _table=_table(counts.sum(axis=0), words),
         _disagreements=_disagreements(joined, differ),

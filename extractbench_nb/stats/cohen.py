@@ -1,7 +1,9 @@
-"""Cohen's kappa from counts, and its bootstrap interval over documents or rows."""
+"""Agreement and Cohen's kappa from counts, and their intervals over documents or rows."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +11,7 @@ import numpy as np
 from extractbench_nb.stats.bootstrap import Interval, bca_bounds, counts_drawn
 from extractbench_nb.stats.drawing import Drawing, Numbers
 
-__all__ = ["Kappa", "kappa_interval", "kappas"]
+__all__ = ["Kappa", "kappa_interval", "kappas", "share_interval"]
 
 
 class Kappa(NamedTuple):
@@ -72,19 +74,80 @@ def kappa_interval(per_document: Numbers, drawing: Drawing) -> Kappa:
         independent; otherwise rows. BCa where every resample has a kappa, else percentiles of
         those that do.
     """
+    return _interval_of(kappas, per_document, drawing)
+
+
+def share_interval(per_document: Numbers, drawing: Drawing) -> Interval:
+    """Return an interval for the share of rows in which both sides say the same.
+
+    Parameters
+    ----------
+    per_document : ndarray of shape (documents, k, k)
+        One table of counts a document.
+    drawing : Drawing
+        Confidence, resamples and seed.
+
+    Returns
+    -------
+    Interval
+        Wilson's score interval over rows for one document, or where all rows agree or none does;
+        else as that of kappa.
+
+    References
+    ----------
+    E. B. Wilson, Probable inference, the law of succession, and statistical inference, Journal of
+    the American Statistical Association 22 (1927).
+
+    Examples
+    --------
+    >>> counts = np.array([[[9.0, 1.0], [0.0, 0.0]]])
+    >>> low, high, method = share_interval(counts, Drawing(0.95, 100, 0))
+    >>> round(low, 3), round(high, 3), method
+    (0.596, 0.982, 'Wilson')
+    """
+    total = per_document.sum(axis=0)
+    rows, agreed = float(total.sum()), float(np.trace(total))
+    if not rows:
+        return Interval(None, None, "undefined")
+    if len(per_document) > 1 and 0 < agreed < rows:
+        return _interval_of(_shares, per_document, drawing).interval
+    return _wilson(agreed / rows, rows, drawing)
+
+
+def _wilson(share: float, rows: float, drawing: Drawing) -> Interval:
+    from scipy.special import ndtri
+
+    z = float(ndtri(drawing.tails[1]))
+    middle = share + z**2 / (2 * rows)
+    half = z * math.sqrt(share * (1 - share) / rows + z**2 / (4 * rows**2))
+    low, high = ((middle + side * half) / (1 + z**2 / rows) for side in (-1, 1))
+    return Interval(max(0.0, low), min(1.0, high), "Wilson")
+
+
+def _shares(counts: Numbers) -> Numbers:
+    total = counts.sum(axis=(-2, -1))
+    with np.errstate(invalid="ignore"):
+        found: Numbers = np.trace(counts, axis1=-2, axis2=-1) / total
+    return np.round(found, 12)
+
+
+def _interval_of(
+    statistic: Callable[[Numbers], Numbers], per_document: Numbers, drawing: Drawing
+) -> Kappa:
     documents, size = len(per_document), per_document.shape[-1]
     total = per_document.sum(axis=0)
-    value, rows = float(kappas(total)), int(total.sum())
+    value, rows = float(statistic(total)), int(total.sum())
     unit, units = ("documents", documents) if documents > 1 else ("rows", rows)
     if np.isnan(value) or units <= 1:
         return Kappa(value, Interval(None, None, "undefined"), unit, units)
     if documents > 1:
         flat = per_document.reshape(documents, size * size)
         drawn = np.vstack([counts @ flat for counts in counts_drawn(documents, drawing)])
-        left_out, times = kappas(total - per_document), np.ones(documents)
+        left_out, times = statistic(total - per_document), np.ones(documents)
     else:
-        drawn, left_out, times = _over_rows(total, drawing)
-    resampled = kappas(drawn.reshape(-1, size, size))
+        drawn, one_less, times = _over_rows(total, drawing)
+        left_out = statistic(one_less)
+    resampled = statistic(drawn.reshape(-1, size, size))
     acceleration = _acceleration(left_out, times)
     return Kappa(value, _interval(resampled, value, acceleration, drawing), unit, units)
 
@@ -96,7 +159,7 @@ def _over_rows(total: Numbers, drawing: Drawing) -> tuple[Numbers, Numbers, Numb
     drawn = drawing.generator(rows, "bootstrap").multinomial(rows, flat / rows, drawing.resamples)
     one_less = total - np.eye(flat.size).reshape(-1, *total.shape)
     some = flat > 0
-    return drawn.astype(np.float64), kappas(one_less[some]), flat[some]
+    return drawn.astype(np.float64), one_less[some], flat[some]
 
 
 def _acceleration(left_out: Numbers, times: Numbers) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -39,8 +40,16 @@ class Joined:
     only_a: int
     only_b: int
 
+    def select(self, rows: npt.NDArray[np.bool_]) -> Joined:
+        """Return some of the rows, as a mask tells which."""
+        places = np.flatnonzero(rows)
+        a, b = (side.iloc[places] for side in (self.a, self.b))
+        return replace(self, a=a, b=b, documents=self.documents[places])
 
-def join_verdicts(a: pd.DataFrame, b: pd.DataFrame, on: str) -> Joined:
+
+def join_verdicts(
+    a: pd.DataFrame, b: pd.DataFrame, on: str, names: Sequence[str] = ("path", "metric")
+) -> Joined:
     """Join the rows of two sides on their keys.
 
     Parameters
@@ -49,6 +58,8 @@ def join_verdicts(a: pd.DataFrame, b: pd.DataFrame, on: str) -> Joined:
         Rows of the form of ``fields``.
     on : str
         The column that is compared; both need it.
+    names : sequence of str, optional
+        The columns that tell the rows of a document apart; both need them.
 
     Returns
     -------
@@ -62,8 +73,8 @@ def join_verdicts(a: pd.DataFrame, b: pd.DataFrame, on: str) -> Joined:
         no row has a partner.
     """
     for frame, side in zip((a, b), _SIDES, strict=True):
-        refuse_missing(frame, ("path", "metric", on), f"fields of {side}")
-    keys = [*_identities(a, b), "path", "metric"]
+        refuse_missing(frame, (*names, on), f"fields of {side}")
+    keys = [*_identities(a, b), *names]
     codes, others = _codes(a, b, keys)
     places = pd.Index(others).get_indexer(pd.Index(codes))
     found = np.flatnonzero(places >= 0)

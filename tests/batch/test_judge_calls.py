@@ -2,7 +2,9 @@
 
 import json
 import pickle
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 
 import pandas as pd
@@ -161,6 +163,14 @@ def test_a_folder_of_before_is_refused(bills, make, server, tmp_path):
     (tmp_path / "batch.json").write_text(json.dumps({**about, "format": 1}))
     with pytest.raises(xb.InputError, match="has format 1; this version reads 2"):
         load_evaluations(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "finished.sqlite")) as store, store:
+        [text] = store.execute("select settings from settings").fetchone()
+        store.execute(
+            "update settings set settings = ?", (text.replace('"format": 2', '"format": 1'),)
+        )
+        store.execute("alter table finished drop column judge_calls")
+    with pytest.raises(xb.InputError, match="evaluated with format 1, asked for is 2"):
+        evaluate_runs(bills, judge=make(), progress=False, resume=tmp_path)
 
 
 # --- checked before any work -------------------------------------------------------------------
@@ -285,6 +295,18 @@ def test_any_judge_may_have_a_fingerprint(one, other, message, bills, tmp_path):
         evaluate_runs(bills, judge=Strict(other), progress=False, resume=tmp_path)
 
 
+def test_an_ensemble_is_known_by_its_members(bills, make, tmp_path):
+    def vote(**options):
+        return xb.Ensemble(["offline", make(**options)], vote="min")
+
+    evs = evaluate_runs(bills[:2], judge=vote(), progress=False, n_jobs=2, save_to=tmp_path)
+    assert len(evs.judge_calls) == 6
+    again = evaluate_runs(bills[:2], judge=vote(timeout=9.0), progress=False, resume=tmp_path)
+    assert again.meta["reused"] == 2
+    with pytest.raises(xb.InputError, match=r"temperature 0\.0, asked for is 1\.5"):
+        evaluate_runs(bills, judge=vote(temperature=1.5), progress=False, resume=tmp_path)
+
+
 def test_an_aligner_may_have_one_too(bills, tmp_path):
     evs = evaluate_runs(bills[:2], alignment=Aligner({"k": 1}), progress=False, save_to=tmp_path)
     assert evs.meta["alignment"] == "strict"
@@ -341,7 +363,7 @@ def test_alignments_by_a_model(n_jobs, people, make, server, tmp_path):
     server.respond = knowing(lambda item: item["id"])
     options = {"alignment": LLMAligner(make()), "progress": False}
     evs = evaluate_runs(people, n_jobs=n_jobs, save_to=tmp_path, **options)
-    assert evs.meta["alignment"] == "llm"
+    assert evs.meta["alignment"] == LLMAligner(make()).name
     assert evs.judge_calls["metric"].tolist() == ["array_llm"] * 3
     assert evs.summary["llm_calls"].tolist() == [1.0, 1.0, 1.0]
     assert evs.arrays["partial"].tolist() == [6, 5, 4]
@@ -380,3 +402,15 @@ def test_several_answers_in_a_batch(bills, make, server):
     assert len(found.fields) == 24
     assert found.fields["passes"].sum() == evs.judge_calls["passed"].sum()
     assert 2 / 3 <= found.low <= found.agreement <= found.high < 1
+
+
+def test_a_key_that_is_refused_is_tried_once_for_the_whole_batch(bills, make, server):
+    server.respond = lambda request: failure(401)
+    judge = make(max_concurrency=1)
+    evs = evaluate_runs(bills, judge=judge, progress=False)
+    assert len(server.requests) == 1
+    assert set(evs.judge_calls["attempts"]) == {0, 1}
+    assert evs.summary["judge_errors"].sum() > 8
+    server.respond = truthful
+    again = evaluate_runs(bills, judge=judge, progress=False)  # another call tries again
+    assert again.summary["judge_errors"].sum() == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import Any
 
@@ -11,10 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
+from extractbench_nb.judges.base import JudgeCall, JudgeError, Question
 from extractbench_nb.report import ReportBuilder, ReportConfig
 from extractbench_nb.report.content import content_stats, coverage_stats, schema_stats
-from extractbench_nb.report.models import ArrayStats, ConfusionCounts, ErrorSplit
+from extractbench_nb.report.formats import json_text
+from extractbench_nb.report.models import ArrayStats, ConfusionCounts, ErrorSplit, ModelCalls
 from extractbench_nb.report.paths import is_outermost, normalized, schema_paths, top_key
+from extractbench_nb.report.summary import summary_text
 
 
 def test_totals_are_those_of_the_evaluation(
@@ -287,6 +291,45 @@ def test_judged_fields(report_on: Any) -> None:
     assert sum(stats.score_distribution.values()) == 3
     assert stats.score_distribution["0.8-1.0"] == 2
     assert stats.median_score == 1.0
+
+
+class Models:
+    """Asks two models in turn: the first fails, the second has all answers but one at hand."""
+
+    name = "models"
+
+    def compare(self, gold: str, predicted: str) -> xb.Verdict:
+        raise NotImplementedError
+
+    async def ask(self, question: Question) -> xb.Verdict:
+        if question.gold == "down":
+            raise JudgeError("no", [JudgeCall("p/one", False, 3, 30, None, 0.5, error="timeout")])
+        at_hand = question.gold != "new"
+        first = JudgeCall("p/one", False, 2, 20, 4, 0.25, score=0.5)
+        second = JudgeCall("p/two", at_hand, int(not at_hand), cost_usd=None, score=0.5)
+        return xb.Verdict(0.5, "judged", None, (first, second))
+
+
+def test_calls_by_model(report_on: Any) -> None:
+    names = ("down", "new", "old")
+    schema = {"type": "object", "properties": {n: {"type": "string"} for n in names}}
+    extracted = dict.fromkeys(names, "other")
+    report = report_on((schema, {n: n for n in names}, extracted), judge=Models())
+    stats = report.outcomes.llm_stats
+    assert (stats.call_count, stats.judged_fields, stats.cost_usd) == (5, 2, 1.0)
+    assert stats.by_model == {
+        "p/one": ModelCalls(3, 0, 1, requests=7, prompt_tokens=70, completion_tokens=8, cost_usd=1),
+        "p/two": ModelCalls(2, 1, 0, requests=1, prompt_tokens=0, completion_tokens=0, cost_usd=0),
+    }
+    assert "  p/one: 3 calls (0 cached, 1 failed), 7 requests\n" in summary_text(report)
+    written = json.loads(json_text(report))["outcomes"]["llm_stats"]["by_model"]
+    assert written["p/two"]["cached"] == 1
+
+
+def test_no_calls_no_models(report_on: Any) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    report = report_on((schema, {"a": "x"}, {"a": "y"}))
+    assert report.outcomes.llm_stats.by_model == {}
 
 
 @pytest.mark.parametrize("limit", [0, 3, 200])

@@ -1,0 +1,400 @@
+"""`judge_agreement`: how far judges agree on the same fields, and where not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec, describe_frames
+from extractbench_nb._html import one_line
+from extractbench_nb._json import canonical
+from extractbench_nb.breakdowns.sources import gather, refuse_missing
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.metrics.registry import REGISTRY
+from extractbench_nb.stats.agreeing import Agreement, agreement_of
+from extractbench_nb.stats.drawing import Drawing
+from extractbench_nb.stats.joining import Joined, join_verdicts
+from extractbench_nb.stats.judges_card import judges_html, judges_text
+
+__all__ = ["JUDGE_DISAGREEMENTS", "JUDGE_PAIRS", "JudgeAgreement", "judge_agreement"]
+
+_UNDEFINED = "NaN where it is not defined"
+
+JUDGE_PAIRS = FrameSpec(
+    "pairs",
+    "one row a pair of judges",
+    (
+        Column("judge_a", "string", "first judge, or the reference"),
+        Column("judge_b", "string", "second judge"),
+        Column("fields", "int64", "fields on which both gave a verdict", "0 and up"),
+        Column("without_verdict", "int64", "fields on which one gave none, or both", "0 and up"),
+        Column("identical", "int64", "fields whose two values are the same; left out", "0 and up"),
+        Column("unmatched", "int64", "fields that only one side has; left out", "0 and up"),
+        Column("agree", "float64", "share of `fields` on which both say the same", "0 to 1", True),
+        Column("agree_low", "float64", "lower end of its interval", "0 to 1", True),
+        Column("agree_high", "float64", "upper end", "0 to 1", True),
+        Column("agree_method", "string", "of the interval", "Wilson, BCa, percentile, undefined"),
+        Column("kappa", "float64", f"Cohen's kappa; {_UNDEFINED}", "-1 to 1", True),
+        Column("kappa_low", "float64", "lower end of its interval", "-1 to 1", True),
+        Column("kappa_high", "float64", "upper end", "-1 to 1", True),
+        Column("kappa_method", "string", "of the interval", "BCa, percentile, undefined"),
+        Column("a_only", "int64", "fields that pass by a and fail by b", "0 to fields"),
+        Column("b_only", "int64", "fields that pass by b and fail by a", "0 to fields"),
+        Column(
+            "mean_abs_score_diff",
+            "float64",
+            f"mean distance of scores; {_UNDEFINED}",
+            "0 to 1",
+            True,
+        ),
+    ),
+)
+
+JUDGE_DISAGREEMENTS = FrameSpec(
+    "disagreements",
+    "one row a field that passes by one judge of a pair and fails by the other",
+    (
+        Column("judge_a", "string", "first judge, or the reference"),
+        Column("judge_b", "string", "second judge"),
+        Column("run", "string", "run, where rows are told apart by it", nullable=True),
+        Column("document", "string", "document, where rows have one", nullable=True),
+        Column("path", "string", "instance path"),
+        Column("field", "string", "path with the indices taken out", nullable=True),
+        Column("metric", "string", "judged metric"),
+        Column("gold", "object", "gold's value", nullable=True),
+        Column("predicted", "object", "predicted value", nullable=True),
+        Column("score_a", "Float64", "score of the first judge", "0 to 1", True),
+        Column("score_b", "Float64", "score of the second", "0 to 1", True),
+        Column("passed_a", "boolean", "verdict of the first judge"),
+        Column("passed_b", "boolean", "verdict of the second"),
+        Column("reason_a", "string", "why, in a word", nullable=True),
+        Column("reason_b", "string", "why, in a word", nullable=True),
+        Column("reasoning_a", "string", "the first judge's own words", nullable=True),
+        Column("reasoning_b", "string", "the second judge's own words", nullable=True),
+    ),
+)
+
+#: Outcomes of rows that a judge was asked about; the others were decided without one.
+_ASKED = ("correct", "incorrect", "judge_error")
+_VALUES = ("gold", "predicted")
+_FEWEST = 2
+_SHOWN = 60
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class JudgeAgreement:
+    """How far judges agree. Made by `judge_agreement`; every frame is a copy.
+
+    Attributes
+    ----------
+    judges : tuple of str
+        Their names, in the order given.
+    drawing : Drawing
+        Confidence, number of resamples and seed.
+    """
+
+    judges: tuple[str, ...]
+    drawing: Drawing
+    _pairs: pd.DataFrame
+    _disagreements: pd.DataFrame
+
+    @property
+    def pairs(self) -> pd.DataFrame:
+        """One row a pair of judges; `JudgeAgreement.columns()` tells the columns."""
+        return self._pairs.copy()
+
+    @property
+    def disagreements(self) -> pd.DataFrame:
+        """One row a field that passes by one judge of a pair and fails by the other."""
+        return self._disagreements.copy()
+
+    @staticmethod
+    def columns() -> pd.DataFrame:
+        """Describe every column of the two frames.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a column: column, dtype, values, nullable, meaning, frame.
+        """
+        return describe_frames([JUDGE_PAIRS, JUDGE_DISAGREEMENTS])
+
+    def __repr__(self) -> str:
+        """Write each pair in a line."""
+        return judges_text(self)
+
+    def _repr_html_(self) -> str:
+        return judges_html(self)
+
+
+def judge_agreement(
+    evaluations: Mapping[str, object],
+    *,
+    reference: str | None = None,
+    metrics: Iterable[str] | None = None,
+    confidence: float = 0.95,
+    resamples: int = 9999,
+    seed: int = 0,
+) -> JudgeAgreement:
+    """Compare the verdicts of several judges on the same fields.
+
+    Only the rows count that a judge decides: those of judged metrics in which both sides have a
+    value, and not the same one. Rows are joined on path and metric, and on run and document as in
+    `agreement`.
+
+    Parameters
+    ----------
+    evaluations : mapping of str to Evaluation, results of a batch, or pandas.DataFrame
+        What each judge said of the same outputs, by the judge's name; at least two. Recorded
+        verdicts are a frame with columns path, metric and passed, and as far as they are known run,
+        document, predicted_path, score, outcome, gold and predicted.
+    reference : str, optional
+        Compare the others with this one only; by default each pair.
+    metrics : iterable of str, optional
+        Metrics to compare; by default ``string_semantic``, ``string_llm`` and other judged ones. An
+        ``array_llm`` is no judge's alone: its verdict follows from the alignment of its items.
+    confidence : float, optional
+        Of the intervals, between 0 and 1.
+    resamples : int, optional
+        Bootstrap resamples, 100 and up.
+    seed : int, optional
+        The same seed gives the same intervals.
+
+    Returns
+    -------
+    JudgeAgreement
+        `pairs` has the share of agreement and Cohen's kappa with their intervals, and counts;
+        `disagreements` the fields behind them. Kappa is NaN where both judges say one and the same
+        thing of every field: there is nothing that chance could not explain. Documents are
+        resampled where there are several, since fields of one document are not independent;
+        otherwise fields, and the interval of the share is Wilson's.
+
+    Raises
+    ------
+    InputError
+        There are fewer than two judges, `reference` is none of them, a column is missing, two have
+        no row in common, or the same place holds other values for one than for the other.
+
+    Notes
+    -----
+    Items of an array may be paired differently where the judge has a say in that. Such rows are no
+    answers to the same question; they are counted in ``unmatched``.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> class Exact:
+    ...     name = "exact"
+    ...
+    ...     def compare(self, gold, predicted):
+    ...         return xb.Verdict(float(gold == predicted), "compared")
+    >>> schema = {"type": "object", "properties": {k: {"type": "string"} for k in "abc"}}
+    >>> gold = {"a": "ACME Inc.", "b": "5 May 2024", "c": "red"}
+    >>> predicted = {"a": "Acme", "b": "2024-05-05", "c": "blue"}
+    >>> judges = {"offline": "offline", "exact": Exact()}
+    >>> found = judge_agreement(
+    ...     {name: xb.evaluate(schema, gold, predicted, judge=j) for name, j in judges.items()}
+    ... )
+    >>> found.pairs[["judge_a", "judge_b", "fields", "agree", "a_only"]].values.tolist()
+    [['offline', 'exact', 3, 0.3333333333333333, 2]]
+    >>> found.disagreements["path"].tolist()
+    ['$.a', '$.b']
+    """
+    drawing = Drawing(confidence, resamples, seed)
+    chosen = _chosen(metrics)
+    sides = [_Side(name, _rows(name, found, chosen)) for name, found in _given(evaluations)]
+    pairs = [_compare(a, b, drawing) for a, b in _pairs(sides, reference)]
+    rows = [row for pair in pairs for row in pair.disagreements()]
+    return JudgeAgreement(
+        judges=tuple(side.name for side in sides),
+        drawing=drawing,
+        _pairs=_frame(JUDGE_PAIRS, [p.row() for p in pairs]),
+        _disagreements=_frame(JUDGE_DISAGREEMENTS, rows),
+    )
+
+
+class _Side(NamedTuple):
+    """One judge, and its rows."""
+
+    name: str
+    rows: pd.DataFrame
+
+
+class _Pair(NamedTuple):
+    """Two judges, and what came of comparing them."""
+
+    a: str
+    b: str
+    found: Agreement
+    identical: int
+    distance: float
+
+    def row(self) -> dict[str, Any]:
+        found, table = self.found, self.found.table  # pass first, then fail
+        return {
+            "judge_a": self.a,
+            "judge_b": self.b,
+            "fields": found.rows,
+            "without_verdict": found.unjudged,
+            "identical": self.identical,
+            "unmatched": sum(found.unmatched),
+            "agree": found.raw,
+            "agree_low": found.raw_low,
+            "agree_high": found.raw_high,
+            "agree_method": found.raw_method,
+            "kappa": found.kappa,
+            "kappa_low": found.kappa_low,
+            "kappa_high": found.kappa_high,
+            "kappa_method": found.kappa_method,
+            "a_only": int(table.to_numpy()[0, 1]),
+            "b_only": int(table.to_numpy()[1, 0]),
+            "mean_abs_score_diff": self.distance,
+        }
+
+    def disagreements(self) -> list[dict[str, Any]]:
+        rows = self.found.disagreements.rename(columns={f"{name}_a": name for name in _VALUES})
+        return [
+            {str(k): None if v is pd.NA else v for k, v in row.items()}
+            | {"judge_a": self.a, "judge_b": self.b}
+            for row in rows.to_dict("records")
+        ]
+
+
+def _frame(spec: FrameSpec, rows: list[dict[str, Any]]) -> pd.DataFrame:
+    return spec.build({name: [row.get(name) for row in rows] for name in spec.names})
+
+
+def _given(evaluations: object) -> list[tuple[str, object]]:
+    if not isinstance(evaluations, Mapping) or len(evaluations) < _FEWEST:
+        raise InputError(
+            f"evaluations is {_short(evaluations)}; expected a mapping from at least two names of "
+            "judges to what each of them said: an Evaluation, results of a batch or a DataFrame"
+        )
+    return [(str(name), found) for name, found in evaluations.items()]
+
+
+def _pairs(sides: list[_Side], reference: str | None) -> list[tuple[_Side, _Side]]:
+    if reference is None:
+        return list(combinations(sides, 2))
+    known = {side.name: side for side in sides}
+    if reference not in known:
+        raise InputError(f"reference={reference!r} is no judge here; {nearest(reference, known)}")
+    return [(known[reference], side) for side in sides if side.name != reference]
+
+
+def _chosen(metrics: Iterable[str] | None) -> list[str]:
+    if metrics is None:
+        return [name for name, entry in REGISTRY.entries.items() if entry.judged]
+    return [metrics] if isinstance(metrics, str) else list(metrics)
+
+
+def _rows(name: str, source: object, metrics: list[str]) -> pd.DataFrame:
+    """Return a judge's rows of some metrics; a failure of the judge is no verdict."""
+    frame = gather(source, "fields")
+    refuse_missing(frame, ("path", "metric", "passed"), f"fields of judge {name!r}")
+    rows = frame[frame["metric"].isin(metrics)]
+    if rows.empty:
+        known = frame["metric"].dropna().unique()
+        raise InputError(
+            f"judge {name!r} has no row of a metric to compare ({', '.join(metrics)}); "
+            f"{nearest(metrics[0] if metrics else '', known)}"
+        )
+    if "outcome" not in rows.columns:
+        return rows
+    failed = rows["outcome"] == "judge_error"
+    return rows.assign(passed=rows["passed"].astype("boolean").mask(failed.astype(bool)))
+
+
+def _compare(a: _Side, b: _Side, drawing: Drawing) -> _Pair:
+    joined = _joined(a, b)
+    same = _identical(joined, a.name, b.name)
+    asked = _asked(joined.a) & _asked(joined.b)
+    rows = joined.select(asked & ~same)
+    found = agreement_of(rows, "passed", drawing)
+    return _Pair(a.name, b.name, found, int((asked & same).sum()), _distance(rows))
+
+
+def _joined(a: _Side, b: _Side) -> Joined:
+    """Join rows; in arrays, of items that were paired alike."""
+    names = ["path", "metric"]
+    frames = [a.rows, b.rows]
+    if all("predicted_path" in frame.columns for frame in frames):
+        names.insert(1, "predicted_path")
+        frames = [
+            frame.assign(predicted_path=frame["predicted_path"].fillna(frame["path"]))
+            for frame in frames
+        ]
+    try:
+        return join_verdicts(frames[0], frames[1], "passed", names)
+    except InputError as error:
+        raise InputError(f"judges {a.name!r} (a) and {b.name!r} (b): {error}") from None
+
+
+def _asked(frame: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Tell the rows that were left to the judge; where it is not known, all."""
+    if "outcome" not in frame.columns:
+        return np.ones(len(frame), dtype=np.bool_)
+    return np.asarray(frame["outcome"].isin(_ASKED), dtype=np.bool_)
+
+
+def _identical(joined: Joined, a: str, b: str) -> npt.NDArray[np.bool_]:
+    """Tell the rows whose gold and predicted value are the same, and refuse other questions."""
+    texts: dict[str, list[str]] = {}
+    for name in _VALUES:
+        sides = [_texts(frame, name) for frame in (joined.a, joined.b)]
+        known = [side for side in sides if side is not None]
+        if not known:
+            return np.zeros(len(joined.a), dtype=np.bool_)
+        for place, pair in enumerate(zip(*known, strict=True)):
+            if len(set(pair)) > 1:
+                raise _other_question(joined, place, name, (a, b))
+        texts[name] = known[0]
+    return np.array([g == p for g, p in zip(*texts.values(), strict=True)], dtype=np.bool_)
+
+
+def _texts(frame: pd.DataFrame, name: str) -> list[str] | None:
+    if name not in frame.columns:
+        return None
+    return [_text(None if value is pd.NA else value) for value in frame[name].tolist()]
+
+
+def _text(value: object) -> str:
+    try:
+        return canonical(value)
+    except (RecursionError, TypeError, ValueError):
+        return repr(value)
+
+
+def _other_question(joined: Joined, place: int, name: str, judges: tuple[str, str]) -> InputError:
+    rows = [frame.iloc[place] for frame in (joined.a, joined.b)]
+    ids = [f"{key} {rows[0][key]!r}" for key in joined.keys if key in ("run", "document")]
+    where = ", ".join([*ids, str(rows[0]["path"])])
+    values = " and ".join(
+        f"{_short(row[name])} for {judge!r}" for row, judge in zip(rows, judges, strict=True)
+    )
+    return InputError(
+        f"{where}: {name} is {values}; judges are compared on the same outputs and schema"
+    )
+
+
+def _short(value: object) -> str:
+    return one_line(repr(value), _SHOWN)
+
+
+def _distance(joined: Joined) -> float:
+    """Return the mean distance of the scores, where both gave one."""
+    if not all("score" in frame.columns for frame in (joined.a, joined.b)):
+        return math.nan
+    a, b = (
+        frame["score"].astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan)
+        for frame in (joined.a, joined.b)
+    )
+    gaps = np.abs(a - b)[~np.isnan(a - b)]
+    return float(gaps.mean()) if len(gaps) else math.nan

@@ -1,0 +1,578 @@
+"""`judge_agreement`: against scikit-learn and scipy, what is compared and what is left out."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pandas.testing import assert_frame_equal
+from scipy import stats
+from sklearn.metrics import cohen_kappa_score
+
+import extractbench_nb as xb
+from extractbench_nb.judges.ensemble import Ensemble
+from extractbench_nb.stats import JudgeAgreement, judge_agreement, self_consistency
+from extractbench_nb.stats.agreeing import agreement
+
+FEW = {"resamples": 100}
+
+
+def side(verdicts: Any, documents: int = 0, **columns: Any) -> pd.DataFrame:
+    """Rows of recorded verdicts, dealt to so many documents."""
+    size = len(verdicts)
+    frame = pd.DataFrame({"path": [f"$.f{i}" for i in range(size)], "metric": "string_semantic"})
+    frame["passed"] = pd.array(verdicts, dtype="boolean")
+    if documents:
+        frame["document"] = [f"d{i % documents}" for i in range(size)]
+    return frame.assign(**columns)
+
+
+def noisy(size: int, share: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    a = rng.random(size) < 0.7
+    return a, a ^ (rng.random(size) < share)
+
+
+def only(found: JudgeAgreement) -> Any:
+    assert len(found.pairs) == 1
+    return found.pairs.iloc[0]
+
+
+class Marked:
+    """Passes what is not marked; where it fails, scores `low`."""
+
+    def __init__(self, mark: str = "\0", low: float = 0.0, *, broken: str = "\0") -> None:
+        self.name, self.mark, self.low, self.broken = f"not {mark}", mark, low, broken
+
+    def compare(self, gold: str, predicted: str) -> xb.Verdict:
+        if self.broken in predicted:
+            raise TimeoutError(predicted)
+        return xb.Verdict(self.low if self.mark in predicted else 1.0, "marked", f"by {self.mark}")
+
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        **{name: {"type": "string"} for name in "abcd"},
+        "count": {"type": "integer"},
+        "people": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"name": {"type": "string"}, "id": {"type": "integer"}},
+            },
+        },
+    },
+}
+GOLD = {
+    "a": "one",
+    "b": "two",
+    "c": "three",
+    "d": None,
+    "count": 1,
+    "people": [{"name": "Ann", "id": 1}],
+}
+PREDICTED = {
+    "a": "one",
+    "b": "2 x",
+    "c": "3 y",
+    "d": "four",
+    "count": 2,
+    "people": [{"name": "Ann z", "id": 1}],
+}
+
+
+def said(judge: Any, gold: Any = GOLD, predicted: Any = PREDICTED) -> xb.Evaluation:
+    return xb.evaluate(SCHEMA, gold, predicted, judge=judge)
+
+
+# --- the numbers -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
+@pytest.mark.parametrize("size", [2, 9, 200])
+def test_numbers_of_one_document(size: int, share: float) -> None:
+    a, b = noisy(size, share, size)
+    row = only(judge_agreement({"a": side(a), "b": side(b)}, **FEW))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # both sides constant
+        kappa = cohen_kappa_score(a, b)
+    assert row["kappa"] == pytest.approx(kappa, nan_ok=True)
+    agreed = int((a == b).sum())
+    wilson = stats.binomtest(agreed, size).proportion_ci(0.95, method="wilson")
+    assert row["agree"] == agreed / size
+    assert (row["agree_low"], row["agree_high"]) == pytest.approx((wilson.low, wilson.high))
+    assert row["agree_method"] == "Wilson"
+    assert (row["a_only"], row["b_only"]) == ((a & ~b).sum(), (~a & b).sum())
+    assert (row["fields"], row["without_verdict"], row["unmatched"]) == (size, 0, 0)
+
+
+def test_several_documents_are_resampled() -> None:
+    a, b = noisy(200, 0.2)
+    frames = {"a": side(a, 10), "b": side(b, 10)}
+    row = only(judge_agreement(frames))
+    assert row["agree_method"] == row["kappa_method"] == "BCa"
+    same = (a == b).reshape(-1, 10).mean(axis=0)  # of each document
+    expected = stats.bootstrap((same,), np.mean, n_resamples=9999, rng=1).confidence_interval
+    assert (row["agree_low"], row["agree_high"]) == pytest.approx(tuple(expected), abs=0.02)
+    alone = agreement(*frames.values())
+    assert (row["kappa"], row["kappa_low"], row["kappa_high"]) == (
+        alone.kappa,
+        alone.kappa_low,
+        alone.kappa_high,
+    )
+    narrow = only(judge_agreement(frames, confidence=0.5))
+    assert row["agree_low"] < narrow["agree_low"] < narrow["agree_high"] < row["agree_high"]
+
+
+@pytest.mark.parametrize("documents", [0, 5])
+@pytest.mark.parametrize("verdict", [True, False])
+def test_judges_that_always_say_the_same(documents: int, verdict: bool) -> None:
+    frames = {"a": side([verdict] * 20, documents), "b": side([verdict] * 20, documents)}
+    row = only(judge_agreement(frames, **FEW))
+    assert (row["agree"], row["agree_high"], row["agree_method"]) == (1.0, 1.0, "Wilson")
+    assert row["agree_low"] == pytest.approx(0.8389, abs=1e-4)  # not 1: there are but 20 fields
+    assert row[["kappa", "kappa_low", "kappa_high"]].isna().all()
+    assert row["kappa_method"] == "undefined"
+
+
+def test_scores_are_compared_where_both_have_them() -> None:
+    a = side([True, True, None, False], score=pd.array([1.0, 0.8, None, 0.2], dtype="Float64"))
+    b = side([True, False, True, False], score=pd.array([0.9, 0.3, 1.0, 0.0], dtype="Float64"))
+    row = only(judge_agreement({"a": a, "b": b}, **FEW))
+    assert row["mean_abs_score_diff"] == pytest.approx((0.1 + 0.5 + 0.2) / 3)
+    assert (row["fields"], row["without_verdict"]) == (3, 1)
+    unknown = only(judge_agreement({"a": a, "b": b.drop(columns="score")}, **FEW))
+    assert math.isnan(unknown["mean_abs_score_diff"])
+
+
+@given(st.lists(st.tuples(*[st.sampled_from([True, False, None])] * 2), min_size=1, max_size=30))
+def test_sides_may_be_swapped(verdicts: list[tuple[Any, Any]]) -> None:
+    a, b = (side(list(v)) for v in zip(*verdicts, strict=True))
+    one = only(judge_agreement({"a": a, "b": b}, **FEW))
+    other = only(judge_agreement({"b": b, "a": a}, **FEW))
+    same = ["fields", "without_verdict", "agree", "agree_low", "agree_high", "kappa"]
+    pd.testing.assert_series_equal(one[same], other[same], check_names=False)
+    assert (one["a_only"], one["b_only"]) == (other["b_only"], other["a_only"])
+    assert one["fields"] + one["without_verdict"] == len(verdicts)
+    agreed = one["fields"] - one["a_only"] - one["b_only"]
+    assert one["fields"] == 0 or one["agree"] == agreed / one["fields"]
+
+
+# --- which rows --------------------------------------------------------------------------------
+
+
+def test_only_what_judges_decide_is_compared() -> None:
+    found = judge_agreement({"lax": said(Marked()), "x": said(Marked("x"))}, **FEW)
+    row = only(found)
+    # a is the same on both sides, d an invention, count a number: no judge is asked
+    assert (row["fields"], row["identical"], row["unmatched"]) == (3, 1, 0)
+    assert (row["agree"], row["a_only"], row["b_only"]) == (2 / 3, 1, 0)
+    gap = found.disagreements
+    assert gap[["path", "gold", "predicted"]].values.tolist() == [["$.b", "two", "2 x"]]
+    assert gap.iloc[0][["score_a", "score_b", "passed_a", "passed_b"]].tolist() == [
+        1,
+        0,
+        True,
+        False,
+    ]
+    assert gap.iloc[0][["reasoning_a", "reasoning_b"]].tolist() == ["by \0", "by x"]
+
+
+def test_a_judge_that_fails_gives_no_verdict() -> None:
+    row = only(judge_agreement({"a": said(Marked()), "b": said(Marked(broken="x"))}, **FEW))
+    assert (row["fields"], row["without_verdict"]) == (2, 1)
+
+
+def test_a_failure_that_scores_zero_is_no_verdict_either() -> None:
+    profile = "extract-bench-0.1.0"
+    sides = {
+        str(judge.broken): xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=judge, profile=profile)
+        for judge in (Marked(), Marked(broken="x"))
+    }
+    assert not sides["x"].fields.set_index("path")["passed"]["$.b"]
+    assert only(judge_agreement(sides, **FEW))["without_verdict"] == 1
+
+
+def test_items_that_were_paired_differently_are_unmatched() -> None:
+    gold = {**GOLD, "people": [{"name": "Ann", "id": 1}, {"name": "Bob", "id": 1}]}
+    predicted = {**PREDICTED, "people": [{"name": "x", "id": 1}, {"name": "y", "id": 1}]}
+
+    def turned(one: Any, other: Any, node: Any) -> list[tuple[int, int]]:
+        return [(0, 1), (1, 0)]
+
+    a = xb.evaluate(SCHEMA, gold, predicted, alignment=lambda g, p, n: [(0, 0), (1, 1)])
+    b = xb.evaluate(SCHEMA, gold, predicted, alignment=turned)
+    row = only(judge_agreement({"a": a, "b": b}, **FEW))
+    assert (row["fields"], row["unmatched"]) == (2, 4)
+    assert only(judge_agreement({"a": b, "b": b}, **FEW))["fields"] == 4
+
+
+def test_metrics_may_be_chosen() -> None:
+    frames = {
+        "a": side([True, True], metric=["string_semantic", "array_llm"]),
+        "b": side([True, False], metric=["string_semantic", "array_llm"]),
+    }
+    assert only(judge_agreement(frames, **FEW))["fields"] == 1
+    chosen = judge_agreement(frames, metrics=["string_semantic", "array_llm"], **FEW)
+    assert only(chosen)["agree"] == 0.5
+    assert only(judge_agreement(frames, metrics="array_llm", **FEW))["agree"] == 0.0
+
+
+def test_batches_and_mappings_of_runs() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    runs = pd.DataFrame(
+        {
+            "run": ["r", "r", "s", "s"],
+            "document": ["d", "e"] * 2,
+            "predicted": [{"a": "1 x"}, {"a": "2"}, {"a": "3 x"}, {"a": "4 x"}],
+            "schema": [schema] * 4,
+            "gold": [{"a": "0"}] * 4,
+        }
+    )
+    judges = {"lax": Marked(), "x": Marked("x")}
+    batches = {n: xb.evaluate_runs(runs, judge=j, progress=False) for n, j in judges.items()}
+    found = judge_agreement(batches, **FEW)
+    assert (only(found)["fields"], only(found)["agree"]) == (4, 0.25)
+    assert found.disagreements[["run", "document"]].values.tolist() == [
+        ["r", "d"],
+        ["s", "d"],
+        ["s", "e"],
+    ]
+    nested = {
+        name: {run: {doc: evs.evaluation(run, doc) for doc in ("d", "e")} for run in ("r", "s")}
+        for name, evs in batches.items()
+    }
+    assert_frame_equal(judge_agreement(nested, **FEW).pairs, found.pairs)
+
+
+def test_recorded_verdicts_take_part() -> None:
+    recorded = xb.reliability.verdicts()
+    recorded = recorded[recorded["decided_by"] == "judge"]
+    names = {"offline_score": "score", "offline_passed": "passed"}
+    offline = recorded[["run", "document", "path", "field", "metric", *names]].rename(columns=names)
+    metrics = ["string_semantic", "array_llm"]
+    row = only(judge_agreement({"recorded": recorded, "offline": offline}, metrics=metrics))
+    known = xb.reliability.agreement()
+    assert (row["fields"], row["agree"], row["kappa"]) == (known.rows, known.raw, known.kappa)
+    assert (row["kappa_low"], row["kappa_high"]) == (known.kappa_low, known.kappa_high)
+
+
+# --- three judges ------------------------------------------------------------------------------
+
+
+def test_pairs_and_reference() -> None:
+    judges = {name: said(Marked(name)) for name in "xyz"}
+    every = judge_agreement(judges, **FEW)
+    assert every.judges == ("x", "y", "z")
+    assert every.pairs[["judge_a", "judge_b"]].values.tolist() == [
+        ["x", "y"],
+        ["x", "z"],
+        ["y", "z"],
+    ]
+    from_y = judge_agreement(judges, reference="y", **FEW)
+    assert from_y.pairs[["judge_a", "judge_b"]].values.tolist() == [["y", "x"], ["y", "z"]]
+    assert set(from_y.disagreements["judge_a"]) == {"y"}
+    assert len(every.disagreements) == every.pairs[["a_only", "b_only"]].to_numpy().sum()
+
+
+# --- what cannot be compared -------------------------------------------------------------------
+
+NONE_IN_COMMON = {"path": "$.elsewhere"}
+REFUSED = {
+    "one judge": ({"a": side([True])}, {}, "at least two names of judges"),
+    "no mapping": ([side([True])] * 2, {}, "expected a mapping"),
+    "unknown reference": (
+        {"first": side([True]), "second": side([True])},
+        {"reference": "frist"},
+        "reference='frist' is no judge here; did you mean 'first'",
+    ),
+    "no judged metric": (
+        {"a": side([True], metric="string_exact"), "b": side([True])},
+        {},
+        "judge 'a' has no row of a metric to compare",
+    ),
+    "no such metric": (
+        {"a": side([True]), "b": side([True])},
+        {"metrics": ["string_semantics"]},
+        "did you mean 'string_semantic'",
+    ),
+    "no column": (
+        {"a": side([True]).drop(columns="passed"), "b": side([True])},
+        {},
+        "fields of judge 'a': there is no column 'passed'",
+    ),
+    "nothing in common": (
+        {"one": side([True]), "two": side([True], **NONE_IN_COMMON)},
+        {},
+        r"judges 'one' \(a\) and 'two' \(b\): no row is on both sides",
+    ),
+    "no frame": ({"a": 1, "b": side([True])}, {}, "int has no frame 'fields'"),
+    "confidence": ({"a": side([True]), "b": side([True])}, {"confidence": 95}, "confidence=95"),
+}
+
+
+@pytest.mark.parametrize("evaluations, options, message", REFUSED.values(), ids=REFUSED)
+def test_what_is_refused(evaluations: Any, options: Any, message: str) -> None:
+    with pytest.raises(xb.InputError, match=message):
+        judge_agreement(evaluations, **options)
+
+
+OTHER = {
+    "prediction": (
+        {"predicted": {**PREDICTED, "c": "other"}},
+        r"^\$\.c: predicted is '3 y' for 'one' and 'other' for 'two'; judges are compared on",
+    ),
+    "gold": ({"gold": {**GOLD, "b": "zwei"}}, r"^\$\.b: gold is 'two' for 'one' and 'zwei'"),
+    "now absent": (
+        {"predicted": {**PREDICTED, "b": None}},
+        r"^\$\.b: predicted is '2 x' for 'one'",
+    ),
+    "type": ({"predicted": {**PREDICTED, "b": 2}}, "predicted is '2 x' for 'one' and 2 for 'two'"),
+    "item": (
+        {"predicted": {**PREDICTED, "people": [{"name": "Anna", "id": 1}]}},
+        r"^\$\.people\[0\]\.name: predicted is 'Ann z'",
+    ),
+}
+
+
+@pytest.mark.parametrize("change, message", OTHER.values(), ids=OTHER)
+def test_other_questions_are_refused(change: Any, message: str) -> None:
+    with pytest.raises(xb.InputError, match=message):
+        judge_agreement({"one": said("offline"), "two": said("offline", **change)})
+
+
+def test_the_run_and_document_are_named() -> None:
+    frames = [
+        side([True] * 4, 2, predicted=["a", "b", "c", d], gold="x", run=["r", "r", "s", "s"])
+        for d in "de"
+    ]
+    message = r"^run 's', document 'd1', \$\.f3: predicted is 'd' for 'a' and 'e' for 'b'"
+    with pytest.raises(xb.InputError, match=message):
+        judge_agreement(dict(zip("ab", frames, strict=True)))
+
+
+# --- how it shows itself -----------------------------------------------------------------------
+
+
+def test_frames_have_the_declared_columns_and_are_copies() -> None:
+    found = judge_agreement({name: said(Marked(name)) for name in "xyz"}, **FEW)
+    declared = JudgeAgreement.columns()
+    for name in ("pairs", "disagreements"):
+        frame = getattr(found, name)
+        expected = declared[declared["frame"] == name]
+        assert frame.columns.tolist() == expected["column"].tolist()
+        assert [str(dtype) for dtype in frame.dtypes] == expected["dtype"].tolist()
+        required = expected.loc[~expected["nullable"], "column"].tolist()
+        assert not frame[required].isna().any(axis=None)
+        frame.iloc[:, 0] = "changed"
+        assert "changed" not in getattr(found, name).iloc[:, 0].tolist()
+    alike = judge_agreement({"a": said("offline"), "b": said("offline")}, **FEW).disagreements
+    assert (len(alike), alike.dtypes.tolist()) == (0, found.disagreements.dtypes.tolist())
+
+
+def test_text_of_the_card() -> None:
+    frames = {"a": side([True] * 3 + [False, None]), "b": side([True] * 2 + [False] * 2 + [True])}
+    expected = """\
+Agreement of 2 judges [95 % interval]
+  a / b: agree 0.750 [0.301, 0.954] of 4 fields; kappa 0.500 [0.000, 1.000]; 1 without a verdict"""
+    assert repr(judge_agreement(frames, resamples=1000)) == expected
+
+
+def test_names_are_text() -> None:
+    names = ["<script>alert(1)</script>", "b\n\ud800"]
+    found = judge_agreement({name: said("offline") for name in names}, **FEW)
+    page = found._repr_html_()
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    page.encode()
+    assert len(repr(found).splitlines()) == 2
+
+
+def test_many_judges_stay_short() -> None:
+    found = judge_agreement({str(i): side([True, False]) for i in range(8)}, **FEW)
+    assert len(found.pairs) == 28
+    assert "8 more; .pairs has them" in repr(found)
+    assert "8 more; .pairs has them" in found._repr_html_()
+
+
+# --- self-consistency --------------------------------------------------------------------------
+
+
+class Several:
+    """Gives each question several scores, that depend on the prediction; None is a failure."""
+
+    name = "several"
+
+    def __init__(self, *scores: float | None, models: int = 1) -> None:
+        self.scores, self.models = scores, models
+
+    def compare(self, gold: str, predicted: str) -> xb.Verdict:
+        raise NotImplementedError
+
+    async def ask(self, question: Any) -> xb.Verdict:
+        await asyncio.sleep(0)
+        calls = tuple(
+            xb.JudgeCall(
+                f"m{i % self.models}", score=s, error="timeout: none" if s is None else None
+            )
+            for i, s in enumerate(self.scores)
+        )
+        known = [s for s in self.scores if s is not None]
+        if not known:
+            raise xb.JudgeError("none", calls)
+        return xb.Verdict(float(np.median(known)), "voted", None, calls)
+
+
+ONE = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
+
+
+def asked(judge: Any, schema: Any = ONE) -> xb.Evaluation:
+    return xb.evaluate(schema, {"a": "1", "b": "2"}, {"a": "x", "b": "2"}, judge=judge)
+
+
+CASES = {
+    "all pass": ((1.0, 0.7, 0.9), (3, 3, 0.7, 1.0, 3, 1.0, True)),
+    "all fail": ((0.0, 0.69, 0.1), (3, 3, 0.0, 0.69, 0, 1.0, True)),
+    "two to one": ((0.9, 0.8, 0.1), (3, 3, 0.1, 0.9, 2, 2 / 3, False)),
+    "a tie": ((0.9, 0.1), (2, 2, 0.1, 0.9, 1, 0.5, False)),
+    "one failed": ((0.9, None, 0.1), (3, 2, 0.1, 0.9, 1, 0.5, False)),
+    "one answered": ((0.9, None, None), (3, 1, 0.9, 0.9, 1, pd.NA, pd.NA)),
+    "none answered": ((None, None), (2, 0, pd.NA, pd.NA, 0, pd.NA, pd.NA)),
+}
+SHOWN = ["calls", "answered", "lowest", "highest", "passes", "agreement", "unanimous"]
+
+
+@pytest.mark.parametrize("scores, expected", CASES.values(), ids=CASES)
+def test_answers_of_a_field(scores: Any, expected: Any) -> None:
+    found = self_consistency(asked(Several(*scores)))
+    row = found.fields.iloc[0]
+    assert tuple(row[SHOWN]) == expected
+    known = [s for s in scores if s is not None]
+    if known:
+        assert row["mean"] == pytest.approx(np.mean(known))
+    if len(known) > 1:
+        assert row["sd"] == pytest.approx(np.std(known, ddof=1))
+    assert (row["path"], row["field"], row["metric"]) == ("$.a", "a", "string_semantic")
+    assert found.agreement == pytest.approx(
+        expected[5] if expected[5] is not pd.NA else np.nan, nan_ok=True
+    )
+
+
+@pytest.mark.parametrize("mark, passes", [(0.5, 3), (0.65, 2), (0.85, 1), (1.0, 0)])
+def test_the_mark_is_that_of_the_field(mark: float, passes: int) -> None:
+    config = {"metric_id": "string_semantic", "params": {"pass_threshold": mark}}
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "string", "evaluation_config": config}},
+    }
+    found = self_consistency(asked(Several(0.9, 0.8, 0.6), schema))
+    assert found.fields["passes"].tolist() == [passes]
+
+
+def test_the_mean_over_documents() -> None:
+    judges = {"d": Several(1.0, 1.0, 0.0, 0.0), "e": Several(1.0, 1.0, 1.0, 0.0)}
+    evs = {"r": {name: asked(judge) for name, judge in judges.items()}}
+    evs["s"] = {"d": asked(judges["e"])}
+    found = self_consistency(evs)
+    assert found.fields[["run", "document", "agreement"]].values.tolist() == [
+        ["r", "d", 0.5],
+        ["r", "e", 0.75],
+        ["s", "d", 0.75],
+    ]
+    assert found.agreement == pytest.approx((0.625 + 0.75) / 2)
+    assert 0.5 <= found.low <= found.agreement <= found.high <= 0.75
+    assert found.split == 3
+
+
+def test_fields_that_were_asked_about_once_are_left_out() -> None:
+    config = {"metric_id": "string_semantic", "params": {"additional_instructions": "once"}}
+    schema = {
+        "type": "object",
+        "properties": {
+            "a": {"type": "string"},
+            "b": {"type": "string", "evaluation_config": config},
+        },
+    }
+
+    class Sometimes(Several):
+        async def ask(self, question: Any) -> xb.Verdict:
+            verdict = await super().ask(question)
+            return verdict._replace(
+                calls=verdict.calls[: 1 if question.params.get("additional_instructions") else 3]
+            )
+
+    ev = xb.evaluate(
+        schema, {"a": "1", "b": "2"}, {"a": "x", "b": "y"}, judge=Sometimes(1.0, 1.0, 0.0)
+    )
+    found = self_consistency(ev)
+    assert found.fields["path"].tolist() == ["$.a"]
+    assert found.once == 1
+
+
+def test_models_are_counted() -> None:
+    assert self_consistency(asked(Several(1, 0, 1, models=2))).fields["models"].tolist() == [2]
+
+
+def test_an_ensemble_is_several_answers_too() -> None:
+    ensemble = Ensemble([Named("one", 1.0), Named("two", 0.8), Named("three", 0.2)])
+    found = self_consistency(asked(ensemble))
+    assert found.fields.iloc[0][["models", "calls", "passes"]].tolist() == [3, 3, 2]
+
+
+class Named(Several):
+    def __init__(self, name: str, score: float) -> None:
+        super().__init__(score)
+        self.name = name
+
+    async def ask(self, question: Any) -> xb.Verdict:
+        verdict = await super().ask(question)
+        return verdict._replace(calls=(verdict.calls[0]._replace(model=self.name),))
+
+
+NOT_SEVERAL = {
+    "asked once": (Several(1.0), r"^1 field was asked about once.*LLMJudge\(n=5\)"),
+    "no model": ("offline", r"^no model was asked.*LLMJudge\(n=5\)"),
+}
+
+
+@pytest.mark.parametrize("judge, message", NOT_SEVERAL.values(), ids=NOT_SEVERAL)
+def test_nothing_to_compare(judge: Any, message: str) -> None:
+    with pytest.raises(xb.InputError, match=message):
+        self_consistency(asked(judge))
+
+
+def test_two_fields_asked_once() -> None:
+    ev = xb.evaluate(ONE, {"a": "1", "b": "2"}, {"a": "x", "b": "y"}, judge=Several(1.0))
+    with pytest.raises(xb.InputError, match=r"^each of 2 fields was asked about once"):
+        self_consistency(ev)
+
+
+def test_a_frame_needs_its_columns() -> None:
+    calls = asked(Several(1.0, 0.0)).judge_calls
+    assert len(self_consistency(calls).fields) == 1
+    with pytest.raises(xb.InputError, match="judge_calls: there is no column 'passed'"):
+        self_consistency(calls.drop(columns="passed"))
+
+
+def test_consistency_shows_itself() -> None:
+    found = self_consistency(asked(Several(0.9, 0.8, 0.1)))
+    expected = """\
+Self-consistency: 0.667 [n/a] of the answers are on their field's majority side; they differ on 1 \
+of 1 field
+  $.a: 2 of 3 pass, scores 0.100 to 0.900"""
+    assert repr(found) == expected
+    assert "2 of 3 pass" in found._repr_html_()
+    declared = found.columns()
+    assert found.fields.columns.tolist() == declared["column"].tolist()
+    assert [str(dtype) for dtype in found.fields.dtypes] == declared["dtype"].tolist()
+    frame = found.fields
+    frame["path"] = "changed"
+    assert found.fields["path"].tolist() == ["$.a"]
