@@ -62,22 +62,36 @@ def count_leaves(walk: Walk) -> None:
         ]
         array.pairs.extend(one_sided)
         below = [child for pair in (*paired, *one_sided) for child in pair.children]
+        for child in _without_verdict(array, one_sided, below):
+            _leave_open(child, array)
         for child in below:
             child.counted = array.counted
-            if array.unaligned:
-                _leave_open(child, array)
         array.counted = array.counted and not below
 
 
-def _leave_open(leaf: Leaf, array: ArrayRecord) -> None:
-    """Give a place in an array without an alignment no verdict but the array's own."""
-    why = next(v for v in settled(array) if v.outcome == "judge_error")
-    leaf.verdicts = [
-        why._replace(metric=v.metric, weight=v.weight, calls=()) for v in settled(leaf)
+def _without_verdict(array: ArrayRecord, one_sided: list[Pair], below: list[Leaf]) -> list[Leaf]:
+    """Return the places of items of which nobody could say whether they belong together."""
+    if array.unaligned:
+        return below
+    unsure = [pair for pair in array.pairs if pair.status == "apart" and pair.unresolved]
+    ours, theirs = {p.gold_index for p in unsure}, {p.predicted_index for p in unsure}
+    return [
+        child
+        for pair in one_sided
+        if (pair.gold_index if pair.predicted_index is None else pair.predicted_index)
+        in (ours if pair.predicted_index is None else theirs)
+        for child in pair.children
     ]
+
+
+def _leave_open(leaf: Leaf, array: ArrayRecord) -> None:
+    """Give a place in an array no verdict, for the reason that the array has."""
+    of_array = next(iter(settled(array)))
+    why = of_array._replace(score=None, passed=None, outcome="judge_error", calls=())
+    leaf.verdicts = [why._replace(metric=v.metric, weight=v.weight) for v in settled(leaf)]
     if isinstance(leaf, ArrayRecord):
         leaf.unaligned = True
-        leaf.score, leaf.passed = why.score, why.passed
+        leaf.score, leaf.passed = None, None
 
 
 def _others(items: list[Any], paired: set[int | None]) -> list[int]:

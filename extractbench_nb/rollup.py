@@ -25,12 +25,12 @@ def roll_up(arrays: Sequence[ArrayRecord], profile: Profile) -> None:
     """
     for array in reversed(arrays):
         for pair in array.pairs:
-            _decide_pair(pair, array)
+            _decide_pair(pair, array, profile)
         _decide_array(array, profile)
 
 
-def _decide_pair(pair: Pair, array: ArrayRecord) -> None:
-    total, count, failed = 0.0, 0, list(pair.failed_fields)
+def _decide_pair(pair: Pair, array: ArrayRecord, profile: Profile) -> None:
+    total, count, unjudged, failed = 0.0, 0, 0, list(pair.failed_fields)
     for child in pair.children:
         if isinstance(child, ArrayRecord):
             score, passed = child.score, child.passed
@@ -40,6 +40,7 @@ def _decide_pair(pair: Pair, array: ArrayRecord) -> None:
             failed.append(child.node.field)
         if passed is None:
             pair.unresolved = True
+            unjudged += 1
         elif score is not None and PRESENT in states(child):
             total += score
             count += 1
@@ -52,10 +53,12 @@ def _decide_pair(pair: Pair, array: ArrayRecord) -> None:
     pair.failed_fields = tuple(dict.fromkeys(failed))
     if not failed:
         pair.status = "matched"
-    elif pair.similarity >= pass_threshold(array.node, "align_threshold", 0.5):
-        pair.status = "partial"
     else:
-        pair.status = "apart"
+        # leaves that count may not count as a pair's because nobody could say how alike they are
+        low = pair.similarity * count / (count + unjudged) if unjudged else pair.similarity
+        alike = low if profile.count_array_leaves else pair.similarity
+        mark = pass_threshold(array.node, "align_threshold", 0.5)
+        pair.status = "partial" if alike >= mark else "apart"
 
 
 def _decide_array(array: ArrayRecord, profile: Profile) -> None:

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from extractbench_nb._json import canonical_unordered, json_text, json_type
+from extractbench_nb._json import canonical, canonical_unordered, json_text, json_type
 from extractbench_nb.errors import ConfigError
 from extractbench_nb.judges.base import Judge, JudgeCall, JudgeError, Question
 from extractbench_nb.judges.offline import OfflineJudge
@@ -178,7 +178,7 @@ class Scorer:
     def _judged_texts(self, mark: float) -> Callable[[str, str], tuple[float, bool]]:
         # too many pairs to wait for
         awaited = asks(self.judge) or inspect.iscoroutinefunction(self.judge.compare)
-        ask = OfflineJudge().compare if awaited else self.judge.compare
+        ask: Callable[[str, str], Any] = OfflineJudge().compare if awaited else self.judge.compare
 
         def compare(gold: str, predicted: str) -> tuple[float, bool]:
             try:
@@ -290,7 +290,7 @@ class Scorer:
 
     def _bind(self, config: NodeConfig, node: Node) -> tuple[Run, ...]:
         key: Any = (id(config), node.kind == "array")
-        if _asks_classes(config):
+        if _asks_classes(config) or asks(self.judge):  # what they are told depends on the node
             self._per_node.add(key)
             key = (key, id(node))
         self._keep.append((config, node))  # ids stay unique meanwhile
@@ -373,7 +373,10 @@ class Scorer:
         return self._guarded(spec, lambda g, p: _told_by(ask(json_text(g), json_text(p)), mark))
 
     def _asked(self, spec: MetricSpec, mark: float, node: Node | None) -> Run:
-        """Ask a judge that takes the question as a whole: what the schema says, and the params."""
+        """Ask a judge that takes the question as a whole: what the schema says, and the params.
+
+        Two values that read the same need no judge, but where the field words the question itself.
+        """
         ask: Callable[[Question], Awaitable[Any]] = self.judge.ask  # type: ignore[attr-defined]
         blank = Question(None, None, spec.metric_id, spec.params)
         if node is not None:
@@ -384,13 +387,18 @@ class Scorer:
                 description=node.description,
             )
 
-        def pending(gold: Any, predicted: Any) -> Pending:
+        identical = Scored(spec.metric_id, 1.0, True, "correct", "identical", None, spec.weight)
+        always = spec.params.get("prompt_template") is not None
+
+        def run(gold: Any, predicted: Any) -> Scored | Pending:
+            if not always and _read_the_same(gold, predicted):
+                return identical
             question = blank._replace(gold=gold, predicted=predicted)
             return Pending(
                 spec, lambda: ask(question), lambda r: self._finish_judged(spec, r, mark)
             )
 
-        return pending
+        return run
 
     def _finish_judged(self, spec: MetricSpec, result: Any, mark: float) -> Scored:
         """Turn a judge's verdict into one of ours, with the calls behind it."""
@@ -421,6 +429,11 @@ class Scorer:
         kept = result if isinstance(result, MetricResult) else None
         return Scored(spec.metric_id, score, passed, outcome, reason, reasoning, spec.weight, kept)
 
+    def unaligned(self, verdict: Scored, error: JudgeError) -> Scored:
+        """Return what an array gets in place of `verdict` where its items could not be aligned."""
+        failed = self.failed(MetricSpec(verdict.metric, {}, verdict.weight), error.problem, error)
+        return failed._replace(reason=error.reason, calls=error.calls)
+
     def failed(self, spec: MetricSpec, problem: str, error: BaseException | None = None) -> Scored:
         """Return the verdict of a metric that gave none."""
         score, passed = (0.0, False) if self.profile.metric_error_scores_zero else (None, None)
@@ -433,6 +446,13 @@ class Scorer:
 def asks(judge: Judge) -> bool:
     """Whether a judge takes a whole `Question`, which is then awaited."""
     return callable(getattr(judge, "ask", None))
+
+
+def _read_the_same(gold: Any, predicted: Any) -> bool:
+    """Whether two values are the same JSON: ``1`` is neither ``"1"`` nor ``true``."""
+    if type(gold) is str and type(predicted) is str:
+        return gold == predicted
+    return canonical(gold) == canonical(predicted)
 
 
 def _told_by(verdict: Any, mark: float) -> MetricScore:

@@ -224,8 +224,8 @@ def _body(request: Request, reply: Reply) -> dict[str, Any]:
 
 
 def truthful(request: Request) -> Reply:
-    """Judge as a model would that looks at nothing but equality."""
-    same = request.quoted["gold"] == request.quoted["predicted"]
+    """Judge as a model would that looks at nothing but the letters, in whatever case."""
+    same = request.quoted["gold"].casefold() == request.quoted["predicted"].casefold()
     return answer(float(same), "equal" if same else "not equal")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -26,7 +27,7 @@ CACHE_VARIABLE = "EXTRACTBENCH_JUDGE_CACHE"
 
 _FILE = "judge_answers.sqlite"
 _FORMAT = 1
-_BUSY_SECONDS = 60.0
+_BUSY_SECONDS, _BUSY_PAUSE = 60.0, 0.01
 _TABLE = """
 CREATE TABLE IF NOT EXISTS answers (
     key TEXT PRIMARY KEY, request TEXT NOT NULL, answer TEXT NOT NULL,
@@ -313,7 +314,7 @@ def _connect(path: Path) -> sqlite3.Connection:
             version = found.fetchone()[0]
         if version not in (0, _FORMAT):
             raise sqlite3.DatabaseError(f"it has format {version}, expected {_FORMAT}")
-        database.execute("PRAGMA journal_mode = WAL")
+        _use_wal(database)
         database.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing
         if version == 0:
             with database:
@@ -323,6 +324,20 @@ def _connect(path: Path) -> sqlite3.Connection:
         database.close()
         raise
     return database
+
+
+def _use_wal(database: sqlite3.Connection) -> None:
+    """Switch to a log for writing; SQLite itself does not wait for a process that does the same."""
+    last = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError:
+            if time.monotonic() > last:
+                raise
+            time.sleep(_BUSY_PAUSE)
+        else:
+            return
 
 
 def _close(database: sqlite3.Connection, process: int) -> None:

@@ -22,12 +22,18 @@ from extractbench_nb.errors import InputError
 from extractbench_nb.judges.background import HOME
 from extractbench_nb.judges.failures import Failure, failure_of
 from extractbench_nb.judges.prompts import Message
+from extractbench_nb.judges.scrub import scrub
 
 __all__ = ["Completion", "ModelRequest", "complete", "list_price", "litellm", "price_is_known"]
 
 _LITELLM_LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 #: They log addresses and headers, which may hold a key, unless the user has set their level.
 _LIBRARIES = ("httpcore", "httpx", "openai")
+#: Those of them, and below them, that write records themselves; keys are taken out of these.
+_WRITERS = (
+    *(*_LITELLM_LOGGERS, "httpx", "openai", "openai._base_client", "openai._response"),
+    *("httpcore.connection", "httpcore.http11", "httpcore.http2", "httpcore.proxy"),
+)
 _LOADING = threading.Lock()
 #: What LiteLLM reads when it is imported: its own price list and headers, nothing fetched.
 _LOCAL = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS")
@@ -91,8 +97,17 @@ def _load() -> Any:
     module.suppress_debug_info = True
     _hush(_LITELLM_LOGGERS if first else (), logging.CRITICAL)
     _hush([name for name in _LIBRARIES if logging.getLogger(name).level == 0], logging.WARNING)
+    for name in _WRITERS:
+        logging.getLogger(name).addFilter(_without_keys)
     HOME.before_closing(_close_clients)
     return module
+
+
+def _without_keys(record: logging.LogRecord) -> bool:
+    """Take keys out of a log record, and the traceback, which may quote what a server sent."""
+    record.msg, record.args = scrub(record.getMessage()), ()
+    record.exc_info = record.exc_text = None
+    return True
 
 
 def _hush(names: Iterable[str], level: int) -> None:
@@ -140,6 +155,8 @@ async def _outcome(request: ModelRequest) -> Completion | Failure:
         return Failure("timeout", f"no answer within {request.timeout:g} s", transient=True)
     except Exception as error:  # noqa: BLE001 - LiteLLM raises whatever its providers do
         return failure_of(error)
+    if not getattr(response, "choices", None):
+        return Failure("server_error", "the response has no choices", transient=True)
     return _completion(response)
 
 
@@ -178,7 +195,9 @@ def _completion(response: Any) -> Completion:
 
 def has_key(model: str) -> bool:
     """Say whether the environment holds what a model's provider needs."""
-    return bool(litellm().validate_environment(model)["keys_in_environment"])
+    found = litellm().validate_environment(model)
+    keys = [name for name in found["missing_keys"] if name.endswith("_KEY")]
+    return bool(found["keys_in_environment"]) or any(os.environ.get(name) for name in keys)
 
 
 @cache

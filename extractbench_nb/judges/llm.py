@@ -87,6 +87,9 @@ class LLMJudge:
     section 3.2. Keys of providers are read from the environment by LiteLLM and held nowhere else.
     An answer is kept by model, messages and parameters, so that a second run asks nothing.
 
+    Two values that are the same JSON are not asked about: the verdict is 1, its reason
+    ``identical``; a field with a ``prompt_template`` of its own is asked all the same.
+
     Of `n` answers some may be missing. The vote stands where it passes, or fails, whatever those
     would have been; else there is no verdict.
 

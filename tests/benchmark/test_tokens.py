@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb import InputError, load_dataset
-from extractbench_nb.benchmark.pdf import read_pages
 from extractbench_nb._tokens import count_tokens, gpt2
+from extractbench_nb.benchmark.pdf import read_pages
 
 text = st.text(st.characters(exclude_categories=["Cs"]))
 

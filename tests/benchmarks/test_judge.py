@@ -117,6 +117,21 @@ def test_ours_again(evaluate, server, fields, timed, benchmark, tmp_path):
     benchmark.extra_info["work"] = f"{fields:,} fields, 0 requests"
 
 
+def test_ours_where_nothing_differs(server, fields, timed, benchmark):
+    schema, gold, _ = document(fields)
+    judge = LLMJudge(MODEL, api_base=server.url, cache=False)
+    judge.check()
+    server.counts()
+    name = label("extractbench-nb") + ", gold = prediction"
+    found = timed(
+        GROUP, name, lambda: xb.evaluate(schema, gold, dict(gold), judge=judge), rounds=3, warm=0
+    )
+    requests, _ = server.counts()
+    assert found.summary.passed == fields
+    assert requests == 0
+    benchmark.extra_info["work"] = f"{fields:,} fields, 0 requests"
+
+
 def test_ours_with_a_model_of_usual_speed(timed, benchmark):
     fields = 40 if benchmark.disabled else FEWER
     case = document(fields)
@@ -168,7 +183,8 @@ def test_litellm(server, fields, timed, benchmark):
     assert requests % fields == 0
 
 
-def test_extract_bench(server, fields, timed, benchmark, monkeypatch):
+@pytest.fixture
+def published(server: Remote, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         package = pytest.importorskip("extract_bench")
@@ -177,16 +193,23 @@ def test_extract_bench(server, fields, timed, benchmark, monkeypatch):
     logger.disable("extract_bench")
     monkeypatch.setenv("OPENAI_API_BASE", server.url)
     monkeypatch.setenv("OPENAI_API_KEY", "none-needed")
-    case = document(fields)
 
-    def run() -> Any:
+    def run(*case: Any) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             config = package.StructuredEvaluatorConfig(metrics=[])
             return package.StructuredEvaluator(config).evaluate(*case)
 
+    return run
+
+
+@pytest.mark.parametrize("differs", [True, False], ids=["", "gold = prediction"])
+def test_extract_bench(differs, server, published, fields, timed, benchmark):
+    schema, gold, predicted = document(fields)
+    case = schema, gold, predicted if differs else dict(gold)
+    name = label("extract-bench") + ("" if differs else ", gold = prediction")
     server.counts()
-    found = timed(GROUP, label("extract-bench"), run, rounds=3, warm=1)
+    found = timed(GROUP, name, lambda: published(*case), rounds=3, warm=1)
     requests, peak = server.counts()
     results = [one for ones in found["results"].values() for one in ones.values()]
     judged = [one for one in results if one.metric_id == "string_semantic"]
@@ -194,4 +217,5 @@ def test_extract_bench(server, fields, timed, benchmark, monkeypatch):
     benchmark.extra_info["work"] = (
         f"{fields:,} fields, {fields:,} requests each time, {peak} at once"
     )
+    assert requests > 0
     assert requests % fields == 0

@@ -139,7 +139,7 @@ class Published:
         return message
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # it takes the place of LiteLLM's client meanwhile
 def published() -> Iterator[Published]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

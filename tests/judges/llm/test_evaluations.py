@@ -1,6 +1,7 @@
 """Evaluations with a model as judge: what is asked, what the frames say, what a failure does."""
 
 import copy
+import json
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.evaluation.frames import CALL_COLUMNS
 from tests.judges.llm.conftest import MakeJudge
-from tests.llm_server import HANG, LLMServer, Reply, answer, failure, truthful
+from tests.llm_server import CUT, EMPTY, HANG, LLMServer, Reply, answer, failure, truthful
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -42,7 +43,7 @@ GOLD = {
 PREDICTED = {
     "seller": "Acme AG",
     "total": 5,
-    "parties": [{"name": "Ann", "share": 1}, {"name": "Bob", "share": 2}],
+    "parties": [{"name": "ANN", "share": 1}, {"name": "BOB", "share": 2}],
 }
 
 
@@ -112,7 +113,8 @@ def test_a_failure_is_no_verdict(
 ) -> None:
     working = run(make())
     server.respond = reply
-    ev = run(make(cache=False, timeout=0.3, max_attempts=2))
+    timeout = 0.3 if reason == "timeout" else 60.0
+    ev = run(make(cache=False, timeout=timeout, max_attempts=2))
     row = ev.fields.set_index("path").loc["$.seller"]
     assert (row["outcome"], row["reason"], row["score"]) == ("judge_error", reason, pd.NA)
     assert row["reasoning"]
@@ -176,13 +178,164 @@ def test_a_field_may_name_another_model(make: MakeJudge, server: LLMServer) -> N
 def test_a_batch_asks_a_model_too(make: MakeJudge, server: LLMServer) -> None:
     runs = pd.DataFrame(
         {
-            "run": ["a", "b"],
-            "document": ["d", "d"],
-            "schema": [SCHEMA, SCHEMA],
-            "gold": [GOLD, GOLD],
-            "predicted": [PREDICTED, GOLD],
+            "run": ["a", "b", "c"],
+            "document": ["d"] * 3,
+            "schema": [SCHEMA] * 3,
+            "gold": [GOLD] * 3,
+            "predicted": [PREDICTED, PREDICTED, GOLD],
         }
     )
     evs = xb.evaluate_runs(runs, judge=make(), progress=False)
-    assert evs.by_run.set_index("run")["pass_rate"].to_dict() == {"a": pytest.approx(2 / 3), "b": 1}
-    assert len(server.requests) == 4  # equal questions are asked once
+    assert evs.by_run.set_index("run")["pass_rate"].to_dict() == {
+        "a": pytest.approx(2 / 3),
+        "b": pytest.approx(2 / 3),
+        "c": 1,
+    }
+    assert len(server.requests) == 3  # equal questions are asked once, of equal values nothing
+
+
+GOOD = answer(0.75, "near enough")
+BODY = json.dumps({"score": 0.75, "reasoning": "near enough"})
+CORRECT = ("correct", "judged", True)
+#: What the server does with one question, one reply a request: what its row says, and what it took.
+#: Four attempts at most; an answer is 100 tokens asked and 10 given.
+ONE_QUESTION = {
+    "good": ([GOOD], CORRECT, 1),
+    "just": ([answer(0.7)], CORRECT, 1),
+    "not quite": ([answer(0.69)], ("incorrect", "judged", False), 1),
+    "fenced": ([Reply(f"```json\n{BODY}\n```")], CORRECT, 1),
+    "trailing comma": ([Reply(BODY.replace("}", ",}"))], CORRECT, 1),
+    "in prose": ([Reply(f"I would say {{so}}: {BODY} That is all.")], CORRECT, 1),
+    "429, then good": ([failure(429, Retry_After="0.01"), GOOD], CORRECT, 2),
+    "429": ([failure(429, Retry_After="0.01")] * 4, ("judge_error", "rate_limit", None), 4),
+    "429, later": ([failure(429, Retry_After="86400")], ("judge_error", "rate_limit", None), 1),
+    "500, then good": ([failure(500), failure(500), failure(500), GOOD], CORRECT, 4),
+    "500": ([failure(500)] * 4, ("judge_error", "server_error", None), 4),
+    "hangs, then good": ([HANG, GOOD], CORRECT, 2),
+    "hangs": ([HANG] * 4, ("judge_error", "timeout", None), 4),
+    "cut, then good": ([CUT, GOOD], CORRECT, 2),
+    "cut": ([CUT] * 4, ("judge_error", "connection", None), 4),
+    "empty, then good": ([EMPTY, GOOD], CORRECT, 2),
+    "empty": ([EMPTY] * 2, ("judge_error", "empty", None), 2),
+    "prose, then good": ([Reply("They differ."), GOOD], CORRECT, 2),
+    "prose": ([Reply("They differ.")] * 2, ("judge_error", "unparsable", None), 2),
+    "all of it": ([failure(500), EMPTY, CUT, GOOD], CORRECT, 4),
+    "400": ([failure(400)], ("judge_error", "bad_request", None), 1),
+    "401": ([failure(401)], ("judge_error", "bad_key", None), 1),
+}
+
+
+@pytest.mark.parametrize("replies, verdict, requests", ONE_QUESTION.values(), ids=ONE_QUESTION)
+def test_what_the_frames_say(
+    replies: list[Reply],
+    verdict: tuple[str, str, bool | None],
+    requests: int,
+    make: MakeJudge,
+    server: LLMServer,
+) -> None:
+    server.respond = lambda _: failure(418)  # one request too many
+    server.script(*replies)
+    timeout = 60.0 if HANG not in replies else 2.0 if GOOD in replies else 0.2
+    judge = make("openai/gpt-4o-mini", timeout=timeout, max_attempts=4)
+    ev = xb.evaluate(SCHEMA, GOLD, GOLD | {"seller": "Acme AG"}, judge=judge)
+    row = ev.fields.set_index("path").loc["$.seller"]
+    passed = None if row["passed"] is pd.NA else bool(row["passed"])
+    assert (row["outcome"], row["reason"], passed) == verdict
+    assert len(server.requests) == requests
+
+    answered = sum(reply.status == 200 and not reply.cut and reply != HANG for reply in replies)
+    (call,) = ev.judge_calls.itertuples()
+    assert (call.path, call.attempts, call.cached) == ("$.seller", requests, False)
+    if answered:
+        assert (call.prompt_tokens, call.completion_tokens) == (100 * answered, 10 * answered)
+        assert call.cost_usd == pytest.approx(2.1e-05 * answered)
+    else:
+        assert (call.prompt_tokens, call.cost_usd, call.answer) == (pd.NA, pd.NA, pd.NA)
+    failed = passed is None
+    assert (call.score is pd.NA, call.error is not pd.NA) == (failed, failed)
+    assert row["score"] is call.score or row["score"] == call.score
+    assert not failed or verdict[1] in call.error
+    assert not failed or call.error in row["reasoning"]
+
+    summary = ev.summary
+    assert (summary["evaluated"], summary["judge_errors"]) == (3, failed)
+    assert summary["judged"] == 3 - failed
+    assert summary["pass_rate"] == pytest.approx((2 + (passed or 0)) / 3)
+    assert summary["pass_rate_judged"] == pytest.approx((2 + (passed or 0)) / (3 - failed))
+    assert summary["llm_calls"] == 1
+    assert summary["llm_cost_usd"] == pytest.approx(2.1e-05 * answered)
+
+
+MANY: dict[str, Any] = {
+    "type": "object",
+    "properties": {f"f{i:02}": {"type": "string"} for i in range(20)},
+}
+TEXTS = {name: f"text {name}" for name in MANY["properties"]}
+SHOUTED = {name: text.upper() for name, text in TEXTS.items()}
+
+
+def test_what_failed_is_asked_again_in_the_next_run_and_nothing_else(
+    make: MakeJudge, server: LLMServer
+) -> None:
+    server.respond = lambda r: failure(400) if "text f1" in r.text else truthful(r)
+    first = xb.evaluate(MANY, TEXTS, SHOUTED, judge=make())
+    assert (first.summary["judged"], first.summary["judge_errors"]) == (10, 10)
+    server.forget()
+    server.respond = truthful
+    second = xb.evaluate(MANY, TEXTS, SHOUTED, judge=make())
+    assert len(server.requests) == 10
+    assert second.judge_calls["cached"].sum() == 10
+    assert second.summary["pass_rate"] == 1
+    whole = xb.evaluate(MANY, TEXTS, SHOUTED, judge=make(cache=False))
+    pd.testing.assert_frame_equal(second.fields, whole.fields)
+
+
+def test_a_refused_key_is_not_tried_on_every_field(make: MakeJudge, server: LLMServer) -> None:
+    server.respond = lambda _: failure(401)
+    ev = xb.evaluate(MANY, TEXTS, SHOUTED, judge=make(max_concurrency=3))
+    assert 1 <= len(server.requests) <= 3
+    assert ev.judge_calls["attempts"].sum() == len(server.requests)
+    assert set(ev.fields["reason"]) == {"bad_key"}
+    assert (ev.summary["judge_errors"], ev.summary["pass_rate"]) == (20, 0)
+    assert ev.summary[["pass_rate_judged"]].isna().all()
+
+
+def test_a_budget_that_runs_out_keeps_what_is_done(make: MakeJudge, server: LLMServer) -> None:
+    judge = make("openai/gpt-4o-mini", budget_usd=1e-4, max_concurrency=1)
+    ev = xb.evaluate(MANY, TEXTS, SHOUTED, judge=judge)
+    assert len(server.requests) == 5  # at 0.000021 each
+    assert ev.fields["reason"].value_counts().to_dict() == {"budget": 15, "judged": 5}
+    summary = ev.summary
+    assert (summary["judged"], summary["judge_errors"], summary["pass_rate"]) == (5, 15, 0.25)
+    assert summary["pass_rate_judged"] == 1
+    assert summary["llm_cost_usd"] == pytest.approx(1.05e-4)
+    assert "0.0001 US dollars" in ev.fields["reasoning"].str.cat()
+    again = xb.evaluate(MANY, TEXTS, SHOUTED, judge=make("openai/gpt-4o-mini"))
+    assert (len(server.requests), again.summary["judged"]) == (20, 20)
+
+
+def test_each_question_is_about_its_own_field(make: MakeJudge, server: LLMServer) -> None:
+    schema = copy.deepcopy(MANY)
+    for name, field in schema["properties"].items():
+        field["description"] = f"what {name} is"
+    rows = {"type": "array", "items": copy.deepcopy(schema)}
+    schema["properties"]["rows"] = rows
+    gold, predicted = TEXTS | {"rows": [TEXTS]}, SHOUTED | {"rows": [SHOUTED]}
+    ev = xb.evaluate(schema, gold, predicted, judge=make())
+    asked = [json.loads(request.quoted["field"]) for request in server.requests]
+    fields = {one["field"]: one["description"] for one in asked}
+    assert len(fields) == len(asked) == 40
+    assert set(fields) == set(ev.judge_calls["field"])
+    for field, description in fields.items():
+        assert description == f"what {field.removeprefix('rows[].')} is"
+
+
+def test_calls_about_items_that_part_in_the_end_have_their_rows(
+    make: MakeJudge, server: LLMServer
+) -> None:
+    gold = {"parties": [{"name": "Ann", "share": 1}]}
+    predicted = {"parties": [{"name": "Nobody at all", "share": 7}]}
+    ev = xb.evaluate(SCHEMA, gold, predicted, judge=make())
+    assert len(server.requests) == 1
+    assert ev.judge_calls["attempts"].tolist() == [1]
+    assert ev.summary["llm_calls"] == 1

@@ -24,6 +24,7 @@ PASSING = {
     "cut": CUT,
     "hang": HANG,
     "no completion": Reply(body={"nonsense": 1}),
+    "no choices": Reply(body={"id": "x", "object": "chat.completion", "choices": []}),
 }
 LASTING = {
     "400": (failure(400), "bad_request"),

@@ -15,7 +15,8 @@ from tests.llm_server import CUT, HANG, LLMServer, failure
 
 SCHEMA = {"type": "object", "properties": {f"f{i}": {"type": "string"} for i in range(12)}}
 GOLD = {f"f{i}": f"gold {i}" for i in range(12)}
-PREDICTED = GOLD | {f"f{i}": f"other {i}" for i in range(6)}
+PREDICTED = {name: text.upper() for name, text in GOLD.items()}
+PREDICTED |= {f"f{i}": f"other {i}" for i in range(6)}
 
 
 def test_in_a_script_and_in_a_running_loop(make: MakeJudge, server: LLMServer) -> None:
@@ -93,7 +94,7 @@ def test_equal_questions_fail_together(make: MakeJudge, server: LLMServer) -> No
 
 
 def test_who_leaves_does_not_take_the_others_along(make: MakeJudge, server: LLMServer) -> None:
-    server.latency = 0.1
+    server.latency = 1.0
     judge = make()
 
     async def two() -> float:
@@ -101,7 +102,7 @@ def test_who_leaves_does_not_take_the_others_along(make: MakeJudge, server: LLMS
         while not server.requests:
             await asyncio.sleep(0.005)
         second = asyncio.create_task(judge.ask(Question("a", "a")))
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0.5)
         first.cancel()
         with pytest.raises(asyncio.CancelledError):
             await first

@@ -18,7 +18,7 @@ from tests.llm_server import LLMServer
 COUNT = 60
 SCHEMA = {"type": "object", "properties": {f"f{i}": {"type": "string"} for i in range(COUNT)}}
 GOLD = {f"f{i}": f"gold {i}" for i in range(COUNT)}
-PREDICTED = {name: text if name < "f3" else "other" for name, text in GOLD.items()}
+PREDICTED = {name: text.upper() if name < "f3" else "other" for name, text in GOLD.items()}
 SCRIPT = """
 import json, socket, sys
 
@@ -123,7 +123,11 @@ def test_workers_of_a_batch(make: MakeJudge, server: LLMServer) -> None:
             "document": ["doc"] * 3,
             "schema": [SCHEMA] * 3,
             "gold": [GOLD] * 3,
-            "predicted": [PREDICTED, PREDICTED, GOLD],
+            "predicted": [
+                PREDICTED,
+                PREDICTED,
+                {name: text.title() for name, text in GOLD.items()},
+            ],
         }
     )
     judge = make()
@@ -132,7 +136,7 @@ def test_workers_of_a_batch(make: MakeJudge, server: LLMServer) -> None:
     wrong = sum(text == "other" for text in PREDICTED.values())
     assert found.summary.passed.tolist() == [COUNT - wrong, COUNT - wrong, COUNT]
     assert judge.cache is not None
-    assert judge.cache.info().answers == COUNT + wrong <= len(server.requests)
+    assert judge.cache.info().answers == 2 * COUNT <= len(server.requests)
 
     server.forget()
     again = xb.evaluate_runs(runs, judge=judge, progress=False)

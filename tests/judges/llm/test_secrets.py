@@ -3,10 +3,14 @@
 import json
 import logging
 import pickle
+import re
 import traceback
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import extractbench_nb as xb
@@ -39,7 +43,10 @@ def everything(error: JudgeError) -> str:
 
 @pytest.fixture
 def log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    """Log everything, but for LiteLLM: as where this package is the first to import it."""
     caplog.set_level(logging.DEBUG)
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        caplog.set_level(logging.CRITICAL, logger=name)
     return caplog
 
 
@@ -138,3 +145,166 @@ def test_longer_secrets_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_addresses_with_credentials(address: str, found: bool) -> None:
     assert holds_credentials(address) is found
+
+
+# --- all providers, all that is left behind ----------------------------------------------------
+
+MODELS = {
+    "openai": ("openai/gpt-4o-mini", "OPENAI_API_KEY"),
+    "anthropic": ("anthropic/claude-3-5-haiku-latest", "ANTHROPIC_API_KEY"),
+    "gemini": ("gemini/gemini-2.5-flash", "GEMINI_API_KEY"),
+    "azure": ("azure/gpt-4o-mini", "AZURE_API_KEY"),
+}
+WORDS = ["good", "mute", "refused", "down", "rate"]
+NAMES = {word: {"type": "string"} for word in WORDS}
+LISTED = {"type": "array", "items": {"type": "object", "properties": NAMES}}
+SCHEMA = {"type": "object", "properties": NAMES | {"listed": LISTED}}
+GOLD = {**{word: word for word in WORDS}, "listed": [{word: f"{word} one" for word in WORDS}]}
+PREDICTED = {
+    **dict.fromkeys(WORDS, "other"),
+    "listed": [{word: f"{word} 1" for word in WORDS}],
+}
+
+
+def key_of(provider: str) -> str:
+    return f"marked+{provider}/5f2c9a7d41e8b3"
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Yield the texts of a body, whichever way the provider has it arranged."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from texts(part)
+
+
+def body_of(provider: str, text: str) -> dict[str, Any] | None:
+    """Say something as the provider does."""
+    if provider == "anthropic":
+        content = [{"type": "text", "text": text}]
+        usage = {"input_tokens": 9, "output_tokens": 9}
+        about = {"id": "m", "type": "message", "role": "assistant", "model": "m"}
+        return about | {"content": content, "stop_reason": "end_turn", "usage": usage}
+    if provider == "gemini":
+        content = {"role": "model", "parts": [{"text": text}]}
+        count = {"promptTokenCount": 9, "candidatesTokenCount": 9, "totalTokenCount": 18}
+        return {
+            "candidates": [{"content": content, "finishReason": "STOP"}],
+            "usageMetadata": count,
+        }
+    return None
+
+
+def telling(provider: str) -> Callable[[Request], Reply]:
+    """Quote the whole request, headers and address first, in every answer and every error."""
+
+    def respond(request: Request) -> Reply:
+        whole = "\n".join(texts(request.body))
+        sent = f"{request.path} {dict(request.headers)} {whole}"
+        said = json.dumps({"score": 1, "reasoning": sent})
+        # the gold value, not the word in what is quoted of the answer before
+        word = next(w for w in WORDS if re.search(rf'<gold-\w+>\n"{w}', whole))
+        replies = {
+            "good": Reply(said, body=body_of(provider, said)),
+            "mute": Reply(f"mute {sent}", body=body_of(provider, f"mute {sent}")),
+            "refused": failure(403, sent, X_Key=key_of(provider)),
+            "down": failure(500, sent, X_Key=key_of(provider)),
+            "rate": failure(429, sent, Retry_After="999999"),
+        }
+        return replies[word]
+
+    return respond
+
+
+def frames(ev: Any) -> Iterator[str]:
+    """Yield all that results can be looked at by, but for files."""
+    for name in ("fields", "arrays", "matches", "judge_calls", "warnings"):
+        frame = getattr(ev, name, None)
+        if frame is not None:
+            yield frame.to_csv() + frame.to_html() + repr(frame.to_dict())
+    yield repr(ev.summary) + repr(ev.meta) + repr(ev) + ev._repr_html_()
+    yield repr(pickle.dumps(ev))
+
+
+def files(folder: Path) -> Iterator[str]:
+    """Yield every file below a folder as it is, and what is in those that are compressed."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            yield repr(path.read_bytes())
+        if path.suffix == ".parquet":
+            yield pd.read_parquet(path).to_csv()
+
+
+@pytest.fixture
+def base(server: LLMServer, provider: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Set the keys of all providers; return the server's address as the provider has it."""
+    address = server.url if provider == "openai" else server.url.removesuffix("/v1")
+    for other, (_, variable) in MODELS.items():
+        monkeypatch.setenv(variable, key_of(other))
+    monkeypatch.setenv("AZURE_API_VERSION", "2024-10-21")
+    server.respond = telling(provider)
+    return address
+
+
+@pytest.mark.parametrize("provider", MODELS)
+def test_no_key_of_any_provider_is_left_anywhere(
+    *,
+    provider: str,
+    make: MakeJudge,
+    base: str,
+    server: LLMServer,
+    log: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    judge = make(MODELS[provider][0], api_base=base, max_attempts=2, additional_instructions="x")
+    jobs = 2 if provider == "openai" else 1  # workers take seconds to begin
+    runs = pd.DataFrame(
+        {"run": ["a"], "document": ["d"], "schema": [SCHEMA], "gold": [GOLD]}
+        | {"predicted": [PREDICTED]}
+    )
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        ev = xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=judge)
+        ev.save(tmp_path / "report")
+        options = {"judge": judge, "progress": False}
+        evs = xb.evaluate_runs(runs, save_to=tmp_path / "batch", n_jobs=jobs, **options)
+        loaded = xb.load_evaluations(tmp_path / "batch")
+        again = xb.evaluate_runs(runs, **options)
+    again.save(tmp_path / "saved")
+    for word in WORDS[1:]:
+        fail(judge, word)
+    errors = [everything(fail(judge, word)) for word in WORDS[1:]]
+    assert judge.cache is not None
+    judge.cache.export(tmp_path / "out.jsonl")
+    shown = [repr(judge), repr(vars(judge)), repr(pickle.dumps(judge)), repr(judge.cache.info())]
+    shown += [*frames(ev), *frames(evs), *frames(loaded), *frames(again), *errors]
+    shown += [*files(tmp_path), *(str(one.message) for one in told), repr(capfd.readouterr())]
+    shown += [f"{record.getMessage()} {record.exc_info} {vars(record)}" for record in log.records]
+
+    # the key was sent, and everything came back with it
+    assert all(key_of(provider) in repr(request.headers) for request in server.requests)
+    assert key_of(provider) in repr(server.respond(server.requests[0]))
+    assert ev.fields["reason"].value_counts()[["judged", "unparsable", "rate_limit"]].ge(1).all()
+    assert ev.fields["reasoning"].str.contains("[hidden]", regex=False).any()
+    assert (ev.judge_calls["answer"].str.contains("[hidden]", regex=False)).any()
+    leaks = [text for text in shown if "5f2c9a7d41e8b3" in text]
+    assert not [leak[max(0, leak.index("5f2c9a") - 200) :][:300] for leak in leaks]
+
+
+def test_no_key_in_logs_that_are_turned_on(
+    make: MakeJudge, server: LLMServer, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    server.respond = echo
+    judge = make(max_attempts=1)
+    judge.check()
+    for name in ["", *logging.root.manager.loggerDict]:
+        caplog.set_level(logging.DEBUG, logger=name)
+    ask(judge, "good")
+    for word in ("mute", "rate", "down", "refused"):
+        fail(judge, word)
+    shown = [f"{record.getMessage()} {record.exc_text}" for record in caplog.records]
+    assert shown
+    assert not [text for text in shown if "5f2c9a7d41e8b3" in text]
