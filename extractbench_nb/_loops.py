@@ -9,7 +9,7 @@ import asyncio
 import signal
 import threading
 from collections.abc import Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
@@ -36,8 +36,30 @@ def run_anywhere(coroutine: Coroutine[Any, Any, T]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return run_loop(coroutine)
+    return _run_elsewhere(coroutine)
+
+
+def _run_elsewhere(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in another thread; an interruption here cancels it there."""
+    begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = Future()
+
+    async def work() -> T:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - a coroutine that runs has one
+        begun.set_result((asyncio.get_running_loop(), task))
+        return await coroutine
+
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(run_loop, coroutine).result()
+        running = pool.submit(run_loop, work())
+        try:
+            return running.result()
+        except BaseException:
+            if not running.done():
+                loop, task = begun.result()
+                loop.call_soon_threadsafe(task.cancel)
+            raise
+        finally:
+            coroutine.close()
 
 
 def run_loop(coroutine: Coroutine[Any, Any, T]) -> T:

@@ -11,8 +11,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
-from functools import partial
-from operator import methodcaller
 from typing import Any
 
 from extractbench_nb._json import canonical_unordered, json_type
@@ -110,9 +108,15 @@ class Traversal:
         return record
 
     def _align(self, array: ArrayRecord) -> None:
-        if _has_two_sides(array):
-            found: Any = self.align(array.node, array.gold_items, array.predicted_items)
-            array.pairs = [self._pair(array, i, j) for i, j in found]
+        if not _has_two_sides(array):
+            return
+        found: Any
+        try:
+            pairs: Any = self.align(array.node, array.gold_items, array.predicted_items)
+            found = Alignment(pairs)
+        except JudgeError as error:
+            found = error
+        self._accept(array, found)
 
     def _pair(self, array: ArrayRecord, i: int, j: int) -> Pair:
         pair = Pair(i, j)
@@ -159,17 +163,23 @@ class Traversal:
     def _accept(self, array: ArrayRecord, found: Alignment | BaseException) -> None:
         """Enter the pairs of an alignment; without one, there is no verdict on the array."""
         if isinstance(found, JudgeError):
-            array.unaligned = True
-            change: Callable[[Scored], Scored] = partial(self.scorer.unaligned, error=found)
+            array.unaligned = self.scorer.unaligned(found)
+            self._change_aligned(array, array.unaligned._asdict())
         elif isinstance(found, BaseException):
             raise found
         else:
             array.pairs = [self._pair(array, i, j) for i, j in found.pairs]
-            change = methodcaller("_replace", calls=found.calls)
-        array.verdicts = [
-            change(v) if isinstance(v, Scored) and v.outcome == ALIGNED else v
-            for v in array.verdicts
-        ]
+            if found.calls:
+                self._change_aligned(array, {"calls": found.calls})
+
+    @staticmethod
+    def _change_aligned(array: ArrayRecord, change: dict[str, Any]) -> None:
+        """Change what the alignment is to decide; its calls are counted once."""
+        for place, verdict in enumerate(array.verdicts):
+            if isinstance(verdict, Scored) and verdict.outcome == ALIGNED:
+                own = {"metric": verdict.metric, "weight": verdict.weight}
+                array.verdicts[place] = verdict._replace(**{**change, **own})
+                change = {**change, "calls": ()}
 
     def finish(self, root: Node, gold: Any, predicted: Any) -> None:
         """Go back up; then apply the rules of profiles that count leaves."""

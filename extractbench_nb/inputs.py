@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import numpy as np
 from extractbench_nb._json import json_type, member, parser_problem, read_text
 from extractbench_nb.alignment.assignment import OptimalAligner
 from extractbench_nb.alignment.llm import ALIGNING, Alignment, LLMAligner
-from extractbench_nb.errors import InputError
+from extractbench_nb.alignment.similarity import is_aligned
+from extractbench_nb.errors import ConfigError, InputError
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.judges.choosing import choose_judge
 from extractbench_nb.metrics import REGISTRY
@@ -90,11 +92,20 @@ def check_alignment(alignment: str | Aligner, schema: Schema) -> None:
 
 def _check_fields(check: Callable[..., None], schema: Schema, metrics: Collection[str]) -> None:
     check()
-    configs = {id(node.config): node.config for node in schema.nodes() if node.config is not None}
-    for config in configs.values():
+    nodes = [node for node in schema.nodes() if node.config is not None]
+    configs = {id(node.config): (node.pointer, node.config) for node in reversed(nodes)}
+    for pointer, config in configs.values():
+        assert config is not None  # noqa: S101 - see above
         for spec in config.metrics:
             if spec.metric_id in metrics and spec.params:
-                check(spec.params)
+                _check_params(check, spec.params, pointer)
+
+
+def _check_params(check: Callable[..., None], params: Mapping[str, Any], pointer: str) -> None:
+    try:
+        check(params)
+    except ConfigError as error:
+        raise ConfigError(pointer + "/evaluation_config", error.problem) from None
 
 
 def choose_alignment(alignment: str | Aligner, judge: Judge) -> str | Aligner:
@@ -109,7 +120,8 @@ def choose_alignment(alignment: str | Aligner, judge: Judge) -> str | Aligner:
         alignment = LLMAligner()
     if isinstance(alignment, LLMAligner):
         return alignment.asking(judge)
-    if alignment != "optimal" and (isinstance(alignment, str) or not callable(alignment)):
+    is_matcher = callable(alignment) and not isinstance(alignment, type)
+    if alignment != "optimal" and not is_matcher:
         known = "'optimal', 'llm', an LLMAligner or a function "
         raise InputError(
             f"alignment is {alignment!r}; expected {known}"
@@ -129,7 +141,7 @@ def choose_aligner(alignment: str | Aligner, scorer: Scorer) -> Align | AwaitedA
     """Return what aligns the items of an array under a scorer; see `choose_alignment`."""
     alignment = choose_alignment(alignment, scorer.judge)
     if isinstance(alignment, LLMAligner):
-        return alignment.align
+        return _asking(alignment, OptimalAligner(scorer))
     if isinstance(alignment, str):
         return OptimalAligner(scorer)
     if not _is_awaited(alignment):
@@ -142,6 +154,17 @@ def choose_aligner(alignment: str | Aligner, scorer: Scorer) -> Align | AwaitedA
         return Alignment(_checked_pairs(found, node, gold, predicted))
 
     return awaited
+
+
+def _asking(aligner: LLMAligner, optimal: OptimalAligner) -> AwaitedAlign:
+    """Ask about the arrays whose metric is alignment; for others nothing depends on it but rows."""
+
+    async def align(node: Node, gold: list[Any], predicted: list[Any]) -> Alignment:
+        if is_aligned(node):
+            return await aligner.align(node, gold, predicted)
+        return Alignment(optimal(node, gold, predicted))
+
+    return align
 
 
 def _is_awaited(alignment: Callable[..., Any]) -> bool:
@@ -157,8 +180,14 @@ def _given(node: Node, gold: list[Any], predicted: list[Any]) -> tuple[list[Any]
 def _checked_pairs(
     found: Any, node: Node, gold: list[Any], predicted: list[Any]
 ) -> list[tuple[int, int]]:
+    if inspect.isawaitable(found):
+        if inspect.iscoroutine(found):
+            found.close()
+        raise InputError(
+            f"alignment of {node.field!r} gave something to wait for; write it as an async def"
+        )
     try:
-        pairs = [(int(i), int(j)) for i, j in found]
+        pairs = [(index(i), index(j)) for i, j in found]
     except (TypeError, ValueError):
         raise InputError(
             f"alignment of {node.field!r} gave {found!r}; expected pairs of indices"

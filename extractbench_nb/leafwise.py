@@ -86,11 +86,11 @@ def _without_verdict(array: ArrayRecord, one_sided: list[Pair], below: list[Leaf
 
 def _leave_open(leaf: Leaf, array: ArrayRecord) -> None:
     """Give a place in an array no verdict, for the reason that the array has."""
-    of_array = next(iter(settled(array)))
+    of_array = array.unaligned or settled(array)[0]
     why = of_array._replace(score=None, passed=None, outcome="judge_error", calls=())
     leaf.verdicts = [why._replace(metric=v.metric, weight=v.weight) for v in settled(leaf)]
     if isinstance(leaf, ArrayRecord):
-        leaf.unaligned = True
+        leaf.unaligned = why
         leaf.score, leaf.passed = None, None
 
 

@@ -44,7 +44,7 @@ class ArrayRecord(Leaf):
 
     Its verdicts are there from the start where a side is absent or broken, or a metric takes the
     array as a whole; the verdict of the alignment is filled in by the roll-up. ``unaligned``: who
-    was asked which items belong together gave no answer.
+    was asked which items belong together gave no answer; the verdict that says so.
     """
 
     gold_items: list[Any] = field(default_factory=list)
@@ -55,7 +55,7 @@ class ArrayRecord(Leaf):
     matched: int = 0
     score: float | None = None
     passed: bool | None = None
-    unaligned: bool = False
+    unaligned: Scored | None = None
 
     def item_paths(self, i: int | None, j: int | None) -> Paths:
         """Return where an item stands; ``[+3]`` marks predicted item 3 that gold does not have."""

@@ -410,7 +410,7 @@ class Scorer:
         try:
             score = _told_by(result, mark)
         except (AttributeError, TypeError) as error:
-            return self.failed(spec, _told(error), error)
+            return self.failed(spec, f"returned {result!r}; expected a Verdict", error)
         return self._finish(spec, score, mark)._replace(calls=getattr(result, "calls", ()))
 
     def _finish(self, spec: MetricSpec, result: Any, mark: float) -> Scored:
@@ -429,9 +429,9 @@ class Scorer:
         kept = result if isinstance(result, MetricResult) else None
         return Scored(spec.metric_id, score, passed, outcome, reason, reasoning, spec.weight, kept)
 
-    def unaligned(self, verdict: Scored, error: JudgeError) -> Scored:
-        """Return what an array gets in place of `verdict` where its items could not be aligned."""
-        failed = self.failed(MetricSpec(verdict.metric, {}, verdict.weight), error.problem, error)
+    def unaligned(self, error: JudgeError) -> Scored:
+        """Return the verdict on an array whose items could not be aligned."""
+        failed = self.failed(MetricSpec("array_llm"), error.problem, error)
         return failed._replace(reason=error.reason, calls=error.calls)
 
     def failed(self, spec: MetricSpec, problem: str, error: BaseException | None = None) -> Scored:

@@ -141,7 +141,9 @@ def likely_partners(
     -------
     list of dict
         For each gold item, worth by place in `predicted`, the most worthy first. Worth is the
-        similarity in [0, 1] by `proxy_matrix`, and 1 more where all fields are likely to match.
+        similarity in [0, 1] by `proxy_matrix`, and 1 more where all fields are likely to match. An
+        item that is like none comes with those that stand where it stands: lists follow their
+        document. Their worth is 0.
     """
     found: Partners = []
     kept = _Proposals(len(predicted))
@@ -149,7 +151,8 @@ def likely_partners(
     for start in range(0, len(gold), step):
         similar, likely = proxy_matrix(node, gold[start : start + step], predicted)
         worth = similar + likely
-        found.extend(_best(row, count) for row in worth)
+        for place, row in enumerate(worth, start):
+            found.append(_best(row, count) or _around(place / len(gold), len(predicted), count))
         kept.add(worth, start)
     proposed: list[dict[int, float]] = [{} for _ in gold]
     chosen = {column for row in found for column in row}
@@ -165,6 +168,13 @@ def _best(row: NDArray[np.float32], count: int) -> dict[int, float]:
     ranked = _most({int(j): float(row[j]) for j in best if row[j] >= HOPELESS}, count)
     mark = _FAR_BEHIND * max(ranked.values(), default=0.0)
     return {j: w for place, (j, w) in enumerate(ranked.items()) if place < _ALWAYS or w >= mark}
+
+
+def _around(share: float, size: int, count: int) -> dict[int, float]:
+    """Choose the items about a place in a list, given as a share of its length."""
+    middle = int(share * size)
+    start = max(0, min(middle - count // 2, size - count))
+    return dict.fromkeys(range(start, min(size, start + count)), 0.0)
 
 
 def _most(worth: Mapping[int, float], count: int) -> dict[int, float]:

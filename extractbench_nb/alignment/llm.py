@@ -12,20 +12,22 @@ from extractbench_nb.alignment.assignment import Pairs, Side, at_most, equal_pai
 from extractbench_nb.alignment.batches import Batch, Limits, batches, likely_partners
 from extractbench_nb.alignment.questions import (
     ALIGNMENT_SCHEMA,
+    AROUND_ANSWER,
     LINE_TOKENS,
+    NAMED_ITEM,
     align_messages,
     describe_fields,
     item_text,
     read_pairs,
     tokens_of,
 )
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import ExtractBenchError, InputError
 from extractbench_nb.judges.base import JudgeCall, JudgeError
 from extractbench_nb.judges.prompts import Message
 from extractbench_nb.judges.settings import Settings
 from extractbench_nb.schema.nodes import Node
 
-__all__ = ["ALIGNING", "Alignment", "Answering", "ItemQuestion", "LLMAligner", "array_params"]
+__all__ = ["ALIGNING", "Alignment", "Answering", "LLMAligner", "array_params"]
 
 T = TypeVar("T")
 
@@ -34,8 +36,6 @@ ALIGNING = "array_llm"
 
 #: Rounds of batches: the second one is for items that lost their partner, or found none.
 ROUNDS = 2
-#: Tokens that name one item in an answer, and that surround all of them.
-_NAMED, _AROUND = 4, 64
 _FEWEST_ITEMS = 8
 _FEWEST_TOKENS = 2_000
 _NOTHING: Mapping[str, Any] = {}
@@ -97,7 +97,8 @@ class LLMAligner:
         `LLMJudge`.
     max_prompt_tokens : int, optional
         Tokens of one question at most, 2,000 or more, counted as GPT-2 does. Larger arrays are
-        asked about in batches.
+        asked about in batches; and so are those that an answer of the judge's ``max_tokens`` has
+        no room for: with 2,048, more than 240 items of both sides.
     candidates : int, optional
         In batches, predicted items that each gold item is shown with, chosen by offline similarity.
 
@@ -115,7 +116,8 @@ class LLMAligner:
 
     In batches, what is asked grows with the number of items. Two batches that claim the same
     predicted item are settled by offline similarity; items without a partner are shown once more,
-    with the likeliest of the items that are left.
+    with the likeliest of the items that are left. An item that is like none, as in a translation,
+    is shown with those that stand where it stands.
 
     The params of an array's ``array_llm`` override ``model``, ``temperature``, ``max_tokens`` and
     ``additional_instructions``.
@@ -159,7 +161,7 @@ class LLMAligner:
     def fingerprint(self) -> dict[str, Any]:
         """What its alignments depend on; a batch that is taken up compares it."""
         judge = self.judge
-        own = None if judge is None else getattr(judge, "fingerprint", repr(judge))
+        own = None if judge is None else getattr(judge, "fingerprint", judge.name)
         return {"judge": own} | {name: getattr(self, name) for name in _USUAL}
 
     def asking(self, judge: object) -> LLMAligner:
@@ -221,37 +223,12 @@ class LLMAligner:
         """
         return await _Task(self, node, gold, predicted).run()
 
-    def questions(
-        self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]
-    ) -> list[ItemQuestion]:
-        """Return what would be asked about one array, as far as that is known before any answer.
 
-        Parameters
-        ----------
-        node : Node
-            The array.
-        gold, predicted : sequence
-            The items of both sides.
-
-        Returns
-        -------
-        list of ItemQuestion
-            Those of the first round; none where nothing has to be asked.
-        """
-        task = _Task(self, node, gold, predicted)
-        return [] if task.paired_without_asking() else task.ask_next()
-
-
-class ItemQuestion(NamedTuple):
+class _Asked(NamedTuple):
     """One question: the items that it shows, and its words."""
 
     batch: Batch
     messages: tuple[Message, ...]
-
-    @property
-    def answer_tokens(self) -> int:
-        """Tokens of an answer, about: it names each item once."""
-        return _AROUND + _NAMED * (len(self.batch.gold) + len(self.batch.predicted))
 
 
 class _Task:
@@ -305,7 +282,7 @@ class _Task:
                 self._accept(await self._answers(asked))
         return Alignment(sorted(self._pairs), tuple(self._calls))
 
-    def ask_next(self) -> list[ItemQuestion]:
+    def ask_next(self) -> list[_Asked]:
         """Write down the questions on the items that are left; none twice on the same two."""
         if not self._left or not self._right:
             return []
@@ -317,7 +294,7 @@ class _Task:
         room = self._aligner.max_prompt_tokens - tokens_of(m["content"] for m in empty)
         if room < self._aligner.max_prompt_tokens // 4:
             raise JudgeError("the instructions take too much of max_prompt_tokens", (), "too_long")
-        named = (settings.max_tokens // 2 - _AROUND) // _NAMED
+        named = (settings.max_tokens // 2 - AROUND_ANSWER) // NAMED_ITEM
         limits = Limits(room, max(_FEWEST_ITEMS, named), self._aligner.candidates)
         texts = self._texts(limits)
         ask = partial(self._ask, words, texts, settings.additional_instructions)
@@ -360,7 +337,7 @@ class _Task:
 
     def _ask(
         self, words: Any, texts: _Texts, instructions: str | None, batch: Batch
-    ) -> list[ItemQuestion]:
+    ) -> list[_Asked]:
         """Write down the question on a batch; one that came out too long is asked in two."""
         gold = {i: texts.gold[i][0] for i in batch.gold}
         predicted = {j: texts.predicted[j][0] for j in batch.predicted}
@@ -369,9 +346,9 @@ class _Task:
         if tokens > self._aligner.max_prompt_tokens and len(batch.gold) > 1:
             halves = (self._ask(words, texts, instructions, half) for half in batch.halves())
             return [one for half in halves for one in half]
-        return [ItemQuestion(batch, messages)]
+        return [_Asked(batch, messages)]
 
-    async def _answers(self, asked: list[ItemQuestion]) -> list[tuple[int, int]]:
+    async def _answers(self, asked: list[_Asked]) -> list[tuple[int, int]]:
         """Ask all at once; one question without an answer leaves the array without an alignment."""
         params = array_params(self._node)
         found = await asyncio.gather(
@@ -401,9 +378,12 @@ class _Task:
             return
         for one in found:
             self._calls.extend([one[1]] if isinstance(one, tuple) else getattr(one, "calls", ()))
-        first = next((one for one in errors if not isinstance(one, JudgeError)), errors[0])
+        for one in errors:
+            if not isinstance(one, Exception) or isinstance(one, ExtractBenchError):
+                raise one  # it cannot be asked at all, or is to stop
+        first = errors[0]
         if not isinstance(first, JudgeError):
-            raise first
+            first = JudgeError(f"{type(first).__name__}: {first}")
         many = f" ({len(errors)} of {len(found)} calls on the array)" if len(found) > 1 else ""
         raise JudgeError(f"no alignment: {first.problem}{many}", self._calls, first.reason)
 

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from extractbench_nb._json import canonical
 from extractbench_nb._tokens import count_tokens
 from extractbench_nb.alignment.similarity import MapItem
 from extractbench_nb.judges.answers import Unparsable, objects
-from extractbench_nb.judges.prompts import Message, message, prompt_text, quoted
+from extractbench_nb.judges.prompts import Message, message, prompt_text, quoted, sendable
 from extractbench_nb.metrics.judged import JUDGE_PARAMS
 from extractbench_nb.schema.nodes import Node
 
 __all__ = [
     "ALIGNMENT_SCHEMA",
+    "AROUND_ANSWER",
     "LINE_TOKENS",
+    "NAMED_ITEM",
     "align_messages",
+    "answer_tokens",
     "describe_fields",
     "item_text",
     "read_pairs",
@@ -37,6 +41,12 @@ ALIGNMENT_SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 
+#: Tokens that name one item in an answer, and that stand around all of them.
+NAMED_ITEM, AROUND_ANSWER = 4, 64
+
+_NUMBERED = re.compile(r"^\d+: ", re.MULTILINE)
+#: What ends a line but is no control character in JSON.
+_LINE_ENDS = {ord(c): f"\\u{ord(c):04x}" for c in "\x85\u2028\u2029"}
 _CUT = " […] "
 _LONGEST_DESCRIPTION = 300
 _MOST_CHARACTERS = 8  # a token; GPT-2's longest in JSON have fewer
@@ -149,6 +159,12 @@ def _criterion(at: Node, node: Node) -> dict[str, Any]:
     return {k: v for k, v in known.items() if v is not None}
 
 
+def answer_tokens(messages: Sequence[Message]) -> int:
+    """Estimate the tokens of an answer to `align_messages`, which names each item once."""
+    items = sum(len(_NUMBERED.findall(m["content"])) for m in messages)
+    return AROUND_ANSWER + NAMED_ITEM * items
+
+
 def item_text(item: Any, most_tokens: int) -> tuple[str, int]:
     """Write an item as JSON in one line, cut in its middle where it is too long.
 
@@ -165,7 +181,7 @@ def item_text(item: Any, most_tokens: int) -> tuple[str, int]:
         The text, and its tokens.
     """
     value = {"key": item.key, "item": item.item} if isinstance(item, MapItem) else item
-    text = canonical(value)
+    text = sendable(canonical(value)).translate(_LINE_ENDS)
     most = most_tokens * _MOST_CHARACTERS
     cut = _cut(text, most)
     while (tokens := count_tokens(cut)) > most_tokens and most > len(_CUT):
@@ -240,7 +256,7 @@ def _check_side(paired: list[int], shown: Collection[int], alone: set[int], side
     known = set(shown)
     for index in paired:
         if index not in known:
-            raise Unparsable(f"it pairs {name} item {index}, which was not shown")
+            raise Unparsable(f"it pairs {name} item {str(index)[:20]}, which was not shown")
         if index in seen:
             raise Unparsable(f"{name} item {index} stands in two pairs")
         if index in alone:
@@ -283,4 +299,4 @@ def _short(text: str | None) -> str | None:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return sendable(json.dumps(value, ensure_ascii=False)).translate(_LINE_ENDS)

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from extractbench_nb._html import STYLE, document_text, one_line
+from extractbench_nb._units import dollars
 
 __all__ = ["card_html", "card_text"]
 
@@ -115,7 +116,7 @@ def _notes(by_run: pd.DataFrame, missing: pd.DataFrame) -> list[str]:
     calls = int(by_run["llm_calls"].sum())
     if calls:
         cost = by_run["llm_cost_usd"].sum()
-        notes.append(f"{_counted(calls, 'calls')} of models, {cost:.4f} US dollars at list prices")
+        notes.append(f"{_counted(calls, 'calls')} of models, {dollars(cost)} at list prices")
     return notes
 
 

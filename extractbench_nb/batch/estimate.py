@@ -11,8 +11,8 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import read_document
 from extractbench_nb._loops import run_anywhere
 from extractbench_nb.alignment.assignment import OptimalAligner
-from extractbench_nb.alignment.llm import ALIGNING, Alignment, LLMAligner, array_params
-from extractbench_nb.alignment.questions import ALIGNMENT_SCHEMA
+from extractbench_nb.alignment.llm import ALIGNING, Alignment, LLMAligner
+from extractbench_nb.alignment.questions import answer_tokens
 from extractbench_nb.batch.estimate_card import estimate_html, estimate_text
 from extractbench_nb.batch.inputs import Documents, read_runs
 from extractbench_nb.batch.outputs import read_output
@@ -22,10 +22,11 @@ from extractbench_nb.inputs import Aligner, choose_alignment, choose_judge
 from extractbench_nb.judges.base import Judge, JudgeError
 from extractbench_nb.judges.client import list_price
 from extractbench_nb.judges.offline import OfflineJudge
-from extractbench_nb.judges.rehearsal import PlannedCall, rehearsing
+from extractbench_nb.judges.rehearsal import Notes, PlannedCall, rehearsing
 from extractbench_nb.profiles import Profile, get_profile
 from extractbench_nb.schema.nodes import Node, Schema
 from extractbench_nb.scoring import Scorer
+from extractbench_nb.values import MISSING
 
 __all__ = ["ESTIMATE_COLUMNS", "CostEstimate", "estimate_cost"]
 
@@ -46,7 +47,7 @@ ESTIMATE_COLUMNS = FrameSpec(
     ),
 )
 
-_NOTHING: Mapping[str, Any] = {}
+_SIDES = 2
 
 #: Who is asked about, and what is to be asked.
 Row = tuple[str | None, str | None, PlannedCall]
@@ -59,15 +60,18 @@ class CostEstimate:
     ----------
     calls : pandas.DataFrame
         One row a call.
+    unknown : tuple of str, optional
+        Names of judges that cannot be looked into: what they would ask is not in it.
 
     Attributes
     ----------
-    calls, by_field, summary : pandas.DataFrame, pandas.DataFrame, pandas.Series
-        See the properties.
+    unknown : tuple of str
+        As given.
     """
 
-    def __init__(self, calls: pd.DataFrame) -> None:
+    def __init__(self, calls: pd.DataFrame, unknown: tuple[str, ...] = ()) -> None:
         self._calls = calls
+        self.unknown = unknown
 
     @property
     def calls(self) -> pd.DataFrame:
@@ -89,12 +93,10 @@ class CostEstimate:
         """The totals for each field, metric and model, the dearest first."""
         keys = ["field", "metric", "model"]
         parts = {key: _totals(part) for key, part in self._calls.groupby(keys, sort=False)}
-        frame = pd.DataFrame(list(parts.values()))
+        frame = pd.DataFrame(list(parts.values()), columns=self.summary.index)
         frame.insert(0, keys[0], pd.Series([key[0] for key in parts], dtype="string"))
         for place, name in enumerate(keys[1:], 1):
             frame.insert(place, name, pd.Series([key[place] for key in parts], dtype="string"))
-        if frame.empty:
-            return frame
         order = ["cost_usd", "prompt_tokens"]
         return frame.sort_values(order, ascending=False, kind="stable", ignore_index=True)
 
@@ -129,8 +131,8 @@ def _totals(calls: pd.DataFrame) -> pd.Series:
 
 def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_runs
     schema_or_runs: Any,
-    gold: Any = None,
-    predicted: Any = None,
+    gold: Any = MISSING,
+    predicted: Any = MISSING,
     *,
     dataset: Documents | None = None,
     judge: str | Judge = "offline",
@@ -167,25 +169,28 @@ def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_ru
     Tokens are counted as GPT-2 does, which for such texts is a little more than newer models need.
     A usual verdict is taken to have 60 tokens; models that think first need more, up to
     ``max_tokens``, for which ``highest_cost_usd`` stands. Questions that are asked again because an
-    answer cannot be read are not in it. Arrays inside of others are taken as the offline alignment
-    pairs their items, and of large arrays the first round is counted.
+    answer cannot be read are not in it. Where an alignment is not at hand, items are taken as the
+    offline alignment pairs them, which is rather low, since the optimum has the most fields that
+    are equal and need no question; and of large arrays the first round is counted. A judge of
+    your own is not asked either: what it would cost is not known, and ``unknown`` names it.
 
     Examples
     --------
     >>> schema = {"type": "object", "properties": {"name": {"type": "string"}}}
     >>> estimate_cost(schema, {"name": "Ann"}, {"name": "Anne"})
-    CostEstimate: 0 calls of models; 0 requests, 0 tokens to ask; 0 USD
+    CostEstimate: 0 calls of models; 0 requests, 0 tokens to ask; $0
     """
-    given = (gold is not None) + (predicted is not None)
-    is_schema = isinstance(schema_or_runs, Mapping | Schema) or given
-    if is_schema and gold is None:
-        raise InputError("gold is missing; a schema is followed by gold and predicted")
+    missing = [name for name, v in (("gold", gold), ("predicted", predicted)) if v is MISSING]
+    is_schema = isinstance(schema_or_runs, Mapping | Schema) or len(missing) < _SIDES
+    if is_schema and missing:
+        names = " and ".join(missing)
+        raise InputError(f"{names} missing; a schema is followed by gold and predicted")
     options = _Options(choose_judge(judge), alignment, get_profile(profile))
     if is_schema:
         rows = list(options.rows(None, None, schema_or_runs, gold, predicted))
     else:
         rows = list(_rows_of_runs(schema_or_runs, dataset, options))
-    return CostEstimate(_frame(rows))
+    return CostEstimate(_frame(rows), tuple(sorted(options.notes.unknown)))
 
 
 def _rows_of_runs(runs: Any, dataset: Documents | None, options: _Options) -> Iterator[Row]:
@@ -204,67 +209,53 @@ class _Options:
 
     def __init__(self, judge: Judge, alignment: str | Aligner, profile: Profile) -> None:
         self.profile = profile
-        self._asked: set[Any] = set()
-        self._judge = judge
+        self.notes = Notes()
+        self._judge = rehearsing(judge, self.notes)
         self._alignment = choose_alignment(alignment, judge)
+        if isinstance(self._alignment, LLMAligner):
+            self._alignment = _Rehearsed(self._alignment, self.notes, profile)
 
     def rows(
         self, run: str | None, document: str | None, schema: Any, gold: Any, predicted: Any
     ) -> list[Row]:
         """Go through one document as `evaluate` does, with nobody there to answer."""
-        noted: list[PlannedCall] = []
-        alignment = self._alignment
-        if isinstance(alignment, LLMAligner):
-            alignment = _Rehearsed(alignment, noted, self._asked, self.profile)
-        judge = rehearsing(self._judge, noted.append, self._asked)
-        work = Run(schema, gold, predicted, judge, alignment, self.profile)
+        before = len(self.notes.calls)
+        work = Run(schema, gold, predicted, self._judge, self._alignment, self.profile)
         if work.pending:
             run_anywhere(work.settle())
-        return [(run, document, call) for call in noted]
+        return [(run, document, call) for call in self.notes.calls[before:]]
 
 
 class _Rehearsed(LLMAligner):
     """Notes what would be asked about arrays, and goes on with the pairs of the offline aligner."""
 
-    def __init__(
-        self, aligner: LLMAligner, noted: list[PlannedCall], asked: set[Any], profile: Profile
-    ) -> None:
-        super().__init__(
-            aligner.judge,
-            max_prompt_tokens=aligner.max_prompt_tokens,
-            candidates=aligner.candidates,
-        )
-        self._noted, self._asked = noted, asked
+    def __init__(self, aligner: LLMAligner, notes: Notes, profile: Profile) -> None:
+        self._asking: Any = aligner.judge
+        self._notes = notes
+        self._options = {
+            "max_prompt_tokens": aligner.max_prompt_tokens,
+            "candidates": aligner.candidates,
+        }
+        super().__init__(self._noting(notes), **self._options)
         self._optimal = OptimalAligner(Scorer(profile, OfflineJudge()))
 
-    def check(self, params: Mapping[str, Any] = _NOTHING) -> None:
-        """Check the params; no key is needed."""
-        assert self.judge is not None  # noqa: S101 - made from an aligner that knows whom to ask
-        self.judge.settings_for(params)
+    def _noting(self, notes: Notes) -> Any:
+        return rehearsing(self._asking, notes)
 
     async def align(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Alignment:
+        own = Notes([], self._notes.asked, self._notes.unknown)
+        aligner = LLMAligner(self._noting(own), **self._options)
         try:
-            for one in self.questions(node, gold, predicted):
-                await self._ask(node, one.messages, one.answer_tokens)
-        except JudgeError:  # it cannot be asked at all
-            return Alignment([])
-        return Alignment(self._optimal(node, gold, predicted))
-
-    async def _ask(self, node: Node, messages: Any, answer_tokens: int) -> None:
-        def note(call: PlannedCall) -> None:
-            usual = min(answer_tokens, call.most_tokens)
-            known = call._replace(field=node.field or "$", metric=ALIGNING, answer_tokens=usual)
-            self._noted.append(known)
-
-        judge: Any = rehearsing(self.judge, note, self._asked)  # type: ignore[arg-type]
-        try:
-            await judge.answer(messages, _nothing, ALIGNMENT_SCHEMA, params=array_params(node))
+            return await aligner.align(node, gold, predicted)  # as far as answers are at hand
         except JudgeError:
-            return
+            return Alignment(self._optimal(node, gold, predicted))
+        finally:
+            self._notes.calls.extend(_about_array(node, call) for call in own.calls)
 
 
-def _nothing(_: str | None) -> None:
-    """Read nothing: a replay may have an answer, which is of no interest here."""
+def _about_array(node: Node, call: PlannedCall) -> PlannedCall:
+    tokens = min(answer_tokens(call.messages), call.most_tokens)
+    return call._replace(field=node.field or "$", metric=ALIGNING, answer_tokens=tokens)
 
 
 def _frame(rows: Sequence[Row]) -> pd.DataFrame:

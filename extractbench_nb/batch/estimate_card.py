@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from extractbench_nb._html import STYLE, document_text
+from extractbench_nb._units import dollars
 
 if TYPE_CHECKING:
     from extractbench_nb.batch.estimate import CostEstimate
@@ -15,14 +16,15 @@ if TYPE_CHECKING:
 __all__ = ["estimate_html", "estimate_text"]
 
 _MOST = 8
-_NAME = 60
+_NAME, _NAMES = 60, 200
 _HEADS = ("calls", "cached", "requests", "prompt tokens", "cost")
 
 
 def estimate_text(estimate: CostEstimate) -> str:
     """Write the totals, and the dearest fields."""
+    models = estimate.by_field["model"].nunique()
     lines = [
-        f"  {row['field']} ({row['metric']}): {_count(row['requests'], 'request')}, "
+        f"  {_named(row, models)}: {_count(row['requests'], 'request')}, "
         f"{row['prompt_tokens']:,.0f} tokens, {_dollars(row['cost_usd'])}"
         for row in _rows(estimate)
     ]
@@ -31,6 +33,11 @@ def estimate_text(estimate: CostEstimate) -> str:
 
 def _rows(estimate: CostEstimate) -> list[dict[Any, Any]]:
     return estimate.by_field.head(_MOST).to_dict("records")
+
+
+def _named(row: dict[Any, Any], models: int) -> str:
+    model = f", {row['model']}" if models > 1 else ""
+    return f"{row['field']} ({row['metric']}{model})"
 
 
 def _head(s: pd.Series) -> str:
@@ -49,12 +56,16 @@ def _count(value: float, noun: str) -> str:
 
 
 def _dollars(value: float) -> str:
-    return "cost unknown: the model has no list price" if isnan(value) else f"{value:.2g} USD"
+    return "cost unknown: the model has no list price" if isnan(value) else dollars(value)
 
 
 def _more(estimate: CostEstimate) -> list[str]:
     more = len(estimate.by_field) - _MOST
-    return [f"  … {more} more; .by_field has them"] if more > 0 else []
+    lines = [f"  … {more} more; .by_field has them"] if more > 0 else []
+    if estimate.unknown:
+        names = ", ".join(estimate.unknown)
+        lines.append(f"  not in it: what {names[:_NAMES]} would ask or cost is not known")
+    return lines
 
 
 def estimate_html(estimate: CostEstimate) -> str:
@@ -72,6 +83,6 @@ def estimate_html(estimate: CostEstimate) -> str:
     heads = "".join(f"<th>{name}</th>" for name in ("field", "metric", "model"))
     heads += "".join(f'<th class="xb-num">{name}</th>' for name in _HEADS)
     table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>" if rows else ""
-    more = "".join(f"<div>{line.strip()}</div>" for line in _more(estimate))
+    more = "".join(f"<div>{document_text(line.strip(), 400)}</div>" for line in _more(estimate))
     title = document_text(_head(estimate.summary), 400)
     return f'<div class="xb-root">{STYLE}<div class="xb-title">{title}</div>{table}{more}</div>'

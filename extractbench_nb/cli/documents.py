@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,9 +104,12 @@ def _check(ev: Evaluation, least: float) -> None:
 
 def _print_arrays(ev: Evaluation) -> None:
     arrays = ev.arrays
-    differ = arrays[arrays["missed"] + arrays["spurious"] > 0]
+    off = (arrays["missed"] + arrays["spurious"] > 0).fillna(True)
+    differ = arrays[off.astype(bool)]
     for a in differ.head(_MOST).itertuples():
         counts = f"{a.matched} of {a.gold_items} matched, {a.missed} missed, {a.spurious} spurious"
+        if not isinstance(a.matched, Integral):
+            counts = f"{a.gold_items} and {a.predicted_items} items were not aligned"
         print_text(f"  {'array':<13} {a.path}: {counts}")
     if len(differ) > _MOST:
         print_text(f"  ... {len(differ) - _MOST} more arrays that differ; --json has all")

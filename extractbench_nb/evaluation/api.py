@@ -30,6 +30,7 @@ from extractbench_nb.inputs import (
     refuse_non_json,
 )
 from extractbench_nb.judges.base import Judge
+from extractbench_nb.judges.choosing import judge_of_document
 from extractbench_nb.profiles import Profile, get_profile
 from extractbench_nb.records import Leaf
 from extractbench_nb.schema.nodes import Schema
@@ -148,8 +149,11 @@ class Run:
         refuse_non_json(self.gold)
         self.predicted, self.problem = read_predicted(predicted)
         self.predicted = private_copy(self.predicted)
-        self.scorer = Scorer(self.profile, choose_judge(judge))
-        self.alignment = choose_alignment(alignment, self.scorer.judge)
+        chosen = choose_judge(judge)
+        if self.problem is None:
+            chosen = judge_of_document(chosen, self.gold, self.predicted)
+        self.scorer = Scorer(self.profile, chosen)
+        self.alignment = choose_alignment(alignment, chosen)
         if not checked:
             check_judge(self.scorer.judge, self.schema)
             check_alignment(self.alignment, self.schema)

@@ -115,7 +115,8 @@ def _worst_html(ev: Evaluation) -> str:
 def _arrays_html(ev: Evaluation) -> str:
     arrays = ev._arrays
     arrays = arrays[arrays["counted"] & (arrays["gold_items"] + arrays["predicted_items"] > 0)]
-    differ = arrays[arrays["missed"] + arrays["spurious"] > 0].sort_values("f1", kind="stable")
+    off = (arrays["missed"] + arrays["spurious"] > 0).fillna(True)
+    differ = arrays[off.astype(bool)].sort_values("f1", kind="stable")
     same = len(arrays) - len(differ)
     notes = [f"{same} array{'s' if same > 1 else ''} matched completely"] if same else []
     if len(differ) > _MOST_ARRAYS:
@@ -128,7 +129,7 @@ def _array_table(arrays: pd.DataFrame) -> str:
     names = ("gold_items", "predicted_items", "matched", "partial", "missed", "spurious")
     rows = "".join(
         f"<tr><td>{document_text(str(row['field']))}</td>"
-        + "".join(f'<td class="xb-num">{row[n]}</td>' for n in names)
+        + "".join(f'<td class="xb-num">{"n/a" if row[n] is pd.NA else row[n]}</td>' for n in names)
         + "</tr>"
         for _, row in arrays.iterrows()
     )

@@ -68,19 +68,17 @@ FIELD_COLUMNS = FrameSpec(
 
 ARRAY_COLUMNS = FrameSpec(
     "arrays",
-    "one row an array that exists on either side",
+    "one row an array that exists on either side; no counts where its items were not aligned",
     (
         Column("path", "string", "instance path of the array"),
         Column("field", "string", "path with the indices taken out"),
         Column("counted", "bool", "whether it enters the field-level scores"),
         Column("gold_items", "int64", "items in gold", "0 and up"),
         Column("predicted_items", "int64", "items predicted", "0 and up"),
-        Column("matched", "int64", "pairs in which every scored field passes", "0 and up"),
-        Column("partial", "int64", "pairs that are alike but not matched", "0 and up"),
-        Column(
-            "missed", "int64", "gold items - matched; 0 if a model gave no alignment", "0 and up"
-        ),
-        Column("spurious", "int64", "predicted items - matched; 0 likewise", "0 and up"),
+        Column("matched", "Int64", "pairs in which every scored field passes", "0 and up", True),
+        Column("partial", "Int64", "pairs that are alike but not matched", "0 and up", True),
+        Column("missed", "Int64", "gold items - matched", "0 and up", True),
+        Column("spurious", "Int64", "predicted items - matched", "0 and up", True),
         Column("precision", "Float64", "matched / predicted items", "0 to 1", True),
         Column("recall", "Float64", "matched / gold items", "0 to 1", True),
         Column("f1", "Float64", "2 matched / (gold + predicted items)", "0 to 1", True),
@@ -272,8 +270,9 @@ def array_row(a: ArrayRecord) -> tuple[Any, ...]:
     """Return the cells of ``arrays`` for one array."""
     gold, predicted, matched = len(a.gold_items), len(a.predicted_items), a.matched
     if a.unaligned:
-        counts = (gold, predicted, 0, 0, 0, 0, None, None, None)
-        return (a.paths.gold, a.node.field or "$", a.counted, *counts, a.score, a.passed)
+        nothing = (None,) * 7
+        start = (a.paths.gold, a.node.field or "$", a.counted, gold, predicted)
+        return (*start, *nothing, a.score, a.passed)
     partial = sum(pair.status == "partial" for pair in a.pairs)
     return (
         a.paths.gold,

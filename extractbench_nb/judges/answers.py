@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from extractbench_nb.judges.prompts import sendable
+
 __all__ = ["ANSWER_SCHEMA", "Answer", "Unparsable", "objects", "read_answer"]
 
 #: What a model is asked to answer with, unless a field has a schema of its own.
@@ -76,7 +78,10 @@ def read_answer(text: str | None, schema: Mapping[str, Any] | None = None) -> An
     if len({answer.score for answer in answers}) > 1:
         raise Unparsable("it holds several JSON objects, and their scores differ")
     if schema is not None:
-        _check(found[-1], schema)
+        try:
+            _check(found[-1], schema)
+        except RecursionError:
+            raise Unparsable("it is nested too deep for its schema") from None
     return answers[-1]
 
 
@@ -99,7 +104,7 @@ def objects(text: str | None) -> list[dict[str, Any]]:
         The answer is empty, or far too long.
     """
     if not text or not text.strip():
-        raise Unparsable("it is empty")
+        raise Unparsable("it has no text")
     if len(text) > _LONGEST:
         raise Unparsable(f"it has {len(text):,} characters")
     whole = _loaded(text)
@@ -162,7 +167,7 @@ def _score(value: Any) -> float:
 def _reasoning(value: Mapping[str, Any]) -> str | None:
     for name in ("reasoning", "reason"):
         if isinstance(value.get(name), str):
-            return str(value[name])
+            return sendable(value[name])
     return None
 
 
@@ -178,7 +183,8 @@ def _check(value: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
     except Unresolvable as problem:
         raise Unparsable(f"its schema has a $ref that leads nowhere: {problem.ref!r}") from None
     if error is not None:
-        raise Unparsable(f"at {error.json_path} it does not fit the schema ({error.validator})")
+        path = error.json_path[:_SHOWN]
+        raise Unparsable(f"at {path} it does not fit the schema ({error.validator})")
 
 
 def _short(value: Any) -> str:

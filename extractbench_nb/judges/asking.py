@@ -6,6 +6,7 @@ What is here lives on the loop of `background.HOME`, one `Desk` for each judge i
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -29,12 +30,15 @@ from extractbench_nb.judges.settings import Settings
 if TYPE_CHECKING:
     from tenacity import AsyncRetrying
 
-__all__ = ["Asked", "Desk"]
+__all__ = ["Asked", "Desk", "is_readable"]
 
 #: After one of these a model is not asked again: nobody is let in, or nobody is there.
 _HOPELESS = ("bad_key", "not_found")
 
-_SHARED: Shared[Entry | JudgeError] = Shared()
+#: Questions under way, with the desk that asks: an answer is everybody's, a failure its own.
+_SHARED: Shared[tuple[Entry | JudgeError, Desk]] = Shared()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_SHARED.forget)
 
 
 @dataclass(frozen=True)
@@ -140,6 +144,9 @@ class Desk:
         self._cache = cache
         self._budget = settings.budget_usd
         self._turns = asyncio.Semaphore(settings.max_concurrency)
+        self._under_way = 0
+        self._dearest: float | None = None
+        self._returned = asyncio.Condition()
 
     async def answer(self, asked: Asked) -> JudgeCall:
         """Find an answer that can be read: in the cache, in a call under way, or by asking.
@@ -173,15 +180,20 @@ class Desk:
         if cache is None:
             return await self._ask(asked, tally), False
         key = request_key(asked.document)
-        kept = cache.get(key)
-        if kept is not None and _is_readable(kept, asked):
+        kept = _kept(cache, key)
+        if kept is not None and is_readable(kept, asked):
             return kept, True
 
-        async def ask() -> Entry | JudgeError:
+        async def ask() -> tuple[Entry | JudgeError, Desk]:
             found = await self._ask(asked, tally)
-            return found if isinstance(found, JudgeError) else _keep(cache, found, kept is not None)
+            if not isinstance(found, JudgeError):
+                found = _keep(cache, found, kept is not None)
+            return found, self
 
-        return await _SHARED.get((cache.path, key), ask)
+        while True:
+            (found, desk), at_hand = await _SHARED.get((cache.path, key), ask)
+            if desk is self or not isinstance(found, JudgeError):
+                return found, at_hand
 
     async def _ask(self, asked: Asked, tally: _Tally) -> Entry | JudgeError:
         """Ask when it is this question's turn."""
@@ -211,21 +223,45 @@ class Desk:
         attempts = _attempts(asked.settings)
         said: Completion = await attempts(self._attempt, asked.request(messages), tally)
         tally.add(said)
-        self.spent_usd += said.cost_usd or 0.0
         return said
 
     async def _attempt(self, request: ModelRequest, tally: _Tally) -> Completion:
+        await self._wait_for_room()
         self._refuse(request.model)
         tally.attempt()
+        self._under_way += 1
         try:
-            return await complete(request)
+            said = await complete(request)
+            self.spent_usd += said.cost_usd or 0.0
+            self._dearest = max(self._dearest or 0.0, said.cost_usd or 0.0)
+            return said
         except Failure as failure:
             found = failure
+        finally:
+            self._under_way -= 1
+            async with self._returned:
+                self._returned.notify_all()
         if found.reason == "bad_key":
             found = found.blame(name_of_key(request.model))
         if found.reason in _HOPELESS:
             self.hopeless[request.model] = found
         raise found
+
+    async def _wait_for_room(self) -> None:
+        """Wait, under a budget, until what is under way cannot spend more than is left.
+
+        Each request is taken to cost as much as the dearest one so far; before one has come back,
+        one is under way.
+        """
+        async with self._returned:
+            await self._returned.wait_for(self._has_room)
+
+    def _has_room(self) -> bool:
+        if self._budget is None or not self._under_way:
+            return True
+        if self._dearest is None:
+            return False
+        return self.spent_usd + self._dearest * (self._under_way + 1) <= self._budget
 
     def _refuse(self, model: str) -> None:
         """Ask nothing more once the budget is spent, or the model has shown that it is no use."""
@@ -266,6 +302,15 @@ def _attempts(settings: Settings) -> AsyncRetrying:
     )
 
 
+def _kept(cache: JudgeCache, key: str) -> Entry | None:
+    """Look an answer up; where that fails it is asked for."""
+    try:
+        return cache.get(key)
+    except OutputError as error:
+        warnings.warn(f"answers are not looked up: {error}", RuntimeWarning, stacklevel=2)
+        return None
+
+
 def _keep(cache: JudgeCache, entry: Entry, anew: bool) -> Entry:
     """Keep an answer; where that fails it holds all the same, and will be asked for again."""
     try:
@@ -275,7 +320,8 @@ def _keep(cache: JudgeCache, entry: Entry, anew: bool) -> Entry:
         return entry
 
 
-def _is_readable(entry: Entry, asked: Asked) -> bool:
+def is_readable(entry: Entry, asked: Asked) -> bool:
+    """Whether a kept answer says what was asked for."""
     try:
         asked.read(entry.answer)
     except Unparsable:

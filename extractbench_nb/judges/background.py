@@ -147,6 +147,10 @@ class Shared(Generic[T]):
                 self._tasks.pop(key, None)
                 task.cancel()
 
+    def forget(self) -> None:
+        """Start anew in a forked process: tasks do not come along."""
+        self._tasks = {}
+
     def _done(self, key: Hashable, task: asyncio.Task[T]) -> None:
         if key in self._tasks and self._tasks[key][0] is task:
             del self._tasks[key]

@@ -132,7 +132,7 @@ class JudgeCache:
         Returns
         -------
         Entry or None
-            None where there is none.
+            None where there is none. One that is damaged is thrown away.
 
         Raises
         ------
@@ -141,7 +141,11 @@ class JudgeCache:
         """
         with self._connected() as database:
             row = database.execute(_BY_KEY, (key,)).fetchone()
-        return None if row is None else from_row(row)
+            found = None if row is None else from_row(row)
+            if row is not None and found is None:
+                with database:
+                    database.execute("DELETE FROM answers WHERE key = ?", (key,))
+        return found
 
     def put(self, entry: Entry, *, replace: bool = False) -> Entry:
         """Keep an answer; the first one to a request stays.
@@ -239,7 +243,7 @@ class JudgeCache:
         return len(entries)
 
     def entries(self) -> list[Entry]:
-        """Return all answers with their requests, sorted by key.
+        """Return all answers with their requests, sorted by key; damaged ones are left out.
 
         Returns
         -------
@@ -254,7 +258,8 @@ class JudgeCache:
         if not self.path.exists():
             return []
         with self._connected() as database:
-            return [from_row(row) for row in database.execute(_ALL)]
+            found = [from_row(row) for row in database.execute(_ALL)]
+        return [entry for entry in found if entry is not None]
 
     def import_(self, path: str | Path) -> int:
         """Add the answers of a file that `export` wrote; what is known already stays.

@@ -10,7 +10,7 @@ from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.judges.base import Judge, Question
 from extractbench_nb.judges.offline import OfflineJudge
 
-__all__ = ["choose_judge", "verdict_of"]
+__all__ = ["choose_judge", "judge_of_document", "verdict_of"]
 
 
 def choose_judge(judge: str | Judge, what: str = "judge") -> Judge:
@@ -42,7 +42,8 @@ def choose_judge(judge: str | Judge, what: str = "judge") -> Judge:
         named = isinstance(getattr(judge, "name", None), str)
         if isinstance(judge, type) or not callable(getattr(judge, "compare", None)) or not named:
             raise InputError(
-                f"{what} is {judge!r}; expected 'offline' or an object with a name and a method "
+                f"{what} is {judge!r}; expected 'offline', the id of a model, such as "
+                "'openai/gpt-4o-mini', or an object with a name and a method "
                 "compare(gold, predicted) that returns a Verdict"
             )
         return judge
@@ -57,6 +58,26 @@ def choose_judge(judge: str | Judge, what: str = "judge") -> Judge:
     from extractbench_nb.judges.llm import LLMJudge
 
     return LLMJudge(judge)
+
+
+def judge_of_document(judge: Judge, gold: Any, predicted: Any) -> Judge:
+    """Tell a judge, if it wants to know, which documents are compared.
+
+    Parameters
+    ----------
+    judge : Judge
+        One with a method ``for_document(gold, predicted)`` returns the judge for these.
+    gold, predicted : object
+        The two documents.
+
+    Returns
+    -------
+    Judge
+        That one, or the judge itself.
+    """
+    of = getattr(judge, "for_document", None)
+    found: Judge = judge if of is None else of(gold, predicted)
+    return found
 
 
 async def verdict_of(judge: Judge, question: Question) -> Any:

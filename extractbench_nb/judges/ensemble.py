@@ -8,7 +8,8 @@ from typing import Any
 
 from extractbench_nb.errors import InputError
 from extractbench_nb.judges.base import Judge, Question, Verdict
-from extractbench_nb.judges.choosing import choose_judge, verdict_of
+from extractbench_nb.judges.choosing import choose_judge, judge_of_document, verdict_of
+from extractbench_nb.judges.llm import LLMJudge
 from extractbench_nb.judges.voting import check_vote, gather_verdicts, pass_mark, take_vote
 
 __all__ = ["Ensemble"]
@@ -40,8 +41,8 @@ class Ensemble:
     Notes
     -----
     A member may have no verdict. Then the vote stands where it passes, or fails, whatever that
-    member would have said, with the vote over the scores there are; else there is no verdict, and
-    the row is a ``judge_error``. So a member that is down never turns a fail into a pass.
+    member would have said, with the score that is certain; else there is no verdict, and the row is
+    a ``judge_error``. So a member that is down never turns a fail into a pass, nor raises a score.
 
     The param ``model`` of a field is not heeded: the members are the models. A member that follows
     rules adds no call.
@@ -85,6 +86,24 @@ class Ensemble:
         """What its verdicts depend on; a batch that is taken up compares it."""
         members = [[judge.name, getattr(judge, "fingerprint", None)] for judge in self._judges]
         return {"vote": self._vote, "judges": members}
+
+    def for_document(self, gold: Any, predicted: Any) -> Ensemble:
+        """Return the ensemble for one evaluation: members that go by documents are told.
+
+        Parameters
+        ----------
+        gold, predicted : object
+            The two documents.
+
+        Returns
+        -------
+        Ensemble
+            With the same name.
+        """
+        other = object.__new__(Ensemble)
+        members = tuple(judge_of_document(judge, gold, predicted) for judge in self._judges)
+        other.__dict__.update(self.__dict__, _judges=members)
+        return other
 
     def check(self, params: Mapping[str, Any] = _NOTHING) -> None:
         """Let each member say, before any work, what it lacks.
@@ -172,7 +191,21 @@ def _members(judges: object) -> tuple[Judge, ...]:
                 f"judges[{i}] and judges[{j}] are the same, {one!r}; to ask a model several times "
                 "use LLMJudge(n=...)"
             )
+        if _share_answers(one, other):
+            raise InputError(
+                f"judges[{i}] and judges[{j}] would get the same answers from the cache: model, "
+                "prompts and parameters are the same; to ask a model several times use "
+                "LLMJudge(n=...)"
+            )
     return members
+
+
+def _share_answers(one: Judge, other: Judge) -> bool:
+    """Whether two models are asked the same, and answers are kept for both in one place."""
+    if not (isinstance(one, LLMJudge) and isinstance(other, LLMJudge)):
+        return False
+    kept = one.cache is not None and other.cache is not None and one.cache.path == other.cache.path
+    return kept and one.fingerprint == other.fingerprint
 
 
 def _checked_name(name: object) -> str | None:

@@ -70,10 +70,14 @@ def to_row(entry: Entry) -> tuple[Any, ...]:
     return (entry.key, _json(entry.request), _json(entry.answer), *counts)
 
 
-def from_row(row: tuple[Any, ...]) -> Entry:
-    """Undo `to_row`."""
-    _, request, answer, *counts = row
-    return Entry(json.loads(request), json.loads(answer), *counts)
+def from_row(row: tuple[Any, ...]) -> Entry | None:
+    """Undo `to_row`; a row that is no answer under its key is None."""
+    key, request, answer, *counts = row
+    try:
+        entry = Entry(json.loads(request), json.loads(answer), *counts)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return entry if _is_sound(entry) and entry.key == key else None
 
 
 def to_line(entry: Entry) -> str:

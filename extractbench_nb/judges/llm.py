@@ -57,7 +57,8 @@ class LLMJudge:
         again at random; longer where the provider asks for it (``Retry-After``).
     budget_usd : float, optional
         What this judge may spend in this process, at LiteLLM's list prices. Once it is spent
-        nothing more is asked; requests under way may finish.
+        nothing more is asked. Fewer requests are under way the less is left, each taken to cost as
+        much as the dearest one before, so that about one request more is spent at most.
     cache : bool, str, pathlib.Path or JudgeCache, optional
         Where answers are kept: True for `judge_cache`, a folder, or False for nowhere; then equal
         questions are asked each time.

@@ -19,7 +19,7 @@ from extractbench_nb.judges.cache import JudgeCache
 from extractbench_nb.judges.entries import Entry, read_lines, request_key
 from extractbench_nb.judges.prompts import PROMPT_VERSION, Message
 from extractbench_nb.judges.questions import ask_anything, judge_values
-from extractbench_nb.judges.reports import ROWS, RecordedReport, report_rows
+from extractbench_nb.judges.reports import ROWS, Foreign, RecordedReport, RecordedReports
 from extractbench_nb.judges.settings import Settings
 
 __all__ = ["RecordedAnswers", "open_recording"]
@@ -102,6 +102,10 @@ class RecordedAnswers:
         text = canonical(sorted(self._answers.items()))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
+    def for_document(self, gold: Any, predicted: Any) -> RecordedAnswers:
+        """Stay what it is: answers go by what was asked."""
+        return self
+
     def check(self, params: Mapping[str, Any]) -> None:
         """Raise `ConfigError` where the params of a field cannot be used."""
         self.settings_for(params)
@@ -162,7 +166,7 @@ class RecordedAnswers:
 
 def open_recording(
     source: Path | JudgeCache, settings: Settings | None = None
-) -> RecordedAnswers | RecordedReport:
+) -> RecordedAnswers | RecordedReport | Foreign:
     """Read what was recorded, whatever its form.
 
     Parameters
@@ -185,7 +189,7 @@ def open_recording(
     if isinstance(source, JudgeCache):
         return RecordedAnswers(source.entries(), source.path, settings)
     if source.is_dir():
-        return RecordedAnswers(_cache_in(source).entries(), source, settings)
+        return _open_folder(source, settings)
     text = read_text(source, "recording")
     if not text.strip():
         raise InputError(f"{str(source)!r} holds no answers")
@@ -193,7 +197,7 @@ def open_recording(
     if isinstance(whole, dict) and ROWS in whole:
         if settings is not None:
             raise InputError(f"like is given, but {str(source)!r} is a report, which needs none")
-        return RecordedReport(report_rows(whole, source), source)
+        return RecordedReport(whole, source)
     _refuse_other(whole if whole is not None else _loaded(text.split("\n", 1)[0]), source)
     return RecordedAnswers(read_lines(source), source, settings)
 
@@ -211,17 +215,25 @@ def _refuse_other(value: object, source: Path) -> None:
     )
 
 
-def _cache_in(folder: Path) -> JudgeCache:
+def _open_folder(folder: Path, settings: Settings | None) -> RecordedAnswers | Foreign:
     cache = JudgeCache(folder)
     if cache.path.is_file():
-        return cache
-    if any(folder.rglob("*report.json")):
-        raise InputError(f"{str(folder)!r} is a folder of reports; {_ONE_REPORT}")
-    raise InputError(f"{str(folder)!r} is a folder without {cache.path.name!r}; {_EXPECTED}")
+        return RecordedAnswers(cache.entries(), folder, settings)
+    reports = [
+        RecordedReport(_loaded(read_text(path, "report")) or {}, path)
+        for path in sorted(folder.rglob("*report.json"))
+    ]
+    if not reports:
+        raise InputError(
+            f"{str(folder)!r} has neither {cache.path.name!r} nor reports; {_EXPECTED}"
+        )
+    return RecordedReports(reports, folder)
 
 
-_ONE_REPORT = "a report is of one document: give the file, and a judge to each evaluation"
-_EXPECTED = "expected a file of JudgeCache.export, a cache or its folder, or a report.json"
+_ONE_REPORT = "give a file to each, in a folder"
+_EXPECTED = (
+    "expected a file of JudgeCache.export, a cache or its folder, a report.json or a folder of such"
+)
 
 
 def _loaded(text: str) -> Any:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from extractbench_nb._tokens import count_tokens
-from extractbench_nb.judges.asking import Asked
+from extractbench_nb.judges.asking import Asked, is_readable
 from extractbench_nb.judges.base import Judge, JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.judges.ensemble import Ensemble
 from extractbench_nb.judges.entries import request_key
 from extractbench_nb.judges.llm import LLMJudge
+from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.judges.prompts import Message
 from extractbench_nb.judges.questions import ask_anything, judge_values
-from extractbench_nb.judges.settings import Settings
+from extractbench_nb.judges.replay import ReplayJudge
+from extractbench_nb.judges.settings import DEFAULT_MODEL, Settings
 
-__all__ = ["PlannedCall", "Rehearsal", "rehearsing"]
+__all__ = ["Notes", "PlannedCall", "Rehearsal", "rehearsing"]
 
 T = TypeVar("T")
 
@@ -26,6 +29,7 @@ _AROUND_MESSAGE = 4
 #: sentence has 40 on average, 58 at most.
 VERDICT_TOKENS = 60
 _NOTHING: Mapping[str, Any] = {}
+_REASON = "rehearsal"
 
 
 class PlannedCall(NamedTuple):
@@ -39,6 +43,8 @@ class PlannedCall(NamedTuple):
         Id of the model.
     cached : bool
         Whether the answer is at hand, or the same is asked before.
+    messages : tuple of dict
+        The question.
     prompt_tokens : int
         Of the question, as GPT-2 counts.
     answer_tokens, most_tokens : int
@@ -49,39 +55,83 @@ class PlannedCall(NamedTuple):
     metric: str | None
     model: str
     cached: bool
+    messages: tuple[Message, ...]
     prompt_tokens: int
     answer_tokens: int
     most_tokens: int
 
 
-#: Takes what would be asked.
-Note = Callable[[PlannedCall], None]
+@dataclass
+class Notes:
+    """What a rehearsal has brought to light.
+
+    Attributes
+    ----------
+    calls : list of PlannedCall
+        What would be asked.
+    asked : set
+        Keys of what was noted before; the same again is at hand.
+    unknown : set of str
+        Names of judges that cannot be looked into; they were not asked.
+    """
+
+    calls: list[PlannedCall] = field(default_factory=list)
+    asked: set[Any] = field(default_factory=set)
+    unknown: set[str] = field(default_factory=set)
 
 
-def rehearsing(judge: Judge, note: Note, asked: set[Any]) -> Judge:
-    """Return a judge that notes what another one would ask, and has no verdict.
+def rehearsing(judge: Judge, notes: Notes) -> Judge:
+    """Return a judge that notes what another one would ask, and asks nobody.
 
     Parameters
     ----------
     judge : Judge
-        The judge that would be asked. One that is no `LLMJudge`, nor made of such, is returned as
-        it is.
-    note : callable
-        Takes each `PlannedCall`.
-    asked : set
-        What was noted before, by all judges that share it; the same again is at hand.
+        The judge that would be asked.
+    notes : Notes
+        Where it notes it.
 
     Returns
     -------
     Judge
-        It raises `JudgeError` where the other one would ask a model.
+        It raises `JudgeError` where the other one would ask a model. Rules and recorded answers
+        are followed; a judge of the user's is only noted by its name.
     """
     if isinstance(judge, LLMJudge):
-        return Rehearsal(judge, note, asked)
+        return Rehearsal(judge, notes)
     if isinstance(judge, Ensemble):
-        members = [rehearsing(member, note, asked) for member in judge.judges]
+        members = [rehearsing(member, notes) for member in judge.judges]
         return Ensemble(members, judge.vote, judge.name)
-    return judge
+    if isinstance(judge, ReplayJudge):
+        other = judge.otherwise
+        return judge if other is None else judge.replaced(rehearsing(other, notes))
+    return judge if isinstance(judge, OfflineJudge) else Unknown(judge.name, notes)
+
+
+class Unknown:
+    """Judge in the place of one that may do anything; it has no verdict, and notes its name."""
+
+    def __init__(self, name: str, notes: Notes) -> None:
+        self.name, self._notes = name, notes
+
+    def check(self, params: Mapping[str, Any] = _NOTHING) -> None:
+        """Check nothing."""
+
+    def settings_for(self, params: Mapping[str, Any] = _NOTHING) -> Settings:
+        """Return the settings of nobody in particular."""
+        return Settings(DEFAULT_MODEL)
+
+    async def ask(self, question: Question) -> Verdict:
+        """Ask nobody."""
+        self._notes.unknown.add(self.name)
+        raise JudgeError(f"{self.name} is not asked in a rehearsal", reason=_REASON)
+
+    async def compare(self, gold: str, predicted: str) -> Verdict:
+        """Ask nobody."""
+        return await self.ask(Question(gold, predicted))
+
+    async def answer(self, *args: Any, **more: Any) -> Any:
+        """Ask nobody."""
+        return await self.ask(Question(None, None))
 
 
 class Rehearsal:
@@ -91,14 +141,12 @@ class Rehearsal:
     ----------
     judge : LLMJudge
         Whose options hold, and whose cache is looked into.
-    note : callable
-        Takes each `PlannedCall`.
-    asked : set
-        Keys of what was noted before.
+    notes : Notes
+        Where its questions are noted.
     """
 
-    def __init__(self, judge: LLMJudge, note: Note, asked: set[Any]) -> None:
-        self._judge, self._take, self._asked = judge, note, asked
+    def __init__(self, judge: LLMJudge, notes: Notes) -> None:
+        self._judge, self._notes = judge, notes
 
     @property
     def name(self) -> str:
@@ -144,13 +192,20 @@ class Rehearsal:
         )
 
     async def _note(self, field: str | None, metric: str | None, asked: Asked) -> JudgeCall:
+        """Note a question, and give its answer if that is at hand."""
         cache, key = self._judge.cache, request_key(asked.document)
-        at_hand = False
+        kept = None if cache is None else cache.get(key)
+        at_hand = kept is not None or (cache is not None and (cache.path, key) in self._notes.asked)
         if cache is not None:
-            at_hand = (cache.path, key) in self._asked or cache.get(key) is not None
-            self._asked.add((cache.path, key))
-        tokens = sum(count_tokens(m["content"]) + _AROUND_MESSAGE for m in asked.messages)
-        model, most = asked.settings.model, asked.settings.max_tokens
-        usual = min(VERDICT_TOKENS, most)
-        self._take(PlannedCall(field, metric, model, at_hand, tokens, usual, most))
-        raise JudgeError("this is a rehearsal: nobody was asked", reason="rehearsal")
+            self._notes.asked.add((cache.path, key))
+        self._notes.calls.append(_planned(field, metric, asked, at_hand))
+        if kept is None or not is_readable(kept, asked):
+            raise JudgeError("this is a rehearsal: nobody was asked", reason=_REASON)
+        return JudgeCall(asked.settings.model, True, answer=kept.answer)
+
+
+def _planned(field: str | None, metric: str | None, asked: Asked, at_hand: bool) -> PlannedCall:
+    tokens = sum(count_tokens(m["content"]) + _AROUND_MESSAGE for m in asked.messages)
+    model, most = asked.settings.model, asked.settings.max_tokens
+    usual = min(VERDICT_TOKENS, most)
+    return PlannedCall(field, metric, model, at_hand, asked.messages, tokens, usual, most)

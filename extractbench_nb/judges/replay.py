@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from extractbench_nb.errors import InputError
 from extractbench_nb.judges.base import Judge, JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.judges.cache import JudgeCache
-from extractbench_nb.judges.choosing import choose_judge, verdict_of
+from extractbench_nb.judges.choosing import choose_judge, judge_of_document, verdict_of
 from extractbench_nb.judges.llm import LLMJudge
 from extractbench_nb.judges.prompts import Message
 from extractbench_nb.judges.recorded import open_recording
@@ -31,7 +31,7 @@ class ReplayJudge:
     ----------
     path : str, pathlib.Path or JudgeCache
         A file that `JudgeCache.export` wrote, a cache or the folder of one; or a ``report.json``,
-        by the published package or by this one.
+        by the published package or by this one, or a folder of such, one a document and prediction.
     like : LLMJudge, optional
         For recorded answers, a judge with the options of the one that asked. It is needed where
         `path` holds answers of several judges, several answers to one question (`n`), or where
@@ -52,10 +52,11 @@ class ReplayJudge:
     prompts of this version are those of then. Failures are not kept in a cache, and are
     ``not_recorded`` in a replay.
 
-    A report is of one document and prediction, and tells no values: whether an evaluation is of the
-    same ones cannot be checked but where the report has them. It judges an array as a whole, so
-    that it has no verdict on fields of items. The score decides what passes, at the threshold of
-    the schema. A call that failed then is a ``judge_error`` with the reason ``recorded_failure``.
+    A report is of one document and prediction, and says by hashes of which: in an evaluation of
+    others it has no verdict, and of a folder the one that fits is taken. Verdicts on fields outside
+    of arrays are replayed; the published package judges an array as a whole. The score decides what
+    passes, at the threshold of the schema. A call that failed then is a ``judge_error`` with the
+    reason ``recorded_failure``.
 
     Examples
     --------
@@ -88,6 +89,50 @@ class ReplayJudge:
         """Name shown in results: ``replay(...)`` of a model or a report."""
         other = "" if self._otherwise is None else f", else {self._otherwise.name}"
         return f"replay({self._recording.name}{other})"
+
+    @property
+    def otherwise(self) -> Judge | None:
+        """Who decides what was not recorded."""
+        return self._otherwise
+
+    def replaced(self, otherwise: Judge) -> ReplayJudge:
+        """Return the same judge with somebody else for what was not recorded.
+
+        Parameters
+        ----------
+        otherwise : Judge
+            Who decides it.
+
+        Returns
+        -------
+        ReplayJudge
+            Of the same recording.
+        """
+        return self._with(_otherwise=otherwise)
+
+    def for_document(self, gold: Any, predicted: Any) -> ReplayJudge:
+        """Return the judge for one evaluation, which a report must be of.
+
+        Parameters
+        ----------
+        gold, predicted : object
+            The two documents.
+
+        Returns
+        -------
+        ReplayJudge
+            Without verdicts of reports on other documents.
+        """
+        other = self._otherwise
+        return self._with(
+            _recording=self._recording.for_document(gold, predicted),
+            _otherwise=None if other is None else judge_of_document(other, gold, predicted),
+        )
+
+    def _with(self, **changes: Any) -> ReplayJudge:
+        other = object.__new__(ReplayJudge)
+        other.__dict__.update(self.__dict__, **changes)
+        return other
 
     @property
     def fingerprint(self) -> dict[str, Any]:
@@ -253,8 +298,8 @@ def _checked_path(path: object) -> Path | JudgeCache:
     if isinstance(path, str | Path) and str(path).strip():
         return Path(path).expanduser().absolute()
     raise InputError(
-        f"path is {path!r}; expected a file of JudgeCache.export, a cache or its folder, or a "
-        "report.json"
+        f"path is {path!r}; expected a file of JudgeCache.export, a cache or its folder, a "
+        "report.json or a folder of such"
     )
 
 

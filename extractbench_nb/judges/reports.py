@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,15 @@ from extractbench_nb.errors import InputError
 from extractbench_nb.judges.base import JudgeError, Question, Verdict
 from extractbench_nb.judges.settings import Settings
 
-__all__ = ["FAILED_CALL", "ROWS", "RecordedReport", "report_rows"]
+__all__ = [
+    "FAILED_CALL",
+    "ROWS",
+    "Foreign",
+    "RecordedReport",
+    "RecordedReports",
+    "document_hash",
+    "report_rows",
+]
 
 #: What the metric id of a failed call begins with, in reports of the published package.
 FAILED_CALL = "error_"
@@ -21,6 +30,7 @@ FAILED_CALL = "error_"
 ROWS = "field_outcomes"
 
 _REASON = "recorded"
+_HASHED = {"gold": "gold", "predicted": "extracted"}
 _JUDGED = ("correct", "incorrect")
 _UNASKED = "judge_error"
 _QUOTED = re.compile(r"\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
@@ -55,13 +65,29 @@ def report_rows(report: object, where: object) -> list[dict[str, Any]]:
     return rows
 
 
+def document_hash(document: Any) -> str:
+    """Return what a report names a document by, as the published package does.
+
+    Parameters
+    ----------
+    document : object
+        A JSON value.
+
+    Returns
+    -------
+    str
+        The first 8 hexadecimal digits of the SHA-256 of its JSON with sorted keys.
+    """
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:8]
+
+
 class RecordedReport:
     """The verdicts of one report, by place and metric.
 
     Parameters
     ----------
-    rows : sequence of dict
-        From `report_rows`.
+    report : mapping
+        The parsed file, whose rows are read by `report_rows`.
     where : object
         The file, for errors.
 
@@ -73,7 +99,10 @@ class RecordedReport:
 
     name = "report"
 
-    def __init__(self, rows: Sequence[Any], where: object) -> None:
+    def __init__(self, report: Mapping[str, Any], where: object) -> None:
+        rows: Sequence[Any] = report_rows(report, where)
+        self.where = where
+        self.of = {side: report.get(f"{name}_hash") for side, name in _HASHED.items()}
         self._rows: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
         for number, row in enumerate(rows):
             if not _is_sound(row):
@@ -86,6 +115,14 @@ class RecordedReport:
         if not rows:
             raise InputError(f"{str(where)!r} holds no verdict: {ROWS!r} is empty")
         self.digest = hashlib.sha256(canonical(list(rows)).encode("utf-8", "replace")).hexdigest()
+
+    def for_document(self, gold: Any, predicted: Any) -> RecordedReport | Foreign:
+        """Return the report if it is of these two documents, as far as it tells."""
+        for side, document in (("gold", gold), ("predicted", predicted)):
+            known = self.of[side]
+            if isinstance(known, str) and known != _hash(document):
+                return Foreign(self, f"the report is of another {side} document")
+        return self
 
     def check(self, params: Mapping[str, Any]) -> None:
         """Find nothing amiss: a report needs no model."""
@@ -138,6 +175,84 @@ class RecordedReport:
         return []
 
 
+class Foreign:
+    """What stands for reports that are of other documents: it has no verdict, and says why."""
+
+    name = RecordedReport.name
+    digest: str
+
+    def __init__(self, report: RecordedReport | RecordedReports, why: str) -> None:
+        self.digest = report.digest
+        self._why = why
+
+    def for_document(self, gold: Any, predicted: Any) -> Foreign:
+        """Stay what it is."""
+        return self
+
+    def check(self, params: Mapping[str, Any]) -> None:
+        """Find nothing amiss."""
+
+    def settings_for(self, params: Mapping[str, Any]) -> Settings:
+        """Return the settings of nobody."""
+        return _NOBODY
+
+    async def ask(self, question: Question) -> Verdict:
+        """Say why there is no verdict."""
+        raise JudgeError(f"no verdict on {question.field!r}: {self._why}", reason="not_recorded")
+
+    async def answer(self, *args: Any, **more: Any) -> NoReturn:
+        """Know of no alignment."""
+        raise JudgeError("a report has no alignment of items", reason="not_recorded")
+
+
+class RecordedReports(Foreign):
+    """Reports of several documents, told apart by the hashes of gold and prediction in them.
+
+    Parameters
+    ----------
+    reports : sequence of RecordedReport
+        Each with both hashes.
+    where : object
+        The folder, for errors.
+
+    Raises
+    ------
+    InputError
+        A report does not say what it is of.
+    """
+
+    name = "reports"
+
+    def __init__(self, reports: Sequence[RecordedReport], where: object) -> None:
+        self._reports: defaultdict[tuple[Any, ...], list[RecordedReport]] = defaultdict(list)
+        for report in reports:
+            if None in report.of.values():
+                raise InputError(
+                    f"{str(report.where)!r} does not say by gold_hash and extracted_hash what it "
+                    f"is of; in a folder of reports, {str(where)!r}, they must"
+                )
+            self._reports[tuple(report.of.values())].append(report)
+        digests = "".join(report.digest for report in reports)
+        self.digest = hashlib.sha256(digests.encode()).hexdigest()
+        self._why = "of several reports, none is chosen without a document"
+
+    def for_document(self, gold: Any, predicted: Any) -> Any:
+        """Return the report of these two documents."""
+        found = self._reports.get((_hash(gold), _hash(predicted)), [])
+        if len(found) == 1:
+            return found[0]
+        many = " and ".join(repr(str(report.where)) for report in found[:2])
+        why = f"{many} are of these documents" if found else "no report is of these documents"
+        return Foreign(self, why)
+
+
+def _hash(document: Any) -> str | None:
+    try:
+        return document_hash(document)
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
 def _problem(
     question: Question, rows: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]
 ) -> str | None:
@@ -146,7 +261,7 @@ def _problem(
     if field is None:
         return "two texts without their field"
     if _INDEX.search(field):
-        return f"{field!r}: of an array it judges the whole"
+        return f"{field!r}: verdicts on items of arrays are not replayed"
     if not rows:
         return f"{field!r}: it has no such field"
     return (

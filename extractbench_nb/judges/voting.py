@@ -2,7 +2,8 @@
 
 A missing verdict is neither a pass nor a fail. The vote stands only where it comes out the same
 whatever the missing ones would have said; all votes here rise with each score, so that it is enough
-to try them all at 0 and all at 1.
+to try them all at 0 and all at 1. The score is then that with all at 0: it is certain, and no voter
+that is down raises it.
 """
 
 from __future__ import annotations
@@ -18,11 +19,17 @@ from extractbench_nb.metrics.registry import REGISTRY
 
 __all__ = ["VOTES", "check_vote", "gather_verdicts", "pass_mark", "take_vote"]
 
+
+def _mean(scores: Sequence[float]) -> float:
+    """Return the mean, without a rounding error that would put it outside of the scores."""
+    return min(max(fmean(scores), min(scores)), max(scores))
+
+
 #: What becomes of several scores. The median is the lower of the two middle ones: at any mark it
 #: passes where more than half pass.
 VOTES: Mapping[str, Callable[[Sequence[float]], float]] = {
     "median": median_low,
-    "mean": fmean,
+    "mean": _mean,
     "min": min,
     "max": max,
 }
@@ -99,8 +106,8 @@ def take_vote(ballots: Sequence[tuple[str, Found]], vote: str, mark: float) -> V
     Returns
     -------
     Verdict
-        The vote over the scores there are. The reason is the one that all give, else ``voted``; the
-        reasoning quotes every voter, the calls are those of all.
+        The vote; with verdicts missing, what it comes to at least. The reason is the one that all
+        give, else ``voted``; the reasoning quotes every voter, the calls are those of all.
 
     Raises
     ------
@@ -123,10 +130,9 @@ def take_vote(ballots: Sequence[tuple[str, Found]], vote: str, mark: float) -> V
     low, high = (VOTES[vote](scores + [end] * (len(ballots) - len(scores))) for end in (0.0, 1.0))
     if not given or (low >= mark) != (high >= mark):
         raise _undecided(ballots, vote, calls)
-    score = min(max(VOTES[vote](scores), low), high)  # a mean may be a rounding error outside
     reasons = {verdict.reason for verdict in given}
     reason = reasons.pop() if len(reasons) == 1 else _REASON
-    return Verdict(score, reason, _reasoning(ballots, vote), calls)
+    return Verdict(low, reason, _reasoning(ballots, vote), calls)
 
 
 def _undecided(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -16,6 +14,7 @@ from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation import Evaluation, evaluate, evaluate_async
 from extractbench_nb.inputs import Aligner, choose_judge
 from extractbench_nb.judges.base import Judge
+from extractbench_nb.judges.reports import document_hash
 from extractbench_nb.profiles import Profile, get_profile
 from extractbench_nb.report.arrays import array_breakdowns
 from extractbench_nb.report.content import content_stats, coverage_stats, schema_stats
@@ -345,7 +344,6 @@ def _warnings(ev: Evaluation) -> list[ReportWarning]:
 def _digest(document: Any) -> str:
     """Return the first 8 hex digits of the SHA-256 of a document as JSON with sorted keys."""
     try:
-        text = json.dumps(document, sort_keys=True, ensure_ascii=True)
+        return document_hash(document)
     except (TypeError, ValueError, RecursionError):
-        text = json.dumps(document_json(document), sort_keys=True, ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+        return document_hash(document_json(document))

@@ -7,6 +7,7 @@ import hashlib
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from extractbench_nb._units import dollars
 from extractbench_nb.report.models import EvaluationReport
 from extractbench_nb.report.texts import clean
 from extractbench_nb.report.views import (
@@ -58,7 +59,7 @@ def _environment() -> Environment:
     """Make the environment once: the templates are compiled when they are first used."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    found = Environment(
         loader=PackageLoader("extractbench_nb.report"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -66,6 +67,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    found.filters["dollars"] = dollars
+    return found
 
 
 def _plain(value: object) -> str:

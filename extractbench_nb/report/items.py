@@ -50,13 +50,13 @@ class ArrayBreakdown:
         Path in the document.
     counted : bool
         Whether the array is a field of its own; in profile ``strict`` its leaves count instead.
-    matched : int
-        Gold items that were found.
-    missed_gold : int
+    matched : int or None
+        Gold items that were found; None, as the next three, where the items were not aligned.
+    missed_gold : int or None
         Gold items that were not.
-    spurious_pred : int
+    spurious_pred : int or None
         Extracted items that gold does not have.
-    partial : int
+    partial : int or None
         Pairs that are alike without matching.
     precision : float or None
         matched / (matched + spurious_pred), in [0, 1]; None where that is 0 / 0.
@@ -81,10 +81,10 @@ class ArrayBreakdown:
     path: str
     normalized_path: str
     counted: bool
-    matched: int
-    missed_gold: int
-    spurious_pred: int
-    partial: int
+    matched: int | None
+    missed_gold: int | None
+    spurious_pred: int | None
+    partial: int | None
     precision: float | None
     recall: float | None
     f1: float | None
@@ -94,3 +94,10 @@ class ArrayBreakdown:
     partial_items: list[ArrayItem] = field(default_factory=list)
     missed_items: list[ArrayItem] = field(default_factory=list)
     spurious_items: list[ArrayItem] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether neither side has an item."""
+        return self.matched is not None and not (
+            self.matched or self.missed_gold or self.spurious_pred
+        )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from textwrap import wrap
 
+from extractbench_nb._units import dollars
 from extractbench_nb.report.models import ArrayBreakdown, EvaluationReport, FieldOutcome
 from extractbench_nb.report.texts import fitted
 
@@ -75,7 +76,7 @@ def _overall(report: EvaluationReport) -> Iterator[str]:
 
 
 def _arrays(report: EvaluationReport) -> Iterator[str]:
-    arrays = [a for a in report.array_breakdowns if a.matched + a.missed_gold + a.spurious_pred]
+    arrays = [a for a in report.array_breakdowns if not a.is_empty]
     ranked = sorted(arrays, key=lambda a: a.f1 if a.f1 is not None else 0.0)
     shown = {id(a) for a in ranked[:_MOST_ARRAYS]}
     for array in arrays:
@@ -88,6 +89,9 @@ def _array(array: ArrayBreakdown) -> Iterator[str]:
     verdict = {True: "PASS", False: "FAIL", None: "OPEN"}[array.passed]
     score = f" [{verdict}] score={_number(array.score)}"
     yield fitted(array.normalized_path, _WIDTH - 2 - len(score)) + score
+    if array.matched is None:
+        yield "  Items: not aligned"
+        return
     partial = f" ({array.partial} of them partial pairs)" if array.partial else ""
     yield (
         f"  Items: {array.matched} matched, {array.missed_gold} missed, "
@@ -151,7 +155,7 @@ def _llm(report: EvaluationReport) -> Iterator[str]:
         return
     yield (
         f"Judged Fields: {stats.judged_fields}, LLM Calls: {stats.call_count}, "
-        f"Cost: ${stats.cost_usd:.4f}"
+        f"Cost: {dollars(stats.cost_usd)}"
     )
     yield f"Avg Score: {_number(stats.avg_score)}, Median Score: {_number(stats.median_score)}"
     models = list(stats.by_model.items())

@@ -200,7 +200,7 @@ def array_views(arrays: Sequence[ArrayBreakdown]) -> Listed:
     Listed
         Views in order of F1.
     """
-    with_items = [a for a in arrays if a.matched + a.missed_gold + a.spurious_pred]
+    with_items = [a for a in arrays if not a.is_empty]
     ranked = sorted(with_items, key=lambda a: a.f1 or 0.0)
     found = listed(ranked, _MOST_ARRAYS)
     most = min(_MOST_ITEMS, _MOST_ITEMS_IN_ALL // max(1, len(found.shown)))

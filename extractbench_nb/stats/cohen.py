@@ -14,6 +14,9 @@ from extractbench_nb.stats.drawing import Drawing, Numbers
 __all__ = ["Kappa", "kappa_interval", "kappas", "share_interval"]
 
 
+_CATEGORIES = 2
+
+
 class Kappa(NamedTuple):
     """Kappa, its interval, and what was resampled; NaN and None where they are not defined."""
 
@@ -72,9 +75,13 @@ def kappa_interval(per_document: Numbers, drawing: Drawing) -> Kappa:
     Kappa
         Documents are resampled where there are several, since rows of one document are not
         independent; otherwise rows. BCa where every resample has a kappa, else percentiles of
-        those that do.
+        those that do. Where one side says the same of every row, kappa is 0 whatever the other one
+        says, in each resample too: no interval then.
     """
-    return _interval_of(kappas, per_document, drawing)
+    found = _interval_of(kappas, per_document, drawing)
+    total = per_document.sum(axis=0)
+    constant = any(np.count_nonzero(total.sum(axis=axis)) < _CATEGORIES for axis in (0, 1))
+    return found._replace(interval=Interval(None, None, "undefined")) if constant else found
 
 
 def share_interval(per_document: Numbers, drawing: Drawing) -> Interval:

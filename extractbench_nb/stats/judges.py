@@ -44,7 +44,12 @@ JUDGE_PAIRS = FrameSpec(
         Column("kappa", "float64", f"Cohen's kappa; {_UNDEFINED}", "-1 to 1", True),
         Column("kappa_low", "float64", "lower end of its interval", "-1 to 1", True),
         Column("kappa_high", "float64", "upper end", "-1 to 1", True),
-        Column("kappa_method", "string", "of the interval", "BCa, percentile, undefined"),
+        Column(
+            "kappa_method",
+            "string",
+            "of the interval",
+            "BCa, percentile ..., undefined",
+        ),
         Column("a_only", "int64", "fields that pass by a and fail by b", "0 to fields"),
         Column("b_only", "int64", "fields that pass by b and fail by a", "0 to fields"),
         Column(
@@ -220,6 +225,10 @@ def judge_agreement(
     )
 
 
+#: What tells the rows of a judge apart.
+_PLACE = ("run", "document", "path", "predicted_path", "metric")
+
+
 class _Side(NamedTuple):
     """One judge, and its rows."""
 
@@ -306,10 +315,30 @@ def _rows(name: str, source: object, metrics: list[str]) -> pd.DataFrame:
             f"judge {name!r} has no row of a metric to compare ({', '.join(metrics)}); "
             f"{nearest(metrics[0] if metrics else '', known)}"
         )
+    rows = rows.assign(passed=_verdicts(rows["passed"], name))
+    _refuse_repeated(rows, name)
     if "outcome" not in rows.columns:
         return rows
     failed = rows["outcome"] == "judge_error"
     return rows.assign(passed=rows["passed"].astype("boolean").mask(failed.astype(bool)))
+
+
+def _verdicts(passed: pd.Series, name: str) -> pd.Series:
+    for place, value in passed.items():
+        if not (value is None or pd.isna(value) or value in (True, False)):
+            raise InputError(
+                f"passed of judge {name!r} is {_short(value)} at row {place!r}; expected True, "
+                "False or NA"
+            )
+    return passed.astype("boolean")
+
+
+def _refuse_repeated(rows: pd.DataFrame, name: str) -> None:
+    keys = [key for key in _PLACE if key in rows.columns]
+    again = rows.duplicated(keys)
+    if again.any():
+        place = ", ".join(f"{key} {rows.loc[again, key].iloc[0]!r}" for key in keys)
+        raise InputError(f"judge {name!r} has more than one row of {place}; expected one a field")
 
 
 def _compare(a: _Side, b: _Side, drawing: Drawing) -> _Pair:

@@ -11,16 +11,17 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
+from extractbench_nb._units import dollars
 from extractbench_nb.alignment.llm import LLMAligner
 from extractbench_nb.batch import evaluate_runs, load_evaluations
 from extractbench_nb.batch.settings import fingerprint
 from extractbench_nb.evaluation.frames import CALL_COLUMNS
 from extractbench_nb.stats import self_consistency
 from tests.judges.llm.aligning import knowing
-from tests.judges.llm.conftest import away_from_home, make, server
+from tests.judges.llm.conftest import away_from_home, make, no_thread_left, server
 from tests.llm_server import answer, failure, truthful
 
-__all__ = ["away_from_home", "make", "server"]
+__all__ = ["away_from_home", "make", "no_thread_left", "server"]
 
 pytest.importorskip("litellm", reason="asks a model through LiteLLM")
 
@@ -94,8 +95,8 @@ def test_totals_are_the_sums_of_calls(bills, make, priced):
     by_run = evs.by_run.set_index("run")
     assert by_run["llm_calls"].to_dict() == {"r": 6, "s": 9, "t": 9}
     assert by_run["llm_cost_usd"].sum() == pytest.approx(calls["cost_usd"].sum())
-    cost = f"{calls['cost_usd'].sum():.4f}"
-    assert f"24 calls of models, {cost} US dollars at list prices" in repr(evs)
+    cost = dollars(calls["cost_usd"].sum())
+    assert f"24 calls of models, {cost} at list prices" in repr(evs)
 
 
 def test_an_invalid_output_asks_nothing(frame_of, make, server):

@@ -135,8 +135,11 @@ def test_a_file_name_given_as_text_gets_a_hint(name: str) -> None:
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"judge": xb.OfflineJudge}, "expected 'offline' or an object with a name and a method"),
-        ({"judge": object()}, "expected 'offline' or an object with a name and a method"),
+        (
+            {"judge": xb.OfflineJudge},
+            "expected 'offline', the id of a model.*or an object with a name",
+        ),
+        ({"judge": object()}, "expected 'offline', the id of a model.*or an object with a name"),
         ({"judge": "gpt"}, "unknown judge 'gpt'.*a model is named with its provider"),
         ({"profile": ["paper"]}, r"unknown profile \['paper'\]"),
         ({"alignment": "best"}, "alignment is 'best'; expected 'optimal', 'llm'"),

@@ -331,7 +331,7 @@ OPTIONS = [
     pytest.param(
         {"judge": "ofline"}, "unknown judge 'ofline'; did you mean 'offline'?", id="judge"
     ),
-    pytest.param({"judge": 5}, "judge is 5; expected 'offline' or an object", id="judge 5"),
+    pytest.param({"judge": 5}, "judge is 5; expected 'offline', the id of a model", id="judge 5"),
 ]
 
 

@@ -141,7 +141,7 @@ def test_interval_covers_the_truth(documents: int) -> None:
     [
         ([True] * 3, [True] * 3, math.nan, "undefined: both sides say 'pass' in every row"),
         ([False] * 3, [False] * 3, math.nan, "undefined: both sides say 'fail' in every row"),
-        ([True] * 3, [False] * 3, 0.0, "Cohen's kappa 0.000 [0.000, 0.000]"),
+        ([True] * 3, [False] * 3, 0.0, "Cohen's kappa 0.000 [n/a] (undefined"),
         ([True, False], [False, True], -1.0, "Cohen's kappa -1.000 [-1.000"),
         ([None, True], [True, None], math.nan, "undefined: no row has a verdict on both sides"),
         ([True], [True], math.nan, "1.000 of 1 row"),

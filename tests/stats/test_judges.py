@@ -576,3 +576,23 @@ of 1 field
     frame = found.fields
     frame["path"] = "changed"
     assert found.fields["path"].tolist() == ["$.a"]
+
+
+@pytest.mark.parametrize("bad", ["yes", 2, 0.5, [True]])
+def test_verdicts_that_are_none_are_refused(bad: Any) -> None:
+    frame = side([True, False]).astype({"passed": object})
+    frame["passed"] = [True, bad]
+    with pytest.raises(xb.InputError, match=r"passed of judge 'b' is .* at row 1; expected True"):
+        judge_agreement({"a": side([True, False]), "b": frame})
+
+
+def test_rows_that_stand_twice_are_refused() -> None:
+    twice = pd.concat([side([True, False])] * 2, ignore_index=True)
+    with pytest.raises(xb.InputError, match=r"judge 'b' has more than one row of .*path '"):
+        judge_agreement({"a": side([True, False]), "b": twice})
+
+
+def test_a_judge_that_passes_everything_has_no_interval() -> None:
+    found = only(judge_agreement({"a": side([True] * 5), "b": side([True, False] * 2 + [True])}))
+    assert (found["kappa"], found["kappa_method"]) == (0.0, "undefined")
+    assert found[["kappa_low", "kappa_high"]].isna().all()

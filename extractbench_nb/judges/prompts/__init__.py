@@ -28,6 +28,7 @@ __all__ = [
     "message",
     "prompt_text",
     "quoted",
+    "sendable",
 ]
 
 #: Version of the texts; part of what an answer is cached by.
@@ -216,4 +217,9 @@ def _hash(text: str) -> str:
 
 def message(role: str, text: str) -> Message:
     """Write a message; what no request can carry (a lone surrogate) is written as an escape."""
-    return {"role": role, "content": text.encode("utf-8", "backslashreplace").decode()}
+    return {"role": role, "content": sendable(text)}
+
+
+def sendable(text: str) -> str:
+    """Write lone surrogates, which no request can carry, as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode()

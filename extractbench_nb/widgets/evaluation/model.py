@@ -244,6 +244,8 @@ def _items(ev: Evaluation, row: Any, name: str) -> str:
     if found.empty:
         return ""
     a = found.iloc[0]
+    if a["matched"] is pd.NA:
+        return f"{a['gold_items']:,} gold and {a['predicted_items']:,} predicted items, not aligned"
     ratios = ", ".join(
         f"{measure} {'n/a' if a[measure] is pd.NA else format(a[measure], '.2f')}"
         for measure in ("precision", "recall", "f1")

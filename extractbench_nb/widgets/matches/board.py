@@ -185,17 +185,17 @@ class Board:
     def __str__(self) -> str:
         """Say what is shown, in one line."""
         ours, theirs = (int(self.outcome.summary[name]) for name in _COUNTS[:2])
+        head = f"{fitted(self.path, 90)} · {ours:,} gold, {theirs:,} predicted items · "
+        if self.outcome.summary["matched"] is pd.NA:
+            return head + "not aligned"
         matched, partial, missed, spurious = (
             f"{int(self.outcome.summary[status]):,} {status}" for status in STATUSES
         )
-        return (
-            f"{fitted(self.path, 90)} · {ours:,} gold, {theirs:,} predicted items · "
-            f"{matched}, {partial}; {missed}, {spurious}"
-        )
+        return f"{head}{matched}, {partial}; {missed}, {spurious}"
 
 
 def _texts(summary: pd.Series) -> list[str]:
-    counts = [f"{int(summary[name]):,}" for name in _COUNTS]
+    counts = ["n/a" if summary[n] is pd.NA else f"{int(summary[n]):,}" for n in _COUNTS]
     ratios = ["n/a" if summary[name] is pd.NA else f"{summary[name]:.3f}" for name in _RATIOS]
     passed = summary["passed"]
     return [*counts, *ratios, "n/a" if passed is pd.NA else "yes" if passed else "no"]

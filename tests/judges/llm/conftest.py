@@ -32,8 +32,9 @@ def away_from_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def no_thread_left() -> Iterator[None]:
+    """Close LiteLLM's clients: each server has one, and of many it forgets some unclosed."""
     yield
     HOME.close()
 

@@ -319,7 +319,7 @@ REFUSED = [
     pytest.param(pairs_answer("all"), 'list "pairs"', id="a word for pairs"),
     pytest.param(Reply("All of them match."), 'list "pairs"', id="prose"),
     pytest.param(Reply('{"pairs": [[0, 1]]} or {"pairs": []}'), "differ", id="two answers"),
-    pytest.param(EMPTY, "empty", id="nothing"),
+    pytest.param(EMPTY, "has no text", id="nothing"),
 ]
 
 
@@ -371,15 +371,15 @@ def unaligned(ev: xb.Evaluation, reason: str) -> None:
     assert pd.isna(row["passed"])
     assert ev.matches.empty
     array = ev.arrays.iloc[0]
-    assert array[["matched", "partial", "missed", "spurious"]].tolist() == [0, 0, 0, 0]
+    assert array[["matched", "partial", "missed", "spurious"]].isna().all()
     assert array[["precision", "recall", "f1", "score", "passed"]].isna().all()
     summary = ev.summary
     assert summary["evaluated"] == summary["judge_errors"] == 1
     assert summary["judged"] == 0
     assert pd.isna(summary["pass_rate_judged"])
     assert summary["pass_rate"] == 0
-    assert repr(ev)
-    assert ev._repr_html_()
+    assert "judge_error" in repr(ev)
+    assert "matched completely" not in ev._repr_html_()
 
 
 @pytest.mark.parametrize(
@@ -453,7 +453,7 @@ def test_an_inner_array_without_an_alignment_leaves_its_item_open(
     outer = ev.fields.iloc[0]
     assert outer["outcome"] == "judge_error"
     assert outer["reason"] == "judge_error_in_items"
-    assert ev.arrays["matched"].tolist() == [1, 0, 0, 2]  # the others are not known to match
+    assert ev.arrays["matched"].fillna(-1).tolist() == [1, -1, -1, 2]
     assert "no alignment" in outer["reasoning"]
 
 
@@ -568,6 +568,50 @@ def test_what_is_too_deep(server: LLMServer, make: MakeJudge) -> None:
     ev = run(make(), works(2), [{"id": deep}, {"id": "w0001"}])
     assert ev.summary["evaluated"] == 1
     assert "too_deep" in ev.warnings["kind"].tolist()
+
+
+@pytest.mark.parametrize("profile", ["paper", "strict"])
+@pytest.mark.parametrize("metric", ["set_f1", "string_semantic", "string_exact", "skip"])
+def test_arrays_with_another_metric_are_not_asked_about(
+    server: LLMServer, make: MakeJudge, metric: str, profile: str
+) -> None:
+    array = {"type": "array", "items": {"type": "string"}, "evaluation_config": metric}
+    schema = {"type": "object", "properties": {"works": array}}
+    options = {"profile": profile, "schema": schema}
+    server.respond = lambda _: failure(400)
+    aligner = xb.LLMAligner(make())
+    ev = run("offline", ["a", "b"], ["B", "c"], alignment=aligner, **options)
+    same_frames(ev, run("offline", ["a", "b"], ["B", "c"], alignment="optimal", **options))
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("profile", ["paper", "strict", "extract-bench-0.1.0"])
+def test_a_matcher_may_say_that_it_has_no_answer(profile: str) -> None:
+    async def silent(*_: Any) -> list[tuple[int, int]]:
+        raise xb.JudgeError("not today", reason="holiday")
+
+    def plain(*_: Any) -> list[tuple[int, int]]:
+        raise xb.JudgeError("not today", reason="holiday")
+
+    for metric in ("array_llm", "set_f1"):
+        schema = listing()
+        schema["properties"]["works"]["evaluation_config"] = metric
+        for matcher in (silent, plain):
+            ev = run("offline", *three(), schema, alignment=matcher, profile=profile)
+            assert ev.arrays["matched"].isna().all()
+            assert ev.matches.empty
+            told = "holiday" in ev.fields["reason"].tolist()
+            assert told == (metric == "array_llm" or profile == "strict")
+
+
+def test_what_is_no_pair_of_indices_is_refused() -> None:
+    for pairs in ([(0.9, 1.2)], [("0", 1)], [(0, 1, 2)], [None], 7):
+        with pytest.raises(InputError, match="expected pairs of indices"):
+            run("offline", *three(), alignment=lambda *_, pairs=pairs: pairs)
+    with pytest.raises(InputError, match="async def"):
+        run("offline", *three(), alignment=lambda one, two, node: by_id(one, two, node))  # noqa: PLW0108
+    with pytest.raises(InputError, match="'optimal', 'llm'"):
+        run("offline", *three(), alignment=xb.LLMAligner)
 
 
 def test_a_judge_that_is_a_model_is_asked_for_the_alignment_too(

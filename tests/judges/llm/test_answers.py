@@ -24,8 +24,8 @@ READ: dict[str, tuple[str, tuple[float, str | None]]] = {
     "byte-order mark": ('\ufeff{"score": 0.5}', (0.5, None)),
 }  # fmt: skip
 REFUSED: dict[str, tuple[str | None, str]] = {
-    "nothing": (None, "empty"),
-    "blank": (" \n", "empty"),
+    "nothing": (None, "it has no text"),
+    "blank": (" \n", "it has no text"),
     "prose": ("the same", "no JSON object"),
     "list": ("[0.5]", "no JSON object"),
     "number": ("0.5", "no JSON object"),

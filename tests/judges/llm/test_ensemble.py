@@ -110,12 +110,12 @@ def test_texts_are_given_as_the_evaluator_gives_them() -> None:
         ("median", [1.0, 0.8, None], 0.7, 0.8),
         ("median", [1.0, 0.1, None], 0.7, None),
         ("min", [1.0, 1.0, None], 0.7, None),
-        ("min", [1.0, 0.1, None], 0.7, 0.1),
+        ("min", [1.0, 0.1, None], 0.7, 0.0),  # what is certain
         ("max", [1.0, None, None], 0.7, 1.0),
         ("max", [0.1, None, None], 0.7, None),
         ("median", [0.8, 0.8, None], 0.9, 0.8),  # the field's mark
         ("mean", [1.0, 1.0, None], 0.7, None),
-        ("mean", [1.0, 1.0, None], 0.6, 1.0),
+        ("mean", [0.75, 0.75, None], 0.5, 0.5),
         ("median", [None, None, None], 0.7, None),
     ],
 )
@@ -208,7 +208,7 @@ def test_members_are_checked_before_any_work(server: LLMServer) -> None:
         ("offline", "judges is 'offline'; expected a list"),
         (None, "judges is None; expected a list"),
         (["offline", "ofline"], r"judges\[1\] is 'ofline'; did you mean 'offline'"),
-        (["offline", 5], r"judges\[1\] is 5; expected 'offline' or an object"),
+        (["offline", 5], r"judges\[1\] is 5; expected 'offline', the id of a model"),
         ([Fixed, "offline"], r"judges\[0\] is <class"),
         (["offline", Fixed(1), OfflineJudge()], r"judges\[0\] and judges\[2\] are the same"),
         (["openai/x", LLMJudge("openai/x")], r"several times use LLMJudge\(n=...\)"),

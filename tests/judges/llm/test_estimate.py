@@ -10,9 +10,9 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb._tokens import count_tokens
 from extractbench_nb.errors import ConfigError, InputError
-from tests.judges.llm.aligning import asks_to_align, knowing
-from tests.judges.llm.test_aligning import edited, listing, works
-from tests.llm_server import LLMServer, Request
+from tests.judges.llm.aligning import alignment, asks_to_align, knowing
+from tests.judges.llm.test_aligning import EXACT, edited, listing, works
+from tests.llm_server import LLMServer, Request, truthful
 
 PRICED = "openai/gpt-4o-mini"
 NAME = {"type": "object", "properties": {"name": {"type": "string"}, "nick": {"type": "string"}}}
@@ -126,8 +126,68 @@ def test_nothing_to_ask(sample: Any) -> None:
     assert offline.summary.tolist() == [0.0] * 7
     assert offline.calls.empty
     assert offline.by_field.empty
+    assert list(offline.by_field.columns)[3:] == list(offline.summary.index)
     assert "0 calls" in repr(offline)
     assert "<table" not in offline._repr_html_()
+
+
+def test_nobody_is_asked(server: LLMServer, make: Any, tmp_path: Any) -> None:
+    recorded = make(PRICED)
+    xb.evaluate(NAME, *ONE, judge=recorded)
+    server.forget()
+    other = ({"name": "Bob", "nick": "B"}, {"name": "Rob", "nick": "B"})
+    replay = xb.ReplayJudge(recorded.cache, otherwise=make("openai/gpt-4o"))
+    for judge in (replay, xb.Ensemble([replay, "offline"])):
+        assert xb.estimate_cost(NAME, *ONE, judge=judge).summary["calls"] == 0
+        found = xb.estimate_cost(NAME, *other, judge=judge)
+        assert found.calls["model"].tolist() == ["openai/gpt-4o"]
+    gold = {"works": works(3)}
+    predicted = {"works": [w | {"year": 0} for w in works(3)[::-1]]}
+    aligner = xb.LLMAligner(replay)
+    found = xb.estimate_cost(listing(), gold, predicted, alignment=aligner)
+    assert found.calls[["metric", "model"]].to_numpy().tolist() == [["array_llm", "openai/gpt-4o"]]
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("kind", ["asks", "awaits", "compares"])
+def test_a_judge_of_the_users_is_named_and_not_called(kind: str) -> None:
+    class Mine:
+        name = f"mine, which {kind}"
+
+        def compare(self, gold: str, predicted: str) -> xb.Verdict:
+            raise AssertionError("called")
+
+    async def called(self: Any, *_: Any) -> xb.Verdict:
+        raise AssertionError("called")
+
+    if kind != "compares":
+        setattr(Mine, "ask" if kind == "asks" else "compare", called)
+    for judge in (Mine(), xb.Ensemble([Mine(), "offline"])):
+        estimate = xb.estimate_cost(NAME, *ONE, judge=judge)
+        assert estimate.summary["calls"] == 0
+        assert estimate.unknown == (Mine.name,)
+        assert Mine.name in repr(estimate)
+        assert Mine.name in estimate._repr_html_()
+    # where nothing is to be judged nobody is missed
+    assert xb.estimate_cost(NAME, ONE[0], ONE[0], judge=Mine()).unknown in ((), (Mine.name,))
+
+
+def test_alignments_at_hand_are_followed(server: LLMServer, make: Any) -> None:
+    """A model that pairs otherwise than the offline aligner: other fields are judged then."""
+    items = {"type": "object", "properties": {"id": EXACT, "name": {"type": "string"}}}
+    gold = {"works": [{"id": i, "name": f"name {i}"} for i in "abc"]}
+    predicted = {"works": [{"id": i, "name": f"Name {i}!"} for i in "bca"]}
+    server.respond = lambda request: alignment([(0, 0), (1, 1), (2, 2)], [], [])
+    options = {"alignment": xb.LLMAligner(make(PRICED))}
+    xb.evaluate(listing(items), gold, predicted, **options)
+    server.forget()
+    server.respond = truthful
+    options["judge"] = make("openai/gpt-4o")
+    estimate = xb.estimate_cost(listing(items), gold, predicted, **options)
+    ev = xb.evaluate(listing(items), gold, predicted, **options)
+    assert estimate.summary["requests"] == len(server.requests) == 3
+    assert estimate.summary["prompt_tokens"] == tokens(server.requests)
+    assert len(ev.judge_calls) == estimate.summary["calls"] == 4
 
 
 def test_it_shows_itself(make: Any) -> None:
@@ -144,8 +204,10 @@ def test_it_shows_itself(make: Any) -> None:
 
 
 def test_what_is_wrong_is_told(make: Any, tmp_path: Any) -> None:
-    with pytest.raises(InputError, match="gold is missing"):
+    with pytest.raises(InputError, match="gold and predicted missing"):
         xb.estimate_cost(NAME)
+    with pytest.raises(InputError, match="predicted missing; a schema is followed by"):
+        xb.estimate_cost(NAME, ONE[0], judge=make(PRICED))
     with pytest.raises(InputError, match="unknown judge"):
         xb.estimate_cost(NAME, *ONE, judge="gpt")
     template = {"metrics": [{"metric_id": "string_semantic", "params": {"prompt_template": "?"}}]}

@@ -214,6 +214,6 @@ def test_the_answer_as_it_came_is_in_the_call(make: MakeJudge, server: LLMServer
     server.script(Reply(text))
     judge = make()
     first, again = ask(judge), ask(judge)
-    assert first.reasoning == again.reasoning == "\ud800 \x00 é"
+    assert first.reasoning == again.reasoning == "\\ud800 \x00 é"  # frames can be written
     assert first.calls[0].answer == again.calls[0].answer == text
     assert len(server.requests) == 1

@@ -350,7 +350,9 @@ def test_a_report_answers(tmp_path: Path) -> None:
     ]
     assert rows.loc["$.day", "outcome"] == "incorrect"
     assert rows.loc["$.parties[0].name", "reason"] == "not_recorded"
-    assert "of an array it judges the whole" in rows.loc["$.parties[0].name", "reasoning"]
+    assert (
+        "verdicts on items of arrays are not replayed" in rows.loc["$.parties[0].name", "reasoning"]
+    )
     assert len(ev.judge_calls) == 0
     mixed = evaluated(ReplayJudge(tmp_path / "report.json", otherwise="offline"))
     assert mixed.summary["judge_errors"] == 0
@@ -464,8 +466,8 @@ LINE = '{"answer":"x","completion_tokens":null,"cost_usd":null,"key":"0","prompt
         ('{"field_outcomes": [{"path": "x"}]}', "row 0 of 'field_outcomes' is {'path': 'x'}"),
         (json.dumps({"field_outcomes": [row(score=2)]}), "a 'score' from 0 to 1"),
         (json.dumps({"field_outcomes": [row(), 5]}), "row 1 of 'field_outcomes' is 5"),
-        (json.dumps([{"field_outcomes": [row()]}] * 2), "several reports; a report is of one"),
-        (json.dumps({"d": {"field_outcomes": [row()]}}), "several reports; a report is of one"),
+        (json.dumps([{"field_outcomes": [row()]}] * 2), "several reports; give a file to each"),
+        (json.dumps({"d": {"field_outcomes": [row()]}}), "several reports; give a file to each"),
     ],
 )
 def test_files_that_are_refused(text: str, told: str, tmp_path: Path) -> None:
@@ -479,10 +481,10 @@ def test_files_that_are_refused(text: str, told: str, tmp_path: Path) -> None:
 def test_places_that_are_refused(tmp_path: Path) -> None:
     with pytest.raises(xb.InputError, match=r"absent.* cannot be read: No such file"):
         ReplayJudge(tmp_path / "absent")
-    with pytest.raises(xb.InputError, match=r"is a folder without 'judge_answers\.sqlite'"):
+    with pytest.raises(xb.InputError, match=r"has neither 'judge_answers\.sqlite' nor reports"):
         ReplayJudge(tmp_path)
     report(tmp_path, row())
-    with pytest.raises(xb.InputError, match="is a folder of reports; a report is of one document"):
+    with pytest.raises(xb.InputError, match="does not say by gold_hash and extracted_hash"):
         ReplayJudge(tmp_path)
     empty = xb.JudgeCache(tmp_path / "cache")
     with pytest.raises(xb.InputError, match="holds no answers"):
@@ -600,3 +602,61 @@ def test_recorded_reports_say_what_they_said() -> None:
         failed += sum(r["metric_id"].startswith("error_") for r in said.values())
     assert judged > 30
     assert failed == 7
+
+
+@pytest.mark.skipif("EXTRACTBENCH_RUNS" not in os.environ, reason="needs recorded runs")
+@pytest.mark.skipif("EXTRACTBENCH_DATASET" not in os.environ, reason="needs the released dataset")
+def test_a_folder_of_recorded_reports_serves_a_batch() -> None:
+    dataset = xb.load_dataset("extractbench", path=os.environ["EXTRACTBENCH_DATASET"])
+    outputs = xb.recorded_outputs(os.environ["EXTRACTBENCH_RUNS"])
+    one = outputs[outputs["run"] == outputs["run"].iloc[0]]
+    folder = one["predicted"].iloc[0].parent
+    evs = xb.evaluate_runs(one, dataset=dataset, judge=ReplayJudge(folder), progress=False)
+    fields = evs.fields
+    recorded = fields[fields["reason"] == "recorded"]
+    assert recorded["document"].nunique() > 3
+    for document, rows in recorded.groupby("document"):
+        path = folder / f"{document}.judge-report.json"
+        said = {r["path"]: r for r in json.loads(path.read_text("utf-8"))["field_outcomes"]}
+        for found in rows.to_dict("records"):
+            assert found["score"] == said[found["schema_path"]]["score"]
+    # one report alone is of one output
+    first = one["predicted"].iloc[0]
+    report_of_first = first.with_name(first.name.replace(".pred.json", ".judge-report.json"))
+    evs = xb.evaluate_runs(one, dataset=dataset, judge=ReplayJudge(report_of_first), progress=False)
+    recorded = evs.fields.query("reason == 'recorded'")
+    assert set(recorded["document"]) <= {one["document"].iloc[0]}
+    others = evs.fields.query(
+        "reason == 'not_recorded' and not field.str.contains('[', regex=False)"
+    )
+    assert others["document"].nunique() == len(one) - 1
+    assert others["reasoning"].str.contains("the report is of another").all()
+
+
+def saved(folder: Path, gold: Any, predicted: Any, judge: Any) -> Path:
+    xb.evaluate(SCHEMA, gold, predicted, judge=judge).save(folder)
+    return folder / "report.json"
+
+
+def test_our_reports_know_what_they_are_of(make: MakeJudge, tmp_path: Path) -> None:
+    judge = make()
+    gold = {"seller": "a", "day": "b"}
+    near, far = {"seller": "A", "day": "c"}, {"seller": "x", "day": "B"}
+    paths = [saved(tmp_path / name, gold, p, judge) for name, p in (("r1", near), ("r2", far))]
+
+    def run(predicted: Any, path: Path, **more: Any) -> Any:
+        return xb.evaluate(SCHEMA, gold, predicted, judge=ReplayJudge(path, **more)).fields
+
+    for path, own, other in ((paths[0], near, far), (paths[1], far, near)):
+        assert set(run(own, path)["reason"]) >= {"recorded"}
+        assert "not_recorded" in set(run(other, path)["reason"])
+        assert "another predicted" in run(other, path)["reasoning"].dropna().iloc[0]
+        pd.testing.assert_series_equal(run(own, tmp_path)["score"], run(own, path)["score"])
+        assert "recorded" not in set(run(other, path, otherwise="offline")["reason"])
+    nobody = run({"seller": "q", "day": "r"}, tmp_path)
+    assert "no report is of these documents" in nobody["reasoning"].dropna().iloc[0]
+    saved(tmp_path / "r3", gold, near, judge)
+    assert "are of these documents" in run(near, tmp_path)["reasoning"].dropna().iloc[0]
+    both = xb.Ensemble([ReplayJudge(tmp_path / "r1"), "offline"])
+    assert xb.evaluate(SCHEMA, gold, near, judge=both).summary["judge_errors"] == 0
+    assert xb.evaluate(SCHEMA, gold, far, judge=both).summary["judge_errors"] > 0

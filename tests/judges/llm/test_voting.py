@@ -62,7 +62,7 @@ def voted(scores: Sequence[float | None], vote: str, mark: float = 0.7) -> Verdi
         ("median", [0.9, 0.9, 0.9, None], 0.9),
         ("mean", [0.0, None], 0.0),  # at most 0.5
         ("mean", [1.0, None], None),
-        ("min", [0.1, None, None], 0.1),  # not all agree, whoever else speaks
+        ("min", [0.1, None, None], 0.0),  # not all agree, whoever else speaks
         ("min", [1.0, 1.0, None], None),
         ("max", [1.0, None, None], 1.0),
         ("max", [0.1, 0.2, None], None),
@@ -72,6 +72,27 @@ def voted(scores: Sequence[float | None], vote: str, mark: float = 0.7) -> Verdi
 def test_votes(vote: str, scores: list[float | None], score: float | None) -> None:
     found = voted(scores, vote)
     assert (found.score if isinstance(found, Verdict) else None) == score
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 6, 9, 12, 24, 43, 48, 81])
+@pytest.mark.parametrize("score", [0.1, 0.7, 0.8, 0.9])
+def test_voters_that_agree_are_not_put_off_by_rounding(score: float, count: int) -> None:
+    for vote in VOTES:
+        found = take_vote(ballots([score] * count), vote, score)
+        assert found.score == score
+
+
+@given(BALLOTS, st.sampled_from(list(VOTES)), MARKS, st.data())
+def test_a_voter_that_is_down_raises_no_score(
+    scores: list[float | None], vote: str, mark: float, data: Any
+) -> None:
+    found = voted(scores, vote, mark)
+    if isinstance(found, Verdict):
+        drawn = [s if s is not None else data.draw(st.floats(0, 1)) for s in scores]
+        working = voted(drawn, vote, mark)
+        assert isinstance(working, Verdict)
+        assert found.score <= working.score
+        assert (found.score >= mark) == (working.score >= mark)
 
 
 @given(BALLOTS, st.sampled_from(list(VOTES)), MARKS)

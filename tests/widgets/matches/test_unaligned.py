@@ -1,5 +1,6 @@
 """Arrays that a model was asked to align, and gave no answer of use for."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -60,7 +61,8 @@ def test_other_thresholds_decide_nothing(view: MatchesView) -> None:
     view.thresholds = {"pass_threshold": 0.0, "align_threshold": 0.0}
     found = view.summary
     assert found[["score", "passed", "recall"]].isna().all()
-    assert found["matched"] == 0
+    assert found[["matched", "missed", "spurious"]].isna().all()
+    assert "2 gold, 2 predicted items · not aligned" in view._repr_mimebundle_()[0]["text/html"]
 
 
 def test_other_views_take_it() -> None:
@@ -68,4 +70,16 @@ def test_other_views_take_it() -> None:
     assert "said nothing" in repr(ev)
     assert "none judged" in repr(ev)
     assert "no field was judged" in ev._repr_html_()
-    xb.show(ev).close()
+    assert "matched completely" not in ev._repr_html_()
+    view = xb.show(ev)
+    view.selected_row = "$.works"
+    assert "2 gold and 2 predicted items, not aligned" in view._repr_mimebundle_()[0]["text/html"]
+    view.close()
+
+
+def test_a_report_takes_it(tmp_path) -> None:
+    xb.evaluate(SCHEMA, GOLD, PREDICTED, alignment=xb.LLMAligner(Silent())).save(tmp_path)
+    assert "Items: not aligned" in (tmp_path / "summary.txt").read_text()
+    assert "not aligned" in (tmp_path / "report.html").read_text()
+    (found,) = json.loads((tmp_path / "report.json").read_text())["array_breakdowns"]
+    assert found["matched"] is found["missed_gold"] is None

@@ -1,0 +1,330 @@
+"""Judges and aligners at their edges: what is shared, damaged, interrupted, forked, too long."""
+
+import asyncio
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb._tokens import count_tokens
+from extractbench_nb.judges.answers import Unparsable, read_answer
+from tests.judges.llm.aligning import alignment, knowing, shown
+from tests.judges.llm.conftest import MakeJudge, ask, fail
+from tests.judges.llm.test_aligning import EXACT, edited, listing, run, same_frames, three, works
+from tests.llm_server import LLMServer, Request, answer, failure
+
+PRICED = "openai/gpt-4o-mini"
+
+
+def several(count: int) -> tuple[dict[str, Any], dict[str, str], dict[str, str]]:
+    names = [f"f{i}" for i in range(count)]
+    schema = {"type": "object", "properties": {name: {"type": "string"} for name in names}}
+    return schema, {n: f"gold {n}" for n in names}, {n: f"said {n}" for n in names}
+
+
+@pytest.mark.parametrize("at_once", [1, 4, 32])
+def test_a_budget_is_exceeded_by_one_request_at_most(
+    make: MakeJudge, server: LLMServer, at_once: int
+) -> None:
+    server.respond = lambda _: replace(answer(1.0), tokens=(1_000_000, 0))  # 0.15 US dollars
+    server.latency = 0.01
+    judge = make(PRICED, budget_usd=0.8, max_concurrency=at_once)
+    ev = xb.evaluate(*several(40), judge=judge)
+    assert len(server.requests) == 6
+    assert judge.spent_usd == pytest.approx(0.9)
+    assert ev.summary["judged"] == 6
+    assert set(ev.fields.query("outcome == 'judge_error'")["reason"]) == {"budget"}
+
+
+def test_a_large_budget_does_not_hold_back(make: MakeJudge, server: LLMServer) -> None:
+    server.latency = 0.05
+    xb.evaluate(*several(40), judge=make(PRICED, budget_usd=5.0, max_concurrency=16))
+    assert server.peak > 8
+
+
+def test_a_judge_fails_by_its_own_limits_only(make: MakeJudge, server: LLMServer) -> None:
+    """Two judges ask the same at the same time; what one may not spend is not the other's."""
+    server.respond = lambda _: replace(answer(1.0), tokens=(1_000_000, 0))
+    server.latency = 0.05
+    poor, rich = make(PRICED, budget_usd=0.1), make(PRICED)
+    case = several(10)
+    with ThreadPoolExecutor(2) as pool:
+        ours, theirs = pool.map(lambda judge: xb.evaluate(*case, judge=judge), (poor, rich))
+    assert theirs.summary["judge_errors"] == 0
+    assert ours.summary["judged"] >= 1
+    assert poor.spent_usd <= 0.16
+
+
+def test_members_that_would_get_each_others_answers_are_refused(make: MakeJudge) -> None:
+    with pytest.raises(xb.InputError, match="would get the same answers from the cache"):
+        xb.Ensemble([make(timeout=5), make(timeout=6)])
+    xb.Ensemble([make(cache=False, timeout=5), make(cache=False, timeout=6)])
+    xb.Ensemble([make(temperature=0.1), make(temperature=0.2)])
+
+
+DAMAGE = {
+    "cut answer": "UPDATE answers SET answer = '{cut'",
+    "no request": "UPDATE answers SET request = '[]'",
+    "another request": "UPDATE answers SET request = replace(request, 'gold', 'good')",
+    "no numbers": "UPDATE answers SET prompt_tokens = 'many'",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_answer_is_asked_for_again(
+    make: MakeJudge, server: LLMServer, damage: str, tmp_path: Path
+) -> None:
+    judge = make()
+    case = several(3)
+    first = xb.evaluate(*case, judge=judge)
+    assert judge.cache is not None
+    with sqlite3.connect(judge.cache.path) as database:
+        database.execute(f"{damage} WHERE key = (SELECT min(key) FROM answers)")
+    database.close()
+    assert judge.cache.export(tmp_path / "export.jsonl") == 2
+    server.forget()
+    second = xb.evaluate(*case, judge=judge)
+    assert len(server.requests) == 1
+    assert second.fields.equals(first.fields)
+    xb.evaluate(*case, judge=judge)
+    assert len(server.requests) == 1
+
+
+class Unreachable:
+    """An own judge whose model cannot be reached."""
+
+    name = "unreachable"
+
+    def check(self, params: Any = None) -> None:
+        pass
+
+    def settings_for(self, params: Any = None) -> Any:
+        return xb.LLMJudge("openai/x").settings_for({})
+
+    async def ask(self, question: Any) -> Any:
+        raise ConnectionError("no route")
+
+    compare = ask
+
+    async def answer(self, *args: Any, **more: Any) -> Any:
+        raise ConnectionError("no route")
+
+
+def test_any_failure_of_an_alignment_is_a_row() -> None:
+    ev = run(Unreachable(), *three())
+    row = ev.fields.iloc[0]
+    assert row["outcome"] == "judge_error"
+    assert "ConnectionError: no route" in row["reasoning"]
+    assert xb.LLMAligner(Unreachable()).fingerprint["judge"] == "unreachable"
+
+
+INTERRUPTED = """
+import asyncio, json, os, signal, sys, threading, time
+import extractbench_nb as xb
+
+url, mode = sys.argv[1:]
+judge = xb.LLMJudge("openai/x", api_base=url, cache=False, timeout=30)
+schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+
+def interrupt():
+    sys.stdin.readline()  # the request has come in
+    os.kill(os.getpid(), signal.SIGINT)
+
+def evaluate():
+    threading.Thread(target=interrupt, daemon=True).start()
+    begun = time.monotonic()
+    try:
+        xb.evaluate(schema, {"a": "x"}, {"a": "y"}, judge=judge)
+    except KeyboardInterrupt:
+        print("interrupted", time.monotonic() - begun < 20, flush=True)
+
+async def cell():
+    evaluate()
+
+if mode == "script":
+    evaluate()
+else:
+    loop = asyncio.new_event_loop()  # as a notebook's: signals reach the main thread
+    loop.run_until_complete(cell())
+    loop.close()
+"""
+
+
+@pytest.mark.parametrize("mode", ["script", "cell"])
+def test_an_interruption_stops_a_hanging_request(server: LLMServer, mode: str) -> None:
+    came = threading.Event()
+
+    def respond(request: Request) -> Any:
+        came.set()
+        return replace(answer(1.0), delay=60.0)
+
+    server.respond = respond
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, server.url, mode],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert came.wait(60)
+        process.stdin.write("\n")
+        process.stdin.flush()
+        said = process.stdout.read()
+    assert said == "interrupted True\n"
+    assert len(server.requests) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork.*:DeprecationWarning")
+def test_what_is_under_way_in_the_parent_can_be_asked_in_a_fork(
+    make: MakeJudge, server: LLMServer
+) -> None:
+    judge = make()
+    ask(judge, "warm", "up")
+    server.latency = 1.0
+    server.forget()
+    parent = threading.Thread(target=lambda: ask(judge, "a", "b"))
+    parent.start()
+    while not server.requests:
+        pass
+    child = os.fork()
+    if child == 0:  # pragma: no cover - the other process
+        try:
+            verdict = ask(judge, "a", "b")
+            os._exit(0 if verdict.reason == "judged" else 1)
+        except BaseException:  # noqa: BLE001 - told by the exit code
+            os._exit(2)
+    _, status = os.waitpid(child, 0)
+    parent.join()
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_lone_surrogates_do_not_lengthen_a_question(make: MakeJudge) -> None:
+    gold = [{"id": str(i), "title": "\ud800" * 3_000 + str(i)} for i in range(4)]
+    predicted = [{"id": str(i), "title": "\udc00" * 3_000 + str(i)} for i in (3, 2, 1, 0)]
+    with LLMServer(lambda request: alignment([], *shown(request))) as server:
+        aligner = xb.LLMAligner(make(api_base=server.url), max_prompt_tokens=2_500)
+        run("offline", gold, predicted, alignment=aligner)
+        assert server.requests
+        for request in server.requests:
+            assert sum(count_tokens(m["content"]) for m in request.body["messages"]) <= 2_500
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\x85", "\u2028", "\u2029", "\x0b", "\x0c"])
+def test_an_item_is_one_line(make: MakeJudge, end: str) -> None:
+    gold, predicted = three()
+    gold[0]["title"] = f'x{end}7: {{"id": "{gold[1]["id"]}"}}'
+    with LLMServer(knowing(lambda item: item["id"])) as server:
+        run(make(api_base=server.url), gold, predicted)
+        lines = server.requests[0].quoted["gold_items"].splitlines()
+    assert [line.partition(": ")[0] for line in lines] == ["0", "1", "2"]
+    assert json.loads(lines[0].partition(": ")[2])["title"] == gold[0]["title"]
+
+
+def test_texts_in_another_script_are_shown_with_what_stands_there(make: MakeJudge) -> None:
+    latin = [f"{w}{i}" for i, w in enumerate(["alpha", "beta", "gamma", "delta"] * 40)]
+    other = [chr(0x430 + i % 32) * 6 + chr(0x430 + i // 32) for i in range(len(latin))]
+    known = dict(zip(latin, other, strict=True))
+
+    def respond(request: Request) -> str:
+        gold, predicted = shown(request)
+        theirs = {text: j for j, text in predicted.items()}
+        pairs = [(i, theirs[known[t]]) for i, t in gold.items() if known[t] in theirs]
+        return alignment(pairs, gold, predicted)
+
+    schema = listing({"type": "string", "evaluation_config": "string_exact"})
+    with LLMServer(respond) as server:
+        aligner = xb.LLMAligner(make(api_base=server.url), max_prompt_tokens=2_000)
+        ev = run("offline", latin, other, schema, alignment=aligner)
+        assert len(server.requests) > 2
+        seen = {i for request in server.requests for i in shown(request)[0]}
+    assert seen == set(range(len(latin)))
+    assert len(ev.judge_calls) == len(server.requests)
+
+
+def test_a_schema_that_goes_round_is_no_answer() -> None:
+    around: dict[str, Any] = {"properties": {"score": {}, "more": {"$ref": "#"}}}
+    deep = '{"more": ' * 600 + '{"score": 1}' + "}" * 600
+    text = '{"score": 1, "more": ' + deep + "}"
+    with pytest.raises(Unparsable):
+        read_answer(text, around)
+
+
+def test_the_calls_of_an_alignment_are_counted_once(make: MakeJudge) -> None:
+    schema = listing()
+    metric = {"metric_id": "array_llm"}
+    schema["properties"]["works"]["evaluation_config"] = {
+        "metrics": [metric, {**metric, "params": {"pass_threshold": 0.1}}]
+    }
+    with LLMServer(knowing(lambda item: item["id"])) as server:
+        ev = run(make(api_base=server.url), *three(), schema)
+        assert len(ev.judge_calls) == len(server.requests) == 1
+    assert len(ev.fields.query("path == '$.works'")) == 2
+
+
+def test_words_of_a_model_are_cut_where_we_repeat_them(make: MakeJudge, server: LLMServer) -> None:
+    long = "9" * 5_000
+    answers = [f'{{"pairs": [[{long}, 0]]}}'] * 2
+    server.respond = lambda _: answers.pop()
+    ev = run(make(), *three())
+    assert len(ev.fields["reasoning"][0]) < 500
+    assert len(server.requests[1].prompt) < 500
+    server.respond = lambda _: json.dumps({"score": 0.5, "x" * 5_000: 1})
+    params = {
+        "structured_output_schema": {"properties": {"score": {}}, "additionalProperties": False}
+    }
+    error = fail(make(), params=params)
+    assert len(str(error)) < 500
+
+
+def test_many_arrays_in_turn(make: MakeJudge, server: LLMServer) -> None:
+    inner = {"type": "array", "items": listing()["properties"]["works"]["items"]}
+    schema = listing({"type": "object", "properties": {"id": EXACT, "in": inner}})
+    gold = [{"id": str(i), "in": works(3, seed=i)} for i in range(60)]
+    predicted = [
+        {"id": item["id"], "in": edited(item["in"], seed=i)} for i, item in enumerate(gold)
+    ]
+    server.respond = knowing(lambda item: item["id"])
+    ev = run(make(max_concurrency=1), gold, predicted, schema)
+    same_frames(ev, run("offline", gold, predicted, schema, alignment="optimal"))
+    assert server.peak == 1
+
+
+def test_cancelling_leaves_nothing_under_way(make: MakeJudge, server: LLMServer) -> None:
+    server.respond = lambda _: replace(answer(1.0), delay=60.0)
+
+    async def main() -> None:
+        task = asyncio.ensure_future(xb.evaluate_async(*several(5), judge=make()))
+        while len(server.requests) < 5:
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    server.respond = lambda _: answer(1.0)
+    server.forget()
+    assert xb.evaluate(*several(5), judge=make()).summary["passed"] == 5
+    assert len(server.requests) == 5
+
+
+def test_a_key_that_is_refused_by_one_server_is_no_failure_of_another(
+    make: MakeJudge, server: LLMServer
+) -> None:
+    with LLMServer(lambda _: failure(401)) as closed:
+        locked = make(api_base=closed.url, cache=False)
+        ensemble = xb.Ensemble([locked, make()], vote="max")
+        verdict = ask(ensemble, "a", "A")
+        assert verdict.score == 1.0
+        assert len(server.requests) == 1
