@@ -71,11 +71,11 @@ def test_members_that_would_get_each_others_answers_are_refused(make: MakeJudge)
     xb.Ensemble([make(temperature=0.1), make(temperature=0.2)])
 
 
-DAMAGE = {
-    "cut answer": "UPDATE answers SET answer = '{cut'",
-    "no request": "UPDATE answers SET request = '[]'",
-    "another request": "UPDATE answers SET request = replace(request, 'gold', 'good')",
-    "no numbers": "UPDATE answers SET prompt_tokens = 'many'",
+DAMAGE = {  # of the row with a key
+    "cut answer": "UPDATE answers SET answer = '{cut' WHERE key = ?",
+    "no request": "UPDATE answers SET request = '[]' WHERE key = ?",
+    "another request": "UPDATE answers SET request = replace(request, 'gold', 'g') WHERE key = ?",
+    "no numbers": "UPDATE answers SET prompt_tokens = 'many' WHERE key = ?",
 }
 
 
@@ -88,7 +88,8 @@ def test_a_damaged_answer_is_asked_for_again(
     first = xb.evaluate(*case, judge=judge)
     assert judge.cache is not None
     with sqlite3.connect(judge.cache.path) as database:
-        database.execute(f"{damage} WHERE key = (SELECT min(key) FROM answers)")
+        first_key = database.execute("SELECT min(key) FROM answers").fetchone()
+        database.execute(damage, first_key)
     database.close()
     assert judge.cache.export(tmp_path / "export.jsonl") == 2
     server.forget()
