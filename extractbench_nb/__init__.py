@@ -35,7 +35,15 @@ from extractbench_nb.errors import (
 )
 from extractbench_nb.evaluation import Evaluation, evaluate, evaluate_async
 from extractbench_nb.evidence import PageImage, find_evidence, ground_values, grounded, render_page
-from extractbench_nb.extraction import Corrupted, corrupt_document, corruptions
+from extractbench_nb.extraction import (
+    Corrupted,
+    ParsedOutput,
+    Repaired,
+    corrupt_document,
+    corruptions,
+    parse_output,
+    repair_output,
+)
 from extractbench_nb.judges.base import JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.judges.cache import CacheInfo, JudgeCache, judge_cache
 from extractbench_nb.judges.ensemble import Ensemble
@@ -96,7 +104,9 @@ __all__ = [
     "OfflineJudge",
     "OutputError",
     "PageImage",
+    "ParsedOutput",
     "Question",
+    "Repaired",
     "ReplayJudge",
     "ReportBuilder",
     "ReportConfig",
@@ -134,6 +144,7 @@ __all__ = [
     "metric",
     "metrics",
     "paper",
+    "parse_output",
     "parse_schema",
     "plots",
     "presets",
@@ -141,6 +152,7 @@ __all__ = [
     "recorded_outputs",
     "reliability",
     "render_page",
+    "repair_output",
     "sample_findings",
     "self_consistency",
     "sensitivity",

@@ -83,7 +83,8 @@ def _notes_html(s: pd.Series) -> str:
     notes = [] if s["evaluated"] else [_NOTHING]
     if s["judge_errors"]:
         judged = f"of the judged fields {s['pass_rate_judged']:.1%} pass" if s["judged"] else ""
-        open_ones = f"{s['judge_errors']:.0f} fields have no verdict: pass rate is a lower bound"
+        some = "1 field has" if s["judge_errors"] == 1 else f"{s['judge_errors']:.0f} fields have"
+        open_ones = f"{some} no verdict: pass rate is a lower bound"
         notes.append(f"{open_ones}; {judged or 'no field was judged'}.")
     if s["gold_coverage"] < 1:
         notes.append(f"The schema declares only {s['gold_coverage']:.1%} of gold's values.")

@@ -21,6 +21,7 @@ __all__ = [
     "Note",
     "document_warnings",
     "ignored_params",
+    "validator_of",
     "violations",
 ]
 
@@ -146,11 +147,7 @@ def violations(schema: Schema, document: Any) -> Iterator[tuple[str, str, str, A
         Instance path, violated keyword, message and value. Undeclared keys are left out. A
         validator's trouble is a violation of its own, of the keyword ``not_validated``.
     """
-    from jsonschema import Draft202012Validator, FormatChecker
-
-    validator = Draft202012Validator(
-        _with_nullable(dict(schema.document)), format_checker=FormatChecker()
-    )
+    validator = validator_of(schema)
     try:
         for error in validator.iter_errors(document):
             path = _instance_path(schema.root, document, error.absolute_path)
@@ -162,6 +159,26 @@ def violations(schema: Schema, document: Any) -> Iterator[tuple[str, str, str, A
     except Exception as error:  # noqa: BLE001 - referencing has no common base class
         message = _short(f"the document could not be validated: {type(error).__name__}: {error}")
         yield "$", "not_validated", message, None
+
+
+def validator_of(schema: Schema) -> Any:
+    """Return a jsonschema validator for a schema (Draft 2020-12, formats too).
+
+    Parameters
+    ----------
+    schema : Schema
+        The parsed schema.
+
+    Returns
+    -------
+    jsonschema.Draft202012Validator
+        Which takes OpenAPI's ``nullable: true`` as what it means.
+    """
+    from jsonschema import Draft202012Validator, FormatChecker
+
+    return Draft202012Validator(
+        _with_nullable(dict(schema.document)), format_checker=FormatChecker()
+    )
 
 
 def _with_nullable(schema: Any) -> Any:

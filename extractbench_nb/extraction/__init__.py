@@ -1,6 +1,16 @@
-"""What models do to documents, done on purpose: gold corrupted, with a record of each change."""
+"""What models say and do: outputs read, failures named, repaired; gold corrupted on purpose."""
 
 from extractbench_nb.extraction.catalogue import corruptions
+from extractbench_nb.extraction.parsing import ParsedOutput, parse_output
+from extractbench_nb.extraction.repair import Repaired, repair_output
 from extractbench_nb.extraction.simulate import Corrupted, corrupt_document
 
-__all__ = ["Corrupted", "corrupt_document", "corruptions"]
+__all__ = [
+    "Corrupted",
+    "ParsedOutput",
+    "Repaired",
+    "corrupt_document",
+    "corruptions",
+    "parse_output",
+    "repair_output",
+]

