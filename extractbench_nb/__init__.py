@@ -36,12 +36,17 @@ from extractbench_nb.errors import (
 from extractbench_nb.evaluation import Evaluation, evaluate, evaluate_async
 from extractbench_nb.evidence import PageImage, find_evidence, ground_values, grounded, render_page
 from extractbench_nb.extraction import (
+    BaselineTables,
     Corrupted,
     ParsedOutput,
     Repaired,
+    baseline_tables,
     corrupt_document,
     corruptions,
+    failure_modes,
     parse_output,
+    read_outputs,
+    repair_effect,
     repair_output,
 )
 from extractbench_nb.judges.base import JudgeCall, JudgeError, Question, Verdict
@@ -80,6 +85,7 @@ __all__ = [
     "Agreement",
     "Audit",
     "BaseMetric",
+    "BaselineTables",
     "CacheInfo",
     "Comparison",
     "ConfigError",
@@ -119,6 +125,7 @@ __all__ = [
     "__version__",
     "agreement",
     "audit",
+    "baseline_tables",
     "breakdown",
     "compare_runs",
     "complexity",
@@ -130,6 +137,7 @@ __all__ = [
     "evaluate_async",
     "evaluate_runs",
     "explore",
+    "failure_modes",
     "fetch_dataset",
     "field_definitions",
     "find_evidence",
@@ -149,9 +157,11 @@ __all__ = [
     "plots",
     "presets",
     "profiles",
+    "read_outputs",
     "recorded_outputs",
     "reliability",
     "render_page",
+    "repair_effect",
     "repair_output",
     "sample_findings",
     "self_consistency",

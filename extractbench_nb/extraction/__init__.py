@@ -1,16 +1,23 @@
 """What models say and do: outputs read, failures named, repaired; gold corrupted on purpose."""
 
+from extractbench_nb.extraction.baseline import BaselineTables, baseline_tables
 from extractbench_nb.extraction.catalogue import corruptions
 from extractbench_nb.extraction.parsing import ParsedOutput, parse_output
+from extractbench_nb.extraction.reading import failure_modes, read_outputs, repair_effect
 from extractbench_nb.extraction.repair import Repaired, repair_output
 from extractbench_nb.extraction.simulate import Corrupted, corrupt_document
 
 __all__ = [
+    "BaselineTables",
     "Corrupted",
     "ParsedOutput",
     "Repaired",
+    "baseline_tables",
     "corrupt_document",
     "corruptions",
+    "failure_modes",
     "parse_output",
+    "read_outputs",
+    "repair_effect",
     "repair_output",
 ]

@@ -1,0 +1,271 @@
+"""The outputs of runs, read: one row an attempt, with its failure, its value, what repair gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.batch import evaluate_runs
+from extractbench_nb.batch.inputs import Documents
+from extractbench_nb.breakdowns.sources import refuse_missing
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.extraction.parsing import FAILURES, OutputReader, ParsedOutput
+from extractbench_nb.extraction.repair import repair_output
+from extractbench_nb.judges.base import Judge
+from extractbench_nb.profiles import Profile
+
+__all__ = [
+    "ATTEMPT_COLUMNS",
+    "failure_modes",
+    "predictions",
+    "read_outputs",
+    "repair_effect",
+]
+
+ATTEMPT_COLUMNS = FrameSpec(
+    "attempts",
+    "one row an attempt: a run and a document",
+    (
+        Column("run", "string", "run"),
+        Column("document", "string", "document id"),
+        Column("domain", "string", "domain of the dataset", nullable=True),
+        Column("schema", "string", "schema id"),
+        Column("failure", "string", "how it failed", ", ".join(FAILURES)),
+        Column("valid", "bool", "parses, and fits the schema as far as gold does"),
+        Column("parses", "bool", "parses, byte-order mark and code fence taken off"),
+        Column("conforms", "boolean", "fits the schema as far as gold does", nullable=True),
+        Column("parses_strictly", "bool", "parses as it was received"),
+        Column("conforms_strictly", "boolean", "fits the schema", nullable=True),
+        Column("wrapper", "string", "what was taken off", "bom, fence, bom and fence or nothing"),
+        Column("message", "string", "what is wrong", nullable=True),
+        Column("line", "Int64", "where, from 1", "1 and up", True),
+        Column("column", "Int64", "where in the line, from 1", "1 and up", True),
+        Column("offset", "Int64", "where in the text, in characters", "0 and up", True),
+        Column("excerpt", "string", "the text around that place", nullable=True),
+        Column("characters", "int64", "length of the text", "0 and up"),
+        Column("finish_reason", "string", "as the provider says", nullable=True),
+        Column("value", "object", "the parsed JSON, where there is any", nullable=True),
+        Column("raw", "object", "the text as received", nullable=True),
+    ),
+)
+
+_NEEDED = ("run", "document")
+#: What an output may be called in a frame, the first that is there.
+_TEXTS = ("raw", "predicted")
+
+
+def read_outputs(outputs: Any, dataset: Documents) -> pd.DataFrame:
+    """Read the outputs of runs by a strict parser, and name their failures.
+
+    Parameters
+    ----------
+    outputs : pandas.DataFrame, or an object with ``outputs``
+        Columns run, document and raw (a text, bytes, a ``pathlib.Path``, or None), or ``predicted``
+        in its place, as `recorded_outputs` gives it; optionally meta, see `parse_output`.
+    dataset : Dataset
+        Where schemas and gold come from.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row an attempt, in the order given; see `ATTEMPT_COLUMNS`.
+
+    Raises
+    ------
+    InputError
+        A column is missing, a run and document stand there twice, a document is not in the
+        dataset, or a file cannot be read.
+    """
+    frame = _frame_of(outputs)
+    listing = {str(row["document"]): row for row in dataset.documents.to_dict("records")}
+    readers: dict[str, OutputReader] = {}
+    rows = []
+    for run, document, source, meta in _attempts(frame):
+        if document not in listing:
+            raise InputError(f"unknown document {document!r}; {nearest(document, listing)}")
+        known: Any = listing[document]
+        if document not in readers:
+            gold = dataset.gold(document)
+            readers[document] = OutputReader(dataset.schema(known["schema"]), gold)
+        raw = _raw(source)
+        found = readers[document].read(raw, meta)
+        rows.append(_row(run, document, known, raw, meta, found))
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(ATTEMPT_COLUMNS.columns)
+    return ATTEMPT_COLUMNS.build(dict(zip(ATTEMPT_COLUMNS.names, columns, strict=True)))
+
+
+def _frame_of(outputs: Any) -> pd.DataFrame:
+    frame = outputs if isinstance(outputs, pd.DataFrame) else getattr(outputs, "outputs", None)
+    if not isinstance(frame, pd.DataFrame):
+        raise InputError(f"outputs is {type(outputs).__name__}; expected a DataFrame, or a run")
+    refuse_missing(frame, _NEEDED, "outputs")
+    if not any(name in frame.columns for name in _TEXTS):
+        raise InputError(f"outputs has no column 'raw'; it has {', '.join(map(str, frame))}")
+    twice = frame.duplicated(list(_NEEDED))
+    if twice.any():
+        run, document = frame.loc[twice, list(_NEEDED)].iloc[0]
+        raise InputError(f"outputs has run {run!r}, document {document!r} more than once")
+    return frame
+
+
+def _attempts(frame: pd.DataFrame) -> Iterator[tuple[str, str, Any, Mapping[str, Any]]]:
+    text = next(name for name in _TEXTS if name in frame.columns)
+    metas = frame["meta"] if "meta" in frame.columns else [None] * len(frame)
+    for run, document, source, meta in zip(
+        frame["run"], frame["document"], frame[text], metas, strict=True
+    ):
+        yield str(run), str(document), source, meta if isinstance(meta, Mapping) else {}
+
+
+def _raw(source: Any) -> str | bytes | None:
+    if isinstance(source, Path):
+        try:
+            return source.read_bytes()
+        except OSError as error:
+            problem = error.strerror or str(error)
+            raise InputError(f"output {str(source)!r} cannot be read: {problem}") from None
+    if source is None or isinstance(source, str | bytes):
+        return source
+    if pd.isna(source):
+        return None
+    raise InputError(f"an output is a {type(source).__name__}; expected a text, bytes or a Path")
+
+
+def _row(
+    run: str,
+    document: str,
+    known: Any,
+    raw: str | bytes | None,
+    meta: Mapping[str, Any],
+    found: ParsedOutput,
+) -> tuple[Any, ...]:
+    places = (found.line, found.column, found.offset, found.excerpt)
+    strictly = (found.parses_strictly, found.conforms_strictly)
+    return (
+        *(run, document, known["domain"], known["schema"], found.failure, found.valid),
+        *(found.parses, found.conforms, *strictly, found.wrapper, found.message),
+        *(*places, len(raw or ""), meta.get("finish_reason"), found.value, raw),
+    )
+
+
+def failure_modes(attempts: pd.DataFrame, by: str = "run") -> pd.DataFrame:
+    """Count how attempts fail, in the form of the paper's Table 7.
+
+    Parameters
+    ----------
+    attempts : pandas.DataFrame
+        From `read_outputs`.
+    by : str, optional
+        What the columns are: ``run``, ``domain``, ``schema`` or ``document``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a failure that occurs, in the order of `FAILURES`, and a last row ``total``; one
+        column each value of `by`, and a last column ``total``. Valid outputs are not counted.
+
+    Raises
+    ------
+    InputError
+        `by` is something else, or a column is missing.
+    """
+    known = ("run", "domain", "schema", "document")
+    if by not in known:
+        raise InputError(f"by is {by!r}; {nearest(by, known)}")
+    refuse_missing(attempts, ("failure", by), "attempts")
+    sides = list(dict.fromkeys(attempts[by].dropna()))
+    failed = attempts[attempts["failure"] != "none"]
+    counts = pd.crosstab(failed["failure"], failed[by])
+    order = [name for name in FAILURES if name in counts.index]
+    table = counts.reindex(index=order, columns=sides, fill_value=0).astype("int64")
+    table.loc["total"] = table.sum()
+    table["total"] = table.sum(axis=1)
+    return table.rename_axis(index="failure", columns=by)
+
+
+def predictions(attempts: pd.DataFrame, *, repaired: bool = False) -> pd.DataFrame:
+    """Return what is to be evaluated of each attempt, for `evaluate_runs`.
+
+    Parameters
+    ----------
+    attempts : pandas.DataFrame
+        From `read_outputs`.
+    repaired : bool, optional
+        Whether faults of form and of the schema are forgiven: what `repair_output` makes of an
+        invalid output is taken for it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        run, document and predicted: the value of a valid output, and None for any other, whose
+        fields all count as not passed (section 4 of the ExtractBench paper).
+    """
+    refuse_missing(attempts, ("run", "document", "valid", "value", "raw"), "attempts")
+    values = [
+        value if valid else (_forgiven(parses, value, raw) if repaired else None)
+        for valid, parses, value, raw in zip(
+            *(attempts[name] for name in ("valid", "parses", "value", "raw")), strict=True
+        )
+    ]
+    return attempts[["run", "document"]].assign(predicted=pd.Series(values, attempts.index, object))
+
+
+def _forgiven(parses: bool, value: Any, raw: Any) -> Any:
+    return value if parses else repair_output(raw).value
+
+
+def repair_effect(
+    attempts: pd.DataFrame,
+    dataset: Documents,
+    *,
+    judge: str | Judge = "offline",
+    profile: str | Profile = "paper",
+    n_jobs: int = 1,
+) -> pd.DataFrame:
+    """Say what the pass rates would be if faults of form were forgiven.
+
+    Parameters
+    ----------
+    attempts : pandas.DataFrame
+        From `read_outputs`.
+    dataset : Dataset
+        Where schemas and gold come from.
+    judge, profile, n_jobs : object, optional
+        See `evaluate_runs`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a run: attempts, valid (how many), forgiven (how many more have a value after
+        repair), pass_rate, pass_rate_repaired (means over documents), and gain, their difference.
+
+    Raises
+    ------
+    InputError
+        See `evaluate_runs`.
+
+    Notes
+    -----
+    The paper finds nearly a third of all failures to be trailing commas and cut outputs (section
+    4.2). A repaired output of which the end is missing passes the fields that came before it.
+    """
+    options: dict[str, Any] = {"judge": judge, "profile": profile, "n_jobs": n_jobs}
+    parts = []
+    for repaired in (False, True):
+        given = predictions(attempts, repaired=repaired)
+        evs = evaluate_runs(given, dataset=dataset, progress=False, **options)
+        summary = evs.summary
+        rows = summary.groupby("run", sort=False)["pass_rate"]
+        valued = given["predicted"].notna().astype("int64").groupby(given["run"], sort=False)
+        parts.append((rows.mean(), valued.sum()))
+    (strict, valid), (lenient, all_valued) = parts
+    found = pd.DataFrame({"attempts": attempts.groupby("run", sort=False).size()})
+    found["valid"] = valid
+    found["forgiven"] = all_valued - valid
+    found["pass_rate"], found["pass_rate_repaired"] = strict, lenient
+    found["gain"] = lenient - strict
+    return found.reset_index().astype({"run": "string", "valid": "int64", "forgiven": "int64"})
