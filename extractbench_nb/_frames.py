@@ -68,6 +68,22 @@ class FrameSpec:
         arrays = {c.name: _array(data.get(c.name, ()), c.dtype) for c in self.columns}
         return pd.DataFrame(arrays, copy=False)
 
+    def from_rows(self, rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
+        """Make the frame from rows, each with a cell a column in the declared order.
+
+        Parameters
+        ----------
+        rows : iterable of sequence
+            None gives the empty frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As from `build`.
+        """
+        columns = list(zip(*rows, strict=True))
+        return self.build(dict(zip(self.names, columns, strict=True)) if columns else None)
+
     def describe(self) -> pd.DataFrame:
         """Return the declaration itself as a frame: one row a column."""
         rows = [(c.name, c.dtype, c.values, c.nullable, c.meaning) for c in self.columns]

@@ -282,5 +282,4 @@ def _frame(rows: Sequence[Row]) -> pd.DataFrame:
         )
         for run, document, call in rows
     ]
-    columns = list(zip(*cells, strict=True)) if cells else [()] * len(ESTIMATE_COLUMNS.columns)
-    return ESTIMATE_COLUMNS.build(dict(zip(ESTIMATE_COLUMNS.names, columns, strict=True)))
+    return ESTIMATE_COLUMNS.from_rows(cells)

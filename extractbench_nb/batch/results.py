@@ -237,8 +237,7 @@ def _missing_pairs(summary: pd.DataFrame) -> pd.DataFrame:
         for run, (document, domain, schema) in product(runs, list(about))
         if (run, document) not in there
     ]
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(MISSING_PAIRS.names)
-    return MISSING_PAIRS.build(dict(zip(MISSING_PAIRS.names, columns, strict=True)))
+    return MISSING_PAIRS.from_rows(rows)
 
 
 def _by_run(summary: pd.DataFrame, missing: pd.DataFrame) -> pd.DataFrame:

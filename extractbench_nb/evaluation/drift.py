@@ -90,8 +90,7 @@ def document_warnings(
     rows.extend(_ignored_configs(schema))
     if schema.root.kind == "any" and not schema.root.declared:
         rows.append(_SAYS_NOTHING)
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(WARNING_COLUMNS.columns)
-    return WARNING_COLUMNS.build(dict(zip(WARNING_COLUMNS.names, columns, strict=True)))
+    return WARNING_COLUMNS.from_rows(rows)
 
 
 def _ignored_configs(schema: Schema) -> Iterator[Note]:

@@ -135,22 +135,17 @@ SUMMARY = FrameSpec(
 
 def field_frame(leaves: Iterable[Leaf]) -> pd.DataFrame:
     """Build ``fields``: one row an evaluated field and metric."""
-    return _frame(FIELD_COLUMNS, [row for leaf in leaves for row in field_rows(leaf)])
+    return FIELD_COLUMNS.from_rows(row for leaf in leaves for row in field_rows(leaf))
 
 
 def array_frame(arrays: Iterable[ArrayRecord]) -> pd.DataFrame:
     """Build ``arrays``: one row an array that exists on either side."""
-    return _frame(ARRAY_COLUMNS, [array_row(array) for array in arrays])
+    return ARRAY_COLUMNS.from_rows(array_row(array) for array in arrays)
 
 
 def match_frame(arrays: Iterable[ArrayRecord]) -> pd.DataFrame:
     """Build ``matches``: one row a gold item, plus one a spurious predicted item."""
-    return _frame(MATCH_COLUMNS, [row for array in arrays for row in match_rows(array)])
-
-
-def _frame(spec: FrameSpec, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(spec.columns)
-    return spec.build(dict(zip(spec.names, columns, strict=True)))
+    return MATCH_COLUMNS.from_rows(row for array in arrays for row in match_rows(array))
 
 
 CALL_COLUMNS = FrameSpec(
@@ -177,7 +172,7 @@ CALL_COLUMNS = FrameSpec(
 
 def call_frame(top: Sequence[Leaf]) -> pd.DataFrame:
     """Return ``judge_calls``: one row a call of a model."""
-    return _frame(CALL_COLUMNS, list(call_rows(top)))
+    return CALL_COLUMNS.from_rows(list(call_rows(top)))
 
 
 def call_rows(top: Sequence[Leaf]) -> Iterator[tuple[Any, ...]]:

@@ -65,8 +65,7 @@ def shares(
     """
     groups = counts.groupby(list(by), sort=False)
     rows = {key: _share(group, found, sought) for key, group in groups}
-    cells = list(zip(*rows.values(), strict=True)) if rows else [()] * len(SHARE_COLUMNS.columns)
-    frame = SHARE_COLUMNS.build(dict(zip(SHARE_COLUMNS.names, cells, strict=True)))
+    frame = SHARE_COLUMNS.from_rows(rows.values())
     return frame.set_axis(pd.MultiIndex.from_tuples(list(rows), names=list(by)), axis=0)
 
 

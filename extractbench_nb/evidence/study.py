@@ -252,8 +252,7 @@ def _counts_frame(
 
 
 def _frame(spec: FrameSpec, rows: Sequence[tuple[Any, ...]]) -> pd.DataFrame:
-    cells = list(zip(*rows, strict=True)) if rows else [()] * len(spec.columns)
-    return spec.build(dict(zip(spec.names, cells, strict=True)))
+    return spec.from_rows(rows)
 
 
 def shipped_counts() -> pd.DataFrame:

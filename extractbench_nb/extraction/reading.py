@@ -94,8 +94,7 @@ def read_outputs(outputs: Any, dataset: Documents) -> pd.DataFrame:
         raw = _raw(source)
         found = readers[document].read(raw, meta)
         rows.append(_row(run, document, known, raw, meta, found))
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(ATTEMPT_COLUMNS.columns)
-    return ATTEMPT_COLUMNS.build(dict(zip(ATTEMPT_COLUMNS.names, columns, strict=True)))
+    return ATTEMPT_COLUMNS.from_rows(rows)
 
 
 def _frame_of(outputs: Any) -> pd.DataFrame:

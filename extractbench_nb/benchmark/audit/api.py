@@ -121,8 +121,7 @@ def _findings_frame(found: Sequence[tuple[Checked, Finding]]) -> Any:
          f.message, f.value, f.suggestion, f.page)
         for c, f in found
     ]  # fmt: skip
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(AUDIT_COLUMNS.columns)
-    return AUDIT_COLUMNS.build(dict(zip(AUDIT_COLUMNS.names, columns, strict=True)))
+    return AUDIT_COLUMNS.from_rows(rows)
 
 
 def _documents_frame(checked: Sequence[Checked], found: Sequence[tuple[Checked, Finding]]) -> Any:
@@ -132,5 +131,4 @@ def _documents_frame(checked: Sequence[Checked], found: Sequence[tuple[Checked, 
          c.sought.total(), c.found.total(), *(counts[id(c), name] for name in SEVERITIES))
         for c in checked
     ]  # fmt: skip
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(AUDITED_COLUMNS.columns)
-    return AUDITED_COLUMNS.build(dict(zip(AUDITED_COLUMNS.names, columns, strict=True)))
+    return AUDITED_COLUMNS.from_rows(rows)
