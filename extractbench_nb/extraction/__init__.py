@@ -5,6 +5,7 @@ from extractbench_nb.extraction.catalogue import corruptions
 from extractbench_nb.extraction.parsing import ParsedOutput, parse_output
 from extractbench_nb.extraction.reading import failure_modes, read_outputs, repair_effect
 from extractbench_nb.extraction.repair import Repaired, repair_output
+from extractbench_nb.extraction.runs import Run, extract
 from extractbench_nb.extraction.simulate import Corrupted, corrupt_document
 
 __all__ = [
@@ -12,9 +13,11 @@ __all__ = [
     "Corrupted",
     "ParsedOutput",
     "Repaired",
+    "Run",
     "baseline_tables",
     "corrupt_document",
     "corruptions",
+    "extract",
     "failure_modes",
     "parse_output",
     "read_outputs",

@@ -48,15 +48,21 @@ _AMBIENT = {
     "azure": _Ambient(("AZURE_AD_TOKEN", "AZURE_CLIENT_ID"), (), ""),
 }
 _PACKAGES = {"vertex_ai": ("google.auth", "litellm[google]")}
+#: What else can be done where a judge has no key.
+_OTHER_JUDGES = (
+    f"Another model is named by judge=, or by {MODEL_VARIABLE}; judge='offline' needs none"
+)
 
 
-def check_model(settings: Settings) -> None:
+def check_model(settings: Settings, *, otherwise: str = _OTHER_JUDGES) -> None:
     """Check, offline, that a model can be asked.
 
     Parameters
     ----------
     settings : Settings
         The model, and how it is asked.
+    otherwise : str, optional
+        What else can be done where there is no key.
 
     Raises
     ------
@@ -67,7 +73,7 @@ def check_model(settings: Settings) -> None:
     provider = _provider(settings.model)
     if settings.api_base is None:
         _check_package(settings.model, provider)
-        _check_key(settings.model, provider)
+        _check_key(settings.model, provider, otherwise)
     if settings.budget_usd is not None and not price_is_known(settings.model):
         raise InputError(
             f"budget_usd is {settings.budget_usd!r}, but LiteLLM has no price for "
@@ -109,7 +115,7 @@ def _is_installed(module: str) -> bool:
         return False
 
 
-def _check_key(model: str, provider: str) -> None:
+def _check_key(model: str, provider: str, otherwise: str) -> None:
     found = litellm().validate_environment(model)
     ambient = _AMBIENT.get(provider)
     if found["keys_in_environment"] or not found["missing_keys"] or _has_ambient(ambient):
@@ -118,10 +124,7 @@ def _check_key(model: str, provider: str) -> None:
     ways = [f"set {either.join(found['missing_keys'])} in the environment or in a file .env here"]
     if ambient is not None and ambient.hint:
         ways.append(ambient.hint)
-    raise InputError(
-        f"no key for the model {model!r}: {', '.join(ways)}. Another model is named by judge=, or "
-        f"by {MODEL_VARIABLE}; judge='offline' needs none"
-    )
+    raise InputError(f"no key for the model {model!r}: {', '.join(ways)}. {otherwise}")
 
 
 def _has_ambient(ambient: _Ambient | None) -> bool:

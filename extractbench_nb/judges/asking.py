@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from extractbench_nb.errors import OutputError
 from extractbench_nb.judges.access import name_of_key
@@ -30,7 +30,7 @@ from extractbench_nb.judges.settings import Settings
 if TYPE_CHECKING:
     from tenacity import AsyncRetrying
 
-__all__ = ["Asked", "Desk", "is_readable"]
+__all__ = ["Asked", "Counter", "Desk", "is_readable"]
 
 #: After one of these a model is not asked again: nobody is let in, or nobody is there.
 _HOPELESS = ("bad_key", "not_found")
@@ -104,6 +104,13 @@ class Asked:
         return None
 
 
+class Counter(Protocol):
+    """What is told of each attempt."""
+
+    def attempt(self) -> None:
+        """Count one that begins."""
+
+
 class _Tally:
     """What one question has taken so far."""
 
@@ -142,6 +149,7 @@ class Desk:
         self.spent_usd = 0.0
         self.hopeless: dict[str, Failure] = {}
         self._cache = cache
+        self._settings = settings
         self._budget = settings.budget_usd
         self._turns = asyncio.Semaphore(settings.max_concurrency)
         self._under_way = 0
@@ -220,12 +228,34 @@ class Desk:
 
     async def _say(self, asked: Asked, messages: tuple[Message, ...], tally: _Tally) -> Completion:
         """Get an answer, whatever it says, in as many attempts as the judge allows."""
-        attempts = _attempts(asked.settings)
-        said: Completion = await attempts(self._attempt, asked.request(messages), tally)
+        said = await self.say(asked.request(messages), tally)
         tally.add(said)
         return said
 
-    async def _attempt(self, request: ModelRequest, tally: _Tally) -> Completion:
+    async def say(self, request: ModelRequest, tally: Counter) -> Completion:
+        """Make a request, again while trouble is passing, within the budget; no turn is taken.
+
+        Parameters
+        ----------
+        request : ModelRequest
+            What to ask.
+        tally : Counter
+            Told of each attempt when it begins.
+
+        Returns
+        -------
+        Completion
+            What came back, whatever it says.
+
+        Raises
+        ------
+        Failure
+            Nothing did; of the reason ``budget`` where nothing is left to spend.
+        """
+        said: Completion = await _attempts(self._settings)(self._attempt, request, tally)
+        return said
+
+    async def _attempt(self, request: ModelRequest, tally: Counter) -> Completion:
         await self._wait_for_room()
         self._refuse(request.model)
         tally.attempt()

@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 from extractbench_nb.errors import InputError
 from extractbench_nb.judges.background import HOME
 from extractbench_nb.judges.failures import Failure, failure_of
-from extractbench_nb.judges.prompts import Message
 from extractbench_nb.judges.scrub import scrub
 
 __all__ = ["Completion", "ModelRequest", "complete", "list_price", "litellm", "price_is_known"]
@@ -42,16 +41,22 @@ _NO_KEY = "none-needed"
 
 
 class ModelRequest(NamedTuple):
-    """One request to a model: what is asked, and how long it may take."""
+    """One request to a model: what is asked, and how long it may take.
+
+    Where `temperature` or `max_tokens` is None, the provider's own holds. A `schema` is sent to
+    models that LiteLLM knows to take one; one that is `demanded` to any.
+    """
 
     model: str
-    messages: tuple[Message, ...]
-    temperature: float
-    max_tokens: int
+    messages: tuple[Mapping[str, Any], ...]
+    temperature: float | None
+    max_tokens: int | None
     timeout: float
     api_base: str | None
-    schema: Mapping[str, Any]
+    schema: Mapping[str, Any] | None
     strict: bool
+    schema_name: str = "verdict"
+    demanded: bool = False
 
 
 class Completion(NamedTuple):
@@ -62,6 +67,8 @@ class Completion(NamedTuple):
     prompt_tokens: int | None
     completion_tokens: int | None
     cost_usd: float | None
+    finish_reason: str | None = None
+    refusal: str | None = None
 
 
 def litellm() -> Any:
@@ -164,20 +171,20 @@ def _arguments(request: ModelRequest) -> dict[str, Any]:
     arguments: dict[str, Any] = {
         "model": request.model,
         "messages": list(request.messages),
-        "temperature": request.temperature,
-        "max_tokens": request.max_tokens,
         "timeout": request.timeout,
         "drop_params": True,  # some models take no temperature
         "max_retries": 0,
         "num_retries": 0,
         "no-log": True,
     }
+    chosen = {"temperature": request.temperature, "max_tokens": request.max_tokens}
+    arguments |= {name: value for name, value in chosen.items() if value is not None}
     if request.api_base is not None:
         arguments["api_base"] = request.api_base
         if not has_key(request.model):
             arguments["api_key"] = _NO_KEY
-    if supports_schema(request.model):
-        form = {"name": "verdict", "schema": request.schema, "strict": request.strict}
+    if request.schema is not None and (request.demanded or supports_schema(request.model)):
+        form = {"name": request.schema_name, "schema": request.schema, "strict": request.strict}
         arguments["response_format"] = {"type": "json_schema", "json_schema": form}
     return arguments
 
@@ -190,7 +197,16 @@ def _completion(response: Any) -> Completion:
         getattr(usage, "prompt_tokens", None),
         getattr(usage, "completion_tokens", None),
         response._hidden_params.get("response_cost"),
+        choice.finish_reason,
+        _refusal(choice.message),
     )
+
+
+def _refusal(message: Any) -> str | None:
+    """Return the words in which a model declined, where its provider keeps them apart."""
+    kept = getattr(message, "provider_specific_fields", None) or {}
+    said = getattr(message, "refusal", None) or kept.get("refusal")
+    return said if isinstance(said, str) and said.strip() else None
 
 
 def has_key(model: str) -> bool:

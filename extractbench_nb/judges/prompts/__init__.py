@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import string
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -26,6 +26,7 @@ __all__ = [
     "check_template",
     "judge_messages",
     "message",
+    "placeholders_of",
     "prompt_text",
     "quoted",
     "sendable",
@@ -165,17 +166,49 @@ def check_template(template: str) -> None:
     >>> check_template("Is {predicted} as good as {gold}?")
     """
     try:
-        found = [part[1:] for part in string.Formatter().parse(template) if part[1] is not None]
+        found = placeholders_of(template, PLACEHOLDERS)
     except ValueError as error:
-        raise _bad_template(f"it has a single brace ({error}); write {{{{ and }}}}") from None
-    for name, form, conversion in found:
-        if name not in PLACEHOLDERS:
-            raise _bad_template(f"{{{name}}} is unknown; {nearest(name, PLACEHOLDERS)}")
-        if form or conversion:
-            raise _bad_template(f"{{{name}}} has a format; expected the name alone")
-    lacking = [name for name in _REQUIRED if name not in {part[0] for part in found}]
+        raise _bad_template(str(error)) from None
+    lacking = [name for name in _REQUIRED if name not in found]
     if lacking:
         raise _bad_template("it lacks " + " and ".join(f"{{{name}}}" for name in lacking))
+
+
+def placeholders_of(template: str, allowed: Collection[str]) -> frozenset[str]:
+    """Find the placeholders of a text that is a template.
+
+    Parameters
+    ----------
+    template : str
+        The text; a brace that is meant as such is doubled.
+    allowed : collection of str
+        The names that there are.
+
+    Returns
+    -------
+    frozenset of str
+        Those that it has.
+
+    Raises
+    ------
+    ValueError
+        A placeholder is not known or not plain, or a brace stands alone; says what is right.
+
+    Examples
+    --------
+    >>> sorted(placeholders_of("Is {a} as good as {b}? {{}}", ("a", "b", "c")))
+    ['a', 'b']
+    """
+    try:
+        found = [part[1:] for part in string.Formatter().parse(template) if part[1] is not None]
+    except ValueError as error:
+        raise ValueError(f"it has a single brace ({error}); write {{{{ and }}}}") from None
+    for name, form, conversion in found:
+        if name not in allowed:
+            raise ValueError(f"{{{name}}} is unknown; {nearest(name, allowed)}")
+        if form or conversion:
+            raise ValueError(f"{{{name}}} has a format; expected the name alone")
+    return frozenset(str(part[0]) for part in found)
 
 
 def _bad_template(problem: str) -> ConfigError:

@@ -1,0 +1,349 @@
+"""Runs kept as folders: what was asked for, and for each document what came back.
+
+The layout::
+
+    run.json                 what decides the outputs, and where they are from
+    {document}.raw.txt       the text as it was received; absent where there was none
+    {document}.meta.json     how the call went; where it is there, the output is complete
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from extractbench_nb._files import make_folder, write_texts
+from extractbench_nb._json import read_document
+from extractbench_nb._version import __version__
+from extractbench_nb.benchmark.layout import list_files
+from extractbench_nb.errors import InputError, OutputError, nearest
+
+__all__ = ["FORMAT", "KINDS", "RUN_FILE", "Output", "RunFolder", "describe_run", "now"]
+
+#: Version of the layout. A folder of a newer one is not read.
+FORMAT = 1
+KINDS = ("extraction", "simulation")
+RUN_FILE = "run.json"
+
+_RAW, _META = ".raw.txt", ".meta.json"
+_LOCK = ".lock"
+_PACKAGES = ("litellm", "pandas", "pypdfium2")
+
+
+class Output(NamedTuple):
+    """What one document gave: the text as received, None where there was none, and the meta."""
+
+    raw: str | None
+    meta: dict[str, Any]
+
+
+def describe_run(kind: str, model: str, **more: Any) -> dict[str, Any]:
+    """Write down what a run is, for `RunFolder.create`.
+
+    Parameters
+    ----------
+    kind : str
+        One of `KINDS`.
+    model : str
+        Model id, or the name of a simulation.
+    **more : object
+        JSON values: mode, prompt_version, parameters, documents (id to domain and schema) and so
+        on.
+
+    Returns
+    -------
+    dict
+        With the format, when it began, and the versions of packages.
+
+    Raises
+    ------
+    InputError
+        There is no such kind.
+
+    Examples
+    --------
+    >>> run = describe_run("simulation", "simulated quill", mode="prompt")
+    >>> run["format"], run["kind"], run["mode"], run["ended"]
+    (1, 'simulation', 'prompt', None)
+    """
+    if kind not in KINDS:
+        raise InputError(f"a run of kind {kind!r}: {nearest(kind, KINDS)}")
+    times = {"begun": now(), "ended": None}
+    return {
+        "format": FORMAT,
+        "kind": kind,
+        "model": model,
+        **more,
+        **times,
+        "versions": _versions(),
+    }
+
+
+def now() -> str:
+    """Return the time in UTC, to the second, as ISO 8601 has it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+class RunFolder:
+    """The folder of a run; made by `create` or `open`.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The folder.
+    description : dict
+        What ``run.json`` says.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     run = RunFolder.create(Path(place, "a"), describe_run("extraction", "openai/gpt-4o"))
+    ...     run.write("report", '{"total": 1}', {"finish_reason": "stop", "error": None})
+    ...     again = RunFolder.open(Path(place, "a"))
+    ...     again.documents, again.read("report").raw
+    (['report'], '{"total": 1}')
+    """
+
+    def __init__(self, path: Path, description: dict[str, Any]) -> None:
+        self.path = path
+        self.description = description
+
+    @classmethod
+    def create(cls, path: Path, description: Mapping[str, Any]) -> RunFolder:
+        """Begin a run in a folder that holds none.
+
+        Parameters
+        ----------
+        path : pathlib.Path
+            The folder; made, with its parents, where it is not there.
+        description : mapping
+            See `describe_run`.
+
+        Returns
+        -------
+        RunFolder
+            Without outputs.
+
+        Raises
+        ------
+        InputError
+            The folder holds a run or outputs.
+        OutputError
+            It cannot be written.
+        """
+        if is_run(path):
+            raise InputError(f"{str(path)!r} holds a run; name another folder, or remove this one")
+        if any(list_files(path, _META)):
+            raise InputError(f"{str(path)!r} holds outputs without a {RUN_FILE}; name another one")
+        run = cls(make_folder(path), {})
+        run.update(description)
+        return run
+
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        """Read the folder of a run.
+
+        Parameters
+        ----------
+        path : pathlib.Path
+            The folder.
+
+        Returns
+        -------
+        RunFolder
+            With what ``run.json`` says; outputs are read when asked for.
+
+        Raises
+        ------
+        InputError
+            There is no run, its ``run.json`` cannot be read, or a newer version wrote it.
+        """
+        if not is_run(path):
+            raise InputError(f"no run in {str(path)!r}: expected a folder with {RUN_FILE}")
+        found = read_document(path / RUN_FILE, "run")
+        _check_description(found, path / RUN_FILE)
+        return cls(path, found)
+
+    def update(self, more: Mapping[str, Any]) -> None:
+        """Add to what ``run.json`` says, or change it.
+
+        Parameters
+        ----------
+        more : mapping
+            JSON values by key.
+        """
+        self.description = {**self.description, **more}
+        write_texts({self.path / RUN_FILE: _json_file(self.description)})
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep others from writing here, and remove what a killed process was about to write.
+
+        Yields
+        ------
+        None
+            Until the block, or this process, ends.
+
+        Raises
+        ------
+        InputError
+            Another one is at it.
+        OutputError
+            The folder cannot be written.
+        """
+        path = self.path / _LOCK
+        with closing(_locked(path)):
+            for left in self.path.glob(".*.part"):
+                left.unlink(missing_ok=True)
+            try:
+                yield
+            finally:
+                path.unlink(missing_ok=True)
+
+    def tidy(self) -> None:
+        """Remove what a killed process left, unless somebody is writing."""
+        if (self.path / _LOCK).exists():
+            with suppress(InputError, OutputError), self.alone():
+                pass
+
+    @property
+    def documents(self) -> list[str]:
+        """Ids of the documents that have an output, in order."""
+        return [path.name.removesuffix(_META) for path in list_files(self.path, _META)]
+
+    def has(self, document: str) -> bool:
+        """Say whether a document has an output, be it a failed call."""
+        return self._file(document, _META).is_file()
+
+    def write(self, document: str, raw: str | None, meta: Mapping[str, Any]) -> None:
+        """Keep an output; what was there for this document is replaced.
+
+        Parameters
+        ----------
+        document : str
+            Its id.
+        raw : str or None
+            The text as received; a lone surrogate, which UTF-8 cannot hold, as its escape.
+        meta : mapping
+            How the call went.
+
+        Raises
+        ------
+        InputError
+            The id cannot be part of a file's name.
+        OutputError
+            It cannot be written.
+        """
+        text, about = self._file(document, _RAW), self._file(document, _META)
+        if raw is None:
+            about.unlink(missing_ok=True)
+            text.unlink(missing_ok=True)
+            write_texts({about: _json_file(meta)})
+        else:  # the last one takes its name first: a meta is there only beside its text
+            write_texts({about: _json_file(meta), text: raw})
+
+    def read(self, document: str) -> Output:
+        """Read an output.
+
+        Parameters
+        ----------
+        document : str
+            Its id.
+
+        Returns
+        -------
+        Output
+            The text with every character as received, and the meta.
+
+        Raises
+        ------
+        InputError
+            There is none, or a file of it cannot be read.
+        """
+        if not self.has(document):
+            hint = nearest(document, self.documents)
+            raise InputError(f"{str(self.path)!r}: no output for document {document!r}; {hint}")
+        path = self._file(document, _META)
+        meta = read_document(path, "meta")
+        if not isinstance(meta, dict):
+            raise InputError(f"meta file {str(path)!r} holds no JSON object")
+        return Output(_read_raw(self._file(document, _RAW)), meta)
+
+    def _file(self, document: str, suffix: str) -> Path:
+        if not document or document.startswith(".") or set(document) & set("/\\\0"):
+            raise InputError(f"document {document!r} cannot be part of a file's name")
+        return self.path / f"{document}{suffix}"
+
+
+def is_run(path: Path) -> bool:
+    """Say whether a folder holds a run."""
+    return (path / RUN_FILE).is_file()
+
+
+def _locked(path: Path) -> sqlite3.Connection:
+    """Lock a file as a database is locked: that ends with the process on every system."""
+    connection: sqlite3.Connection | None = None
+    try:
+        connection = sqlite3.connect(path, timeout=0, check_same_thread=False)
+        connection.execute("pragma journal_mode = memory")  # no second file
+        connection.execute("begin exclusive")
+    except sqlite3.OperationalError as error:
+        if connection is not None:
+            connection.close()
+        if "locked" in str(error):
+            where = repr(str(path.parent))
+            raise InputError(
+                f"{where} is being written by another extract(); wait for it"
+            ) from None
+        raise OutputError(f"{str(path)!r} cannot be written: {error}") from None
+    return connection
+
+
+def _check_description(found: Any, path: Path) -> None:
+    if not isinstance(found, dict) or not isinstance(found.get("format"), int):
+        raise InputError(f"{str(path)!r} describes no run: expected an object with a format")
+    if found["format"] > FORMAT:
+        raise InputError(
+            f"{str(path)!r} was written by a newer version of this package (format "
+            f"{found['format']}, {__version__} reads up to {FORMAT}); update it to read this run"
+        )
+    if found.get("kind") not in KINDS or not isinstance(found.get("model"), str):
+        raise InputError(
+            f"{str(path)!r} describes no run: kind is {found.get('kind')!r}, model is "
+            f"{found.get('model')!r}; expected one of {', '.join(map(repr, KINDS))} and a text"
+        )
+
+
+def _read_raw(path: Path) -> str | None:
+    """Read the bytes themselves: reading as text would change line breaks."""
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError as error:
+        raise InputError(f"raw output {str(path)!r} is not UTF-8: {error}") from None
+    except OSError as error:
+        problem = error.strerror or str(error)
+        raise InputError(f"raw output {str(path)!r} cannot be read: {problem}") from None
+
+
+def _json_file(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
+def _versions() -> dict[str, str]:
+    found = {"extractbench_nb": __version__, "python": sys.version.split()[0]}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

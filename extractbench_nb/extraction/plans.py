@@ -1,0 +1,291 @@
+"""What a run is to do: options checked, documents found and readable, before anything is asked."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from extractbench_nb._json import canonical
+from extractbench_nb.benchmark.dataset import Dataset
+from extractbench_nb.benchmark.pdf import opened
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.extraction.folders import RunFolder, describe_run
+from extractbench_nb.extraction.prompting import MODES, Prompt, document_text, plain_schema
+from extractbench_nb.judges.access import check_model
+from extractbench_nb.judges.client import ModelRequest, litellm
+from extractbench_nb.judges.settings import Settings
+
+__all__ = ["INPUTS", "Options", "Task", "choose_documents", "make_tasks", "refuse_other_run"]
+
+INPUTS = ("auto", "file", "text")
+
+_NO_KEY = "A model on a server of your own needs none: name its address by api_base="
+_HASHED = 16
+_MAGIC = b"%PDF-"
+_HEAD = 1024
+#: What must be the same where a run is taken up, by how it is named to the user.
+_DECIDING = ("kind", "model", "mode", "prompt_version", "document_input", "parameters")
+
+
+class Task(NamedTuple):
+    """One document to ask about; `text` is None where the PDF itself is sent."""
+
+    document: str
+    domain: str
+    schema: str
+    plain: Mapping[str, Any]
+    pdf: Path
+    text: str | None = None
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What the run keeps of the document."""
+        data = canonical(self.plain).encode("utf-8", "surrogatepass")
+        digest = hashlib.sha256(data).hexdigest()[:_HASHED]
+        return {"domain": self.domain, "schema": self.schema, "schema_sha256": digest}
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a model is asked, checked.
+
+    Parameters
+    ----------
+    settings : Settings
+        The model, limits and waiting times.
+    prompt : Prompt
+        What it is told.
+    temperature, max_tokens : number or None
+        None for the provider's own.
+    document_input : str
+        One of `INPUTS`.
+
+    Raises
+    ------
+    InputError
+        `document_input`, or the mode of the prompt, is none that there is.
+    """
+
+    settings: Settings
+    prompt: Prompt
+    temperature: float | None
+    max_tokens: int | None
+    document_input: str
+
+    def __post_init__(self) -> None:
+        """Check the words."""
+        for name, value, known in (
+            ("mode", self.prompt.mode, MODES),
+            ("document_input", self.document_input, INPUTS),
+        ):
+            if value not in known:
+                raise InputError(f"{name} is {value!r}; {nearest(value, known)}")
+
+    @property
+    def is_structured(self) -> bool:
+        """Whether the schema is given as the format of the answer."""
+        return self.prompt.mode == "structured"
+
+    def check(self) -> None:
+        """Check, offline, that the model can be asked in this mode; `InputError` says why not."""
+        check_model(self.settings, otherwise=_NO_KEY)
+        if not self.is_structured:
+            return
+        model = self.settings.model
+        if "response_format" not in (litellm().get_supported_openai_params(model=model) or ()):
+            raise InputError(
+                f"mode='structured': LiteLLM knows of no response format of {model!r}, and would "
+                "leave the schema out; use mode='prompt'"
+            )
+
+    def input_of(self, kept: Mapping[str, Any]) -> str:
+        """Choose ``"file"`` or ``"text"``: as asked, else as the run began, else what it can."""
+        if self.document_input != "auto":
+            return self.document_input
+        known = kept.get("document_input")
+        if known is not None:
+            return str(known)
+        can = litellm().utils.supports_pdf_input(self.settings.model)
+        return "file" if can else "text"
+
+    def describe(self, document_input: str, dataset: str) -> dict[str, Any]:
+        """Write down what the run is."""
+        return describe_run(
+            "extraction",
+            self.settings.model,
+            mode=self.prompt.mode,
+            prompt_version=self.prompt.version,
+            prompt=self.prompt.template,
+            document_input=document_input,
+            parameters={
+                "temperature": self.temperature,
+                "max_tokens": self.max_tokens,
+                "response_format": "json_schema, strict" if self.is_structured else None,
+            },
+            dataset=dataset,
+            documents={},
+        )
+
+    def request(self, task: Task) -> ModelRequest:
+        """Return the request for one document; the PDF is read now."""
+        pdf = task.pdf if task.text is None else None
+        return ModelRequest(
+            self.settings.model,
+            self.prompt.messages(task.document, task.plain, text=task.text, pdf=pdf),
+            self.temperature,
+            self.max_tokens,
+            self.settings.timeout,
+            self.settings.api_base,
+            deepcopy(task.plain) if self.is_structured else None,  # providers' forms are made of it
+            strict=True,
+            schema_name="extraction",
+            demanded=self.is_structured,
+        )
+
+
+def choose_documents(documents: object, dataset: Dataset | None) -> tuple[Dataset, list[str]]:
+    """Find what is to be asked about.
+
+    Parameters
+    ----------
+    documents : object
+        A Dataset, for all that it has; or ids, as a list, a Series or the column ``document`` of
+        a frame.
+    dataset : Dataset or None
+        Whose ids they are.
+
+    Returns
+    -------
+    tuple of (Dataset, list of str)
+        The ids as given, each once.
+
+    Raises
+    ------
+    InputError
+        Ids without a dataset, or no ids.
+    DatasetError
+        An id is not in the dataset.
+    """
+    if isinstance(documents, Dataset):
+        if dataset is not None and dataset != documents:
+            raise InputError("documents is a Dataset, and dataset= is another one; give one")
+        return documents, [str(one) for one in documents.listing["document"]]
+    if not isinstance(dataset, Dataset):
+        found = type(dataset).__name__
+        raise InputError(f"dataset is {found}; expected the Dataset that the documents are from")
+    chosen = list(dict.fromkeys(_ids(documents)))
+    if not chosen:
+        raise InputError("documents: there are none")
+    for one in chosen:
+        dataset.pdf_path(one)
+    return dataset, chosen
+
+
+def _ids(documents: object) -> list[str]:
+    if isinstance(documents, pd.DataFrame):
+        if "document" not in documents.columns:
+            columns = ", ".join(map(repr, documents.columns))
+            raise InputError(f"documents: no column 'document' in a frame with {columns}")
+        documents = documents["document"]
+    if isinstance(documents, str) or not isinstance(documents, Iterable):
+        raise InputError(f"documents is {documents!r}; expected a Dataset, or a list of its ids")
+    ids = list(documents)
+    for one in ids:
+        if not isinstance(one, str):
+            raise InputError(f"documents: {one!r} is no id; expected a text")
+    return ids
+
+
+def make_tasks(dataset: Dataset, documents: Iterable[str], document_input: str) -> list[Task]:
+    """Read what is needed to ask, so that what is broken is found before anything is asked.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Where they are.
+    documents : iterable of str
+        Ids.
+    document_input : str
+        ``"file"`` or ``"text"``.
+
+    Returns
+    -------
+    list of Task
+        One a document, in that order.
+
+    Raises
+    ------
+    DatasetError
+        A document has no PDF, or its schema cannot be read.
+    InputError
+        A PDF cannot be read, or has no text where its text is to be sent.
+    """
+    listing = dataset.listing.set_index("document")
+    ids = {one: str(listing.loc[one, "schema"]) for one in documents}
+    plain = {schema: plain_schema(dataset.schema(schema)) for schema in set(ids.values())}
+    tasks = [
+        Task(one, str(listing.loc[one, "domain"]), schema, plain[schema], dataset.pdf_path(one))
+        for one, schema in ids.items()
+    ]
+    if document_input == "text":
+        return _with_texts(tasks)
+    for task in tasks:
+        _check_pdf(task.pdf)
+    return tasks
+
+
+def _with_texts(tasks: Iterable[Task]) -> list[Task]:
+    found = [task._replace(text=document_text(task.pdf)) for task in tasks]
+    empty = [repr(task.document) for task in found if not task.text]
+    if empty:
+        raise InputError(
+            f"no text in the PDF of {', '.join(empty)} (scanned pages?); use a model that takes "
+            "files, with document_input='file', or leave out what has none"
+        )
+    return found
+
+
+def _check_pdf(path: Path) -> None:
+    """Refuse what is no PDF; one that PDFium cannot open may still be for its provider to read."""
+    try:
+        with path.open("rb") as file:
+            is_pdf = _MAGIC in file.read(_HEAD)
+    except OSError as error:
+        raise InputError(f"PDF {str(path)!r} cannot be read: {error.strerror or error}") from None
+    if not is_pdf:
+        with opened(path):
+            pass
+
+
+def refuse_other_run(folder: RunFolder, ours: Mapping[str, Any], tasks: Iterable[Task]) -> None:
+    """Raise `InputError` that names the first thing in which a folder's run differs.
+
+    Parameters
+    ----------
+    folder : RunFolder
+        The run that is there.
+    ours : mapping
+        The description of the one asked for.
+    tasks : iterable of Task
+        Its documents; their schemas must be as they were.
+    """
+    theirs = folder.description
+    for name in _DECIDING:
+        if theirs.get(name) != ours[name]:
+            raise InputError(
+                f"{str(folder.path)!r} holds a run whose {name} is {theirs.get(name)!r}, asked "
+                f"for is {ours[name]!r}; take it up as it began, or name another folder"
+            )
+    known = theirs.get("documents", {})
+    for task in tasks:
+        if known.get(task.document, task.about) != task.about:
+            raise InputError(
+                f"{str(folder.path)!r} holds a run in which the schema of {task.document!r} was "
+                "another one; name another folder"
+            )

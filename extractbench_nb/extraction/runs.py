@@ -1,0 +1,378 @@
+"""Run a model over documents, and keep what it said: `extract`, and the `Run` that comes of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._html import STYLE, document_text
+from extractbench_nb._loops import run_anywhere
+from extractbench_nb._progress import progress_bar
+from extractbench_nb.benchmark.dataset import Dataset
+from extractbench_nb.errors import InputError
+from extractbench_nb.extraction.calling import PASSING, REASONS, NotAskedError, call_model
+from extractbench_nb.extraction.folders import Output, RunFolder, is_run, now
+from extractbench_nb.extraction.plans import (
+    Options,
+    Task,
+    choose_documents,
+    make_tasks,
+    refuse_other_run,
+)
+from extractbench_nb.extraction.prompting import Prompt
+from extractbench_nb.judges.asking import Desk
+from extractbench_nb.judges.background import HOME
+from extractbench_nb.judges.settings import Settings, read_environment
+
+__all__ = ["RUN_OUTPUT_COLUMNS", "Run", "extract"]
+
+RUN_OUTPUT_COLUMNS = FrameSpec(
+    "run_outputs",
+    "one row a document with an output, be it a failed call, ordered by domain, schema, document",
+    (
+        Column("run", "string", "the folder's name; of a simulation the model's"),
+        Column("document", "string", "document id"),
+        Column("domain", "string", "domain of the document", "", True),
+        Column("schema", "string", "schema id", "", True),
+        Column("raw_characters", "Int64", "length of the text as received", "0 and up", True),
+        Column("finish_reason", "string", "why the model stopped, in LiteLLM's words", "", True),
+        Column("prompt_tokens", "Int64", "tokens read, as billed", "0 and up", True),
+        Column("completion_tokens", "Int64", "tokens written, as billed", "0 and up", True),
+        Column("cost_usd", "Float64", "cost at LiteLLM's list prices", "0 and up", True),
+        Column("latency_seconds", "Float64", "seconds of the last request", "0 and up", True),
+        Column("input", "string", "what was sent of the document", "file, text", True),
+        Column("error_reason", "string", "why there is no output", ", ".join(REASONS), True),
+        Column("error", "string", "the provider's message", "", True),
+        Column("raw", "object", "the text as received, a str", "", True),
+        Column("meta", "object", "how the call went, a dict"),
+    ),
+)
+_COPIED = (
+    *("finish_reason", "prompt_tokens", "completion_tokens", "cost_usd", "latency_seconds"),
+    "input",
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Run:
+    """What a model said about documents, as kept in a folder.
+
+    Made by `extract`, or from a folder by `Run.open`. Frames are read anew at every access.
+
+    Attributes
+    ----------
+    folder : pathlib.Path
+        Where it is.
+    stopped : str or None
+        Why `extract` left documents unasked: the budget, a refused key. Not kept in the folder.
+    """
+
+    folder: Path
+    stopped: str | None = None
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Run:
+        """Read a run from its folder.
+
+        Parameters
+        ----------
+        folder : str or pathlib.Path
+            With ``run.json``.
+
+        Returns
+        -------
+        Run
+            Its outputs are read when asked for.
+
+        Raises
+        ------
+        InputError
+            There is no run, or a newer version of this package wrote it.
+        """
+        return cls(RunFolder.open(Path(folder)).path)
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """What ``run.json`` says: kind, model, mode, prompt_version, parameters and so on."""
+        return RunFolder.open(self.folder).description
+
+    @property
+    def outputs(self) -> pd.DataFrame:
+        """One row a document with an output (see `RUN_OUTPUT_COLUMNS`), as `read_outputs` takes."""
+        folder = RunFolder.open(self.folder)
+        known = folder.description.get("documents", {})
+        ids = sorted(folder.documents, key=lambda one: (*_place(known, one), one))
+        return RUN_OUTPUT_COLUMNS.from_rows(_row(folder, one, _place(known, one)) for one in ids)
+
+    @property
+    def unasked(self) -> list[str]:
+        """Ids of the documents that are to be asked about and have no output yet, in order."""
+        folder = RunFolder.open(self.folder)
+        return sorted({*folder.description.get("documents", {})} - {*folder.documents})
+
+    def read(self, document: str) -> Output:
+        """Read what the model said about a document.
+
+        Parameters
+        ----------
+        document : str
+            Its id.
+
+        Returns
+        -------
+        Output
+            ``raw``, the text exactly as received or None where there was none; and ``meta``.
+
+        Raises
+        ------
+        InputError
+            The run has no output for it.
+        """
+        return RunFolder.open(self.folder).read(document)
+
+    def __repr__(self) -> str:
+        """Return model and mode, the folder, and what came of the documents."""
+        return "\n".join([self._title(), f"  {self.folder}", *(f"  {x}" for x in self._counts())])
+
+    def _repr_html_(self) -> str:
+        """Return the same as HTML; every text escaped."""
+        lines = "".join(f"<br>{document_text(line, 300)}" for line in self._counts())
+        return (
+            f'{STYLE}<div class="xb-root"><div class="xb-title">{document_text(self._title())}'
+            f"</div><code>{escape(str(self.folder))}</code>{lines}</div>"
+        )
+
+    def _title(self) -> str:
+        about = self.description
+        mode = f", mode {about['mode']!r}" if about.get("mode") else ""
+        kind = "Simulation" if about["kind"] == "simulation" else "Run"
+        return f"{kind} of {about['model']!r}{mode}"
+
+    def _counts(self) -> list[str]:
+        frame, unasked = self.outputs, self.unasked
+        failed = frame["error_reason"].value_counts(sort=False).sort_index()
+        total = len(frame) + len(unasked)
+        words = [f"{len(frame) - int(failed.sum())} of {total} documents answered"]
+        words += [f"{count} {reason}" for reason, count in failed.items()]
+        lines = [", ".join(words)]
+        if frame["cost_usd"].notna().any():
+            lines.append(f"{frame['cost_usd'].sum():.6g} US dollars at list prices")
+        if unasked:
+            why = f": {self.stopped}" if self.stopped else ""
+            lines.append(f"{len(unasked)} not asked{why}; extract with the same folder goes on")
+        return lines
+
+
+def extract(  # noqa: PLR0913 - options, all but the first by name
+    documents: Dataset | Sequence[str] | pd.Series[Any] | pd.DataFrame,
+    *,
+    model: str,
+    folder: str | Path,
+    mode: str = "prompt",
+    dataset: Dataset | None = None,
+    prompt: str | None = None,
+    document_input: str = "auto",
+    temperature: float | None = None,
+    max_tokens: int | None = None,
+    timeout: float = 600.0,
+    max_concurrency: int = 4,
+    max_attempts: int = Settings.max_attempts,
+    retry_wait: float = Settings.retry_wait,
+    budget_usd: float | None = None,
+    api_base: str | None = None,
+    resume: bool = True,
+    progress: bool = True,
+) -> Run:
+    """Have a model fill the schemas of documents, and keep what it said, as it said it.
+
+    Parameters
+    ----------
+    documents : Dataset, or sequence of str, or pandas.Series, or pandas.DataFrame
+        A dataset, for all its documents; or ids of `dataset`, of a frame its column ``document``.
+    model : str
+        A LiteLLM model id such as ``openai/gpt-4o-mini``.
+    folder : str or pathlib.Path
+        Where the run is kept: ``run.json``, and for each document ``{document}.raw.txt`` and
+        ``{document}.meta.json``.
+    mode : str, optional
+        ``"prompt"``: the schema stands in the prompt. ``"structured"``: it is given as the strict
+        ``response_format`` instead, without its ``evaluation_config`` annotations.
+    dataset : Dataset, optional
+        Where the documents are from.
+    prompt : str, optional
+        A template in place of ours, with the placeholders ``{schema}``, ``{document}`` (its
+        name) and ``{text}``. The paper's names ``{schema_str}`` and ``{document_name}`` are the
+        same. Where ``{text}`` is absent and text is sent, it comes after the prompt.
+    document_input : str, optional
+        ``"file"``: the PDF, as the provider's own file input. ``"text"``: its text layer.
+        ``"auto"``: the file where LiteLLM knows that the model takes PDFs, else the text.
+    temperature, max_tokens : number, optional
+        The provider's own by default.
+    timeout : float, optional
+        Seconds for one request.
+    max_concurrency : int, optional
+        Requests under way at once.
+    max_attempts, retry_wait : number, optional
+        Requests for one document while the provider has passing trouble, and the seconds before
+        the second one; see `LLMJudge`.
+    budget_usd : float, optional
+        What this call may spend at list prices; documents that it does not reach stay unasked.
+    api_base : str, optional
+        Address of the server, where it is not the provider's own. Such a server needs no key.
+    resume : bool, optional
+        Take up the run that the folder holds. A document with an output is not asked about
+        again, unless its call failed for a passing reason: rate_limited, timeout, server_error,
+        connection, bad_key, not_found.
+    progress : bool, optional
+        Show a progress bar.
+
+    Returns
+    -------
+    Run
+        Its outputs; a call that failed is one of them, with its reason.
+
+    Raises
+    ------
+    InputError
+        An option is not allowed; the provider is not known or its key is not there; a PDF cannot
+        be read, or has no text where that is to be sent; the folder holds another run, one of a
+        newer version, one that another process is at, or any with ``resume=False``. Nothing was
+        asked then.
+    DatasetError
+        A document is not in the dataset or has no PDF.
+    OutputError
+        The folder cannot be written; what is in it stays.
+
+    Notes
+    -----
+    Paper sections 4, 4.3 and appendix D. The text is kept as received, but for the value of an API
+    key, should a server quote it.
+
+    Examples
+    --------
+    >>> from extractbench_nb.benchmark.dataset import load_dataset
+    >>> extract(load_dataset(), model="openai/gpt-4o", folder="gpt-4o", mode="json")
+    Traceback (most recent call last):
+    extractbench_nb.errors.InputError: mode is 'json'; known are prompt, structured
+    """
+    read_environment()
+    given = {"temperature": temperature, "max_tokens": max_tokens}
+    settings = Settings(
+        model,
+        timeout=timeout,
+        max_concurrency=max_concurrency,
+        max_attempts=max_attempts,
+        retry_wait=retry_wait,
+        budget_usd=budget_usd,
+        api_base=api_base,
+        **{name: value for name, value in given.items() if value is not None},  # type: ignore[arg-type]
+    )
+    options = Options(settings, Prompt(mode, prompt), temperature, max_tokens, document_input)
+    chosen, ids = choose_documents(documents, dataset)
+    kept, tasks = _prepare(options, chosen, ids, Path(folder), resume=resume)
+    if not tasks and kept.description.get("ended"):
+        kept.tidy()
+        return Run(kept.path)
+    return Run(kept.path, _work(options, tasks, kept, progress=progress))
+
+
+def _work(
+    options: Options, tasks: Sequence[Task], folder: RunFolder, *, progress: bool
+) -> str | None:
+    """Ask what is open, alone in the folder; another call may have been here since."""
+    with folder.alone():
+        folder = RunFolder.open(folder.path)
+        known = folder.description.get("documents", {})
+        folder.update({"documents": {**known, **{task.document: task.about for task in tasks}}})
+        still = [task for task in tasks if _is_open(folder, task.document)]
+        stopped = run_anywhere(_ask_all(options, still, folder, progress=progress))
+        folder.update({"ended": now()})
+    return stopped
+
+
+def _prepare(
+    options: Options, dataset: Dataset, ids: Sequence[str], path: Path, *, resume: bool
+) -> tuple[RunFolder, list[Task]]:
+    """Check everything, then open or make the folder; return what is still to be asked."""
+    folder = RunFolder.open(path) if is_run(path) else None
+    if folder is not None and not resume:
+        raise InputError(f"{str(path)!r} holds a run; resume=True takes it up, or name another")
+    document_input = options.input_of(folder.description if folder else {})
+    ours = options.describe(document_input, dataset.name)
+    open_ids = [one for one in ids if folder is None or _is_open(folder, one)]
+    if folder is not None:
+        refuse_other_run(folder, ours, ())
+    if open_ids:
+        options.check()
+    tasks = make_tasks(dataset, open_ids, document_input)
+    if folder is None:
+        folder = RunFolder.create(path, ours)
+    else:
+        refuse_other_run(folder, ours, tasks)
+    return folder, tasks
+
+
+def _is_open(folder: RunFolder, document: str) -> bool:
+    if not folder.has(document):
+        return True
+    error = folder.read(document).meta.get("error")
+    return error is not None and error.get("reason") in PASSING
+
+
+async def _ask_all(
+    options: Options, tasks: Sequence[Task], folder: RunFolder, *, progress: bool
+) -> str | None:
+    """Ask about all documents; return why some were left, or None."""
+    desk = Desk(options.settings, None)
+    turns = asyncio.Semaphore(options.settings.max_concurrency)
+    left: list[str] = []
+
+    async def ask(task: Task) -> None:
+        async with turns:
+            if left:
+                return
+            request = await asyncio.to_thread(options.request, task)
+            sent = "file" if task.text is None else "text"
+            try:
+                output = await HOME.run(call_model(desk, request, sent))
+            except NotAskedError as error:
+                left.append(str(error))
+                return
+            folder.write(task.document, *output)
+            bar.update()
+
+    name = f"extract {options.settings.model}"
+    with progress_bar(shown=progress, total=len(tasks), desc=name, unit="document") as bar:
+        await asyncio.gather(*(ask(task) for task in tasks))
+    return left[0] if left else None
+
+
+def _place(known: Mapping[str, Any], document: str) -> tuple[str, str]:
+    about = known.get(document) or {}
+    return about.get("domain") or "", about.get("schema") or ""
+
+
+def _row(folder: RunFolder, document: str, place: tuple[str, str]) -> tuple[Any, ...]:
+    about = folder.description
+    run = about["model"] if about["kind"] == "simulation" else folder.path.resolve().name
+    raw, meta = folder.read(document)
+    error = meta.get("error") or {}
+    return (
+        *(run, document, *(word or pd.NA for word in place)),
+        None if raw is None else len(raw),
+        *_cells(meta),
+        *(error.get("reason", pd.NA), error.get("message", pd.NA), raw, meta),
+    )
+
+
+def _cells(meta: Mapping[str, Any]) -> list[Any]:
+    texts = ("finish_reason", "input")
+    found = {name: meta.get(name) for name in _COPIED}
+    return [pd.NA if name in texts and cell is None else cell for name, cell in found.items()]

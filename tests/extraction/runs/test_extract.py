@@ -1,0 +1,626 @@
+"""What `extract` sends, keeps and says, against a real server."""
+
+import base64
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb.benchmark.dataset import Dataset, DatasetError
+from extractbench_nb.extraction.calling import REASONS
+from extractbench_nb.extraction.folders import RunFolder
+from extractbench_nb.extraction.prompting import PROMPT_VERSION, plain_schema
+from extractbench_nb.extraction.reading import read_outputs
+from extractbench_nb.extraction.runs import RUN_OUTPUT_COLUMNS, Run
+from tests.extraction.runs.conftest import Extract, asked_about, said_about
+from tests.judges.llm.test_secrets import body_of
+from tests.llm_server import CUT, HANG, LLMServer, Reply, Request, failure
+
+ONE = ["cv_marisol_etxeberria"]
+FEW = ["cv_marisol_etxeberria", "night bus demand", "[autumn] lantern cup"]
+KEY = "marked+key/5f2c9a7d41e8b3"
+
+
+def only(run: Run) -> Any:
+    """Return the one row of a run."""
+    assert len(run.outputs) == 1
+    return run.outputs.iloc[0]
+
+
+def test_a_run_keeps_what_was_said_as_it_was_said(
+    run: Extract, server: LLMServer, dataset: Dataset
+) -> None:
+    done = run()
+    outputs = done.outputs
+    assert sorted(outputs["document"]) == sorted(dataset.listing["document"])
+    assert sorted(map(asked_about, server.requests)) == sorted(outputs["document"])
+    for row in outputs.itertuples():
+        raw, meta = done.read(row.document)
+        assert raw == said_about(row.document)
+        assert (done.folder / f"{row.document}.raw.txt").read_bytes() == raw.encode()
+        assert row.raw_characters == len(raw)
+        assert (row.raw, row.meta) == (raw, meta)
+        about = dataset.listing.set_index("document").loc[row.document]
+        assert (row.domain, row.schema) == (about["domain"], about["schema"])
+        assert meta.keys() == {
+            *("finish_reason", "prompt_tokens", "completion_tokens", "cost_usd", "error"),
+            *("latency_seconds", "input", "attempts"),
+        }
+        assert (meta["finish_reason"], meta["prompt_tokens"], meta["error"]) == ("stop", 100, None)
+        assert meta["latency_seconds"] >= 0
+    assert done.unasked == []
+    assert set(outputs["run"]) == {"run"}
+    assert outputs["error_reason"].isna().all()
+    assert "14 of 14 documents answered" in repr(done)
+    assert outputs.dtypes.astype(str).tolist() == [c.dtype for c in RUN_OUTPUT_COLUMNS.columns]
+
+
+def test_what_the_run_says_of_itself(run: Extract) -> None:
+    done = run(FEW, temperature=0.5, max_tokens=77)
+    about = json.loads((done.folder / "run.json").read_text())
+    assert about == done.description
+    assert (about["format"], about["kind"], about["mode"]) == (1, "extraction", "prompt")
+    assert (about["model"], about["prompt_version"]) == ("openai/test-model", PROMPT_VERSION)
+    assert about["parameters"] == {"temperature": 0.5, "max_tokens": 77, "response_format": None}
+    assert about["document_input"] == "text"
+    assert about["versions"].keys() >= {"extractbench_nb", "litellm", "python", "pypdfium2"}
+    assert about["begun"] <= about["ended"]
+    assert about["documents"].keys() == set(FEW)
+    assert "127.0.0.1" not in json.dumps(about)
+
+
+def test_the_schema_is_in_the_prompt_or_is_the_format(
+    run: Extract, server: LLMServer, dataset: Dataset, tmp_path: Path
+) -> None:
+    run(ONE)
+    run(ONE, mode="structured", folder=tmp_path / "structured")
+    prompt, structured = (request.body for request in server.requests)
+    raw = dataset.schema("cv")
+    assert "evaluation_config" in json.dumps(raw)
+    assert "response_format" not in prompt
+    form = structured["response_format"]["json_schema"]
+    assert (form["strict"], form["name"]) == (True, "extraction")
+    assert "evaluation_config" not in json.dumps([prompt, structured])
+    written = json.dumps(form["schema"], indent=2, ensure_ascii=False)
+    assert written in prompt["messages"][0]["content"]
+    assert '"properties"' not in structured["messages"][0]["content"]
+    assert form["schema"]["properties"].keys() == xb.parse_schema(raw).document["properties"].keys()
+
+
+def test_nothing_is_sent_that_was_not_asked_for(run: Extract, server: LLMServer) -> None:
+    run(ONE)
+    assert server.requests[0].body.keys() == {"model", "messages"}
+    run(FEW[1:2], temperature=0.0, max_tokens=9, folder="other")
+    assert (server.requests[1].body["temperature"], server.requests[1].body["max_tokens"]) == (0, 9)
+
+
+def test_a_model_that_takes_files_gets_the_file(
+    run: Extract, server: LLMServer, dataset: Dataset
+) -> None:
+    done = run(ONE, model="openai/gpt-4o")
+    content = server.requests[0].body["messages"][0]["content"]
+    file, text = content
+    head, _, data = file["file"]["file_data"].partition(",")
+    assert (file["type"], head) == ("file", "data:application/pdf;base64")
+    assert base64.b64decode(data) == dataset.pdf_path(ONE[0]).read_bytes()
+    assert file["file"]["filename"] == f"{ONE[0]}.pdf"
+    assert "Etxeberria" not in text["text"]
+    row = only(done)
+    assert row["input"] == done.description["document_input"] == "file"
+    assert row["cost_usd"] > 0
+
+
+@pytest.mark.parametrize(
+    "model, asked, sent",
+    [
+        ("openai/gpt-4o", "auto", "file"),
+        ("openai/gpt-4o", "text", "text"),
+        ("openai/test-model", "auto", "text"),
+        ("openai/test-model", "file", "file"),
+    ],
+)
+def test_file_or_text(run: Extract, server: LLMServer, model: str, asked: str, sent: str) -> None:
+    done = run(ONE, model=model, document_input=asked)
+    assert only(done)["input"] == sent
+    content = server.requests[0].body["messages"][0]["content"]
+    assert isinstance(content, str) == (sent == "text")
+    assert ("[page 1]" in str(content)) == (sent == "text")
+
+
+def document_parts(provider: str, body: dict[str, Any]) -> tuple[str, str]:
+    """Return the file and the text of a request, as the provider has them."""
+    if provider == "anthropic":
+        file, text = body["messages"][0]["content"]
+        assert file["source"]["media_type"] == "application/pdf"
+        return file["source"]["data"], text["text"]
+    file, text = body["contents"][0]["parts"]
+    assert file["inline_data"]["mime_type"] == "application/pdf"
+    return file["inline_data"]["data"], text["text"]
+
+
+@pytest.mark.parametrize(
+    "provider, model, form",
+    [
+        ("anthropic", "anthropic/claude-sonnet-4-5", ("output_format", "schema")),
+        ("gemini", "gemini/gemini-2.5-flash", ("generationConfig", "response_json_schema")),
+    ],
+)
+def test_files_and_schemas_reach_other_providers(
+    *,
+    run: Extract,
+    server: LLMServer,
+    dataset: Dataset,
+    monkeypatch: pytest.MonkeyPatch,
+    provider: str,
+    model: str,
+    form: tuple[str, str],
+) -> None:
+    monkeypatch.setenv(f"{provider.upper()}_API_KEY", "x" * 20)
+    server.respond = lambda _: Reply(body=body_of(provider, '{"a": 1}'))
+    cvs = [one for one in dataset.listing["document"] if one.startswith("cv_")]
+    done = run(cvs, model=model, api_base=server.url.removesuffix("/v1"), mode="structured")
+    pdfs = {base64.b64encode(dataset.pdf_path(one).read_bytes()).decode() for one in cvs}
+    assert {document_parts(provider, request.body)[0] for request in server.requests} == pdfs
+    schemas = [request.body[form[0]][form[1]] for request in server.requests]
+    plain = plain_schema(dataset.schema("cv"))
+    assert schemas[0]["properties"].keys() == plain["properties"].keys()
+    assert schemas == schemas[:1] * 3
+    assert (done.outputs["input"] == "file").all()
+    assert {done.read(one).raw for one in cvs} == {'{"a": 1}'}
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [FEW, tuple(FEW), pd.Series(FEW), pd.DataFrame({"document": FEW}), [*FEW, FEW[0]]],
+    ids=["list", "tuple", "series", "frame", "twice"],
+)
+def test_forms_of_documents(run: Extract, server: LLMServer, documents: Any) -> None:
+    assert sorted(run(documents).outputs["document"]) == sorted(FEW)
+    assert len(server.requests) == 3
+
+
+# --- failed calls ------------------------------------------------------------------------------
+
+FAILURES = {
+    "anthropic pages": (400, "A maximum of 100 PDF pages may be provided.", "page_limit"),
+    "gemini pages": (
+        400,
+        "The document contains 1200 pages which exceeds the supported page limit of 1000.",
+        "page_limit",
+    ),
+    "openai context": (
+        400,
+        (
+            "This model's maximum context length is 128000 tokens. However, your messages resulted "
+            "in 200000 tokens. Please reduce the length of the messages."
+        ),
+        "context_length",
+    ),
+    "anthropic context": (
+        400,
+        "prompt is too long: 213462 tokens > 200000 maximum",
+        "context_length",
+    ),
+    "gemini context": (
+        400,
+        "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+        "context_length",
+    ),
+    "openai schema": (
+        400,
+        (
+            "Invalid schema for response_format 'extraction': In context=('properties', 'pages'), "
+            "'maximum' is not permitted."
+        ),
+        "schema_rejected",
+    ),
+    "gemini schema": (
+        400,
+        "The specified schema produces a constraint that has too many states for serving.",
+        "schema_rejected",
+    ),
+    "anthropic schema": (
+        400,
+        "output_config.format.schema: Schema is too complex for compilation.",
+        "schema_rejected",
+    ),
+    "no such mode": (
+        400,
+        "'response_format' of type 'json_schema' is not supported with this model.",
+        "other",
+    ),
+    "policy": (400, "The response was filtered: content management policy.", "refused"),
+    "other": (400, "Unknown parameter: 'x'.", "other"),
+    "too large": (413, "Request exceeds the maximum size", "other"),
+    "rate": (429, "Rate limit reached", "rate_limited"),
+    "server": (500, "Internal error", "server_error"),
+    "overloaded": (529, "Overloaded", "server_error"),
+    "forbidden": (403, "No access", "bad_key"),
+    "gone": (404, "The model does not exist", "not_found"),
+    "key": (401, "Incorrect API key provided", "bad_key"),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failed_call_is_an_output(run: Extract, server: LLMServer, name: str) -> None:
+    status, message, reason = FAILURES[name]
+    server.respond = lambda _: failure(status, message)
+    done = run(ONE, max_attempts=2, mode="structured")
+    row = only(done)
+    assert row["error_reason"] == reason
+    assert reason in REASONS
+    assert message[:25] in row["error"]
+    assert pd.isna(row["raw_characters"])
+    assert pd.isna(row["finish_reason"])
+    assert row["raw"] is None
+    assert not list(done.folder.glob("*.raw.txt"))
+    tries = 2 if reason in ("rate_limited", "server_error") else 1
+    assert len(server.requests) == done.read(ONE[0]).meta["attempts"] == tries
+    assert f"1 {reason}" in repr(done)
+
+
+def test_no_schema_is_rejected_where_none_was_sent(run: Extract, server: LLMServer) -> None:
+    server.respond = lambda _: failure(400, "the schema in your prompt is odd")
+    assert only(run(ONE))["error_reason"] == "other"
+
+
+@pytest.mark.parametrize("reply, reason", [(HANG, "timeout"), (CUT, "connection")])
+def test_nobody_answers(run: Extract, server: LLMServer, reply: Reply, reason: str) -> None:
+    server.respond = lambda _: reply
+    row = only(run(ONE, max_attempts=1, timeout=1.0 if reply is HANG else 60.0))
+    assert row["error_reason"] == reason
+    assert row["latency_seconds"] >= (1.0 if reply is HANG else 0.0)
+
+
+def refusal(content: str | None, **message: Any) -> Reply:
+    said = {"role": "assistant", "content": content, **message}
+    choice = {"index": 0, "message": said, "finish_reason": "stop"}
+    body = {"id": "x", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+    return Reply(body=body)
+
+
+@pytest.mark.parametrize(
+    "reply, raw, reason, finish",
+    [
+        (Reply(""), "", None, "stop"),
+        (Reply(None), None, None, "stop"),
+        (Reply(" \n"), " \n", None, "stop"),
+        (Reply('{"a": [1, 2', finish_reason="length"), '{"a": [1, 2', None, "length"),
+        (Reply("half", finish_reason="content_filter"), "half", "refused", "content_filter"),
+        (refusal(None, refusal="I cannot help with that."), None, "refused", "stop"),
+        (Reply("I'm sorry, I can't."), "I'm sorry, I can't.", None, "stop"),
+    ],
+    ids=["empty", "none", "blank", "cut off", "filtered", "refused", "declined in words"],
+)
+def test_answers_that_are_none(
+    *, run: Extract, server: LLMServer, reply: Reply, raw: str | None, reason: Any, finish: str
+) -> None:
+    server.respond = lambda _: reply
+    done = run(ONE)
+    found, meta = done.read(ONE[0])
+    assert (found, meta["finish_reason"]) == (raw, finish)
+    assert (meta["error"] or {}).get("reason") == reason
+    if reply.body is not None:
+        assert meta["error"]["message"] == "I cannot help with that."
+        assert meta["prompt_tokens"] in (None, 0)
+
+
+def test_passing_trouble_is_waited_out(run: Extract, server: LLMServer) -> None:
+    server.script(failure(429), CUT, failure(500))
+    done = run(ONE)
+    assert done.read(ONE[0]).raw == said_about(ONE[0])
+    assert done.read(ONE[0]).meta["attempts"] == 4
+
+
+def test_the_parser_reads_a_run(run: Extract, server: LLMServer, dataset: Dataset) -> None:
+    server.script(
+        Reply(json.dumps(dataset.gold(ONE[0]))),
+        failure(400, "A maximum of 100 PDF pages may be provided."),
+        Reply(None),
+    )
+    done = run([ONE[0], FEW[1], FEW[2]], max_concurrency=1)
+    attempts = read_outputs(done, dataset).set_index("document")
+    assert attempts["failure"].to_dict() == {
+        ONE[0]: "none",
+        FEW[1]: "page_limit",
+        FEW[2]: "empty_response",
+    }
+
+
+# --- limits ------------------------------------------------------------------------------------
+
+
+def test_so_many_at_once(run: Extract, server: LLMServer) -> None:
+    server.latency = 0.1
+    run(max_concurrency=3)
+    assert server.peak == 3
+
+
+def test_the_budget_ends_a_run_that_goes_on_later(run: Extract, server: LLMServer) -> None:
+    price = 100 * 2.5e-6 + 10 * 1e-5  # of gpt-4o, for the server's 100 and 10 tokens
+    first = run(model="openai/gpt-4o", budget_usd=price * 3.5, document_input="text")
+    asked = len(first.outputs)
+    assert asked == len(server.requests) == 4
+    assert first.outputs["cost_usd"].sum() == pytest.approx(4 * price)
+    assert first.stopped is not None
+    assert "10 not asked: budget" in repr(first)
+    assert len(first.unasked) == 10
+    assert not {*first.unasked} & {*first.outputs["document"]}
+    assert first.outputs["error_reason"].isna().all()
+    again = run(model="openai/gpt-4o")
+    assert again.unasked == []
+    assert len({asked_about(request) for request in server.requests}) == len(server.requests) == 14
+    assert again.stopped is None
+
+
+def test_a_refused_key_is_tried_once(run: Extract, server: LLMServer) -> None:
+    server.respond = lambda _: failure(401, "Incorrect API key provided")
+    first = run(max_concurrency=1)
+    assert len(server.requests) == 1
+    assert "13 not asked: bad_key" in repr(first)
+    server.respond = lambda request: said_about(asked_about(request))
+    assert run().outputs["error_reason"].isna().all()
+
+
+def test_no_budget_of_nothing(run: Extract, server: LLMServer) -> None:
+    done = run(ONE, model="openai/gpt-4o", budget_usd=0)
+    assert not server.requests
+    assert (len(done.outputs), done.unasked) == (0, ONE)
+
+
+# --- taking up ---------------------------------------------------------------------------------
+
+
+def test_nothing_is_asked_twice(run: Extract, server: LLMServer) -> None:
+    run(FEW[:2])
+    run(FEW)
+    run()
+    run()
+    assert sorted(map(asked_about, server.requests)) == sorted(run().outputs["document"])
+
+
+def test_a_finished_run_needs_no_key(run: Extract, server: LLMServer) -> None:
+    run(ONE)
+    again = run(ONE, api_base=None)
+    assert again.read(ONE[0]).raw == said_about(ONE[0])
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_only_passing_trouble_is_asked_about_again(
+    run: Extract, server: LLMServer, name: str
+) -> None:
+    status, message, reason = FAILURES[name]
+    server.respond = lambda _: failure(status, message)
+    run(ONE, max_attempts=1, mode="structured")
+    server.respond = lambda request: said_about(asked_about(request))
+    again = run(ONE, mode="structured")
+    passing = reason in ("rate_limited", "server_error", "bad_key", "not_found")
+    assert len(server.requests) == (2 if passing else 1)
+    assert pd.isna(only(again)["error_reason"]) == passing
+
+
+@pytest.mark.parametrize(
+    "change, word",
+    [
+        ({"model": "openai/other-model"}, "model"),
+        ({"mode": "structured"}, "mode"),
+        ({"prompt": "{schema}"}, "prompt_version"),
+        ({"temperature": 0.5}, "parameters"),
+        ({"max_tokens": 5}, "parameters"),
+        ({"document_input": "file"}, "document_input"),
+        ({"resume": False}, "resume"),
+    ],
+    ids=str,
+)
+def test_another_run_is_refused(
+    run: Extract, server: LLMServer, change: dict[str, Any], word: str
+) -> None:
+    done = run(ONE)
+    before = {path.name: path.read_bytes() for path in done.folder.iterdir()}
+    with pytest.raises(xb.InputError, match=word):
+        run(**change)
+    assert len(server.requests) == 1
+    assert {path.name: path.read_bytes() for path in done.folder.iterdir()} == before
+
+
+def test_how_a_model_is_reached_may_change(run: Extract, server: LLMServer) -> None:
+    run(ONE)
+    run(FEW, timeout=9, max_concurrency=1, max_attempts=1)
+    assert len(server.requests) == 3
+
+
+def test_what_cannot_be_written_ends_the_run_and_loses_nothing(
+    run: Extract, server: LLMServer
+) -> None:
+    done = run()
+    files = {one: done.folder / f"{one}.meta.json" for one in sorted(done.outputs["document"])}
+    first, second = list(files)[:2]
+    for one in (first, second):
+        files[one].unlink()
+    files[first].mkdir()
+    server.forget()
+    with pytest.raises(xb.OutputError, match="cannot be written"):
+        run(max_concurrency=1)
+    assert not list(done.folder.glob(".*"))
+    files[first].rmdir()
+    again = run()
+    assert again.unasked == []
+    assert Counter(map(asked_about, server.requests)) == {first: 2, second: 1}
+
+
+# --- bad input ---------------------------------------------------------------------------------
+
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "mode": ({"mode": "structure"}, "did you mean 'structured'"),
+    "input": ({"document_input": "pdf"}, "known are auto, file, text"),
+    "provider": ({"model": "opnai/gpt"}, "did you mean 'openai'"),
+    "key": ({"model": "openai/gpt-4o", "api_base": None}, "OPENAI_API_KEY.*api_base="),
+    "price": ({"budget_usd": 1.0}, "no price"),
+    "temperature": ({"temperature": "hot"}, "temperature is 'hot'"),
+    "tokens": ({"max_tokens": 0}, "max_tokens is 0"),
+    "no schema": ({"prompt": "Read {document}"}, "lacks {schema}"),
+    "placeholder": ({"prompt": "{schemas}"}, "did you mean 'schema'"),
+    "brace": ({"prompt": '{schema} {"a": 1}'}, "prompt: "),
+    "empty prompt": ({"prompt": " "}, "expected a text"),
+    "no response format": (
+        {"model": "petals/petals-team/StableBeluga2", "mode": "structured"},
+        "use mode='prompt'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_options_are_one_error_before_any_work(
+    run: Extract, server: LLMServer, tmp_path: Path, name: str
+) -> None:
+    options, message = BAD[name]
+    with pytest.raises(xb.InputError, match=message):
+        run(ONE, **options)
+    assert not server.requests
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "documents, error, message",
+    [
+        (["cv_marisol"], DatasetError, "did you mean 'cv_marisol_etxeberria'"),
+        ([], xb.InputError, "there are none"),
+        ("cv_marisol_etxeberria", xb.InputError, "a list of its ids"),
+        ([3], xb.InputError, "3 is no id"),
+        (3, xb.InputError, "a list of its ids"),
+        (pd.DataFrame({"id": ONE}), xb.InputError, "no column 'document'"),
+    ],
+    ids=["unknown", "none", "text", "number in list", "number", "frame"],
+)
+def test_bad_documents(
+    *, run: Extract, server: LLMServer, documents: Any, error: Any, message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        run(documents)
+    assert not server.requests
+
+
+def test_ids_need_a_dataset(run: Extract) -> None:
+    with pytest.raises(xb.InputError, match="dataset is NoneType"):
+        run(ONE, dataset=None)
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Dataset:
+    """Make a dataset with a good PDF, one that is none, one without text and one that is absent."""
+    import pypdfium2
+
+    folder = tmp_path / "data" / "a" / "bill"
+    (folder / "pdf+gold").mkdir(parents=True)
+    (folder / "bill-schema.json").write_text('{"type": "object", "properties": {}}')
+    for name in ("absent", "blank", "none"):
+        (folder / "pdf+gold" / f"{name}.gold.json").write_text("{}")
+    (folder / "pdf+gold" / "none.pdf").write_text("<html>not found</html>")
+    pdf = pypdfium2.PdfDocument.new()
+    pdf.new_page(100, 100)
+    pdf.save(folder / "pdf+gold" / "blank.pdf")
+    pdf.close()
+    return xb.load_dataset(tmp_path / "data")
+
+
+@pytest.mark.parametrize("sent", ["file", "text"])
+@pytest.mark.parametrize(
+    "document, message", [("none", "none.pdf.*cannot be read"), ("absent", "has no PDF")]
+)
+def test_a_pdf_that_is_none(
+    *, run: Extract, server: LLMServer, broken: Dataset, sent: str, document: str, message: str
+) -> None:
+    with pytest.raises(xb.ExtractBenchError, match=message):
+        run([document], dataset=broken, document_input=sent)
+    assert not server.requests
+
+
+def test_a_pdf_without_text_goes_as_a_file_only(
+    run: Extract, server: LLMServer, broken: Dataset
+) -> None:
+    with pytest.raises(xb.InputError, match="no text in the PDF of 'blank'"):
+        run(["blank"], dataset=broken)
+    assert only(run(["blank"], dataset=broken, document_input="file"))["input"] == "file"
+
+
+def test_a_folder_of_a_newer_version(run: Extract, server: LLMServer) -> None:
+    done = run(ONE)
+    about = done.description | {"format": 2}
+    (done.folder / "run.json").write_text(json.dumps(about))
+    with pytest.raises(xb.InputError, match="newer version"):
+        run()
+    with pytest.raises(xb.InputError, match="newer version"):
+        Run.open(done.folder)
+    assert len(server.requests) == 1
+
+
+def test_a_schema_that_changed(run: Extract, server: LLMServer, broken: Dataset) -> None:
+    run(["blank"], dataset=broken, document_input="file")
+    folder = RunFolder.open(run(["blank"], dataset=broken, document_input="file").folder)
+    (folder.path / "blank.meta.json").unlink()
+    path = broken.root / "a" / "bill" / "bill-schema.json"
+    path.write_text('{"type": "object", "properties": {"total": {"type": "number"}}}')
+    with pytest.raises(xb.InputError, match="the schema of 'blank' was another one"):
+        run(["blank"], dataset=broken, document_input="file")
+    assert len(server.requests) == 1
+
+
+# --- what must not be there --------------------------------------------------------------------
+
+
+def echo(request: Request) -> Reply:
+    sent = f"{dict(request.headers)} Bearer {KEY}"
+    about = asked_about(request)
+    if about == FEW[0]:
+        return Reply(f'{{"key": "{sent}"}}')
+    if about == FEW[1]:
+        return failure(400, f"Bad request with {sent}")
+    return refusal(None, refusal=f"I cannot: {sent}")
+
+
+def test_no_key_is_in_the_folder(
+    run: Extract,
+    server: LLMServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    server.respond = echo
+    done = run(FEW)
+    assert {request.headers["authorization"] for request in server.requests} == {f"Bearer {KEY}"}
+    shown = [path.read_text() for path in done.folder.iterdir()]
+    shown += [repr(done), done._repr_html_(), done.outputs.to_csv(), repr(capfd.readouterr())]
+    assert len(shown) == 5 + 4
+    assert not [text for text in shown if "5f2c9a7d41e8b3" in text]
+    assert sum("[hidden]" in text for text in shown[:5]) == 3
+
+
+def test_hostile_texts_stay_text(run: Extract, server: LLMServer) -> None:
+    server.respond = lambda _: failure(400, "<script>alert(1)</script>")
+    done = run(ONE, model="openai/<b>model")
+    assert "<b>" not in done._repr_html_()
+    assert "&lt;b&gt;" in done._repr_html_()
+
+
+def test_a_bar_where_one_is_asked_for(run: Extract, capfd: pytest.CaptureFixture[str]) -> None:
+    run(FEW[:2])
+    assert capfd.readouterr() == ("", "")
+    run(FEW, progress=True)
+    out, bar = capfd.readouterr()
+    assert out == ""
+    assert "extract openai/test-model: 100%" in bar
+    assert "1/1" in bar
+
+
+def test_works_where_a_loop_is_running(run: Extract) -> None:
+    import asyncio
+
+    async def cell() -> Run:
+        return run(ONE)
+
+    assert only(asyncio.run(cell()))["raw"] == said_about(ONE[0])

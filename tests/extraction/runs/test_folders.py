@@ -1,0 +1,184 @@
+"""The folder of a run: every character kept, nothing half-written, bad ones told apart."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from extractbench_nb import _files
+from extractbench_nb.errors import InputError, OutputError
+from extractbench_nb.extraction.folders import RunFolder, describe_run
+from extractbench_nb.extraction.runs import Run
+
+META: dict[str, Any] = {"finish_reason": "stop", "error": None}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return RunFolder.create(tmp_path / "a" / "run", describe_run("simulation", "simulated quill"))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.text(st.characters(codec="utf-8")))
+def test_every_character_is_kept(folder: RunFolder, text: str) -> None:
+    folder.write("one", text, META)
+    assert folder.read("one") == (text, META)
+    assert (folder.path / "one.raw.txt").read_bytes() == text.encode()
+
+
+def test_a_lone_surrogate_is_kept_as_its_escape(folder: RunFolder) -> None:
+    folder.write("one", "a\ud800b", META)
+    assert folder.read("one").raw == "a\\ud800b"
+
+
+def test_no_text_and_empty_text_are_two_things(folder: RunFolder) -> None:
+    folder.write("none", None, META)
+    folder.write("empty", "", META)
+    assert folder.read("none").raw is None
+    assert folder.read("empty").raw == ""
+    assert folder.documents == ["empty", "none"]
+    assert sorted(path.name for path in folder.path.iterdir()) == [
+        *("empty.meta.json", "empty.raw.txt", "none.meta.json", "run.json")
+    ]
+
+
+def test_a_new_output_takes_the_place_of_the_old_one(folder: RunFolder) -> None:
+    folder.write("one", "old", META)
+    folder.write("one", None, META | {"finish_reason": None})
+    assert folder.read("one") == (None, META | {"finish_reason": None})
+    folder.write("one", "new", META)
+    assert folder.read("one") == ("new", META)
+
+
+@pytest.mark.parametrize("document", ["a/b", "a\\b", "", ".hidden", "../up", "a\0b"])
+def test_names_that_are_no_file(folder: RunFolder, document: str) -> None:
+    for act in (lambda: folder.write(document, "", META), lambda: folder.has(document)):
+        with pytest.raises(InputError, match="part of a file's name"):
+            act()
+
+
+@pytest.mark.parametrize("step", range(4))
+def test_where_writing_stops_nothing_is_half_written(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """Fail at each of the four points at which two files are finished and take their names."""
+    folder.write("old", "old", META)
+    before = {path.name: path.read_bytes() for path in folder.path.iterdir()}
+    calls = {"count": 0}
+    finish, replace = _files._finish, Path.replace
+
+    def counted() -> None:
+        calls["count"] += 1
+        if calls["count"] > step:
+            raise OSError(28, "No space left on device")
+
+    def failing_finish(path: Path) -> None:
+        counted()
+        finish(path)
+
+    def failing_replace(self: Path, target: Path) -> Path:
+        counted()
+        return replace(self, target)
+
+    monkeypatch.setattr(_files, "_finish", failing_finish)
+    monkeypatch.setattr(Path, "replace", failing_replace)
+    with pytest.raises(OutputError, match="No space left"):
+        folder.write("new", "text", META)
+    monkeypatch.undo()
+    assert not folder.has("new")
+    assert before.items() <= {p.name: p.read_bytes() for p in folder.path.iterdir()}.items()
+    folder.write("new", "text", META)
+    assert folder.read("new").raw == "text"
+
+
+def test_one_at_a_time(folder: RunFolder) -> None:
+    (folder.path / ".one.raw.txt.abc.part").write_text("left by a killed process")
+    assert folder.documents == []
+    with folder.alone():
+        other = RunFolder.open(folder.path)
+        with pytest.raises(InputError, match="being written by another"), other.alone():
+            pytest.fail("two at once")
+        folder.write("one", "text", META)
+    assert sorted(path.name for path in folder.path.iterdir()) == [
+        *("one.meta.json", "one.raw.txt", "run.json")
+    ]
+    with other.alone():
+        assert other.documents == ["one"]
+        folder.tidy()
+        assert (folder.path / ".lock").exists()
+    (folder.path / ".lock").touch()
+    folder.tidy()
+    assert not (folder.path / ".lock").exists()
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (None, "no run in"),
+        ("{", "is not JSON"),
+        ("[]", "describes no run"),
+        ('{"format": "1"}', "describes no run"),
+        ('{"format": 2, "kind": "odd"}', r"newer version of this package \(format 2"),
+        ('{"format": 1, "kind": "odd", "model": "x"}', "kind is 'odd'"),
+        ('{"format": 1, "kind": "extraction"}', "model is None"),
+    ],
+)
+def test_folders_that_are_no_run(tmp_path: Path, content: str | None, message: str) -> None:
+    if content is not None:
+        (tmp_path / "run.json").write_text(content)
+    with pytest.raises(InputError, match=message):
+        RunFolder.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name, data, message",
+    [
+        ("one.meta.json", b"{", "is not JSON"),
+        ("one.meta.json", b"[]", "no JSON object"),
+        ("one.raw.txt", b"\xff", "is not UTF-8"),
+    ],
+)
+def test_broken_files(folder: RunFolder, name: str, data: bytes, message: str) -> None:
+    folder.write("one", "text", META)
+    (folder.path / name).write_bytes(data)
+    with pytest.raises(InputError, match=message):
+        folder.read("one")
+
+
+def test_an_output_that_is_not_there(folder: RunFolder) -> None:
+    folder.write("report", "", META)
+    with pytest.raises(InputError, match="did you mean 'report'"):
+        folder.read("reprot")
+
+
+def test_a_folder_that_is_taken(folder: RunFolder, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds a run"):
+        RunFolder.create(folder.path, describe_run("simulation", "x"))
+    (tmp_path / "x.meta.json").write_text("{}")
+    with pytest.raises(InputError, match="without a run"):
+        RunFolder.create(tmp_path, describe_run("simulation", "x"))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="is a file"):
+        RunFolder.create(tmp_path / "file", describe_run("simulation", "x"))
+    with pytest.raises(InputError, match="did you mean 'simulation'"):
+        describe_run("simulations", "x")
+
+
+def test_a_simulation_says_so(folder: RunFolder) -> None:
+    folder.write("one", "{}", META)
+    run = Run.open(folder.path)
+    assert repr(run).startswith("Simulation of 'simulated quill'\n")
+    assert "Simulation of" in run._repr_html_()
+    row = run.outputs.iloc[0]
+    assert (row["document"], row["raw_characters"]) == ("one", 2)
+    assert row["run"] == "simulated quill"
+    assert json.loads((folder.path / "run.json").read_text())["kind"] == "simulation"
+
+
+def test_an_empty_run_has_the_columns(folder: RunFolder) -> None:
+    outputs = Run.open(folder.path).outputs
+    assert len(outputs) == 0
+    assert list(outputs.columns[:4]) == ["run", "document", "domain", "schema"]

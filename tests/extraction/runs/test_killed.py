@@ -1,0 +1,165 @@
+"""A run that is killed and taken up in another process: the same folder, nothing asked twice."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from extractbench_nb.benchmark.dataset import Dataset
+from extractbench_nb.errors import InputError
+from extractbench_nb.extraction.folders import RunFolder
+from tests.extraction.runs.conftest import Extract, asked_about, said_about
+from tests.llm_server import HANG, LLMServer, Reply, Request, failure
+
+PROGRAM = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
+import extractbench_nb as xb
+from extractbench_nb.extraction.runs import extract
+extract(xb.load_dataset("sample"), model="openai/test-model", folder=sys.argv[1],
+        api_base=sys.argv[2], mode=sys.argv[3], retry_wait=0.0, progress=False)
+"""
+ENOUGH = 120.0
+
+
+def begin(folder: Path, server: LLMServer, mode: str) -> subprocess.Popen[bytes]:
+    arguments = [sys.executable, "-c", PROGRAM, str(folder), server.url, mode]
+    return subprocess.Popen(arguments, stderr=subprocess.DEVNULL)
+
+
+def wait_for(folder: Path, count: int, process: subprocess.Popen[bytes]) -> None:
+    """Wait until so many outputs are there, or the process is through."""
+    deadline = time.monotonic() + ENOUGH
+    while process.poll() is None and len(list(folder.glob("*.meta.json"))) < count:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def contents(folder: Path) -> dict[str, Any]:
+    """Return all that a folder holds, but for what the clock says."""
+    found: dict[str, Any] = {}
+    for path in sorted(folder.iterdir()):
+        if path.suffix != ".json":
+            found[path.name] = path.read_bytes()
+            continue
+        value = json.loads(path.read_text())
+        for name in ("begun", "ended", "latency_seconds"):
+            value.pop(name, None)
+        found[path.name] = value
+    return found
+
+
+def reply_about(document: str) -> Reply:
+    """Answer well, in part, not at all or with an error: whatever is asked about."""
+    replies = [
+        Reply(said_about(document)),
+        Reply('{"cut": "of', finish_reason="length"),
+        failure(400, "A maximum of 100 PDF pages may be provided."),
+        Reply(None),
+        Reply(said_about(document) * 2_000),
+    ]
+    return replies[sum(document.encode()) % len(replies)]
+
+
+def mixed(request: Request) -> Reply:
+    return reply_about(asked_about(request))
+
+
+@pytest.fixture
+def server() -> Iterator[LLMServer]:
+    with LLMServer(mixed) as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    "mode, number", [("prompt", signal.SIGKILL), ("structured", signal.SIGINT)]
+)
+def test_killed_half_way(
+    *, run: Extract, server: LLMServer, dataset: Dataset, tmp_path: Path, mode: str, number: int
+) -> None:
+    whole = run(mode=mode, folder=tmp_path / "whole")
+    asked = Counter(map(asked_about, server.requests))
+    assert asked == Counter(dataset.listing["document"])
+    server.forget()
+    half = set(sorted(asked)[::2])
+
+    server.respond = lambda request: mixed(request) if asked_about(request) in half else HANG
+    folder = tmp_path / "killed"
+    first = begin(folder, server, mode)
+    # four hang at once, so that the run ends there at the latest
+    deadline = time.monotonic() + ENOUGH
+    while sum(asked_about(r) not in half for r in list(server.requests)) < 4:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    done = {asked_about(r) for r in list(server.requests)} & half
+    wait_for(folder, len(done), first)
+    first.send_signal(number)
+    assert first.wait(ENOUGH) == -number
+    assert set(RunFolder.open(folder).documents) == done
+    assert RunFolder.open(folder).description["ended"] is None
+
+    server.respond = mixed
+    assert begin(folder, server, mode).wait() == 0
+    again = Counter(map(asked_about, server.requests))
+    assert {again[document] for document in done} == {1}
+    assert again.total() == len(asked) + 4
+    assert contents(folder) == contents(whole.folder)
+
+
+def few(count: int) -> Callable[[Request], Reply]:
+    """Answer so many requests, and leave the others waiting."""
+    left = iter(range(count))
+    return lambda request: HANG if next(left, None) is None else mixed(request)
+
+
+def test_killed_again_and_again(
+    run: Extract, server: LLMServer, dataset: Dataset, tmp_path: Path
+) -> None:
+    folder = tmp_path / "killed"
+    finished: set[str] = set()
+    rounds = 0
+    while len(finished) < len(dataset.listing):
+        rounds += 1
+        before = len(server.requests)
+        server.respond = few(7)
+        process = begin(folder, server, "prompt")
+        wait_for(folder, min(len(finished) + 5, len(dataset.listing)), process)
+        process.kill()
+        process.wait()
+        now = RunFolder.open(folder)
+        assert not finished & set(map(asked_about, server.requests[before:]))
+        finished = set(now.documents)
+        assert all(now.read(one).raw == reply_about(one).content for one in finished)
+    assert 2 <= rounds <= 3
+    server.respond = mixed
+    assert begin(folder, server, "prompt").wait() == 0
+    whole = run(folder=tmp_path / "whole")
+    assert contents(folder) == contents(whole.folder)
+    assert RunFolder.open(folder).description["ended"] is not None
+
+
+def test_two_processes_do_not_ask_the_same(
+    run: Extract, server: LLMServer, dataset: Dataset, tmp_path: Path
+) -> None:
+    server.respond = lambda _: HANG
+    process = begin(tmp_path / "run", server, "prompt")
+    try:
+        deadline = time.monotonic() + ENOUGH
+        while len(server.requests) < 4:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        with pytest.raises(InputError, match="another extract"):
+            run()
+    finally:
+        process.kill()
+        process.wait()
+    assert len(server.requests) == 4
+    server.respond = mixed
+    assert run().unasked == []
