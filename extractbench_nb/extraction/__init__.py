@@ -2,25 +2,33 @@
 
 from extractbench_nb.extraction.baseline import BaselineTables, baseline_tables
 from extractbench_nb.extraction.catalogue import corruptions
+from extractbench_nb.extraction.mixture import corrupt_mixed
+from extractbench_nb.extraction.model_profiles import ModelProfile, model_profiles
 from extractbench_nb.extraction.parsing import ParsedOutput, parse_output
 from extractbench_nb.extraction.reading import failure_modes, read_outputs, repair_effect
 from extractbench_nb.extraction.repair import Repaired, repair_output
 from extractbench_nb.extraction.runs import Run, extract
 from extractbench_nb.extraction.simulate import Corrupted, corrupt_document
+from extractbench_nb.extraction.simulation import Simulation, simulate
 
 __all__ = [
     "BaselineTables",
     "Corrupted",
+    "ModelProfile",
     "ParsedOutput",
     "Repaired",
     "Run",
+    "Simulation",
     "baseline_tables",
     "corrupt_document",
+    "corrupt_mixed",
     "corruptions",
     "extract",
     "failure_modes",
+    "model_profiles",
     "parse_output",
     "read_outputs",
     "repair_effect",
     "repair_output",
+    "simulate",
 ]

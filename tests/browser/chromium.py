@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+#: Milliseconds that a page may take for what is expected of it: machines are busy.
+PATIENCE = 30_000
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 
@@ -23,6 +25,7 @@ def chromium() -> Iterator[Any]:
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         _without(f"no Chromium: none of {', '.join(NAMES)} is on the PATH")
+    sync_api.expect.set_options(timeout=PATIENCE)
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
         yield browser

@@ -1,0 +1,340 @@
+"""Several corruptions of one document at once, none of them where another was.
+
+What is done to items is planned first, on gold as it is. Then come the values, outside of items
+that are dropped, doubled, split or merged, and at last the arrays are written anew. So each place
+has one change at most, and each change is told with gold's own path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from extractbench_nb._json import read_document
+from extractbench_nb.errors import InputError
+from extractbench_nb.extraction.catalogue import CORRUPTIONS, ITEM, STRUCTURE, chosen
+from extractbench_nb.extraction.conforming import Conformance, Location, touches
+from extractbench_nb.extraction.draws import Draws
+from extractbench_nb.extraction.places import Document, Place, copied
+from extractbench_nb.extraction.rewriting import SHUFFLE, RewrittenArray, rewrite_item
+from extractbench_nb.extraction.simulate import RECORD_COLUMNS, Corrupted, check_share
+from extractbench_nb.extraction.tasks import Change, Pool, Task, pool_of
+from extractbench_nb.inputs import refuse_non_json
+from extractbench_nb.schema import Schema, parse_schema
+
+__all__ = ["Mixed", "check_rates", "corrupt_mixed", "mixed_copy", "record_columns"]
+
+_NESTING = "wrong_nesting"
+_OPEN = (SHUFFLE, "spurious_items")
+
+
+class Mixed(NamedTuple):
+    """A corrupted copy, and what was done to it: corruption and change, in document order."""
+
+    value: Any
+    changes: list[tuple[str, Change]]
+
+
+def corrupt_mixed(
+    schema: Mapping[str, Any] | str | Path | Schema,
+    gold: Any,
+    rates: Mapping[str, float],
+    *,
+    strength: float = 0.3,
+    donors: Iterable[Any] = (),
+    seed: int | str = 0,
+) -> Corrupted:
+    """Corrupt a gold document in several ways at once, and record each change.
+
+    Parameters
+    ----------
+    schema : dict, str, pathlib.Path or Schema
+        JSON Schema: a dict, JSON text, a file, or parsed.
+    gold : object
+        The right document: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text).
+    rates : mapping of str to float
+        Probability of each corruption that `corruptions` lists, in [0, 1]. Where two are drawn for
+        one place the one that the list has first is done.
+    strength : float, optional
+        How much of a value changes, above 0 and up to 1; see `corrupt_document`.
+    donors : iterable of object, optional
+        Gold values of other documents under the same schema.
+    seed : int or str, optional
+        The same seed gives the same result.
+
+    Returns
+    -------
+    Corrupted
+        ``.value`` is the corrupted document, ``.record`` has one row a change, with gold's paths.
+        No path has two, and nothing inside a dropped, doubled, split or merged item, or inside an
+        object or array at a wrong level, is changed by itself.
+
+    Raises
+    ------
+    SchemaError, ConfigError
+        The schema cannot be read.
+    InputError
+        Gold is not JSON, a corruption is not known, or a number is out of range.
+
+    Examples
+    --------
+    >>> schema = {"type": "object", "properties": {"year": {"type": "integer"}, "tags": {
+    ...     "type": "array", "items": {"type": "string"}}}}
+    >>> made = corrupt_mixed(schema, {"year": 2031, "tags": ["a"]}, {"sign": 1, "drop_items": 1})
+    >>> made.value
+    {'year': -2031, 'tags': []}
+    >>> made.record[["path", "corruption"]].values.tolist()
+    [['$.year', 'sign'], ['$.tags[0]', 'drop_items']]
+    """
+    check_rates(rates)
+    check_share("strength", strength, above=0)
+    root = parse_schema(schema).root
+    pools = [pool_of(root, _read(donor, "donor")) for donor in donors]
+    document = Document(root, _read(gold, "gold"))
+    made = mixed_copy(document, rates, str(seed), (strength, pools))
+    return Corrupted(made.value, RECORD_COLUMNS.build(record_columns(made.changes)))
+
+
+def _read(source: Any, what: str) -> Any:
+    value = copied(read_document(source, what))
+    refuse_non_json(value)
+    return value
+
+
+def check_rates(rates: Any, name: str = "rates") -> None:
+    """Raise `InputError` unless a mapping has known corruptions and probabilities."""
+    if not isinstance(rates, Mapping):
+        raise InputError(f"{name} is {rates!r}; expected a dict such as {{'typo': 0.1}}")
+    if rates:
+        chosen(rates)
+    for corruption, rate in rates.items():
+        check_share(f"{name}[{corruption!r}]", rate)
+
+
+def record_columns(changes: Sequence[tuple[str, Change]]) -> dict[str, list[Any]]:
+    """Return the columns of a record: path, field, corruption, item, before, after."""
+    keys = [change.place.key for _, change in changes]
+    return {
+        "path": [change.place.path for _, change in changes],
+        "field": [change.place.node.field for _, change in changes],
+        "corruption": [name for name, _ in changes],
+        "item": [key if isinstance(key, int) else None for key in keys],
+        "before": [copied(change.before) for _, change in changes],
+        "after": [copied(change.after) for _, change in changes],
+    }
+
+
+def mixed_copy(
+    document: Document,
+    rates: Mapping[str, float],
+    seed: str,
+    how: tuple[float, Sequence[Pool]],
+    allowed: Conformance | None = None,
+) -> Mixed:
+    """Corrupt a document in several ways.
+
+    Parameters
+    ----------
+    document : Document
+        A copy of gold, which is changed.
+    rates : mapping of str to float
+        Probability by corruption.
+    seed : str
+        The same seed gives the same result.
+    how : tuple of (float, sequence of mapping)
+        How much of a value changes, and the values of other documents.
+    allowed : Conformance, optional
+        Where given, nothing stays that the schema does not allow, and no corruption of structure
+        is done.
+
+    Returns
+    -------
+    Mixed
+        The document, and what was done.
+    """
+    kept = {n: r for n, r in rates.items() if r and (allowed is None or _level(n) != STRUCTURE)}
+    draws = {name: Draws(f"{seed}\x1f{name}", kept[name]) for name in CORRUPTIONS if name in kept}
+    work = _Work(document, draws, how)
+    work.plan()
+    work.change_values(allowed)
+    work.write_arrays(allowed)
+    return Mixed(document.value, work.changes())
+
+
+def _level(name: str) -> str:
+    return CORRUPTIONS[name].level
+
+
+@dataclass(frozen=True, slots=True)
+class _Free(Draws):
+    """Draws among the places where nothing was done."""
+
+    taken: set[str]
+
+    def hits(self, path: str) -> bool:
+        return path not in self.taken and Draws.hits(self, path)
+
+
+@dataclass(frozen=True, slots=True)
+class _These(Draws):
+    """Draws the places that were planned."""
+
+    planned: set[str]
+
+    def hits(self, path: str) -> bool:
+        return path in self.planned
+
+
+class _Work:
+    """One document on its way from gold to what a model says."""
+
+    def __init__(
+        self, document: Document, draws: Mapping[str, Draws], how: tuple[float, Sequence[Pool]]
+    ) -> None:
+        self.document, self.draws, self.how = document, draws, how
+        # found in gold, before anything is changed
+        self.arrays = {place.path: RewrittenArray(place.value) for place in document.arrays}
+        self.positions = {place.path: i for i, place in enumerate(document.places)}
+        self.keyless = {p.path for p in document.absent if p.key not in p.box}
+        self.leaves = document.leaves
+        self.taken: set[str] = set()
+        self.closed: set[str] = set()
+        self.nested: set[str] = set()
+        self.done: list[tuple[str, Change]] = []
+
+    def plan(self) -> None:
+        """Choose what is done to items and to levels, outer places first."""
+        names = [name for name in self.draws if _level(name) == ITEM]
+        lifted: dict[int, set[str]] = {}
+        for place in self.document.places:
+            if place.path in self.closed or _is_below(place, self.closed):
+                self.closed.add(place.path)
+            elif self._is_misplaced(place, lifted):
+                self.nested.add(place.path)
+                self.closed.add(place.path)
+            elif place.above is not None and place.above.path in self.arrays:
+                self._plan_item(place, self.arrays[place.above.path], names)
+        self.closed.update(p.path for p in self.document.absent if _is_below(p, self.closed))
+        self.taken |= self.closed
+
+    def _is_misplaced(self, place: Place, lifted: dict[int, set[str]]) -> bool:
+        """Draw a container for a wrong level, unless its members would meet others there."""
+        draws = self.draws.get(_NESTING)
+        if draws is None or not draws.hits(place.path) or not isinstance(place.box, dict):
+            return False
+        if not isinstance(place.value, dict):
+            return isinstance(place.value, list) and bool(place.value)
+        above = place.above.node.children.properties if place.above is not None else {}
+        names = lifted.setdefault(id(place.box), {*above, *place.box})
+        free = bool(place.value) and names.isdisjoint(place.value)
+        names.update(place.value if free else ())
+        return free
+
+    def _plan_item(self, place: Place, array: RewrittenArray, names: Sequence[str]) -> None:
+        for name in names:
+            if not self.draws[name].hits(place.path):
+                continue
+            if name == SHUFFLE:
+                array.move(place)
+                self.taken.add(place.path)
+                return
+            rewrite = rewrite_item(name, place, self.draws[name].seed, self.how[1])
+            if rewrite is not None:
+                array.rewrites[place.key] = rewrite
+                self.taken.add(place.path)
+                if name not in _OPEN:
+                    stem = place.path[: place.path.rindex("[")]
+                    self.closed.update(f"{stem}[{place.key + i}]" for i in range(rewrite.items))
+                return
+
+    def change_values(self, allowed: Conformance | None) -> None:
+        """Do what is done to values, members and levels."""
+        for name, draws in self.draws.items():
+            own: Draws = _Free(draws.seed, draws.rate, self.taken)
+            if name == _NESTING:
+                own = _These(draws.seed, draws.rate, self.nested)
+            elif _level(name) == ITEM:
+                continue
+            found = CORRUPTIONS[name].apply(Task(self.document, own, *self.how))
+            self.done.extend((name, change) for change in found)
+            self.taken.update(change.place.path for change in found)
+        while allowed is not None and self._undo(allowed.faults(self.document.value)):
+            pass
+
+    def _undo(self, faults: Sequence[tuple[Location, Location]]) -> bool:
+        """Take back what causes faults; say whether anything was."""
+        places = [(i, _location(change.place)) for i, (_, change) in enumerate(self.done)]
+        guilty: set[int] = set()
+        for where, cause in faults:
+            found = {i for i, location in places if touches(location, cause)}
+            guilty |= found or {i for i, location in places if touches(location, where)}
+        for i in sorted(guilty, reverse=True):
+            self._put_back(self.done.pop(i)[1])
+        return bool(guilty)
+
+    def _put_back(self, change: Change) -> None:
+        if change.place.path in self.keyless:
+            del change.place.box[change.place.key]
+        else:
+            change.place.put(change.before)
+
+    def write_arrays(self, allowed: Conformance | None) -> None:
+        """Write the arrays anew, inner ones first."""
+        written = [one for one in self.arrays.values() if one.is_changed]
+        for array in reversed(written):
+            array.write()
+        arrays = {id(array.items): array for array in written}
+        while allowed is not None and self._rewind(arrays, allowed.faults(self.document.value)):
+            pass
+
+    def _rewind(
+        self, arrays: Mapping[int, RewrittenArray], faults: Sequence[tuple[Location, Location]]
+    ) -> bool:
+        """Take back the changes to items that cause faults; say whether there were any."""
+        guilty: dict[int, set[int]] = {}
+        for where, cause in faults:
+            ways = (_on_the_way(self.document.value, place, arrays) for place in (cause, where))
+            found = ((a, items) for way in ways for a, i in way if (items := a.rewritten(i)))
+            for array, items in islice(found, 1):  # the deepest
+                guilty.setdefault(id(array.items), set()).update(items)
+        for array_id, items in guilty.items():
+            arrays[array_id].take_back(items)
+        return bool(guilty)
+
+    def changes(self) -> list[tuple[str, Change]]:
+        """Return what was done, in document order."""
+        told = [one for array in self.arrays.values() for one in array.changes()]
+        last = len(self.positions)
+        return sorted(self.done + told, key=lambda one: self._position(one[1].place, last))
+
+    def _position(self, place: Place, last: int) -> tuple[int, str]:
+        return self.positions.get(place.path, last), place.path
+
+
+def _is_below(place: Place, closed: set[str]) -> bool:
+    return place.above is not None and place.above.path in closed
+
+
+def _location(place: Place) -> Location:
+    keys = []
+    while place.above is not None:
+        keys.append(place.key)
+        place = place.above
+    return tuple(reversed(keys))
+
+
+def _on_the_way(
+    value: Any, location: Location, arrays: Mapping[int, RewrittenArray]
+) -> list[tuple[RewrittenArray, int | None]]:
+    """List the rewritten arrays on the way to a place, with the index there, deepest first."""
+    found: list[tuple[RewrittenArray, int | None]] = []
+    for key in (*location, None):
+        array = arrays.get(id(value))
+        if array is not None:
+            found.append((array, key))
+        if key is not None:
+            value = value.get(key) if isinstance(value, dict) else value[key]
+    return found[::-1]

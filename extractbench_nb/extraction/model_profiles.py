@@ -1,0 +1,298 @@
+"""What a simulated model does to documents: how often it fails in which way, and how it errs.
+
+The profiles of the paper's six models are calibrated on what the paper prints. Which outputs were
+valid, Tables 9 to 13 say by domain, and Table 7 how the others failed, over all domains. How modes
+and domains go together the paper says for some (section 4.2: all page limits are on credit
+agreements, 19 of 41 empty responses and 20 of 31 trailing commas on 10-K/Q filings). `_FAILED` is
+one table that agrees with all of it; context length is put on the research papers, the longest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from extractbench_nb.benchmark.paper.names import DOMAIN_TABLES, DOMAINS, MODELS, SCHEMAS
+from extractbench_nb.benchmark.published import rows_of
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.extraction.mixture import check_rates
+from extractbench_nb.extraction.parsing import FAILURES
+from extractbench_nb.extraction.refusals import PROVIDERS
+from extractbench_nb.extraction.simulate import check_share
+from extractbench_nb.extraction.textual import WRAPPINGS
+
+__all__ = ["ANY", "MIXTURE", "ModelProfile", "model_profile", "model_profiles", "severity_rates"]
+
+#: The kind of documents that has no entry of its own.
+ANY = "*"
+
+
+@dataclass(frozen=True)
+class ModelProfile:
+    """What a simulated model does.
+
+    Parameters
+    ----------
+    name : str
+        The model's name; a run is called ``simulated`` and that.
+    failures : mapping of str to mapping
+        By kind of document, weight of each failure that `parse_output` knows, ``none`` included.
+        The kind ``*`` stands for every other one. Counts are met exactly on as many documents.
+    corruptions : mapping of str to mapping, optional
+        By kind of document, probability of each corruption that `corruptions` lists.
+    kinds : mapping of str to str, optional
+        The kind of a schema's documents; else it is the schema's name, or its domain's.
+    wrappings : mapping of str to float, optional
+        Probability of a code ``fence`` around a text and of a ``bom`` before it.
+    strength : float, optional
+        How much of a value changes, above 0 and up to 1.
+    provider : str, optional
+        Whose errors it gives: ``openai``, ``anthropic`` or ``google``.
+
+    Raises
+    ------
+    InputError
+        A name is not known, or a number out of range.
+
+    Examples
+    --------
+    >>> profile = ModelProfile("careless", {"*": {"none": 3, "trailing_comma": 1}},
+    ...     {"*": {"typo": 0.1, "drop_items": 0.05}})
+    >>> profile.failures_of(profile.kind_of("cv", "hiring"))
+    {'none': 3, 'trailing_comma': 1}
+    """
+
+    name: str
+    failures: Mapping[str, Mapping[str, float]]
+    corruptions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    wrappings: Mapping[str, float] = field(default_factory=dict)
+    strength: float = 0.3
+    provider: str = "openai"
+
+    def __post_init__(self) -> None:
+        """Check every name and number."""
+        if not self.name or type(self.name) is not str:
+            raise InputError(f"name is {self.name!r}; expected a model's name")
+        for kind, weights in _mapping("failures", self.failures).items():
+            _check_weights(f"failures[{kind!r}]", weights)
+        for kind, rates in _mapping("corruptions", self.corruptions).items():
+            check_rates(rates, f"corruptions[{kind!r}]")
+        for wrapping, rate in _mapping("wrappings", self.wrappings).items():
+            _check_name("wrappings", wrapping, WRAPPINGS)
+            check_share(f"wrappings[{wrapping!r}]", rate)
+        check_share("strength", self.strength, above=0)
+        _check_name("provider", self.provider, PROVIDERS)
+
+    def kind_of(self, schema: str, domain: str) -> str:
+        """Return the kind of a schema's documents; ``*`` where the profile has none for them."""
+        folder = schema.rpartition("/")[2]
+        known = (self.kinds.get(schema), self.kinds.get(folder), schema, folder, domain)
+        mine = {*self.failures, *self.corruptions}
+        return next((kind for kind in known if kind is not None and kind in mine), ANY)
+
+    def failures_of(self, kind: str) -> Mapping[str, float]:
+        """Return the weights of failures for a kind; those of all kinds where it has none."""
+        if kind in self.failures or ANY in self.failures:
+            return self.failures.get(kind, self.failures.get(ANY, {}))
+        total: dict[str, float] = {}
+        for weights in self.failures.values():
+            for failure, weight in weights.items():
+                total[failure] = total.get(failure, 0) + weight
+        return total or {"none": 1}
+
+    def corruptions_of(self, kind: str) -> Mapping[str, float]:
+        """Return the rates of corruptions for a kind; the mean of all kinds where it has none."""
+        if kind in self.corruptions or ANY in self.corruptions:
+            return self.corruptions.get(kind, self.corruptions.get(ANY, {}))
+        names = dict.fromkeys(name for rates in self.corruptions.values() for name in rates)
+        count = len(self.corruptions)
+        return {n: sum(r.get(n, 0) for r in self.corruptions.values()) / count for n in names}
+
+
+def _mapping(name: str, value: Any) -> Mapping[Any, Any]:
+    if not isinstance(value, Mapping):
+        raise InputError(f"{name} is {value!r}; expected a dict")
+    return value
+
+
+def _check_weights(name: str, weights: Any) -> None:
+    for failure, weight in _mapping(name, weights).items():
+        _check_name(name, failure, FAILURES)
+        if not _is_weight(weight):
+            raise InputError(f"{name}[{failure!r}] is {weight!r}; expected a number of 0 and up")
+    if not any(weights.values()):
+        raise InputError(f"{name} is {weights!r}; expected a weight above 0")
+
+
+def _is_weight(value: Any) -> bool:
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return known and 0 <= value < float("inf")
+
+
+def _check_name(what: str, name: Any, known: Iterable[str]) -> None:
+    words = tuple(known)
+    if name not in words:
+        raise InputError(f"{what}: no {name!r}; {nearest(name, words)}")
+
+
+#: Rates of corruptions at severity 1, calibrated or not: mostly values that are wrong or left out,
+#: items that are missed, and some that change nothing in the meaning.
+MIXTURE: Mapping[str, float] = {
+    "whitespace": 0.2,
+    "case": 0.2,
+    "abbreviation": 0.3,
+    "date_format": 0.3,
+    "typo": 0.2,
+    "rounding": 0.2,
+    "dropped_word": 0.5,
+    "truncation": 0.4,
+    "changed_digit": 0.5,
+    "unit": 0.2,
+    "substitute": 0.6,
+    "null_out": 0.5,
+    "omit": 0.5,
+    "hallucinate": 1.0,
+    "shuffle_items": 0.2,
+    "drop_items": 1.0,
+    "duplicate_items": 0.1,
+    "split_items": 0.1,
+    "merge_items": 0.1,
+    "spurious_items": 0.3,
+}
+
+
+def severity_rates(severity: float) -> dict[str, float]:
+    """Return the rates of `MIXTURE` at a severity, none above 1.
+
+    Examples
+    --------
+    >>> severity_rates(0.1)["drop_items"]
+    0.1
+    """
+    return {name: min(1.0, round(rate * severity, 6)) for name, rate in MIXTURE.items()}
+
+
+#: The failures of each model by domain, as many as in Tables 7 and 9 to 13.
+_FAILED: Mapping[str, Mapping[str, Mapping[str, int]]] = {
+    "Gemini 3 Flash": {
+        "10-K/Q": {"trailing_comma": 5, "truncated_json": 2},
+        "resumes": {"trailing_comma": 2},
+        "research": {"truncated_json": 1},
+    },
+    "Gemini 3 Pro": {
+        "10-K/Q": {"empty_response": 5, "trailing_comma": 1, "truncated_json": 1},
+        "resumes": {"trailing_comma": 2},
+        "research": {"trailing_comma": 2, "truncated_json": 3},
+    },
+    "GPT-5.2": {
+        "10-K/Q": {"empty_response": 7},
+        "resumes": {"empty_response": 2},
+        "research": {"empty_response": 5},
+    },
+    "GPT-5": {
+        "10-K/Q": {"empty_response": 7},
+        "resumes": {"empty_response": 6},
+        "research": {"empty_response": 6},
+        "sports": {"empty_response": 3},
+    },
+    "Claude Sonnet 4.5": {
+        "10-K/Q": {"trailing_comma": 7},
+        "credit": {"page_limit": 10},
+        "resumes": {"trailing_comma": 1, "truncated_json": 1},
+        "research": {"context_length": 1},
+    },
+    "Claude Opus 4.5": {
+        "10-K/Q": {"trailing_comma": 7},
+        "credit": {"page_limit": 10},
+        "resumes": {"trailing_comma": 2},
+        "research": {"trailing_comma": 2, "truncated_json": 1, "context_length": 1},
+    },
+}
+
+#: Severity by model and domain at which as many fields pass on the valid documents as in Tables 10
+#: to 13 (under the rules of the profile ``paper`` and the offline judge).
+_SEVERITY: Mapping[str, Mapping[str, float]] = {
+    "Gemini 3 Flash": {"credit": 0.075, "research": 0.03, "resumes": 0.071, "sports": 0.608},
+    "Gemini 3 Pro": {"credit": 0.08, "research": 0.26, "resumes": 0.065, "sports": 0.734},
+    "GPT-5.2": {"credit": 0.1, "research": 0.169, "resumes": 0.085, "sports": 0.734},
+    "GPT-5": {"credit": 0.067, "resumes": 0.113, "sports": 0.922},
+    "Claude Sonnet 4.5": {"research": 0.024, "resumes": 0.065, "sports": 0.734},
+    "Claude Opus 4.5": {"research": 0.079, "resumes": 0.037, "sports": 0.734},
+}
+
+#: What there is nothing to calibrate on: no valid output in that domain.
+_USUAL = 0.1
+
+#: Schemas of the sample dataset beside those of the released one.
+_KINDS = {
+    **{schema: domain for domain, schema in SCHEMAS.items()},
+    "rowing": "sports",
+    "facility_agreement": "credit",
+    "preprint": "research",
+    "cv": "resumes",
+    "quarterly_report": "10-K/Q",
+}
+_MAKERS = {"GPT": "openai", "Claude": "anthropic", "Gemini": "google"}
+
+
+def model_profile(name: str | ModelProfile) -> ModelProfile:
+    """Return the profile of one of the paper's models.
+
+    Parameters
+    ----------
+    name : str or ModelProfile
+        A model as Table 5 names it; a profile is returned as it is.
+
+    Returns
+    -------
+    ModelProfile
+        Calibrated on the paper's Tables 7 and 9 to 13.
+
+    Raises
+    ------
+    InputError
+        There is no such model.
+
+    Examples
+    --------
+    >>> model_profile("GPT-5").failures["sports"]
+    {'none': 2.0, 'empty_response': 3}
+    """
+    if isinstance(name, ModelProfile):
+        return name
+    if name not in MODELS:
+        known = nearest(name, MODELS)
+        raise InputError(f"profile is {name!r}; expected a ModelProfile or a model: {known}")
+    severity = _SEVERITY.get(name, {})
+    return ModelProfile(
+        name,
+        {domain: _failures(name, domain) for domain in DOMAINS},
+        {domain: severity_rates(severity.get(domain, _USUAL)) for domain in DOMAINS},
+        _KINDS,
+        {"fence": 0.5},
+        provider=next(maker for start, maker in _MAKERS.items() if name.startswith(start)),
+    )
+
+
+def _failures(model: str, domain: str) -> dict[str, float]:
+    rows = rows_of(str(DOMAIN_TABLES[domain]))
+    valid = next(row.value for row in rows if (row.row, row.column) == (model, "valid"))
+    return {"none": valid or 0, **_FAILED[model].get(domain, {})}
+
+
+def model_profiles() -> dict[str, ModelProfile]:
+    """Return the profiles of the paper's six models by name, in the order of Table 5.
+
+    Returns
+    -------
+    dict of str to ModelProfile
+        Each named as its model; what they make is named a simulation.
+
+    Examples
+    --------
+    >>> list(model_profiles())[:2]
+    ['Gemini 3 Flash', 'Gemini 3 Pro']
+    """
+    return {name: model_profile(name) for name in MODELS}

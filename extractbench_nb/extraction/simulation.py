@@ -1,0 +1,345 @@
+"""`simulate`: what a model might have said about a dataset, made from gold, with all that was done.
+
+The outputs are texts and metas as a run keeps them, so that parser, evaluator and tables take them
+as they take a real model's. Wherever they appear they are named a simulation.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._tokens import count_tokens
+from extractbench_nb.benchmark.dataset import Dataset, load_dataset
+from extractbench_nb.errors import InputError
+from extractbench_nb.extraction.catalogue import CORRUPTIONS
+from extractbench_nb.extraction.conforming import Conformance
+from extractbench_nb.extraction.draws import generator
+from extractbench_nb.extraction.folders import RunFolder, describe_run
+from extractbench_nb.extraction.mixture import Mixed, mixed_copy, record_columns
+from extractbench_nb.extraction.model_profiles import ModelProfile, model_profile
+from extractbench_nb.extraction.places import Document
+from extractbench_nb.extraction.quotas import assigned
+from extractbench_nb.extraction.refusals import CALL_FAILURES, call_error
+from extractbench_nb.extraction.simulate import RECORD_COLUMNS
+from extractbench_nb.extraction.tasks import Pool, pool_of
+from extractbench_nb.extraction.textual import TEXT_FAILURES, Spoken, json_of, spoil, wrap
+from extractbench_nb.extraction.violating import violated
+from extractbench_nb.schema import parse_schema
+
+__all__ = ["SIMULATED_COLUMNS", "SIMULATED_RECORD_COLUMNS", "Simulation", "simulate"]
+
+SIMULATED_COLUMNS = FrameSpec(
+    "outputs",
+    "one row a document",
+    (
+        Column("run", "string", "name of the run, which says that it is simulated"),
+        Column("document", "string", "document id"),
+        Column("domain", "string", "domain of its schema"),
+        Column("schema", "string", "schema id"),
+        Column("raw", "object", "the text; None where there was none", "", True),
+        Column("meta", "object", "what is known of the call, a dict"),
+        Column("failure", "string", "the failure that was made", "as `parse_output` names them"),
+        Column("variant", "string", "how exactly it fails", "", True),
+        Column("wrapping", "string", "what stands around the text", "fence, bom", True),
+    ),
+)
+
+SIMULATED_RECORD_COLUMNS = FrameSpec(
+    "record",
+    "one row a change, in the order of outputs and of gold",
+    (
+        Column("run", "string", "name of the run"),
+        Column("document", "string", "document id"),
+        Column("kind", "string", "what was changed", "value, presence, item, structure"),
+        *RECORD_COLUMNS.columns,
+    ),
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Simulation:
+    """A simulated run and what was done to make it.
+
+    Attributes
+    ----------
+    run : str
+        Its name.
+    profile : ModelProfile
+        What the model does.
+    seed : int or str
+        The same seed gives the same simulation.
+    outputs : pandas.DataFrame
+        One row a document: run, document, domain, schema, raw, meta, failure, variant, wrapping.
+    record : pandas.DataFrame
+        One row a change: run, document, kind, path, field, corruption, item, before, after.
+        Documents without text have none.
+    """
+
+    run: str
+    profile: ModelProfile
+    seed: int | str
+    outputs: pd.DataFrame
+    record: pd.DataFrame
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Write the outputs as a run, to be read like one of a real model.
+
+        Parameters
+        ----------
+        folder : str or path
+            A folder that does not exist yet, or is empty.
+
+        Returns
+        -------
+        pathlib.Path
+            The folder, for `Run.open`; ``run.json`` says that it is a simulation.
+
+        Raises
+        ------
+        InputError
+            The folder holds something.
+        OutputError
+            It cannot be written.
+        """
+        rows = self.outputs.to_dict("records")
+        places = {r["document"]: {name: r[name] for name in ("domain", "schema")} for r in rows}
+        parameters = {"seed": self.seed, "profile": self.profile.name}
+        description = describe_run("simulation", self.run, parameters=parameters, documents=places)
+        kept = RunFolder.create(Path(folder), description)
+        for row in rows:
+            kept.write(row["document"], row["raw"], row["meta"])
+        return kept.path
+
+    def __repr__(self) -> str:
+        """Say how many outputs failed in which way, and how much was changed."""
+        counts = Counter(self.outputs["failure"])
+        valid = counts.pop("none", 0)
+        failed = "".join(f", {count} {name}" for name, count in counts.most_common())
+        return (
+            f"Simulation({self.run!r}: {len(self.outputs)} outputs, {valid} valid{failed}; "
+            f"{len(self.record):,} changes)"
+        )
+
+
+def simulate(
+    dataset: Dataset | str | os.PathLike[str] | None,
+    profile: ModelProfile | str,
+    seed: int | str = 0,
+    *,
+    run: str | None = None,
+) -> Simulation:
+    """Simulate what a model says about a dataset.
+
+    Parameters
+    ----------
+    dataset : Dataset, str or path
+        A dataset, or what `load_dataset` takes.
+    profile : ModelProfile or str
+        What the model does; or one of the paper's six models by name, calibrated on its published
+        validity, failures and pass rates by domain.
+    seed : int or str, optional
+        The same seed gives the same simulation.
+    run : str, optional
+        Name of the run; by default ``simulated`` and the profile's name.
+
+    Returns
+    -------
+    Simulation
+        ``.outputs`` has the texts, ``.record`` what was done to which path.
+
+    Raises
+    ------
+    InputError
+        The profile is not known, or a document cannot fail as it should.
+    DatasetError
+        The dataset cannot be read.
+
+    Notes
+    -----
+    Failures are drawn without replacement for each kind of document, so that their counts are the
+    profile's, rounded by largest remainders. An output that is to be valid has only changes that
+    the schema allows, violations of gold's own aside; that of a ``schema_violation`` has one more.
+    Texts that fail otherwise carry their changes too, for what a repair brings back; where nothing
+    would be left to break, or no place for a violation, the document is not changed before.
+    ``completion_tokens`` are GPT-2's.
+
+    Examples
+    --------
+    >>> made = simulate("sample", "Gemini 3 Flash")
+    >>> int((made.outputs["failure"] == "none").sum())
+    11
+    >>> made.run
+    'simulated Gemini 3 Flash'
+    """
+    data = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
+    model = model_profile(profile)
+    name = f"simulated {model.name}" if run is None else run
+    makers = _Makers(data, model, str(seed))
+    made = [makers.output(document) for document in makers.documents]
+    return Simulation(name, model, seed, _outputs(name, made), _record(name, made))
+
+
+class _Document(NamedTuple):
+    id: str
+    domain: str
+    schema: str
+    kind: str
+
+
+class _Made(NamedTuple):
+    document: _Document
+    failure: str
+    spoken: Spoken
+    wrapping: str | None
+    meta: dict[str, Any]
+    changes: list[tuple[str, Any]]
+
+
+class _Makers:
+    """Makes the outputs of one model; schemas and gold are read once."""
+
+    def __init__(self, data: Dataset, profile: ModelProfile, seed: str) -> None:
+        self.profile, self.seed = profile, f"{seed}\x1f{profile.name}"
+        columns = (data.listing[name] for name in ("document", "domain", "schema"))
+        rows = zip(*columns, strict=True)
+        self.documents = [_Document(d, o, s, profile.kind_of(s, o)) for d, o, s in rows]
+        self.schemas = {s: parse_schema(data.schema(s)) for s in {d.schema for d in self.documents}}
+        self.gold = {d.id: data.gold(d.id) for d in self.documents}
+        self.pools = {
+            d.id: pool_of(self.schemas[d.schema].root, self.gold[d.id]) for d in self.documents
+        }
+        self.failures = dict(self._failures())
+
+    def _failures(self) -> Iterator[tuple[str, str]]:
+        for kind in dict.fromkeys(document.kind for document in self.documents):
+            to = [document.id for document in self.documents if document.kind == kind]
+            shares = self.profile.failures_of(kind)
+            yield from assigned(shares, to, f"{self.seed}\x1f{kind}").items()
+
+    def output(self, document: _Document) -> _Made:
+        """Make the output of one document."""
+        failure = self.failures[document.id]
+        rng = generator(f"{self.seed}\x1f{document.id}\x1foutput")
+        if failure in CALL_FAILURES and not (failure == "refused" and rng.random() < 1 / 2):
+            error = call_error(failure, self.profile.provider)
+            meta = _meta(self.profile, None, None, error)
+            return _Made(document, failure, Spoken(None, "", None), None, meta, [])
+        mixed = self._mixed(document, failure, rng)
+        spoken = _spoken(document, failure, mixed, rng)
+        wrapping = None if failure in _BARE else self._wrapping(rng)
+        if wrapping is not None and spoken.raw is not None:
+            cut_off = failure == "truncated_json"
+            spoken = spoken._replace(raw=wrap(wrapping, spoken.raw, cut_off=cut_off))
+        meta = _meta(self.profile, spoken.raw, spoken.finish_reason, None)
+        changes = [] if failure in _EMPTY else mixed.changes
+        return _Made(document, failure, spoken, wrapping, meta, changes)
+
+    def _mixed(self, document: _Document, failure: str, rng: Random) -> Mixed:
+        """Corrupt gold; what the schema does not allow is done only where that is the failure."""
+        rates = self.profile.corruptions_of(document.kind)
+        if failure != "schema_violation":
+            mixed = self._corrupted(document, rates, fits=failure == "none")[1]
+            left = mixed.value or failure not in TEXT_FAILURES
+            return mixed if left else self._corrupted(document, {}, fits=False)[1]
+        for these in (rates, {}):  # a document with one value has none left where that is changed
+            copy, mixed, allowed = self._corrupted(document, these, fits=True)
+            found = violated(copy, mixed, allowed, rng) if allowed is not None else None
+            if found is not None:
+                return found
+        raise InputError(
+            f"document {document.id!r}: no schema_violation is possible, its schema allows every "
+            "type at every place"
+        )
+
+    def _corrupted(
+        self, document: _Document, rates: Mapping[str, float], *, fits: bool
+    ) -> tuple[Document, Mixed, Conformance | None]:
+        schema, gold = self.schemas[document.schema], self.gold[document.id]
+        copy = Document(schema.root, gold)
+        how = self.profile.strength, self._donors(document)
+        allowed = Conformance(schema, gold) if fits else None
+        seed = f"{self.seed}\x1f{document.id}"
+        return copy, mixed_copy(copy, rates, seed, how, allowed), allowed
+
+    def _donors(self, document: _Document) -> Sequence[Pool]:
+        return [
+            self.pools[other.id]
+            for other in self.documents
+            if other.schema == document.schema and other.id != document.id
+        ]
+
+    def _wrapping(self, rng: Random) -> str | None:
+        """Draw what stands around a text: the first that is drawn."""
+        hits = [name for name, rate in self.profile.wrappings.items() if rng.random() < rate]
+        return hits[0] if hits else None
+
+
+#: Failures whose text shows nothing of the document, and those that have nothing around them.
+_EMPTY = ("empty_response", "refused")
+_BARE = (*_EMPTY, "malformed_json")
+
+
+def _spoken(document: _Document, failure: str, mixed: Mixed, rng: Random) -> Spoken:
+    if failure not in TEXT_FAILURES:
+        return Spoken(json_of(mixed.value, rng), "stop", None)
+    try:
+        return spoil(failure, mixed.value, rng)
+    except InputError as error:
+        raise InputError(f"document {document.id!r}: {error}") from None
+
+
+def _meta(
+    profile: ModelProfile, raw: str | None, reason: str | None, error: Mapping[str, str] | None
+) -> dict[str, Any]:
+    return {
+        "finish_reason": reason,
+        "prompt_tokens": None,
+        "completion_tokens": None if error else count_tokens(raw or ""),
+        "cost_usd": None,
+        "latency_seconds": None,
+        "error": None if error is None else dict(error),
+        "input": "file",
+        "simulated": True,
+        "model": f"simulated {profile.name}",
+    }
+
+
+def _outputs(run: str, made: Sequence[_Made]) -> pd.DataFrame:
+    return SIMULATED_COLUMNS.build(
+        {
+            "run": [run] * len(made),
+            "document": [one.document.id for one in made],
+            "domain": [one.document.domain for one in made],
+            "schema": [one.document.schema for one in made],
+            "raw": [one.spoken.raw for one in made],
+            "meta": [one.meta for one in made],
+            "failure": [one.failure for one in made],
+            "variant": [_cell(one.spoken.variant) for one in made],
+            "wrapping": [_cell(one.wrapping) for one in made],
+        }
+    )
+
+
+def _cell(text: str | None) -> Any:
+    return pd.NA if text is None else text
+
+
+def _record(run: str, made: Sequence[_Made]) -> pd.DataFrame:
+    rows = [(one.document.id, change) for one in made for change in one.changes]
+    return SIMULATED_RECORD_COLUMNS.build(
+        {
+            "run": [run] * len(rows),
+            "document": [document for document, _ in rows],
+            "kind": [CORRUPTIONS[name].level for _, (name, _) in rows],
+            **record_columns([change for _, change in rows]),
+        }
+    )
