@@ -86,14 +86,38 @@ class ModelProfile:
         _check_name("provider", self.provider, PROVIDERS)
 
     def kind_of(self, schema: str, domain: str) -> str:
-        """Return the kind of a schema's documents; ``*`` where the profile has none for them."""
+        """Return the kind of a schema's documents; ``*`` where the profile has none for them.
+
+        Parameters
+        ----------
+        schema : str
+            Id of the schema.
+        domain : str
+            Domain of the dataset.
+
+        Returns
+        -------
+        str
+            A key of `failures` and `corruptions`.
+        """
         folder = schema.rpartition("/")[2]
         known = (self.kinds.get(schema), self.kinds.get(folder), schema, folder, domain)
         mine = {*self.failures, *self.corruptions}
         return next((kind for kind in known if kind is not None and kind in mine), ANY)
 
     def failures_of(self, kind: str) -> Mapping[str, float]:
-        """Return the weights of failures for a kind; those of all kinds where it has none."""
+        """Return the weights of failures for a kind; those of all kinds where it has none.
+
+        Parameters
+        ----------
+        kind : str
+            From `kind_of`.
+
+        Returns
+        -------
+        mapping of str to float
+            Weight by failure.
+        """
         if kind in self.failures or ANY in self.failures:
             return self.failures.get(kind, self.failures.get(ANY, {}))
         total: dict[str, float] = {}
@@ -103,7 +127,18 @@ class ModelProfile:
         return total or {"none": 1}
 
     def corruptions_of(self, kind: str) -> Mapping[str, float]:
-        """Return the rates of corruptions for a kind; the mean of all kinds where it has none."""
+        """Return the rates of corruptions for a kind; the mean of all kinds where it has none.
+
+        Parameters
+        ----------
+        kind : str
+            From `kind_of`.
+
+        Returns
+        -------
+        mapping of str to float
+            Rate by corruption.
+        """
         if kind in self.corruptions or ANY in self.corruptions:
             return self.corruptions.get(kind, self.corruptions.get(ANY, {}))
         names = dict.fromkeys(name for rates in self.corruptions.values() for name in rates)

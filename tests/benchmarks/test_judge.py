@@ -1,5 +1,6 @@
 """Fields judged by a model that takes 20 ms: how near the time comes to what the limit allows."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
+from extractbench_nb.judges.client import litellm
 from extractbench_nb.judges.llm import LLMJudge
 from tests.benchmarks.evaluators import label
 
@@ -151,9 +153,6 @@ def test_ours_with_a_model_of_usual_speed(timed, benchmark):
 
 def test_litellm(server, fields, timed, benchmark):
     """The client alone: what its calls take where nothing else is done."""
-    import asyncio
-
-    from extractbench_nb.judges.client import litellm
 
     async def call(turns: asyncio.Semaphore, text: str) -> Any:
         async with turns:
@@ -194,11 +193,18 @@ def published(server: Remote, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
     monkeypatch.setenv("OPENAI_API_BASE", server.url)
     monkeypatch.setenv("OPENAI_API_KEY", "none-needed")
 
+    async def evaluate(case: Any) -> Any:
+        config = package.StructuredEvaluatorConfig(metrics=[])
+        try:
+            return await package.StructuredEvaluator(config).evaluate_async(*case)
+        finally:  # LiteLLM keeps clients, and each belongs to a loop
+            await litellm().close_litellm_async_clients()
+            litellm().in_memory_llm_clients_cache.flush_cache()
+
     def run(*case: Any) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            config = package.StructuredEvaluatorConfig(metrics=[])
-            return package.StructuredEvaluator(config).evaluate(*case)
+            return asyncio.run(evaluate(case))
 
     return run
 
