@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from extractbench_nb.errors import InputError
 from extractbench_nb.inputs import read_predicted
 
-__all__ = ["ABSENT", "Output", "read_output"]
+__all__ = ["ABSENT", "Output", "read_bytes", "read_output"]
 
 _PLACE = re.compile(r" at line (\d+) column (\d+)")
 
@@ -55,11 +55,12 @@ def read_output(source: Any) -> Output:
     if source is ABSENT:
         return Output(None, "there is no output")
     if isinstance(source, Path):
-        return _from_bytes(_read_bytes(source))
+        return _from_bytes(read_bytes(source))
     return _from_text(source) if isinstance(source, str) else Output(source)
 
 
-def _read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path) -> bytes:
+    """Read the file of an output, or raise `InputError`."""
     try:
         return path.read_bytes()
     except OSError as error:

@@ -205,6 +205,7 @@ class Run:
         return self.finish()
 
     def finish(self) -> Evaluation:
+        """Roll the verdicts up, once none is open."""
         if self.problem is None:
             self.traversal.finish(self.schema.root, self.gold, self.predicted)
         meta = {

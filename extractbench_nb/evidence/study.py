@@ -151,7 +151,7 @@ def count_evidence(ds: Dataset, document: str) -> EvidenceCounts:
     return EvidenceCounts(
         _counts_frame(COUNT_COLUMNS, own, KINDS, counts),
         _counts_frame(BAND_COLUMNS, own, BANDS, bands),
-        _frame(MISSING_COLUMNS, [(own.document, own.domain, *row) for row in missing]),
+        MISSING_COLUMNS.from_rows((own.document, own.domain, *row) for row in missing),
     )
 
 
@@ -248,10 +248,6 @@ def _counts_frame(
         for against in AGAINST
         if counts[_Key(group, against), "values"]
     ]
-    return _frame(spec, rows)
-
-
-def _frame(spec: FrameSpec, rows: Sequence[tuple[Any, ...]]) -> pd.DataFrame:
     return spec.from_rows(rows)
 
 

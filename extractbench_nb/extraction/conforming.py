@@ -1,12 +1,14 @@
 """What a schema does not allow in a document, beyond what gold itself gets wrong.
 
-A violation that gold has at the same place of the schema is forgiven, as `parse_output` forgives
-it: an output that is to be valid must be valid there.
+A violation that gold has at the same place of the schema is forgiven: nobody can be asked for
+better than gold.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Hashable, Iterator
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
 
 from extractbench_nb.evaluation.drift import validator_of
 from extractbench_nb.schema.nodes import Schema
@@ -15,6 +17,16 @@ __all__ = ["Conformance", "Location", "touches"]
 
 #: Keys and indices from the root down.
 Location: TypeAlias = tuple[Any, ...]
+
+_LONGEST_MESSAGE = 300
+
+
+class Violation(NamedTuple):
+    """One violation: its place in the schema, what it is, and jsonschema's error if it has one."""
+
+    place: Hashable
+    message: str
+    error: Any = None
 
 
 class Conformance:
@@ -25,12 +37,40 @@ class Conformance:
     schema : Schema
         The parsed schema.
     gold : object
-        The gold document, whose own violations are forgiven.
+        The gold document, whose own violations are forgiven; None for no document.
     """
 
-    def __init__(self, schema: Schema, gold: Any) -> None:
-        self._validator = validator_of(schema)
-        self._forgiven = {tuple(error.absolute_schema_path) for error in self._errors(gold)}
+    def __init__(self, schema: Schema, gold: Any = None) -> None:
+        self._schema, self._gold = schema, gold
+
+    @cached_property
+    def _validator(self) -> Any:
+        return validator_of(self._schema)
+
+    @cached_property
+    def _forgiven(self) -> set[Hashable]:
+        gold = () if self._gold is None else self._violations(self._gold)
+        return {violation.place for violation in gold}
+
+    def fits(self, value: Any) -> tuple[bool, bool, str | None]:
+        """Say whether a document fits.
+
+        Parameters
+        ----------
+        value : object
+            The document.
+
+        Returns
+        -------
+        tuple of (bool, bool, str or None)
+            Without exception; but for what is forgiven; and the first violation that is not.
+        """
+        strictly = True
+        for violation in self._violations(value):
+            strictly = False
+            if violation.place not in self._forgiven:
+                return False, False, violation.message
+        return strictly, True, None
 
     def faults(self, value: Any) -> list[tuple[Location, Location]]:
         """Say where a document does not fit.
@@ -45,19 +85,25 @@ class Conformance:
         list of tuple of (tuple, tuple)
             One pair or more for a violation that is not forgiven: where it is, and where its cause
             is, which lies deeper where a member is missing or no branch of an ``anyOf`` fits.
+            Nothing for a document that cannot be validated: nobody can tell.
         """
         return [
-            (tuple(error.absolute_path), cause)
-            for error in self._errors(value)
-            if tuple(error.absolute_schema_path) not in self._forgiven
-            for cause in _causes(error)
+            (tuple(violation.error.absolute_path), cause)
+            for violation in self._violations(value)
+            if violation.error is not None and violation.place not in self._forgiven
+            for cause in _causes(violation.error)
         ]
 
-    def _errors(self, value: Any) -> list[Any]:
+    def _violations(self, value: Any) -> Iterator[Violation]:
         try:
-            return list(self._validator.iter_errors(value))
-        except Exception:  # noqa: BLE001 - a validator's libraries have no common base class
-            return []  # nested too deep, a pattern that is none: nobody can tell
+            for error in self._validator.iter_errors(value):
+                message = f"{error.json_path}: {error.message}"[:_LONGEST_MESSAGE]
+                yield Violation(tuple(error.absolute_schema_path), message, error)
+        except RecursionError:
+            yield Violation("too deep", "it is nested too deep to be validated")
+        except Exception as error:  # noqa: BLE001 - its libraries have no common base class
+            told = f"it could not be validated: {type(error).__name__}: {error}"
+            yield Violation("not validated", told[:_LONGEST_MESSAGE])
 
 
 def _causes(error: Any) -> list[Location]:

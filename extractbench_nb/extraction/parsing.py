@@ -8,14 +8,13 @@ worth as it stands is told beside it.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from extractbench_nb._json import json_type, read_document
-from extractbench_nb.evaluation.drift import validator_of
+from extractbench_nb.extraction.conforming import Conformance
+from extractbench_nb.extraction.scanning import Scan
 from extractbench_nb.schema.nodes import Schema
 from extractbench_nb.schema.parse import parse_schema
 
@@ -45,18 +44,7 @@ _CUT_OFF = ("length", "max_tokens", "MAX_TOKENS")
 _FILTERED = ("content_filter", "refusal", "SAFETY")
 _BOM = "\ufeff"
 _FENCES = ("```", "~~~")
-_TOKEN = re.compile(
-    r'(?P<string>"[^"\\]*(?:\\.[^"\\]*)*")|(?P<comma>,(?=\s*[}\]]))|(?P<open>[{\[])|(?P<close>[}\]])'
-    r'|(?P<torn>")',
-    re.DOTALL,
-)
-_CLOSING = {"{": "}", "[": "]"}
-#: The last word of a text, or an escape that was cut; looked for in its last characters only.
-_WORD = re.compile(r"[\w.+-]+$")
-_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?$")
-_LAST = 64
 _AROUND = 40
-_LONGEST_MESSAGE = 300
 
 
 @dataclass(frozen=True)
@@ -173,7 +161,8 @@ class OutputReader:
 
     def __init__(self, schema: Any = None, gold: Any = None) -> None:
         self._schema: Schema | None = None if schema is None else parse_schema(schema)
-        self._gold = None if gold is None else read_document(gold, "gold")
+        given = None if gold is None else read_document(gold, "gold")
+        self._conformance = None if self._schema is None else Conformance(self._schema, given)
 
     def read(self, raw: str | bytes | None, meta: Mapping[str, Any] | None = None) -> ParsedOutput:
         """Read one output; see `parse_output`.
@@ -206,8 +195,8 @@ class OutputReader:
             return found
         strictly = forgiven = None
         message: str | None = None
-        if self._schema is not None:
-            strictly, forgiven, message = self._fits(found.value)
+        if self._conformance is not None:
+            strictly, forgiven, message = self._conformance.fits(found.value)
         found = _changed(found, conforms=forgiven, conforms_strictly=strictly)
         if not self._may_be(found.value):
             kind = json_type(found.value)
@@ -220,43 +209,6 @@ class OutputReader:
         """Whether a value is an object, where one is wanted."""
         types = None if self._schema is None else self._schema.root.types
         return isinstance(value, dict) or (bool(types) and "object" not in (types or ()))
-
-    def _fits(self, value: Any) -> tuple[bool, bool, str | None]:
-        strictly = True
-        for violation in _violations(self._validator, value):
-            strictly = False
-            if violation.place not in self._forgiven:
-                return False, False, violation.message
-        return strictly, True, None
-
-    @cached_property
-    def _validator(self) -> Any:
-        assert self._schema is not None  # noqa: S101 - the caller checked
-        return validator_of(self._schema)
-
-    @cached_property
-    def _forgiven(self) -> set[Hashable]:
-        if self._gold is None:
-            return set()
-        return {violation.place for violation in _violations(self._validator, self._gold)}
-
-
-class _Violation(NamedTuple):
-    place: Hashable
-    message: str
-
-
-def _violations(validator: Any, value: Any) -> Iterator[_Violation]:
-    """Yield what keeps a value from fitting, by its place in the schema."""
-    try:
-        for error in validator.iter_errors(value):
-            place = tuple(error.absolute_schema_path)
-            yield _Violation(place, f"{error.json_path}: {error.message}"[:_LONGEST_MESSAGE])
-    except RecursionError:
-        yield _Violation("too deep", "it is nested too deep to be validated")
-    except Exception as error:  # noqa: BLE001 - a validator's libraries have no common base class
-        told = f"it could not be validated: {type(error).__name__}: {error}"
-        yield _Violation("not validated", told[:_LONGEST_MESSAGE])
 
 
 def _changed(found: ParsedOutput, **changes: Any) -> ParsedOutput:
@@ -366,7 +318,7 @@ def _not_json(
     wrapper: str,
     meta: Mapping[str, Any],
 ) -> ParsedOutput:
-    scan = _Scan(inner)
+    scan = Scan(inner)
     failure, at = "malformed_json", error.pos
     if scan.commas and _parses(scan.without_commas()):
         failure, at = "trailing_comma", scan.commas[0]
@@ -374,67 +326,6 @@ def _not_json(
         failure, at = "truncated_json", len(inner.rstrip())
     found = _placed(failure, error.msg, text, start + at, text)
     return _changed(found, wrapper=wrapper)
-
-
-class _Scan:
-    """The brackets, strings and commas of a text that does not parse.
-
-    Attributes
-    ----------
-    commas : list of int
-        Where the trailing ones are.
-    open : list of str
-        Brackets that nothing closes.
-    torn : bool
-        Whether the text ends in a string.
-    """
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.commas: list[int] = []
-        self.open: list[str] = []
-        self.torn = False
-        for token in _TOKEN.finditer(text):
-            kind = token.lastgroup
-            if kind == "comma":
-                self.commas.append(token.start())
-            elif kind == "open":
-                self.open.append(token[0])
-            elif kind == "close" and self.open:
-                self.open.pop()
-            elif kind == "torn":
-                self.torn = True
-                break
-
-    def without_commas(self) -> str:
-        """Return the text without its trailing commas."""
-        parts, end = [], 0
-        for comma in self.commas:
-            parts.append(self.text[end:comma])
-            end = comma + 1
-        return "".join([*parts, self.text[end:]])
-
-    def completions(self) -> Iterator[str]:
-        """Yield what the text may have been on its way to; nothing where nothing is open."""
-        closes = self.text.rstrip().endswith(tuple(_CLOSING.values()))
-        if not self.open or (self.torn and closes):  # a quote is missing somewhere
-            return
-        closing = "".join(_CLOSING[bracket] for bracket in reversed(self.open))
-        for start in self._beginnings():
-            for rest in ("", "null", ":null"):
-                yield start + rest + closing
-
-    def _beginnings(self) -> Iterator[str]:
-        text = self.text.rstrip()
-        if self.torn:
-            escape = _ESCAPE.search(text[-_LAST:])
-            cut = len(escape[0]) if escape is not None else 0
-            yield text[: len(text) - cut] + '"'
-            return
-        yield text.removesuffix(",")
-        word = _WORD.search(text[-_LAST:])
-        if word is not None:
-            yield text[: len(text) - len(word[0])]
 
 
 def _parses(text: str) -> bool:

@@ -11,6 +11,7 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.batch import evaluate_runs
 from extractbench_nb.batch.inputs import Documents
+from extractbench_nb.batch.outputs import read_bytes
 from extractbench_nb.breakdowns.sources import refuse_missing
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.extraction.parsing import FAILURES, OutputReader, ParsedOutput
@@ -122,11 +123,7 @@ def _attempts(frame: pd.DataFrame) -> Iterator[tuple[str, str, Any, Mapping[str,
 
 def _raw(source: Any) -> str | bytes | None:
     if isinstance(source, Path):
-        try:
-            return source.read_bytes()
-        except OSError as error:
-            problem = error.strerror or str(error)
-            raise InputError(f"output {str(source)!r} cannot be read: {problem}") from None
+        return read_bytes(source)
     if source is None or isinstance(source, str | bytes):
         return source
     if pd.isna(source):

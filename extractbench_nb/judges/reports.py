@@ -121,7 +121,7 @@ class RecordedReport:
         for side, document in (("gold", gold), ("predicted", predicted)):
             known = self.of[side]
             if isinstance(known, str) and known != _hash(document):
-                return Foreign(self, f"the report is of another {side} document")
+                return Foreign(self.digest, f"the report is of another {side} document")
         return self
 
     def check(self, params: Mapping[str, Any]) -> None:
@@ -179,11 +179,9 @@ class Foreign:
     """What stands for reports that are of other documents: it has no verdict, and says why."""
 
     name = RecordedReport.name
-    digest: str
 
-    def __init__(self, report: RecordedReport | RecordedReports, why: str) -> None:
-        self.digest = report.digest
-        self._why = why
+    def __init__(self, digest: str, why: str) -> None:
+        self.digest, self._why = digest, why
 
     def for_document(self, gold: Any, predicted: Any) -> Foreign:
         """Stay what it is."""
@@ -233,8 +231,8 @@ class RecordedReports(Foreign):
                 )
             self._reports[tuple(report.of.values())].append(report)
         digests = "".join(report.digest for report in reports)
-        self.digest = hashlib.sha256(digests.encode()).hexdigest()
-        self._why = "of several reports, none is chosen without a document"
+        digest = hashlib.sha256(digests.encode()).hexdigest()
+        super().__init__(digest, "of several reports, none is chosen without a document")
 
     def for_document(self, gold: Any, predicted: Any) -> Any:
         """Return the report of these two documents."""
@@ -243,7 +241,7 @@ class RecordedReports(Foreign):
             return found[0]
         many = " and ".join(repr(str(report.where)) for report in found[:2])
         why = f"{many} are of these documents" if found else "no report is of these documents"
-        return Foreign(self, why)
+        return Foreign(self.digest, why)
 
 
 def _hash(document: Any) -> str | None:

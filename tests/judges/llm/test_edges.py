@@ -173,6 +173,7 @@ def test_an_interruption_stops_a_hanging_request(server: LLMServer, mode: str) -
         [sys.executable, "-c", INTERRUPTED, server.url, mode],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
     )
     with process:
@@ -181,8 +182,8 @@ def test_an_interruption_stops_a_hanging_request(server: LLMServer, mode: str) -
         assert came.wait(60)
         process.stdin.write("\n")
         process.stdin.flush()
-        said = process.stdout.read()
-    assert said == "interrupted True\n"
+        said, complaints = process.communicate(timeout=60)
+    assert (said, complaints) == ("interrupted True\n", "")
     assert len(server.requests) == 1
 
 
