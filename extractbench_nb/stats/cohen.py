@@ -11,7 +11,7 @@ import numpy as np
 from extractbench_nb.stats.bootstrap import Interval, bca_bounds, counts_drawn
 from extractbench_nb.stats.drawing import Drawing, Numbers
 
-__all__ = ["Kappa", "kappa_interval", "kappas", "share_interval"]
+__all__ = ["Kappa", "kappa_interval", "kappas", "share_interval", "wilson_interval"]
 
 
 _CATEGORIES = 2
@@ -118,10 +118,11 @@ def share_interval(per_document: Numbers, drawing: Drawing) -> Interval:
         return Interval(None, None, "undefined")
     if len(per_document) > 1 and 0 < agreed < rows:
         return _interval_of(_shares, per_document, drawing).interval
-    return _wilson(agreed / rows, rows, drawing)
+    return wilson_interval(agreed / rows, rows, drawing)
 
 
-def _wilson(share: float, rows: float, drawing: Drawing) -> Interval:
+def wilson_interval(share: float, rows: float, drawing: Drawing) -> Interval:
+    """Return Wilson's score interval for a share of so many rows; see `share_interval`."""
     from scipy.special import ndtri
 
     z = float(ndtri(drawing.tails[1]))

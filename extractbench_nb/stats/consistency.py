@@ -13,6 +13,7 @@ from extractbench_nb.breakdowns.sources import gather, refuse_missing
 from extractbench_nb.errors import InputError
 from extractbench_nb.metrics.registry import REGISTRY
 from extractbench_nb.stats.bootstrap import mean_intervals
+from extractbench_nb.stats.cohen import wilson_interval
 from extractbench_nb.stats.drawing import Drawing
 from extractbench_nb.stats.judges_card import consistency_html, consistency_text
 
@@ -63,7 +64,7 @@ class SelfConsistency:
         two answers.
     low : float or None
         Lower end of its bootstrap interval, over documents where there are several, else over
-        fields; None for a single one.
+        fields; None for a single one. Where all answers agree it is Wilson's interval over as many.
     high : float or None
         Upper end of the interval.
     method : str
@@ -177,7 +178,10 @@ def self_consistency(
         {name: [row[name] for row in several] for name in CONSISTENCY_COLUMNS.names}
     )
     sample = _sample(fields)
-    interval = mean_intervals([sample], drawing)[0]
+    if len(sample) and (sample == 1).all():  # a bootstrap would find no other mean
+        interval = wilson_interval(1.0, len(sample), drawing)
+    else:
+        interval = mean_intervals([sample], drawing)[0]
     return SelfConsistency(
         agreement=float(sample.mean()) if len(sample) else np.nan,
         low=interval.low,

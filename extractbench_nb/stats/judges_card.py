@@ -72,7 +72,7 @@ def _row(row: dict[Any, Any]) -> str:
 def _root(title: str, head: str, rows: str, note: str) -> str:
     return (
         f'<div class="xb-root">{STYLE}<div class="xb-title">{document_text(title, 200)}</div>'
-        f"<table>{head}<tbody>{rows}</tbody></table>{note}</div>"
+        f"{f'<table>{head}<tbody>{rows}</tbody></table>' if rows else ''}{note}</div>"
     )
 
 

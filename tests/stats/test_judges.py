@@ -596,3 +596,15 @@ def test_a_judge_that_passes_everything_has_no_interval() -> None:
     found = only(judge_agreement({"a": side([True] * 5), "b": side([True, False] * 2 + [True])}))
     assert (found["kappa"], found["kappa_method"]) == (0.0, "undefined")
     assert found[["kappa_low", "kappa_high"]].isna().all()
+
+
+@pytest.mark.parametrize("count", [1, 4, 30])
+def test_answers_that_all_agree_are_no_certainty(count: int) -> None:
+    schema = {"type": "object", "properties": {f"f{i}": {"type": "string"} for i in range(count)}}
+    gold, predicted = (dict.fromkeys(schema["properties"], text) for text in ("a", "b"))
+    ev = xb.evaluate(schema, gold, predicted, judge=Several(0.9, 0.8, 0.75))
+    found = self_consistency(ev)
+    assert (found.agreement, found.high, found.method) == (1.0, 1.0, "Wilson")
+    z = stats.norm.ppf(0.975)
+    assert found.low == pytest.approx(count / (count + z**2))
+    assert "<table" not in found._repr_html_()
