@@ -26,6 +26,14 @@ QUIET = {
 DARK = {"apputils-extension/themes": {"theme": "JupyterLab Dark"}}
 #: Console lines of JupyterLab itself that say nothing about a widget of ours.
 HARMLESS = re.compile(r"Jupyter(Lab)? (News|announcements)|favicon|preloaded using link preload")
+#: Messages of a kernel come in order: once an execution the page asks for is done, the page has
+#: been given all that was sent before it.
+HEARD = """async () => {
+    const panel = window.jupyterapp.shell.currentWidget;
+    const kernel = panel.sessionContext.session.kernel;
+    await kernel.requestExecute({ code: "", silent: true, store_history: false }).done;
+    await new Promise((resolve) => setTimeout(resolve, 0));
+}"""
 
 
 @dataclass
@@ -61,9 +69,10 @@ class Notebook:
         return json.loads("".join(text))
 
     def run(self, code: str) -> None:
-        """Run statements in the kernel."""
+        """Run statements in the kernel, and wait until the page has heard all they sent."""
         reply = self.client.execute_interactive(code, timeout=SECONDS, output_hook=lambda _: None)
         assert reply["content"]["status"] == "ok", reply["content"]
+        self.page.evaluate(HEARD)
 
     def wait_python(self, expression: str, expected: Any) -> None:
         """Wait until the kernel sees a value; an expression may fail until then."""
@@ -124,6 +133,7 @@ class Lab:
             *("--ServerApp.port_retries=0", f"--IdentityProvider.token={self.token}"),
             *(f"--ServerApp.root_dir={self.folder}", "--LabApp.extension_manager=readonly"),
             "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+            "--LabApp.expose_app_in_browser=True",
         ]
         # a session of its own: its kernels end with it
         process = subprocess.Popen(
