@@ -3,26 +3,44 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.batch import Evaluations, evaluate_runs
 from extractbench_nb.batch.inputs import Documents
 from extractbench_nb.benchmark.complexity import complexity
+from extractbench_nb.benchmark.paper.names import OVERALL, TOTAL
 from extractbench_nb.breakdowns.sources import refuse_missing
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.extraction.layouts import lay_out_runs
+from extractbench_nb.extraction.rates import rate_interval, valid_interval
 from extractbench_nb.extraction.reading import failure_modes, predictions
 from extractbench_nb.inputs import Aligner
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.profiles import Profile
+from extractbench_nb.stats.drawing import Drawing
 
-__all__ = ["BASELINE_COLUMNS", "BaselineTables", "baseline_tables"]
+if TYPE_CHECKING:
+    from extractbench_nb.benchmark.paper.styler import PaperStyler
 
-#: The name of what is summed up over all domains, or all runs.
-OVERALL, ALL_RUNS = "overall", "total"
+__all__ = ["BASELINE_COLUMNS", "TALLY_COLUMNS", "BaselineTables", "baseline_tables"]
+
+TALLY_COLUMNS = FrameSpec(
+    "attempts",
+    "one row an attempt: what is summed up",
+    (
+        Column("run", "string", "run"),
+        Column("document", "string", "document id"),
+        Column("schema", "string", "schema, the paper's domain"),
+        Column("valid", "int64", "whether the output is valid", "0, 1"),
+        Column("passed", "int64", "fields that pass; none of an invalid output", "0 and up"),
+        Column("fields", "int64", "keys of the schema", "0 and up"),
+        Column("evaluated", "int64", "scored fields", "0 and up"),
+        Column("evaluated_valid", "int64", "scored fields of a valid output", "0 and up"),
+    ),
+)
 
 BASELINE_COLUMNS = FrameSpec(
     "results",
@@ -33,16 +51,22 @@ BASELINE_COLUMNS = FrameSpec(
         Column("documents", "int64", "attempts", "0 and up"),
         Column("valid", "int64", "valid outputs", "0 to documents"),
         Column("valid_rate", "float64", "valid / documents", "0 to 1"),
+        Column("valid_low", "float64", "interval of valid_rate", "0 to 1"),
+        Column("valid_high", "float64", "interval of valid_rate", "0 to 1"),
         Column("passed", "int64", "fields that pass in valid outputs", "0 and up"),
         Column("fields", "int64", "documents x keys of their schema", "0 and up"),
         Column("pass_rate", "float64", "passed / fields", "0 to 1"),
+        Column("pass_rate_low", "Float64", "interval of pass_rate", "0 to 1", True),
+        Column("pass_rate_high", "Float64", "interval of pass_rate", "0 to 1", True),
         Column("ceiling", "float64", "scored fields / fields: what a perfect run gets", "0 to 1"),
         Column("evaluated_valid", "int64", "scored fields of valid outputs", "0 and up"),
         Column("accuracy_valid", "Float64", "passed / evaluated_valid", "0 to 1", True),
+        Column("accuracy_low", "Float64", "interval of accuracy_valid", "0 to 1", True),
+        Column("accuracy_high", "Float64", "interval of accuracy_valid", "0 to 1", True),
     ),
 )
 
-_SUMS = ("documents", "valid", "passed", "fields", "evaluated", "evaluated_valid")
+_SUMS = ("valid", "passed", "fields", "evaluated", "evaluated_valid")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +79,15 @@ class BaselineTables:
         One row a run and schema; see `BASELINE_COLUMNS`.
     failures : pandas.DataFrame
         How attempts failed, one column a run: the form of Table 7.
+    attempts : pandas.DataFrame
+        One row an attempt, what the results are summed up from; see `TALLY_COLUMNS`.
     evaluations : Evaluations
         What the numbers are from.
     """
 
     results: pd.DataFrame
     failures: pd.DataFrame
+    attempts: pd.DataFrame
     evaluations: Evaluations
 
     @property
@@ -98,6 +125,35 @@ class BaselineTables:
             raise InputError(f"unknown schema {name!r}; {nearest(name, self.results['schema'])}")
         return rows.drop(columns="schema").set_index("run")
 
+    def style(self, n: int | str = 5) -> PaperStyler:
+        """Show a table as the paper lays out its own.
+
+        Parameters
+        ----------
+        n : int or str, optional
+            5: valid outputs, pass rates by schema, accuracy. 7: how attempts failed. 8: pass rates
+            alone. A schema, or 9 to 13 for the paper's five: valid outputs and pass rate.
+
+        Returns
+        -------
+        PaperStyler
+            A pandas Styler; also with ``.to_latex()`` and ``.to_markdown()``. The best run of a
+            column is bold, and red where no field passed.
+
+        Raises
+        ------
+        InputError
+            There is no such table or schema.
+        """
+        from extractbench_nb.benchmark.paper.styler import styled
+
+        return styled(lay_out_runs(self.results, self.failures, n), f"runs-{n}")
+
+    def _repr_html_(self) -> str:
+        """Return the form of Table 5 as HTML."""
+        made: str = self.style().to_html()
+        return made
+
     def __repr__(self) -> str:
         """Write the table with its rates as percentages."""
         whole = self.results[self.results["schema"] == OVERALL]
@@ -109,7 +165,7 @@ class BaselineTables:
         return "\n".join([f"BaselineTables of {len(whole) - 1} runs", *lines])
 
 
-def baseline_tables(
+def baseline_tables(  # noqa: PLR0913 - options by name
     attempts: pd.DataFrame,
     dataset: Documents,
     *,
@@ -117,6 +173,9 @@ def baseline_tables(
     alignment: str | Aligner = "optimal",
     profile: str | Profile = "paper",
     n_jobs: int = 1,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
 ) -> BaselineTables:
     """Evaluate the outputs of runs and sum them up as the paper does.
 
@@ -128,11 +187,16 @@ def baseline_tables(
         Where schemas and gold come from.
     judge, alignment, profile, n_jobs : object, optional
         See `evaluate_runs`.
+    confidence : float, optional
+        Of intervals, between 0 and 1.
+    resamples, seed : int, optional
+        Of the bootstrap; 100 and up, 0 and up.
 
     Returns
     -------
     BaselineTables
-        ``table`` is the form of Table 5, ``failures`` of Table 7, ``of_schema(name)`` of 9 to 13.
+        ``table`` is the form of Table 5, ``failures`` of Table 7, ``of_schema(name)`` of 9 to 13;
+        ``style(n)`` shows each as printed, `paper.compare` puts it beside the published one.
 
     Raises
     ------
@@ -146,8 +210,15 @@ def baseline_tables(
     is one), so that not even gold itself reaches 1: ``ceiling`` says how far. ``accuracy_valid``
     is over the scored fields of valid outputs, a biased sample (section 4.1 of the ExtractBench
     paper).
+
+    Intervals say how far figures go with the documents: those of ``valid_rate`` are Wilson's, the
+    others a bootstrap over the documents of each schema, all attempts at a document together. They
+    say nothing of what another answer of the same model would be.
     """
     refuse_missing(attempts, ("run", "document", "schema", "valid"), "attempts")
+    if attempts.empty:
+        raise InputError("attempts has no rows; there is nothing to sum up")
+    drawing = Drawing(confidence, resamples, seed)
     evs = evaluate_runs(
         predictions(attempts),
         dataset=dataset,
@@ -158,7 +229,7 @@ def baseline_tables(
         progress=False,
     )
     counts = _counts(attempts, evs, dataset)
-    return BaselineTables(_results(counts), failure_modes(attempts), evs)
+    return BaselineTables(_results(counts, drawing), failure_modes(attempts), counts, evs)
 
 
 def _counts(attempts: pd.DataFrame, evs: Evaluations, dataset: Documents) -> pd.DataFrame:
@@ -169,36 +240,39 @@ def _counts(attempts: pd.DataFrame, evs: Evaluations, dataset: Documents) -> pd.
     scored = evs.summary[["run", "document", "passed", "evaluated"]]
     rows = given.merge(scored, on=["run", "document"], how="left", validate="one_to_one")
     valid = rows["valid"].astype("int64")
-    return pd.DataFrame(
+    evaluated = rows["evaluated"].astype("int64")
+    return TALLY_COLUMNS.build(
         {
-            "run": rows["run"],
-            "schema": rows["schema"],
-            "documents": 1,
-            "valid": valid,
-            "passed": rows["passed"].astype("int64") * valid,
-            "fields": rows["schema"].map(keys).astype("int64"),
-            "evaluated": rows["evaluated"].astype("int64"),
-            "evaluated_valid": rows["evaluated"].astype("int64") * valid,
+            **{name: rows[name].tolist() for name in ("run", "document", "schema")},
+            "valid": valid.tolist(),
+            "passed": (rows["passed"].astype("int64") * valid).tolist(),
+            "fields": rows["schema"].map(keys).tolist(),
+            "evaluated": evaluated.tolist(),
+            "evaluated_valid": (evaluated * valid).tolist(),
         }
     )
 
 
-def _results(counts: pd.DataFrame) -> pd.DataFrame:
-    sums = list(_SUMS)
-    parts = [
-        part.groupby(["run", "schema"], sort=False)[sums].sum().reset_index()
-        for rows in (counts, counts.assign(run=ALL_RUNS))
-        for part in (rows, rows.assign(schema=OVERALL))
-    ]
-    found = pd.concat(parts, ignore_index=True)
-    order = list(dict.fromkeys([*counts["run"], ALL_RUNS]))
-    found["_at"] = found["run"].map({run: place for place, run in enumerate(order)})
-    found["_last"] = found["schema"] == OVERALL
-    found = found.sort_values(["_at", "_last"], kind="stable", ignore_index=True)
-    found["valid_rate"] = found["valid"] / found["documents"]
-    found["pass_rate"] = found["passed"] / found["fields"]
-    found["ceiling"] = found["evaluated"] / found["fields"]
-    some = found["evaluated_valid"].replace(0, np.nan)
-    found["accuracy_valid"] = (found["passed"] / some).astype("Float64")
-    columns: dict[str, Any] = {name: found[name] for name in BASELINE_COLUMNS.names}
-    return BASELINE_COLUMNS.build(columns)
+def _results(counts: pd.DataFrame, drawing: Drawing) -> pd.DataFrame:
+    runs = [(run, rows) for run, rows in counts.groupby("run", sort=False)]
+    found = []
+    for run, rows in [*runs, (TOTAL, counts)]:
+        schemas = [(schema, part) for schema, part in rows.groupby("schema", sort=False)]
+        found += [_result(run, s, part, drawing) for s, part in [*schemas, (OVERALL, rows)]]
+    frame = BASELINE_COLUMNS.from_rows(found)
+    frame.attrs["confidence"] = drawing.confidence
+    return frame
+
+
+def _result(run: Any, schema: Any, rows: pd.DataFrame, drawing: Drawing) -> tuple[Any, ...]:
+    sums = {name: int(rows[name].sum()) for name in _SUMS}
+    ceiling = sums["evaluated"] / sums["fields"]
+    valid = valid_interval(rows, drawing)
+    rate = rate_interval(rows, "passed", "fields", drawing, most=ceiling)
+    accuracy = rate_interval(rows, "passed", "evaluated_valid", drawing)
+    scored = sums["evaluated_valid"]
+    return (
+        *(run, schema, len(rows), sums["valid"], sums["valid"] / len(rows), *valid[:2]),
+        *(sums["passed"], sums["fields"], sums["passed"] / sums["fields"], *rate[:2], ceiling),
+        *(scored, sums["passed"] / scored if scored else None, *accuracy[:2]),
+    )

@@ -1,10 +1,6 @@
 """What a simulated model does to documents: how often it fails in which way, and how it errs.
 
-The profiles of the paper's six models are calibrated on what the paper prints. Which outputs were
-valid, Tables 9 to 13 say by domain, and Table 7 how the others failed, over all domains. How modes
-and domains go together the paper says for some (section 4.2: all page limits are on credit
-agreements, 19 of 41 empty responses and 20 of 31 trailing commas on 10-K/Q filings). `_FAILED` is
-one table that agrees with all of it; context length is put on the research papers, the longest.
+The profiles of the paper's six models are calibrated on what the paper prints; see `calibration`.
 """
 
 from __future__ import annotations
@@ -13,11 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from extractbench_nb.benchmark.paper.names import DOMAIN_TABLES, DOMAINS, MODELS, SCHEMAS
-from extractbench_nb.benchmark.published import rows_of
+from extractbench_nb.benchmark.paper.counts import tally
+from extractbench_nb.benchmark.paper.names import DOMAINS, MODELS
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.extraction.calibration import FAILED, KINDS, SEVERITY, USUAL_SEVERITY
 from extractbench_nb.extraction.mixture import check_rates
 from extractbench_nb.extraction.parsing import FAILURES
+from extractbench_nb.extraction.prompting import MODES
 from extractbench_nb.extraction.refusals import PROVIDERS
 from extractbench_nb.extraction.simulate import check_share
 from extractbench_nb.extraction.textual import WRAPPINGS
@@ -35,7 +33,7 @@ class ModelProfile:
     Parameters
     ----------
     name : str
-        The model's name; a run is called ``simulated`` and that.
+        The model's name; a run is called ``simulated`` and that, and ``structured`` where it is.
     failures : mapping of str to mapping
         By kind of document, weight of each failure that `parse_output` knows, ``none`` included.
         The kind ``*`` stands for every other one. Counts are met exactly on as many documents.
@@ -49,6 +47,8 @@ class ModelProfile:
         How much of a value changes, above 0 and up to 1.
     provider : str, optional
         Whose errors it gives: ``openai``, ``anthropic`` or ``google``.
+    mode : str, optional
+        How it was asked: ``prompt``, or ``structured`` with the schema as the answer's format.
 
     Raises
     ------
@@ -70,6 +70,7 @@ class ModelProfile:
     wrappings: Mapping[str, float] = field(default_factory=dict)
     strength: float = 0.3
     provider: str = "openai"
+    mode: str = "prompt"
 
     def __post_init__(self) -> None:
         """Check every name and number."""
@@ -84,6 +85,12 @@ class ModelProfile:
             check_share(f"wrappings[{wrapping!r}]", rate)
         check_share("strength", self.strength, above=0)
         _check_name("provider", self.provider, PROVIDERS)
+        _check_name("mode", self.mode, MODES)
+
+    @property
+    def label(self) -> str:
+        """The name, and the mode where it is not the plain one: what a run is called after it."""
+        return self.name if self.mode == MODES[0] else f"{self.name} {self.mode}"
 
     def kind_of(self, schema: str, domain: str) -> str:
         """Return the kind of a schema's documents; ``*`` where the profile has none for them.
@@ -209,125 +216,81 @@ def severity_rates(severity: float) -> dict[str, float]:
     return {name: min(1.0, round(rate * severity, 6)) for name, rate in MIXTURE.items()}
 
 
-#: The failures of each model by domain, as many as in Tables 7 and 9 to 13.
-_FAILED: Mapping[str, Mapping[str, Mapping[str, int]]] = {
-    "Gemini 3 Flash": {
-        "10-K/Q": {"trailing_comma": 5, "truncated_json": 2},
-        "resumes": {"trailing_comma": 2},
-        "research": {"truncated_json": 1},
-    },
-    "Gemini 3 Pro": {
-        "10-K/Q": {"empty_response": 5, "trailing_comma": 1, "truncated_json": 1},
-        "resumes": {"trailing_comma": 2},
-        "research": {"trailing_comma": 2, "truncated_json": 3},
-    },
-    "GPT-5.2": {
-        "10-K/Q": {"empty_response": 7},
-        "resumes": {"empty_response": 2},
-        "research": {"empty_response": 5},
-    },
-    "GPT-5": {
-        "10-K/Q": {"empty_response": 7},
-        "resumes": {"empty_response": 6},
-        "research": {"empty_response": 6},
-        "sports": {"empty_response": 3},
-    },
-    "Claude Sonnet 4.5": {
-        "10-K/Q": {"trailing_comma": 7},
-        "credit": {"page_limit": 10},
-        "resumes": {"trailing_comma": 1, "truncated_json": 1},
-        "research": {"context_length": 1},
-    },
-    "Claude Opus 4.5": {
-        "10-K/Q": {"trailing_comma": 7},
-        "credit": {"page_limit": 10},
-        "resumes": {"trailing_comma": 2},
-        "research": {"trailing_comma": 2, "truncated_json": 1, "context_length": 1},
-    },
-}
-
-#: Severity by model and domain at which as many fields pass on the valid documents as in Tables 10
-#: to 13 (under the rules of the profile ``paper`` and the offline judge).
-_SEVERITY: Mapping[str, Mapping[str, float]] = {
-    "Gemini 3 Flash": {"credit": 0.075, "research": 0.03, "resumes": 0.071, "sports": 0.608},
-    "Gemini 3 Pro": {"credit": 0.08, "research": 0.26, "resumes": 0.065, "sports": 0.734},
-    "GPT-5.2": {"credit": 0.1, "research": 0.169, "resumes": 0.085, "sports": 0.734},
-    "GPT-5": {"credit": 0.067, "resumes": 0.113, "sports": 0.922},
-    "Claude Sonnet 4.5": {"research": 0.024, "resumes": 0.065, "sports": 0.734},
-    "Claude Opus 4.5": {"research": 0.079, "resumes": 0.037, "sports": 0.734},
-}
-
-#: What there is nothing to calibrate on: no valid output in that domain.
-_USUAL = 0.1
-
-#: Schemas of the sample dataset beside those of the released one.
-_KINDS = {
-    **{schema: domain for domain, schema in SCHEMAS.items()},
-    "rowing": "sports",
-    "facility_agreement": "credit",
-    "preprint": "research",
-    "cv": "resumes",
-    "quarterly_report": "10-K/Q",
-}
 _MAKERS = {"GPT": "openai", "Claude": "anthropic", "Gemini": "google"}
 
 
-def model_profile(name: str | ModelProfile) -> ModelProfile:
+def model_profile(name: str | ModelProfile, mode: str = "prompt") -> ModelProfile:
     """Return the profile of one of the paper's models.
 
     Parameters
     ----------
     name : str or ModelProfile
         A model as Table 5 names it; a profile is returned as it is.
+    mode : str, optional
+        ``prompt`` or ``structured``: how it was asked.
 
     Returns
     -------
     ModelProfile
-        Calibrated on the paper's Tables 7 and 9 to 13.
+        Calibrated on the paper's Tables 7 and 9 to 13, or on Table 8 and section 4.3.
 
     Raises
     ------
     InputError
-        There is no such model.
+        There is no such model or mode.
 
     Examples
     --------
     >>> model_profile("GPT-5").failures["sports"]
-    {'none': 2.0, 'empty_response': 3}
+    {'none': 2, 'empty_response': 3}
+    >>> model_profile("GPT-5", "structured").failures["resumes"]
+    {'none': 0, 'schema_rejected': 7}
     """
     if isinstance(name, ModelProfile):
         return name
     if name not in MODELS:
         known = nearest(name, MODELS)
         raise InputError(f"profile is {name!r}; expected a ModelProfile or a model: {known}")
-    severity = _SEVERITY.get(name, {})
+    _check_name("mode", mode, MODES)
+    severity = SEVERITY[mode].get(name, {})
     return ModelProfile(
         name,
-        {domain: _failures(name, domain) for domain in DOMAINS},
-        {domain: severity_rates(severity.get(domain, _USUAL)) for domain in DOMAINS},
-        _KINDS,
-        {"fence": 0.5},
+        {domain: _failures(name, domain, mode) for domain in DOMAINS},
+        {domain: severity_rates(severity.get(domain, USUAL_SEVERITY)) for domain in DOMAINS},
+        KINDS,
+        {"fence": 0.5} if mode == "prompt" else {},
         provider=next(maker for start, maker in _MAKERS.items() if name.startswith(start)),
+        mode=mode,
     )
 
 
-def _failures(model: str, domain: str) -> dict[str, float]:
-    rows = rows_of(str(DOMAIN_TABLES[domain]))
-    valid = next(row.value for row in rows if (row.row, row.column) == (model, "valid"))
-    return {"none": valid or 0, **_FAILED[model].get(domain, {})}
+def _failures(model: str, domain: str, mode: str) -> dict[str, float]:
+    failed = FAILED[mode][model].get(domain, {})
+    documents = tally(mode, models=(model,), domains=(domain,)).documents
+    return {"none": documents - sum(failed.values()), **failed}
 
 
-def model_profiles() -> dict[str, ModelProfile]:
+def model_profiles(mode: str = "prompt") -> dict[str, ModelProfile]:
     """Return the profiles of the paper's six models by name, in the order of Table 5.
+
+    Parameters
+    ----------
+    mode : str, optional
+        ``prompt`` or ``structured``: how they were asked.
 
     Returns
     -------
     dict of str to ModelProfile
         Each named as its model; what they make is named a simulation.
 
+    Raises
+    ------
+    InputError
+        There is no such mode.
+
     Examples
     --------
     >>> list(model_profiles())[:2]
     ['Gemini 3 Flash', 'Gemini 3 Pro']
     """
-    return {name: model_profile(name) for name in MODELS}
+    return {name: model_profile(name, mode) for name in MODELS}

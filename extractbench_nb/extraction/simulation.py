@@ -113,7 +113,10 @@ class Simulation:
         rows = self.outputs.to_dict("records")
         places = {r["document"]: {name: r[name] for name in ("domain", "schema")} for r in rows}
         parameters = {"seed": self.seed, "profile": self.profile.name}
-        description = describe_run("simulation", self.run, parameters=parameters, documents=places)
+        mode = self.profile.mode
+        description = describe_run(
+            "simulation", self.run, mode=mode, parameters=parameters, documents=places
+        )
         kept = RunFolder.create(Path(folder), description)
         for row in rows:
             kept.write(row["document"], row["raw"], row["meta"])
@@ -149,7 +152,8 @@ def simulate(
     seed : int or str, optional
         The same seed gives the same simulation.
     run : str, optional
-        Name of the run; by default ``simulated`` and the profile's name.
+        Name of the run; by default ``simulated`` and the profile's name, and its mode where that
+        is ``structured``.
 
     Returns
     -------
@@ -182,7 +186,7 @@ def simulate(
     """
     data = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
     model = model_profile(profile)
-    name = f"simulated {model.name}" if run is None else run
+    name = f"simulated {model.label}" if run is None else run
     makers = _Makers(data, model, str(seed))
     made = [makers.output(document) for document in makers.documents]
     return Simulation(name, model, seed, _outputs(name, made), _record(name, made))
@@ -208,7 +212,7 @@ class _Makers:
     """Makes the outputs of one model; schemas and gold are read once."""
 
     def __init__(self, data: Dataset, profile: ModelProfile, seed: str) -> None:
-        self.profile, self.seed = profile, f"{seed}\x1f{profile.name}"
+        self.profile, self.seed = profile, f"{seed}\x1f{profile.label}"
         columns = (data.listing[name] for name in ("document", "domain", "schema"))
         rows = zip(*columns, strict=True)
         self.documents = [_Document(d, o, s, profile.kind_of(s, o)) for d, o, s in rows]
@@ -309,7 +313,7 @@ def _meta(
         "error": None if error is None else dict(error),
         "input": "file",
         "simulated": True,
-        "model": f"simulated {profile.name}",
+        "model": f"simulated {profile.label}",
     }
 
 

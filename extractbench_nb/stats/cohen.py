@@ -129,7 +129,8 @@ def wilson_interval(share: float, rows: float, drawing: Drawing) -> Interval:
     middle = share + z**2 / (2 * rows)
     half = z * math.sqrt(share * (1 - share) / rows + z**2 / (4 * rows**2))
     low, high = ((middle + side * half) / (1 + z**2 / rows) for side in (-1, 1))
-    return Interval(max(0.0, low), min(1.0, high), "Wilson")
+    # rounding must not leave the share itself outside
+    return Interval(max(0.0, min(low, share)), min(1.0, max(high, share)), "Wilson")
 
 
 def _shares(counts: Numbers) -> Numbers:

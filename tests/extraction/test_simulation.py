@@ -23,6 +23,7 @@ from extractbench_nb.extraction.model_profiles import (
     severity_rates,
 )
 from extractbench_nb.extraction.parsing import FAILURES, parse_output
+from extractbench_nb.extraction.prompting import MODES
 from extractbench_nb.extraction.simulation import (
     SIMULATED_COLUMNS,
     SIMULATED_RECORD_COLUMNS,
@@ -349,6 +350,35 @@ def test_kinds_by_name() -> None:
     assert made["failure"].tolist() == [expected.get(s, "other") for s in made["schema"]]
 
 
+def test_structured_mode_is_another_model() -> None:
+    plain, strict = (simulate(sample(), model_profile("GPT-5", mode)) for mode in MODES)
+    assert plain.run == "simulated GPT-5"
+    assert strict.run == "simulated GPT-5 structured"
+    assert set(strict.outputs.loc[strict.outputs["schema"] == "cv", "failure"]) == {
+        "schema_rejected"
+    }
+    assert strict.outputs["wrapping"].isna().all()
+    assert plain.outputs["raw"].tolist() != strict.outputs["raw"].tolist()
+    assert found(strict, sample()) == strict.outputs["failure"].tolist()
+
+
+def test_valid_outputs_of_structured_mode() -> None:
+    """Section 4.3: 77 of 210, 5 of each Claude model, none on resumes and 10-K/Q filings."""
+    profiles = model_profiles("structured")
+    valid = {
+        (name, domain): int(failures["none"])
+        for name, one in profiles.items()
+        for domain, failures in one.failures.items()
+    }
+    assert sum(valid.values()) == 77
+    assert sum(v for (_, domain), v in valid.items() if domain in ("resumes", "10-K/Q")) == 0
+    for name in ("Claude Sonnet 4.5", "Claude Opus 4.5"):
+        assert sum(v for (model, _), v in valid.items() if model == name) == valid[name, "sports"]
+        assert valid[name, "sports"] == 5
+    documents = {d: sum(f.values()) for d, f in profiles["GPT-5"].failures.items()}
+    assert documents == {"sports": 5, "credit": 10, "research": 6, "resumes": 7, "10-K/Q": 7}
+
+
 def test_the_mixture_is_of_known_corruptions_that_leave_the_form() -> None:
     assert set(MIXTURE) == {n for n, c in CORRUPTIONS.items() if c.level != "structure"} - {
         "word_order",
@@ -371,6 +401,7 @@ def test_the_mixture_is_of_known_corruptions_that_leave_the_form() -> None:
         (("m", VALID, {}, {}, {"fences": 1}), "did you mean 'fence'"),
         (("m", VALID, {}, {}, {}, 0), "strength=0; expected above 0"),
         (("m", VALID, {}, {}, {}, 1, "opnai"), "did you mean 'openai'"),
+        (("m", VALID, {}, {}, {}, 1, "openai", "json"), "mode: no 'json'; known are"),
     ],
 )
 def test_bad_profiles(arguments: Any, message: str) -> None:
@@ -382,6 +413,11 @@ def test_bad_profiles(arguments: Any, message: str) -> None:
 def test_an_unknown_model(name: Any) -> None:
     with pytest.raises(InputError, match="expected a ModelProfile or a model"):
         simulate("sample", name)
+
+
+def test_an_unknown_mode() -> None:
+    with pytest.raises(InputError, match="mode: no 'strict'"):
+        model_profiles("strict")
 
 
 @pytest.mark.parametrize("model", ["Gemini 3 Flash", "Claude Opus 4.5"])

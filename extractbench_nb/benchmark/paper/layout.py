@@ -10,7 +10,7 @@ from typing import NamedTuple
 from extractbench_nb.benchmark.paper.cells import Cells
 from extractbench_nb.benchmark.paper.names import TOTAL
 from extractbench_nb.benchmark.paper.status import rounded
-from extractbench_nb.benchmark.paper.tables import HEADER, written
+from extractbench_nb.benchmark.paper.writing import HEADER, written
 from extractbench_nb.benchmark.published import Figure, rows_of
 
 __all__ = ["ABSENT", "Laid", "lay_out"]

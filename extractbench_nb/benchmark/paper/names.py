@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-__all__ = ["CLAUDE", "DOMAINS", "DOMAIN_TABLES", "GPT", "MODELS", "SCHEMAS", "TOTAL"]
+__all__ = [
+    "CLAUDE",
+    "DOMAINS",
+    "DOMAIN_TABLES",
+    "GPT",
+    "MODELS",
+    "OVERALL",
+    "SCHEMAS",
+    "TOTAL",
+]
 
 #: By the number of keys, as the paper orders them.
 DOMAINS = ("sports", "credit", "research", "resumes", "10-K/Q")
@@ -24,6 +33,9 @@ GPT = MODELS[2:4]
 
 #: The row of totals, whatever a table calls it.
 TOTAL = "total"
+
+#: What is summed up over all domains.
+OVERALL = "overall"
 
 #: Schema folder of the released dataset, by domain.
 SCHEMAS: Mapping[str, str] = MappingProxyType(

@@ -11,6 +11,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark.dataset import Dataset
+from extractbench_nb.benchmark.paper.beside import RunTables, beside
 from extractbench_nb.benchmark.paper.cells import Cell, Cells
 from extractbench_nb.benchmark.paper.dataset_tables import (
     annotation,
@@ -27,9 +28,9 @@ from extractbench_nb.benchmark.paper.status import (
     DIFFERS,
     NOT_REPRODUCIBLE,
     STATUSES,
-    rounded,
     status_of,
 )
+from extractbench_nb.benchmark.paper.writing import HEADER, written
 from extractbench_nb.benchmark.published import PARTS, Figure, part_name, rows_of
 from extractbench_nb.errors import InputError
 
@@ -43,7 +44,6 @@ __all__ = [
     "statements",
     "table",
     "table_name",
-    "written",
 ]
 
 _MAKERS: Mapping[str, Callable[[Facts], Cells]] = MappingProxyType(
@@ -61,9 +61,6 @@ _MAKERS: Mapping[str, Callable[[Facts], Cells]] = MappingProxyType(
         "text": statement_cells,
     }
 )
-
-#: Row of Table 5 that holds what its column heads say; it is not part of the wide table.
-HEADER = "header"
 
 COMPARE_COLUMNS = FrameSpec(
     "compare",
@@ -167,15 +164,31 @@ def published(n: int | str) -> pd.DataFrame:
     return frame
 
 
-def compare(n: int | str, *, dataset: Dataset | None = None) -> pd.DataFrame:
-    """Put a table's printed and recomputed figures side by side.
+def compare(
+    n: int | str,
+    *,
+    dataset: Dataset | None = None,
+    runs: RunTables | None = None,
+    models: Mapping[str, str] | None = None,
+    domains: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """Put a table's printed figures beside the recomputed ones, or beside those of your runs.
 
     Parameters
     ----------
     n : int or str
-        1 to 13, ``"figure2"``, or ``"text"`` for the numbers of the text.
+        1 to 13, ``"figure2"``, or ``"text"`` for the numbers of the text; with `runs` 5 or 7 to 13.
     dataset : Dataset, optional
         The released dataset, read and counted anew; the shipped statistics by default.
+    runs : BaselineTables, optional
+        From `baseline_tables`: figures of these runs stand beside the printed ones.
+    models : mapping of str to str, optional
+        Which model of the paper a run stands for. By default as the run is named: ``GPT-5.2``,
+        ``openai/gpt-5.2`` and ``simulated GPT-5.2`` are one; runs whose names end with
+        ``structured`` are for Table 8, the others for the rest.
+    domains : mapping of str to str, optional
+        Which domain of the paper a schema of the runs stands for: sports, credit, research,
+        resumes or 10-K/Q. By default the released dataset's.
 
     Returns
     -------
@@ -185,16 +198,28 @@ def compare(n: int | str, *, dataset: Dataset | None = None) -> pd.DataFrame:
         to the printed decimals), ``rounding`` (one unit of the last decimal apart), ``differs``
         (``reason`` says why) or ``not reproducible`` (``reason`` says what is missing).
 
+        With `runs`: table, row, column, run, printed, shown, published, found, difference, low,
+        high, unit, status, where. ``low`` to ``high`` is the interval of ``found``, where it has
+        one; ``status`` is ``equal``, ``within`` (the printed figure is inside it), ``differs`` or
+        ``no run``. Totals are compared where all runs have a model.
+
     Raises
     ------
     InputError
-        There is no such table, or the dataset is another one.
+        There is no such table, or the dataset is another one; a run or model is not known, none
+        is named as a model of the paper, or two are.
 
     Examples
     --------
     >>> compare(1)["status"].unique().tolist()
     ['equal']
     """
+    if runs is not None:
+        if dataset is not None:
+            raise InputError("runs= and dataset= are two comparisons; give one of them")
+        return beside(n, runs, models, domains)
+    if models is not None or domains is not None:
+        raise InputError("models= and domains= say what runs stand for; give runs= too")
     part = part_name(n)
     return _compared(part, cells_of(part, dataset=dataset))
 
@@ -305,14 +330,3 @@ def _row(figure: Figure, cell: Cell) -> tuple[Any, ...]:
         cell.source or None,
         figure.where,
     )
-
-
-def written(figure: Figure, value: float | str | None) -> str | None:
-    """Write a recomputed figure the way the printed one is written; None where there is none."""
-    if value is None or isinstance(value, str):
-        return value
-    digits = max(figure.digits or 0, 0)
-    number = rounded(value, digits)
-    comma = "," if "," in figure.printed else ""
-    suffix = "%" if figure.unit == "%" else "×" if figure.printed.endswith("×") else ""
-    return f"{number:{comma}.{digits}f}{suffix}"

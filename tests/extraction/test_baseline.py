@@ -1,0 +1,358 @@
+"""Tables of runs: sums, intervals, the paper's layout, and the published figures beside them."""
+
+import os
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import extractbench_nb as xb
+from extractbench_nb.benchmark.paper.beside import BESIDE_COLUMNS, BESIDE_STATUSES
+from extractbench_nb.benchmark.paper.names import DOMAIN_TABLES, MODELS, SCHEMAS
+from extractbench_nb.benchmark.published import rows_of
+from extractbench_nb.errors import InputError
+from extractbench_nb.extraction.baseline import TALLY_COLUMNS, BaselineTables
+from extractbench_nb.extraction.model_profiles import model_profiles
+from extractbench_nb.extraction.rates import rate_interval, valid_interval
+from extractbench_nb.stats.drawing import Drawing
+
+needs_release = pytest.mark.skipif(
+    "EXTRACTBENCH_DATASET" not in os.environ, reason="needs the released dataset"
+)
+DRAWING = Drawing(0.95, 400, 0)
+#: Which domain of the paper the sample's schemas stand for, in these tests.
+SAMPLE_DOMAINS = {
+    "rowing": "sports",
+    "facility_agreement": "credit",
+    "preprint": "research",
+    "cv": "resumes",
+    "quarterly_report": "10-K/Q",
+}
+
+
+@cache
+def made(mode: str, dataset: str = "sample") -> BaselineTables:
+    ds = xb.load_dataset(dataset)
+    runs = [xb.simulate(ds, one, seed=0).outputs for one in model_profiles(mode).values()]
+    attempts = xb.read_outputs(pd.concat(runs, ignore_index=True), ds)
+    return xb.baseline_tables(attempts, ds, resamples=400)
+
+
+# Sums.
+
+
+def test_results_are_sums_of_attempts() -> None:
+    tables = made("prompt")
+    rows = tables.attempts
+    assert list(rows.columns) == TALLY_COLUMNS.names
+    for result in tables.results.to_dict("records"):
+        part = rows[rows["schema"].eq(result["schema"]) | (result["schema"] == "overall")]
+        part = part[part["run"].eq(result["run"]) | (result["run"] == "total")]
+        assert result["documents"] == len(part)
+        for name in ("valid", "passed", "fields", "evaluated_valid"):
+            assert result[name] == part[name].sum(), name
+        assert result["pass_rate"] == part["passed"].sum() / part["fields"].sum()
+
+
+def test_intervals_hold_their_figures() -> None:
+    for mode in ("prompt", "structured"):
+        results = made(mode).results
+        assert (results["valid_low"] <= results["valid_rate"]).all()
+        assert (results["valid_rate"] <= results["valid_high"]).all()
+        assert (results["pass_rate_low"] <= results["pass_rate"]).all()
+        assert (results["pass_rate"] <= results["pass_rate_high"]).all()
+        # a rate of nothing, or of everything, is no certainty
+        assert (results["valid_high"] > results["valid_low"]).all()
+        assert (results["pass_rate_high"] > results["pass_rate_low"]).all()
+        assert (results["pass_rate_high"] <= results["ceiling"] + 1e-9).all()
+        none = results["evaluated_valid"] == 0
+        assert results.loc[none, ["accuracy_valid", "accuracy_low"]].isna().all(axis=None)
+        assert results.loc[~none, ["accuracy_low", "accuracy_high"]].notna().all(axis=None)
+
+
+def test_options_of_intervals() -> None:
+    ds = xb.load_dataset()
+    attempts = xb.read_outputs(xb.simulate(ds, "Gemini 3 Pro").outputs, ds)
+    wide, narrow = (
+        xb.baseline_tables(attempts, ds, confidence=c, resamples=200).results for c in (0.99, 0.5)
+    )
+    for low, high in (("valid_low", "valid_high"), ("pass_rate_low", "pass_rate_high")):
+        assert (wide[high] - wide[low] > narrow[high] - narrow[low]).all()
+    with pytest.raises(InputError, match="confidence=2"):
+        xb.baseline_tables(attempts, ds, confidence=2)
+    with pytest.raises(InputError, match="attempts has no rows"):
+        xb.baseline_tables(attempts.iloc[:0], ds)
+
+
+def rows(counts: list[tuple[str, str, int, int]]) -> pd.DataFrame:
+    frame = pd.DataFrame(counts, columns=["schema", "document", "passed", "fields"])
+    return frame.assign(valid=(frame["passed"] > 0).astype(int))
+
+
+@pytest.mark.parametrize(
+    "counts, most, expected",
+    [
+        # nothing of 7 documents: Wilson's upper bound of 0/7, and that much of what is possible
+        ([("a", f"{n}", 0, 10) for n in range(7)], 1.0, (0.0, 0.3543)),
+        ([("a", f"{n}", 0, 10) for n in range(7)], 0.4, (0.0, 0.1417)),
+        ([("a", f"{n}", 4, 10) for n in range(7)], 0.4, (0.2583, 0.4)),
+        # 14 attempts at 7 documents are 7 documents
+        ([("a", f"{n % 7}", 0, 10) for n in range(14)], 1.0, (0.0, 0.3543)),
+        # documents of which nothing is scored say nothing
+        ([("a", "0", 5, 10)] + [("a", f"{n}", 0, 0) for n in range(1, 7)], 1.0, (0.0546, 0.9454)),
+    ],
+)
+def test_where_no_resample_differs(
+    counts: list[tuple[str, str, int, int]], most: float, expected: tuple[float, float]
+) -> None:
+    low, high, method = rate_interval(rows(counts), "passed", "fields", DRAWING, most=most)
+    assert (low, high) == pytest.approx(expected, abs=5e-5)
+    assert method == "Wilson"
+
+
+def test_nothing_scored_has_no_interval() -> None:
+    found = rate_interval(rows([("a", "1", 0, 0)]), "passed", "fields", DRAWING)
+    assert found == (None, None, "undefined")
+
+
+def test_strata_of_one_size_are_drawn_apart() -> None:
+    """Two schemas in step would have the spread of one that is twice as uncertain."""
+    values = [0, 0, 0, 10, 10, 10, 10, 0]
+    one = [("a", f"a{n}", v, 10) for n, v in enumerate(values)]
+    two = one + [("b", f"b{n}", v, 10) for n, v in enumerate(values)]
+    spreads = []
+    for counts in (one, two):
+        low, high, _ = rate_interval(rows(counts), "passed", "fields", Drawing(0.95, 4000, 0))
+        assert low is not None
+        assert high is not None
+        spreads.append(high - low)
+    assert 0.6 < spreads[1] / spreads[0] < 0.85  # 1 / sqrt(2), not 1
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.integers(0, 9), st.integers(0, 5), st.integers(0, 5)),
+        min_size=1,
+        max_size=20,
+    )
+)
+def test_any_counts_have_an_interval_in_range(counts: list[tuple[str, int, int, int]]) -> None:
+    frame = rows([(s, f"{s}{d}", p, p + rest) for s, d, p, rest in counts])
+    low, high, _ = rate_interval(frame, "passed", "fields", Drawing(0.9, 100, 3))
+    if frame["fields"].sum() == 0:
+        assert low is high is None
+    else:
+        assert low is not None
+        assert high is not None
+        assert 0 <= low <= high <= 1
+    low, high, _ = valid_interval(frame, DRAWING)
+    assert low is not None
+    assert high is not None
+    assert 0 <= low <= frame["valid"].mean() <= high <= 1
+
+
+def test_coverage_of_the_interval() -> None:
+    """Nine of ten intervals at 90 % hold the rate that documents are drawn with, or nearly."""
+    rng = np.random.default_rng(5)
+    held = 0
+    for _ in range(300):
+        valid = rng.random(30) < 0.6
+        passed = rng.binomial(10, 0.7, 30) * valid
+        counts = [("ab"[n % 2], f"{n}", int(p), 10) for n, p in enumerate(passed)]
+        low, high, _ = rate_interval(rows(counts), "passed", "fields", Drawing(0.9, 300, 1))
+        assert low is not None
+        assert high is not None
+        held += low <= 0.42 <= high
+    assert 0.83 < held / 300 < 0.96
+
+
+# The paper's layout.
+
+
+def test_table_5_as_it_is_printed() -> None:
+    tables = made("prompt")
+    frame = tables.style(5).data
+    row = tables.of_schema("overall").loc["simulated GPT-5.2"]
+    assert frame.columns[0] == "Valid JSON"
+    assert "rowing (3docs: 12keys)" in frame.columns
+    assert frame.loc["simulated GPT-5.2", "Valid JSON"] == f"{int(row['valid'])}/14"
+    cell = f"{int(row['passed'])}/{int(row['fields'])} ({row['pass_rate']:.1%})"
+    assert frame.loc["simulated GPT-5.2", "Overall Pass Rate"] == cell
+    assert frame.index[-1] == "total"
+    assert "simulated Gemini 3 Flash" in tables._repr_html_()
+
+
+def test_the_best_are_bold_and_nothing_is_red() -> None:
+    html = made("structured").style("cv").to_html()
+    assert "color: red" in html  # every provider rejects the schema of a résumé
+    assert "bold" not in html
+    assert "bold" in made("prompt").style("rowing").to_html()
+    assert made("prompt").style(8).to_latex().startswith("\\begin{tabular}")
+
+
+def test_table_7_as_it_is_printed() -> None:
+    tables = made("prompt")
+    frame = tables.style("7").data
+    assert frame.index.tolist() == tables.failures.index.tolist()
+    assert frame.loc["empty_response", "simulated Gemini 3 Flash"] == "—"
+    total = tables.failures.loc["total", "total"]
+    assert frame.loc["total", "total"] == str(total)
+
+
+@pytest.mark.parametrize(
+    "n, message",
+    [
+        (9, "table 9 is of the schema '10kq', which the runs do not have"),
+        ("rowin", "no table 'rowin' of runs; .* did you mean 'rowing'"),
+        (6, "no table '6' of runs; there are 5, 7, 8 and one a schema"),
+    ],
+)
+def test_tables_that_are_not_there(n: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        made("prompt").style(n)
+
+
+def test_runs_need_not_have_the_same_documents() -> None:
+    ds = xb.load_dataset()
+    whole = xb.simulate(ds, "GPT-5", run="whole").outputs
+    part = xb.simulate(ds, "GPT-5", run="part").outputs
+    part = part[part["schema"] == "cv"]
+    attempts = xb.read_outputs(pd.concat([whole, part], ignore_index=True), ds)
+    frame = xb.baseline_tables(attempts, ds, resamples=100).style(5).data
+    rowing = next(name for name in frame.columns if name.startswith("rowing"))
+    assert frame.loc["part", rowing] == "—"
+    assert frame.loc["part", "Valid JSON"].endswith(f"/{len(part)}")
+
+
+# Beside the published figures.
+
+
+def test_every_printed_figure_of_a_model_is_compared() -> None:
+    for n, mode in [(5, "prompt"), (7, "prompt"), (8, "structured"), (13, "prompt")]:
+        found = xb.paper.compare(n, runs=made(mode), domains=SAMPLE_DOMAINS)
+        printed = [f for f in rows_of(str(n)) if f.row != "header"]
+        assert list(found.columns) == BESIDE_COLUMNS.names
+        assert found["printed"].tolist() == [f.printed for f in printed]
+        assert set(found["status"]) <= set(BESIDE_STATUSES) - {"no run"}
+        difference = found["found"] - found["published"]
+        assert found["difference"].equals(difference.astype("Float64"))
+        runs = found["row"] if n != 7 else found["column"]
+        suffix = " structured" if mode == "structured" else ""
+        own = found["run"][runs != "total"]
+        assert own.tolist() == [f"simulated {m}{suffix}" for m in runs[runs != "total"]]
+
+
+def test_figures_are_those_of_the_tables() -> None:
+    tables = made("prompt")
+    found = xb.paper.compare(5, runs=tables, domains=SAMPLE_DOMAINS).set_index(["row", "column"])
+    own = tables.of_schema("rowing").loc["simulated GPT-5"]
+    assert found.loc[("GPT-5", "sports passed"), "found"] == own["passed"]
+    assert found.loc[("GPT-5", "sports rate"), "found"] == pytest.approx(100 * own["pass_rate"])
+    high = found.loc[("GPT-5", "sports passed"), "high"]
+    assert high == pytest.approx(own["pass_rate_high"] * own["fields"])
+    whole = tables.of_schema("overall").loc["simulated GPT-5"]
+    assert found.loc[("GPT-5", "valid"), "found"] == whole["valid"]
+    assert found.loc[("GPT-5", "valid"), "low"] == pytest.approx(14 * whole["valid_low"])
+    assert found.loc[("GPT-5", "accuracy"), "found"] == pytest.approx(100 * whole["accuracy_valid"])
+    failed = xb.paper.compare(7, runs=tables, domains=SAMPLE_DOMAINS).set_index(["row", "column"])
+    count = tables.failures.loc["trailing_comma", "simulated Claude Opus 4.5"]
+    assert failed.loc[("trailing comma", "Claude Opus 4.5"), "found"] == count
+    assert failed.loc[("total", "GPT-5"), "found"] == 14 - whole["valid"]
+
+
+def test_the_total_is_that_of_all_models_or_of_none() -> None:
+    ds = xb.load_dataset()
+    outputs = [xb.simulate(ds, m).outputs for m in MODELS[:2]]
+    outputs.append(xb.simulate(ds, "GPT-5", run="mine").outputs)
+    attempts = xb.read_outputs(pd.concat(outputs, ignore_index=True), ds)
+    tables = xb.baseline_tables(attempts, ds, resamples=100)
+    found = xb.paper.compare(5, runs=tables, domains=SAMPLE_DOMAINS)
+    assert set(found.loc[found["row"] == "total", "status"]) == {"no run"}
+    assert set(found.loc[found["row"] == "GPT-5", "status"]) == {"no run"}
+    names = {f"simulated {m}": m for m in MODELS[:2]} | {"mine": "GPT-5"}
+    found = xb.paper.compare(5, runs=tables, domains=SAMPLE_DOMAINS, models=names)
+    assert "no run" not in set(found.loc[found["row"].isin(["total", "GPT-5"]), "status"])
+
+
+@pytest.mark.parametrize(
+    "name, model",
+    [
+        ("GPT-5.2", "GPT-5.2"),
+        ("openai/gpt-5.2", "GPT-5.2"),
+        ("gpt-5", "GPT-5"),
+        ("claude_sonnet_4_5", "Claude Sonnet 4.5"),
+        ("anthropic/claude-opus-4-5", "Claude Opus 4.5"),
+        ("simulated Gemini 3 Pro", "Gemini 3 Pro"),
+        ("gemini-3-flash structured", "Gemini 3 Flash"),
+    ],
+)
+def test_runs_are_known_by_their_names(name: str, model: str) -> None:
+    ds = xb.load_dataset()
+    attempts = xb.read_outputs(xb.simulate(ds, model, run=name).outputs, ds)
+    tables = xb.baseline_tables(attempts, ds, resamples=100)
+    found = xb.paper.compare(8, runs=tables, domains=SAMPLE_DOMAINS)
+    assert set(found.loc[found["run"] == name, "row"]) == {model}
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"n": 1}, "table 1 has no figures of runs; those that do are 5 and 7 to 13"),
+        ({"domains": None}, "no schema of the runs is one of the paper's .*domains={schema"),
+        ({"domains": {"rowin": "sports"}}, "domains: no 'rowin'; did you mean 'rowing'"),
+        ({"domains": {"rowing": "sport"}}, r"domains\['rowing'\]: no 'sport'; did you mean"),
+        ({"models": {"mine": "GPT-5"}}, "models: no 'mine'"),
+        ({"models": {"simulated GPT-5": "GPT5"}}, r"models\['simulated GPT-5'\]: no 'GPT5'"),
+        ({"models": {}}, "no run is named as a model of the paper"),
+        (
+            {"models": {"simulated GPT-5": "GPT-5", "simulated GPT-5.2": "GPT-5"}},
+            "runs 'simulated GPT-5' and 'simulated GPT-5.2' are both of GPT-5",
+        ),
+        ({"dataset": xb.load_dataset()}, "runs= and dataset= are two comparisons"),
+        ({"runs": None}, "models= and domains= say what runs stand for; give runs= too"),
+    ],
+)
+def test_bad_comparisons(options: dict[str, Any], message: str) -> None:
+    usual: dict[str, Any] = {"n": 5, "runs": made("prompt"), "domains": SAMPLE_DOMAINS}
+    given_options = usual | options
+    with pytest.raises(InputError, match=message):
+        xb.paper.compare(given_options.pop("n"), **given_options)
+
+
+# Simulated models on the released dataset.
+
+
+@needs_release
+def test_structured_mode_is_as_section_4_3_says() -> None:
+    """77 of 210 valid, 5 of each Claude, no resume and no 10-K/Q filing, in Table 8's rates."""
+    tables = made("structured", "extractbench")
+    own = tables.results[tables.results["run"] != "total"].set_index(["run", "schema"])
+    whole = tables.of_schema("overall")
+    assert whole.loc["total", ["valid", "documents"]].tolist() == [77, 210]
+    assert whole.loc["simulated Claude Opus 4.5 structured", "valid"] == 5
+    for model in MODELS:
+        assert own.loc[(f"simulated {model} structured", "resume"), "valid"] == 0
+        assert own.loc[(f"simulated {model} structured", "10kq"), "valid"] == 0
+    found = xb.paper.compare(8, runs=tables)
+    # the printed total of research papers is not that of its rows: see paper.errata()
+    own_rows = found[found["row"] != "total"]
+    assert (own_rows["status"] != "no run").all()
+    assert own_rows["status"].isin(["equal", "within"]).mean() > 0.9
+
+
+@needs_release
+def test_prompt_mode_stands_beside_the_published_tables() -> None:
+    tables = made("prompt", "extractbench")
+    for n in (5, 7, *DOMAIN_TABLES.values()):
+        found = xb.paper.compare(n, runs=tables)
+        assert "no run" not in set(found["status"])
+        exact = found["column"].isin(["valid", "documents", "fields", "attempts"]) | (n == 7)
+        assert set(found.loc[exact, "status"]) == {"equal"}
+        assert found["status"].isin(["equal", "within"]).mean() > 0.85, n
+    frame = tables.style(9).data
+    assert set(frame["Valid"]) == {"0/7", "0/42"}
+    assert list(SCHEMAS.values()) == ["swimming", "credit_agreement", "research", "resume", "10kq"]
