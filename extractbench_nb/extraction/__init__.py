@@ -2,6 +2,7 @@
 
 from extractbench_nb.extraction.baseline import BaselineTables, baseline_tables
 from extractbench_nb.extraction.catalogue import corruptions
+from extractbench_nb.extraction.checking import SimulationCheck, check_simulation
 from extractbench_nb.extraction.mixture import corrupt_mixed
 from extractbench_nb.extraction.model_profiles import ModelProfile, model_profiles
 from extractbench_nb.extraction.parsing import ParsedOutput, parse_output
@@ -19,7 +20,9 @@ __all__ = [
     "Repaired",
     "Run",
     "Simulation",
+    "SimulationCheck",
     "baseline_tables",
+    "check_simulation",
     "corrupt_document",
     "corrupt_mixed",
     "corruptions",

@@ -50,13 +50,25 @@ def pool_of(root: Node, value: Any) -> Pool:
     Returns
     -------
     mapping of str to list
-        Values that are not null or empty, by field.
+        Values that are not null or empty, nor made of such alone, by field.
     """
     found = defaultdict(list)
     for place in Document(root, value).places:
-        if place.value not in (None, []):
+        if _says_something(place.value):
             found[place.node.field].append(place.value)
     return dict(found)
+
+
+def _says_something(value: Any) -> bool:
+    """Whether there is a scalar in a value, at any depth, that is not null or empty."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict | list):
+            waiting.extend(one.values() if isinstance(one, dict) else one)
+        elif one is not None and one != "":
+            return True
+    return False
 
 
 def borrowed(donors: Sequence[Pool], field: str, refused: Iterable[Any], rng: random.Random) -> Any:
