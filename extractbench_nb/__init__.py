@@ -51,12 +51,15 @@ from extractbench_nb.extraction import (
     corruptions,
     extract,
     failure_modes,
+    failure_positions,
+    length_correlations,
     model_profiles,
     parse_output,
     read_outputs,
     repair_effect,
     repair_output,
     simulate,
+    validity_by_length,
 )
 from extractbench_nb.judges.base import JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.judges.cache import CacheInfo, JudgeCache, judge_cache
@@ -154,6 +157,7 @@ __all__ = [
     "explore",
     "extract",
     "failure_modes",
+    "failure_positions",
     "fetch_dataset",
     "field_definitions",
     "find_evidence",
@@ -163,6 +167,7 @@ __all__ = [
     "judge_agreement",
     "judge_cache",
     "keep_static",
+    "length_correlations",
     "load_dataset",
     "load_evaluations",
     "metric",
@@ -187,5 +192,6 @@ __all__ = [
     "show_evidence",
     "show_matches",
     "simulate",
+    "validity_by_length",
     "workbench",
 ]

@@ -14,9 +14,10 @@ from extractbench_nb.benchmark.complexity import complexity
 from extractbench_nb.benchmark.paper.names import OVERALL, TOTAL
 from extractbench_nb.breakdowns.sources import refuse_missing
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.extraction.failing import failure_modes
 from extractbench_nb.extraction.layouts import lay_out_runs
 from extractbench_nb.extraction.rates import rate_interval, valid_interval
-from extractbench_nb.extraction.reading import failure_modes, predictions
+from extractbench_nb.extraction.reading import predictions
 from extractbench_nb.inputs import Aligner
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.profiles import Profile

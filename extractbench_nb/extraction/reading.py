@@ -21,7 +21,6 @@ from extractbench_nb.profiles import Profile
 
 __all__ = [
     "ATTEMPT_COLUMNS",
-    "failure_modes",
     "predictions",
     "read_outputs",
     "repair_effect",
@@ -144,43 +143,13 @@ def _row(
     return (
         *(run, document, known["domain"], known["schema"], found.failure, found.valid),
         *(found.parses, found.conforms, *strictly, found.wrapper, found.message),
-        *(*places, len(raw or ""), meta.get("finish_reason"), found.value, raw),
+        *(*places, _length(raw), meta.get("finish_reason"), found.value, raw),
     )
 
 
-def failure_modes(attempts: pd.DataFrame, by: str = "run") -> pd.DataFrame:
-    """Count how attempts fail, in the form of the paper's Table 7.
-
-    Parameters
-    ----------
-    attempts : pandas.DataFrame
-        From `read_outputs`.
-    by : str, optional
-        What the columns are: ``run``, ``domain``, ``schema`` or ``document``.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a failure that occurs, in the order of `FAILURES`, and a last row ``total``; one
-        column each value of `by`, and a last column ``total``. Valid outputs are not counted.
-
-    Raises
-    ------
-    InputError
-        `by` is something else, or a column is missing.
-    """
-    known = ("run", "domain", "schema", "document")
-    if by not in known:
-        raise InputError(f"by is {by!r}; {nearest(by, known)}")
-    refuse_missing(attempts, ("failure", by), "attempts")
-    sides = list(dict.fromkeys(attempts[by].dropna()))
-    failed = attempts[attempts["failure"] != "none"]
-    counts = pd.crosstab(failed["failure"], failed[by])
-    order = [name for name in FAILURES if name in counts.index]
-    table = counts.reindex(index=order, columns=sides, fill_value=0).astype("int64")
-    table.loc["total"] = table.sum()
-    table["total"] = table.sum(axis=1)
-    return table.rename_axis(index="failure", columns=by)
+def _length(raw: str | bytes | None) -> int:
+    """Return the number of characters of a text, be it in UTF-8."""
+    return len(raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw or "")
 
 
 def predictions(attempts: pd.DataFrame, *, repaired: bool = False) -> pd.DataFrame:

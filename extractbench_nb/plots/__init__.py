@@ -6,12 +6,14 @@ first figure is drawn.
 """
 
 from extractbench_nb.plots.analysis import correlations, factor, permutations
+from extractbench_nb.plots.attempts import attempts, validity
 from extractbench_nb.plots.data import complexity, compression, documents, findings, tokens
 from extractbench_nb.plots.results import failures, modes, reproduction, results
 from extractbench_nb.plots.runs import differences, difficulty, outcomes
 from extractbench_nb.plots.sensitivity import sensitivity
 
 __all__ = [
+    "attempts",
     "complexity",
     "compression",
     "correlations",
@@ -28,4 +30,5 @@ __all__ = [
     "results",
     "sensitivity",
     "tokens",
+    "validity",
 ]

@@ -57,7 +57,10 @@ def drawn(runs: xb.Evaluations, spoilt: Audit) -> dict[str, Draw]:
     figure_2, sevenths = paper.table("figure2"), paper.table(7)
     corrupted = xb.sensitivity(["paper", "strict"], PAIR, ["drop_items", "typo"], [0, 0.5, 1])
     correlated, reproduced, documents = paper.correlations(), paper.reproduction(), complexity()
+    tried = xb.read_outputs(xb.simulate("sample", "Gemini 3 Pro"), xb.load_dataset("sample"))
+    lengths = xb.validity_by_length(tried, xb.load_dataset("sample"))
     return {
+        "attempts": lambda ax: plots.attempts(tried, ax=ax),
         "complexity": lambda ax: plots.complexity(SIXTH, ax=ax),
         "compression": lambda ax: plots.compression(figure_2, ax=ax),
         "correlations": lambda ax: plots.correlations(correlated, ax=ax),
@@ -74,6 +77,7 @@ def drawn(runs: xb.Evaluations, spoilt: Audit) -> dict[str, Draw]:
         "results": lambda ax: plots.results(COUNTS, ax=ax),
         "sensitivity": lambda ax: plots.sensitivity(corrupted, ax=ax),
         "tokens": lambda ax: plots.tokens(figure_2, ax=ax),
+        "validity": lambda ax: plots.validity(lengths, ax=ax),
     }
 
 

@@ -1,0 +1,307 @@
+"""Validity against length: of what is to be written, or of what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._tokens import count_tokens
+from extractbench_nb.batch.inputs import Documents
+from extractbench_nb.breakdowns.sources import refuse_missing
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.extraction.failing import AttemptGroups, check_bins, group_attempts
+from extractbench_nb.stats.cohen import wilson_interval
+from extractbench_nb.stats.drawing import DIGITS, Drawing
+
+__all__ = [
+    "LENGTHS",
+    "LENGTH_COLUMNS",
+    "LENGTH_CORRELATION_COLUMNS",
+    "length_correlations",
+    "validity_by_length",
+]
+
+Numbers = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+_OF_DOCUMENTS = ("gold_tokens", "gold_values", "array_items", "fields", "pages", "pdf_tokens")
+
+#: What a length can be: columns of a dataset's documents, and two of the outputs themselves.
+LENGTHS = (*_OF_DOCUMENTS, "output_tokens", "output_characters")
+
+_MEASURE = Column("measure", "string", "what the length is", ", ".join(LENGTHS))
+
+LENGTH_COLUMNS = FrameSpec(
+    "validity_by_length",
+    "after the columns of `by`, one row a group and bin; the last of a group has no length",
+    (
+        _MEASURE,
+        Column("bin", "Int64", "from the shortest; missing without a length", "1 and up", True),
+        Column("shortest", "Int64", "least length", "0 and up", True),
+        Column("median", "Float64", "median length of attempts", "0 and up", True),
+        Column("longest", "Int64", "greatest length", "0 and up", True),
+        Column("documents", "int64", "different documents", "1 and up"),
+        Column("attempts", "int64", "attempts", "1 and up"),
+        Column("valid", "int64", "valid outputs", "0 to attempts"),
+        Column("share", "float64", "valid / attempts", "0 to 1"),
+        Column("low", "float64", "lower end of Wilson's interval", "0 to share"),
+        Column("high", "float64", "upper end of Wilson's interval", "share to 1"),
+    ),
+)
+
+LENGTH_CORRELATION_COLUMNS = FrameSpec(
+    "length_correlations",
+    "after the columns of `by`, one row a group",
+    (
+        _MEASURE,
+        Column("attempts", "int64", "attempts with a length", "0 and up"),
+        Column("valid", "int64", "valid outputs among them", "0 to attempts"),
+        Column("without_length", "int64", "attempts without one, left out", "0 and up"),
+        Column("correlation", "Float64", "Spearman's, of length and validity", "-1 to 1", True),
+    ),
+)
+
+
+def validity_by_length(
+    attempts: pd.DataFrame,
+    dataset: Documents,
+    of: str = "gold_tokens",
+    *,
+    bins: int = 5,
+    by: str | Iterable[str] | None = None,
+    confidence: float = 0.95,
+) -> pd.DataFrame:
+    """Say how many outputs are valid among short ones, and among long ones.
+
+    Parameters
+    ----------
+    attempts : pandas.DataFrame
+        From `read_outputs`.
+    dataset : Dataset
+        Where the lengths of documents come from.
+    of : str, optional
+        The length: of what is to be written, ``gold_tokens`` (as Table 6 of the ExtractBench paper
+        counts them), ``gold_values``, ``array_items`` or ``fields``; of what is read, ``pages`` or
+        ``pdf_tokens``; of what was written, ``output_tokens`` (GPT-2's, as gold's) or
+        ``output_characters``.
+    bins : int, optional
+        How many bins, 1 and up, each with about as many documents, or outputs where these are
+        measured. Equal lengths are in one bin; there is a bin for each where there are no more.
+    by : str or iterable of str, optional
+        Columns of `attempts` that make groups, ``run`` for example; all are one by default. The
+        bins are the same for all groups.
+    confidence : float, optional
+        Of the intervals, between 0 and 1.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns of `by` and those of `LENGTH_COLUMNS`, from the shortest to the longest; no row
+        where a group has nothing. Attempts whose length is not known, or without a text where
+        outputs are measured, are a last row without ``bin``.
+
+    Raises
+    ------
+    InputError
+        A name or a document is not known, a number is out of range, or a column is missing.
+
+    Notes
+    -----
+    The intervals take attempts as independent. Those of several runs on one document are not, and
+    ``attempts`` beside ``documents`` says how often each is counted; with ``by="run"`` it is once.
+    Documents of one schema share much more than their length, so that a bin may stand for a schema.
+
+    What was written is short where it was cut off, and nothing where a call failed: its length is
+    in part the result of a failure, and not its cause. Gold's is known before. The paper's models
+    that `simulate` makes fail as often as they did in each domain; within one length plays no part.
+
+    Examples
+    --------
+    >>> from extractbench_nb.benchmark.dataset import load_dataset
+    >>> from extractbench_nb.extraction.reading import read_outputs
+    >>> from extractbench_nb.extraction.simulation import simulate
+    >>> ds = load_dataset("sample")
+    >>> attempts = read_outputs(simulate(ds, "Gemini 3 Flash"), ds)
+    >>> found = validity_by_length(attempts, ds, bins=2)
+    >>> found[["bin", "documents", "attempts"]]
+       bin  documents  attempts
+    0    1          7         7
+    1    2          7         7
+    """
+    check_bins(bins)
+    drawing = Drawing(confidence, resamples=100, seed=0)  # Wilson's interval draws nothing
+    groups = _groups(attempts, by, LENGTH_COLUMNS)
+    lengths = _lengths(attempts, dataset, of)
+    numbers = _bin_numbers(attempts, lengths, of, bins)
+    rows: list[tuple[Any, ...]] = []
+    places: list[int] = []
+    for group, own in _members(groups):
+        for number in sorted(set(numbers[own].tolist()), key=lambda bin_: bin_ or np.inf):
+            here = own[numbers[own] == number]
+            rows.append((of, *_row(attempts, lengths, number, here, drawing)))
+            places.append(int(groups.first[group]))
+    return _beside(attempts, groups, places, LENGTH_COLUMNS.from_rows(rows))
+
+
+def length_correlations(
+    attempts: pd.DataFrame,
+    dataset: Documents,
+    of: str = "gold_tokens",
+    *,
+    by: str | Iterable[str] | None = "run",
+) -> pd.DataFrame:
+    """Correlate length and validity.
+
+    Parameters
+    ----------
+    attempts, dataset, of : object
+        As for `validity_by_length`.
+    by : str or iterable of str, optional
+        Columns of `attempts` that make groups; None for a single one.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns of `by` and those of `LENGTH_CORRELATION_COLUMNS`. Below 0 the longer are less
+        often valid. Missing where all lengths are equal, or all outputs valid or none.
+
+    Raises
+    ------
+    InputError
+        As for `validity_by_length`.
+
+    Notes
+    -----
+    Validity is 0 or 1, so that not even a perfect order by length reaches -1. No p-value is given:
+    documents of one schema are alike, and attempts on one document are too.
+
+    Examples
+    --------
+    >>> from extractbench_nb.benchmark.dataset import load_dataset
+    >>> ds = load_dataset("sample")
+    >>> names = ds.documents.sort_values("gold_tokens")["document"]
+    >>> attempts = pd.DataFrame({"run": "a", "document": names, "valid": [True] * 7 + [False] * 7})
+    >>> length_correlations(attempts, ds)["correlation"].round(2).tolist()
+    [-0.87]
+    """
+    groups = _groups(attempts, by, LENGTH_CORRELATION_COLUMNS)
+    lengths = _lengths(attempts, dataset, of)
+    valid = attempts["valid"].to_numpy(dtype=bool)
+    rows = []
+    for _, own in _members(groups):
+        kept = own[~np.isnan(lengths[own])]
+        found = _spearman(lengths[kept], valid[kept])
+        rows.append((of, len(kept), int(valid[kept].sum()), len(own) - len(kept), found))
+    return _beside(attempts, groups, groups.first, LENGTH_CORRELATION_COLUMNS.from_rows(rows))
+
+
+def _spearman(lengths: Numbers, valid: npt.NDArray[np.bool_]) -> float | None:
+    if len(np.unique(lengths)) < 2 or len(np.unique(valid)) < 2:  # noqa: PLR2004 - no order
+        return None
+    ranks = pd.DataFrame({"length": lengths, "valid": valid}).rank()
+    return round(float(ranks.corr().loc["length", "valid"]), DIGITS)  # type: ignore[arg-type]
+
+
+def _groups(
+    attempts: pd.DataFrame, by: str | Iterable[str] | None, spec: FrameSpec
+) -> AttemptGroups:
+    refuse_missing(attempts, ("document", "valid"), "attempts")
+    groups = group_attempts(attempts, by)
+    for name in groups.names:
+        if name in spec.names:
+            raise InputError(f"by is {name!r}, a column of the result; rename it")
+    return groups
+
+
+def _members(groups: AttemptGroups) -> Iterator[tuple[int, npt.NDArray[np.intp]]]:
+    for group in range(len(groups.labels)):
+        yield group, np.flatnonzero(groups.numbers == group)
+
+
+def _row(
+    attempts: pd.DataFrame,
+    lengths: Numbers,
+    number: int,
+    here: npt.NDArray[np.intp],
+    drawing: Drawing,
+) -> tuple[Any, ...]:
+    own = lengths[here]
+    ends = (int(own.min()), float(np.median(own)), int(own.max())) if number else (None,) * 3
+    documents = attempts["document"].iloc[here].nunique()
+    valid = int(attempts["valid"].iloc[here].sum())
+    share = valid / len(here)
+    low, high, _ = wilson_interval(share, len(here), drawing)
+    between = (round(end or 0.0, DIGITS) for end in (low, high))
+    return (number or None, *ends, documents, len(here), valid, share, *between)
+
+
+def _beside(
+    attempts: pd.DataFrame, groups: AttemptGroups, places: Any, rows: pd.DataFrame
+) -> pd.DataFrame:
+    """Put the columns that make the groups before those of the result."""
+    labels = attempts[groups.names].iloc[list(places)].reset_index(drop=True)
+    return pd.concat([labels, rows], axis=1)
+
+
+# --- lengths -----------------------------------------------------------------------------------
+
+
+def _lengths(attempts: pd.DataFrame, dataset: Documents, of: str) -> Numbers:
+    """Return the length of each attempt; NaN where there is none."""
+    if of not in LENGTHS:
+        raise InputError(f"of is {of!r}; {nearest(of, LENGTHS)}")
+    if of in _OF_DOCUMENTS:
+        return _of_documents(attempts["document"], dataset, of)
+    return _of_texts(attempts, of)
+
+
+def _of_texts(attempts: pd.DataFrame, of: str) -> Numbers:
+    column = "raw" if of == "output_tokens" else "characters"
+    refuse_missing(attempts, ("failure", "characters", column), "attempts")
+    some = (attempts["characters"] > 0) & (attempts["failure"] != "empty_response")
+    cells = zip(attempts[column].tolist(), some.tolist(), strict=True)
+    measure = _tokens if of == "output_tokens" else float
+    return np.array([measure(cell) if text else np.nan for cell, text in cells], dtype=np.float64)
+
+
+def _tokens(raw: str | bytes) -> float:
+    return float(count_tokens(raw if isinstance(raw, str) else raw.decode("utf-8", "replace")))
+
+
+def _of_documents(names: pd.Series[Any], dataset: Documents, of: str) -> Numbers:
+    table = dataset.documents
+    refuse_missing(table, ("document", of), "dataset.documents")
+    known = dict(zip(table["document"].tolist(), table[of].tolist(), strict=True))
+    for name in names.unique():
+        if name not in known:
+            raise InputError(f"unknown document {name!r}; {nearest(name, map(str, known))}")
+    found = [known[name] for name in names]
+    return np.array([np.nan if pd.isna(one) else one for one in found], dtype=np.float64)
+
+
+# --- bins --------------------------------------------------------------------------------------
+
+
+def _bin_numbers(attempts: pd.DataFrame, lengths: Numbers, of: str, bins: int) -> Counts:
+    """Return the bin of each attempt, from 1 up and none of them empty; 0 without a length."""
+    known = ~np.isnan(lengths)
+    counted = known & ~(attempts["document"].duplicated().to_numpy() & (of in _OF_DOCUMENTS))
+    upper_ends = _upper_ends(np.sort(lengths[counted]), bins)
+    numbers = np.searchsorted(upper_ends, lengths, side="left")
+    found = np.zeros(len(lengths), dtype=np.int64)
+    found[known] = 1 + np.unique(numbers[known], return_inverse=True)[1]
+    return found
+
+
+def _upper_ends(ordered: Numbers, bins: int) -> Numbers:
+    """Return the greatest length of each bin but the last: quantiles, or all values where few."""
+    values = np.unique(ordered)
+    if len(values) <= bins:
+        return values[:-1]
+    size = len(ordered)
+    return np.unique(ordered[[-(-size * part // bins) - 1 for part in range(1, bins)]])

@@ -1,0 +1,136 @@
+"""Outputs of runs, stage by stage: simulated, parsed and validated, evaluated, put into tables."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pandas as pd
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb.extraction.failing import failure_positions
+from extractbench_nb.extraction.lengths import validity_by_length
+from extractbench_nb.extraction.reading import predictions
+from tests.benchmarks.evaluators import label
+
+OURS = label("extractbench-nb")
+CORES = 2
+
+
+class Work(NamedTuple):
+    """What a stage begins with, made once by the stages before it."""
+
+    group: str
+    dataset: xb.Dataset
+    outputs: pd.DataFrame
+    attempts: pd.DataFrame
+
+
+class Tables(NamedTuple):
+    baseline: xb.BaselineTables
+    parts: list[pd.DataFrame]
+    failures: list[pd.DataFrame]
+
+
+def simulated(dataset: xb.Dataset) -> pd.DataFrame:
+    """Return what the paper's six models might have said."""
+    return pd.concat(
+        [xb.simulate(dataset, model).outputs for model in xb.model_profiles()], ignore_index=True
+    )
+
+
+def evaluated(attempts: pd.DataFrame, dataset: xb.Dataset) -> xb.Evaluations:
+    return xb.evaluate_runs(predictions(attempts), dataset=dataset, n_jobs=CORES, progress=False)
+
+
+def summed_up(attempts: pd.DataFrame, dataset: xb.Dataset) -> xb.BaselineTables:
+    return xb.baseline_tables(attempts, dataset, n_jobs=CORES)
+
+
+def failure_tables(attempts: pd.DataFrame, dataset: xb.Dataset) -> list[pd.DataFrame]:
+    return [
+        xb.failure_modes(attempts),
+        xb.failure_modes(attempts, ["run", "domain"]),
+        failure_positions(attempts),
+        *(validity_by_length(attempts, dataset, of) for of in ("gold_tokens", "output_tokens")),
+        validity_by_length(attempts, dataset, by="run"),
+    ]
+
+
+def whole(outputs: pd.DataFrame, dataset: xb.Dataset) -> Tables:
+    """Go from texts to all tables."""
+    attempts = xb.read_outputs(outputs, dataset)
+    found = summed_up(attempts, dataset)
+    schemas = dataset.schemas["schema"]
+    parts = [found.table, *map(found.of_schema, schemas), found.of_schema("overall")]
+    return Tables(found, parts, failure_tables(attempts, dataset))
+
+
+@pytest.fixture(scope="module", params=["extractbench", "sample"])
+def work(request: pytest.FixtureRequest, dataset: Callable[[str], xb.Dataset]) -> Work:
+    if request.param == "extractbench" and request.config.getoption("benchmark_disable"):
+        pytest.skip("real documents where it is timed, the sample where it is not")
+    loaded = dataset(request.param)
+    outputs = simulated(loaded)
+    group = f"runs of six models, {len(loaded.documents)} documents"
+    return Work(group, loaded, outputs, xb.read_outputs(outputs, loaded))
+
+
+def note(benchmark: Any, work: Work, more: str) -> None:
+    benchmark.extra_info["work"] = f"{len(work.outputs)} outputs, {more}"
+
+
+def test_simulate(work: Work, timed: Any, benchmark: Any) -> None:
+    name = f"{OURS}, simulate (before the chain)"
+    found = timed(work.group, name, simulated, work.dataset, rounds=2, warm=0)
+    assert found["raw"].tolist() == work.outputs["raw"].tolist()
+    note(benchmark, work, f"{found['raw'].str.len().sum() / 1e6:.1f} million characters")
+
+
+def test_parse_and_validate(work: Work, timed: Any, benchmark: Any) -> None:
+    name = f"{OURS}, parse and validate"
+    found = timed(work.group, name, xb.read_outputs, work.outputs, work.dataset, rounds=5, warm=1)
+    assert found["failure"].tolist() == work.outputs["failure"].tolist()
+    note(benchmark, work, f"{found['valid'].sum()} valid")
+
+
+def test_evaluate(work: Work, timed: Any, benchmark: Any) -> None:
+    name = f"{OURS}, evaluate on {CORES} cores"
+    evs = timed(work.group, name, evaluated, work.attempts, work.dataset, rounds=2, warm=0)
+    assert len(evs) == len(work.outputs)
+    assert evs.summary.loc[work.attempts["valid"].to_numpy(), "passed"].mean() > 1
+    note(benchmark, work, f"{len(evs.fields):,} field rows")
+
+
+def test_baseline_tables(work: Work, timed: Any, benchmark: Any) -> None:
+    name = f"{OURS}, evaluate and sum up as Tables 5, 9 to 13"
+    found = timed(work.group, name, summed_up, work.attempts, work.dataset, rounds=2, warm=0)
+    total = found.of_schema("overall").loc["total"]
+    assert (total["documents"], total["valid"]) == (len(work.outputs), work.attempts["valid"].sum())
+    assert 0 < total["pass_rate"] < total["ceiling"]
+    note(benchmark, work, f"{len(found.results)} rows")
+
+
+def test_failure_tables(work: Work, timed: Any, benchmark: Any) -> None:
+    name = f"{OURS}, failure tables"
+    found = timed(work.group, name, failure_tables, work.attempts, work.dataset, rounds=5, warm=1)
+    check_failures(found, work)
+    note(benchmark, work, f"{len(found)} tables")
+
+
+def test_whole_chain(work: Work, timed: Any, benchmark: Any) -> None:
+    name = f"{OURS}, from texts to all tables"
+    found = timed(work.group, name, whole, work.outputs, work.dataset, rounds=2, warm=0)
+    check_failures(found.failures, work)
+    assert found.baseline.failures.equals(found.failures[0])
+    assert [len(part) for part in found.parts] == [7] * len(found.parts)
+    note(benchmark, work, f"{len(found.parts) + len(found.failures)} tables")
+
+
+def check_failures(tables: list[pd.DataFrame], work: Work) -> None:
+    """The tables hold the failures that were put in, and all attempts."""
+    counts = work.outputs["failure"].value_counts().drop("none")
+    by_run, by_both, places, *lengths = tables
+    for table in (by_run, by_both):
+        assert table.iloc[:-1, -1].to_dict() == counts.to_dict()
+    assert places.groupby("failure")["attempts"].sum().to_dict() == counts.to_dict()
+    assert [table["attempts"].sum() for table in lengths] == [len(work.outputs)] * 3

@@ -1,0 +1,333 @@
+"""How outputs fail: counted by any columns, and by the place where a text breaks."""
+
+import os
+from collections import Counter
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import extractbench_nb as xb
+from extractbench_nb.benchmark.paper.names import MODELS, SCHEMAS
+from extractbench_nb.errors import InputError
+from extractbench_nb.extraction.failing import (
+    POSITION_COLUMNS,
+    failure_modes,
+    failure_positions,
+)
+from extractbench_nb.extraction.model_profiles import ModelProfile, model_profile
+from extractbench_nb.extraction.parsing import FAILURES
+from extractbench_nb.extraction.textual import TEXT_FAILURES
+
+needs_release = pytest.mark.skipif(
+    "EXTRACTBENCH_DATASET" not in os.environ, reason="needs the released dataset"
+)
+
+#: One row an attempt: mode, run, domain, failure.
+ROWS = [
+    ("prompt", "a", "x", "none"),
+    ("prompt", "a", "x", "trailing_comma"),
+    ("prompt", "b", "y", "empty_response"),
+    ("structured", "b", "x", "none"),
+    ("structured", "a", "y", "empty_response"),
+    ("prompt", "a", "x", "trailing_comma"),
+    ("prompt", "b", "x", "none"),
+]
+TABLE = pd.DataFrame(ROWS, columns=["mode", "run", "domain", "failure"])
+
+
+@cache
+def sample() -> xb.Dataset:
+    return xb.load_dataset("sample")
+
+
+@cache
+def every_failure() -> pd.DataFrame:
+    """Two simulated runs of the sample, each with every failure once, as the reader sees them."""
+    profile = ModelProfile("every", {"*": dict.fromkeys(FAILURES, 1)}, wrappings={"fence": 0.4})
+    runs = [xb.simulate(sample(), profile, seed, run=f"run {seed}") for seed in range(2)]
+    return xb.read_outputs(pd.concat([run.outputs for run in runs]), sample())
+
+
+# --- by any columns ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "by, columns, cells",
+    [
+        ("run", ["a", "b", "total"], [[1, 1, 2], [2, 0, 2], [3, 1, 4]]),
+        ("mode", ["prompt", "structured", "total"], [[1, 1, 2], [2, 0, 2], [3, 1, 4]]),
+        (["run"], ["a", "b", "total"], [[1, 1, 2], [2, 0, 2], [3, 1, 4]]),
+        (
+            ("run", "domain"),
+            [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y"), ("total", "")],
+            [[0, 1, 0, 1, 2], [2, 0, 0, 0, 2], [2, 1, 0, 1, 4]],
+        ),
+        (
+            ["mode", "run", "domain"],
+            [
+                ("prompt", "a", "x"),
+                ("prompt", "b", "x"),
+                ("prompt", "b", "y"),
+                ("structured", "a", "y"),
+                ("structured", "b", "x"),
+                ("total", "", ""),
+            ],
+            [[0, 0, 1, 1, 0, 2], [2, 0, 0, 0, 0, 2], [2, 0, 1, 1, 0, 4]],
+        ),
+    ],
+)
+def test_each_group_has_its_column(by: Any, columns: list[Any], cells: list[list[int]]) -> None:
+    found = failure_modes(TABLE, by)
+    assert found.index.tolist() == ["empty_response", "trailing_comma", "total"]
+    assert found.columns.tolist() == columns
+    assert found.columns.names == ([by] if isinstance(by, str) else list(by))
+    assert found.to_numpy().tolist() == cells
+    assert (found.dtypes == np.int64).all()
+
+
+def test_cells_are_reached_by_name() -> None:
+    found = failure_modes(TABLE, ["mode", "run"])
+    assert found.loc["trailing_comma", ("prompt", "a")] == 2
+    assert found["prompt"].loc["total"].tolist() == [2, 1]
+    assert found.loc["total", "total"].item() == 4
+
+
+def test_columns_of_ones_own() -> None:
+    own = TABLE.assign(temperature=[0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0], valid=TABLE["failure"] == 0)
+    assert failure_modes(own, "temperature").loc["total"].tolist() == [1, 3, 4]
+    assert failure_modes(own, "valid").columns.tolist() == [False, "total"]
+    kinds = own.assign(run=own["run"].astype(pd.CategoricalDtype(["b", "c", "a"])))
+    assert failure_modes(kinds).columns.tolist() == ["a", "b", "total"]
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan"), pd.NA])
+@pytest.mark.parametrize("by", ["domain", ["domain", "run"]])
+def test_attempts_without_a_value_are_a_group(nothing: Any, by: Any) -> None:
+    table = TABLE.assign(domain=[nothing if d == "y" else d for d in TABLE["domain"]])
+    found = failure_modes(table, by)
+    assert found.loc["total"].sum() == 2 * 4
+    missing = found.columns.get_level_values(0).isna()
+    assert found.loc["total", missing].sum() == 2
+
+
+def test_names_that_arrow_cannot_hold() -> None:
+    strange = pd.array([f"{run}\ud800" for run in TABLE["run"]], dtype=pd.StringDtype("python"))
+    table = TABLE.assign(run=strange)
+    assert failure_modes(table).columns.tolist() == ["a\ud800", "b\ud800", "total"]
+    assert failure_modes(table, ["run", "domain"]).loc["total", ("a\ud800", "x")] == 2
+
+
+def test_rows_of_several_frames_with_one_index() -> None:
+    two = pd.concat([TABLE.assign(mode="prompt"), TABLE.assign(mode="structured")])
+    assert not two.index.is_unique
+    found = failure_modes(two, ["mode", "run"])
+    assert found["prompt"].equals(found["structured"])
+    assert found.loc["total", "total"].item() == 8
+
+
+@pytest.mark.parametrize(
+    "change, by, problem",
+    [
+        (lambda t: t, "modl", "by is 'modl'; did you mean 'mode'"),
+        (lambda t: t, ["run", "modl"], "by is 'modl'; did you mean 'mode'"),
+        (lambda t: t, "failure", "by is 'failure'; known are domain, mode, run"),
+        (lambda t: t, [], "by is empty; name a column"),
+        (lambda t: t, None, "by is None; name a column"),
+        (lambda t: t, 7, "by is 7; known are"),
+        (lambda t: t.assign(run=[[]] * 7), "run", "by is 'run'; its values cannot be compared"),
+        (lambda t: t.assign(run="total"), "run", "by is 'run'; one of its values is 'total'"),
+        (lambda t: t.drop(columns="failure"), "run", "no column 'failure'"),
+        (lambda t: t.assign(failure="empty"), "run", "unknown failure 'empty'; known are"),
+        (lambda t: t.assign(failure=pd.NA), "run", "unknown failure <NA>"),
+    ],
+)
+def test_what_cannot_be_counted(change: Any, by: Any, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        failure_modes(change(TABLE), by)
+
+
+@pytest.mark.parametrize("by", ["run", ["run", "domain"]])
+def test_no_attempts_and_no_failures(by: Any) -> None:
+    assert failure_modes(TABLE.head(0), by).to_numpy().tolist() == [[0]]
+    valid = failure_modes(TABLE.assign(failure="none"), by)
+    assert valid.index.tolist() == ["total"]
+    assert not valid.to_numpy().any()
+    assert len(valid.columns) == 1 + len(
+        TABLE[[by] if isinstance(by, str) else by].drop_duplicates()
+    )
+
+
+ATTEMPTS = st.lists(
+    st.tuples(st.sampled_from("abc"), st.sampled_from(["x", "y", None]), st.sampled_from(FAILURES)),
+    min_size=1,
+    max_size=30,
+)
+
+
+@given(ATTEMPTS, st.randoms())
+def test_counts_add_up_in_any_order(rows: list[tuple[str, str | None, str]], random: Any) -> None:
+    names = ["run", "domain", "failure"]
+    table = pd.DataFrame(rows, columns=names)
+    found = failure_modes(table, ["run", "domain"])
+    counts = Counter((run, domain, failure) for run, domain, failure in rows)
+    for place, (run, domain) in enumerate(found.columns[:-1]):
+        known = None if pd.isna(domain) else domain
+        for failure in found.index[:-1]:
+            assert found.loc[failure].iloc[place] == counts[run, known, failure]
+    failed = sum(failure != "none" for _, _, failure in rows)
+    assert found.iloc[-1, -1] == failed == found.iloc[:-1, :-1].to_numpy().sum()
+    assert len(found.columns) - 1 == len({row[:2] for row in rows})
+    shuffled = pd.DataFrame(random.sample(rows, len(rows)), columns=names)
+    again = failure_modes(shuffled, ["run", "domain"])
+    assert again.sum().sort_index().tolist() == found.sum().sort_index().tolist()
+    assert again.iloc[:, -1].equals(found.iloc[:, -1])
+
+
+# --- by place ----------------------------------------------------------------------------------
+
+
+def broken(*rows: tuple[str, int | None, int]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["failure", "offset", "characters"])
+
+
+@pytest.mark.parametrize(
+    "offset, characters, bins, counts",
+    [
+        (0, 100, 4, [1, 0, 0, 0, 0]),
+        (24, 100, 4, [1, 0, 0, 0, 0]),
+        (25, 100, 4, [0, 1, 0, 0, 0]),  # a border is where the next part begins
+        (99, 100, 4, [0, 0, 0, 1, 0]),
+        (100, 100, 4, [0, 0, 0, 1, 0]),  # past the last character
+        (1, 3, 3, [0, 1, 0, 0]),
+        (50, 100, 1, [1, 0]),
+        (0, 0, 2, [1, 0, 0]),
+        (2, 3, 10, [0] * 6 + [1] + [0] * 4),
+        (None, 100, 2, [0, 0, 1]),
+        (None, 0, 2, [0, 0, 1]),
+    ],
+)
+def test_a_place_is_in_one_part(
+    offset: int | None, characters: int, bins: int, counts: list[int]
+) -> None:
+    found = failure_positions(broken(("malformed_json", offset, characters)), bins=bins)
+    assert found["attempts"].tolist() == counts
+    assert found["share"].tolist() == [float(count) for count in counts]
+    assert found["start"].iloc[:-1].tolist() == [part / bins for part in range(bins)]
+    assert found["end"].iloc[-2] == 1
+    assert found[["start", "end"]].iloc[-1].isna().all()
+
+
+def test_valid_outputs_have_no_rows() -> None:
+    table = broken(("none", None, 9), ("timeout", None, 0), ("trailing_comma", 3, 4))
+    found = failure_positions(table, bins=2)
+    assert found["failure"].tolist() == ["timeout"] * 3 + ["trailing_comma"] * 3
+    assert found["attempts"].tolist() == [0, 0, 1, 0, 1, 0]
+    for nothing in (table.head(1), table.head(0)):
+        empty = failure_positions(nothing)
+        assert empty.empty
+        assert empty.dtypes.astype(str).to_dict() == found.dtypes.astype(str).to_dict()
+
+
+@pytest.mark.parametrize("bins", [0, -1, 2.0, True, "10", None])
+def test_bins_that_are_no_number_of_parts(bins: Any) -> None:
+    with pytest.raises(InputError, match=r"bins=.*; it is a whole number from 1 up"):
+        failure_positions(broken(("timeout", None, 0)), bins=bins)
+
+
+@pytest.mark.parametrize(
+    "table, problem",
+    [
+        (broken(("none", None, 3), ("other", 4, 3)), "row 1 breaks at 4 of 3 characters"),
+        (broken(("other", -1, 3)), "row 0 breaks at -1 of 3"),
+        (broken(("other", 1, 3)).drop(columns="offset"), "no column 'offset'"),
+        (broken(("strange", 1, 3)), "unknown failure 'strange'"),
+    ],
+)
+def test_places_that_cannot_be(table: pd.DataFrame, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        failure_positions(table)
+
+
+PLACES = st.integers(0, 50).flatmap(
+    lambda size: st.tuples(
+        st.sampled_from(FAILURES), st.none() | st.integers(0, size), st.just(size)
+    )
+)
+
+
+@given(st.lists(PLACES, max_size=30), st.integers(1, 12), st.randoms())
+def test_parts_add_up_in_any_order(rows: list[Any], bins: int, random: Any) -> None:
+    found = failure_positions(broken(*rows), bins=bins)
+    assert list(found.columns) == POSITION_COLUMNS.names
+    totals = Counter(failure for failure, _, _ in rows if failure != "none")
+    assert found.groupby("failure")["attempts"].sum().to_dict() == totals
+    np.testing.assert_allclose(found.groupby("failure")["share"].sum(), 1.0)
+    assert len(found) == len(totals) * (bins + 1)
+    without = found[found["start"].isna()].set_index("failure")["attempts"].to_dict()
+    placeless = Counter(failure for failure, offset, _ in rows if offset is None)
+    assert without == {name: placeless[name] for name in totals}
+    again = failure_positions(broken(*random.sample(rows, len(rows))), bins=bins)
+    pd.testing.assert_frame_equal(again, found)
+
+
+# --- of simulated runs -------------------------------------------------------------------------
+
+
+def test_what_was_put_in_comes_out_by_run_and_domain() -> None:
+    found = failure_modes(every_failure(), ["run", "domain"])
+    assert found.index.tolist() == [*FAILURES[1:], "total"]
+    assert found.loc["total", "total"].item() == 2 * 13
+    per_run = found.T.groupby(level="run").sum().T
+    assert (per_run.loc[list(FAILURES[1:]), ["run 0", "run 1"]] == 1).all(axis=None)
+
+
+def test_places_of_every_failure() -> None:
+    found = failure_positions(every_failure())
+    kept = every_failure().set_index("failure")
+    for failure, rows in found.groupby("failure"):
+        placed, placeless = rows["attempts"].iloc[:-1].sum(), rows["attempts"].iloc[-1]
+        assert placed + placeless == 2
+        assert placed == kept.loc[failure, "offset"].notna().sum()
+        if failure == "truncated_json":
+            assert rows["attempts"].iloc[-2] == 2  # cut off: it breaks at its own end
+    never = found[found["start"].isna() & (found["attempts"] == 2)]["failure"]
+    assert set(never) >= {"empty_response", "schema_violation", *FAILURES[1:4], *FAILURES[5:8]}
+    assert set(TEXT_FAILURES) - set(never) >= {"trailing_comma", "truncated_json", "malformed_json"}
+
+
+@cache
+def released_attempts() -> pd.DataFrame:
+    ds = xb.load_dataset("extractbench", path=os.environ["EXTRACTBENCH_DATASET"])
+    outputs = pd.concat([xb.simulate(ds, model).outputs for model in MODELS])
+    return xb.read_outputs(outputs, ds)
+
+
+@needs_release
+def test_counts_of_the_paper_by_model_and_domain() -> None:
+    found = failure_modes(released_attempts(), ["run", "schema"])
+    assert found.loc["total", "total"].item() == 103
+    for model in MODELS:
+        for domain, schema in SCHEMAS.items():
+            published = dict(model_profile(model).failures[domain])
+            published.pop("none")
+            column = found[f"simulated {model}", schema].drop("total")
+            assert column[column > 0].to_dict() == {k: v for k, v in published.items() if v}
+
+
+@needs_release
+def test_places_of_the_papers_failures() -> None:
+    found = failure_positions(released_attempts())
+    totals = found.groupby("failure", sort=False)["attempts"].sum()
+    table = failure_modes(released_attempts())["total"].drop("total")
+    assert totals.to_dict() == table.to_dict()
+    placeless = found[found["start"].isna()].set_index("failure")["attempts"]
+    assert placeless.to_dict() == {
+        **{name: table[name] for name in ("page_limit", "context_length", "empty_response")},
+        "trailing_comma": 0,
+        "truncated_json": 0,
+    }

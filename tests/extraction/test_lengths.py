@@ -1,0 +1,329 @@
+"""Validity against length: bins, counts, intervals, correlation."""
+
+import os
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest, spearmanr
+
+import extractbench_nb as xb
+from extractbench_nb._tokens import count_tokens
+from extractbench_nb.benchmark.paper.names import MODELS
+from extractbench_nb.errors import InputError
+from extractbench_nb.extraction.lengths import (
+    LENGTH_COLUMNS,
+    LENGTH_CORRELATION_COLUMNS,
+    LENGTHS,
+    length_correlations,
+    validity_by_length,
+)
+from extractbench_nb.extraction.model_profiles import ModelProfile
+from extractbench_nb.extraction.parsing import FAILURES
+
+needs_release = pytest.mark.skipif(
+    "EXTRACTBENCH_DATASET" not in os.environ, reason="needs the released dataset"
+)
+
+
+class Listed:
+    """A dataset of which only the documents' figures are asked for."""
+
+    def __init__(self, lengths: list[int | None]) -> None:
+        names = [f"d{number}" for number in range(len(lengths))]
+        figures = pd.array(lengths, dtype="Int64")
+        self.documents = pd.DataFrame({"document": names, "gold_tokens": figures})
+
+    def schema(self, schema_id: str, /) -> Any:
+        raise AssertionError(schema_id)
+
+    def gold(self, document_id: str, /) -> Any:
+        raise AssertionError(document_id)
+
+
+def tried(*runs: tuple[str, list[bool]]) -> pd.DataFrame:
+    rows = [(run, f"d{n}", ok) for run, valid in runs for n, ok in enumerate(valid)]
+    return pd.DataFrame(rows, columns=["run", "document", "valid"])
+
+
+@cache
+def sample() -> xb.Dataset:
+    return xb.load_dataset("sample")
+
+
+@cache
+def every_failure() -> pd.DataFrame:
+    profile = ModelProfile("every", {"*": dict.fromkeys(FAILURES, 1)})
+    runs = [xb.simulate(sample(), profile, seed, run=f"run {seed}") for seed in range(3)]
+    return xb.read_outputs(pd.concat([run.outputs for run in runs]), sample())
+
+
+# --- bins --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "lengths, bins, ends",
+    [
+        ([1, 2, 3, 4, 5, 6], 3, [(1, 2, 2), (3, 4, 2), (5, 6, 2)]),
+        ([6, 5, 4, 3, 2, 1], 3, [(1, 2, 2), (3, 4, 2), (5, 6, 2)]),
+        ([1, 2, 3, 4, 5], 1, [(1, 5, 5)]),
+        ([1, 2, 3, 4, 5], 2, [(1, 3, 3), (4, 5, 2)]),
+        ([1, 2, 3], 5, [(1, 1, 1), (2, 2, 1), (3, 3, 1)]),
+        ([7, 7, 9, 9], 5, [(7, 7, 2), (9, 9, 2)]),
+        ([7, 7, 7], 5, [(7, 7, 3)]),
+        ([1, 1, 1, 1, 1, 2, 3, 4], 3, [(1, 1, 5), (2, 2, 1), (3, 4, 2)]),  # equal ones together
+        ([1, 2, 3, 9, 9, 9, 9, 9], 2, [(1, 9, 8)]),
+        ([0, 0, 5, 6], 2, [(0, 0, 2), (5, 6, 2)]),
+        ([1, None, 2, None], 2, [(1, 1, 1), (2, 2, 1), (None, None, 2)]),
+        ([None], 2, [(None, None, 1)]),
+    ],
+)
+def test_bins(lengths: list[int | None], bins: int, ends: list[Any]) -> None:
+    found = validity_by_length(tried(("a", [True] * len(lengths))), Listed(lengths), bins=bins)
+    shown = found[["shortest", "longest", "attempts"]].astype(object)
+    assert [tuple(None if v is pd.NA else v for v in row) for row in shown.to_numpy()] == ends
+    numbers: list[Any] = list(range(1, len(ends) + 1))
+    if None in lengths:
+        numbers[-1] = pd.NA
+    assert found["bin"].tolist() == numbers
+
+
+def test_a_row_says_what_is_in_its_bin() -> None:
+    attempts = tried(("a", [True, True, False, False]), ("b", [True, False, True, False]))
+    found = validity_by_length(attempts, Listed([10, 20, 40, 80]), bins=2)
+    assert validity_by_length(attempts, Listed([1, 2, 3, 90]), bins=1)["median"].item() == 2.5
+    assert list(found.columns) == LENGTH_COLUMNS.names
+    assert found["measure"].tolist() == ["gold_tokens"] * 2
+    assert found["median"].tolist() == [15, 60]
+    assert found["documents"].tolist() == [2, 2]
+    assert found["attempts"].tolist() == [4, 4]
+    assert found["valid"].tolist() == [3, 1]
+    assert found["share"].tolist() == [0.75, 0.25]
+    by_run = validity_by_length(attempts, Listed([10, 20, 40, 80]), bins=2, by="run")
+    assert list(by_run.columns) == ["run", *LENGTH_COLUMNS.names]
+    assert by_run[["run", "bin", "valid", "attempts"]].to_numpy().tolist() == [
+        ["a", 1, 2, 2],
+        ["a", 2, 0, 2],
+        ["b", 1, 1, 2],
+        ["b", 2, 1, 2],
+    ]
+
+
+def test_bins_are_of_documents_however_many_runs_have_each() -> None:
+    once, often = tried(("a", [True] * 6)), tried(*((run, [True] * 3) for run in "bcdefg"))
+    found = validity_by_length(pd.concat([once, often]), Listed([1, 2, 3, 4, 5, 6]), bins=2)
+    assert found["documents"].tolist() == [3, 3]
+    assert found["attempts"].tolist() == [3 + 18, 3]
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize("valid", range(8))
+def test_intervals_are_wilsons(valid: int, confidence: float) -> None:
+    attempts = tried(("a", [number < valid for number in range(7)]))
+    found = validity_by_length(attempts, Listed([5] * 7), confidence=confidence)
+    low, high = binomtest(valid, 7).proportion_ci(confidence, method="wilson")
+    assert found[["low", "high"]].iloc[0].tolist() == pytest.approx([low, high], abs=1e-9)
+    assert found.eval("0 <= low <= share <= high <= 1").all()
+
+
+RUNS = st.lists(
+    st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=1, max_size=12), max_size=4
+)
+FIGURES = st.lists(st.none() | st.integers(0, 30), min_size=10, max_size=10)
+
+
+def _frame(runs: list[list[tuple[int, bool]]]) -> pd.DataFrame:
+    rows = [
+        (f"r{number}", f"d{document}", valid)
+        for number, run in enumerate(runs)
+        for document, valid in run
+    ]
+    frame = pd.DataFrame(rows, columns=["run", "document", "valid"])
+    return frame.astype({"valid": bool})
+
+
+@given(RUNS, FIGURES, st.integers(1, 6), st.randoms())
+def test_attempts_add_up_in_any_order(
+    runs: Any, figures: list[int | None], bins: int, random: Any
+) -> None:
+    attempts, dataset = _frame(runs), Listed(figures)
+    found = validity_by_length(attempts, dataset, bins=bins)
+    assert found["attempts"].sum() == len(attempts)
+    assert found["valid"].sum() == attempts["valid"].sum()
+    known = found[found["bin"].notna()]
+    assert known["bin"].tolist() == list(range(1, len(known) + 1))
+    assert len(known) <= bins
+    assert (known["longest"].iloc[:-1].to_numpy() < known["shortest"].iloc[1:].to_numpy()).all()
+    assert known["median"].between(known["shortest"], known["longest"]).all()
+    order = random.sample(range(len(attempts)), len(attempts))
+    again = validity_by_length(attempts.iloc[order], dataset, bins=bins)
+    pd.testing.assert_frame_equal(again, found)
+    parts = validity_by_length(attempts, dataset, bins=bins, by="run")
+    sums = parts.groupby("bin", dropna=False)[["attempts", "valid"]].sum()
+    assert sums.to_numpy().tolist() == found[["attempts", "valid"]].to_numpy().tolist()
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=40, unique=True), st.integers(1, 6))
+def test_bins_of_different_lengths_are_about_equal(lengths: list[int], bins: int) -> None:
+    found = validity_by_length(tried(("a", [True] * len(lengths))), Listed([*lengths]), bins=bins)
+    assert len(found) == min(bins, len(lengths))
+    assert found["attempts"].max() - found["attempts"].min() <= 1
+
+
+def test_groups_of_ones_own_keep_their_values() -> None:
+    attempts = pd.concat([tried(("a", [True, False])).assign(temperature=t) for t in (0.5, 0.0)])
+    found = validity_by_length(attempts, Listed([3, 9]), by=["temperature", "run"])
+    assert found["temperature"].tolist() == [0.5, 0.5, 0.0, 0.0]
+    assert found.dtypes["temperature"] == np.float64
+    assert validity_by_length(attempts.head(0), Listed([3, 9]), by="run").columns[0] == "run"
+
+
+# --- what is measured --------------------------------------------------------------------------
+
+
+def test_gold_is_counted_as_in_table_6() -> None:
+    attempts = every_failure()
+    found = validity_by_length(attempts, sample(), bins=100)
+    figures = xb.complexity(sample())["gold_tokens"]
+    assert found["shortest"].tolist() == sorted(figures.unique())
+    texts = [path.read_text("utf-8") for path in sample().documents["gold_path"]]
+    assert sorted(map(count_tokens, texts)) == sorted(figures)
+
+
+@pytest.mark.parametrize("of", LENGTHS)
+def test_every_length(of: str) -> None:
+    attempts = every_failure()
+    found = validity_by_length(attempts, sample(), of, bins=3)
+    assert set(found["measure"]) == {of}
+    assert found["attempts"].sum() == len(attempts) == 42
+    assert found["valid"].sum() == attempts["valid"].sum() == 3
+
+
+@pytest.mark.parametrize("of", ["output_tokens", "output_characters"])
+def test_outputs_without_a_text_are_counted_apart(of: str) -> None:
+    attempts = every_failure()
+    found = validity_by_length(attempts, sample(), of, bins=50)
+    texts = attempts[attempts["raw"].notna() & (attempts["failure"] != "empty_response")]["raw"]
+    measure = count_tokens if of == "output_tokens" else len
+    assert 0 < len(texts) < 42
+    assert found["shortest"].dropna().tolist() == sorted({measure(text) for text in texts})
+    last = found.iloc[-1]
+    assert last["attempts"] == 42 - len(texts)
+    assert last["valid"] == 0
+    assert last[["bin", "shortest", "median", "longest"]].isna().all()
+
+
+@pytest.mark.parametrize(
+    "raw, tokens",
+    [
+        ('{"a": 1}', 5),
+        (b'{"a": 1}', 5),
+        (b'{"a": \xff}', count_tokens('{"a": \N{REPLACEMENT CHARACTER}}')),
+        ('"\ud800"', count_tokens('"\N{REPLACEMENT CHARACTER}"')),
+        (" \n\t", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_texts_of_any_kind(raw: Any, tokens: int | None) -> None:
+    name = sample().documents["document"].iloc[0]
+    texts = pd.Series([raw], dtype=object)  # Arrow cannot hold a lone surrogate
+    outputs = pd.DataFrame({"run": ["a"], "document": [name], "raw": texts})
+    attempts = xb.read_outputs(outputs, sample())
+    found = validity_by_length(attempts, sample(), "output_tokens")
+    assert found["longest"].tolist() == [pd.NA if tokens is None else tokens]
+
+
+@pytest.mark.parametrize(
+    "change, options, problem",
+    [
+        (None, {"of": "gold_token"}, "of is 'gold_token'; did you mean 'gold_tokens'"),
+        (None, {"of": "pages"}, "dataset.documents: there is no column 'pages'"),
+        (None, {"bins": 0}, "bins=0; it is a whole number from 1 up"),
+        (None, {"bins": 2.5}, "bins=2.5; it is a whole number"),
+        (None, {"confidence": 1}, "confidence=1; it lies between 0 and 1"),
+        (None, {"by": "model"}, "by is 'model'; known are document, run, valid"),
+        (None, {"by": "valid"}, "by is 'valid', a column of the result"),
+        (None, {"by": []}, "by is empty"),
+        (None, {"of": "output_tokens"}, "attempts: there is no column 'failure'"),
+        (lambda f: f.assign(document="d 1"), {}, "unknown document 'd 1'; did you mean 'd1'"),
+        (lambda f: f.drop(columns="valid"), {}, "attempts: there is no column 'valid'"),
+    ],
+)
+def test_what_cannot_be_measured(change: Any, options: dict[str, Any], problem: str) -> None:
+    attempts = tried(("a", [True, False]))
+    given_ = attempts if change is None else change(attempts)
+    with pytest.raises(InputError, match=problem.replace(".", r"\.")):
+        validity_by_length(given_, Listed([1, 2]), **options)
+
+
+# --- correlation -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "lengths, valid, found",
+    [
+        ([1, 2], [True, False], -1.0),
+        ([1, 2], [False, True], 1.0),
+        ([1, 2, 3, 4], [True, True, False, False], -0.894427191),
+        ([1, 2, 3, 4], [True, False, False, True], 0.0),
+        ([5, 5, 5], [True, False, True], None),
+        ([1, 2, 3], [True, True, True], None),
+        ([1, 2, 3], [False, False, False], None),
+        ([1, None, None], [True, False, False], None),
+    ],
+)
+def test_correlation(lengths: list[int | None], valid: list[bool], found: float | None) -> None:
+    frame = length_correlations(tried(("a", valid)), Listed(lengths))
+    assert list(frame.columns) == ["run", *LENGTH_CORRELATION_COLUMNS.names]
+    row = frame.iloc[0]
+    assert row["without_length"] == lengths.count(None)
+    assert row["attempts"] == len(lengths) - lengths.count(None)
+    if found is None:
+        assert pd.isna(row["correlation"])
+    else:
+        assert row["correlation"] == pytest.approx(found)
+
+
+@given(RUNS.filter(bool), FIGURES)
+def test_correlation_is_spearmans(runs: Any, figures: list[int | None]) -> None:
+    attempts, dataset = _frame(runs), Listed(figures)
+    found = length_correlations(attempts, dataset)
+    whole = length_correlations(attempts, dataset, by=None)
+    sums = ["attempts", "valid", "without_length"]
+    assert found[sums].sum().tolist() == whole[sums].iloc[0].tolist()
+    assert found["run"].tolist() == attempts["run"].drop_duplicates().tolist()
+    lengths = dict(zip(dataset.documents["document"], figures, strict=True))
+    for row in found.to_dict("records"):
+        own = attempts[attempts["run"] == row["run"]]
+        pairs = [(lengths[d], v) for d, v in zip(own["document"], own["valid"], strict=True)]
+        pairs = [(length, v) for length, v in pairs if length is not None]
+        if len({length for length, _ in pairs}) < 2 or len({v for _, v in pairs}) < 2:
+            assert pd.isna(row["correlation"])
+        else:
+            assert row["correlation"] == pytest.approx(spearmanr(*zip(*pairs, strict=True))[0])
+
+
+# --- the paper's models ------------------------------------------------------------------------
+
+
+@needs_release
+def test_long_gold_is_seldom_valid() -> None:
+    ds = xb.load_dataset("extractbench", path=os.environ["EXTRACTBENCH_DATASET"])
+    outputs = pd.concat([xb.simulate(ds, model).outputs for model in MODELS])
+    attempts = xb.read_outputs(outputs, ds)
+    found = validity_by_length(attempts, ds)
+    assert found["documents"].tolist() == [7] * 5
+    assert found["attempts"].tolist() == [42] * 5
+    assert found["valid"].sum() == 107
+    assert found["share"].iloc[0] > 0.6
+    assert found["share"].iloc[-1] < 0.2
+    assert found["high"].iloc[-1] < found["low"].iloc[0]
+    by_run = length_correlations(attempts, ds).set_index("run")["correlation"]
+    assert (by_run[[f"simulated {name}" for name in MODELS if "Claude" not in name]] < -0.3).all()
+    outputs_of = validity_by_length(attempts, ds, "output_tokens")
+    assert outputs_of["attempts"].iloc[-1] == 20 + 2 + 41  # limits, and empty responses

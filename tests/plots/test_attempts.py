@@ -1,0 +1,221 @@
+"""Figures of attempts say what the frames say."""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb.errors import InputError
+from extractbench_nb.extraction.failing import failure_modes
+from extractbench_nb.extraction.lengths import LENGTHS, validity_by_length
+from extractbench_nb.extraction.model_profiles import ModelProfile
+from extractbench_nb.extraction.parsing import FAILURES
+
+matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib (extra `notebook`)")
+matplotlib.use("Agg")
+from matplotlib import pyplot as plt  # noqa: E402 - after the check and the backend
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.colors import to_hex, to_rgb  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+from extractbench_nb.plots.attempts import ENDINGS, attempts, validity  # noqa: E402
+from extractbench_nb.plots.drawing import ink_on  # noqa: E402
+
+DATASET = xb.load_dataset("sample")
+
+
+@cache
+def tried() -> pd.DataFrame:
+    """Three simulated runs in two modes, with every failure."""
+    profile = ModelProfile("every", {"*": {**dict.fromkeys(FAILURES, 1), "none": 9}})
+    runs = [xb.simulate(DATASET, profile, seed, run=f"run {seed}") for seed in range(3)]
+    found = xb.read_outputs(pd.concat([run.outputs for run in runs]), DATASET)
+    return found.assign(mode=["prompt" if run < "run 2" else "structured" for run in found["run"]])
+
+
+@pytest.fixture(autouse=True)
+def no_figures_left() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def labels(ax: Axes) -> list[str]:
+    return [label.get_text() for label in ax.get_yticklabels()]
+
+
+def legend(ax: Axes) -> list[str]:
+    drawn = ax.get_legend()
+    return [] if drawn is None else [text.get_text() for text in drawn.get_texts()]
+
+
+def bars(ax: Axes) -> pd.DataFrame:
+    """The widths of the bars: one row a group, one column a colour."""
+    found: dict[tuple[int, str], float] = {}
+    for bar in ax.patches:
+        row = round(bar.get_y() + bar.get_height() / 2)
+        found[row, to_hex(bar.get_facecolor())] = bar.get_width()
+    return pd.Series(found).unstack().set_axis(labels(ax))  # noqa: PD010 - a Series
+
+
+# --- how outputs ended -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by", ["run", "domain", ["mode", "run"], ["mode", "run", "domain"]])
+def test_bars_are_table_7_and_what_is_valid(by: Any) -> None:
+    ax = attempts(tried(), by=by)
+    table = failure_modes(tried(), by).iloc[:-1, :-1]
+    parts = [key if isinstance(key, tuple) else (key,) for key in table.columns]
+    assert labels(ax) == [" / ".join(key) for key in parts]
+    drawn = bars(ax)
+    for failure, row in table.iterrows():
+        assert drawn[ENDINGS[str(failure)].lower()].tolist() == row.tolist()
+    assert drawn.to_numpy().sum() == len(tried())
+    names = [by] if isinstance(by, str) else by
+    sizes = tried().groupby(names, sort=False).size()
+    assert drawn.sum(axis=1).to_dict() == {
+        " / ".join(key if isinstance(key, tuple) else (key,)): size for key, size in sizes.items()
+    }
+    assert ax.get_title(loc="left") == f"How outputs ended by {' and '.join(names)}"
+
+
+def test_only_endings_that_occur_are_in_the_legend() -> None:
+    frame = pd.DataFrame({"run": ["a", "a", "b"], "failure": ["timeout", "none", "none"]})
+    ax = attempts(frame)
+    assert legend(ax) == ["valid", "timeout"]
+    assert bars(ax).columns.tolist() == [ENDINGS["none"].lower(), ENDINGS["timeout"].lower()]
+    assert legend(attempts(frame.head(1))) == ["timeout"]
+
+
+def test_every_ending_has_a_colour_of_its_own() -> None:
+    assert sorted(ENDINGS) == sorted(FAILURES)
+    assert len({colour.lower() for colour in ENDINGS.values()}) == len(FAILURES)
+
+
+@pytest.mark.parametrize("colour", ENDINGS.values())
+def test_numbers_read_well_on_every_colour(colour: str) -> None:
+    light, dark = sorted((luminance(colour), luminance(ink_on(colour))), reverse=True)
+    assert (light + 0.05) / (dark + 0.05) >= 4.0
+
+
+def luminance(colour: str) -> float:
+    parts = np.array(to_rgb(colour))
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+# --- validity by length ------------------------------------------------------------------------
+
+
+def points(ax: Axes) -> list[np.ndarray]:
+    return [np.asarray(line.get_xydata()) for line in ax.lines]
+
+
+@pytest.mark.parametrize("of", LENGTHS)
+@pytest.mark.parametrize("by", [None, "run", ["mode", "domain"]])
+def test_points_and_intervals_are_where_the_numbers_are(of: str, by: Any) -> None:
+    frame = validity_by_length(tried(), DATASET, of, bins=3, by=by)
+    ax = validity(frame)
+    known = frame[frame["bin"].notna()]
+    expected = known[["median", "share"]].astype(float) * [1, 100]
+    np.testing.assert_allclose(np.concatenate(points(ax)), expected)
+    ends = np.concatenate([c.get_segments() for c in ax.collections[: len(ax.lines)]])
+    np.testing.assert_allclose(ends[:, :, 1], known[["low", "high"]].astype(float) * 100)
+    left_out = len(tried()) - known["attempts"].sum()
+    title = "Validity by length" + (f"; {left_out} without a length left out" if left_out else "")
+    assert ax.get_title(loc="left") == title
+    if not isinstance(by, list):
+        assert legend(ax) == ([] if by is None else ["run 0", "run 1", "run 2"])
+    assert ax.get_xscale() == ("log" if known["shortest"].min() > 0 else "linear")
+
+
+def test_a_single_group_has_its_counts_and_ranges() -> None:
+    frame = validity_by_length(tried(), DATASET, bins=4)
+    ax = validity(frame)
+    counts = [f"{row.valid}/{row.attempts}" for row in frame.itertuples()]
+    assert [text.get_text() for text in ax.texts] == counts
+    ranges = np.asarray(ax.collections[-1].get_segments())[:, :, 0]
+    np.testing.assert_allclose(ranges, frame[["shortest", "longest"]].astype(float))
+
+
+# --- any data there is -------------------------------------------------------------------------
+
+
+@cache
+def by_run() -> pd.DataFrame:
+    return validity_by_length(tried(), DATASET, by="run")
+
+
+DRAWN: dict[str, Callable[[Axes | None], Axes]] = {
+    "attempts": lambda ax: attempts(tried(), ax=ax),
+    "attempts of modes": lambda ax: attempts(tried(), by=["mode", "run"], ax=ax),
+    "attempts of one": lambda ax: attempts(tried().head(1), ax=ax),
+    "validity": lambda ax: validity(validity_by_length(tried(), DATASET), ax=ax),
+    "validity by run": lambda ax: validity(by_run(), ax=ax),
+    "validity of one": lambda ax: validity(by_run().head(1), ax=ax),
+    "validity from 0": lambda ax: validity(by_run().assign(shortest=0), ax=ax),
+    "validity at 0": lambda ax: validity(by_run().assign(shortest=0, median=0, longest=0), ax=ax),
+    "validity of strange names": lambda ax: validity(
+        by_run().assign(run="$\\frac{ <b>" * 9), ax=ax
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_draws_on_the_axes_it_was_given(name: str) -> None:
+    figure, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
+    assert DRAWN[name](ax) is ax
+    assert plt.get_fignums() == [figure.number]
+    assert ax.get_xlabel()
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_makes_a_figure_of_notebook_width_with_all_labels_inside(name: str) -> None:
+    settings = matplotlib.rcParams.copy()
+    ax = DRAWN[name](None)
+    assert matplotlib.rcParams == settings
+    figure = ax.figure
+    assert isinstance(figure, Figure)
+    assert figure.get_figwidth() == pytest.approx(7.5)
+    image = pixels(figure)
+    frame = figure.bbox.padded(1.0)
+    drawn = ax.get_legend()
+    for text in [*ax.texts, *ax.get_yticklabels(), *(drawn.get_texts() if drawn else [])]:
+        box = text.get_window_extent()
+        assert frame.containsx(box.x0), text.get_text()
+        assert frame.containsx(box.x1), text.get_text()
+    again = DRAWN[name](None).figure
+    assert isinstance(again, Figure)
+    assert (pixels(again) == image).all()
+
+
+def pixels(figure: Figure) -> np.ndarray:
+    figure.canvas.draw()
+    return np.asarray(figure.canvas.buffer_rgba())  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "draw, problem",
+    [
+        (lambda: attempts(tried().head(0)), "frame: no rows"),
+        (lambda: attempts(tried().drop(columns="failure")), "there is no column 'failure'"),
+        (lambda: attempts(tried(), by="model"), "by is 'model'"),
+        (lambda: attempts(7), "frame: expected a DataFrame, found int"),
+        (lambda: validity(tried()), "frame: there is no column 'measure'"),
+        (lambda: validity(by_run().head(0)), "frame: no rows"),
+        (lambda: validity(by_run().assign(bin=pd.NA)), "frame: no rows"),
+        (
+            lambda: validity(pd.concat([by_run(), by_run().assign(measure="pages")])),
+            "frame: of 2 measures .gold_tokens, pages.; draw one",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_without_a_figure(
+    draw: Callable[[], Axes], problem: str
+) -> None:
+    with pytest.raises(InputError, match=problem):
+        draw()
+    assert plt.get_fignums() == []
