@@ -164,7 +164,7 @@ async def _outcome(request: ModelRequest) -> Completion | Failure:
         return failure_of(error)
     if not getattr(response, "choices", None):
         return Failure("server_error", "the response has no choices", transient=True)
-    return _completion(response)
+    return _completion(request.model, response)
 
 
 def _arguments(request: ModelRequest) -> dict[str, Any]:
@@ -189,14 +189,15 @@ def _arguments(request: ModelRequest) -> dict[str, Any]:
     return arguments
 
 
-def _completion(response: Any) -> Completion:
+def _completion(model: str, response: Any) -> Completion:
+    cost = response._hidden_params.get("response_cost")
     choice, usage = response.choices[0], getattr(response, "usage", None)
     return Completion(
         choice.message.content,
         choice.finish_reason == "length",
         getattr(usage, "prompt_tokens", None),
         getattr(usage, "completion_tokens", None),
-        response._hidden_params.get("response_cost"),
+        cost if cost or is_listed(model) else None,  # a provider may name a cost of its own
         choice.finish_reason,
         _refusal(choice.message),
     )
@@ -220,6 +221,27 @@ def has_key(model: str) -> bool:
 def supports_schema(model: str) -> bool:
     """Say whether a model can be held to a JSON Schema, as LiteLLM knows it."""
     return bool(litellm().supports_response_schema(model=model))
+
+
+def is_listed(model: str) -> bool:
+    """Say whether LiteLLM's list has a model.
+
+    Parameters
+    ----------
+    model : str
+        Its id.
+
+    Returns
+    -------
+    bool
+        Of one that is not listed but is named like a known family LiteLLM says that it costs
+        nothing.
+    """
+    try:
+        key = litellm().get_model_info(model)["key"]
+    except Exception:  # noqa: BLE001 - LiteLLM raises bare exceptions here
+        return False
+    return key in litellm().model_cost
 
 
 def price_is_known(model: str) -> bool:
@@ -254,6 +276,8 @@ def list_price(model: str, prompt_tokens: int, completion_tokens: int) -> float 
         US dollars; None where the list does not have the model.
     """
     counts = {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
+    if not is_listed(model):
+        return None
     try:
         return float(sum(litellm().cost_per_token(model=model, **counts)))
     except Exception:  # noqa: BLE001 - LiteLLM raises bare exceptions here

@@ -87,6 +87,8 @@ def test_a_server_of_ones_own_needs_no_key(make: MakeJudge, server: LLMServer) -
 def test_a_budget_needs_a_price(make: MakeJudge) -> None:
     with pytest.raises(InputError, match=r"budget_usd is 1.0, but LiteLLM has no price"):
         make(budget_usd=1.0).check()
+    with pytest.raises(InputError, match=r"budget_usd is 1.0, but LiteLLM has no price"):
+        make("openai/my-own-claude-opus-4.5", budget_usd=1.0).check()
     make("openai/gpt-4o-mini", budget_usd=1.0).check()
 
 

@@ -36,6 +36,13 @@ def test_what_it_cost(make: MakeJudge) -> None:
     assert judge.cache.info().cost_usd == 2.1e-05
 
 
+def test_a_name_that_is_like_a_known_one_has_no_price(make: MakeJudge) -> None:
+    """LiteLLM takes such a model for one of the family, at no cost at all."""
+    judge = make("openai/my-own-claude-opus-4.5")
+    assert ask(judge).calls[0].cost_usd is None
+    assert judge.spent_usd == 0
+
+
 def test_hostile_values_arrive(make: MakeJudge, server: LLMServer) -> None:
     values = [
         "\ud800",
