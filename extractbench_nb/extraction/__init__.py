@@ -11,6 +11,7 @@ from extractbench_nb.extraction.parsing import ParsedOutput, parse_output
 from extractbench_nb.extraction.reading import read_outputs, repair_effect
 from extractbench_nb.extraction.repair import Repaired, repair_output
 from extractbench_nb.extraction.runs import Run, extract
+from extractbench_nb.extraction.serving import SimulationServer, serve_simulations
 from extractbench_nb.extraction.simulate import Corrupted, corrupt_document
 from extractbench_nb.extraction.simulation import Simulation, simulate
 
@@ -23,6 +24,7 @@ __all__ = [
     "Run",
     "Simulation",
     "SimulationCheck",
+    "SimulationServer",
     "baseline_tables",
     "check_simulation",
     "corrupt_document",
@@ -37,6 +39,7 @@ __all__ = [
     "read_outputs",
     "repair_effect",
     "repair_output",
+    "serve_simulations",
     "simulate",
     "validity_by_length",
 ]

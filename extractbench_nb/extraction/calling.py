@@ -48,7 +48,8 @@ _WORDS = {
 }
 _LIMIT = r"(?:maximum|limit|exceed\w*|too many|more than|at most)"
 _PAGES = re.compile(
-    rf"page limit|{_LIMIT}\b.{{0,60}}\bpages\b|\bpages\b.{{0,60}}\b{_LIMIT}", re.IGNORECASE
+    rf"page limit|more pages than|{_LIMIT}\b.{{0,60}}\bpages\b|\bpages\b.{{0,60}}\b{_LIMIT}",
+    re.IGNORECASE,
 )
 _CONTEXT = re.compile(
     r"context.(?:length|window)|(?:prompt|input|request) is too long|token count|too many tokens"

@@ -1,0 +1,255 @@
+"""`serve_simulations`: a server on this machine that says what simulated models say.
+
+A real socket and OpenAI's protocol, so that `extract` and any client of OpenAI's ask it as they ask
+a provider. It listens on 127.0.0.1 only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Iterable
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import TCPServer
+from threading import Event, Lock, Thread
+from typing import Any, Self
+
+import pandas as pd
+
+from extractbench_nb.benchmark.dataset import Dataset, load_dataset
+from extractbench_nb.errors import InputError
+from extractbench_nb.extraction.replaying import Replay, Reply, failed
+from extractbench_nb.extraction.simulation import Simulation
+
+__all__ = ["SimulationServer", "serve_simulations"]
+
+_HOST = "127.0.0.1"
+_MODELS, _COMPLETIONS = "/v1/models", "/v1/chat/completions"
+_NAME = "extractbench-simulations"
+#: Seconds: between looks at whether to stop, and for what is under way to end.
+_POLL, _PATIENCE = 0.02, 5.0
+_LONGEST = 3600
+_NOT_FOUND, _LENGTH_REQUIRED, _SERVER_ERROR = 404, 411, 500
+
+
+def serve_simulations(
+    simulations: Simulation | Iterable[Simulation],
+    dataset: Dataset | str | os.PathLike[str] | None,
+    *,
+    latency: float = 0.0,
+) -> SimulationServer:
+    """Serve what simulated models say, to be asked as a provider is.
+
+    Parameters
+    ----------
+    simulations : Simulation, or iterable of Simulation
+        From `simulate`; at most one for a model and mode.
+    dataset : Dataset, str or path
+        What they are of, or what `load_dataset` takes.
+    latency : float, optional
+        Seconds that every answer takes, 0 to 3,600.
+
+    Returns
+    -------
+    SimulationServer
+        Running, at an address of this machine that no other one reaches. To be used with ``with``,
+        or closed.
+
+    Raises
+    ------
+    InputError
+        There is no simulation, or two of one model and mode; a document is not in the dataset;
+        or `latency` is no such number.
+    DatasetError
+        The dataset cannot be read.
+
+    Notes
+    -----
+    A request is answered with the simulation's text, finish reason and completion tokens, or with
+    its error as an HTTP error. The document is known by the PDF that is sent, or else by its text;
+    the mode by the ``response_format``. So ``prompt=`` of `extract` may be anything; only where two
+    documents have the same PDF or text, the document's name must be in it. ``prompt_tokens`` are
+    GPT-2's, of all texts of the messages, and of the PDF's where the file itself is sent.
+
+    What is not simulated has no answer: a model or document that is not known is HTTP error 404, a
+    mode that the model is not simulated in is 400.
+
+    Examples
+    --------
+    >>> from extractbench_nb.extraction.simulation import simulate
+    >>> with serve_simulations(simulate("sample", "GPT-5"), "sample") as server:
+    ...     server.models
+    {'GPT-5': 'openai/simulated-gpt-5'}
+
+    While it runs, ``extract(..., model=server.models["GPT-5"], api_base=server.url)`` asks it.
+    """
+    _check_latency(latency)
+    data = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
+    return SimulationServer(Replay(simulations, data), latency=latency)
+
+
+def _check_latency(value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LONGEST:
+        raise InputError(f"latency is {value!r}; expected seconds from 0 to {_LONGEST:,}")
+
+
+class SimulationServer:
+    """A server that answers as simulated models do; made by `serve_simulations`.
+
+    Parameters
+    ----------
+    replay : Replay
+        Knows the answers.
+    latency : float, optional
+        Seconds that every answer takes.
+
+    Attributes
+    ----------
+    url : str
+        What to give as ``api_base``.
+    """
+
+    def __init__(self, replay: Replay, *, latency: float = 0.0) -> None:
+        self._replay = replay
+        self._http = _HTTPServer(replay, latency)
+        self._thread = Thread(
+            target=self._http.serve_forever, args=(_POLL,), name=_NAME, daemon=True
+        )
+        self._thread.start()
+        self.url = f"http://{_HOST}:{self._http.server_address[1]}/v1"
+
+    @property
+    def models(self) -> dict[str, str]:
+        """By the name of a simulated model the LiteLLM id to give to `extract`."""
+        return self._replay.models
+
+    @property
+    def requests(self) -> pd.DataFrame:
+        """How often each output was asked for: model, mode, document, requests.
+
+        One row an output, also where nobody asked. Requests that have no answer are not counted.
+        """
+        return self._replay.requests
+
+    def close(self) -> None:
+        """Stop, and close all connections; a second time does nothing."""
+        if not self._http.stopped.is_set():
+            self._http.stop()
+            self._thread.join(_PATIENCE)
+
+    def __enter__(self) -> Self:
+        """Return the server itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Return the address, the models with their modes, and how many requests there were."""
+        where = "closed" if self._http.stopped.is_set() else self.url
+        models = ", ".join(f"{x} ({', '.join(m)})" for x, m in self._replay.modes.items())
+        return f"SimulationServer({where}: {models}; {self.requests['requests'].sum():,} requests)"
+
+
+class _HTTPServer(ThreadingHTTPServer):
+    """Serves each connection in a thread of its own, and knows those that are open."""
+
+    request_queue_size = 128
+
+    def __init__(self, replay: Replay, latency: float) -> None:
+        self.replay, self.latency = replay, latency
+        self.stopped = Event()
+        self._open: dict[Any, Thread] = {}
+        self._lock = Lock()
+        super().__init__((_HOST, 0), _Handler)
+
+    def server_bind(self) -> None:
+        """Take a port; the base class would look up the machine's name."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = _HOST, self.server_address[1]
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve a connection that was just made."""
+        given = (request, client_address)
+        thread = Thread(target=self.process_request_thread, args=given, name=_NAME, daemon=True)
+        with self._lock:
+            self._open[request] = thread
+        thread.start()
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection."""
+        with self._lock:
+            self._open.pop(request, None)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: a client that went away is no error."""
+
+    def stop(self) -> None:
+        """Take no more connections, close those that are open, wait for their threads."""
+        self.stopped.set()
+        self.shutdown()
+        self.server_close()
+        with self._lock:
+            left = list(self._open.items())
+        for request, thread in left:
+            with suppress(OSError):
+                request.shutdown(socket.SHUT_RDWR)
+            thread.join(_PATIENCE)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection, which stays open from request to request."""
+
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "extractbench_nb", ""
+    disable_nagle_algorithm = True
+    server: _HTTPServer
+
+    def do_GET(self) -> None:
+        """List the models."""
+        if self._path() == _MODELS:
+            self._send(Reply(200, self.server.replay.listing()))
+        else:
+            self._send(self._nothing_here())
+
+    def do_POST(self) -> None:
+        """Answer for a model."""
+        length = self.headers.get("content-length", "")
+        if not length.isdecimal():
+            self.close_connection = True  # nobody knows where the next request begins
+            self._send(failed(_LENGTH_REQUIRED, "expected a Content-Length"))
+            return
+        body = self.rfile.read(int(length))
+        reply = self._reply(body) if self._path() == _COMPLETIONS else self._nothing_here()
+        if not self.server.stopped.wait(self.server.latency):
+            self._send(reply)
+
+    def _reply(self, body: bytes) -> Reply:
+        try:
+            return self.server.replay.reply(body)
+        except Exception as error:  # noqa: BLE001 - whoever asks is to know, not the screen
+            return failed(_SERVER_ERROR, f"{type(error).__name__}: {error}", "server_error")
+
+    def _path(self) -> str:
+        return self.path.partition("?")[0].rstrip("/")
+
+    def _nothing_here(self) -> Reply:
+        message = f"no {self.command} {self._path()}; there are GET {_MODELS}, POST {_COMPLETIONS}"
+        return failed(_NOT_FOUND, message)
+
+    def _send(self, reply: Reply) -> None:
+        data = json.dumps(reply.body).encode()
+        self.send_response(reply.status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
+        """Write nothing to the screen."""
