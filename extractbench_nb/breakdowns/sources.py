@@ -171,6 +171,9 @@ def known_columns(
 
 def refuse_missing(frame: pd.DataFrame, names: Iterable[str], what: str = "fields") -> None:
     """Raise `InputError` that names a column which a frame does not have, if any."""
+    given: object = frame
+    if not isinstance(given, pd.DataFrame):
+        raise InputError(f"{what} is {type(given).__name__}; expected a DataFrame")
     for name in names:
         if name not in frame.columns:
             known = [str(c) for c in frame.columns]

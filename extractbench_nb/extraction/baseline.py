@@ -15,6 +15,7 @@ from extractbench_nb.benchmark.paper.names import OVERALL, TOTAL
 from extractbench_nb.breakdowns.sources import refuse_missing
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.extraction.failing import failure_modes
+from extractbench_nb.extraction.given import DatasetLike, documents_of
 from extractbench_nb.extraction.layouts import lay_out_runs
 from extractbench_nb.extraction.rates import rate_interval, valid_interval
 from extractbench_nb.extraction.reading import predictions
@@ -168,7 +169,7 @@ class BaselineTables:
 
 def baseline_tables(  # noqa: PLR0913 - options by name
     attempts: pd.DataFrame,
-    dataset: Documents,
+    dataset: DatasetLike,
     *,
     judge: str | Judge = "offline",
     alignment: str | Aligner = "optimal",
@@ -184,8 +185,8 @@ def baseline_tables(  # noqa: PLR0913 - options by name
     ----------
     attempts : pandas.DataFrame
         From `read_outputs`.
-    dataset : Dataset
-        Where schemas and gold come from.
+    dataset : Dataset, str or path
+        Where schemas and gold come from; or what `load_dataset` takes.
     judge, alignment, profile, n_jobs : object, optional
         See `evaluate_runs`.
     confidence : float, optional
@@ -219,6 +220,7 @@ def baseline_tables(  # noqa: PLR0913 - options by name
     refuse_missing(attempts, ("run", "document", "schema", "valid"), "attempts")
     if attempts.empty:
         raise InputError("attempts has no rows; there is nothing to sum up")
+    dataset = documents_of(dataset)
     drawing = Drawing(confidence, resamples, seed)
     evs = evaluate_runs(
         predictions(attempts),

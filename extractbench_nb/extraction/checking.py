@@ -13,9 +13,10 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import canonical, json_type
-from extractbench_nb.batch.inputs import Documents
+from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation import Evaluation, evaluate
 from extractbench_nb.extraction.catalogue import CHANGED, CORRUPTIONS, KEPT
+from extractbench_nb.extraction.given import DatasetLike, documents_of
 from extractbench_nb.extraction.parsing import FAILURES
 from extractbench_nb.extraction.reading import read_outputs
 from extractbench_nb.extraction.simulation import Simulation
@@ -127,7 +128,7 @@ class SimulationCheck:
 
 def check_simulation(
     simulation: Simulation,
-    dataset: Documents,
+    dataset: DatasetLike,
     *,
     judge: str | Judge = "offline",
     alignment: str | Aligner = "optimal",
@@ -139,8 +140,8 @@ def check_simulation(
     ----------
     simulation : Simulation
         From `simulate`.
-    dataset : Dataset
-        The one that it was made from.
+    dataset : Dataset, str or path
+        The one that it was made from; or what `load_dataset` takes.
     judge, alignment, profile : object, optional
         See `evaluate`. A metric of your own, in the schema, is tested like any other.
 
@@ -173,6 +174,10 @@ def check_simulation(
     >>> len(check_simulation(made, ds).unexplained)
     0
     """
+    given: object = simulation
+    if not isinstance(given, Simulation):
+        raise InputError(f"simulation is {type(given).__name__}; expected what simulate() makes")
+    dataset = documents_of(dataset)
     attempts = read_outputs(simulation.outputs, dataset)
     failures = pd.crosstab(
         pd.Series(simulation.outputs["failure"].tolist(), name="injected"),

@@ -11,10 +11,10 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._tokens import count_tokens
-from extractbench_nb.batch.inputs import Documents
 from extractbench_nb.breakdowns.sources import refuse_missing
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.extraction.failing import AttemptGroups, check_bins, group_attempts
+from extractbench_nb.extraction.given import DatasetLike, documents_of
 from extractbench_nb.stats.cohen import wilson_interval
 from extractbench_nb.stats.drawing import DIGITS, Drawing
 
@@ -69,7 +69,7 @@ LENGTH_CORRELATION_COLUMNS = FrameSpec(
 
 def validity_by_length(
     attempts: pd.DataFrame,
-    dataset: Documents,
+    dataset: DatasetLike,
     of: str = "gold_tokens",
     *,
     bins: int = 5,
@@ -82,7 +82,7 @@ def validity_by_length(
     ----------
     attempts : pandas.DataFrame
         From `read_outputs`.
-    dataset : Dataset
+    dataset : Dataset, str or path
         Where the lengths of documents come from.
     of : str, optional
         The length: of what is to be written, ``gold_tokens`` (as Table 6 of the ExtractBench paper
@@ -150,7 +150,7 @@ def validity_by_length(
 
 def length_correlations(
     attempts: pd.DataFrame,
-    dataset: Documents,
+    dataset: DatasetLike,
     of: str = "gold_tokens",
     *,
     by: str | Iterable[str] | None = "run",
@@ -251,7 +251,7 @@ def _beside(
 # --- lengths -----------------------------------------------------------------------------------
 
 
-def _lengths(attempts: pd.DataFrame, dataset: Documents, of: str) -> Numbers:
+def _lengths(attempts: pd.DataFrame, dataset: DatasetLike, of: str) -> Numbers:
     """Return the length of each attempt; NaN where there is none."""
     if of not in LENGTHS:
         raise InputError(f"of is {of!r}; {nearest(of, LENGTHS)}")
@@ -273,8 +273,8 @@ def _tokens(raw: str | bytes) -> float:
     return float(count_tokens(raw if isinstance(raw, str) else raw.decode("utf-8", "replace")))
 
 
-def _of_documents(names: pd.Series[Any], dataset: Documents, of: str) -> Numbers:
-    table = dataset.documents
+def _of_documents(names: pd.Series[Any], dataset: DatasetLike, of: str) -> Numbers:
+    table = documents_of(dataset).documents
     refuse_missing(table, ("document", of), "dataset.documents")
     known = dict(zip(table["document"].tolist(), table[of].tolist(), strict=True))
     for name in names.unique():

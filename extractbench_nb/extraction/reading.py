@@ -10,10 +10,10 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.batch import evaluate_runs
-from extractbench_nb.batch.inputs import Documents
 from extractbench_nb.batch.outputs import read_bytes
 from extractbench_nb.breakdowns.sources import refuse_missing
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.extraction.given import DatasetLike, documents_of
 from extractbench_nb.extraction.parsing import FAILURES, OutputReader, ParsedOutput
 from extractbench_nb.extraction.repair import repair_output
 from extractbench_nb.judges.base import Judge
@@ -58,7 +58,7 @@ _NEEDED = ("run", "document")
 _TEXTS = ("raw", "predicted")
 
 
-def read_outputs(outputs: Any, dataset: Documents) -> pd.DataFrame:
+def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
     """Read the outputs of runs by a strict parser, and name their failures.
 
     Parameters
@@ -66,8 +66,8 @@ def read_outputs(outputs: Any, dataset: Documents) -> pd.DataFrame:
     outputs : pandas.DataFrame, or an object with ``outputs``
         Columns run, document and raw (a text, bytes, a ``pathlib.Path``, or None), or ``predicted``
         in its place, as `recorded_outputs` gives it; optionally meta, see `parse_output`.
-    dataset : Dataset
-        Where schemas and gold come from.
+    dataset : Dataset, str or path
+        Where schemas and gold come from; or what `load_dataset` takes.
 
     Returns
     -------
@@ -81,6 +81,7 @@ def read_outputs(outputs: Any, dataset: Documents) -> pd.DataFrame:
         dataset, or a file cannot be read.
     """
     frame = _frame_of(outputs)
+    dataset = documents_of(dataset)
     listing = {str(row["document"]): row for row in dataset.documents.to_dict("records")}
     readers: dict[str, OutputReader] = {}
     rows = []
@@ -185,7 +186,7 @@ def _forgiven(parses: bool, value: Any, raw: Any) -> Any:
 
 def repair_effect(
     attempts: pd.DataFrame,
-    dataset: Documents,
+    dataset: DatasetLike,
     *,
     judge: str | Judge = "offline",
     profile: str | Profile = "paper",
@@ -197,8 +198,8 @@ def repair_effect(
     ----------
     attempts : pandas.DataFrame
         From `read_outputs`.
-    dataset : Dataset
-        Where schemas and gold come from.
+    dataset : Dataset, str or path
+        Where schemas and gold come from; or what `load_dataset` takes.
     judge, profile, n_jobs : object, optional
         See `evaluate_runs`.
 
@@ -218,6 +219,7 @@ def repair_effect(
     The paper finds nearly a third of all failures to be trailing commas and cut outputs (section
     4.2). A repaired output of which the end is missing passes the fields that came before it.
     """
+    dataset = documents_of(dataset)
     options: dict[str, Any] = {"judge": judge, "profile": profile, "n_jobs": n_jobs}
     parts = []
     for repaired in (False, True):

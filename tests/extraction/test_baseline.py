@@ -170,6 +170,33 @@ def test_coverage_of_the_interval() -> None:
     assert 0.83 < held / 300 < 0.96
 
 
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda ds: xb.baseline_tables("gpt-5", ds), "attempts is str; expected a DataFrame"),
+        (lambda ds: xb.check_simulation("GPT-5", ds), "simulation is str; expected what simulate"),
+        (
+            lambda ds: xb.read_outputs(xb.simulate(ds, "GPT-5"), 5),
+            "dataset is int; expected a Dataset, a name or a path",
+        ),
+        (lambda ds: xb.repair_effect({}, ds), "attempts is dict; expected a DataFrame"),
+    ],
+)
+def test_what_is_no_run_or_dataset(call: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        call(xb.load_dataset())
+
+
+def test_a_dataset_by_its_name() -> None:
+    outputs = xb.simulate("sample", "GPT-5").outputs
+    attempts = xb.read_outputs(outputs, "sample")
+    assert attempts.equals(xb.read_outputs(outputs, xb.load_dataset()))
+    assert (
+        xb.baseline_tables(attempts, "sample", resamples=100).attempts["document"].nunique() == 14
+    )
+    assert len(xb.validity_by_length(attempts, "sample")) == 5
+
+
 # The paper's layout.
 
 
@@ -313,6 +340,7 @@ def test_runs_are_known_by_their_names(name: str, model: str) -> None:
             "runs 'simulated GPT-5' and 'simulated GPT-5.2' are both of GPT-5",
         ),
         ({"dataset": xb.load_dataset()}, "runs= and dataset= are two comparisons"),
+        ({"runs": "GPT-5"}, "runs is str; expected what baseline_tables"),
         ({"runs": None}, "models= and domains= say what runs stand for; give runs= too"),
     ],
 )

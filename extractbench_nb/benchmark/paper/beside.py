@@ -124,6 +124,9 @@ def beside(
     part = part_name(n)
     if part not in _PARTS:
         raise InputError(f"table {n!r} has no figures of runs; those that do are 5 and 7 to 13")
+    given: object = runs
+    if not (hasattr(given, "results") and hasattr(given, "failures")):
+        raise InputError(f"runs is {type(given).__name__}; expected what baseline_tables() returns")
     known = list(dict.fromkeys(runs.results["run"]))
     chosen = _models(part, [run for run in known if run != TOTAL], models)
     if len(chosen) == len(known) - 1:
