@@ -1,22 +1,28 @@
-"""Intervals for rates of runs: documents are what a run is a sample of."""
+"""Intervals for rates of runs: documents are what a run is a sample of, not fields.
+
+Fields of one document stand and fall together, and an output that is not valid takes all of them
+along. So the variance of a rate is that of its documents within their schemas (Taylor
+linearization, as for a stratified sample), and the interval is Wilson's for as many independent
+fields as would have that variance: the effective sample size, which is corrected for the few
+degrees of freedom as by E. L. Korn and B. I. Graubard, "Confidence intervals for proportions with
+small expected number of positive counts estimated from survey data", Survey Methodology 24 (1998).
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb.stats.bootstrap import Interval, bca_bounds, counts_drawn
-from extractbench_nb.stats.cohen import wilson_interval
-from extractbench_nb.stats.drawing import DIGITS, EQUAL, Drawing, Numbers
+from extractbench_nb.stats.bootstrap import Interval
+from extractbench_nb.stats.drawing import EQUAL, Drawing, Numbers
+from extractbench_nb.stats.wilson import wilson_interval
 
 __all__ = ["rate_interval", "valid_interval"]
 
-#: How many strata have seeds of their own for each seed of a drawing.
-_STRATA = 10_007
 _UNKNOWN = Interval(None, None, "undefined")
 
 
@@ -38,74 +44,82 @@ def valid_interval(rows: pd.DataFrame, drawing: Drawing) -> Interval:
     return wilson_interval(float(rows["valid"].mean()), rows["document"].nunique(), drawing)
 
 
-def rate_interval(
-    rows: pd.DataFrame, part: str, whole: str, drawing: Drawing, *, most: float = 1.0
-) -> Interval:
-    """Return a bootstrap interval for the sum of one count over the sum of another.
+def rate_interval(rows: pd.DataFrame, columns: tuple[str, str, str], drawing: Drawing) -> Interval:
+    """Return an interval for the sum of one count over the sum of another.
 
     Parameters
     ----------
     rows : pandas.DataFrame
         One row an attempt: schema, document and the counts.
-    part, whole : str
-        Columns, counts of 0 and up.
+    columns : tuple of str
+        Columns of the part, of the whole, and of the most that the part can be.
     drawing : Drawing
-        Confidence, resamples and seed.
-    most : float, optional
-        The largest rate there can be, above 0.
+        Confidence.
 
     Returns
     -------
     Interval
-        Documents are resampled within their schemas (those of schemas with a single one among each
-        other), all attempts at one together; BCa, percentiles where that is not defined. Where no
-        resample differs from the others, Wilson's interval of the rate over `most`, as of so many
-        outputs as there are documents with some of `whole`. None where that adds up to 0.
+        Wilson's, scaled to the most that the rate can be; see the module. Attempts at one document
+        go together, and so do the documents of schemas that have a single one. A schema whose
+        documents are all alike is not taken for one without spread: its own is that of Wilson's
+        centre, as of so many outputs as it has documents. Where no schema has any spread, the
+        interval is that of so many outputs as there are documents. None where the whole, or the
+        most, adds up to 0.
     """
-    strata = list(_strata(rows, part, whole))
-    total = sum(counts.sum(axis=0) for counts in strata)
-    if not np.any(total) or total[1] == 0:
+    strata = list(_strata(rows, columns))
+    part, whole, most = np.concatenate([np.zeros((1, 3)), *strata]).sum(axis=0)
+    if not whole or not most:
         return _UNKNOWN
-    drawn = sum(_drawn(counts, drawing, place) for place, counts in enumerate(strata))
-    resampled = _ratios(np.asarray(drawn))
-    resampled = resampled[~np.isnan(resampled)]
-    value = float(total[0] / total[1])
-    if not resampled.size or np.ptp(resampled) < EQUAL:
-        documents = sum(int((counts[:, 1] > 0).sum()) for counts in strata)
-        low, high, method = wilson_interval(min(1.0, value / most), documents, drawing)
-        assert low is not None and high is not None  # noqa: S101, PT018 - Wilson's always are
-        return Interval(most * low, most * high, method)
-    left_out = _ratios(np.concatenate([total - counts for counts in strata]))
-    curve = _skewness(left_out[~np.isnan(left_out)])
-    found, bca = bca_bounds(resampled[:, None], np.array([value]), np.array([curve]), drawing)
-    low, high = (float(bound) for bound in found[0])
-    return Interval(low, high, "BCa" if bca[0] else "percentile")
+    share, documents = min(1.0, part / most), sum(map(len, strata))
+    spreads = [_spread(counts, part / whole, drawing) for counts in strata]
+    size = float(documents)
+    if 0 < share < 1 and any(spread.observed for spread in spreads):
+        size = _effective_size(spreads, share, float(most), drawing)
+    low, high, method = wilson_interval(share, size, drawing)
+    ceiling = float(most / whole)
+    return Interval(_scaled(low, ceiling), _scaled(high, ceiling), method)
 
 
-def _strata(rows: pd.DataFrame, part: str, whole: str) -> Iterator[Numbers]:
-    """Yield the counts of each schema's documents, two columns; single documents go together."""
-    sums = rows.groupby(["schema", "document"], sort=True)[[part, whole]].sum()
-    alone = sums.groupby(level="schema").transform("size") == 1
-    for several in (sums[~alone].groupby(level="schema", sort=True), [("", sums[alone])]):
-        for _, counts in several:
-            if len(counts):
-                yield counts.to_numpy(dtype=np.float64)
+class _Spread(NamedTuple):
+    """Variance of a stratum's total, its degrees of freedom, and whether it was observed."""
+
+    variance: float
+    freedom: float
+    observed: bool
 
 
-def _drawn(counts: Numbers, drawing: Drawing, place: int) -> Numbers:
-    """Resample one stratum; strata of one size are not drawn alike."""
-    own = replace(drawing, seed=_STRATA * drawing.seed + place)
-    return np.vstack([drawn @ counts for drawn in counts_drawn(len(counts), own)])
+def _strata(rows: pd.DataFrame, columns: tuple[str, str, str]) -> Iterator[Numbers]:
+    """Yield counts of each schema's documents that have some; single documents go together."""
+    sums = rows.groupby(["schema", "document"], sort=True)[list(dict.fromkeys(columns))].sum()
+    sums = sums[sums[columns[1]] > 0]
+    alone = sums.groupby(level="schema").transform("size").eq(1)
+    for _, counts in sums[~alone].groupby(level="schema", sort=True):
+        yield counts[list(columns)].to_numpy(dtype=np.float64)
+    if alone.any():
+        yield sums.loc[alone, list(columns)].to_numpy(dtype=np.float64)
 
 
-def _ratios(sums: Numbers) -> Numbers:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found: Numbers = np.where(sums[:, 1] > 0, sums[:, 0] / sums[:, 1], np.nan)
-    return found.round(DIGITS)
+def _spread(counts: Numbers, rate: float, drawing: Drawing) -> _Spread:
+    documents = len(counts)
+    residuals = counts[:, 0] - rate * counts[:, 1]
+    squares = float(((residuals - residuals.mean()) ** 2).sum())
+    if squares > EQUAL:
+        return _Spread(documents / (documents - 1) * squares, documents - 1, observed=True)
+    most = float(counts[:, 2].sum())
+    z = drawing.quantile
+    centre = (counts[:, 0].sum() / most * documents + z**2 / 2) / (documents + z**2) if most else 0
+    return _Spread(most**2 * centre * (1 - centre) / (documents + z**2), documents, observed=False)
 
 
-def _skewness(left_out: npt.NDArray[np.float64]) -> float:
-    """Return a sixth of the skewness of the jackknife: the acceleration of BCa."""
-    deviations = left_out.mean() - left_out
-    spread = float((deviations**2).sum())
-    return float((deviations**3).sum() / (6 * spread**1.5)) if spread > 0 else float("nan")
+def _effective_size(spreads: list[_Spread], share: float, most: float, drawing: Drawing) -> float:
+    """Return how many independent trials have the variance, less for few degrees of freedom."""
+    from scipy.special import stdtrit
+
+    variance = sum(spread.variance for spread in spreads)
+    freedom = variance**2 / sum(spread.variance**2 / spread.freedom for spread in spreads)
+    t = float(stdtrit(freedom, drawing.tails[1]))
+    return share * (1 - share) / (variance / most**2) * (drawing.quantile / t) ** 2
+
+
+def _scaled(bound: float | None, ceiling: float) -> float:
+    return ceiling * (math.nan if bound is None else bound)

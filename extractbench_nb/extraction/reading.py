@@ -9,21 +9,16 @@ from typing import Any
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.batch import evaluate_runs
 from extractbench_nb.batch.outputs import read_bytes
 from extractbench_nb.breakdowns.sources import refuse_missing
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.extraction.given import DatasetLike, documents_of
 from extractbench_nb.extraction.parsing import FAILURES, OutputReader, ParsedOutput
-from extractbench_nb.extraction.repair import repair_output
-from extractbench_nb.judges.base import Judge
-from extractbench_nb.profiles import Profile
 
 __all__ = [
     "ATTEMPT_COLUMNS",
     "predictions",
     "read_outputs",
-    "repair_effect",
 ]
 
 ATTEMPT_COLUMNS = FrameSpec(
@@ -63,9 +58,10 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
 
     Parameters
     ----------
-    outputs : pandas.DataFrame, or an object with ``outputs``
-        Columns run, document and raw (a text, bytes, a ``pathlib.Path``, or None), or ``predicted``
-        in its place, as `recorded_outputs` gives it; optionally meta, see `parse_output`.
+    outputs : pandas.DataFrame, or an object with ``outputs``, or a list of them
+        Runs, simulations, or frames with the columns run, document and raw (a text, bytes, a
+        ``pathlib.Path``, or None), or ``predicted`` in its place, as `recorded_outputs` gives it;
+        optionally meta, see `parse_output`.
     dataset : Dataset, str or path
         Where schemas and gold come from; or what `load_dataset` takes.
 
@@ -99,9 +95,10 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
 
 
 def _frame_of(outputs: Any) -> pd.DataFrame:
-    frame = outputs if isinstance(outputs, pd.DataFrame) else getattr(outputs, "outputs", None)
-    if not isinstance(frame, pd.DataFrame):
-        raise InputError(f"outputs is {type(outputs).__name__}; expected a DataFrame, or a run")
+    if isinstance(outputs, list | tuple) and outputs:
+        frame = pd.concat([_one_frame(one) for one in outputs], ignore_index=True)
+    else:
+        frame = _one_frame(outputs)
     refuse_missing(frame, _NEEDED, "outputs")
     if not any(name in frame.columns for name in _TEXTS):
         raise InputError(f"outputs has no column 'raw'; it has {', '.join(map(str, frame))}")
@@ -109,6 +106,15 @@ def _frame_of(outputs: Any) -> pd.DataFrame:
     if twice.any():
         run, document = frame.loc[twice, list(_NEEDED)].iloc[0]
         raise InputError(f"outputs has run {run!r}, document {document!r} more than once")
+    return frame
+
+
+def _one_frame(outputs: Any) -> pd.DataFrame:
+    frame = outputs if isinstance(outputs, pd.DataFrame) else getattr(outputs, "outputs", None)
+    if not isinstance(frame, pd.DataFrame):
+        raise InputError(
+            f"outputs is {type(outputs).__name__}; expected a DataFrame, a run, or a list of them"
+        )
     return frame
 
 
@@ -153,16 +159,13 @@ def _length(raw: str | bytes | None) -> int:
     return len(raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw or "")
 
 
-def predictions(attempts: pd.DataFrame, *, repaired: bool = False) -> pd.DataFrame:
+def predictions(attempts: pd.DataFrame) -> pd.DataFrame:
     """Return what is to be evaluated of each attempt, for `evaluate_runs`.
 
     Parameters
     ----------
     attempts : pandas.DataFrame
         From `read_outputs`.
-    repaired : bool, optional
-        Whether faults of form and of the schema are forgiven: what `repair_output` makes of an
-        invalid output is taken for it.
 
     Returns
     -------
@@ -170,69 +173,7 @@ def predictions(attempts: pd.DataFrame, *, repaired: bool = False) -> pd.DataFra
         run, document and predicted: the value of a valid output, and None for any other, whose
         fields all count as not passed (section 4 of the ExtractBench paper).
     """
-    refuse_missing(attempts, ("run", "document", "valid", "value", "raw"), "attempts")
-    values = [
-        value if valid else (_forgiven(parses, value, raw) if repaired else None)
-        for valid, parses, value, raw in zip(
-            *(attempts[name] for name in ("valid", "parses", "value", "raw")), strict=True
-        )
-    ]
-    return attempts[["run", "document"]].assign(predicted=pd.Series(values, attempts.index, object))
-
-
-def _forgiven(parses: bool, value: Any, raw: Any) -> Any:
-    return value if parses else repair_output(raw).value
-
-
-def repair_effect(
-    attempts: pd.DataFrame,
-    dataset: DatasetLike,
-    *,
-    judge: str | Judge = "offline",
-    profile: str | Profile = "paper",
-    n_jobs: int = 1,
-) -> pd.DataFrame:
-    """Say what the pass rates would be if faults of form were forgiven.
-
-    Parameters
-    ----------
-    attempts : pandas.DataFrame
-        From `read_outputs`.
-    dataset : Dataset, str or path
-        Where schemas and gold come from; or what `load_dataset` takes.
-    judge, profile, n_jobs : object, optional
-        See `evaluate_runs`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a run: attempts, valid (how many), forgiven (how many more have a value after
-        repair), pass_rate, pass_rate_repaired (means over documents), and gain, their difference.
-
-    Raises
-    ------
-    InputError
-        See `evaluate_runs`.
-
-    Notes
-    -----
-    The paper finds nearly a third of all failures to be trailing commas and cut outputs (section
-    4.2). A repaired output of which the end is missing passes the fields that came before it.
-    """
-    dataset = documents_of(dataset)
-    options: dict[str, Any] = {"judge": judge, "profile": profile, "n_jobs": n_jobs}
-    parts = []
-    for repaired in (False, True):
-        given = predictions(attempts, repaired=repaired)
-        evs = evaluate_runs(given, dataset=dataset, progress=False, **options)
-        summary = evs.summary
-        rows = summary.groupby("run", sort=False)["pass_rate"]
-        valued = given["predicted"].notna().astype("int64").groupby(given["run"], sort=False)
-        parts.append((rows.mean(), valued.sum()))
-    (strict, valid), (lenient, all_valued) = parts
-    found = pd.DataFrame({"attempts": attempts.groupby("run", sort=False).size()})
-    found["valid"] = valid
-    found["forgiven"] = all_valued - valid
-    found["pass_rate"], found["pass_rate_repaired"] = strict, lenient
-    found["gain"] = lenient - strict
-    return found.reset_index().astype({"run": "string", "valid": "int64", "forgiven": "int64"})
+    refuse_missing(attempts, ("run", "document", "valid", "value"), "attempts")
+    pairs = zip(attempts["valid"], attempts["value"], strict=True)
+    values = pd.Series([value if valid else None for valid, value in pairs], attempts.index, object)
+    return attempts[["run", "document"]].assign(predicted=values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from extractbench_nb.stats.bootstrap import Interval, bca_bounds, counts_drawn
 from extractbench_nb.stats.drawing import Drawing, Numbers
+from extractbench_nb.stats.wilson import wilson_interval
 
 __all__ = ["Kappa", "kappa_interval", "kappas", "share_interval", "wilson_interval"]
 
@@ -119,18 +119,6 @@ def share_interval(per_document: Numbers, drawing: Drawing) -> Interval:
     if len(per_document) > 1 and 0 < agreed < rows:
         return _interval_of(_shares, per_document, drawing).interval
     return wilson_interval(agreed / rows, rows, drawing)
-
-
-def wilson_interval(share: float, rows: float, drawing: Drawing) -> Interval:
-    """Return Wilson's score interval for a share of so many rows; see `share_interval`."""
-    from scipy.special import ndtri
-
-    z = float(ndtri(drawing.tails[1]))
-    middle = share + z**2 / (2 * rows)
-    half = z * math.sqrt(share * (1 - share) / rows + z**2 / (4 * rows**2))
-    low, high = ((middle + side * half) / (1 + z**2 / rows) for side in (-1, 1))
-    # rounding must not leave the share itself outside
-    return Interval(max(0.0, min(low, share)), min(1.0, max(high, share)), "Wilson")
 
 
 def _shares(counts: Numbers) -> Numbers:

@@ -13,9 +13,9 @@ from extractbench_nb.breakdowns.sources import gather, refuse_missing
 from extractbench_nb.errors import InputError
 from extractbench_nb.metrics.registry import REGISTRY
 from extractbench_nb.stats.bootstrap import mean_intervals
-from extractbench_nb.stats.cohen import wilson_interval
 from extractbench_nb.stats.drawing import Drawing
 from extractbench_nb.stats.judges_card import consistency_html, consistency_text
+from extractbench_nb.stats.wilson import wilson_interval
 
 __all__ = ["CONSISTENCY_COLUMNS", "SelfConsistency", "self_consistency"]
 

@@ -52,7 +52,8 @@ class Drawing:
 
     def __post_init__(self) -> None:
         """Refuse values out of range."""
-        if not 0 < self.confidence < 1:
+        known = isinstance(self.confidence, float | int | np.number)
+        if not known or not 0 < self.confidence < 1:
             raise InputError(f"confidence={self.confidence!r}; it lies between 0 and 1, as 0.95")
         for name, least in (("resamples", _FEWEST), ("seed", 0)):
             value = getattr(self, name)
@@ -64,6 +65,13 @@ class Drawing:
     def tails(self) -> tuple[float, float]:
         """The two quantiles that enclose the confidence."""
         return (1 - self.confidence) / 2, (1 + self.confidence) / 2
+
+    @property
+    def quantile(self) -> float:
+        """The standard normal quantile of the upper one, 1.96 for a confidence of 0.95."""
+        from scipy.special import ndtri
+
+        return float(ndtri(self.tails[1]))
 
     @property
     def alpha(self) -> float:

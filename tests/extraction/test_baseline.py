@@ -39,7 +39,7 @@ def made(mode: str, dataset: str = "sample") -> BaselineTables:
     ds = xb.load_dataset(dataset)
     runs = [xb.simulate(ds, one, seed=0).outputs for one in model_profiles(mode).values()]
     attempts = xb.read_outputs(pd.concat(runs, ignore_index=True), ds)
-    return xb.baseline_tables(attempts, ds, resamples=400)
+    return xb.baseline_tables(attempts, ds)
 
 
 # Sums.
@@ -77,9 +77,7 @@ def test_intervals_hold_their_figures() -> None:
 def test_options_of_intervals() -> None:
     ds = xb.load_dataset()
     attempts = xb.read_outputs(xb.simulate(ds, "Gemini 3 Pro").outputs, ds)
-    wide, narrow = (
-        xb.baseline_tables(attempts, ds, confidence=c, resamples=200).results for c in (0.99, 0.5)
-    )
+    wide, narrow = (xb.baseline_tables(attempts, ds, confidence=c).results for c in (0.99, 0.5))
     for low, high in (("valid_low", "valid_high"), ("pass_rate_low", "pass_rate_high")):
         assert (wide[high] - wide[low] > narrow[high] - narrow[low]).all()
     with pytest.raises(InputError, match="confidence=2"):
@@ -88,49 +86,60 @@ def test_options_of_intervals() -> None:
         xb.baseline_tables(attempts.iloc[:0], ds)
 
 
-def rows(counts: list[tuple[str, str, int, int]]) -> pd.DataFrame:
-    frame = pd.DataFrame(counts, columns=["schema", "document", "passed", "fields"])
+def rows(counts: list[tuple[str, str, int, int, int]]) -> pd.DataFrame:
+    names = ["schema", "document", "passed", "fields", "evaluated"]
+    frame = pd.DataFrame(counts, columns=names)
     return frame.assign(valid=(frame["passed"] > 0).astype(int))
 
 
+def bounds(counts: list[tuple[str, str, int, int, int]], confidence: float = 0.95) -> Any:
+    columns = ("passed", "fields", "evaluated")
+    return rate_interval(rows(counts), columns, Drawing(confidence, 100, 0))[:2]
+
+
 @pytest.mark.parametrize(
-    "counts, most, expected",
+    "counts, expected",
     [
         # nothing of 7 documents: Wilson's upper bound of 0/7, and that much of what is possible
-        ([("a", f"{n}", 0, 10) for n in range(7)], 1.0, (0.0, 0.3543)),
-        ([("a", f"{n}", 0, 10) for n in range(7)], 0.4, (0.0, 0.1417)),
-        ([("a", f"{n}", 4, 10) for n in range(7)], 0.4, (0.2583, 0.4)),
+        ([("a", f"{n}", 0, 10, 10) for n in range(7)], (0.0, 0.3543)),
+        ([("a", f"{n}", 0, 10, 4) for n in range(7)], (0.0, 0.1417)),
+        ([("a", f"{n}", 4, 10, 4) for n in range(7)], (0.2583, 0.4)),
+        # two schemas without any spread are as many documents
+        ([("ab"[n % 2], f"{n}", 0, 10, 10) for n in range(7)], (0.0, 0.3543)),
         # 14 attempts at 7 documents are 7 documents
-        ([("a", f"{n % 7}", 0, 10) for n in range(14)], 1.0, (0.0, 0.3543)),
+        ([("a", f"{n % 7}", 0, 10, 10) for n in range(14)], (0.0, 0.3543)),
         # documents of which nothing is scored say nothing
-        ([("a", "0", 5, 10)] + [("a", f"{n}", 0, 0) for n in range(1, 7)], 1.0, (0.0546, 0.9454)),
+        ([("a", "0", 5, 10, 10)] + [("a", f"{n}", 0, 0, 0) for n in range(1, 7)], (0.0546, 0.9454)),
+        # half of many documents, all of it or nothing: an ordinary Wilson interval, nearly
+        ([("a", f"{n}", 10 * (n % 2), 10, 10) for n in range(400)], (0.4512, 0.5488)),
     ],
 )
-def test_where_no_resample_differs(
-    counts: list[tuple[str, str, int, int]], most: float, expected: tuple[float, float]
+def test_intervals_by_hand(
+    counts: list[tuple[str, str, int, int, int]], expected: tuple[float, float]
 ) -> None:
-    low, high, method = rate_interval(rows(counts), "passed", "fields", DRAWING, most=most)
-    assert (low, high) == pytest.approx(expected, abs=5e-5)
-    assert method == "Wilson"
+    assert bounds(counts) == pytest.approx(expected, abs=2e-4)
 
 
-def test_nothing_scored_has_no_interval() -> None:
-    found = rate_interval(rows([("a", "1", 0, 0)]), "passed", "fields", DRAWING)
-    assert found == (None, None, "undefined")
+@pytest.mark.parametrize("counts", [[("a", "1", 0, 0, 0)], [("a", "1", 0, 5, 0)]])
+def test_nothing_scored_has_no_interval(counts: list[tuple[str, str, int, int, int]]) -> None:
+    assert bounds(counts) == (None, None)
 
 
-def test_strata_of_one_size_are_drawn_apart() -> None:
-    """Two schemas in step would have the spread of one that is twice as uncertain."""
-    values = [0, 0, 0, 10, 10, 10, 10, 0]
-    one = [("a", f"a{n}", v, 10) for n, v in enumerate(values)]
-    two = one + [("b", f"b{n}", v, 10) for n, v in enumerate(values)]
-    spreads = []
-    for counts in (one, two):
-        low, high, _ = rate_interval(rows(counts), "passed", "fields", Drawing(0.95, 4000, 0))
-        assert low is not None
-        assert high is not None
-        spreads.append(high - low)
-    assert 0.6 < spreads[1] / spreads[0] < 0.85  # 1 / sqrt(2), not 1
+def test_spread_between_schemas_is_no_uncertainty() -> None:
+    """Two schemas, one easy and one hard: which documents there are is part of the plan."""
+    easy = [("a", f"a{n}", 9 - n % 2, 10, 10) for n in range(20)]
+    hard = [("b", f"b{n}", 1 + n % 2, 10, 10) for n in range(20)]
+    low, high = bounds(easy + hard)
+    mixed_low, mixed_high = bounds([("a", *row[1:]) for row in easy + hard])
+    assert high - low < 0.5 * (mixed_high - mixed_low)
+
+
+def test_a_schema_of_which_nothing_passes_is_not_certain() -> None:
+    some = [("a", f"a{n}", 5 + n % 3, 10, 10) for n in range(10)]
+    nothing = [("b", f"b{n}", 0, 300, 50) for n in range(7)]
+    _low, high = bounds(some + nothing)
+    # one such document of seven, valid and half right, would add 25 of 2,200 fields
+    assert high - sum(row[2] for row in some) / 2200 > 25 / 2200
 
 
 @given(
@@ -141,33 +150,55 @@ def test_strata_of_one_size_are_drawn_apart() -> None:
     )
 )
 def test_any_counts_have_an_interval_in_range(counts: list[tuple[str, int, int, int]]) -> None:
-    frame = rows([(s, f"{s}{d}", p, p + rest) for s, d, p, rest in counts])
-    low, high, _ = rate_interval(frame, "passed", "fields", Drawing(0.9, 100, 3))
-    if frame["fields"].sum() == 0:
+    frame = rows([(s, f"{s}{d}", p, p + rest, p + rest) for s, d, p, rest in counts])
+    low, high, _ = rate_interval(frame, ("passed", "fields", "evaluated"), Drawing(0.9, 100, 3))
+    whole = frame["fields"].sum()
+    if whole == 0:
         assert low is high is None
     else:
         assert low is not None
         assert high is not None
-        assert 0 <= low <= high <= 1
+        assert 0 <= low <= frame["passed"].sum() / whole <= high <= 1 + 1e-12
     low, high, _ = valid_interval(frame, DRAWING)
     assert low is not None
     assert high is not None
     assert 0 <= low <= frame["valid"].mean() <= high <= 1
 
 
-def test_coverage_of_the_interval() -> None:
-    """Nine of ten intervals at 90 % hold the rate that documents are drawn with, or nearly."""
-    rng = np.random.default_rng(5)
+@pytest.mark.parametrize("documents", [2, 3, 5, 10, 30])
+@pytest.mark.parametrize("valid, right", [(0.6, 0.6), (1.0, 0.85), (0.3, 0.5), (0.05, 0.6)])
+def test_intervals_hold_the_rate_they_are_of(documents: int, valid: float, right: float) -> None:
+    """Nineteen of twenty at 95 %, or nearly: documents valid or not, ten fields each."""
+    rng = np.random.default_rng([documents, int(100 * valid)])
     held = 0
-    for _ in range(300):
-        valid = rng.random(30) < 0.6
-        passed = rng.binomial(10, 0.7, 30) * valid
-        counts = [("ab"[n % 2], f"{n}", int(p), 10) for n, p in enumerate(passed)]
-        low, high, _ = rate_interval(rows(counts), "passed", "fields", Drawing(0.9, 300, 1))
-        assert low is not None
-        assert high is not None
-        held += low <= 0.42 <= high
-    assert 0.83 < held / 300 < 0.96
+    for _ in range(200):
+        passed = rng.binomial(10, right, documents) * (rng.random(documents) < valid)
+        low, high = bounds([("a", f"{n}", int(p), 16, 10) for n, p in enumerate(passed)])
+        held += low - 1e-9 <= valid * right * 10 / 16 <= high + 1e-9
+    assert held / 200 >= 0.9
+
+
+def test_intervals_of_several_schemas_hold_the_rate() -> None:
+    """The released dataset's documents and keys, with one schema that hardly ever is valid."""
+    plan = [
+        (10, 1.0, 0.85, 13, 13),
+        (6, 0.8, 0.8, 16, 10),
+        (7, 0.7, 0.7, 31, 13),
+        (5, 1.0, 0.3, 12, 5),
+        (7, 0.1, 0.5, 369, 55),
+    ]
+    true = sum(n * v * r * scored for n, v, r, _, scored in plan)
+    true /= sum(n * keys for n, _, _, keys, _ in plan)
+    rng = np.random.default_rng(8)
+    held = 0
+    for _ in range(150):
+        counts = []
+        for schema, (n, valid, right, keys, scored) in zip("abcde", plan, strict=True):
+            passed = rng.binomial(scored, right, n) * (rng.random(n) < valid)
+            counts += [(schema, f"{schema}{i}", int(p), keys, scored) for i, p in enumerate(passed)]
+        low, high = bounds(counts)
+        held += low <= true <= high
+    assert held / 150 >= 0.92
 
 
 @pytest.mark.parametrize(
@@ -191,9 +222,7 @@ def test_a_dataset_by_its_name() -> None:
     outputs = xb.simulate("sample", "GPT-5").outputs
     attempts = xb.read_outputs(outputs, "sample")
     assert attempts.equals(xb.read_outputs(outputs, xb.load_dataset()))
-    assert (
-        xb.baseline_tables(attempts, "sample", resamples=100).attempts["document"].nunique() == 14
-    )
+    assert xb.baseline_tables(attempts, "sample").attempts["document"].nunique() == 14
     assert len(xb.validity_by_length(attempts, "sample")) == 5
 
 
@@ -249,10 +278,74 @@ def test_runs_need_not_have_the_same_documents() -> None:
     part = xb.simulate(ds, "GPT-5", run="part").outputs
     part = part[part["schema"] == "cv"]
     attempts = xb.read_outputs(pd.concat([whole, part], ignore_index=True), ds)
-    frame = xb.baseline_tables(attempts, ds, resamples=100).style(5).data
+    frame = xb.baseline_tables(attempts, ds).style(5).data
     rowing = next(name for name in frame.columns if name.startswith("rowing"))
     assert frame.loc["part", rowing] == "—"
     assert frame.loc["part", "Valid JSON"].endswith(f"/{len(part)}")
+
+
+HOSTILE = '<script>alert(1)</script> | \n x"><img src=x onerror=alert(2)>'
+
+
+def test_names_are_text() -> None:
+    ds = xb.load_dataset()
+    attempts = xb.read_outputs(xb.simulate(ds, "GPT-5", run=HOSTILE).outputs, ds)
+    tables = xb.baseline_tables(attempts.assign(schema=attempts["schema"] + HOSTILE), Renamed(ds))
+    for n in (5, 7, 8, f"cv{HOSTILE}"):
+        html = tables.style(n).to_html()
+        assert "<script" not in html
+        assert "<img" not in html
+        assert "<script" not in tables.style(n).to_markdown()
+    assert "<script" not in tables._repr_html_()
+
+
+class Renamed:
+    """A dataset whose schemas have other names."""
+
+    def __init__(self, ds: xb.Dataset) -> None:
+        self.ds, self.gold = ds, ds.gold
+        self.documents = ds.documents.assign(schema=ds.documents["schema"] + HOSTILE)
+
+    def schema(self, name: str) -> Any:
+        return self.ds.schema(name.removesuffix(HOSTILE))
+
+
+def test_two_tables_on_one_page_have_marks_of_their_own() -> None:
+    ids = {made(mode).style(5).uuid for mode in ("prompt", "structured")}
+    assert len(ids) == 2
+    assert made("prompt").style(5).to_html() == made("prompt").style(5).to_html()
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"run": "total"}, "a run is called 'total', which is the name of the sum"),
+        ({"schema": "overall"}, "a schema is called 'overall', which is the name of the sum"),
+        ({"schema": None}, "column 'schema' is missing in some rows"),
+        ({"valid": None}, "column 'valid' is missing in some rows"),
+    ],
+)
+def test_what_cannot_be_summed_up_is_refused_before_anybody_is_asked(
+    change: dict[str, Any], message: str
+) -> None:
+    asked: list[Any] = []
+    attempts = xb.read_outputs(xb.simulate("sample", "GPT-5"), "sample").assign(**change)
+    with pytest.raises(InputError, match=message):
+        xb.baseline_tables(attempts, "sample", judge=asked.append)
+    assert not asked
+
+
+def test_a_schema_of_which_nothing_is_scored(tmp_path: Any) -> None:
+    folder = tmp_path / "domain" / "bare" / "pdf+gold"
+    folder.mkdir(parents=True)
+    (folder.parent / "bare-schema.json").write_text('{"type": "object", "properties": {}}')
+    (folder / "one.gold.json").write_text("{}")
+    frame = pd.DataFrame({"run": ["mine"], "document": ["one"], "raw": ["{}"]})
+    tables = xb.baseline_tables(xb.read_outputs(frame, tmp_path), tmp_path)
+    row = tables.of_schema("overall").loc["mine"]
+    assert row[["pass_rate", "pass_rate_low", "ceiling", "accuracy_valid"]].isna().all()
+    assert tables.style(5).data.loc["mine", "Overall Pass Rate"] == "0/0 (—)"
+    assert "pass rate unknown" in repr(tables)
 
 
 # Beside the published figures.
@@ -296,13 +389,28 @@ def test_the_total_is_that_of_all_models_or_of_none() -> None:
     outputs = [xb.simulate(ds, m).outputs for m in MODELS[:2]]
     outputs.append(xb.simulate(ds, "GPT-5", run="mine").outputs)
     attempts = xb.read_outputs(pd.concat(outputs, ignore_index=True), ds)
-    tables = xb.baseline_tables(attempts, ds, resamples=100)
+    tables = xb.baseline_tables(attempts, ds)
     found = xb.paper.compare(5, runs=tables, domains=SAMPLE_DOMAINS)
     assert set(found.loc[found["row"] == "total", "status"]) == {"no run"}
     assert set(found.loc[found["row"] == "GPT-5", "status"]) == {"no run"}
     names = {f"simulated {m}": m for m in MODELS[:2]} | {"mine": "GPT-5"}
     found = xb.paper.compare(5, runs=tables, domains=SAMPLE_DOMAINS, models=names)
-    assert "no run" not in set(found.loc[found["row"].isin(["total", "GPT-5"]), "status"])
+    assert "no run" not in set(found.loc[found["row"] == "GPT-5", "status"])
+    assert set(found.loc[found["row"] == "total", "status"]) == {"no run"}  # three are not six
+    whole = xb.paper.compare(5, runs=made("prompt"), domains=SAMPLE_DOMAINS)
+    assert "no run" not in set(whole["status"])
+
+
+def test_two_schemas_cannot_stand_for_one_domain() -> None:
+    with pytest.raises(InputError, match="schemas 'rowing' and 'cv' both stand for sports"):
+        xb.paper.compare(5, runs=made("prompt"), domains={"rowing": "sports", "cv": "sports"})
+
+
+def test_totals_that_are_wrong_in_print_are_told() -> None:
+    found = xb.paper.compare(8, runs=made("structured"), domains=SAMPLE_DOMAINS)
+    told = found.dropna(subset="reason")
+    assert told["row"].tolist() == ["total"] * 3
+    assert told["reason"].str.contains("divided by").all()
 
 
 @pytest.mark.parametrize(
@@ -320,9 +428,23 @@ def test_the_total_is_that_of_all_models_or_of_none() -> None:
 def test_runs_are_known_by_their_names(name: str, model: str) -> None:
     ds = xb.load_dataset()
     attempts = xb.read_outputs(xb.simulate(ds, model, run=name).outputs, ds)
-    tables = xb.baseline_tables(attempts, ds, resamples=100)
-    found = xb.paper.compare(8, runs=tables, domains=SAMPLE_DOMAINS)
+    tables = xb.baseline_tables(attempts, ds)
+    n = 8 if name.endswith("structured") else 5
+    found = xb.paper.compare(n, runs=tables, domains=SAMPLE_DOMAINS)
     assert set(found.loc[found["run"] == name, "row"]) == {model}
+
+
+def test_modes_are_not_mixed() -> None:
+    both = made("prompt"), made("structured")
+    results = pd.concat([tables.results for tables in both], ignore_index=True)
+    together = BaselineTables(results, both[0].failures, both[0].attempts, both[0].evaluations)
+    for n, suffix in [(5, ""), (8, " structured")]:
+        found = xb.paper.compare(n, runs=together, domains=SAMPLE_DOMAINS)
+        own = found[found["row"] != "total"]
+        assert own["run"].tolist() == [f"simulated {m}{suffix}" for m in own["row"]]
+    for n, tables in [(5, both[1]), (8, both[0])]:
+        with pytest.raises(InputError, match="no run is named as a model of the paper"):
+            xb.paper.compare(n, runs=tables, domains=SAMPLE_DOMAINS)
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def test_failures_are_counted_as_in_table_7(attempts: pd.DataFrame) -> None:
 def test_what_is_evaluated(attempts: pd.DataFrame) -> None:
     strict = predictions(attempts)
     assert (strict["predicted"].notna() == attempts["valid"]).all()
-    lenient = predictions(attempts, repaired=True)
+    lenient = predictions(xb.forgive(attempts))
     assert lenient["predicted"].notna().groupby(lenient["run"]).all().to_dict() == {
         **dict.fromkeys(("gold", "fenced", "comma", "cut"), True),
         **dict.fromkeys(("empty", "limit"), False),
@@ -127,9 +127,52 @@ def test_the_effect_of_repair(attempts: pd.DataFrame, sample: Any) -> None:
     found = xb.repair_effect(attempts, sample).set_index("run")
     assert found["attempts"].eq(14).all()
     assert found.loc["comma", ["valid", "forgiven", "pass_rate"]].tolist() == [0, 14, 0]
-    assert found.loc["comma", "pass_rate_repaired"] == found.loc["gold", "pass_rate"] == 1
-    assert 0.2 < found.loc["cut", "gain"] < 1
+    assert found.loc["comma", "pass_rate_repaired"] == found.loc["gold", "pass_rate"]
+    assert found["pass_rate"].le(found["ceiling"]).all()
+    assert found.loc["gold", "pass_rate"] == found.loc["gold", "ceiling"]
+    assert 0.02 < found.loc["cut", "gain"] < found.loc["gold", "ceiling"]
+    rates = xb.baseline_tables(attempts, sample).of_schema("overall")["pass_rate"]
+    assert found["pass_rate"].to_dict() == rates.drop("total").to_dict()
     assert found.loc[["gold", "fenced", "empty", "limit"], "gain"].eq(0).all()
+
+
+def test_what_is_forgiven_is_chosen(attempts: pd.DataFrame, sample: Any) -> None:
+    found = xb.repair_effect(attempts, sample, failures="truncated_json").set_index("run")
+    assert found["forgiven"].to_dict() == {r: 14 if r == "cut" else 0 for r in found.index}
+    forgiven = xb.forgive(attempts, ["truncated_json"])
+    changed = forgiven["forgiven"].notna()
+    assert set(forgiven.loc[changed, "run"]) == {"cut"}
+    assert forgiven.loc[changed, "failure"].eq("none").all()
+    assert forgiven.loc[~changed, "failure"].equals(attempts.loc[~changed, "failure"])
+    assert attempts["failure"].eq("truncated_json").sum() == changed.sum()
+    with pytest.raises(InputError, match="'empty_response' cannot be forgiven; known are"):
+        xb.forgive(attempts, "empty_response")
+
+
+def test_a_breach_of_the_schema_is_no_fault_of_form(sample: Any) -> None:
+    one = xb.ModelProfile("m", {"*": {"schema_violation": 1}})
+    attempts = xb.read_outputs(xb.simulate(sample, one), sample)
+    assert xb.repair_effect(attempts, sample)["forgiven"].item() == 0
+    taken = xb.repair_effect(attempts, sample, failures="schema_violation")
+    assert taken["forgiven"].item() == 14
+    assert taken["gain"].item() > 0
+
+
+def test_several_runs_at_once(sample: Any, tmp_path: Path) -> None:
+    made = [xb.simulate(sample, model) for model in ("GPT-5", "Gemini 3 Pro")]
+    runs = [xb.Run.open(one.save(tmp_path / one.run)) for one in made]
+    together = xb.read_outputs([*made], sample)
+    assert xb.read_outputs(runs, sample)["failure"].tolist() == together["failure"].tolist()
+    assert together["run"].unique().tolist() == [one.run for one in made]
+    with pytest.raises(InputError, match="outputs is str; expected a DataFrame, a run, or a list"):
+        xb.read_outputs([made[0], "more"], sample)
+
+
+def test_lengths_are_characters(sample: Any) -> None:
+    text = '{"name": "Skärholm é"}'
+    frame = pd.DataFrame({"run": ["a", "b"], "document": ["cv_tobias_wendelin"] * 2})
+    frame["raw"] = pd.Series([text, text.encode()], dtype=object)
+    assert xb.read_outputs(frame, sample)["characters"].tolist() == [len(text)] * 2
 
 
 def test_tables_as_the_paper_has_them(attempts: pd.DataFrame, sample: Any) -> None:

@@ -19,12 +19,13 @@ from extractbench_nb.benchmark.paper.names import (
     SCHEMAS,
     TOTAL,
 )
+from extractbench_nb.benchmark.paper.results import divided
 from extractbench_nb.benchmark.paper.status import DIFFERS, EQUAL, status_of
 from extractbench_nb.benchmark.paper.writing import HEADER, written
 from extractbench_nb.benchmark.published import Figure, part_name, rows_of
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.stats.cohen import wilson_interval
 from extractbench_nb.stats.drawing import Drawing
+from extractbench_nb.stats.wilson import wilson_interval
 
 __all__ = ["BESIDE_COLUMNS", "BESIDE_STATUSES", "RunTables", "beside"]
 
@@ -49,6 +50,7 @@ BESIDE_COLUMNS = FrameSpec(
         Column("high", "Float64", "interval of found", "", True),
         Column("unit", "string", "unit of all of them"),
         Column("status", "string", "how they stand", ", ".join(BESIDE_STATUSES)),
+        Column("reason", "string", "what is known of the printed figure", "", True),
         Column("where", "string", "section or appendix"),
     ),
 )
@@ -129,7 +131,7 @@ def beside(
         raise InputError(f"runs is {type(given).__name__}; expected what baseline_tables() returns")
     known = list(dict.fromkeys(runs.results["run"]))
     chosen = _models(part, [run for run in known if run != TOTAL], models)
-    if len(chosen) == len(known) - 1:
+    if len(chosen) == len(known) - 1 == len(MODELS):
         chosen[TOTAL] = TOTAL
     found = _Figures(runs, chosen, _domains(runs, domains))
     rows = [_row(f, *found.of(part, f)) for f in rows_of(part) if f.row != HEADER]
@@ -155,18 +157,17 @@ def _models(part: str, runs: list[str], given: Mapping[str, str] | None) -> dict
             )
         chosen[model] = run
     if not chosen:
+        mode = f", in {_STRUCTURED} mode" if part == "8" else ""
         raise InputError(
-            f"no run is named as a model of the paper ({', '.join(map(repr, runs))}); say by "
+            f"no run is named as a model of the paper{mode} ({', '.join(map(repr, runs))}); say by "
             f"models={{run: model}} which is which: {', '.join(MODELS)}"
         )
     return chosen
 
 
 def _of_mode(part: str, runs: list[str]) -> list[str]:
-    """Leave runs in structured mode to Table 8, where names tell the modes apart."""
-    structured = [run for run in runs if run.casefold().endswith(_STRUCTURED)]
-    others = [run for run in runs if run not in structured]
-    return (structured or others) if part == "8" else (others or structured)
+    """Leave runs that are named as structured to Table 8, and the others to the rest."""
+    return [run for run in runs if run.casefold().endswith(_STRUCTURED) == (part == "8")]
 
 
 def _model_of(run: str) -> str | None:
@@ -184,13 +185,22 @@ def _domains(runs: RunTables, given: Mapping[str, str] | None) -> dict[str, str]
     """Return the schema of each domain."""
     schemas = [name for name in dict.fromkeys(runs.results["schema"]) if name != OVERALL]
     if given is None:
-        folders = {name.rpartition("/")[2]: name for name in schemas}
-        found = {d: folders[schema] for d, schema in SCHEMAS.items() if schema in folders}
+        by_folder = {folder: domain for domain, folder in SCHEMAS.items()}
+        folders = {name: name.rpartition("/")[2] for name in schemas}
+        pairs = {name: by_folder[f] for name, f in folders.items() if f in by_folder}
     else:
         for schema, domain in given.items():
             _known("domains", schema, schemas)
             _known(f"domains[{schema!r}]", domain, DOMAINS)
-        found = {domain: schema for schema, domain in given.items()}
+        pairs = dict(given)
+    found: dict[str, str] = {}
+    for schema, domain in pairs.items():
+        if domain in found:
+            raise InputError(
+                f"schemas {found[domain]!r} and {schema!r} both stand for {domain}; say by "
+                "domains={schema: domain} which one is meant"
+            )
+        found[domain] = schema
     if not found:
         raise InputError(
             f"no schema of the runs is one of the paper's ({', '.join(map(repr, schemas))}); say "
@@ -270,8 +280,16 @@ def _row(figure: Figure, run: str | None, found: _Found) -> tuple[Any, ...]:
         *(figure.table, figure.row, figure.column, run),
         *(figure.printed, written(figure, value), figure.value, value),
         (value or 0.0) - (figure.value or 0.0) if known else None,
-        *(found.low, found.high, figure.unit, _status(figure, found), figure.where),
+        *(found.low, found.high, figure.unit, _status(figure, found)),
+        *(_reason(figure), figure.where),
     )
+
+
+def _reason(figure: Figure) -> str | None:
+    """Return why a printed total is not that of its rows."""
+    domain = figure.column.removesuffix(" rate")
+    sums_up = figure.table == "8" and figure.row == TOTAL and domain in DOMAINS
+    return divided(domain) if sums_up else None
 
 
 def _status(figure: Figure, found: _Found) -> str:

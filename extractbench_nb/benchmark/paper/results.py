@@ -14,6 +14,7 @@ from extractbench_nb.benchmark.published import rows_of
 __all__ = [
     "FAILURES",
     "accuracy_range",
+    "divided",
     "domain_results",
     "failures",
     "results",
@@ -136,7 +137,7 @@ def structured(facts: Facts) -> Cells:
             cells[model, f"{domain} rate"] = given(8, model, f"{domain} rate", NO_OUTPUTS)
         whole = tally("structured", domains=(domain,))
         cells[TOTAL, f"{domain} rate"] = Cell(
-            whole.pass_rate, "Table 8, counts behind its percentages", _divided(domain)
+            whole.pass_rate, "Table 8, counts behind its percentages", divided(domain)
         )
     for row in (*MODELS, TOTAL):
         models = MODELS if row == TOTAL else (row,)
@@ -146,7 +147,8 @@ def structured(facts: Facts) -> Cells:
     return cells
 
 
-def _divided(domain: str) -> str:
+def divided(domain: str) -> str:
+    """Say how the printed total of a domain in Table 8 comes of its rows."""
     rates = list(_model_rates(domain))
     total = value_of(8, TOTAL, f"{domain} rate")
     divisor = round(sum(rates) / total)

@@ -28,6 +28,8 @@ def styled(laid: Laid, name: str) -> PaperStyler:
     made = PaperStyler(frame, uuid=f"paper-{name}", cell_ids=False)
     made.apply(lambda _: _marks(laid), axis=None)
     made.format(escape="html")
+    made.format_index(escape="html", axis=0)
+    made.format_index(escape="html", axis=1)
     return made
 
 
@@ -91,4 +93,5 @@ class PaperStyler(Styler):
 
 
 def _escaped(text: str) -> str:
-    return text.replace("|", "\\|")
+    one_line = " ".join(text.split("\n")).replace("<", "&lt;")
+    return one_line.replace("|", "\\|")

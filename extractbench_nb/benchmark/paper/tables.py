@@ -199,9 +199,9 @@ def compare(
         (``reason`` says why) or ``not reproducible`` (``reason`` says what is missing).
 
         With `runs`: table, row, column, run, printed, shown, published, found, difference, low,
-        high, unit, status, where. ``low`` to ``high`` is the interval of ``found``, where it has
-        one; ``status`` is ``equal``, ``within`` (the printed figure is inside it), ``differs`` or
-        ``no run``. Totals are compared where all runs have a model.
+        high, unit, status, reason, where. ``low`` to ``high`` is the interval of ``found``, where
+        it has one; ``status`` is ``equal``, ``within`` (the printed figure is inside it),
+        ``differs`` or ``no run``. Totals are compared where the runs are the six models.
 
     Raises
     ------
