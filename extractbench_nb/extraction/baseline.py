@@ -15,6 +15,7 @@ from extractbench_nb.benchmark.complexity import complexity
 from extractbench_nb.benchmark.paper.names import OVERALL, TOTAL
 from extractbench_nb.breakdowns.sources import refuse_missing
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.extraction.calling import PASSING
 from extractbench_nb.extraction.failing import failure_modes
 from extractbench_nb.extraction.given import DatasetLike, documents_of
 from extractbench_nb.extraction.layouts import lay_out_runs
@@ -87,12 +88,16 @@ class BaselineTables:
         One row an attempt, what the results are summed up from; see `TALLY_COLUMNS`.
     evaluations : Evaluations
         What the numbers are from.
+    unanswered : int
+        Attempts that failed for a reason of the day and not of the model: rate limits, timeouts,
+        trouble of the server, the connection or the key.
     """
 
     results: pd.DataFrame
     failures: pd.DataFrame
     attempts: pd.DataFrame
     evaluations: Evaluations
+    unanswered: int = 0
 
     @property
     def table(self) -> pd.DataFrame:
@@ -173,6 +178,11 @@ class BaselineTables:
         own = whole.loc[whole["run"] != TOTAL, "documents"]
         if own.min() < own.max():
             lines.append("  the runs have different numbers of documents: see run.unasked")
+        if self.unanswered:
+            lines.append(
+                f"  {self.unanswered} without an answer for a passing reason, counted as failures: "
+                "take their runs up again"
+            )
         runs = f"{len(own)} run" + ("s" if len(own) > 1 else "")
         return "\n".join([f"BaselineTables of {runs}", *lines])
 
@@ -239,7 +249,16 @@ def baseline_tables(  # noqa: PLR0913 - options by name
         progress=False,
     )
     counts = _counts(attempts, evs, dataset)
-    return BaselineTables(_results(counts, drawing), failures, counts, evs)
+    return BaselineTables(_results(counts, drawing), failures, counts, evs, _unanswered(attempts))
+
+
+def _unanswered(attempts: pd.DataFrame) -> int:
+    """Count what the next day may answer."""
+    passing = attempts["failure"].isin(PASSING)
+    if "message" in attempts.columns:
+        reasons = attempts["message"].astype("string").str.partition(": ")[0]
+        passing |= attempts["failure"].eq("other") & reasons.isin(PASSING)
+    return int(passing.sum())
 
 
 def _check(attempts: pd.DataFrame) -> None:

@@ -222,7 +222,10 @@ def _failed_call(meta: Mapping[str, Any]) -> tuple[str, str | None] | None:
         return None
     known = error if isinstance(error, Mapping) else {"message": str(error)}
     reason, message = known.get("reason"), known.get("message")
-    return (reason if reason in _OF_CALLS else "other"), None if message is None else str(message)
+    if reason in _OF_CALLS:
+        return reason, None if message is None else str(message)
+    words = [str(word) for word in (reason, message) if word not in (None, "other")]
+    return "other", ": ".join(words) or None
 
 
 def _is_filtered(meta: Mapping[str, Any]) -> bool:

@@ -95,8 +95,9 @@ def _strata(rows: pd.DataFrame, columns: tuple[str, str, str]) -> Iterator[Numbe
     alone = sums.groupby(level="schema").transform("size").eq(1)
     for _, counts in sums[~alone].groupby(level="schema", sort=True):
         yield counts[list(columns)].to_numpy(dtype=np.float64)
-    if alone.any():
-        yield sums.loc[alone, list(columns)].to_numpy(dtype=np.float64)
+    single = sums[alone]
+    if len(single):
+        yield single[list(columns)].to_numpy(dtype=np.float64)
 
 
 def _spread(counts: Numbers, rate: float, drawing: Drawing) -> _Spread:

@@ -226,6 +226,16 @@ def test_a_dataset_by_its_name() -> None:
     assert len(xb.validity_by_length(attempts, "sample")) == 5
 
 
+@pytest.mark.parametrize("reason", ["connection", "bad_key", "rate_limited", "page_limit"])
+def test_trouble_of_the_day_is_told(reason: str) -> None:
+    error = {"reason": reason, "message": "no: not now"}
+    frame = pd.DataFrame({"run": ["mine"], "document": ["cv_tobias_wendelin"], "raw": [None]})
+    attempts = xb.read_outputs(frame.assign(meta=[{"error": error}]), "sample")
+    tables = xb.baseline_tables(attempts, "sample")
+    assert tables.unanswered == (reason != "page_limit")
+    assert ("1 without an answer for a passing reason" in repr(tables)) == bool(tables.unanswered)
+
+
 # The paper's layout.
 
 

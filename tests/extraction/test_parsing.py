@@ -195,7 +195,12 @@ CALLS = {
 @pytest.mark.parametrize("raw", [None, "", '{"name": "x"}'])
 def test_a_call_that_failed(reason: str | None, failure: str, raw: str | None) -> None:
     found = read(raw, {"error": {"reason": reason, "message": "it said no"}}, SCHEMA)
-    assert (found.failure, found.message, found.value) == (failure, "it said no", None)
+    told = (
+        f"{reason}: it said no"
+        if failure == "other" and reason not in (None, "other")
+        else "it said no"
+    )
+    assert (found.failure, found.message, found.value) == (failure, told, None)
     assert read(raw, {"error": "it said no"}).failure == "other"
     assert read('{"name": "x"}', {"error": None}, SCHEMA).valid
 
