@@ -9,7 +9,7 @@ import asyncio
 import signal
 import threading
 from collections.abc import Coroutine, Iterator
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, TypeVar
@@ -40,7 +40,10 @@ def run_anywhere(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def _run_elsewhere(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in another thread; an interruption here cancels it there, and waits."""
+    """Run a coroutine in another thread; an interruption here cancels it there, and waits.
+
+    Who settles `begun` first has the coroutine: the thread, to run it, or this one, to close it.
+    """
     begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = Future()
 
     async def work() -> T:
@@ -49,20 +52,17 @@ def _run_elsewhere(coroutine: Coroutine[Any, Any, T]) -> T:
         begun.set_result((asyncio.get_running_loop(), task))
         return await coroutine
 
-    try:
-        with ThreadPoolExecutor(1) as pool:
-            running = pool.submit(run_loop, work())
-            running.add_done_callback(lambda _: begun.cancel())  # where it never began
-            try:
-                return running.result()
-            except BaseException:
-                if not running.done():
-                    with suppress(CancelledError, RuntimeError):  # it has just ended
-                        loop, task = begun.result()
-                        loop.call_soon_threadsafe(task.cancel)
-                raise
-    finally:
-        coroutine.close()  # nobody runs it any more
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            return pool.submit(lambda: run_loop(work())).result()
+        except BaseException:
+            if begun.cancel():
+                coroutine.close()
+            else:
+                loop, task = begun.result()
+                with suppress(RuntimeError):  # it has ended
+                    loop.call_soon_threadsafe(task.cancel)
+            raise
 
 
 def run_loop(coroutine: Coroutine[Any, Any, T]) -> T:

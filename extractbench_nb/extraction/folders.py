@@ -5,11 +5,13 @@ The layout::
     run.json                 what decides the outputs, and where they are from
     {document}.raw.txt       the text as it was received; absent where there was none
     {document}.meta.json     how the call went; where it is there, the output is complete
+    simulation.json          of a simulation: what it was made with, and what was done (`keeping`)
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import sys
 from collections.abc import Iterator, Mapping
@@ -25,7 +27,17 @@ from extractbench_nb._version import __version__
 from extractbench_nb.benchmark.layout import list_files
 from extractbench_nb.errors import InputError, OutputError, nearest
 
-__all__ = ["FORMAT", "KINDS", "RUN_FILE", "Output", "RunFolder", "describe_run", "now"]
+__all__ = [
+    "FORMAT",
+    "KINDS",
+    "RUN_FILE",
+    "Output",
+    "RunFolder",
+    "describe_run",
+    "folder_path",
+    "is_run",
+    "now",
+]
 
 #: Version of the layout. A folder of a newer one is not read.
 FORMAT = 1
@@ -164,7 +176,8 @@ class RunFolder:
         Raises
         ------
         InputError
-            There is no run, its ``run.json`` cannot be read, or a newer version wrote it.
+            There is no run, its ``run.json`` cannot be read or says what none does, or a newer
+            version wrote it.
         """
         if not is_run(path):
             raise InputError(f"no run in {str(path)!r}: expected a folder with {RUN_FILE}")
@@ -266,7 +279,7 @@ class RunFolder:
         Raises
         ------
         InputError
-            There is none, or a file of it cannot be read.
+            There is none, or a file of it cannot be read or is no meta.
         """
         if not self.has(document):
             hint = nearest(document, self.documents)
@@ -275,12 +288,22 @@ class RunFolder:
         meta = read_document(path, "meta")
         if not isinstance(meta, dict):
             raise InputError(f"meta file {str(path)!r} holds no JSON object")
+        error = meta.get("error")
+        if error is not None and not isinstance(error, dict):
+            raise InputError(f"meta file {str(path)!r}: error is {error!r}; expected an object")
         return Output(_read_raw(self._file(document, _RAW)), meta)
 
     def _file(self, document: str, suffix: str) -> Path:
         if not document or document.startswith(".") or set(document) & set("/\\\0"):
             raise InputError(f"document {document!r} cannot be part of a file's name")
         return self.path / f"{document}{suffix}"
+
+
+def folder_path(folder: object) -> Path:
+    """Return the path of a folder that a user names, or raise one `InputError`."""
+    if not isinstance(folder, str | os.PathLike):
+        raise InputError(f"folder is {folder!r}; expected the path of a run's folder")
+    return Path(folder)
 
 
 def is_run(path: Path) -> bool:
@@ -320,6 +343,17 @@ def _check_description(found: Any, path: Path) -> None:
             f"{str(path)!r} describes no run: kind is {found.get('kind')!r}, model is "
             f"{found.get('model')!r}; expected one of {', '.join(map(repr, KINDS))} and a text"
         )
+    documents = found.get("documents", {})
+    if not isinstance(documents, dict) or not all(map(_is_place, documents.values())):
+        raise InputError(
+            f"{str(path)!r} describes no run: expected documents to be an object, and in it for "
+            "each id an object with the texts domain and schema"
+        )
+
+
+def _is_place(about: Any) -> bool:
+    names = ("domain", "schema")
+    return isinstance(about, dict) and all(isinstance(about.get(n, ""), str) for n in names)
 
 
 def _read_raw(path: Path) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -168,7 +169,7 @@ def choose_documents(documents: object, dataset: Dataset | None) -> tuple[Datase
     Raises
     ------
     InputError
-        Ids without a dataset, or no ids.
+        Ids without a dataset, no ids, or the name of a dataset in place of one.
     DatasetError
         An id is not in the dataset.
     """
@@ -176,6 +177,12 @@ def choose_documents(documents: object, dataset: Dataset | None) -> tuple[Datase
         if dataset is not None and dataset != documents:
             raise InputError("documents is a Dataset, and dataset= is another one; give one")
         return documents, [str(one) for one in documents.listing["document"]]
+    if dataset is None and isinstance(documents, str | os.PathLike):
+        given = repr(os.fspath(documents))
+        raise InputError(
+            f"documents is {given}; expected a Dataset, or a list of ids; load_dataset({given}) "
+            "reads a dataset"
+        )
     if not isinstance(dataset, Dataset):
         found = type(dataset).__name__
         raise InputError(f"dataset is {found}; expected the Dataset that the documents are from")

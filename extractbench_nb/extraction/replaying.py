@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -47,8 +47,6 @@ _ERRORS: Mapping[str, tuple[int, str, str | None]] = {
     "timeout": (408, "timeout", None),
 }
 _OTHER = (_SERVER_ERROR, "server_error", None)
-#: Texts of which the tokens are known: a prompt is the same for all models.
-_COUNTED = 256
 
 
 class Reply(NamedTuple):
@@ -118,7 +116,7 @@ class Replay:
         self._recognised = Recognition(dataset)
         self._counts: Counter[tuple[str, str, str]] = Counter()
         self._lock = Lock()
-        self._tokens: Callable[[str], int] = lru_cache(_COUNTED)(count_tokens)
+        self._counted: dict[bytes, int] = {}
 
     @property
     def models(self) -> dict[str, str]:
@@ -228,6 +226,13 @@ class Replay:
             },
         }
 
+    def _tokens(self, text: str) -> int:
+        """Count tokens; of what was counted before, as a prompt is for every model, once."""
+        key = sha256(text.encode("utf-8", "surrogatepass")).digest()
+        if key not in self._counted:
+            self._counted[key] = count_tokens(text)
+        return self._counted[key]
+
 
 def _other_mode(model: str, mode: str) -> str:
     only = f"{model!r} is simulated in the mode {mode!r} only"
@@ -273,7 +278,7 @@ def _listed(simulations: object) -> list[Simulation]:
 
 
 def _check_documents(served: Mapping[str, Mapping[str, Simulation]], dataset: Dataset) -> None:
-    known = dataset.listing["document"].tolist()
+    known = {*dataset.listing["document"]}
     for one in (one for modes in served.values() for one in modes.values()):
         for document in one.outputs["document"]:
             if document not in known:

@@ -18,7 +18,7 @@ from extractbench_nb._progress import progress_bar
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.calling import PASSING, REASONS, NotAskedError, call_model
-from extractbench_nb.extraction.folders import Output, RunFolder, is_run, now
+from extractbench_nb.extraction.folders import Output, RunFolder, folder_path, is_run, now
 from extractbench_nb.extraction.plans import (
     Options,
     Task,
@@ -94,9 +94,9 @@ class Run:
         Raises
         ------
         InputError
-            There is no run, or a newer version of this package wrote it.
+            There is no run, or a newer version of this package wrote it; or `folder` is no path.
         """
-        return cls(RunFolder.open(Path(folder)).path)
+        return cls(RunFolder.open(folder_path(folder)).path)
 
     @property
     def description(self) -> dict[str, Any]:
@@ -241,10 +241,10 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     Raises
     ------
     InputError
-        An option is not allowed; the provider is not known or its key is not there; a PDF cannot
-        be read, or has no text where that is to be sent; the folder holds another run, one of a
-        newer version, one that another process is at, or any with ``resume=False``. Nothing was
-        asked then.
+        An option is not allowed, or `documents` or `folder` something else; the provider is not
+        known or its key is not there; a PDF cannot be read, or has no text where that is to be
+        sent; the folder holds another run, one of a newer version, one that another process is
+        at, or any with ``resume=False``. Nothing was asked then.
     DatasetError
         A document is not in the dataset or has no PDF.
     OutputError
@@ -276,7 +276,7 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     )
     options = Options(settings, Prompt(mode, prompt), temperature, max_tokens, document_input)
     chosen, ids = choose_documents(documents, dataset)
-    kept, tasks = _prepare(options, chosen, ids, Path(folder), resume=resume)
+    kept, tasks = _prepare(options, chosen, ids, folder_path(folder), resume=resume)
     if not tasks and kept.description.get("ended"):
         kept.tidy()
         return Run(kept.path)

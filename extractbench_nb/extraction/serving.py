@@ -11,15 +11,19 @@ import os
 import socket
 from collections.abc import Iterable
 from contextlib import suppress
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
-from threading import Event, Lock, Thread
+from threading import Event, Thread
+from time import monotonic
 from typing import Any, Self
 
 import pandas as pd
 
-from extractbench_nb.benchmark.dataset import Dataset, load_dataset
+from extractbench_nb._loops import undisturbed
+from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.errors import InputError
+from extractbench_nb.extraction.given import dataset_of
 from extractbench_nb.extraction.replaying import Replay, Reply, failed
 from extractbench_nb.extraction.simulation import Simulation
 
@@ -31,7 +35,9 @@ _NAME = "extractbench-simulations"
 #: Seconds: between looks at whether to stop, and for what is under way to end.
 _POLL, _PATIENCE = 0.02, 5.0
 _LONGEST = 3600
-_NOT_FOUND, _LENGTH_REQUIRED, _SERVER_ERROR = 404, 411, 500
+#: Bytes of a request.
+_LARGEST = 2**30
+_NOT_FOUND, _LENGTH_REQUIRED, _TOO_LARGE, _SERVER_ERROR = 404, 411, 413, 500
 
 
 def serve_simulations(
@@ -47,7 +53,7 @@ def serve_simulations(
     simulations : Simulation, or iterable of Simulation
         From `simulate`; at most one for a model and mode.
     dataset : Dataset, str or path
-        What they are of, or what `load_dataset` takes.
+        What they are of, or what `load_dataset` takes; None is the sample dataset.
     latency : float, optional
         Seconds that every answer takes, 0 to 3,600.
 
@@ -60,8 +66,8 @@ def serve_simulations(
     Raises
     ------
     InputError
-        There is no simulation, or two of one model and mode; a document is not in the dataset;
-        or `latency` is no such number.
+        There is no simulation, or two of one model and mode; `dataset` is something else, or a
+        document is not in it; or `latency` is no such number.
     DatasetError
         The dataset cannot be read.
 
@@ -74,7 +80,8 @@ def serve_simulations(
     GPT-2's, of all texts of the messages, and of the PDF's where the file itself is sent.
 
     What is not simulated has no answer: a model or document that is not known is HTTP error 404, a
-    mode that the model is not simulated in is 400.
+    mode that the model is not simulated in is 400. Where ``schema_rejected`` is simulated in the
+    mode ``prompt``, a run keeps it as ``other``: no schema was given that could be rejected.
 
     Examples
     --------
@@ -86,8 +93,7 @@ def serve_simulations(
     While it runs, ``extract(..., model=server.models["GPT-5"], api_base=server.url)`` asks it.
     """
     _check_latency(latency)
-    data = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
-    return SimulationServer(Replay(simulations, data), latency=latency)
+    return SimulationServer(Replay(simulations, dataset_of(dataset)), latency=latency)
 
 
 def _check_latency(value: object) -> None:
@@ -117,7 +123,11 @@ class SimulationServer:
         self._thread = Thread(
             target=self._http.serve_forever, args=(_POLL,), name=_NAME, daemon=True
         )
-        self._thread.start()
+        try:
+            self._thread.start()
+        except BaseException:  # no more threads: the port is given back
+            self._http.server_close()
+            raise
         self.url = f"http://{_HOST}:{self._http.server_address[1]}/v1"
 
     @property
@@ -134,10 +144,12 @@ class SimulationServer:
         return self._replay.requests
 
     def close(self) -> None:
-        """Stop, and close all connections; a second time does nothing."""
-        if not self._http.stopped.is_set():
-            self._http.stop()
-            self._thread.join(_PATIENCE)
+        """Stop, and close all connections; a second time does nothing.
+
+        Ctrl-C waits until it is done. A second one does not; what is left then closes next time.
+        """
+        with undisturbed():
+            self._http.stop(self._thread)
 
     def __enter__(self) -> Self:
         """Return the server itself."""
@@ -149,21 +161,20 @@ class SimulationServer:
 
     def __repr__(self) -> str:
         """Return the address, the models with their modes, and how many requests there were."""
-        where = "closed" if self._http.stopped.is_set() else self.url
+        where = "closed" if self._http.is_closed else self.url
         models = ", ".join(f"{x} ({', '.join(m)})" for x, m in self._replay.modes.items())
         return f"SimulationServer({where}: {models}; {self.requests['requests'].sum():,} requests)"
 
 
 class _HTTPServer(ThreadingHTTPServer):
-    """Serves each connection in a thread of its own, and knows those that are open."""
+    """Serves each connection in a thread of its own, and knows those that are under way."""
 
     request_queue_size = 128
 
     def __init__(self, replay: Replay, latency: float) -> None:
         self.replay, self.latency = replay, latency
         self.stopped = Event()
-        self._open: dict[Any, Thread] = {}
-        self._lock = Lock()
+        self._served: dict[Any, Thread] = {}
         super().__init__((_HOST, 0), _Handler)
 
     def server_bind(self) -> None:
@@ -172,33 +183,41 @@ class _HTTPServer(ThreadingHTTPServer):
         self.server_name, self.server_port = _HOST, self.server_address[1]
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve a connection that was just made."""
+        """Serve a connection that was just made, and forget those that have ended."""
         given = (request, client_address)
         thread = Thread(target=self.process_request_thread, args=given, name=_NAME, daemon=True)
-        with self._lock:
-            self._open[request] = thread
         thread.start()
-
-    def shutdown_request(self, request: Any) -> None:
-        """Close a connection."""
-        with self._lock:
-            self._open.pop(request, None)
-        super().shutdown_request(request)
+        still = {one: by for one, by in self._served.items() if by.is_alive()}
+        self._served = {**still, request: thread}
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing: a client that went away is no error."""
 
-    def stop(self) -> None:
-        """Take no more connections, close those that are open, wait for their threads."""
+    @property
+    def is_closed(self) -> bool:
+        """Whether nobody can connect any more."""
+        return self.fileno() < 0
+
+    def stop(self, thread: Thread) -> None:
+        """Take no more connections, close those that are open, wait for their threads.
+
+        Parameters
+        ----------
+        thread : threading.Thread
+            Where this serves. It is not there in a forked process.
+        """
+        deadline = monotonic() + _PATIENCE
         self.stopped.set()
-        self.shutdown()
+        if thread.is_alive():
+            self.shutdown()
         self.server_close()
-        with self._lock:
-            left = list(self._open.items())
-        for request, thread in left:
+        for request, by in self._served.items():
             with suppress(OSError):
-                request.shutdown(socket.SHUT_RDWR)
-            thread.join(_PATIENCE)
+                if by.is_alive():
+                    request.shutdown(socket.SHUT_RDWR)
+        for one in (thread, *self._served.values()):
+            one.join(max(0.0, deadline - monotonic()))
+        self._served = {}
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -223,6 +242,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True  # nobody knows where the next request begins
             self._send(failed(_LENGTH_REQUIRED, "expected a Content-Length"))
             return
+        if len(length) > len(str(_LARGEST)) or int(length) > _LARGEST:
+            self.close_connection = True
+            self._send(failed(_TOO_LARGE, f"expected at most {_LARGEST:,} bytes"))
+            return
         body = self.rfile.read(int(length))
         reply = self._reply(body) if self._path() == _COMPLETIONS else self._nothing_here()
         if not self.server.stopped.wait(self.server.latency):
@@ -232,7 +255,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             return self.server.replay.reply(body)
         except Exception as error:  # noqa: BLE001 - whoever asks is to know, not the screen
-            return failed(_SERVER_ERROR, f"{type(error).__name__}: {error}", "server_error")
+            return _fault(error)
 
     def _path(self) -> str:
         return self.path.partition("?")[0].rstrip("/")
@@ -241,15 +264,33 @@ class _Handler(BaseHTTPRequestHandler):
         message = f"no {self.command} {self._path()}; there are GET {_MODELS}, POST {_COMPLETIONS}"
         return failed(_NOT_FOUND, message)
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer in OpenAI's form what is no request that is known here."""
+        self.close_connection = True
+        self._send(failed(code, explain or message or HTTPStatus(code).phrase))
+
     def _send(self, reply: Reply) -> None:
-        data = json.dumps(reply.body).encode()
-        self.send_response(reply.status)
+        status, data = _written(reply)
+        self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()
-        self.wfile.write(data)
+        if self.command != "HEAD":
+            self.wfile.write(data)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
         """Write nothing to the screen."""
+
+
+def _written(reply: Reply) -> tuple[int, bytes]:
+    """Write an answer as JSON; where it has what JSON has not, say so in its place."""
+    try:
+        return reply.status, json.dumps(reply.body, allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        return _written(_fault(error))
+
+
+def _fault(error: Exception) -> Reply:
+    return failed(_SERVER_ERROR, f"{type(error).__name__}: {error}", "server_error")

@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -18,12 +19,14 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._tokens import count_tokens
-from extractbench_nb.benchmark.dataset import Dataset, load_dataset
+from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.catalogue import CORRUPTIONS
 from extractbench_nb.extraction.conforming import Conformance
 from extractbench_nb.extraction.draws import generator
-from extractbench_nb.extraction.folders import RunFolder, describe_run
+from extractbench_nb.extraction.folders import RunFolder, describe_run, folder_path
+from extractbench_nb.extraction.given import dataset_of
+from extractbench_nb.extraction.keeping import Kept, columns_of, read_kept, write_kept
 from extractbench_nb.extraction.mixture import Mixed, mixed_copy, record_columns
 from extractbench_nb.extraction.model_profiles import ModelProfile, model_profile
 from extractbench_nb.extraction.places import Document
@@ -91,7 +94,7 @@ class Simulation:
     record: pd.DataFrame
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the outputs as a run, to be read like one of a real model.
+        """Write the outputs as a run, to be read like one of a real model, and by `open`.
 
         Parameters
         ----------
@@ -101,12 +104,13 @@ class Simulation:
         Returns
         -------
         pathlib.Path
-            The folder, for `Run.open`; ``run.json`` says that it is a simulation.
+            The folder, for `Run.open`; ``run.json`` says that it is a simulation, and
+            ``simulation.json`` has the profile and the record.
 
         Raises
         ------
         InputError
-            The folder holds something.
+            The folder holds something, or is no path.
         OutputError
             It cannot be written.
         """
@@ -117,10 +121,44 @@ class Simulation:
         description = describe_run(
             "simulation", self.run, mode=mode, parameters=parameters, documents=places
         )
-        kept = RunFolder.create(Path(folder), description)
+        kept = RunFolder.create(folder_path(folder), description)
+        outputs = columns_of(self.outputs, "raw", "meta")  # these are in files of their own
+        write_kept(kept.path, Kept(self.profile, self.seed, outputs, columns_of(self.record)))
         for row in rows:
             kept.write(row["document"], row["raw"], row["meta"])
         return kept.path
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> Simulation:
+        """Read a simulation from its folder, to be checked or served again.
+
+        Parameters
+        ----------
+        folder : str or path
+            Where `save` wrote it.
+
+        Returns
+        -------
+        Simulation
+            As it was saved; only a lone surrogate in a text is its escape now.
+
+        Raises
+        ------
+        InputError
+            There is no simulation, an output is not there, or a file cannot be read.
+        """
+        run = RunFolder.open(folder_path(folder))
+        kept = read_kept(run.path)
+        try:
+            found = [run.read(document) for document in kept.outputs["document"]]
+            texts: list[Any] = [one.raw for one in found]
+            metas: list[Any] = [one.meta for one in found]
+            outputs = SIMULATED_COLUMNS.build({**kept.outputs, "raw": texts, "meta": metas})
+            record = SIMULATED_RECORD_COLUMNS.build(kept.record)
+            seed = _seed(kept.seed)
+        except (TypeError, KeyError, ValueError) as error:
+            raise InputError(f"simulation in {str(run.path)!r} cannot be read: {error}") from None
+        return cls(run.description["model"], kept.profile, seed, outputs, record)
 
     def __repr__(self) -> str:
         """Say how many outputs failed in which way, and how much was changed."""
@@ -145,7 +183,7 @@ def simulate(
     Parameters
     ----------
     dataset : Dataset, str or path
-        A dataset, or what `load_dataset` takes.
+        A dataset, or what `load_dataset` takes; None is the sample dataset.
     profile : ModelProfile or str
         What the model does; or one of the paper's six models by name, calibrated on its published
         validity, failures and pass rates by domain.
@@ -163,7 +201,8 @@ def simulate(
     Raises
     ------
     InputError
-        The profile is not known, or a document cannot fail as it should.
+        The profile is not known, `dataset`, `seed` or `run` is something else, or a document
+        cannot fail as it should.
     DatasetError
         The dataset cannot be read.
 
@@ -184,12 +223,28 @@ def simulate(
     >>> made.run
     'simulated Gemini 3 Flash'
     """
-    data = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
+    data, seed = dataset_of(dataset), _seed(seed)
     model = model_profile(profile)
-    name = f"simulated {model.label}" if run is None else run
+    name = _name_of(run, model)
     makers = _Makers(data, model, str(seed))
     made = [makers.output(document) for document in makers.documents]
     return Simulation(name, model, seed, _outputs(name, made), _record(name, made))
+
+
+def _seed(seed: Any) -> int | str:
+    if isinstance(seed, str):
+        return seed
+    if isinstance(seed, bool) or not isinstance(seed, Integral):
+        raise InputError(f"seed is {seed!r}; expected an integer or a text")
+    return int(seed)
+
+
+def _name_of(run: Any, profile: ModelProfile) -> str:
+    if run is None:
+        return f"simulated {profile.label}"
+    if not isinstance(run, str) or not run:
+        raise InputError(f"run is {run!r}; expected a name")
+    return run
 
 
 class _Document(NamedTuple):

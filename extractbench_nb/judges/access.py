@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -96,9 +97,11 @@ def _provider(model: str) -> str:
         pass
     first = model.partition("/")[0]
     names = [str(provider.value) for provider in module.provider_list]
+    few = get_close_matches(first, names, n=3, cutoff=0.0)
     raise InputError(
         f"no provider is known for the model {model!r}: expected a LiteLLM model id such as "
-        f"'openai/gpt-4o-mini'; of the first part, {nearest(first, names)}"
+        f"'openai/gpt-4o-mini'; of the first part, {nearest(first, few)}; LiteLLM's documentation "
+        f"lists all {len(names)} providers"
     )
 
 

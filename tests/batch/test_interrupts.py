@@ -1,12 +1,16 @@
 """An interruption comes through at any moment, and leaves no event loop half made or closed."""
 
 import asyncio
+import gc
 import signal
+import sys
 import threading
+import time
 
 import pytest
 
-from extractbench_nb._loops import run_loop, undisturbed
+from extractbench_nb import _loops
+from extractbench_nb._loops import run_anywhere, run_loop, undisturbed
 from extractbench_nb.batch import evaluate_runs
 
 GOOD = {"seller": "Northwind Paper"}
@@ -111,3 +115,114 @@ def test_other_threads_and_other_handlers():
     finally:
         signal.signal(signal.SIGINT, before)
     assert found == [7, "in time", "told"]
+
+
+# Where a loop is running (a notebook cell), and the work is done in another thread.
+
+ENOUGH = 30.0
+
+needs_kill = pytest.mark.skipif(
+    not hasattr(signal, "pthread_kill"), reason="no signal wakes a thread that waits"
+)
+
+
+def interrupt_main(*, within):
+    """Interrupt the main thread once it is in a function of an executor: result, shutdown."""
+    wait_for_main(within)
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+
+def wait_for_main(within):
+    deadline = time.monotonic() + ENOUGH
+    while within not in names_of(sys._current_frames()[threading.main_thread().ident]):
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def names_of(frame):
+    return [] if frame is None else [frame.f_code.co_name, *names_of(frame.f_back)]
+
+
+def in_a_cell(coroutine):
+    async def cell():
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # not the one of asyncio.run
+        return run_anywhere(coroutine)
+
+    return asyncio.run(cell())
+
+
+def test_a_cell_has_the_result_or_the_error():
+    async def failing():
+        await asyncio.sleep(0)
+        raise KeyError(3)
+
+    assert in_a_cell(seven()) == 7
+    with pytest.raises(KeyError):
+        in_a_cell(failing())
+
+
+@needs_kill
+def test_a_cell_is_interrupted_and_waits_for_the_work_to_end():
+    ended = []
+
+    async def work():
+        interrupt_main(within="result")
+        try:
+            await asyncio.sleep(ENOUGH)
+        finally:
+            ended.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        in_a_cell(work())
+    assert ended == [True]
+
+
+@needs_kill
+def test_the_second_interruption_leaves_work_that_goes_on():
+    left = threading.Event()
+    threads = []
+
+    async def stubborn():
+        threads.append(threading.current_thread())
+        interrupt_main(within="result")
+        try:
+            await asyncio.sleep(ENOUGH)
+        except asyncio.CancelledError:
+            interrupt_main(within="shutdown")
+            left.wait(ENOUGH)
+            raise
+
+    with pytest.raises(KeyboardInterrupt):
+        in_a_cell(stubborn())
+    left.set()
+    threads[0].join(ENOUGH)
+    assert not threads[0].is_alive()
+
+
+@needs_kill
+def test_work_that_has_not_begun_never_does(monkeypatch):
+    begun = []
+
+    async def work():
+        begun.append(True)
+
+    def late(coroutine):
+        interrupt_main(within="result")
+        wait_for_main("shutdown")
+        return run_loop(coroutine)
+
+    monkeypatch.setattr(_loops, "run_loop", late)
+    with pytest.raises(KeyboardInterrupt):
+        in_a_cell(work())
+    gc.collect()  # what nobody awaited would be told now
+    assert begun == []
+
+
+def test_nothing_is_left_where_no_thread_can_start(monkeypatch):
+    def no_more(_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", no_more)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        in_a_cell(seven())
+    gc.collect()

@@ -2,11 +2,14 @@
 
 import base64
 import json
+import os
+import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +26,7 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb._tokens import count_tokens
 from extractbench_nb.benchmark.dataset import Dataset, load_dataset
+from extractbench_nb.extraction import serving
 from extractbench_nb.extraction.model_profiles import ModelProfile, model_profile
 from extractbench_nb.extraction.parsing import FAILURES
 from extractbench_nb.extraction.prompting import Prompt, document_text, plain_schema
@@ -245,14 +249,62 @@ def test_requests_that_have_no_answer(
     assert asked_for(server) == {}
 
 
-@pytest.mark.parametrize("header", ["", "Content-Length: x\r\n", "Content-Length: -1\r\n"])
-def test_requests_of_no_length(server: SimulationServer, header: str) -> None:
-    port = int(server.url.rpartition(":")[2].partition("/")[0])
-    with socket.create_connection(("127.0.0.1", port), ENOUGH) as raw:
-        raw.sendall(f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n{header}\r\n".encode())
-        said = b"".join(iter(lambda: raw.recv(4096), b""))
-    assert said.startswith(b"HTTP/1.1 411 ")
-    assert b"expected a Content-Length" in said
+def port_of(server: SimulationServer) -> int:
+    return int(server.url.rpartition(":")[2].partition("/")[0])
+
+
+def say(server: SimulationServer, head: str) -> tuple[str, str]:
+    """Send what no client would; return head and body of all that is answered until the end."""
+    with socket.create_connection(("127.0.0.1", port_of(server)), ENOUGH) as raw:
+        raw.sendall(f"{head}\r\n".encode())
+        said = b"".join(iter(lambda: raw.recv(4096), b"")).decode()
+    return said.partition("\r\n\r\n")[::2]
+
+
+@pytest.mark.parametrize(
+    "length, status, message",
+    [
+        (None, 411, "expected a Content-Length"),
+        ("x", 411, "expected a Content-Length"),
+        ("-1", 411, "expected a Content-Length"),
+        (f"{2**30 + 1}", 413, "expected at most 1,073,741,824 bytes"),
+        ("9" * 20, 413, "expected at most 1,073,741,824 bytes"),
+        ("9" * 5000, 413, "expected at most 1,073,741,824 bytes"),
+    ],
+    ids=["none", "x", "-1", "one more", "many", "very many"],
+)
+def test_requests_of_no_length(
+    server: SimulationServer, length: str | None, status: int, message: str
+) -> None:
+    header = "" if length is None else f"Content-Length: {length}\r\n"
+    head, body = say(server, f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n{header}")
+    assert head.startswith(f"HTTP/1.1 {status} ")
+    assert json.loads(body)["error"]["message"] == message
+
+
+@pytest.mark.parametrize(
+    "head, status, message",
+    [
+        ("PUT /v1/models HTTP/1.1\r\n", 501, "Unsupported method ('PUT')"),
+        ("DELETE /v1/models HTTP/1.1\r\n", 501, "Unsupported method ('DELETE')"),
+        ("GET /v1/models HTTP/1.1\r\n" + "a: b\r\n" * 200, 431, "got more than 100 headers"),
+        (f"GET /{'a' * 70_000} HTTP/1.1\r\n", 414, "Request-URI Too Long"),
+    ],
+    ids=["put", "delete", "headers", "line"],
+)
+def test_what_is_no_request_is_told_in_openais_form(
+    server: SimulationServer, head: str, status: int, message: str
+) -> None:
+    said, body = say(server, head)
+    assert said.startswith(f"HTTP/1.1 {status} ")
+    assert json.loads(body)["error"]["message"] == message
+
+
+def test_a_head_has_no_body(server: SimulationServer) -> None:
+    head, body = say(server, "HEAD /v1/models HTTP/1.1\r\nHost: x\r\n")
+    assert head.startswith("HTTP/1.1 501 ")
+    assert "Content-Type: application/json" in head
+    assert body == ""
 
 
 @needs_litellm
@@ -274,10 +326,9 @@ def test_nothing_is_written_to_the_screen(
 ) -> None:
     send(server, b"{")
     send(server, body_of(*messages_about(ONE, Prompt("prompt"))))
-    port = int(server.url.rpartition(":")[2].partition("/")[0])
-    with socket.create_connection(("127.0.0.1", port)) as raw:
+    with socket.create_connection(("127.0.0.1", port_of(server))) as raw:
         raw.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: 9\r\n\r\n{")
-    with socket.create_connection(("127.0.0.1", port)) as raw:
+    with socket.create_connection(("127.0.0.1", port_of(server))) as raw:
         raw.sendall(b"NONSENSE\r\n\r\n")
         raw.recv(4096)
     server.close()
@@ -298,6 +349,40 @@ def test_a_fault_of_the_server_is_told_to_the_client() -> None:
         "param": None,
         "code": None,
     }
+
+
+@pytest.mark.parametrize(
+    "raw, message",
+    [(pd.NA, "NAType is not JSON"), (float("nan"), "not JSON compliant"), (b"{}", "bytes is not")],
+    ids=["missing", "nan", "bytes"],
+)
+def test_texts_that_are_none_are_a_fault(raw: Any, message: str) -> None:
+    made = simulated()
+    raws = pd.Series([raw] * len(made.outputs), dtype=object)
+    with serve_simulations(
+        replace(made, outputs=made.outputs.assign(raw=raws)), sample()
+    ) as server:
+        status, found = send(server, body_of(*messages_about(ONE, Prompt("prompt"))))
+    assert (status, found["error"]["type"]) == (500, "server_error")
+    assert message in found["error"]["message"]
+
+
+def test_long_prompts_are_not_kept() -> None:
+    replay = Replay(simulated(), sample())
+    text = document_text(sample().pdf_path(ONE))
+
+    def ask(i: int) -> None:
+        body = body_of(user(f"{text} {i} {'x ' * 250_000}"))
+        assert replay.reply(json.dumps(body).encode()).status == 200
+
+    ask(0)
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for i in range(1, 5):
+        ask(i)
+    kept = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert kept < 250_000
 
 
 # Which document it is.
@@ -514,6 +599,15 @@ def test_every_failure_is_named_again(tmp_path: Path, failure: str, sent: str) -
 
 
 @needs_litellm
+def test_no_schema_is_rejected_where_none_was_given(tmp_path: Path) -> None:
+    made = simulate(sample(), profile({"schema_rejected": 1}))
+    with serve_simulations(made, sample()) as server:
+        run = run_of(server, tmp_path / "run")
+    assert set(read_outputs(made.outputs, sample())["failure"]) == {"schema_rejected"}
+    assert set(read_outputs(run, sample())["failure"]) == {"other"}
+
+
+@needs_litellm
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("mode", ["prompt", "structured"])
 def test_in_the_words_of_every_provider(tmp_path: Path, provider: str, mode: str) -> None:
@@ -605,6 +699,15 @@ def test_a_dataset_by_name() -> None:
         assert send(server, body_of(*messages_about(ONE, Prompt("prompt"))))[0] == 200
     with pytest.raises(xb.ExtractBenchError, match="no folder"):
         serve_simulations(simulated(), "no such folder")
+    with serve_simulations(simulated(), None) as server:
+        assert len(server.requests) == len(sample().listing)
+
+
+@pytest.mark.parametrize("dataset", [5, ["sample"], pd.DataFrame({"document": [ONE]}), object()])
+def test_datasets_that_are_none(dataset: Any) -> None:
+    name = type(dataset).__name__
+    with pytest.raises(xb.InputError, match=f"dataset is {name}; expected a Dataset, a name or"):
+        serve_simulations(simulated(), dataset)
 
 
 # What it says of itself.
@@ -673,12 +776,24 @@ def test_nothing_is_lost_in_a_crowd(server: SimulationServer) -> None:
 
 
 def test_only_this_machine_reaches_it(server: SimulationServer) -> None:
-    port = int(server.url.rpartition(":")[2].partition("/")[0])
+    port = port_of(server)
     assert server.url == f"http://127.0.0.1:{port}/v1"
-    for host, family in (("127.0.0.2", socket.AF_INET), ("::1", socket.AF_INET6)):
+    hosts = {"127.0.0.2": socket.AF_INET}
+    if has_ipv6():
+        hosts["::1"] = socket.AF_INET6
+    for host, family in hosts.items():
         with socket.socket(family) as other:
             other.settimeout(1.0)
             assert other.connect_ex((host, port)) != 0, host
+
+
+def has_ipv6() -> bool:
+    """Whether this machine makes such sockets: a kernel may have been told not to."""
+    try:
+        socket.socket(socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
 
 
 def test_an_answer_takes_its_time() -> None:
@@ -724,6 +839,152 @@ def test_closing_does_not_wait_for_answers() -> None:
     connection.close()
     assert own_threads() == before
 
+
+class Stuck(Replay):
+    """Answers when it is told to, whatever becomes of its server."""
+
+    def __init__(self) -> None:
+        super().__init__(simulated(), sample())
+        self.waiting = threading.Semaphore(0)
+        self.free = threading.Event()
+
+    def reply(self, body: bytes) -> Reply:
+        self.waiting.release()
+        self.free.wait(ENOUGH)
+        return super().reply(body)
+
+
+def test_answers_that_do_not_end_are_waited_for_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "_PATIENCE", 0.5)
+    replay = Stuck()
+    server = SimulationServer(replay)
+    connections = [connect(server) for _ in range(20)]
+    for connection in connections:
+        connection.request("POST", "/v1/chat/completions", b"1")
+        assert replay.waiting.acquire(timeout=ENOUGH)
+    begun = time.perf_counter()
+    server.close()
+    assert time.perf_counter() - begun < 20 * 0.5 / 2
+    for connection in connections:
+        with pytest.raises(ConnectionError):
+            connection.getresponse()
+        connection.close()
+    replay.free.set()
+    for thread in own_threads():
+        thread.join(ENOUGH)
+
+
+def test_an_interrupted_close_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = own_threads()
+    server = serve_simulations(simulated(), sample())
+    with monkeypatch.context() as broken:
+        broken.setattr(server._http, "shutdown", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            server.close()
+    assert server.url in repr(server)
+    assert send(server, b"", "/v1/models", "GET")[0] == 200
+    server.close()
+    assert "closed" in repr(server)
+    assert own_threads() == before
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def test_one_interruption_waits_until_all_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = own_threads()
+    server = serve_simulations(simulated(), sample())
+    shutdown = server._http.shutdown
+
+    def interrupted() -> None:
+        signal.raise_signal(signal.SIGINT)
+        shutdown()
+
+    monkeypatch.setattr(server._http, "shutdown", interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            server.close()
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    assert "closed" in repr(server)
+    assert own_threads() == before
+
+
+def test_threads_that_are_closing_a_connection_are_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = own_threads()
+    server = serve_simulations(simulated(), sample())
+    closing = threading.Event()
+    shutdown_request = serving.ThreadingHTTPServer.shutdown_request
+
+    def slow(self: Any, request: Any) -> None:
+        closing.set()
+        time.sleep(0.3)
+        shutdown_request(self, request)
+
+    monkeypatch.setattr(serving.ThreadingHTTPServer, "shutdown_request", slow)
+    send(server, b"", "/v1/models", "GET")
+    assert closing.wait(ENOUGH)
+    server.close()
+    assert own_threads() == before
+
+
+def test_connections_that_ended_are_forgotten(server: SimulationServer) -> None:
+    for _ in range(20):
+        send(server, b"", "/v1/models", "GET")
+        for thread in own_threads()[1:]:
+            thread.join(ENOUGH)
+    assert len(server._http._served) == 1
+
+
+def test_no_port_is_kept_where_no_thread_can_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    close = serving._HTTPServer.server_close
+
+    def no_more(_: Any) -> None:
+        raise RuntimeError("can't start new thread")
+
+    def closed(self: Any) -> None:
+        close(self)
+        made.append(self)
+
+    monkeypatch.setattr(serving.Thread, "start", no_more)
+    monkeypatch.setattr(serving._HTTPServer, "server_close", closed)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        serve_simulations(simulated(), sample())
+    assert [one.is_closed for one in made] == [True]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_leaves_the_server_alone() -> None:
+    command = [sys.executable, "-W", "error", "-c", FORKING]
+    done = subprocess.run(command, capture_output=True, timeout=ENOUGH, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+FORKING = """
+import os, signal
+from http.client import HTTPConnection
+from extractbench_nb.extraction.serving import serve_simulations
+from extractbench_nb.extraction.simulation import simulate
+with serve_simulations(simulate("sample", "GPT-5"), "sample") as server:
+    connection = HTTPConnection(server.url.split("/")[2], timeout=30)
+    connection.request("GET", "/v1/models")
+    connection.getresponse().read()
+    sock, child = connection.sock, os.fork()
+    if child == 0:
+        signal.alarm(20)
+        server.close()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    connection.request("GET", "/v1/models")
+    assert connection.getresponse().read()
+    assert connection.sock is sock
+    connection.close()
+"""
 
 PROGRAM = """
 import socket, sys, threading, time

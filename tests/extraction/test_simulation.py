@@ -3,9 +3,13 @@
 import json
 import os
 from collections import Counter
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -331,6 +335,39 @@ def test_an_unknown_model(name: Any) -> None:
         simulate("sample", name)
 
 
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"seed": None}, "seed is None; expected an integer or a text"),
+        ({"seed": 1.5}, "seed is 1.5; expected an integer or a text"),
+        ({"seed": True}, "seed is True; expected an integer or a text"),
+        ({"seed": [1]}, r"seed is \[1\]; expected an integer or a text"),
+        ({"run": 3}, "run is 3; expected a name"),
+        ({"run": ["a"]}, r"run is \['a'\]; expected a name"),
+        ({"run": ""}, "run is ''; expected a name"),
+        ({"dataset": 5}, "dataset is int; expected a Dataset, a name or a path"),
+        ({"dataset": pd.DataFrame()}, "dataset is DataFrame; expected a Dataset, a name or a path"),
+    ],
+    ids=str,
+)
+def test_bad_arguments(options: dict[str, Any], message: str) -> None:
+    given: Any = {"dataset": sample(), "profile": profile({})} | options
+    with pytest.raises(InputError, match=message):
+        simulate(**given)
+
+
+def test_seeds_and_datasets_that_are_the_same() -> None:
+    one, two = simulate("sample", "GPT-5", 3), simulate(None, "GPT-5", np.int64(3))
+    pd.testing.assert_frame_equal(one.outputs, two.outputs)
+    assert type(two.seed) is int
+
+
+@pytest.mark.parametrize("folder", [None, 3, b"run", ["run"]])
+def test_a_simulation_is_saved_in_a_folder(folder: Any) -> None:
+    with pytest.raises(InputError, match=r"folder is .*; expected the path of a run's folder"):
+        simulate(sample(), profile({})).save(folder)
+
+
 def test_an_unknown_mode() -> None:
     with pytest.raises(InputError, match="mode: no 'strict'"):
         model_profiles("strict")
@@ -347,6 +384,91 @@ def test_a_saved_simulation_is_read_like_a_run(model: str, tmp_path: Any) -> Non
     assert back.to_dict() == made.outputs.set_index("document")["failure"].to_dict()
     with pytest.raises(InputError):
         made.save(folder)
+
+
+def assert_equal(one: Simulation, other: Simulation) -> None:
+    assert (one.run, one.profile, one.seed) == (other.run, other.profile, other.seed)
+    pd.testing.assert_frame_equal(one.outputs, other.outputs)
+    pd.testing.assert_frame_equal(one.record, other.record)
+
+
+@pytest.mark.parametrize("seed", [7, "7"])
+def test_a_saved_simulation_comes_back(tmp_path: Path, seed: int | str) -> None:
+    everything = profile(
+        dict.fromkeys(CORRUPTIONS, 0.2),
+        EVERY_FAILURE,
+        wrappings={"fence": 0.5, "bom": 0.5},
+        kinds=MappingProxyType({"cv": "*"}),
+        strength=np.float32(0.25),
+        mode="structured",
+    )
+    for name, model in (("all", everything), ("none", profile({}))):
+        made = simulate(sample(), model, seed, run="r")
+        back = Simulation.open(made.save(tmp_path / name))
+        assert_equal(back, made)
+        assert_equal(Simulation.open(back.save(tmp_path / f"{name} again")), made)
+
+
+def test_a_saved_simulation_is_checked_and_served(tmp_path: Path) -> None:
+    made = simulate(sample(), "Gemini 3 Flash", 1)
+    back = Simulation.open(made.save(tmp_path / "run"))
+    one, other = (xb.check_simulation(which, sample()) for which in (made, back))
+    pd.testing.assert_frame_equal(one.summary, other.summary)
+    with xb.serve_simulations(back, sample()) as server:
+        assert list(server.models) == ["Gemini 3 Flash"]
+    assert sorted(xb.Run.open(tmp_path / "run").outputs["document"]) == sorted(
+        made.outputs["document"]
+    )
+
+
+def test_a_simulation_of_no_document_comes_back(tmp_path: Path) -> None:
+    made = simulate(sample(), profile({}))
+    none = replace(made, outputs=made.outputs[:0])
+    assert_equal(Simulation.open(none.save(tmp_path / "run")), none)
+
+
+def test_the_record_keeps_lone_surrogates(tmp_path: Path) -> None:
+    made = simulate(sample(), profile({"typo": 0.3}))
+    made.record["before"] = [{"a\ud800": ["\udfff\\"]}] * len(made.record)
+    back = Simulation.open(made.save(tmp_path / "run"))
+    pd.testing.assert_frame_equal(back.record, made.record)
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (None, "no simulation in .*: expected a folder with simulation.json"),
+        ("{", "is not JSON"),
+        ("[]", "describes no simulation"),
+        ("{}", "describes no simulation: 'profile'"),
+        ('{"profile": {"name": ""}}', "describes no simulation"),
+        ('{"profile": {"name": "m", "failures": {}, "odd": 1}}', "describes no simulation"),
+        ({"outputs": {}}, "cannot be read: 'document'"),
+        ({"outputs": {"document": ["none"]}}, "no output for document 'none'"),
+        ({"record": 3}, "describes no simulation: record has no columns"),
+        ({"record": {"path": "$"}}, "describes no simulation: record has no columns"),
+        ({"record": {"path": ["$"]}}, "cannot be read"),
+        ({"outputs": [1]}, "describes no simulation: outputs has no columns"),
+        ({"seed": None}, "cannot be read: seed is None"),
+        ({"odd": 3}, "describes no simulation"),
+    ],
+    ids=str,
+)
+def test_folders_without_a_simulation(tmp_path: Path, content: Any, message: str) -> None:
+    file = simulate(sample(), profile({})).save(tmp_path / "run") / "simulation.json"
+    if isinstance(content, dict):
+        content = json.dumps(json.loads(file.read_text()) | content)
+    if content is None:
+        file.unlink()
+    else:
+        file.write_text(content)
+    with pytest.raises(InputError, match=message):
+        Simulation.open(file.parent)
+
+
+def test_no_dataset_is_the_sample() -> None:
+    made = simulate(None, profile({}))
+    assert (xb.read_outputs(made.outputs, None)["failure"] == "none").all()
 
 
 @needs_release

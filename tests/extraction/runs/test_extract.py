@@ -505,6 +505,20 @@ def test_bad_documents(
     assert not server.requests
 
 
+@pytest.mark.parametrize("name", ["sample", Path("data")])
+def test_a_dataset_is_not_named_among_documents(run: Extract, name: Any) -> None:
+    message = f"documents is '{name}'; expected a Dataset.*load_dataset\\('{name}'\\) reads a"
+    with pytest.raises(xb.InputError, match=message):
+        run(name, dataset=None)
+
+
+@pytest.mark.parametrize("folder", [None, 3])
+def test_a_run_is_kept_in_a_folder(run: Extract, server: LLMServer, folder: Any) -> None:
+    with pytest.raises(xb.InputError, match=r"folder is .*; expected the path of a run's folder"):
+        run(ONE, folder=folder)
+    assert not server.requests
+
+
 def test_ids_need_a_dataset(run: Extract) -> None:
     with pytest.raises(xb.InputError, match="dataset is NoneType"):
         run(ONE, dataset=None)

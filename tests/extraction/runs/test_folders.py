@@ -124,6 +124,13 @@ def test_one_at_a_time(folder: RunFolder) -> None:
         ('{"format": 2, "kind": "odd"}', r"newer version of this package \(format 2"),
         ('{"format": 1, "kind": "odd", "model": "x"}', "kind is 'odd'"),
         ('{"format": 1, "kind": "extraction"}', "model is None"),
+        *(
+            (f'{{"format": 1, "kind": "extraction", "model": "x", "documents": {documents}}}', odd)
+            for documents, odd in dict.fromkeys(
+                ("[]", "null", "3", '{"a": 3}', '{"a": null}', '{"a": {"domain": 3}}'),
+                "expected documents to be an object",
+            ).items()
+        ),
     ],
 )
 def test_folders_that_are_no_run(tmp_path: Path, content: str | None, message: str) -> None:
@@ -133,11 +140,18 @@ def test_folders_that_are_no_run(tmp_path: Path, content: str | None, message: s
         RunFolder.open(tmp_path)
 
 
+@pytest.mark.parametrize("folder", [None, 3, b"run"])
+def test_what_is_no_path(folder: Any) -> None:
+    with pytest.raises(InputError, match=r"folder is .*; expected the path of a run's folder"):
+        Run.open(folder)
+
+
 @pytest.mark.parametrize(
     "name, data, message",
     [
         ("one.meta.json", b"{", "is not JSON"),
         ("one.meta.json", b"[]", "no JSON object"),
+        ("one.meta.json", b'{"error": "timeout"}', "error is 'timeout'; expected an object"),
         ("one.raw.txt", b"\xff", "is not UTF-8"),
     ],
 )

@@ -1,5 +1,6 @@
 """What is found before any work: providers, keys, packages, prices."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,15 @@ def test_unknown_providers_are_told(model: str) -> None:
 def test_the_nearest_provider_is_named() -> None:
     with pytest.raises(InputError, match="did you mean 'openai'"):
         LLMJudge("opnai/gpt-4o").check()
+
+
+def test_of_many_providers_a_few_are_named() -> None:
+    with pytest.raises(InputError) as caught:
+        LLMJudge("nonsense/model").check()
+    end = str(caught.value).partition("first part, ")[2]
+    assert re.fullmatch(
+        r"known are \w+, \w+, \w+; LiteLLM's documentation lists all \d+ providers", end
+    )
 
 
 def test_a_server_of_ones_own_needs_no_key(make: MakeJudge, server: LLMServer) -> None:
