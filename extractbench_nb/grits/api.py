@@ -1,0 +1,258 @@
+"""`grits`: how alike two tables are, and which rows and columns were taken for which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.grits.cells import Cell, Table, table_of_cells
+from extractbench_nb.grits.similarity import Numbers, hull_overlap, iou, text_similarity
+from extractbench_nb.grits.substructures import Alignment, align, line_similarities
+
+__all__ = ["ALIGNED_COLUMNS", "GRITS_METRICS", "GRITS_VARIANTS", "SCORE_COLUMNS", "GriTS", "grits"]
+
+#: What of a table is compared: topology, content, location.
+GRITS_METRICS = ("top", "con", "loc")
+
+SCORE_COLUMNS = FrameSpec(
+    "scores",
+    "one row a metric, its name in the index",
+    (
+        Column("fscore", "float64", "2 x similarity / (positions of both grids)", "0 to 1"),
+        Column("precision", "float64", "similarity / positions of the predicted grid", "0 to 1"),
+        Column("recall", "float64", "similarity / positions of the true grid", "0 to 1"),
+        Column("upper_bound", "float64", "no alignment gives a greater fscore", "0 to 1"),
+    ),
+)
+
+ALIGNED_COLUMNS = FrameSpec(
+    "aligned",
+    "one row a metric and pair of lines (rows, or columns), in order",
+    (
+        Column("metric", "string", "metric", ", ".join(GRITS_METRICS)),
+        Column("true", "int64", "index in the true table", "0 and up"),
+        Column("predicted", "int64", "index in the predicted table", "0 and up"),
+        Column("similarity", "float64", "2 x similarity / (entries of both lines)", "0 to 1"),
+    ),
+)
+
+
+class _Variant(NamedTuple):
+    boxes: Callable[..., Numbers]
+    texts: str
+
+
+#: How boxes and texts are compared.
+GRITS_VARIANTS: Mapping[str, _Variant] = MappingProxyType(
+    {
+        "paper": _Variant(iou, "subsequence"),
+        "paper_substring": _Variant(iou, "substring"),
+        "released": _Variant(hull_overlap, "blocks"),
+    }
+)
+
+_Cells: TypeAlias = Iterable[Mapping[str, Any] | Cell]
+_Indices: TypeAlias = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GriTS:
+    """How alike two tables are; made by `grits`.
+
+    Attributes
+    ----------
+    scores : pandas.DataFrame
+        One row a metric: fscore, precision, recall, upper_bound.
+    rows, columns : pandas.DataFrame
+        The aligned lines: metric, true, predicted, similarity.
+    true, predicted : Table
+        What was compared.
+    variant : str
+        How.
+    """
+
+    scores: pd.DataFrame
+    rows: pd.DataFrame
+    columns: pd.DataFrame
+    true: Table
+    predicted: Table
+    variant: str
+
+    def __repr__(self) -> str:
+        """Return the f-scores and the shapes of both tables."""
+        shapes = " against ".join(" x ".join(map(str, t.grid.shape)) for t in self._tables)
+        scores = ", ".join(f"{name} {row.fscore:.3f}" for name, row in self.scores.iterrows())
+        return f"GriTS({scores}; {shapes} positions, variant {self.variant!r})"
+
+    @property
+    def _tables(self) -> tuple[Table, Table]:
+        return self.true, self.predicted
+
+
+def grits(
+    true: _Cells | Table,
+    predicted: _Cells | Table,
+    metrics: Sequence[str] | None = None,
+    variant: str = "paper",
+) -> GriTS:
+    """Score a predicted table against the true one by grid table similarity.
+
+    Parameters
+    ----------
+    true, predicted : iterable of dict, or Table
+        Cells with ``row_nums`` and ``column_nums``, and where known ``text`` (or ``cell_text``),
+        ``bbox`` (x0, y0, x1, y1) and ``is_column_header``.
+    metrics : sequence of str, optional
+        ``top`` (topology: which positions a cell covers), ``con`` (content: its text) and ``loc``
+        (location: its box). By default all, without ``loc`` where a cell has no box.
+    variant : str, optional
+        ``"paper"``: intersection over union, and the longest common subsequence.
+        ``"paper_substring"``: the longest common substring, as the paper's text has it.
+        ``"released"``: what the published code computes, for comparison with the literature: the
+        smallest box around both in place of the union, and difflib's matching blocks.
+
+    Returns
+    -------
+    GriTS
+        ``.scores``, ``.rows``, ``.columns``.
+
+    Raises
+    ------
+    InputError
+        A table is not as it should be (a position without a cell, say), a cell lacks the box that
+        ``loc`` needs, or a name is not known.
+
+    Notes
+    -----
+    Section 6 of Smock, Pesala and Abraham, "PubTables-1M: Towards comprehensive table extraction
+    from unstructured documents" (2022), equations 1 to 3. The search is a heuristic: ``fscore`` is
+    a lower bound of the best one, ``upper_bound`` an upper one. Among alignments that are equally
+    good, one is chosen by a fixed rule, see `align`. Two empty tables are alike; beside an empty
+    one a table has the f-score 0, and the ratio over the empty one is 1.
+
+    Examples
+    --------
+    >>> def row(*texts):
+    ...     return [{"row_nums": [0], "column_nums": [n], "text": t} for n, t in enumerate(texts)]
+    >>> grits(row("Year", "Sales"), row("Year", "Sale"))
+    GriTS(top 1.000, con 0.944; 1 x 2 against 1 x 2 positions, variant 'paper')
+    """
+    if variant not in GRITS_VARIANTS:
+        raise InputError(f"variant is {variant!r}; {nearest(str(variant), GRITS_VARIANTS)}")
+    tables = (_table(true, "true"), _table(predicted, "predicted"))
+    names = _chosen(metrics, tables)
+    found = {name: _Metric(name, *tables, GRITS_VARIANTS[variant]).result() for name in names}
+    scores = SCORE_COLUMNS.from_rows(result.scores for result in found.values())
+    scores.index = pd.Index(names, name="metric", dtype=object)
+    rows, columns = (
+        ALIGNED_COLUMNS.from_rows(
+            (name, *pair) for name, result in found.items() for pair in result.aligned[axis]
+        )
+        for axis in (0, 1)
+    )
+    return GriTS(scores, rows, columns, *tables, variant)
+
+
+def _table(given: _Cells | Table, name: str) -> Table:
+    if isinstance(given, Table):
+        return given
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise InputError(f"{name} is {type(given).__name__}; expected a list of cells")
+    return table_of_cells(given, name)
+
+
+def _chosen(metrics: Sequence[str] | None, tables: tuple[Table, Table]) -> tuple[str, ...]:
+    located = all(table.has_boxes for table in tables)
+    if metrics is None:
+        return GRITS_METRICS if located else GRITS_METRICS[:2]
+    names = (metrics,) if isinstance(metrics, str) else tuple(dict.fromkeys(metrics))
+    for name in names:
+        if name not in GRITS_METRICS:
+            raise InputError(f"metrics: no {name!r}; {nearest(str(name), GRITS_METRICS)}")
+    if "loc" in names and not located:
+        side, table = next((s, t) for s, t in zip(_SIDES, tables, strict=True) if not t.has_boxes)
+        number = next(n for n, cell in enumerate(table.cells) if cell.box is None)
+        raise InputError(f"{side}, cell {number} has no bbox, which the metric 'loc' needs")
+    return names
+
+
+_SIDES = ("true", "predicted")
+
+
+class _Result(NamedTuple):
+    scores: tuple[float, float, float, float]
+    aligned: tuple[list[tuple[int, int, float]], list[tuple[int, int, float]]]
+
+
+class _Metric:
+    """One metric on two tables. Entries that are alike share what is computed of them."""
+
+    def __init__(self, name: str, true: Table, predicted: Table, variant: _Variant) -> None:
+        sides = [_entries(name, table) for table in (true, predicted)]
+        (self.true, values), (self.predicted, others) = sides
+        self.similar = (
+            text_similarity(values, others, variant.texts)
+            if name == "con"
+            else variant.boxes(values, others)
+        )
+
+    def result(self) -> _Result:
+        true, predicted = self.true, self.predicted
+        if not true.size or not predicted.size:
+            alike = float(true.size == predicted.size)
+            ratios = [alike if grid.size else 1.0 for grid in (predicted, true)]
+            return _Result((alike, ratios[0], ratios[1], alike), ([], []))
+        rows = self._aligned(true, predicted)
+        columns = self._aligned(true.T, predicted.T)
+        common = self.similar[
+            true[np.ix_(rows.true, columns.true)],
+            predicted[np.ix_(rows.predicted, columns.predicted)],
+        ]
+        sizes = true.size, predicted.size
+        scores = (*_ratios(float(common.sum()), *sizes), _bound(rows, columns, *sizes))
+        by_row = 2 * common.sum(axis=1) / (true.shape[1] + predicted.shape[1])
+        by_column = 2 * common.sum(axis=0) / (true.shape[0] + predicted.shape[0])
+        return _Result(scores, (_pairs(rows, by_row), _pairs(columns, by_column)))
+
+    def _aligned(self, true: _Indices, predicted: _Indices) -> Alignment:
+        def rewards(lines: slice) -> Numbers:
+            return self.similar[true[lines, None, :, None], predicted[None, :, None, :]]
+
+        shape = (len(true), len(predicted), true.shape[1], predicted.shape[1])
+        return align(line_similarities(rewards, shape))
+
+
+def _entries(name: str, table: Table) -> tuple[_Indices, list[Any]]:
+    """Return the distinct entries of a table, and which one stands at each position."""
+    known: dict[Any, int] = {}
+    found = np.empty(table.grid.shape, dtype=np.intp)
+    for (row, column), number in np.ndenumerate(table.grid):
+        cell = table.cells[number]
+        entry: Any = cell.text if name == "con" else cell.box
+        if name == "top":
+            entry = cell.span_from(row, column)
+        found[row, column] = known.setdefault(entry, len(known))
+    return found, list(known)
+
+
+def _ratios(common: float, true: int, predicted: int) -> tuple[float, float, float]:
+    precision, recall = common / predicted, common / true
+    both = precision + recall
+    return (2 * precision * recall / both if both else 0.0), precision, recall
+
+
+def _bound(rows: Alignment, columns: Alignment, true: int, predicted: int) -> float:
+    return _ratios(min(rows.score, columns.score), true, predicted)[0]
+
+
+def _pairs(lines: Alignment, similarity: Numbers) -> list[tuple[int, int, float]]:
+    columns = (lines.true.tolist(), lines.predicted.tolist(), similarity.tolist())
+    return list(zip(*columns, strict=True))
