@@ -8,14 +8,14 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.grits.cells import Cell, Table, table_of_cells
-from extractbench_nb.grits.similarity import Numbers, hull_overlap, iou, text_similarity
-from extractbench_nb.grits.substructures import Alignment, align, line_similarities
+from extractbench_nb.grits.entries import BoxEntries, TextEntries
+from extractbench_nb.grits.similarity import Numbers, hull_overlap, iou
+from extractbench_nb.grits.substructures import Alignment, Indices, align, line_similarities
 
 __all__ = ["ALIGNED_COLUMNS", "GRITS_METRICS", "GRITS_VARIANTS", "SCORE_COLUMNS", "GriTS", "grits"]
 
@@ -46,7 +46,7 @@ ALIGNED_COLUMNS = FrameSpec(
 
 
 class _Variant(NamedTuple):
-    boxes: Callable[..., Numbers]
+    boxes: Callable[[Numbers, Numbers], Numbers]
     texts: str
 
 
@@ -60,7 +60,6 @@ GRITS_VARIANTS: Mapping[str, _Variant] = MappingProxyType(
 )
 
 _Cells: TypeAlias = Iterable[Mapping[str, Any] | Cell]
-_Indices: TypeAlias = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -193,54 +192,43 @@ class _Result(NamedTuple):
 
 
 class _Metric:
-    """One metric on two tables. Entries that are alike share what is computed of them."""
+    """One metric on two tables."""
 
     def __init__(self, name: str, true: Table, predicted: Table, variant: _Variant) -> None:
-        sides = [_entries(name, table) for table in (true, predicted)]
-        (self.true, values), (self.predicted, others) = sides
-        self.similar = (
-            text_similarity(values, others, variant.texts)
+        self.entries = (
+            TextEntries(true, predicted, variant.texts)
             if name == "con"
-            else variant.boxes(values, others)
+            else BoxEntries(true, predicted, variant.boxes, spans=name == "top")
         )
 
     def result(self) -> _Result:
-        true, predicted = self.true, self.predicted
+        true, predicted = self.entries.true, self.entries.predicted
         if not true.size or not predicted.size:
             alike = float(true.size == predicted.size)
             ratios = [alike if grid.size else 1.0 for grid in (predicted, true)]
             return _Result((alike, ratios[0], ratios[1], alike), ([], []))
-        rows = self._aligned(true, predicted)
-        columns = self._aligned(true.T, predicted.T)
-        common = self.similar[
+        rows, columns = self._aligned(true, predicted), self._aligned(true.T, predicted.T)
+        common = self.entries.similar(
             true[np.ix_(rows.true, columns.true)],
             predicted[np.ix_(rows.predicted, columns.predicted)],
-        ]
+        )
         sizes = true.size, predicted.size
         scores = (*_ratios(float(common.sum()), *sizes), _bound(rows, columns, *sizes))
         by_row = 2 * common.sum(axis=1) / (true.shape[1] + predicted.shape[1])
         by_column = 2 * common.sum(axis=0) / (true.shape[0] + predicted.shape[0])
         return _Result(scores, (_pairs(rows, by_row), _pairs(columns, by_column)))
 
-    def _aligned(self, true: _Indices, predicted: _Indices) -> Alignment:
-        def rewards(lines: slice) -> Numbers:
-            return self.similar[true[lines, None, :, None], predicted[None, :, None, :]]
+    def _aligned(self, true: Indices, predicted: Indices) -> Alignment:
+        """Align lines; those that are the same are looked at once."""
+        lines, which = np.unique(true, axis=0, return_inverse=True)
+        others, beside = np.unique(predicted, axis=0, return_inverse=True)
 
-        shape = (len(true), len(predicted), true.shape[1], predicted.shape[1])
-        return align(line_similarities(rewards, shape))
+        def rewards(first: Indices, second: Indices) -> Numbers:
+            return self.entries.similar(lines[first][:, :, None], others[second][:, None, :])
 
-
-def _entries(name: str, table: Table) -> tuple[_Indices, list[Any]]:
-    """Return the distinct entries of a table, and which one stands at each position."""
-    known: dict[Any, int] = {}
-    found = np.empty(table.grid.shape, dtype=np.intp)
-    for (row, column), number in np.ndenumerate(table.grid):
-        cell = table.cells[number]
-        entry: Any = cell.text if name == "con" else cell.box
-        if name == "top":
-            entry = cell.span_from(row, column)
-        found[row, column] = known.setdefault(entry, len(known))
-    return found, list(known)
+        possible = self.entries.may_be_similar(lines, others)
+        found = line_similarities(rewards, possible, lines.shape[1] * others.shape[1])
+        return align(found[np.ix_(which.ravel(), beside.ravel())])
 
 
 def _ratios(common: float, true: int, predicted: int) -> tuple[float, float, float]:

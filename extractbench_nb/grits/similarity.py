@@ -10,38 +10,35 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from extractbench_nb.grits.cells import Box
-
 __all__ = ["TEXT_SIMILARITIES", "Numbers", "hull_overlap", "iou", "text_similarity"]
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 _Texts: TypeAlias = Sequence[str]
 
 
-def iou(true: Sequence[Box], predicted: Sequence[Box]) -> Numbers:
+def iou(a: Numbers, b: Numbers) -> Numbers:
     """Return the intersection over the union of boxes.
 
     Parameters
     ----------
-    true, predicted : sequence of box
-        x0, y0, x1, y1.
+    a, b : ndarray of shape (..., 4)
+        x0, y0, x1, y1; of shapes that go together.
 
     Returns
     -------
-    ndarray of shape (len(true), len(predicted))
+    ndarray of shape (...)
         0 to 1; 0 for a box without an area, also beside itself.
 
     Examples
     --------
-    >>> iou([(0, 0, 2, 1)], [(0, 0, 1, 1), (5, 5, 6, 6)]).tolist()
-    [[0.5, 0.0]]
+    >>> iou(np.array([0, 0, 2, 1]), np.array([[0, 0, 1, 1], [5, 5, 6, 6]])).tolist()
+    [0.5, 0.0]
     """
-    a, b = _boxes(true)[:, None], _boxes(predicted)[None]
     common = _intersection(a, b)
     return _share(common, _area(a) + _area(b) - common)
 
 
-def hull_overlap(true: Sequence[Box], predicted: Sequence[Box]) -> Numbers:
+def hull_overlap(a: Numbers, b: Numbers) -> Numbers:
     """Return the intersection of boxes over the smallest box around both.
 
     Never more than `iou`, and the same where one box is in the other: what the published code
@@ -49,21 +46,16 @@ def hull_overlap(true: Sequence[Box], predicted: Sequence[Box]) -> Numbers:
 
     Parameters
     ----------
-    true, predicted : sequence of box
-        x0, y0, x1, y1.
+    a, b : ndarray of shape (..., 4)
+        x0, y0, x1, y1; of shapes that go together.
 
     Returns
     -------
-    ndarray of shape (len(true), len(predicted))
+    ndarray of shape (...)
         0 to 1.
     """
-    a, b = _boxes(true)[:, None], _boxes(predicted)[None]
     low, high = np.minimum(a[..., :2], b[..., :2]), np.maximum(a[..., 2:], b[..., 2:])
     return _share(_intersection(a, b), (high - low).prod(axis=-1))
-
-
-def _boxes(boxes: Sequence[Box]) -> Numbers:
-    return np.array(boxes, dtype=np.float64).reshape(-1, 4)
 
 
 def _area(boxes: Numbers) -> Numbers:
@@ -79,7 +71,7 @@ def _intersection(a: Numbers, b: Numbers) -> Numbers:
 
 
 def _share(part: Numbers, whole: Numbers) -> Numbers:
-    return np.divide(part, whole, out=np.zeros_like(part), where=part > 0)
+    return np.divide(part, whole, out=np.zeros(part.shape), where=part > 0)
 
 
 def text_similarity(true: _Texts, predicted: _Texts, kind: str = "subsequence") -> Numbers:
@@ -105,8 +97,9 @@ def text_similarity(true: _Texts, predicted: _Texts, kind: str = "subsequence") 
     """
     common = TEXT_SIMILARITIES[kind](true, predicted)
     lengths = np.array([*map(len, true)])[:, None] + np.array([*map(len, predicted)])[None]
-    alike = np.ones(common.shape)
-    return np.divide(2 * common, lengths, out=alike, where=lengths > 0)
+    alike: Numbers = np.ones(common.shape)
+    np.divide(2 * common, lengths, out=alike, where=lengths > 0)
+    return alike
 
 
 def _subsequence(true: _Texts, predicted: _Texts) -> npt.NDArray[np.int64]:

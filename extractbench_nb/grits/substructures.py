@@ -20,11 +20,12 @@ import numpy.typing as npt
 __all__ = ["Alignment", "Rewards", "align", "line_similarities"]
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
-#: Similarities of a block of true lines: shape (lines, predicted lines, entries, entries).
-Rewards: TypeAlias = Callable[[slice], Numbers]
+Indices: TypeAlias = npt.NDArray[np.intp]
+#: Similarities of the entries of pairs of lines, by their indices: shape (pairs, entries, entries).
+Rewards: TypeAlias = Callable[[Indices, Indices], Numbers]
 
 #: How many similarities are in memory at once.
-_CELLS = 1 << 22
+_CELLS = 1 << 21
 
 
 class Alignment(NamedTuple):
@@ -35,44 +36,48 @@ class Alignment(NamedTuple):
     score: float
 
 
-def line_similarities(rewards: Rewards, shape: tuple[int, int, int, int]) -> Numbers:
+def line_similarities(rewards: Rewards, possible: npt.NDArray[np.bool_], entries: int) -> Numbers:
     """Return the score of the best alignment of every two lines.
 
     Parameters
     ----------
     rewards : callable
-        Gives the similarities of the entries of some true lines and all predicted ones.
-    shape : tuple of int
-        True lines, predicted lines, entries of a true line, entries of a predicted one.
+        Gives the similarities of the entries of some pairs of lines.
+    possible : ndarray of shape (true lines, predicted lines)
+        Which pairs may have anything in common; the others are not looked at.
+    entries : int
+        Pairs of entries in a pair of lines.
 
     Returns
     -------
     ndarray of shape (true lines, predicted lines)
         0 and up to the shorter line's length.
     """
-    lines, others, first, second = shape
-    step = max(1, _CELLS // max(1, others * first * second))
-    parts = [
-        _aligned_entries(rewards(slice(at, min(at + step, lines)))) for at in range(0, lines, step)
-    ]
-    return np.concatenate(parts) if parts else np.zeros((lines, others))
+    found = np.zeros(possible.shape)
+    true, predicted = np.nonzero(possible)
+    step = max(1, _CELLS // max(1, entries))
+    for at in range(0, len(true), step):
+        pairs = true[at : at + step], predicted[at : at + step]
+        found[pairs] = _aligned_entries(rewards(*pairs))
+    return found
 
 
 def _aligned_entries(rewards: Numbers) -> Numbers:
-    """Align the last two axes, for all others at once, antidiagonal by antidiagonal."""
-    first, second = rewards.shape[2:]
+    """Align the last two axes, for all pairs at once, antidiagonal by antidiagonal."""
+    pairs, first, second = rewards.shape
     # by place in the true line; the place in the predicted one follows from the antidiagonal
-    before = np.zeros((*rewards.shape[:2], first + 1))
+    before = np.zeros((first + 1, pairs))
     last = np.zeros_like(before)
+    cells = np.ascontiguousarray(rewards.transpose(1, 2, 0))
     for diagonal in range(2, first + second + 1):
         low, high = max(1, diagonal - second), min(first, diagonal - 1)
         places = np.arange(low - 1, high)
-        best = before[..., low - 1 : high] + rewards[..., places, diagonal - 2 - places]
-        np.maximum(best, last[..., low - 1 : high], out=best)
-        np.maximum(best, last[..., low : high + 1], out=best)
+        best = cells[places, diagonal - 2 - places]
+        best += before[low - 1 : high]
+        np.maximum(best, last[low - 1 : high], out=best)
+        np.maximum(best, last[low : high + 1], out=before[low : high + 1])
         before, last = last, before
-        last[..., low : high + 1] = best
-    return last[..., first].copy()
+    return last[first].copy()
 
 
 def align(similarities: Numbers) -> Alignment:
