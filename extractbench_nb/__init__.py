@@ -64,6 +64,7 @@ from extractbench_nb.extraction import (
     simulate,
     validity_by_length,
 )
+from extractbench_nb.grits import GriTS, grits
 from extractbench_nb.judges.base import JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.judges.cache import CacheInfo, JudgeCache, judge_cache
 from extractbench_nb.judges.ensemble import Ensemble
@@ -113,6 +114,7 @@ __all__ = [
     "EvaluationReport",
     "Evaluations",
     "ExtractBenchError",
+    "GriTS",
     "InputError",
     "JudgeAgreement",
     "JudgeCache",
@@ -167,6 +169,7 @@ __all__ = [
     "find_evidence",
     "forgive",
     "global_metric_registry",
+    "grits",
     "ground_values",
     "grounded",
     "judge_agreement",

@@ -66,7 +66,7 @@ _Cells: TypeAlias = Iterable[Mapping[str, Any] | Cell]
 class GriTS:
     """How alike two tables are; made by `grits`.
 
-    Attributes
+    Parameters
     ----------
     scores : pandas.DataFrame
         One row a metric: fscore, precision, recall, upper_bound.
