@@ -85,7 +85,7 @@ class Conformance:
         list of tuple of (tuple, tuple)
             One pair or more for a violation that is not forgiven: where it is, and where its cause
             is, which lies deeper where a member is missing or no branch of an ``anyOf`` fits.
-            Nothing for a document that cannot be validated: nobody can tell.
+            Of a document that cannot be validated to its end only those that are found before.
         """
         return [
             (tuple(violation.error.absolute_path), cause)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,8 +84,10 @@ def group_attempts(attempts: pd.DataFrame, by: str | Iterable[str] | None) -> At
     Raises
     ------
     InputError
-        There is no such column, it is the failure itself, or its values cannot be compared.
+        `attempts` is no frame, there is no such column, it is the failure itself, or its values
+        cannot be compared.
     """
+    refuse_missing(attempts, (), "attempts")
     names = [] if by is None else _columns(attempts, by)
     parts = [_factorized(attempts[name], name) for name in names]
     codes = np.column_stack([np.zeros(len(attempts), dtype=np.int64), *(part[0] for part in parts)])
@@ -99,14 +101,18 @@ def group_attempts(attempts: pd.DataFrame, by: str | Iterable[str] | None) -> At
 
 def _columns(attempts: pd.DataFrame, by: Any) -> list[str]:
     several = isinstance(by, Iterable) and not isinstance(by, str)
-    names: list[Any] = list(dict.fromkeys(by)) if several else [by]
+    names: list[Any] = list(by) if several else [by]
     if not names:
         raise InputError("by is empty; name a column, for example 'run'")
-    known = [str(name) for name in attempts.columns if name != "failure"]
+    known = [name for name in attempts.columns if name != "failure"]
     for name in names:
-        if name not in known:
-            raise InputError(f"by is {name!r}; {nearest(name, known)}")
-    return names
+        if isinstance(name, str) and name == "failure":
+            raise InputError("by is 'failure', how attempts end; name another column, as 'run'")
+        if not isinstance(name, Hashable) or name not in known:
+            same = [repr(one) for one in known if str(one) == str(name)]
+            near = f"did you mean {same[0]}?" if same else nearest(name, map(str, known))
+            raise InputError(f"by is {name!r}; {near}")
+    return list(dict.fromkeys(names))
 
 
 def _factorized(values: pd.Series[Any], name: str) -> tuple[Counts, list[Any]]:
@@ -173,8 +179,8 @@ def failure_modes(attempts: pd.DataFrame, by: str | Iterable[str] = "run") -> pd
     Raises
     ------
     InputError
-        There is no such column, it is the failure itself, its values cannot be compared, or one of
-        them is ``total``.
+        `attempts` is no frame, there is no such column, it is the failure itself, its values cannot
+        be compared, or one of them is ``total``.
 
     Examples
     --------
@@ -244,9 +250,9 @@ def failure_positions(attempts: pd.DataFrame, *, bins: int = 10) -> pd.DataFrame
     Notes
     -----
     The place is what `parse_output` says: of a trailing comma the first one, of malformed JSON
-    where Python's parser stops. A text that was cut off breaks at its own end, so that
-    ``truncated_json`` is in the last part however much is missing. Failed calls, empty responses
-    and schema violations have no place.
+    where Python's parser stops. A text that was cut off breaks at its own end: ``truncated_json``
+    is in the last part however much is missing, and whatever white space or fence follows. Failed
+    calls, empty responses and schema violations have no place.
 
     Examples
     --------
@@ -297,11 +303,15 @@ def check_bins(bins: object) -> None:
 def _parts(attempts: pd.DataFrame, bins: int) -> Counts:
     """Return the part in which each text breaks; one past the last for those without a place."""
     parts = np.full(len(attempts), bins, dtype=np.int64)
+    cut_off = (attempts["failure"] == "truncated_json").tolist()
     pairs = zip(attempts["offset"].tolist(), attempts["characters"].tolist(), strict=True)
     for row, (offset, characters) in enumerate(pairs):
         if pd.isna(offset):
             continue
-        if not 0 <= offset <= characters:
-            raise InputError(f"attempts: row {row} breaks at {offset:g} of {characters} characters")
-        parts[row] = min(int(offset) * bins // max(int(characters), 1), bins - 1)
+        size = 0 if pd.isna(characters) else characters
+        if not 0 <= offset <= size:
+            at = f"{offset:.16g} of {size:.16g} characters"
+            raise InputError(f"attempts: row {row} breaks at {at}")
+        part = int(offset) * bins // max(int(size), 1)
+        parts[row] = bins - 1 if cut_off[row] else min(part, bins - 1)
     return parts

@@ -15,7 +15,7 @@ from extractbench_nb.breakdowns.sources import refuse_missing
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.extraction.failing import AttemptGroups, check_bins, group_attempts
 from extractbench_nb.extraction.given import DatasetLike, documents_of
-from extractbench_nb.stats.cohen import wilson_interval
+from extractbench_nb.extraction.rates import valid_interval
 from extractbench_nb.stats.drawing import DIGITS, Drawing
 
 __all__ = [
@@ -49,8 +49,8 @@ LENGTH_COLUMNS = FrameSpec(
         Column("attempts", "int64", "attempts", "1 and up"),
         Column("valid", "int64", "valid outputs", "0 to attempts"),
         Column("share", "float64", "valid / attempts", "0 to 1"),
-        Column("low", "float64", "lower end of Wilson's interval", "0 to share"),
-        Column("high", "float64", "upper end of Wilson's interval", "share to 1"),
+        Column("low", "float64", "lower end of Wilson's interval, of documents", "0 to share"),
+        Column("high", "float64", "upper end of Wilson's interval, of documents", "share to 1"),
     ),
 )
 
@@ -91,7 +91,8 @@ def validity_by_length(
         ``output_characters``.
     bins : int, optional
         How many bins, 1 and up, each with about as many documents, or outputs where these are
-        measured. Equal lengths are in one bin; there is a bin for each where there are no more.
+        measured. Equal lengths are in one bin, which may make it larger than others; there are
+        fewer bins only where there are fewer different lengths, then one for each.
     by : str or iterable of str, optional
         Columns of `attempts` that make groups, ``run`` for example; all are one by default. The
         bins are the same for all groups.
@@ -112,9 +113,10 @@ def validity_by_length(
 
     Notes
     -----
-    The intervals take attempts as independent. Those of several runs on one document are not, and
-    ``attempts`` beside ``documents`` says how often each is counted; with ``by="run"`` it is once.
-    Documents of one schema share much more than their length, so that a bin may stand for a schema.
+    The intervals are Wilson's, as of so many outputs as there are documents: those of several runs
+    on one document are not independent, and ``attempts`` beside ``documents`` says how often each
+    is counted; with ``by="run"`` it is once. `baseline_tables` does the same. Documents of one
+    schema share much more than their length, so that a bin may stand for a schema.
 
     What was written is short where it was cut off, and nothing where a call failed: its length is
     in part the result of a failure, and not its cause. Gold's is known before. The paper's models
@@ -153,7 +155,7 @@ def length_correlations(
     dataset: DatasetLike,
     of: str = "gold_tokens",
     *,
-    by: str | Iterable[str] | None = "run",
+    by: str | Iterable[str] | None = None,
 ) -> pd.DataFrame:
     """Correlate length and validity.
 
@@ -162,7 +164,7 @@ def length_correlations(
     attempts, dataset, of : object
         As for `validity_by_length`.
     by : str or iterable of str, optional
-        Columns of `attempts` that make groups; None for a single one.
+        Columns of `attempts` that make groups, ``run`` for example; all are one by default.
 
     Returns
     -------
@@ -177,8 +179,9 @@ def length_correlations(
 
     Notes
     -----
-    Validity is 0 or 1, so that not even a perfect order by length reaches -1. No p-value is given:
-    documents of one schema are alike, and attempts on one document are too.
+    Validity is 0 or 1, so that not even a perfect order by length reaches -1. Neither an interval
+    nor a p-value is given: documents of one schema are alike, and attempts on one document are too,
+    so that there are fewer independent pairs than attempts, and nobody knows how many.
 
     Examples
     --------
@@ -232,12 +235,13 @@ def _row(
 ) -> tuple[Any, ...]:
     own = lengths[here]
     ends = (int(own.min()), float(np.median(own)), int(own.max())) if number else (None,) * 3
-    documents = attempts["document"].iloc[here].nunique()
-    valid = int(attempts["valid"].iloc[here].sum())
-    share = valid / len(here)
-    low, high, _ = wilson_interval(share, len(here), drawing)
+    rows = attempts[["document", "valid"]].iloc[here]
+    valid = int(rows["valid"].sum())
+    share = valid / len(rows)
+    low, high, _ = valid_interval(rows, drawing)
     between = (round(end or 0.0, DIGITS) for end in (low, high))
-    return (number or None, *ends, documents, len(here), valid, share, *between)
+    counts = rows["document"].nunique(), len(rows), valid
+    return (number or None, *ends, *counts, share, *between)
 
 
 def _beside(
@@ -299,9 +303,14 @@ def _bin_numbers(attempts: pd.DataFrame, lengths: Numbers, of: str, bins: int) -
 
 
 def _upper_ends(ordered: Numbers, bins: int) -> Numbers:
-    """Return the greatest length of each bin but the last: quantiles, or all values where few."""
-    values = np.unique(ordered)
+    """Return the greatest length of each bin but the last, as near to the quantiles as can be."""
+    values, counts = np.unique(ordered, return_counts=True)
     if len(values) <= bins:
         return values[:-1]
-    size = len(ordered)
-    return np.unique(ordered[[-(-size * part // bins) - 1 for part in range(1, bins)]])
+    up_to, ends = np.cumsum(counts), [-1]
+    for part in range(1, bins):
+        wanted = -(-len(ordered) * part // bins)
+        last = len(values) - 1 - (bins - part)  # every bin after this one has a length too
+        free = np.arange(last, ends[-1], -1)
+        ends.append(int(free[np.abs(up_to[free] - wanted).argmin()]))
+    return values[ends[1:]]

@@ -56,7 +56,6 @@ _UNITS: Mapping[str, str] = MappingProxyType(
 )
 
 _MARKERS = ("o", "s", "D", "^", "v", "P", "X")
-_IN_A_LINE = 5
 _DRAWN = ("shortest", "median", "longest", "share", "low", "high", "valid", "attempts")
 
 #: Distance of two groups at one length, in points.
@@ -99,35 +98,13 @@ def attempts(
     colours = [ENDINGS[name] for name in bars.columns]
     bars.columns = pd.Index([_ending(name) for name in bars.columns])
     ax = new_axes(ax, 1.4 + 0.4 * len(bars))
-    title = f"How outputs ended by {words(' and '.join(groups.names))}"
-    stack(ax, bars, colours, title)
-    _legend(ax, bars.shape[1], title)
+    stack(ax, bars, colours, f"How outputs ended by {words(' and '.join(map(str, groups.names)))}")
     ax.set_xlabel("outputs", fontsize=9)
     return ax
 
 
 def _ending(name: str) -> str:
     return "valid" if name == "none" else name.replace("_", " ")
-
-
-def _legend(ax: Axes, entries: int, title: str) -> None:
-    """Write the legend in lines short enough for the names of failures."""
-    lines = -(-entries // _IN_A_LINE)
-    handles, names = ax.get_legend_handles_labels()
-    ax.legend(
-        handles,
-        names,
-        loc="lower left",
-        bbox_to_anchor=(0, 1.0),
-        ncols=-(-entries // lines),
-        frameon=False,
-        fontsize=8.5,
-        handlelength=1.0,
-        handleheight=1.0,
-        columnspacing=1.4,
-        borderaxespad=0.2,
-    )
-    ax.set_title(title, loc="left", fontsize=10.5, pad=10 + 16 * lines)
 
 
 def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -158,7 +135,9 @@ def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     if len(measures) > 1:
         raise InputError(f"frame: of {len(measures)} measures ({', '.join(measures)}); draw one")
     left_out = int(rows.loc[rows["bin"].isna(), "attempts"].sum())
-    rows = checked(rows[rows["bin"].notna()], (), "frame")
+    rows = rows[rows["bin"].notna()]
+    if rows.empty:
+        raise InputError(f"frame: none of {left_out:,} attempts has a length, nothing to draw")
     names = frame.columns[: frame.columns.get_loc("measure")].tolist()
     groups = group_attempts(rows, names or None)
     ax = new_axes(ax, 3.6)
@@ -217,7 +196,7 @@ def _finish(ax: Axes, left_out: int, names: list[str]) -> None:
     more = f"; {left_out:,} without a length left out" if left_out else ""
     ax.set_title(f"Validity by length{more}", loc="left", fontsize=10.5)
     if names:
-        title = words(" / ".join(names))
+        title = words(label(tuple(names)))
         ax.legend(
             title=title,
             loc="center left",

@@ -83,7 +83,8 @@ def words(text: object, longest: int = _LONGEST) -> str:
     Returns
     -------
     str
-        The label; dollar signs are escaped, so that matplotlib shows them as they are.
+        The label; dollar signs are escaped, so that matplotlib shows them as they are. A space
+        comes before an underscore, with which a name is left out of legends.
 
     Examples
     --------
@@ -93,7 +94,7 @@ def words(text: object, longest: int = _LONGEST) -> str:
     line = " ".join(str(text).split())
     line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
     short = line if len(line) <= longest else line[: longest - 1] + "…"
-    return short.replace("$", r"\$")
+    return (" " if short.startswith("_") else "") + short.replace("$", r"\$")
 
 
 def number(value: float) -> str:
@@ -286,7 +287,7 @@ _MOST_IN_A_LINE = 5
 
 
 def _legend_above(ax: Axes, entries: int, title: str) -> None:
-    lines = 1 if entries <= _MOST_IN_A_LINE else 2
+    lines = -(-entries // _MOST_IN_A_LINE)
     ax.legend(
         loc="lower left",
         bbox_to_anchor=(0, 1.0),

@@ -11,7 +11,7 @@ from extractbench_nb.stats.bootstrap import Interval, bca_bounds, counts_drawn
 from extractbench_nb.stats.drawing import Drawing, Numbers
 from extractbench_nb.stats.wilson import wilson_interval
 
-__all__ = ["Kappa", "kappa_interval", "kappas", "share_interval", "wilson_interval"]
+__all__ = ["Kappa", "kappa_interval", "kappas", "share_interval"]
 
 
 _CATEGORIES = 2

@@ -1,6 +1,5 @@
 """How outputs fail: counted by any columns, and by the place where a text breaks."""
 
-import os
 from collections import Counter
 from functools import cache
 from typing import Any
@@ -22,10 +21,7 @@ from extractbench_nb.extraction.failing import (
 from extractbench_nb.extraction.model_profiles import ModelProfile, model_profile
 from extractbench_nb.extraction.parsing import FAILURES
 from extractbench_nb.extraction.textual import TEXT_FAILURES
-
-needs_release = pytest.mark.skipif(
-    "EXTRACTBENCH_DATASET" not in os.environ, reason="needs the released dataset"
-)
+from tests.extraction.conftest import needs_release, released, sample
 
 #: One row an attempt: mode, run, domain, failure.
 ROWS = [
@@ -38,11 +34,6 @@ ROWS = [
     ("prompt", "b", "x", "none"),
 ]
 TABLE = pd.DataFrame(ROWS, columns=["mode", "run", "domain", "failure"])
-
-
-@cache
-def sample() -> xb.Dataset:
-    return xb.load_dataset("sample")
 
 
 @cache
@@ -98,9 +89,14 @@ def test_cells_are_reached_by_name() -> None:
 
 
 def test_columns_of_ones_own() -> None:
-    own = TABLE.assign(temperature=[0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0], valid=TABLE["failure"] == 0)
+    temperature, valid = [0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0], TABLE["failure"] == "none"
+    own = TABLE.assign(temperature=temperature, valid=valid)
     assert failure_modes(own, "temperature").loc["total"].tolist() == [1, 3, 4]
-    assert failure_modes(own, "valid").columns.tolist() == [False, "total"]
+    assert failure_modes(own, "valid").columns.tolist() == [True, False, "total"]
+    assert failure_modes(own, "valid").loc["total"].tolist() == [0, 4, 4]
+    numbered: Any = own.rename(columns={"run": 0})  # a column need not have a name
+    assert failure_modes(numbered, 0).columns.tolist() == ["a", "b", "total"]  # type: ignore[arg-type]
+    assert failure_modes(numbered, [0, "mode"]).columns.names == [0, "mode"]  # type: ignore[list-item]
     kinds = own.assign(run=own["run"].astype(pd.CategoricalDtype(["b", "c", "a"])))
     assert failure_modes(kinds).columns.tolist() == ["a", "b", "total"]
 
@@ -135,7 +131,15 @@ def test_rows_of_several_frames_with_one_index() -> None:
     [
         (lambda t: t, "modl", "by is 'modl'; did you mean 'mode'"),
         (lambda t: t, ["run", "modl"], "by is 'modl'; did you mean 'mode'"),
-        (lambda t: t, "failure", "by is 'failure'; known are domain, mode, run"),
+        (lambda t: t.assign(value=1), "failure", "by is 'failure', how attempts end; name another"),
+        (lambda t: t, ["run", "failure"], "by is 'failure', how attempts end; name another"),
+        (lambda t: t, ["run", ["x"]], r"by is \['x'\]; known are domain, mode, run"),
+        (lambda t: t.rename(columns={"run": 0}), "0", "by is '0'; did you mean 0.$"),
+        (lambda _: None, "run", "attempts is NoneType; expected a DataFrame"),
+        (lambda _: 3, "run", "attempts is int; expected a DataFrame"),
+        (lambda _: "x", "run", "attempts is str; expected a DataFrame"),
+        (lambda _: [], "run", "attempts is list; expected a DataFrame"),
+        (lambda _: {}, "run", "attempts is dict; expected a DataFrame"),
         (lambda t: t, [], "by is empty; name a column"),
         (lambda t: t, None, "by is None; name a column"),
         (lambda t: t, 7, "by is 7; known are"),
@@ -222,6 +226,17 @@ def test_a_place_is_in_one_part(
     assert found[["start", "end"]].iloc[-1].isna().all()
 
 
+@pytest.mark.parametrize("end", ["", "\n" * 1000, "\n```\n" + " " * 500])
+def test_a_text_that_was_cut_off_breaks_at_its_end(end: str) -> None:
+    name = sample().documents["document"].iloc[0]
+    start = "```json\n" if "`" in end else ""
+    outputs = pd.DataFrame({"run": ["a"], "document": [name], "raw": [f'{start}{{"a": 1{end}']})
+    attempts = xb.read_outputs(outputs.assign(meta=[{"finish_reason": "length"}]), sample())
+    assert attempts["failure"].tolist() == ["truncated_json"]
+    found = failure_positions(attempts, bins=4)
+    assert found["attempts"].tolist() == [0, 0, 0, 1, 0]
+
+
 def test_valid_outputs_have_no_rows() -> None:
     table = broken(("none", None, 9), ("timeout", None, 0), ("trailing_comma", 3, 4))
     found = failure_positions(table, bins=2)
@@ -244,6 +259,12 @@ def test_bins_that_are_no_number_of_parts(bins: Any) -> None:
     [
         (broken(("none", None, 3), ("other", 4, 3)), "row 1 breaks at 4 of 3 characters"),
         (broken(("other", -1, 3)), "row 0 breaks at -1 of 3"),
+        (broken(("other", 12345678, 12345670)), "breaks at 12345678 of 12345670 characters"),
+        (
+            broken(("other", 12345678, 12345670), ("none", None, 3)),
+            "breaks at 12345678 of 12345670 characters",
+        ),
+        (broken(("other", 3, None)).astype("object"), "row 0 breaks at 3 of 0"),  # type: ignore[arg-type]
         (broken(("other", 1, 3)).drop(columns="offset"), "no column 'offset'"),
         (broken(("strange", 1, 3)), "unknown failure 'strange'"),
     ],
@@ -302,9 +323,8 @@ def test_places_of_every_failure() -> None:
 
 @cache
 def released_attempts() -> pd.DataFrame:
-    ds = xb.load_dataset("extractbench", path=os.environ["EXTRACTBENCH_DATASET"])
-    outputs = pd.concat([xb.simulate(ds, model).outputs for model in MODELS])
-    return xb.read_outputs(outputs, ds)
+    outputs = pd.concat([xb.simulate(released(), model).outputs for model in MODELS])
+    return xb.read_outputs(outputs, released())
 
 
 @needs_release

@@ -1,6 +1,5 @@
 """Validity against length: bins, counts, intervals, correlation."""
 
-import os
 from functools import cache
 from typing import Any
 
@@ -24,10 +23,7 @@ from extractbench_nb.extraction.lengths import (
 )
 from extractbench_nb.extraction.model_profiles import ModelProfile
 from extractbench_nb.extraction.parsing import FAILURES
-
-needs_release = pytest.mark.skipif(
-    "EXTRACTBENCH_DATASET" not in os.environ, reason="needs the released dataset"
-)
+from tests.extraction.conftest import needs_release, released, sample
 
 
 class Listed:
@@ -51,11 +47,6 @@ def tried(*runs: tuple[str, list[bool]]) -> pd.DataFrame:
 
 
 @cache
-def sample() -> xb.Dataset:
-    return xb.load_dataset("sample")
-
-
-@cache
 def every_failure() -> pd.DataFrame:
     profile = ModelProfile("every", {"*": dict.fromkeys(FAILURES, 1)})
     runs = [xb.simulate(sample(), profile, seed, run=f"run {seed}") for seed in range(3)]
@@ -76,7 +67,10 @@ def every_failure() -> pd.DataFrame:
         ([7, 7, 9, 9], 5, [(7, 7, 2), (9, 9, 2)]),
         ([7, 7, 7], 5, [(7, 7, 3)]),
         ([1, 1, 1, 1, 1, 2, 3, 4], 3, [(1, 1, 5), (2, 2, 1), (3, 4, 2)]),  # equal ones together
-        ([1, 2, 3, 9, 9, 9, 9, 9], 2, [(1, 9, 8)]),
+        ([1, 2, 3, 9, 9, 9, 9, 9], 2, [(1, 3, 3), (9, 9, 5)]),  # most are equal
+        ([9, 9, 9, 9, 9, 10, 11, 12], 2, [(9, 9, 5), (10, 12, 3)]),
+        ([1, 2, 3, 9, 9, 9, 9, 9], 3, [(1, 2, 2), (3, 3, 1), (9, 9, 5)]),
+        ([1, 5, 5, 5, 5, 5, 9], 2, [(1, 5, 6), (9, 9, 1)]),
         ([0, 0, 5, 6], 2, [(0, 0, 2), (5, 6, 2)]),
         ([1, None, 2, None], 2, [(1, 1, 1), (2, 2, 1), (None, None, 2)]),
         ([None], 2, [(None, None, 1)]),
@@ -130,6 +124,17 @@ def test_intervals_are_wilsons(valid: int, confidence: float) -> None:
     assert found.eval("0 <= low <= share <= high <= 1").all()
 
 
+@pytest.mark.parametrize("runs", [1, 2, 6])
+def test_intervals_are_those_of_documents(runs: int) -> None:
+    """Six runs of four documents say nothing of a 24th document."""
+    one = [True, True, False, True]
+    attempts = tried(*((f"r{number}", one) for number in range(runs)))
+    row = validity_by_length(attempts, Listed([5] * 4)).iloc[0]
+    low, high = binomtest(3, 4).proportion_ci(method="wilson")
+    assert [row["low"], row["high"]] == pytest.approx([low, high], abs=1e-9)
+    assert [row["attempts"], row["documents"]] == [4 * runs, 4]
+
+
 RUNS = st.lists(
     st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=1, max_size=12), max_size=4
 )
@@ -156,7 +161,9 @@ def test_attempts_add_up_in_any_order(
     assert found["valid"].sum() == attempts["valid"].sum()
     known = found[found["bin"].notna()]
     assert known["bin"].tolist() == list(range(1, len(known) + 1))
-    assert len(known) <= bins
+    lengths = dict(zip(dataset.documents["document"], figures, strict=True))
+    different = {lengths[d] for d in attempts["document"]} - {None}
+    assert len(known) == min(bins, len(different))
     assert (known["longest"].iloc[:-1].to_numpy() < known["shortest"].iloc[1:].to_numpy()).all()
     assert known["median"].between(known["shortest"], known["longest"]).all()
     order = random.sample(range(len(attempts)), len(attempts))
@@ -246,6 +253,10 @@ def test_texts_of_any_kind(raw: Any, tokens: int | None) -> None:
         (None, {"bins": 0}, "bins=0; it is a whole number from 1 up"),
         (None, {"bins": 2.5}, "bins=2.5; it is a whole number"),
         (None, {"confidence": 1}, "confidence=1; it lies between 0 and 1"),
+        (None, {"confidence": "x"}, "confidence='x'; it lies between 0 and 1"),
+        (None, {"confidence": None}, "confidence=None; it lies between 0 and 1"),
+        (None, {"by": ["run", ["x"]]}, r"by is \['x'\]; known are"),
+        (lambda _: [], {}, "attempts is list; expected a DataFrame"),
         (None, {"by": "model"}, "by is 'model'; known are document, run, valid"),
         (None, {"by": "valid"}, "by is 'valid', a column of the result"),
         (None, {"by": []}, "by is empty"),
@@ -279,7 +290,7 @@ def test_what_cannot_be_measured(change: Any, options: dict[str, Any], problem: 
 )
 def test_correlation(lengths: list[int | None], valid: list[bool], found: float | None) -> None:
     frame = length_correlations(tried(("a", valid)), Listed(lengths))
-    assert list(frame.columns) == ["run", *LENGTH_CORRELATION_COLUMNS.names]
+    assert list(frame.columns) == LENGTH_CORRELATION_COLUMNS.names
     row = frame.iloc[0]
     assert row["without_length"] == lengths.count(None)
     assert row["attempts"] == len(lengths) - lengths.count(None)
@@ -292,8 +303,9 @@ def test_correlation(lengths: list[int | None], valid: list[bool], found: float 
 @given(RUNS.filter(bool), FIGURES)
 def test_correlation_is_spearmans(runs: Any, figures: list[int | None]) -> None:
     attempts, dataset = _frame(runs), Listed(figures)
-    found = length_correlations(attempts, dataset)
-    whole = length_correlations(attempts, dataset, by=None)
+    found = length_correlations(attempts, dataset, by="run")
+    whole = length_correlations(attempts, dataset)
+    assert list(found.columns) == ["run", *whole.columns]
     sums = ["attempts", "valid", "without_length"]
     assert found[sums].sum().tolist() == whole[sums].iloc[0].tolist()
     assert found["run"].tolist() == attempts["run"].drop_duplicates().tolist()
@@ -313,7 +325,7 @@ def test_correlation_is_spearmans(runs: Any, figures: list[int | None]) -> None:
 
 @needs_release
 def test_long_gold_is_seldom_valid() -> None:
-    ds = xb.load_dataset("extractbench", path=os.environ["EXTRACTBENCH_DATASET"])
+    ds = released()
     outputs = pd.concat([xb.simulate(ds, model).outputs for model in MODELS])
     attempts = xb.read_outputs(outputs, ds)
     found = validity_by_length(attempts, ds)
@@ -322,8 +334,9 @@ def test_long_gold_is_seldom_valid() -> None:
     assert found["valid"].sum() == 107
     assert found["share"].iloc[0] > 0.6
     assert found["share"].iloc[-1] < 0.2
-    assert found["high"].iloc[-1] < found["low"].iloc[0]
-    by_run = length_correlations(attempts, ds).set_index("run")["correlation"]
+    assert found["high"].iloc[-1] < found["share"].iloc[0]
+    assert found["low"].iloc[0] > found["share"].iloc[-1]
+    by_run = length_correlations(attempts, ds, by="run").set_index("run")["correlation"]
     assert (by_run[[f"simulated {name}" for name in MODELS if "Claude" not in name]] < -0.3).all()
     outputs_of = validity_by_length(attempts, ds, "output_tokens")
     assert outputs_of["attempts"].iloc[-1] == 20 + 2 + 41  # limits, and empty responses

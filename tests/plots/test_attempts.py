@@ -141,6 +141,25 @@ def test_a_single_group_has_its_counts_and_ranges() -> None:
     np.testing.assert_allclose(ranges, frame[["shortest", "longest"]].astype(float))
 
 
+@pytest.mark.parametrize("name", ["_hidden", "__", "_ $x"])
+def test_a_run_with_an_underscore_is_in_the_legend(name: str) -> None:
+    frame = by_run()
+    renamed = frame.assign(run=frame["run"].replace({"run 1": name}))
+    found = [text.strip().replace(r"\$", "$") for text in legend(validity(renamed))]
+    assert found == ["run 0", name, "run 2"]
+
+
+def test_a_legend_of_any_length_is_drawn_in_short_lines() -> None:
+    every = pd.DataFrame({"run": "a", "failure": list(FAILURES)})
+    ax = attempts(every)
+    drawn = ax.get_legend()
+    assert drawn is not None
+    ax.figure.draw_without_rendering()  # type: ignore[union-attr]
+    places = sorted(text.get_window_extent().y0 for text in drawn.get_texts())
+    assert 1 + (np.diff(places) > 8).sum() == 3
+    assert len(drawn.get_texts()) == len(FAILURES)
+
+
 # --- any data there is -------------------------------------------------------------------------
 
 
@@ -206,7 +225,10 @@ def pixels(figure: Figure) -> np.ndarray:
         (lambda: attempts(7), "frame: expected a DataFrame, found int"),
         (lambda: validity(tried()), "frame: there is no column 'measure'"),
         (lambda: validity(by_run().head(0)), "frame: no rows"),
-        (lambda: validity(by_run().assign(bin=pd.NA)), "frame: no rows"),
+        (
+            lambda: validity(by_run().assign(bin=pd.NA)),
+            "frame: none of 42 attempts has a length, nothing to draw",
+        ),
         (
             lambda: validity(pd.concat([by_run(), by_run().assign(measure="pages")])),
             "frame: of 2 measures .gold_tokens, pages.; draw one",
