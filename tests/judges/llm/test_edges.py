@@ -132,6 +132,7 @@ INTERRUPTED = """
 import asyncio, json, os, signal, sys, threading, time
 import extractbench_nb as xb
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
 url, mode = sys.argv[1:]
 judge = xb.LLMJudge("openai/x", api_base=url, cache=False, timeout=30)
 schema = {"type": "object", "properties": {"a": {"type": "string"}}}
