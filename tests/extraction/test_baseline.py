@@ -1,6 +1,5 @@
 """Tables of runs: sums, intervals, the paper's layout, and the published figures beside them."""
 
-import os
 from functools import cache
 from typing import Any
 
@@ -19,10 +18,8 @@ from extractbench_nb.extraction.baseline import TALLY_COLUMNS, BaselineTables
 from extractbench_nb.extraction.model_profiles import model_profiles
 from extractbench_nb.extraction.rates import rate_interval, valid_interval
 from extractbench_nb.stats.drawing import Drawing
+from tests.extraction.conftest import needs_release
 
-needs_release = pytest.mark.skipif(
-    "EXTRACTBENCH_DATASET" not in os.environ, reason="needs the released dataset"
-)
 DRAWING = Drawing(0.95, 400, 0)
 #: Which domain of the paper the sample's schemas stand for, in these tests.
 SAMPLE_DOMAINS = {

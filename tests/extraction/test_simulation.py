@@ -1,10 +1,8 @@
 """Simulated runs: what was put in is what parser and evaluator find."""
 
 import json
-import os
 from collections import Counter
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -33,23 +31,10 @@ from extractbench_nb.extraction.simulation import (
     Simulation,
     simulate,
 )
+from tests.extraction.conftest import needs_release, released, sample
 
 EVERY_FAILURE = {"*": dict.fromkeys(FAILURES, 1)}
 VALID = {"*": {"none": 1}}
-
-needs_release = pytest.mark.skipif(
-    "EXTRACTBENCH_DATASET" not in os.environ, reason="needs the released dataset"
-)
-
-
-@cache
-def sample() -> xb.Dataset:
-    return xb.load_dataset("sample")
-
-
-@cache
-def released() -> xb.Dataset:
-    return xb.load_dataset("extractbench", path=os.environ["EXTRACTBENCH_DATASET"])
 
 
 def profile(rates: dict[str, float], failures: Any = VALID, **options: Any) -> ModelProfile:
