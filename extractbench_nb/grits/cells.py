@@ -18,20 +18,26 @@ __all__ = ["Box", "Cell", "Table", "table_of_cells"]
 Box: TypeAlias = tuple[float, float, float, float]
 Grid: TypeAlias = npt.NDArray[np.intp]
 
-_KEYS = ("row_nums", "column_nums", "bbox", "text", "cell_text", "is_column_header")
+_FLAGS = ("is_column_header", "is_projected_row_header")
+_KEYS = ("row_nums", "column_nums", "bbox", "text", "cell_text", *_FLAGS)
 _CORNERS = 4
 #: Rows or columns beyond which a number is taken for a mistake.
 _MOST = 100_000
 
 
 class Cell(NamedTuple):
-    """A cell: the rows and columns that it covers, its text, its box, whether it is a header."""
+    """A cell: the rows and columns that it covers, its text, its box, whether it is a header.
+
+    A header is one of columns; a projected row header stands in a row of its own, for the rows
+    below it.
+    """
 
     rows: tuple[int, ...]
     columns: tuple[int, ...]
     text: str = ""
     box: Box | None = None
     is_header: bool = False
+    is_projected: bool = False
 
     def span_from(self, row: int, column: int) -> Box:
         """Return the cell's extent in grid units, seen from one of the positions it covers."""
@@ -50,15 +56,23 @@ class Table:
     grid : ndarray of shape (rows, columns)
         Which cell covers each position; where several do, the last one. An empty table has the
         shape (1, 0).
+    notes : tuple of str
+        What had to be mended when the table was read.
     """
 
     cells: tuple[Cell, ...]
     grid: Grid
+    notes: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
         """Number of grid positions."""
         return int(self.grid.size)
+
+    @property
+    def texts(self) -> list[list[str]]:
+        """The text at each position, row by row."""
+        return [[self.cells[n].text for n in row] for row in self.grid.tolist()]
 
     @property
     def has_boxes(self) -> bool:
@@ -68,7 +82,7 @@ class Table:
     def transposed(self) -> Table:
         """Return the table with rows for columns."""
         cells = (cell._replace(rows=cell.columns, columns=cell.rows) for cell in self.cells)
-        return Table(tuple(cells), self.grid.T)
+        return Table(tuple(cells), self.grid.T, self.notes)
 
 
 def table_of_cells(cells: Iterable[Mapping[str, Any] | Cell], name: str = "table") -> Table:
@@ -78,7 +92,8 @@ def table_of_cells(cells: Iterable[Mapping[str, Any] | Cell], name: str = "table
     ----------
     cells : iterable of dict or Cell
         Each with ``row_nums`` and ``column_nums`` (whole numbers from 0), and where known ``text``
-        (or ``cell_text``), ``bbox`` (x0, y0, x1, y1) and ``is_column_header``.
+        (or ``cell_text``), ``bbox`` (x0, y0, x1, y1), ``is_column_header`` and
+        ``is_projected_row_header``.
     name : str, optional
         What errors call the table.
 
@@ -130,7 +145,7 @@ def _cell(given: Mapping[str, Any] | Cell, name: str) -> Cell:
         _numbers(given.get("column_nums"), f"{name}: column_nums"),
         text,
         _box(given.get("bbox"), f"{name}: bbox"),
-        bool(given.get("is_column_header", False)),
+        *(bool(given.get(flag, False)) for flag in _FLAGS),
     )
 
 
