@@ -8,11 +8,13 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.grits.cells import Cell, Table, table_of_cells
+from extractbench_nb.grits.corridor import corridor
 from extractbench_nb.grits.entries import BoxEntries, TextEntries
 from extractbench_nb.grits.similarity import Numbers, hull_overlap, iou
 from extractbench_nb.grits.substructures import Alignment, Indices, align, line_similarities
@@ -76,6 +78,8 @@ class GriTS:
         What was compared.
     variant : str
         How.
+    similarities : dict of str to ndarray
+        By metric, how alike the entries at the aligned positions are: aligned rows x columns.
     """
 
     scores: pd.DataFrame
@@ -84,6 +88,29 @@ class GriTS:
     true: Table
     predicted: Table
     variant: str
+    similarities: Mapping[str, Numbers]
+
+    def similarity(self, metric: str) -> Numbers:
+        """Return how alike the entries at the aligned positions are.
+
+        Parameters
+        ----------
+        metric : str
+            One of those in `scores`.
+
+        Returns
+        -------
+        ndarray of shape (aligned rows, aligned columns)
+            0 to 1; lines in the order of `rows` and `columns`.
+
+        Raises
+        ------
+        InputError
+            The metric was not computed.
+        """
+        if metric not in self.similarities:
+            raise InputError(f"metric: no {metric!r}; {nearest(str(metric), self.similarities)}")
+        return self.similarities[metric]
 
     def __repr__(self) -> str:
         """Return the f-scores and the shapes of both tables."""
@@ -157,7 +184,8 @@ def grits(
         )
         for axis in (0, 1)
     )
-    return GriTS(scores, rows, columns, *tables, variant)
+    similarities = {name: result.similarity for name, result in found.items()}
+    return GriTS(scores, rows, columns, *tables, variant, similarities)
 
 
 def _table(given: _Cells | Table, name: str) -> Table:
@@ -185,10 +213,14 @@ def _chosen(metrics: Sequence[str] | None, tables: tuple[Table, Table]) -> tuple
 
 _SIDES = ("true", "predicted")
 
+#: Pairs of entries up to which all of them are compared, where that takes long and where not.
+_FEW, _MANY = 1 << 8, 1 << 22
+
 
 class _Result(NamedTuple):
     scores: tuple[float, float, float, float]
     aligned: tuple[list[tuple[int, int, float]], list[tuple[int, int, float]]]
+    similarity: Numbers
 
 
 class _Metric:
@@ -206,7 +238,7 @@ class _Metric:
         if not true.size or not predicted.size:
             alike = float(true.size == predicted.size)
             ratios = [alike if grid.size else 1.0 for grid in (predicted, true)]
-            return _Result((alike, ratios[0], ratios[1], alike), ([], []))
+            return _Result((alike, ratios[0], ratios[1], alike), ([], []), np.zeros((0, 0)))
         rows, columns = self._aligned(true, predicted), self._aligned(true.T, predicted.T)
         common = self.entries.similar(
             true[np.ix_(rows.true, columns.true)],
@@ -216,7 +248,7 @@ class _Metric:
         scores = (*_ratios(float(common.sum()), *sizes), _bound(rows, columns, *sizes))
         by_row = 2 * common.sum(axis=1) / (true.shape[1] + predicted.shape[1])
         by_column = 2 * common.sum(axis=0) / (true.shape[0] + predicted.shape[0])
-        return _Result(scores, (_pairs(rows, by_row), _pairs(columns, by_column)))
+        return _Result(scores, (_pairs(rows, by_row), _pairs(columns, by_column)), common)
 
     def _aligned(self, true: Indices, predicted: Indices) -> Alignment:
         """Align lines; those that are the same are looked at once."""
@@ -224,11 +256,20 @@ class _Metric:
         others, beside = np.unique(predicted, axis=0, return_inverse=True)
 
         def rewards(first: Indices, second: Indices) -> Numbers:
-            return self.entries.similar(lines[first][:, :, None], others[second][:, None, :])
+            return self.entries.of_lines(lines[first], others[second])
 
+        size = lines.shape[1] * others.shape[1]
         possible = self.entries.may_be_similar(lines, others)
-        found = line_similarities(rewards, possible, lines.shape[1] * others.shape[1])
-        return align(found[np.ix_(which.ravel(), beside.ravel())])
+        places = np.ix_(which.ravel(), beside.ravel())
+
+        def scores(pairs: npt.NDArray[np.bool_]) -> Numbers:
+            among = np.zeros_like(possible)
+            np.logical_or.at(among, places, pairs)
+            return line_similarities(rewards, possible & among, size)[places]
+
+        if possible.size * size <= (_FEW if self.entries.is_slow else _MANY):
+            return align(line_similarities(rewards, possible, size)[places])
+        return align(scores(corridor(true, predicted, scores)))
 
 
 def _ratios(common: float, true: int, predicted: int) -> tuple[float, float, float]:

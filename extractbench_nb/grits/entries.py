@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from extractbench_nb.grits.cells import Table
-from extractbench_nb.grits.similarity import Numbers, text_similarity
+from extractbench_nb.grits.similarity import SLOW_TEXTS, Numbers, text_similarity
 from extractbench_nb.grits.substructures import Indices
 
 __all__ = ["BoxEntries", "TextEntries"]
@@ -44,7 +45,11 @@ class BoxEntries:
     ----------
     true, predicted : ndarray of shape (rows, columns)
         The number of the entry at each position.
+    is_slow : bool
+        Whether two entries take long to compare.
     """
+
+    is_slow = False
 
     def __init__(
         self,
@@ -65,6 +70,10 @@ class BoxEntries:
     def similar(self, true: Indices, predicted: Indices) -> Numbers:
         """Return how much entries overlap; their shapes go together."""
         return self._overlap(self._boxes[true], self._boxes[predicted])
+
+    def of_lines(self, true: Indices, predicted: Indices) -> Numbers:
+        """Return how much the entries of pairs of lines overlap: pairs x entries x entries."""
+        return self.similar(true[:, :, None], predicted[:, None, :])
 
     def may_be_similar(self, true: Indices, predicted: Indices) -> npt.NDArray[np.bool_]:
         """Return which lines have boxes that may meet: the boxes around all of each do."""
@@ -91,39 +100,71 @@ class TextEntries:
     Attributes
     ----------
     true, predicted : ndarray of shape (rows, columns)
-        The number of the text at each position, from 0 on either side.
+        The number of the text at each position.
+    is_slow : bool
+        Whether two texts take long to compare.
     """
 
     def __init__(self, true: Table, predicted: Table, kind: str) -> None:
-        sides = _Numbering(), _Numbering()
-        self.true, self.predicted = (
-            side.grid(table, _text_of(table))
-            for side, table in zip(sides, (true, predicted), strict=True)
-        )
-        self._texts, self._others = (list(side.known) for side in sides)
+        numbering = _Numbering()
+        self.true = numbering.grid(true, _text_of(true))
+        count = len(numbering.known)
+        self.predicted = numbering.grid(predicted, _text_of(predicted))
+        self._texts = list(numbering.known)
         self._kind = kind
+        # texts of the true table come first; the predicted ones get columns of their own
+        used = np.unique(self.predicted)
+        self._column = np.zeros(len(self._texts), dtype=np.intp)
+        self._column[used] = np.arange(len(used))
+        self._shape = count, len(used)
+        self._used = used
+        self.is_slow = kind in SLOW_TEXTS
 
     @cached_property
-    def _all(self) -> Numbers | None:
-        """Similarities of all texts, where they are few enough to be kept."""
-        if len(self._texts) * len(self._others) > _KEPT:
+    def _kept(self) -> Numbers | None:
+        """Similarities of all texts where they are few enough, as far as they are known."""
+        if self._shape[0] * self._shape[1] > _KEPT:
             return None
-        return text_similarity(self._texts, self._others, self._kind)
+        if self.is_slow:
+            return np.full(self._shape, np.nan)
+        return self._between(np.arange(self._shape[0]), self._used)
 
     def similar(self, true: Indices, predicted: Indices) -> Numbers:
         """Return how much texts have in common; the shapes of the indices go together."""
-        if self._all is not None:
-            return self._all[true, predicted]
-        if true.shape == predicted.shape and len(true) > 1:  # few of the pairs are asked for
-            rows = zip(true, predicted, strict=True)
-            return np.concatenate([self.similar(a[None], b[None]) for a, b in rows])
-        (first, at), (second, beside) = (
-            np.unique(side, return_inverse=True) for side in (true, predicted)
-        )
-        texts = [self._texts[n] for n in first]
-        others = [self._others[n] for n in second]
-        found = text_similarity(texts, others, self._kind)
-        return found[at.reshape(true.shape), beside.reshape(predicted.shape)]
+        if self._kept is not None:
+            return self._looked_up(self._kept, true, predicted)
+        pairs = zip(true.reshape(-1, true.shape[-1]), predicted.reshape(true.shape), strict=True)
+        found = [self._between(a, b).diagonal() for a, b in pairs]
+        return np.array(found).reshape(true.shape)
+
+    def of_lines(self, true: Indices, predicted: Indices) -> Numbers:
+        """Return what the texts of pairs of lines have in common: pairs x entries x entries."""
+        if self._kept is not None:
+            return self.similar(true[:, :, None], predicted[:, None, :])
+        found = np.empty((*true.shape, predicted.shape[1]))
+        ends = np.flatnonzero((true[1:] != true[:-1]).any(axis=1)) + 1
+        for start, end in pairwise((0, *ends.tolist(), len(true))):
+            beside = predicted[start:end]
+            common = self._between(true[start], beside.ravel())
+            found[start:end] = common.reshape(-1, *beside.shape).transpose(1, 0, 2)
+        return found
+
+    def _between(self, true: Indices, predicted: Indices) -> Numbers:
+        """Compare every text with every other."""
+        texts, others = ([self._texts[n] for n in side.tolist()] for side in (true, predicted))
+        return text_similarity(texts, others, self._kind)
+
+    def _looked_up(self, kept: Numbers, true: Indices, predicted: Indices) -> Numbers:
+        columns = self._column[predicted]
+        found = kept[true, columns]
+        missing = np.isnan(found) if self.is_slow else None
+        if missing is None or not missing.any():
+            return found
+        wanted = np.zeros(kept.shape, dtype=np.bool_)
+        wanted[tuple(side[missing] for side in np.broadcast_arrays(true, columns))] = True
+        texts, others = self._texts[: len(kept)], [self._texts[n] for n in self._used.tolist()]
+        kept[wanted] = text_similarity(texts, others, self._kind, wanted)[wanted]
+        return kept[true, columns]
 
     def may_be_similar(self, true: Indices, predicted: Indices) -> npt.NDArray[np.bool_]:
         """Return that any lines may have something in common."""
