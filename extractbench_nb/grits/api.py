@@ -15,14 +15,16 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.grits.cells import Cell, Table, table_of_cells
 from extractbench_nb.grits.corridor import corridor
+from extractbench_nb.grits.dilation import dilate
 from extractbench_nb.grits.entries import BoxEntries, TextEntries
 from extractbench_nb.grits.similarity import Numbers, hull_overlap, iou
 from extractbench_nb.grits.substructures import Alignment, Indices, align, line_similarities
 
 __all__ = ["ALIGNED_COLUMNS", "GRITS_METRICS", "GRITS_VARIANTS", "SCORE_COLUMNS", "GriTS", "grits"]
 
-#: What of a table is compared: topology, content, location.
-GRITS_METRICS = ("top", "con", "loc")
+#: What of a table is compared: topology, content, location, and location without adjustment.
+GRITS_METRICS = ("top", "con", "loc", "rawloc")
+_LOCATIONS = GRITS_METRICS[2:]
 
 SCORE_COLUMNS = FrameSpec(
     "scores",
@@ -137,8 +139,10 @@ def grits(
         Cells with ``row_nums`` and ``column_nums``, and where known ``text`` (or ``cell_text``),
         ``bbox`` (x0, y0, x1, y1) and ``is_column_header``.
     metrics : sequence of str, optional
-        ``top`` (topology: which positions a cell covers), ``con`` (content: its text) and ``loc``
-        (location: its box). By default all, without ``loc`` where a cell has no box.
+        ``top`` (topology: which positions a cell covers), ``con`` (content: its text), ``loc``
+        (location: its box) and ``rawloc`` (the predicted boxes as a model gave them, against the
+        true ones dilated, see `dilate`). By default the first three, without ``loc`` where a cell
+        has no box.
     variant : str, optional
         ``"paper"``: intersection over union, and the longest common subsequence.
         ``"paper_substring"``: the longest common substring, as the paper's text has it.
@@ -199,15 +203,16 @@ def _table(given: _Cells | Table, name: str) -> Table:
 def _chosen(metrics: Sequence[str] | None, tables: tuple[Table, Table]) -> tuple[str, ...]:
     located = all(table.has_boxes for table in tables)
     if metrics is None:
-        return GRITS_METRICS if located else GRITS_METRICS[:2]
+        return GRITS_METRICS[: 3 if located else 2]
     names = (metrics,) if isinstance(metrics, str) else tuple(dict.fromkeys(metrics))
     for name in names:
         if name not in GRITS_METRICS:
             raise InputError(f"metrics: no {name!r}; {nearest(str(name), GRITS_METRICS)}")
-    if "loc" in names and not located:
+    wanting = next((name for name in names if name in _LOCATIONS), None)
+    if wanting and not located:
         side, table = next((s, t) for s, t in zip(_SIDES, tables, strict=True) if not t.has_boxes)
         number = next(n for n, cell in enumerate(table.cells) if cell.box is None)
-        raise InputError(f"{side}, cell {number} has no bbox, which the metric 'loc' needs")
+        raise InputError(f"{side}, cell {number} has no bbox, which the metric {wanting!r} needs")
     return names
 
 
@@ -227,6 +232,8 @@ class _Metric:
     """One metric on two tables."""
 
     def __init__(self, name: str, true: Table, predicted: Table, variant: _Variant) -> None:
+        if name == "rawloc":
+            true = dilate(true)
         self.entries = (
             TextEntries(true, predicted, variant.texts)
             if name == "con"

@@ -58,11 +58,24 @@ class Table:
         shape (1, 0).
     notes : tuple of str
         What had to be mended when the table was read.
+    part_of : tuple of row numbers and column numbers, or None
+        Where the lines were in the table that this is a part of, see `part`.
     """
 
     cells: tuple[Cell, ...]
     grid: Grid
     notes: tuple[str, ...] = ()
+    part_of: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+
+    @property
+    def row_nums(self) -> Sequence[int]:
+        """The number of each row, in the whole table where this is a part."""
+        return self.part_of[0] if self.part_of else range(self.grid.shape[0])
+
+    @property
+    def column_nums(self) -> Sequence[int]:
+        """The number of each column, in the whole table where this is a part."""
+        return self.part_of[1] if self.part_of else range(self.grid.shape[1])
 
     @property
     def size(self) -> int:
@@ -82,7 +95,70 @@ class Table:
     def transposed(self) -> Table:
         """Return the table with rows for columns."""
         cells = (cell._replace(rows=cell.columns, columns=cell.rows) for cell in self.cells)
-        return Table(tuple(cells), self.grid.T, self.notes)
+        back = None if self.part_of is None else (self.part_of[1], self.part_of[0])
+        return Table(tuple(cells), self.grid.T, self.notes, back)
+
+    def part(self, rows: Iterable[int], columns: Iterable[int], *, rebuilt: bool = False) -> Table:
+        """Return the table with some of its lines, in the order given.
+
+        Parameters
+        ----------
+        rows, columns : iterable of int
+            Which to keep.
+        rebuilt : bool, optional
+            Whether cells span only what is kept of them, as in a table that was written anew. By
+            default every position keeps what it held, its cell with all of its span: the
+            substructures of which grid table similarity speaks.
+
+        Returns
+        -------
+        Table
+            The empty table where no row or no column is kept.
+
+        Raises
+        ------
+        InputError
+            There is no such line, or one is named twice.
+
+        Examples
+        --------
+        >>> cell = {"row_nums": [0], "column_nums": [0, 1, 2], "text": "Sales"}
+        >>> table_of_cells([cell]).part([0], [0, 2], rebuilt=True).cells[0].columns
+        (0, 1)
+        """
+        lines = (
+            _lines(rows, self.grid.shape[0], "rows"),
+            _lines(columns, self.grid.shape[1], "columns"),
+        )
+        if not all(lines):
+            return _EMPTY
+        grid = self.grid[np.ix_(*lines)]
+        if not rebuilt:
+            numbers = zip((self.row_nums, self.column_nums), lines, strict=True)
+            first, second = (tuple(known[n] for n in kept) for known, kept in numbers)
+            return Table(self.cells, grid, self.notes, (first, second))
+        places = [{old: new for new, old in enumerate(kept)} for kept in lines]
+        kept = (
+            cell._replace(
+                rows=_moved(cell.rows, places[0]), columns=_moved(cell.columns, places[1])
+            )
+            for cell in self.cells
+        )
+        return table_of_cells(cell for cell in kept if cell.rows and cell.columns)
+
+
+_EMPTY = Table((), np.zeros((1, 0), dtype=np.intp))
+
+
+def _lines(given: Iterable[int], count: int, name: str) -> tuple[int, ...]:
+    lines = tuple(map(int, given))
+    if len(set(lines)) < len(lines) or any(not 0 <= line < count for line in lines):
+        raise InputError(f"{name} are {list(lines)}; expected different numbers below {count}")
+    return lines
+
+
+def _moved(lines: tuple[int, ...], places: Mapping[int, int]) -> tuple[int, ...]:
+    return tuple(sorted(places[line] for line in lines if line in places))
 
 
 def table_of_cells(cells: Iterable[Mapping[str, Any] | Cell], name: str = "table") -> Table:
@@ -114,7 +190,7 @@ def table_of_cells(cells: Iterable[Mapping[str, Any] | Cell], name: str = "table
     """
     known = tuple(_cell(cell, f"{name}, cell {n}") for n, cell in enumerate(cells))
     if not known:
-        return Table((), np.zeros((1, 0), dtype=np.intp))
+        return _EMPTY
     shape = (max(c.rows[-1] for c in known) + 1, max(c.columns[-1] for c in known) + 1)
     grid = np.full(shape, -1, dtype=np.intp)
     for n, cell in enumerate(known):

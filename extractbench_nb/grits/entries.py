@@ -91,7 +91,8 @@ def _box_of(table: Table) -> Callable[[int, int, int], Hashable]:
 
 
 def _span_of(table: Table) -> Callable[[int, int, int], Hashable]:
-    return lambda cell, row, column: table.cells[cell].span_from(row, column)
+    rows, columns = table.row_nums, table.column_nums
+    return lambda cell, row, column: table.cells[cell].span_from(rows[row], columns[column])
 
 
 class TextEntries:

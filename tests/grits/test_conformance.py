@@ -11,6 +11,7 @@ import pytest
 
 from extractbench_nb.errors import InputError
 from extractbench_nb.grits import grits
+from extractbench_nb.grits.cells import table_of_cells
 
 FOLDER = os.environ.get("EXTRACTBENCH_CONFORMANCE")
 pytestmark = pytest.mark.skipif(FOLDER is None, reason="needs the recorded cases")
@@ -64,3 +65,36 @@ def test_ties_are_broken_within_the_recorded_range() -> None:
                 assert low - 1e-9 <= found.scores.loc[name, "fscore"] <= high + 1e-9
                 seen += 1
     assert seen > 5
+
+
+@cache
+def figure() -> list[Any]:
+    with gzip.open(Path(str(FOLDER)) / "grits_fig6.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def kept(mask: str) -> list[int]:
+    return [n for n, bit in enumerate(mask) if bit == "1"]
+
+
+@pytest.mark.parametrize("variant", ["paper", "released"])
+@pytest.mark.parametrize("built", ["submatrix", "rebuilt_cells"])
+def test_parts_of_tables(variant: str, built: str) -> None:
+    """Figure 6 of the paper: every part as it was recorded, table by table."""
+    wrong, seen = [], 0
+    for case in figure()[:: 4 if variant == "paper" else 20]:
+        table = table_of_cells(case["true_cells"])
+        rows, columns = (range(size) for size in table.grid.shape)
+        for known in case["expected"]["fscores"]:
+            masks = {side: kept(m) for side, m in case["keep_masks"][str(known["x"])].items()}
+            down = masks["rows"] if known["mode"] != "columns" else rows
+            across = masks["columns"] if known["mode"] != "rows" else columns
+            part = table.part(down, across, rebuilt=built == "rebuilt_cells")
+            for name in ("top", "con", "loc"):
+                seen += 1
+                found = grits(table, part, [name], variant).scores.loc[name, "fscore"]
+                expected = known[f"{variant}.{built}.{name}"]
+                if abs(found - expected) > 1e-6:
+                    wrong.append((case["id"], known["x"], known["mode"], name, found, expected))
+    assert seen >= 100
+    assert not wrong, (len(wrong), seen, wrong[:5])
