@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import threading
-import time
 import uuid
 from collections.abc import Mapping
 from functools import lru_cache
@@ -15,9 +13,8 @@ from extractbench_nb.batch.worker import Context, Done, run_chunk
 from extractbench_nb.errors import InputError
 from extractbench_nb.metrics import REGISTRY, Metric
 
-__all__ = ["end_with", "pack_context", "run_packed"]
+__all__ = ["pack_context", "run_packed"]
 
-_WATCH_SECONDS = 1.0
 _TOKEN = uuid.uuid4().hex
 #: What stood in the registry before metrics of another process took its place.
 _replaced: dict[str, Metric | None] = {}
@@ -79,24 +76,6 @@ def run_packed(context: bytes, tasks: bytes) -> Done:
         As `run_chunk` gives it.
     """
     return run_chunk(_unpacked(context), pickle.loads(tasks))  # noqa: S301 - packed by this package
-
-
-def end_with(parent: int) -> None:
-    """Have this worker end soon after the process that started it, however that one ends.
-
-    Parameters
-    ----------
-    parent : int
-        Process id. Where the system does not tell who the parent is, nothing is done.
-    """
-    if os.name == "posix":
-        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
-
-
-def _watch(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(_WATCH_SECONDS)
-    os._exit(1)
 
 
 @lru_cache(maxsize=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import (
@@ -18,7 +17,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from extractbench_nb.batch.remote import end_with, pack_context, run_packed
+from extractbench_nb._pools import worker_count, worker_pool
+from extractbench_nb.batch.remote import pack_context, run_packed
 from extractbench_nb.batch.worker import Context, Done, Failed, Task, run_chunk
 from extractbench_nb.errors import InputError
 from extractbench_nb.metrics import Metric
@@ -71,8 +71,7 @@ class Pool:
     """
 
     def __init__(self, n_jobs: Any, executor: Any) -> None:
-        if type(n_jobs) is not int or n_jobs < -1 or n_jobs == 0:
-            raise InputError(f"n_jobs is {n_jobs!r}; expected 1 or more, or -1 for all processors")
+        workers = worker_count(n_jobs)
         if executor is not None and n_jobs != 1:
             raise InputError(f"n_jobs={n_jobs} and executor= are both given; pass one of the two")
         if executor is not None and not isinstance(executor, Executor):
@@ -81,8 +80,8 @@ class Pool:
                 "ProcessPoolExecutor() or a Dask client's get_executor()"
             )
         self._executor = executor
-        own = getattr(executor, "_max_workers", None) if executor is not None else n_jobs
-        self._workers = int(own) if own and own > 0 else _processors()
+        own = getattr(executor, "_max_workers", None) if executor is not None else workers
+        self._workers = int(own) if own and own > 0 else worker_count(-1)
 
     @contextmanager
     def runner(self, work: Work) -> Iterator[Runner]:
@@ -103,26 +102,8 @@ class Pool:
         elif self._workers == 1:
             yield lambda tasks: _here(work.context, tasks)
         else:
-            with _own_pool(self._workers) as pool:
+            with worker_pool(self._workers) as pool:
                 yield _on(pool, work, self._workers)
-
-
-def _processors() -> int:
-    import loky
-
-    return int(loky.cpu_count())
-
-
-@contextmanager
-def _own_pool(workers: int) -> Iterator[Executor]:
-    """Start worker processes, and end all of them whatever happens."""
-    import loky
-
-    pool = loky.ProcessPoolExecutor(workers, initializer=end_with, initargs=(os.getpid(),))
-    try:
-        yield pool
-    finally:
-        pool.shutdown(wait=True, kill_workers=True)
 
 
 def _here(context: Context, tasks: Iterable[Task]) -> Iterator[Done]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +13,24 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.grits.cells import Cell, Table, table_of_cells
+from extractbench_nb.grits.cells import Table
 from extractbench_nb.grits.corridor import corridor
 from extractbench_nb.grits.dilation import dilate
 from extractbench_nb.grits.entries import BoxEntries, TextEntries
+from extractbench_nb.grits.reading import read_table
 from extractbench_nb.grits.similarity import Numbers, hull_overlap, iou
 from extractbench_nb.grits.substructures import Alignment, Indices, align, line_similarities
 
-__all__ = ["ALIGNED_COLUMNS", "GRITS_METRICS", "GRITS_VARIANTS", "SCORE_COLUMNS", "GriTS", "grits"]
+__all__ = [
+    "ALIGNED_COLUMNS",
+    "GRITS_METRICS",
+    "GRITS_VARIANTS",
+    "SCORE_COLUMNS",
+    "GriTS",
+    "grits",
+    "refuse_boxless",
+    "table_similarity",
+]
 
 #: What of a table is compared: topology, content, location, and location without adjustment.
 GRITS_METRICS = ("top", "con", "loc", "rawloc")
@@ -62,8 +72,6 @@ GRITS_VARIANTS: Mapping[str, _Variant] = MappingProxyType(
         "released": _Variant(hull_overlap, "blocks"),
     }
 )
-
-_Cells: TypeAlias = Iterable[Mapping[str, Any] | Cell]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -120,25 +128,32 @@ class GriTS:
         scores = ", ".join(f"{name} {row.fscore:.3f}" for name, row in self.scores.iterrows())
         return f"GriTS({scores}; {shapes} positions, variant {self.variant!r})"
 
+    def _repr_html_(self) -> str:
+        from extractbench_nb.grits.drawing import grits_html
+
+        return grits_html(self)
+
     @property
     def _tables(self) -> tuple[Table, Table]:
         return self.true, self.predicted
 
 
 def grits(
-    true: _Cells | Table,
-    predicted: _Cells | Table,
-    metrics: Sequence[str] | None = None,
+    true: Any,
+    predicted: Any,
+    metrics: str | Sequence[str] | None = None,
     variant: str = "paper",
 ) -> GriTS:
     """Score a predicted table against the true one by grid table similarity.
 
     Parameters
     ----------
-    true, predicted : iterable of dict, or Table
-        Cells with ``row_nums`` and ``column_nums``, and where known ``text`` (or ``cell_text``),
-        ``bbox`` (x0, y0, x1, y1) and ``is_column_header``.
-    metrics : sequence of str, optional
+    true, predicted : list of dict, str, pandas.DataFrame, pathlib.Path or Table
+        Two tables in any form that `read_table` reads: cells with ``row_nums`` and ``column_nums``,
+        and where known ``text`` (or ``cell_text``), ``bbox`` (x0, y0, x1, y1) and
+        ``is_column_header``; HTML, CSV or a table in Markdown; a DataFrame; a JSON array of
+        objects.
+    metrics : str or sequence of str, optional
         ``top`` (topology: which positions a cell covers), ``con`` (content: its text), ``loc``
         (location: its box) and ``rawloc`` (the predicted boxes as a model gave them, against the
         true ones dilated, see `dilate`). By default the first three, without ``loc`` where a cell
@@ -177,7 +192,7 @@ def grits(
     """
     if variant not in GRITS_VARIANTS:
         raise InputError(f"variant is {variant!r}; {nearest(str(variant), GRITS_VARIANTS)}")
-    tables = (_table(true, "true"), _table(predicted, "predicted"))
+    tables = (read_table(true, name="true"), read_table(predicted, name="predicted"))
     names = _chosen(metrics, tables)
     found = {name: _Metric(name, *tables, GRITS_VARIANTS[variant]).result() for name in names}
     scores = SCORE_COLUMNS.from_rows(result.scores for result in found.values())
@@ -192,15 +207,29 @@ def grits(
     return GriTS(scores, rows, columns, *tables, variant, similarities)
 
 
-def _table(given: _Cells | Table, name: str) -> Table:
-    if isinstance(given, Table):
-        return given
-    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
-        raise InputError(f"{name} is {type(given).__name__}; expected a list of cells")
-    return table_of_cells(given, name)
+def table_similarity(
+    true: Table, predicted: Table, metric: str, variant: str = "paper"
+) -> tuple[float, float, float, float]:
+    """Return f-score, precision, recall and upper bound of one metric, as `grits` has them.
+
+    Parameters
+    ----------
+    true, predicted : Table
+        Two tables, with boxes where the metric needs them.
+    metric : str
+        One of `GRITS_METRICS`.
+    variant : str, optional
+        One of `GRITS_VARIANTS`.
+
+    Returns
+    -------
+    tuple of float
+        0 to 1 each.
+    """
+    return _Metric(metric, true, predicted, GRITS_VARIANTS[variant]).result().scores
 
 
-def _chosen(metrics: Sequence[str] | None, tables: tuple[Table, Table]) -> tuple[str, ...]:
+def _chosen(metrics: str | Sequence[str] | None, tables: tuple[Table, Table]) -> tuple[str, ...]:
     located = all(table.has_boxes for table in tables)
     if metrics is None:
         return GRITS_METRICS[: 3 if located else 2]
@@ -208,12 +237,32 @@ def _chosen(metrics: Sequence[str] | None, tables: tuple[Table, Table]) -> tuple
     for name in names:
         if name not in GRITS_METRICS:
             raise InputError(f"metrics: no {name!r}; {nearest(str(name), GRITS_METRICS)}")
-    wanting = next((name for name in names if name in _LOCATIONS), None)
-    if wanting and not located:
-        side, table = next((s, t) for s, t in zip(_SIDES, tables, strict=True) if not t.has_boxes)
-        number = next(n for n, cell in enumerate(table.cells) if cell.box is None)
-        raise InputError(f"{side}, cell {number} has no bbox, which the metric {wanting!r} needs")
+        if name in _LOCATIONS:
+            refuse_boxless(tables, name)
     return names
+
+
+def refuse_boxless(tables: tuple[Table, Table], metric: str) -> None:
+    """Refuse cells without a box.
+
+    Parameters
+    ----------
+    tables : tuple of Table
+        True and predicted.
+    metric : str
+        What needs the boxes.
+
+    Raises
+    ------
+    InputError
+        A cell has none.
+    """
+    for side, table in zip(_SIDES, tables, strict=True):
+        for number, cell in enumerate(table.cells):
+            if cell.box is None:
+                raise InputError(
+                    f"{side}, cell {number} has no bbox, which the metric {metric!r} needs"
+                )
 
 
 _SIDES = ("true", "predicted")

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from extractbench_nb._html import STYLE
 from extractbench_nb.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Box", "Cell", "Table", "table_of_cells"]
 
@@ -20,7 +24,10 @@ Grid: TypeAlias = npt.NDArray[np.intp]
 
 _FLAGS = ("is_column_header", "is_projected_row_header")
 _KEYS = ("row_nums", "column_nums", "bbox", "text", "cell_text", *_FLAGS)
+_KNOWN = frozenset(_KEYS)
 _CORNERS = 4
+#: Positions up to which those without a cell are looked for.
+_FEW = 1 << 22
 #: Rows or columns beyond which a number is taken for a mistake.
 _MOST = 100_000
 
@@ -28,8 +35,18 @@ _MOST = 100_000
 class Cell(NamedTuple):
     """A cell: the rows and columns that it covers, its text, its box, whether it is a header.
 
-    A header is one of columns; a projected row header stands in a row of its own, for the rows
-    below it.
+    Parameters
+    ----------
+    rows, columns : tuple of int
+        Which it covers, from 0, in order.
+    text : str
+        Its text.
+    box : tuple of float, or None
+        x0, y0, x1, y1, in whatever unit the page has.
+    is_header : bool
+        Whether it is one of the column header.
+    is_projected : bool
+        Whether it is a header for the rows below it, in a row of its own.
     """
 
     rows: tuple[int, ...]
@@ -40,12 +57,23 @@ class Cell(NamedTuple):
     is_projected: bool = False
 
     def span_from(self, row: int, column: int) -> Box:
-        """Return the cell's extent in grid units, seen from one of the positions it covers."""
+        """Return the cell's extent in grid units, seen from one of the positions it covers.
+
+        Parameters
+        ----------
+        row, column : int
+            The position.
+
+        Returns
+        -------
+        tuple of float
+            x0, y0, x1, y1; (0, 0, 1, 1) for a cell that does not span.
+        """
         left, top = self.columns[0] - column, self.rows[0] - row
         return (left, top, self.columns[-1] - column + 1, self.rows[-1] - row + 1)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """A table: its cells and the grid that they cover.
 
@@ -92,8 +120,47 @@ class Table:
         """Whether every cell has a box."""
         return all(cell.box is not None for cell in self.cells)
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return the texts as a DataFrame; header rows become its columns.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The text of a cell stands at every position that it covers.
+        """
+        from extractbench_nb.grits.reading.writing import frame_of
+
+        return frame_of(self)
+
+    def to_html(self) -> str:
+        """Return the table as HTML, with spans and a head; its texts are escaped.
+
+        Returns
+        -------
+        str
+            A ``table`` element.
+        """
+        from extractbench_nb.grits.reading.writing import html_of
+
+        return html_of(self)
+
+    def __repr__(self) -> str:
+        """Return the shape and the number of cells."""
+        rows, columns = self.grid.shape if self.grid.size else (0, 0)
+        more = f", {len(self.notes)} notes" if self.notes else ""
+        return f"Table({rows} x {columns} positions, {len(self.cells)} cells{more})"
+
+    def _repr_html_(self) -> str:
+        return f'<div class="xb-root">{STYLE}{self.to_html()}</div>'
+
     def transposed(self) -> Table:
-        """Return the table with rows for columns."""
+        """Return the table with rows for columns.
+
+        Returns
+        -------
+        Table
+            Of the same cells; boxes stay as they are.
+        """
         cells = (cell._replace(rows=cell.columns, columns=cell.rows) for cell in self.cells)
         back = None if self.part_of is None else (self.part_of[1], self.part_of[0])
         return Table(tuple(cells), self.grid.T, self.notes, back)
@@ -188,13 +255,28 @@ def table_of_cells(cells: Iterable[Mapping[str, Any] | Cell], name: str = "table
     >>> table_of_cells([{"row_nums": [0], "column_nums": [0, 1], "text": "Total"}]).grid.tolist()
     [[0, 0]]
     """
-    known = tuple(_cell(cell, f"{name}, cell {n}") for n, cell in enumerate(cells))
+    known = tuple(map(_Reader(name).cell, cells))
     if not known:
         return _EMPTY
-    shape = (max(c.rows[-1] for c in known) + 1, max(c.columns[-1] for c in known) + 1)
-    grid = np.full(shape, -1, dtype=np.intp)
-    for n, cell in enumerate(known):
-        grid[np.ix_(cell.rows, cell.columns)] = n
+    return Table(known, _grid(known, name))
+
+
+def _grid(cells: tuple[Cell, ...], name: str) -> Grid:
+    """Return which cell covers each position, the last one where there are several."""
+    rows = max(cell.rows[-1] for cell in cells) + 1
+    columns = max(cell.columns[-1] for cell in cells) + 1
+    covered = sum(len(cell.rows) * len(cell.columns) for cell in cells)
+    if rows * columns > max(covered, _FEW):
+        raise InputError(
+            f"{name}: {rows:,} rows and {columns:,} columns, but the cells cover {covered:,} "
+            "positions at most; add empty cells, or number the rows and columns from 0"
+        )
+    grid = np.full((rows, columns), -1, dtype=np.intp)
+    for n, cell in enumerate(cells):
+        if len(cell.rows) == len(cell.columns) == 1:
+            grid[cell.rows[0], cell.columns[0]] = n
+        else:
+            grid[np.ix_(cell.rows, cell.columns)] = n
     holes = np.argwhere(grid < 0)
     if len(holes):
         row, column = holes[0]
@@ -202,34 +284,59 @@ def table_of_cells(cells: Iterable[Mapping[str, Any] | Cell], name: str = "table
             f"{name}: no cell covers row {row}, column {column} ({len(holes)} positions in all); "
             "add an empty cell there"
         )
-    return Table(known, grid)
+    return grid
 
 
-def _cell(given: Mapping[str, Any] | Cell, name: str) -> Cell:
-    if isinstance(given, Cell):
-        return given
-    if not isinstance(given, Mapping):
-        raise InputError(f"{name} is {type(given).__name__}; expected a dict")
-    for key in given:
-        if key not in _KEYS:
-            raise InputError(f"{name}: no key {key!r}; {nearest(str(key), _KEYS)}")
-    text = given.get("text", given.get("cell_text", ""))
-    if not isinstance(text, str):
-        raise InputError(f"{name}: text is {text!r}; expected a str")
-    return Cell(
-        _numbers(given.get("row_nums"), f"{name}: row_nums"),
-        _numbers(given.get("column_nums"), f"{name}: column_nums"),
-        text,
-        _box(given.get("bbox"), f"{name}: bbox"),
-        *(bool(given.get(flag, False)) for flag in _FLAGS),
-    )
+class _Reader:
+    """Reads cells one after the other; errors say which."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._number = -1
+
+    def cell(self, given: Mapping[str, Any] | Cell) -> Cell:
+        self._number += 1
+        if isinstance(given, Cell):
+            return given
+        if not isinstance(given, Mapping):
+            raise self._error(f" is {type(given).__name__}; expected a dict")
+        if not given.keys() <= _KNOWN:
+            key = next(key for key in given if key not in _KNOWN)
+            raise self._error(f": no key {key!r}; {nearest(str(key), _KEYS)}")
+        text = given.get("text", given.get("cell_text", ""))
+        if not isinstance(text, str):
+            raise self._error(f": text is {text!r}; expected a str")
+        rows = self._numbers(given.get("row_nums"), "row_nums")
+        columns = self._numbers(given.get("column_nums"), "column_nums")
+        box = self._box(given.get("bbox"))
+        return Cell(rows, columns, text, box, *(bool(given.get(flag)) for flag in _FLAGS))
+
+    def _error(self, problem: str) -> InputError:
+        return InputError(f"{self._name}, cell {self._number}{problem}")
+
+    def _numbers(self, value: Any, key: str) -> tuple[int, ...]:
+        if type(value) is list and len(value) == 1 and type(value[0]) is int:
+            found = value  # most cells are like that
+        else:
+            found = sorted(set(_whole(value))) if _is_sequence(value) else []
+            if found and len(found) < len({*value}):
+                found = []
+        if not found or not 0 <= found[0] <= found[-1] < _MOST:
+            raise self._error(f": {key} is {value!r}; expected whole numbers from 0, at least one")
+        return tuple(found)
+
+    def _box(self, value: Any) -> Box | None:
+        if value is None:
+            return None
+        corners = list(value) if _is_sequence(value) else []
+        numbers = [float(x) for x in corners if isinstance(x, _NUMBER) and isfinite(x)]
+        if len(corners) != _CORNERS or len(numbers) != _CORNERS:
+            raise self._error(f": bbox is {value!r}; expected four numbers x0, y0, x1, y1")
+        x0, y0, x1, y1 = numbers
+        return x0, y0, x1, y1
 
 
-def _numbers(value: Any, name: str) -> tuple[int, ...]:
-    found = sorted(set(_whole(value))) if _is_sequence(value) else []
-    if not found or len(found) < len({*value}) or not 0 <= found[0] <= found[-1] < _MOST:
-        raise InputError(f"{name} is {value!r}; expected whole numbers from 0, at least one")
-    return tuple(found)
+_NUMBER = (float, int, np.number)
 
 
 def _whole(values: Iterable[Any]) -> Iterator[int]:
@@ -238,16 +345,7 @@ def _whole(values: Iterable[Any]) -> Iterator[int]:
             yield int(value)
 
 
-def _box(value: Any, name: str) -> Box | None:
-    if value is None:
-        return None
-    corners = list(value) if _is_sequence(value) else []
-    numbers = [x for x in corners if isinstance(x, int | float | np.number) and isfinite(x)]
-    if len(corners) != _CORNERS or len(numbers) != _CORNERS:
-        raise InputError(f"{name} is {value!r}; expected four numbers x0, y0, x1, y1")
-    x0, y0, x1, y1 = map(float, numbers)
-    return x0, y0, x1, y1
-
-
 def _is_sequence(value: Any) -> bool:
+    if type(value) is list:
+        return True
     return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -31,16 +32,16 @@ def dilate(table: Table) -> Table:
     Raises
     ------
     InputError
-        No cell has a box; or rows, or columns, are not in order, so that one would have less than
-        no height or width.
+        No cell has a box; or rows, or columns, are not in the order of their boxes (x and y grow
+        to the right and down), so that one would have less than no height or width.
 
     Notes
     -----
     Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2022): the boundaries of two adjacent
     rows move until they meet halfway, where they overlap too. A row reaches from the top to the
     bottom of the cells that lie in it alone. The paper does not say what holds for rows that have
-    none: here they share the space between their neighbours equally. The first and the last one
-    reach to the edge of the box around all cells. Columns likewise.
+    none: here they share the space between their neighbours equally, also where that is none. The
+    first and the last row reach to the edge of the box around all cells. Columns likewise.
 
     Examples
     --------
@@ -61,7 +62,7 @@ def dilate(table: Table) -> Table:
         return (x0, down[rows[0]], x1, down[rows[-1] + 1])
 
     cells = (cell._replace(box=box(cell.rows, cell.columns)) for cell in table.cells)
-    return Table(tuple(cells), table.grid, table.notes)
+    return replace(table, cells=tuple(cells))
 
 
 def row_extents(table: Table, axis: int = 1) -> Numbers:
@@ -96,23 +97,25 @@ def _boundaries(table: Table, name: str, axis: int) -> list[float]:
     low, high = boxes[:, axis].min(), boxes[:, axis + 2].max()
     extents = row_extents(table, axis)
     known = np.flatnonzero(~np.isnan(extents[:, 0]))
+    _in_order(known, extents[known].mean(axis=1), name)
     # the edges that face each other, and the rows that they belong to
     ends = [low, *extents[known, 1]]
     starts = [*extents[known, 0], high]
     before, after = [-1, *known], [*known, len(extents)]
-    found = [_between(*gap) for gap in zip(ends, starts, before, after, strict=True)]
-    boundaries = np.concatenate(found)
-    if len(known) and known[0] == 0:
-        boundaries[0] = low
-    if len(known) and known[-1] == len(extents) - 1:
-        boundaries[-1] = high
-    inverted = np.flatnonzero(np.diff(boundaries) < 0)
-    if len(inverted):
+    found = np.concatenate([*map(_between, ends, starts, before, after)])
+    found[0], found[-1] = low, high
+    _in_order(np.arange(len(found)) - 1, found, name)
+    return [float(place) for place in found]
+
+
+def _in_order(numbers: npt.NDArray[np.intp], places: Numbers, name: str) -> None:
+    """Refuse rows whose middles, or ends, do not go on."""
+    back = np.flatnonzero(np.diff(places) < 0)
+    if len(back):
         raise InputError(
-            f"the table: {name} {inverted[0]} has no room between its neighbours; "
-            f"{name}s must be in order on the page"
+            f"the table: {name} {numbers[back[0] + 1]} has no room behind the one before; "
+            f"{name}s must be in the order of their boxes"
         )
-    return [float(place) for place in boundaries]
 
 
 def _between(end: float, start: float, before: int, after: int) -> Numbers:

@@ -6,6 +6,7 @@ from extractbench_nb.metrics import (  # noqa: F401 - importing them fills the r
     judged,
     numbers,
     strings,
+    tables,
     temporal,
 )
 from extractbench_nb.metrics.registry import REGISTRY, Metric, MetricScore, metric, metrics

@@ -15,6 +15,7 @@ import pandas as pd
 from extractbench_nb.batch import Evaluations
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation import Evaluation
+from extractbench_nb.grits import GriTS
 from extractbench_nb.schema import parse_schema
 from extractbench_nb.widgets.keeping import keep_static
 from extractbench_nb.widgets.needs import notebook_libraries
@@ -31,14 +32,14 @@ __all__ = ["explore", "keep_static", "show", "show_evidence", "show_matches", "w
 
 
 def show(subject: Any, evaluation: Any = None, *, name: str = "ev") -> View:
-    """Show a schema, an evaluation, or the evaluations of many runs.
+    """Show a schema, an evaluation, the evaluations of many runs, or two tables.
 
     Parameters
     ----------
-    subject : Schema, dict, pathlib.Path, str, Evaluation or Evaluations
+    subject : Schema, dict, pathlib.Path, str, Evaluation, Evaluations or GriTS
         A schema as `evaluate` takes it: a tree to fold, to search and to drive by keys. An
         Evaluation: the same tree beside the fields, gold against predicted. Evaluations: the view
-        of `explore`.
+        of `explore`. What `grits` returns: both tables side by side, aligned.
     evaluation : Evaluation, Evaluations or pandas.DataFrame, optional
         Gives every node of a schema its mean score and a bar of its outcomes.
     name : str, optional
@@ -52,7 +53,8 @@ def show(subject: Any, evaluation: Any = None, *, name: str = "ev") -> View:
         node; a schema path or a field can be assigned. The view of an Evaluation has also
         ``selected_row``, ``outcome``, ``metric``, ``text``, ``only_counted``, ``only_failed`` and
         ``worst_first``, to read, assign and observe; ``rows``, the rows that it shows, and
-        ``code``, an expression that gives them.
+        ``code``, an expression that gives them. The view of two tables has ``metric``,
+        ``selected`` (``["true", 0, 3]``: side, row, column), ``only_differing`` and ``page``.
 
     Raises
     ------
@@ -64,7 +66,7 @@ def show(subject: Any, evaluation: Any = None, *, name: str = "ev") -> View:
     ConfigError
         ipywidgets or anywidget are not installed.
     """
-    if isinstance(subject, Evaluation | Evaluations) and evaluation is not None:
+    if isinstance(subject, Evaluation | Evaluations | GriTS) and evaluation is not None:
         raise InputError(
             f"show() got a second argument beside {type(subject).__name__}; "
             "show(schema, evaluation) colours a schema's tree"
@@ -76,10 +78,14 @@ def show(subject: Any, evaluation: Any = None, *, name: str = "ev") -> View:
         from extractbench_nb.widgets.evaluation import EvaluationView
 
         return EvaluationView(subject, name=name)
+    if isinstance(subject, GriTS):
+        from extractbench_nb.widgets.tables import TableView
+
+        return TableView(subject)
     if isinstance(subject, pd.DataFrame | list | tuple):
         raise InputError(
-            f"subject is of type {type(subject).__name__}; show() takes a schema, an Evaluation or "
-            "Evaluations, and explore() also frames of fields and lists"
+            f"subject is of type {type(subject).__name__}; show() takes a schema, an Evaluation, "
+            "Evaluations or what grits() returns, and explore() also frames of fields and lists"
         )
     from extractbench_nb.widgets.schema import SchemaExplorer
 

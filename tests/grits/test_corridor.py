@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.grits import GriTS, grits
+from extractbench_nb.grits.cells import table_of_cells
 from extractbench_nb.grits.corridor import corridor
 from tests.grits.test_grits import TABLES, Cells
 
@@ -62,7 +63,7 @@ def test_nothing_is_lost_of_longer_tables(seed: int, letters: str) -> None:
 
 def test_much_is_left_out_where_tables_are_alike() -> None:
     """A table beside itself: nothing but the diagonal."""
-    table = API.table_of_cells(grid([[f"{i} {j}" for j in range(4)] for i in range(30)]))
+    table = table_of_cells(grid([[f"{i} {j}" for j in range(4)] for i in range(30)]))
     lines = table.grid
     left = corridor(lines, lines, lambda known: known * 4.0)
     assert left.sum() == 30

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.grits import grits
+from extractbench_nb.grits import dilate, grits, read_table
 from extractbench_nb.grits.api import ALIGNED_COLUMNS, GRITS_METRICS, GRITS_VARIANTS, SCORE_COLUMNS
 from tests.grits import oracle
 
@@ -131,7 +131,7 @@ def test_empty_tables(true: Cells, predicted: Cells, scores: tuple[float, ...]) 
 
 def test_the_result() -> None:
     found = grits(make(1, 3, 2), make(2, 2, 2))
-    assert found.scores.index.tolist() == list(GRITS_METRICS)
+    assert found.scores.index.tolist() == list(GRITS_METRICS[:3])
     assert found.scores.columns.tolist() == SCORE_COLUMNS.names
     assert found.rows.columns.tolist() == found.columns.columns.tolist() == ALIGNED_COLUMNS.names
     assert "3 x 2 against 2 x 2 positions, variant 'paper'" in repr(found)
@@ -139,6 +139,15 @@ def test_the_result() -> None:
         found.variant = "released"  # type: ignore[misc]
     total = found.rows.groupby("metric")["similarity"].sum() * (2 + 2) / 2
     assert total["con"] / 4 == pytest.approx(found.scores.loc["con", "precision"])
+
+
+def test_raw_locations_are_compared_with_dilated_boxes() -> None:
+    true, predicted = make(3, 4, 3), make(3, 4, 3)
+    wide = dilate(read_table(true))
+    assert grits(true, wide, "rawloc").scores.loc["rawloc", "fscore"] == pytest.approx(1)
+    assert grits(true, wide, "loc").scores.loc["loc", "fscore"] < 0.9
+    found = grits(true, predicted, ["rawloc"]).scores.loc["rawloc"]
+    assert found.to_dict() == grits(wide, predicted, ["loc"]).scores.loc["loc"].to_dict()
 
 
 def test_without_boxes_there_is_no_location() -> None:
@@ -154,7 +163,7 @@ ONE = {"row_nums": [0], "column_nums": [0], "text": "a"}
 @pytest.mark.parametrize(
     "cells, message",
     [
-        ("<table>", "true is str; expected a list of cells"),
+        ("table", "true is the text 'table', in which no table is seen"),
         (5, "true is int; expected a list of cells"),
         ([5], "true, cell 0 is int; expected a dict"),
         ([ONE, ONE | {"row_num": [1]}], "cell 1: no key 'row_num'; did you mean 'row_nums'"),

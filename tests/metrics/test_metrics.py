@@ -48,6 +48,7 @@ METRICS: dict[str, tuple[str, float, float]] = {
     "boolean_exact": ("boolean", 0.0, 0.0),
     "array_llm": ("array", 0.5, 0.0),
     "set_f1": ("array", 0.5, 0.0),
+    "table_grits": ("array", 0.5, 0.0),
 }
 STATES = ("absent", "null", "empty", "full", "partial", "wrong")
 
@@ -203,6 +204,16 @@ VALUES = [
     ("set_f1", {}, [], [], 1.0),
     ("set_f1", {}, [{"a": 1, "b": 2}], [{"b": 2, "a": 1}], 1.0),
     ("set_f1", {}, [None], ["null"], 0.0),
+    ("table_grits", {}, [{"a": 1, "b": 2}], [{"b": 2, "a": 1}], 1.0),
+    ("table_grits", {}, [{"a": 1}, {"a": 2}], [{"a": 2}], 2 / 3),
+    ("table_grits", {}, [{"a": "x"}, {"a": "y"}], [{"a": "y"}, {"a": "x"}], 0.5),
+    ("table_grits", {"measure": "top"}, [{"a": "x"}], [{"a": "y"}], 1.0),
+    ("table_grits", {}, [{"a": "tide"}], [{"a": "diet"}], 0.5),
+    ("table_grits", {"variant": "released"}, [{"a": "tide"}], [{"a": "diet"}], 0.25),
+    ("table_grits", {}, [{"a": None}], [{"a": ""}], 1.0),
+    ("table_grits", {}, [{"a": 1}], [7, "x"], 0.0),
+    ("table_grits", {}, ["p", "q"], ["q"], 2 / 3),
+    ("table_grits", {}, [], [], 1.0),
 ]
 
 

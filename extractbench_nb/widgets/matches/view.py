@@ -11,8 +11,9 @@ import traitlets
 
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation import Evaluation
+from extractbench_nb.evaluation.arrays import chosen_array
 from extractbench_nb.widgets.matches.board import PAGE, Board, Pair
-from extractbench_nb.widgets.matches.choosing import chosen_array, offered_arrays
+from extractbench_nb.widgets.matches.choosing import offered_arrays
 from extractbench_nb.widgets.matches.html import (
     counts_html,
     detail_html,

@@ -1,0 +1,298 @@
+"""Tables in HTML: well-formed text as the published code read it, anything else leniently."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from xml.etree import ElementTree as ET
+
+from extractbench_nb._html import one_line
+from extractbench_nb.errors import InputError
+from extractbench_nb.grits.cells import Cell, Table
+from extractbench_nb.grits.reading.mending import Notes, check_size, mended
+
+__all__ = ["looks_like_html", "table_of_html"]
+
+#: What the HTML standard clips them to.
+_MOST = {"colspan": 1000, "rowspan": 65534}
+_TAKEN = {
+    ("colspan", 0): "1",
+    ("rowspan", 0): "all of the row group",
+    ("rowspan", _MOST["rowspan"]): "all rows below",
+}
+_ROW_GROUPS = ("thead", "tbody", "tfoot")
+_UNSEEN = ("script", "style", "template")
+#: Cells within cells hold their text once more each; beyond this it is a mistake, or an attack.
+_MOST_TEXT = 50_000_000
+
+_TAG = re.compile(r"<(?:[a-z][\w.-]*:)?(?:table|thead|tbody|tfoot|tr|td|th)[\s/>]", re.IGNORECASE)
+_NUMBER = re.compile(r"[ \t\n\f\r]*\+?([0-9]+)")
+_UNFIT = re.compile("[\0\ud800-\udfff]")
+
+
+def looks_like_html(text: str) -> bool:
+    """Whether a text has a tag that only tables have."""
+    return _TAG.search(text) is not None
+
+
+def table_of_html(text: str, name: str) -> Table:
+    """Read the one table in an HTML text.
+
+    Parameters
+    ----------
+    text : str
+        HTML; anything around the table is passed over.
+    name : str
+        What errors call the table.
+
+    Returns
+    -------
+    Table
+        A cell is a header of columns if it is a ``th``, or within a ``thead``. Its text is that of
+        all elements in it, joined by spaces, white space as it stands.
+
+    Raises
+    ------
+    InputError
+        There is no table or more than one, or it has more than a million positions.
+
+    Notes
+    -----
+    Well-formed XML is read as by ``html_to_cells`` of the code published with Smock, Pesala and
+    Abraham (2022): spans are not cut where a row group ends, rows below the last ``tr`` are there
+    as far as cells cover them wholly, and the cells of a table within a cell count as cells of the
+    outer one. Where that code finds no cell, or fails, a lenient parser takes over; spans are then
+    read as the HTML standard says, and each mending is among the notes of the table.
+
+    Examples
+    --------
+    >>> table = table_of_html("<table><tr><th>Year<th>Sales<tr><td>2020&ndash;21</table>", "table")
+    >>> table.texts
+    [['Year', 'Sales'], ['2020–21', '']]
+    >>> table.notes
+    ('row 1: 1 position without a cell, filled',)
+    """
+    found = _strictly(text) or _leniently(text, name)
+    if not (found.cells or found.tables or found.groups):
+        raise InputError(
+            f"{name}: no table in {one_line(text, 40)!r}; expected HTML with table, or tr and td"
+        )
+    if found.tables > 1:
+        raise InputError(f"{name} holds {found.tables} tables; expected one")
+    if found.nested:
+        found.notes.add("tables within cells: their cells are taken for cells of the outer table")
+    texts = list(_texts(found, name))
+    cells = (
+        Cell(place.rows, place.columns, text, None, cell.is_header)
+        for place, cell, text in zip(_placed(found, name), found.cells, texts, strict=True)
+    )
+    return mended(cells, found.notes, name)
+
+
+def _strictly(text: str) -> _Found | None:
+    """Read well-formed XML; None where it is none, or has no cell."""
+    if "<!ENTITY" in text:
+        return None
+    found = _Found()
+    parser = ET.XMLParser(target=found)  # noqa: S314 - no entity can be declared
+    try:
+        parser.feed(text)
+        parser.close()
+    except (ET.ParseError, ValueError):  # a lone surrogate is a ValueError
+        return None
+    return found if found.cells else None
+
+
+def _leniently(text: str, name: str) -> _Found:
+    from lxml import etree
+
+    found = _LenientlyFound()
+    target: Any = found  # it takes no comments, which is allowed
+    parser = etree.HTMLParser(target=target, encoding="utf-8", huge_tree=True)
+    fit, unfit = _UNFIT.subn("\ufffd", text)
+    if unfit:
+        found.notes.add(f"{unfit} characters that HTML cannot hold, replaced by U+FFFD")
+    try:
+        parser.feed(fit.encode())
+        parser.close()
+    except etree.LxmlError as error:
+        raise InputError(f"{name} is HTML that cannot be read: {error}") from None
+    return found
+
+
+@dataclass(slots=True)
+class _Open:
+    """A cell as it is found: its row, its spans as written, where its text begins and ends."""
+
+    row: int
+    spans: dict[str, str]
+    is_header: bool
+    first: int
+    last: int = 0
+
+
+class _Found:
+    """What a parser finds in a text: cells, pieces of text, the row group of each row."""
+
+    def __init__(self) -> None:
+        self.cells: list[_Open] = []
+        self.pieces: list[str] = []
+        self.groups: list[int] = []
+        self.notes = Notes()
+        self.tables = self.nested = 0
+        self._group = self._depth = 0
+        self._piece: list[str] = []
+        self._elements: list[tuple[str, bool, _Open | None]] = []
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Take the start of an element."""
+        self._end_piece()
+        name = self._name(tag)
+        in_header = bool(self._elements) and self._elements[-1][1]
+        cell = None
+        if name == "table":
+            self._start_table()
+        elif name in _ROW_GROUPS:
+            self._group += 1
+        elif name == "tr":
+            self.groups.append(self._group)
+        elif name in ("td", "th"):
+            cell = self._cell(attributes, in_header or name == "th")
+        self._elements.append((name, in_header or name in ("th", "thead"), cell))
+
+    def end(self, _tag: str) -> None:
+        """Take the end of an element."""
+        name, _, cell = self._elements[-1]
+        self._end_piece()
+        self._elements.pop()
+        if cell is not None:
+            cell.last = len(self.pieces)
+        self._group += name in _ROW_GROUPS
+        self._depth -= name == "table"
+
+    def data(self, text: str) -> None:
+        """Take text, or a part of it."""
+        self._piece.append(text)
+
+    def close(self) -> None:
+        """Take the end of the text."""
+
+    def _name(self, tag: str) -> str:
+        return tag
+
+    def _start_table(self) -> None:
+        self.nested += self._depth > 0
+        self.tables += self._depth == 0
+        self._depth += 1
+
+    def _cell(self, attributes: Mapping[str, str], is_header: bool) -> _Open:
+        if not self.groups:
+            self.groups.append(self._group)
+            self.notes.add("row 0: cells outside of any row, given one")
+        spans = {key: attributes[key] for key in _MOST if key in attributes}
+        cell = _Open(len(self.groups) - 1, spans, is_header, len(self.pieces))
+        self.cells.append(cell)
+        return cell
+
+    def _end_piece(self) -> None:
+        piece = "".join(self._piece)
+        self._piece.clear()
+        if piece and self._is_seen():
+            self.pieces.append(piece)
+
+    def _is_seen(self) -> bool:
+        return True
+
+
+class _LenientlyFound(_Found):
+    """The same in HTML: names in any case and with any prefix, no text of scripts."""
+
+    def _name(self, tag: str) -> str:
+        return tag.rpartition(":")[2].lower()
+
+    def _is_seen(self) -> bool:
+        return not (self._elements and self._elements[-1][0] in _UNSEEN)
+
+
+def _texts(found: _Found, name: str) -> Iterator[str]:
+    left = _MOST_TEXT
+    for cell in found.cells:
+        left -= cell.last - cell.first
+        text = " ".join(found.pieces[cell.first : cell.last]) if left > 0 else ""
+        left -= len(text)
+        if left < 0:
+            raise InputError(
+                f"{name}: cells within cells, with more than {_MOST_TEXT:,} characters in all"
+            )
+        yield text
+
+
+class _Place(NamedTuple):
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+
+
+def _placed(found: _Found, name: str) -> list[_Place]:
+    """Give each cell its rows and columns."""
+    starts, ends = [], list[int]()  # of each cell; of each column, the first row that is free
+    row, column = -1, 0
+    for cell in found.cells:
+        if cell.row != row:
+            row, column = cell.row, 0
+        while column < len(ends) and ends[column] > row:
+            column += 1
+        width, end = _extent(cell, column, found) if cell.spans else (1, row + 1)
+        stop = column + width
+        ends += [0] * (stop - len(ends))
+        ends[column:stop] = [max(known, end) for known in ends[column:stop]]
+        check_size(row + 1, len(ends), name)
+        starts.append((column, stop, end))
+    last = max(len(found.groups), min(ends, default=0))
+    if last > len(found.groups):
+        check_size(last, len(ends), name)
+    return [
+        _Place(
+            tuple(range(cell.row, _cut(cell, end, last, found.notes))), tuple(range(first, stop))
+        )
+        for cell, (first, stop, end) in zip(found.cells, starts, strict=True)
+    ]
+
+
+def _cut(cell: _Open, end: int, last: int, notes: Notes) -> int:
+    if end > last:
+        notes.add(
+            f"row {cell.row}: rowspan {end - cell.row} cut to {last - cell.row}, the last row"
+        )
+        return last
+    return end
+
+
+def _extent(cell: _Open, column: int, found: _Found) -> tuple[int, int]:
+    """Return how many columns a cell covers, and the row after the last one."""
+    where = f"row {cell.row}, column {column}"
+    width = _span(cell, "colspan", where, found.notes)
+    height = _span(cell, "rowspan", where, found.notes)
+    if height == 0:
+        end = bisect_right(found.groups, found.groups[cell.row])
+    elif height == _MOST["rowspan"]:
+        end = len(found.groups)
+    else:
+        end = cell.row + height
+    return width or 1, end
+
+
+def _span(cell: _Open, key: str, where: str, notes: Notes) -> int:
+    """Read a span as the HTML standard says: 1 where it is no number, clipped where it is great."""
+    if key not in cell.spans:
+        return 1
+    value, most = cell.spans[key], _MOST[key]
+    match = _NUMBER.match(value)
+    written = int(match[1].lstrip("0")[:9] or 0) if match else 1
+    number = min(written, most)
+    if not number or written > most or match is None or match.end() < len(value.rstrip()):
+        taken = _TAKEN.get((key, number), str(number))
+        notes.add(f"{where}: {key} {one_line(value, 20)!r} taken as {taken}")
+    return number

@@ -1,0 +1,283 @@
+"""Many pairs of tables, scored in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import as_completed
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._pools import worker_count, worker_pool
+from extractbench_nb._progress import progress_bar
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.grits import (
+    GRITS_VARIANTS,
+    TABLE_METRICS,
+    compare_rows,
+    is_complex,
+    known_metrics,
+)
+from extractbench_nb.grits.reading import read_table
+from extractbench_nb.stats.bootstrap import mean_intervals
+from extractbench_nb.stats.drawing import Drawing
+from extractbench_nb.tables.pairs import Pair, read_pairs
+
+__all__ = ["MEAN_COLUMNS", "TABLE_SCORE_COLUMNS", "TableScores", "evaluate_tables"]
+
+TABLE_SCORE_COLUMNS = FrameSpec(
+    "table_scores",
+    "one row a pair of tables and metric",
+    (
+        Column("document", "string", "name of the pair"),
+        Column("metric", "string", "metric", "as in `compare_tables`"),
+        Column("score", "Float64", "f-score, similarity, or 1 for equal", "0 to 1", nullable=True),
+        Column("precision", "Float64", "of the metrics that have one", "0 to 1", nullable=True),
+        Column("recall", "Float64", "of the metrics that have one", "0 to 1", nullable=True),
+        Column("note", "string", "why there is no score; else empty"),
+    ),
+)
+
+MEAN_COLUMNS = FrameSpec(
+    "table_means",
+    "one row a group and metric",
+    (
+        Column("metric", "string", "metric", "as in `compare_tables`"),
+        Column("tables", "int64", "pairs that have a score", "0 and up"),
+        Column("unreadable", "int64", "predicted tables among them that could not be read"),
+        Column("mean", "Float64", "mean score", "0 to 1", nullable=True),
+        Column("low", "Float64", "lower end of the interval", "0 to 1", nullable=True),
+        Column("high", "Float64", "upper end of the interval", "0 to 1", nullable=True),
+    ),
+)
+
+_ABOUT = ("rows", "columns", "complex", "readable", "problem")
+_ALL = "all"
+_CHUNK = 16
+
+
+class _Scored(NamedTuple):
+    """One pair: what the tables are, and a row a metric: name, score, precision, recall, note."""
+
+    about: tuple[int, int, bool, bool, str]
+    rows: list[tuple[Any, ...]]
+
+
+class _Task(NamedTuple):
+    names: tuple[str, ...] | None
+    variant: str
+    max_teds_nodes: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TableScores:
+    """Scores of many pairs of tables; made by `evaluate_tables`.
+
+    Parameters
+    ----------
+    summary : pandas.DataFrame
+        One row a pair: document, your own columns, rows and columns of the true table, complex
+        (whether a cell of it spans), readable and problem (of the predicted one), and a column a
+        metric. It can be given to `compare_runs`.
+    scores : pandas.DataFrame
+        One row a pair and metric: document, your own columns, metric, score, precision, recall,
+        note.
+    """
+
+    summary: pd.DataFrame
+    scores: pd.DataFrame
+
+    def __repr__(self) -> str:
+        """Return the means of all tables."""
+        means = self.means([])
+        known = means[means["mean"].notna()]
+        shown = ", ".join(f"{row.metric} {row.mean:.3f}" for row in known.itertuples())
+        unread = int((~self.summary["readable"]).sum())
+        more = f"; {unread:,} unreadable, scored 0" if unread else ""
+        return f"TableScores({len(self.summary):,} tables; mean {shown}{more})"
+
+    def means(
+        self,
+        by: str | Sequence[str] = "complex",
+        *,
+        confidence: float = 0.95,
+        resamples: int = 9999,
+        seed: int = 0,
+    ) -> pd.DataFrame:
+        """Average the scores, for simple tables, complex ones and all, or by columns of yours.
+
+        Parameters
+        ----------
+        by : str or sequence of str, optional
+            Columns of `summary` that make a group; an empty list for all tables alone. By default
+            the split of the paper: a complex table has a cell that spans rows or columns.
+        confidence : float, optional
+            Of the intervals, between 0 and 1.
+        resamples : int, optional
+            Bootstrap resamples, 100 and up.
+        seed : int, optional
+            The same seed gives the same intervals.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns of `by`, metric, tables, unreadable, mean, and a BCa bootstrap interval of
+            the mean over tables. With one column the group ``all`` comes last.
+
+        Raises
+        ------
+        InputError
+            There is no such column, or an option is out of range.
+        """
+        names = [by] if isinstance(by, str) else list(by)
+        for name in names:
+            if name not in self.summary.columns:
+                raise InputError(f"by: no column {name!r}; {nearest(name, self.summary.columns)}")
+        drawing = Drawing(confidence, resamples, seed)
+        return _means(self.summary, list(dict.fromkeys(self.scores["metric"])), names, drawing)
+
+
+def evaluate_tables(
+    pairs: Any,
+    *,
+    metrics: str | Sequence[str] | None = None,
+    variant: str = "paper",
+    max_teds_nodes: int = 2_000,
+    n_jobs: int = 1,
+    progress: bool = False,
+) -> TableScores:
+    r"""Score many predicted tables against the true ones.
+
+    Parameters
+    ----------
+    pairs : DataFrame, dict or iterable of (true, predicted)
+        Tables in any form that `read_table` reads. A dict goes from a name to a pair; a DataFrame
+        has the columns ``true`` and ``predicted``, and others of yours (``model``, ``document``).
+    metrics : str or sequence of str, optional
+        As in `compare_tables`. By default ``grits_top`` and ``grits_con``, and ``grits_loc`` where
+        all cells of all tables have boxes.
+    variant : str, optional
+        Of grid table similarity, as in `grits`.
+    max_teds_nodes : int, optional
+        As in `compare_tables`.
+    n_jobs : int, optional
+        Worker processes; -1 for one a processor. They take a second or two to start.
+    progress : bool, optional
+        Whether to show a bar.
+
+    Returns
+    -------
+    TableScores
+        ``.summary``, ``.scores``, ``.means()``. A predicted table that cannot be read scores 0, and
+        ``problem`` says why.
+
+    Raises
+    ------
+    InputError
+        `pairs` is not as described, a true table cannot be read, a metric is not known, or a cell
+        lacks the box that a metric needs.
+
+    Examples
+    --------
+    >>> evaluate_tables([("Year,Sales\n2024,10", "Year,Sales\n2024,11")])
+    TableScores(1 tables; mean grits_top 1.000, grits_con 0.875)
+    """
+    names = None if metrics is None else tuple(known_metrics(metrics))
+    if variant not in GRITS_VARIANTS:
+        raise InputError(f"variant is {variant!r}; {nearest(str(variant), GRITS_VARIANTS)}")
+    workers = worker_count(n_jobs)
+    known = read_pairs(pairs, [*_ABOUT, *TABLE_METRICS, "metric", "score", "note"])
+    task = _Task(names, variant, max_teds_nodes)
+    found: list[_Scored | None] = [None] * len(known.pairs)
+    with progress_bar(shown=progress, total=len(found), unit="table") as bar:
+        for place, scored in _scored(known.pairs, task, workers):
+            found[place] = scored
+            bar.update()
+    return _assembled(known.about, [one for one in found if one is not None])
+
+
+def _scored(pairs: list[Pair], task: _Task, workers: int) -> Iterator[tuple[int, _Scored]]:
+    chunks = [pairs[at : at + _CHUNK] for at in range(0, len(pairs), _CHUNK)]
+    if workers == 1 or len(chunks) == 1:
+        for chunk in chunks:
+            yield from _score_all(task, chunk)
+        return
+    with worker_pool(min(workers, len(chunks))) as pool:
+        for future in as_completed([pool.submit(partial(_score_all, task), c) for c in chunks]):
+            yield from future.result()
+
+
+def _score_all(task: _Task, pairs: Iterable[Pair]) -> list[tuple[int, _Scored]]:
+    return [(pair.place, _score(task, pair)) for pair in pairs]
+
+
+def _score(task: _Task, pair: Pair) -> _Scored:
+    true = read_table(pair.true, name=f"{pair.name}, true")
+    about = (*true.grid.shape, is_complex(true))
+    names = task.names or _DEFAULT[: 3 if true.has_boxes else 2]
+    try:
+        predicted = read_table(pair.predicted, name=f"{pair.name}, predicted")
+    except InputError as error:
+        nothing = (0.0, 0.0, 0.0, "unreadable")
+        return _Scored((*about, False, str(error)), [(name, *nothing) for name in names])
+    if task.names is None and not predicted.has_boxes:
+        names = names[:2]
+    try:
+        rows = compare_rows(true, predicted, names, task.variant, task.max_teds_nodes)
+    except InputError as error:
+        raise InputError(f"{pair.name}: {error}") from error
+    problem = "; ".join(predicted.notes)
+    found = [(name, *row) for name, row in zip(names, rows, strict=True)]
+    return _Scored((*about, True, problem), found)
+
+
+_DEFAULT = ("grits_top", "grits_con", "grits_loc")
+
+
+def _assembled(about: pd.DataFrame, found: list[_Scored]) -> TableScores:
+    counts = [len(one.rows) for one in found]
+    places = [place for place, count in enumerate(counts) for _ in range(count)]
+    named = about["document"].astype("string").tolist()
+    rows = [(named[place], *row) for place, row in zip(places, _flat(found), strict=True)]
+    scores = TABLE_SCORE_COLUMNS.from_rows(rows)
+    others = about.drop(columns="document").iloc[places].reset_index(drop=True)
+    scores = pd.concat([scores[["document"]], others, scores.drop(columns="document")], axis=1)
+    told = pd.DataFrame([one.about for one in found], columns=list(_ABOUT))
+    told["problem"] = told["problem"].astype("string")
+    parts = [about, told, _wide(scores, places)]
+    return TableScores(pd.concat(parts, axis=1), scores)
+
+
+def _wide(scores: pd.DataFrame, places: list[int]) -> pd.DataFrame:
+    """Return a row a pair and a column a metric."""
+    by_place = scores["score"].set_axis(pd.MultiIndex.from_arrays([places, scores["metric"]]))
+    wide = by_place.unstack()  # noqa: PD010 - there is one score a place
+    return wide[[name for name in TABLE_METRICS if name in wide.columns]].rename_axis(columns=None)
+
+
+def _flat(found: list[_Scored]) -> Iterator[tuple[Any, ...]]:
+    for one in found:
+        yield from one.rows
+
+
+def _means(
+    summary: pd.DataFrame, metrics: list[str], by: list[str], drawing: Drawing
+) -> pd.DataFrame:
+    groups = [(key, part) for key, part in summary.groupby(by, sort=True)] if by else []
+    if len(by) <= 1:
+        groups.append(((_ALL,), summary))
+    places = [(key, name, part) for key, part in groups for name in metrics]
+    samples = [part[name].dropna().to_numpy(dtype=float) for _, name, part in places]
+    intervals = mean_intervals(samples, drawing)
+    rows = []
+    for (_, name, part), sample, interval in zip(places, samples, intervals, strict=True):
+        unreadable = int((~part.loc[part[name].notna(), "readable"]).sum())
+        mean = float(sample.mean()) if len(sample) else None
+        rows.append((name, len(sample), unreadable, mean, interval.low, interval.high))
+    found = MEAN_COLUMNS.from_rows(rows)
+    for at, column in enumerate(by):
+        found.insert(at, column, [key[at] for key, _, _ in places])
+    return found

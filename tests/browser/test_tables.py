@@ -1,0 +1,244 @@
+"""Two compared tables in JupyterLab: clicked, driven by keys, paged, and asked in Python."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.browser.lab import Lab, Notebook, serious_findings
+from tests.widgets.hostile import HOSTILE
+from tests.widgets.tables.tables import PREDICTED, TRUE
+
+sync_api = pytest.importorskip("playwright.sync_api")
+expect = sync_api.expect
+
+WORST = [["name", "text"], *([name, text] for name, text in HOSTILE.items())]
+CELLS = [
+    f"""
+from extractbench_nb.grits.api import grits
+from extractbench_nb.widgets.tables import TableView
+true, predicted = {TRUE!r}, {PREDICTED!r}
+view = TableView(grits(true, predicted))
+view
+""",
+    """
+def plain(texts):
+    return [{"row_nums": [r], "column_nums": [c], "text": text}
+            for r, row in enumerate(texts) for c, text in enumerate(row)]
+rows = [[f"{r} {c}" for c in range(32)] for r in range(90)]
+large = TableView(grits(plain(rows), plain(rows[:38] + rows[41:]), metrics="con"))
+large
+""",
+    f"""
+worst = {WORST!r}
+others = [[name, text[:-3] + "!"] for name, text in worst[:-2]]
+hostile = TableView(grits(plain(worst), plain(others), metrics="top"))
+hostile
+""",
+    "TableView(grits([], []))",
+    'one = TableView(grits(plain([["x"]]), [])); one',
+]
+
+
+@pytest.fixture(scope="module")
+def notebook(lab: Lab) -> Notebook:
+    return lab.open(CELLS)
+
+
+@pytest.fixture
+def out(notebook: Notebook) -> Any:
+    """The first view, as it was at the start."""
+    notebook.run('view.selected, view.only_differing, view.metric = None, False, "con"')
+    out = notebook.output(0)
+    expect(out.locator(".xb-pair")).to_contain_text("Choose a cell")
+    return out
+
+
+def grid(out: Any, side: str) -> Any:
+    return out.get_by_role("grid", name=f"{side} table")
+
+
+def cell(out: Any, side: str, row: int, column: int) -> Any:
+    return grid(out, side).locator(f'[data-row="{row}"][data-column="{column}"]')
+
+
+PARTNER = re.compile("xb-partner")
+
+
+def test_a_click_outlines_the_partner_and_shows_both(notebook: Notebook, out: Any) -> None:
+    cell(out, "true", 6, 2).click()
+    notebook.wait_python("view.selected", ["true", 6, 2])
+    expect(cell(out, "true", 6, 2)).to_have_attribute("aria-selected", "true")
+    expect(cell(out, "predicted", 4, 2)).to_have_class(PARTNER)
+    pair = out.get_by_role("region", name="Chosen cell")
+    expect(pair).to_contain_text("similarity 0.86 (con)")
+    expect(pair.locator("mark")).to_have_text(["."])
+    cell(out, "predicted", 5, 0).click()
+    notebook.wait_python("view.selected", ["predicted", 5, 0])
+    expect(pair).to_contain_text("row 5 has none in the true table")
+    expect(out.locator(".xb-partner")).to_have_count(0)
+
+
+def test_python_selects_a_position_on_the_page(notebook: Notebook, out: Any) -> None:
+    notebook.run('view.selected = ("true", 0, 4)')  # within a spanning cell
+    expect(cell(out, "true", 0, 3)).to_have_attribute("aria-selected", "true")
+    expect(out.locator(".xb-partner")).to_have_count(0)
+    notebook.run('view.selected = ("true", 0, 3)')
+    expect(cell(out, "predicted", 0, 3)).to_have_class(PARTNER)
+    expect(out.locator("th.xb-on")).to_have_text(["3 → 3", "0 → 0", "3 → 3", "0 → 0"])
+    notebook.run("view.selected = None")
+    expect(out.locator("[aria-selected]")).to_have_count(0)
+
+
+def test_arrow_keys_walk_over_cells_and_enter_goes_to_the_partner(
+    notebook: Notebook, out: Any
+) -> None:
+    keyboard = notebook.page.keyboard
+    cell(out, "true", 0, 0).focus()
+    walk = [
+        ("ArrowDown", ["true", 2, 0]),  # "Region" covers rows 0 and 1
+        ("ArrowDown", ["true", 3, 0]),
+        ("End", ["true", 3, 4]),
+        ("ArrowLeft", ["true", 3, 3]),
+        ("Enter", ["predicted", 2, 3]),
+        ("ArrowUp", ["predicted", 1, 3]),  # over the gap of the lost row
+        ("Home", ["predicted", 1, 0]),
+        ("ArrowLeft", ["predicted", 1, 0]),
+        ("PageDown", ["predicted", 5, 0]),
+    ]
+    for key, position in walk:
+        keyboard.press(key)
+        notebook.wait_python("view.selected", position)
+        expect(cell(out, *position)).to_be_focused()
+    outlined = "getComputedStyle(document.activeElement).outlineStyle"
+    assert notebook.page.evaluate(outlined) == "solid"
+    keyboard.press("Escape")
+    notebook.wait_python("view.selected", None)
+    expect(notebook.panel.locator(".jp-CodeCell").first).to_have_class(re.compile("jp-mod-active"))
+
+
+def test_tab_reaches_every_control_in_order(notebook: Notebook, out: Any) -> None:
+    out.get_by_role("combobox", name="Metric").focus()
+    reached = []
+    for _ in range(3):
+        notebook.page.keyboard.press("Tab")
+        said = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.tagName"
+        reached.append(notebook.page.evaluate(said))
+    assert reached[0] == "SELECT"
+    assert reached[1].startswith("true row 0, column 0: Region; column header; spans 2 by 1")
+    assert reached[2].startswith("predicted row 0, column 0: Region")
+
+
+def test_another_metric_colours_anew(notebook: Notebook, out: Any) -> None:
+    expect(cell(out, "true", 6, 2)).to_have_text("30.20.86")
+    out.get_by_role("combobox", name="Metric").select_option("top: topology")
+    notebook.wait_python("view.metric", "top")
+    expect(cell(out, "true", 3, 0)).to_have_text("North")
+    expect(out.locator('[data-metric="top"]')).to_contain_text("shown")
+    notebook.run('view.metric = "con"')
+    expect(out.get_by_role("combobox", name="Metric")).to_have_value("con: content")
+
+
+def test_rows_that_do_not_differ_can_be_left_out(notebook: Notebook, out: Any) -> None:
+    expect(cell(out, "true", 3, 0)).to_be_visible()
+    out.get_by_role("combobox", name="Rows").select_option("that differ (7)")
+    notebook.wait_python("view.only_differing", True)
+    expect(cell(out, "true", 3, 0)).to_have_count(0)
+    expect(cell(out, "true", 4, 0)).to_be_visible()
+    notebook.run('view.selected = ["true", 3, 0]')
+    expect(cell(out, "true", 3, 0)).to_be_visible()
+
+
+def test_partners_stand_at_one_height(out: Any) -> None:
+    for true, predicted in ((0, 0), (1, 1), (3, 2), (4, 3), (6, 4)):
+        left, right = (
+            grid(out, side).locator(f'[data-row-head="{row}"]').bounding_box()["y"]
+            for side, row in (("true", true), ("predicted", predicted))
+        )
+        assert abs(left - right) < 1
+
+
+def test_large_tables_are_turned_page_by_page(notebook: Notebook) -> None:
+    out = notebook.output(1)
+    notebook.run("large.selected, large.page, large.column_page = None, 0, 0")
+    expect(out.get_by_text("rows 1–40 of 90")).to_be_visible()
+    out.get_by_role("button", name="Next rows").click()
+    notebook.wait_python("large.page", 1)
+    expect(out.get_by_text("rows 41–80 of 90")).to_be_visible()
+    expect(out.get_by_role("button", name="Next rows")).to_be_focused()
+    out.get_by_role("button", name="Next columns").click()
+    expect(cell(out, "true", 40, 31)).to_be_attached()
+    notebook.run('large.selected = ["predicted", 37, 0]')
+    expect(cell(out, "predicted", 37, 0)).to_have_attribute("aria-selected", "true")
+    cell(out, "predicted", 37, 0).focus()
+    notebook.page.keyboard.press("ArrowDown")  # rows 38 to 40 are lost: the next page
+    notebook.wait_python("[large.page, large.selected]", [1, ["predicted", 38, 0]])
+    expect(cell(out, "predicted", 38, 0)).to_be_focused()
+    notebook.page.keyboard.press("End")
+    notebook.page.keyboard.press("ArrowRight")
+    notebook.wait_python("large.selected", ["predicted", 38, 30])
+    expect(cell(out, "predicted", 38, 30)).to_be_focused()
+    expect(cell(out, "predicted", 38, 30)).to_be_in_viewport()
+
+
+def test_both_sides_scroll_together(notebook: Notebook) -> None:
+    out = notebook.output(1)
+    boxes = out.locator(".xb-box")
+    boxes.nth(0).evaluate("box => { box.scrollTop = 120; }")
+    assert boxes.nth(0).evaluate("box => box.scrollTop") == 120
+    expect(boxes.nth(1)).to_have_js_property("scrollTop", 120)
+
+
+def test_hostile_texts_stay_text(notebook: Notebook) -> None:
+    out = notebook.output(2)
+    expect(grid(out, "true")).to_contain_text("<script>window")
+    for row in range(1, len(HOSTILE) + 1):
+        notebook.run(f'hostile.selected = ["true", {row}, 1]')
+        expect(cell(out, "true", row, 1)).to_have_attribute("aria-selected", "true")
+        assert not re.search("[\x00\x07\x1b\u202e]", out.inner_text())
+    notebook.run(f'hostile.selected = ["true", {[*HOSTILE].index("long") + 1}, 1]')
+    out.get_by_role("button", name=re.compile("show all")).click()
+    longest = "cells => Math.max(...[...cells].map(cell => cell.textContent.length))"
+    expect(out.get_by_text("900,000 more characters")).to_be_visible()
+    assert out.locator(".xb-pair td").evaluate_all(longest) == 100_000
+    assert notebook.page.evaluate("window.hacked") is None
+
+
+def test_empty_tables_say_so(notebook: Notebook) -> None:
+    expect(notebook.output(3).get_by_text("Both tables are empty.")).to_be_visible()
+    out = notebook.output(4)
+    expect(out.get_by_text("An empty table.")).to_be_visible()
+    cell(out, "true", 0, 0).click()
+    notebook.wait_python("one.selected", ["true", 0, 0])
+    expect(out.locator(".xb-pair")).to_contain_text("row 0 and column 0 have none")
+
+
+@pytest.mark.parametrize("width", [1400, 900])
+def test_nothing_overflows(notebook: Notebook, width: int) -> None:
+    notebook.page.set_viewport_size({"width": width, "height": 1000})
+    for at in range(len(CELLS)):
+        out = notebook.output(at)
+        assert out.evaluate("element => element.scrollWidth <= element.clientWidth + 1")
+
+
+@pytest.mark.parametrize("at", range(len(CELLS)))
+def test_screen_readers_are_served(notebook: Notebook, at: int) -> None:
+    assert serious_findings(notebook, at) == []
+
+
+def test_the_dark_theme_is_readable(browser: Any, tmp_path: Any) -> None:
+    lab = Lab(tmp_path, browser, dark=True)
+    try:
+        notebook = lab.open(CELLS[:1])
+        cell(notebook.output(0), "true", 6, 2).click()
+        expect(notebook.output(0).locator(".xb-partner")).to_have_count(1)
+        assert serious_findings(notebook, 0) == []
+        notebook.check()
+    finally:
+        lab.close()
+
+
+def test_no_errors_on_the_console(notebook: Notebook) -> None:
+    notebook.check()
