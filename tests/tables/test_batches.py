@@ -1,0 +1,172 @@
+"""Many pairs of tables: in every form, over processes, with what cannot be read."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb.grits import TABLE_METRICS
+from extractbench_nb.tables.batches import TABLE_SCORE_COLUMNS
+
+TRUE = "Year,Sales\n2023,10\n2024,12"
+HTML = "<table><tr><th>Year</th><th colspan=2>Sales</th></tr><tr><td>1<td>2<td>3</tr></table>"
+
+
+def frame(*names: str) -> pd.DataFrame:
+    """Models by documents; the second model has lost a row of each."""
+    rows = [
+        {"model": model, "document": name, "true": TRUE, "predicted": predicted}
+        for model, predicted in (("a", TRUE), ("b", TRUE.rpartition("\n")[0]))
+        for name in names
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_scores_are_those_of_compare_tables() -> None:
+    pairs = [(TRUE, TRUE.replace("12", "13")), (HTML, HTML.replace("3", "")), (TRUE, HTML)]
+    names = [name for name in TABLE_METRICS if not name.endswith("loc")]
+    found = xb.evaluate_tables(pairs, metrics=names)
+    assert found.scores.columns.tolist() == TABLE_SCORE_COLUMNS.names
+    for place, pair in enumerate(pairs):
+        own = found.scores[found.scores["document"] == str(place)].set_index("metric")
+        expected = xb.compare_tables(*pair, names)
+        assert own.drop(columns="document").equals(expected)
+    assert found.summary["complex"].tolist() == [False, True, False]
+    assert found.summary["rows"].tolist() == [3, 2, 3]
+    for name in names:
+        own = found.scores[found.scores["metric"] == name]["score"]
+        assert found.summary[name].tolist() == own.tolist()
+
+
+def cells(text: str, size: int) -> list[dict[str, Any]]:
+    return [
+        {"row_nums": [r], "column_nums": [0], "text": text, "bbox": [0, r, 5, r + 1]}
+        for r in range(size)
+    ]
+
+
+def test_workers_change_nothing() -> None:
+    pairs = {f"t{n}": (cells("x", 3 + n % 4), cells("xy", 3)) for n in range(40)}
+    pairs["broken"] = (cells("x", 2), "nothing to see")
+    one, two = (xb.evaluate_tables(pairs, n_jobs=n) for n in (1, 2))
+    assert one.scores.equals(two.scores)
+    assert one.summary.equals(two.summary)
+    assert one.summary["document"].tolist() == list(pairs)
+
+
+def test_location_is_scored_where_there_are_boxes() -> None:
+    found = xb.evaluate_tables([(cells("x", 2), cells("x", 2)), (TRUE, TRUE)])
+    assert found.summary["grits_loc"].tolist() == [1.0, pd.NA]
+    assert found.means([]).set_index("metric")["tables"].to_dict() == {
+        "grits_top": 2,
+        "grits_con": 2,
+        "grits_loc": 1,
+    }
+    with pytest.raises(xb.InputError, match=r"1: true, cell 0 has no bbox, which .* 'grits_loc'"):
+        xb.evaluate_tables([(cells("x", 2), cells("x", 2)), (TRUE, TRUE)], metrics="grits_loc")
+
+
+@pytest.mark.parametrize(
+    "predicted, problem",
+    [
+        ("I see no table there.", "no table is seen"),
+        (None, "NoneType"),
+        (5, "int"),
+        ([{"row_nums": [2], "column_nums": [0]}], "no cell covers row 0"),
+        (Path("not-there.csv"), "not-there.csv"),
+    ],
+)
+def test_what_a_model_makes_up_scores_nothing(predicted: Any, problem: str) -> None:
+    found = xb.evaluate_tables([(TRUE, TRUE), (TRUE, predicted)])
+    assert found.summary["readable"].tolist() == [True, False]
+    assert problem in found.summary["problem"][1]
+    assert found.summary["grits_con"].tolist() == [1.0, 0.0]
+    assert found.means([]).set_index("metric").loc[
+        "grits_con", ["mean", "unreadable"]
+    ].tolist() == [
+        0.5,
+        1,
+    ]
+    assert "1 unreadable, scored 0" in repr(found)
+
+
+def test_what_was_mended_is_told() -> None:
+    ragged = "<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>"
+    found = xb.evaluate_tables([(TRUE, ragged)])
+    assert "1 position without a cell, filled" in found.summary["problem"][0]
+    assert found.summary["readable"][0]
+
+
+def test_an_empty_prediction_loses_everything_and_invents_nothing() -> None:
+    (row,) = xb.evaluate_tables([(TRUE, [])], metrics="grits_con").scores.itertuples()
+    assert (row.score, row.precision, row.recall) == (0.0, 1.0, 0.0)
+
+
+def test_means_by_columns_of_the_user() -> None:
+    found = xb.evaluate_tables(frame(*map(str, range(6))))
+    means = found.means("model").set_index(["model", "metric"])["mean"]
+    assert means["a", "grits_con"] == 1.0
+    assert means["b", "grits_con"] == pytest.approx(2 * 4 / (4 + 6))
+    assert means["all", "grits_con"] == pytest.approx((1 + 0.8) / 2)
+    both = found.means(["model", "complex"])
+    assert both[["model", "complex"]].drop_duplicates().to_numpy().tolist() == [
+        ["a", False],
+        ["b", False],
+    ]
+    with pytest.raises(xb.InputError, match="by: no column 'modle'; did you mean 'model'"):
+        found.means("modle")
+
+
+def test_the_split_of_the_paper_comes_first() -> None:
+    found = xb.evaluate_tables([(TRUE, TRUE), (HTML, HTML), (HTML, TRUE)], metrics="grits_top")
+    assert found.means()["complex"].tolist() == [False, True, "all"]
+    assert found.means()["tables"].tolist() == [1, 2, 3]
+
+
+def test_intervals_hold_the_mean() -> None:
+    rng = np.random.default_rng(0)
+    held = 0
+    for seed in range(40):
+        kept = rng.random(30) < 0.6
+        pairs = [(TRUE, TRUE if right else "x,y\nz,w\nu,v") for right in kept]
+        row = xb.evaluate_tables(pairs, metrics="exact").means([], seed=seed).iloc[0]
+        held += row["low"] <= 0.6 <= row["high"]
+    assert held >= 33
+
+
+def test_models_can_be_compared() -> None:
+    found = xb.evaluate_tables(frame(*map(str, range(8))), metrics=["grits_con"])
+    compared = xb.compare_runs(found.summary, by="model", measures=["grits_con"])
+    assert compared.differences["b_minus_a"].tolist() == pytest.approx([-0.2])
+
+
+def test_names_of_a_frame_without_documents_are_its_index() -> None:
+    given = frame("x").drop(columns="document").set_index(pd.Index(["p", "q"]))
+    assert xb.evaluate_tables(given).summary["document"].tolist() == ["p", "q"]
+
+
+@pytest.mark.parametrize(
+    "pairs, options, message",
+    [
+        (5, {}, "pairs is int; expected a list of .true, predicted."),
+        ("abc", {}, "pairs is str; expected a list"),
+        ([], {}, "pairs: there is none"),
+        ({}, {}, "pairs: there is none"),
+        ([(TRUE,)], {}, "pairs, '0': expected .true, predicted."),
+        ([TRUE], {}, "pairs, '0': expected .true, predicted."),
+        (pd.DataFrame({"true": [TRUE]}), {}, "no column 'predicted'"),
+        (frame().reindex(columns=["true", "predicted"]), {}, "pairs: there is none"),
+        (frame("x").assign(grits_con=1), {}, "column 'grits_con' is one of the result; rename it"),
+        ({"one": ("none", TRUE)}, {}, "one, true is the text 'none'"),
+        ([(TRUE, TRUE)], {"metrics": "grits_co"}, "no 'grits_co'; did you mean 'grits_con'"),
+        ([(TRUE, TRUE)], {"metrics": []}, "metrics is empty"),
+        ([(TRUE, TRUE)], {"variant": "papre"}, "variant is 'papre'; did you mean 'paper'"),
+        ([(TRUE, TRUE)], {"n_jobs": 0}, "n_jobs is 0; expected 1 or more, or -1"),
+    ],
+)
+def test_bad_input(pairs: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(xb.InputError, match=message):
+        xb.evaluate_tables(pairs, **options)

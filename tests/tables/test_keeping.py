@@ -1,0 +1,93 @@
+"""Parts of tables: a share that is kept at random is what recall says."""
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb.tables.keeping import KEEP_COLUMNS, KEEP_MODES
+
+
+def table(number: int, rows: int, columns: int) -> pd.DataFrame:
+    """A table without two cells alike."""
+    lines = [[f"t{number} {r}/{c}" for c in range(columns)] for r in range(rows - 1)]
+    return pd.DataFrame(lines, columns=[f"t{number} head {c}" for c in range(columns)])
+
+
+TABLES = [table(n, 6 + n % 20, 3 + n % 7) for n in range(80)]
+
+
+@pytest.fixture(scope="module")
+def curves() -> pd.DataFrame:
+    return xb.keep_curves(TABLES, rates=[0.0, 0.3, 0.6, 0.9, 1.0])
+
+
+def test_recall_is_the_share_that_is_kept(curves: pd.DataFrame) -> None:
+    con = curves[curves["metric"] == "grits_con"].set_index(["mode", "x"])
+    for x in (0.3, 0.6, 0.9):
+        for mode in ("rows", "columns"):
+            assert con.loc[(mode, x), "recall"] == pytest.approx(x, abs=0.05)
+            assert con.loc[(mode, x), "score"] == pytest.approx(2 * x / (1 + x), abs=0.08)
+        assert con.loc[("both", x), "recall"] == pytest.approx(x * x, abs=0.05)
+
+
+def test_an_alignment_finds_all_that_was_kept(curves: pd.DataFrame) -> None:
+    """No two cells are alike: content finds what was kept, and topology cannot find less."""
+    wide = curves.pivot_table(index=["mode", "x"], columns="metric", values="score")
+    assert wide["grits_con"].to_numpy() == pytest.approx(wide["ideal"].to_numpy())
+    assert (wide["grits_top"] >= wide["ideal"] - 1e-9).all()
+
+
+def test_the_ends(curves: pd.DataFrame) -> None:
+    assert curves.columns.tolist() == KEEP_COLUMNS.names
+    assert set(curves["mode"]) == set(KEEP_MODES)
+    none, all_ = (curves[curves["x"] == x] for x in (0.0, 1.0))
+    assert none[["score", "precision", "recall"]].drop_duplicates().to_numpy().tolist() == [
+        [0.0, 1.0, 0.0]
+    ]
+    assert all_[["score", "recall"]].to_numpy() == pytest.approx(1.0)
+    assert (curves["tables"] == len(TABLES)).all()
+
+
+def test_all_metrics_fall_with_what_is_lost() -> None:
+    names = ["adjacency", "bleu", "teds", "teds_structure", "exact"]
+    found = xb.keep_curves(TABLES[:12], metrics=names, rates=[0.3, 0.7, 1.0], modes=["rows"])
+    wide = found.pivot_table(index="x", columns="metric", values="score")
+    assert wide.loc[1.0].to_numpy() == pytest.approx(1.0)
+    assert (wide.loc[0.3, names[:4]] < wide.loc[0.7, names[:4]]).all()
+    assert wide.loc[0.7, "exact"] < 0.2
+
+
+def test_the_same_seed_is_the_same() -> None:
+    one, two, other = (xb.keep_curves(TABLES[:5], rates=[0.5], seed=s) for s in (1, 1, 2))
+    assert one.equals(two)
+    assert not one.equals(other)
+
+
+def test_spans_are_kept_or_cut() -> None:
+    """A cell over both columns: kept whole, it is found; cut, it is another one."""
+    html = "<table><tr><td colspan=2>a</td></tr><tr><td>b</td><td>c</td></tr></table>"
+    whole, cut = (
+        xb.keep_curves([html] * 200, metrics="grits_top", rates=[0.5], modes=["columns"], rebuilt=r)
+        for r in (False, True)
+    )
+    of_top = [f.set_index("metric").loc["grits_top"] for f in (whole, cut)]
+    assert of_top[0]["precision"] == 1.0
+    assert of_top[1]["precision"] < 0.95
+
+
+@pytest.mark.parametrize(
+    "tables, options, message",
+    [
+        ([], {}, "tables: there is none"),
+        ([[]], {}, "table 0 is empty"),
+        (["nothing"], {}, "table 0 is the text 'nothing'"),
+        (TABLES[:1], {"modes": ["row"]}, "no 'row'; did you mean 'rows'"),
+        (TABLES[:1], {"rates": [1.5]}, "1.5 is not within 0 and 1"),
+        (TABLES[:1], {"metrics": ["tedds"]}, "no 'tedds'; did you mean 'teds'"),
+    ],
+)
+def test_bad_input(tables: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(xb.InputError, match=message):
+        xb.keep_curves(tables, **options)

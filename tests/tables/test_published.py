@@ -1,0 +1,23 @@
+"""The printed tables, and what of them follows from their own parts."""
+
+import pytest
+
+import extractbench_nb as xb
+
+
+@pytest.mark.parametrize("name", ["top", "con", "loc", "rawloc"])
+def test_the_mean_of_the_parts_is_the_printed_one(name: str) -> None:
+    """To the third digit, as far as three digits of the parts allow."""
+    found = xb.pubtables(3).set_index("split")[name]
+    assert found["all (from the parts)"] == pytest.approx(found["all"], abs=0.001)
+
+
+def test_the_splits_add_up() -> None:
+    tables = xb.pubtables(3).set_index("split")["tables"]
+    assert tables["simple"] + tables["complex"] == tables["all"]
+
+
+def test_other_tables() -> None:
+    assert xb.pubtables(2)["task"].tolist() == ["TD", "TSR + FA"]
+    with pytest.raises(xb.InputError, match="no table 4 of results; choose 2 or 3"):
+        xb.pubtables(4)
