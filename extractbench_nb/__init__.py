@@ -106,6 +106,7 @@ from extractbench_nb.tables import (
     array_tables,
     evaluate_tables,
     keep_curves,
+    made_up_tables,
     pubtables,
 )
 from extractbench_nb.widgets import (
@@ -211,6 +212,7 @@ __all__ = [
     "length_correlations",
     "load_dataset",
     "load_evaluations",
+    "made_up_tables",
     "metric",
     "metrics",
     "model_profiles",

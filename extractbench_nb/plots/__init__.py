@@ -8,6 +8,7 @@ first figure is drawn.
 from extractbench_nb.plots.analysis import correlations, factor, permutations
 from extractbench_nb.plots.attempts import attempts, validity
 from extractbench_nb.plots.data import complexity, compression, documents, findings, tokens
+from extractbench_nb.plots.keeping import keep_curves
 from extractbench_nb.plots.results import failures, modes, reproduction, results
 from extractbench_nb.plots.runs import differences, difficulty, outcomes
 from extractbench_nb.plots.sensitivity import sensitivity
@@ -23,6 +24,7 @@ __all__ = [
     "factor",
     "failures",
     "findings",
+    "keep_curves",
     "modes",
     "outcomes",
     "permutations",

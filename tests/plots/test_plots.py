@@ -59,6 +59,7 @@ def drawn(runs: xb.Evaluations, spoilt: Audit) -> dict[str, Draw]:
     correlated, reproduced, documents = paper.correlations(), paper.reproduction(), complexity()
     tried = xb.read_outputs(xb.simulate("sample", "Gemini 3 Pro"), xb.load_dataset("sample"))
     lengths = xb.validity_by_length(tried, xb.load_dataset("sample"))
+    kept = xb.keep_curves(xb.made_up_tables(3), metrics=["grits_con", "bleu"], rates=[0, 0.5, 1])
     return {
         "attempts": lambda ax: plots.attempts(tried, ax=ax),
         "complexity": lambda ax: plots.complexity(SIXTH, ax=ax),
@@ -70,6 +71,7 @@ def drawn(runs: xb.Evaluations, spoilt: Audit) -> dict[str, Draw]:
         "factor": lambda ax: plots.factor(COUNTS, TABLE, "keys", ax=ax),
         "failures": lambda ax: plots.failures(sevenths, ax=ax),
         "findings": lambda ax: plots.findings(spoilt, ax=ax),
+        "keep_curves": lambda ax: plots.keep_curves(kept, ax=ax),
         "modes": lambda ax: plots.modes(COUNTS, STRUCTURED, "research", ax=ax),
         "outcomes": lambda ax: plots.outcomes(runs, ax=ax),
         "permutations": lambda ax: plots.permutations(COUNTS, TABLE, "keys", ax=ax),
