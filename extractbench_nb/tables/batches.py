@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._html import STYLE, document_text
 from extractbench_nb._pools import worker_count, worker_pool
 from extractbench_nb._progress import progress_bar
 from extractbench_nb.errors import InputError, nearest
@@ -98,6 +99,11 @@ class TableScores:
         unread = int((~self.summary["readable"]).sum())
         more = f"; {unread:,} unreadable, scored 0" if unread else ""
         return f"TableScores({len(self.summary):,} tables; mean {shown}{more})"
+
+    def _repr_html_(self) -> str:
+        title = document_text(repr(self), 300)
+        means = self.means().to_html(index=False, border=0, float_format="{:.3f}".format)
+        return f'<div class="xb-root">{STYLE}<div class="xb-title">{title}</div>{means}</div>'
 
     def means(
         self,

@@ -170,3 +170,12 @@ def test_names_of_a_frame_without_documents_are_its_index() -> None:
 def test_bad_input(pairs: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(xb.InputError, match=message):
         xb.evaluate_tables(pairs, **options)
+
+
+def test_the_card_escapes_what_is_not_ours() -> None:
+    found = xb.evaluate_tables([(TRUE, TRUE)])
+    html = found._repr_html_()
+    assert "mean grits_top 1.000" in html
+    assert "<td>grits_con</td>" in html
+    bad = pd.DataFrame({"<b>x</b>": ["<i>"], "true": [TRUE], "predicted": [TRUE]})
+    assert "<i>" not in xb.evaluate_tables(bad)._repr_html_()
