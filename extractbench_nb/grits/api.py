@@ -14,9 +14,9 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.grits.cells import Table
-from extractbench_nb.grits.corridor import corridor
+from extractbench_nb.grits.corridor import corridor, likely_alignment
 from extractbench_nb.grits.dilation import dilate
-from extractbench_nb.grits.entries import BoxEntries, TextEntries
+from extractbench_nb.grits.entries import BoxEntries, Entries, SlowTextEntries, TextEntries
 from extractbench_nb.grits.reading import read_table
 from extractbench_nb.grits.similarity import Numbers, hull_overlap, iou
 from extractbench_nb.grits.substructures import Alignment, Indices, align, line_similarities
@@ -60,14 +60,16 @@ ALIGNED_COLUMNS = FrameSpec(
 
 
 class _Variant(NamedTuple):
+    """How boxes are compared, and texts: None is by their longest common subsequence."""
+
     boxes: Callable[[Numbers, Numbers], Numbers]
-    texts: str
+    texts: str | None
 
 
 #: How boxes and texts are compared.
 GRITS_VARIANTS: Mapping[str, _Variant] = MappingProxyType(
     {
-        "paper": _Variant(iou, "subsequence"),
+        "paper": _Variant(iou, None),
         "paper_substring": _Variant(iou, "substring"),
         "released": _Variant(hull_overlap, "blocks"),
     }
@@ -283,11 +285,8 @@ class _Metric:
     def __init__(self, name: str, true: Table, predicted: Table, variant: _Variant) -> None:
         if name == "rawloc":
             true = dilate(true)
-        self.entries = (
-            TextEntries(true, predicted, variant.texts)
-            if name == "con"
-            else BoxEntries(true, predicted, variant.boxes, spans=name == "top")
-        )
+        self.entries = _entries(name, true, predicted, variant)
+        self._bounds = self.entries.upper_bounds()
 
     def result(self) -> _Result:
         true, predicted = self.entries.true, self.entries.predicted
@@ -308,24 +307,55 @@ class _Metric:
 
     def _aligned(self, true: Indices, predicted: Indices) -> Alignment:
         """Align lines; those that are the same are looked at once."""
-        lines, which = np.unique(true, axis=0, return_inverse=True)
-        others, beside = np.unique(predicted, axis=0, return_inverse=True)
+        lines = _Lines(self.entries, true, predicted)
+        if lines.comparisons <= (_FEW if self._bounds else _MANY):
+            return align(lines.similarities())
+        if self._bounds:
+            upper = _Lines(self._bounds, true, predicted).similarities()
+            guess = align(upper)
+        else:
+            upper = np.full(
+                (len(true), len(predicted)), min(true.shape[1], predicted.shape[1]), float
+            )
+            guess = likely_alignment(true, predicted)
+        return align(lines.similarities(corridor(guess, upper, lines.similarities)))
 
-        def rewards(first: Indices, second: Indices) -> Numbers:
-            return self.entries.of_lines(lines[first], others[second])
 
-        size = lines.shape[1] * others.shape[1]
-        possible = self.entries.may_be_similar(lines, others)
-        places = np.ix_(which.ravel(), beside.ravel())
+def _entries(name: str, true: Table, predicted: Table, variant: _Variant) -> Entries:
+    if name != "con":
+        return BoxEntries(true, predicted, variant.boxes, spans=name == "top")
+    if variant.texts is None:
+        return TextEntries(true, predicted)
+    return SlowTextEntries(true, predicted, variant.texts)
 
-        def scores(pairs: npt.NDArray[np.bool_]) -> Numbers:
-            among = np.zeros_like(possible)
-            np.logical_or.at(among, places, pairs)
-            return line_similarities(rewards, possible & among, size)[places]
 
-        if possible.size * size <= (_FEW if self.entries.is_slow else _MANY):
-            return align(line_similarities(rewards, possible, size)[places])
-        return align(scores(corridor(true, predicted, scores)))
+class _Lines:
+    """The lines of two grids, equal ones together."""
+
+    def __init__(self, entries: Entries, true: Indices, predicted: Indices) -> None:
+        self._entries = entries
+        self._true, which = np.unique(true, axis=0, return_inverse=True)
+        self._predicted, beside = np.unique(predicted, axis=0, return_inverse=True)
+        self._places = np.ix_(which.ravel(), beside.ravel())
+        self._possible = entries.may_be_similar(self._true, self._predicted)
+
+    @property
+    def comparisons(self) -> int:
+        """How many pairs of entries there are in all pairs of lines."""
+        return self._true.size * self._predicted.size
+
+    def similarities(self, pairs: npt.NDArray[np.bool_] | None = None) -> Numbers:
+        """Return how similar lines are, at least those pairs; by default all."""
+        possible = self._possible
+        if pairs is not None:
+            possible = np.zeros_like(possible)
+            np.logical_or.at(possible, self._places, pairs)
+            possible &= self._possible
+        entries = self._true.shape[1] * self._predicted.shape[1]
+        return line_similarities(self._rewards, possible, entries)[self._places]
+
+    def _rewards(self, first: Indices, second: Indices) -> Numbers:
+        return self._entries.of_lines(self._true[first], self._predicted[second])
 
 
 def _ratios(common: float, true: int, predicted: int) -> tuple[float, float, float]:

@@ -1,8 +1,8 @@
-"""Which lines can be paired in a best alignment: what is far from a good one need not be looked at.
+"""Which lines can be paired in a best alignment: what cannot be is not looked at.
 
-A pair of lines adds at most the number of entries of the shorter line. An alignment through a pair
-far from the diagonal leaves out as many lines as it is away, so that a known alignment, which is a
-lower bound, shows that it is not the best: nothing is lost by the exclusion, ties included.
+A known alignment is a lower bound of the best score. Where even upper bounds of all similarities
+make an alignment through a pair of lines no better than that, the pair is in no best alignment:
+nothing is lost by leaving it out, ties included.
 """
 
 from __future__ import annotations
@@ -13,22 +13,30 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from extractbench_nb.grits.substructures import Indices, Numbers, align
+from extractbench_nb.grits.substructures import (
+    Alignment,
+    Indices,
+    Numbers,
+    align,
+    alignment_scores,
+)
 
-__all__ = ["corridor"]
+__all__ = ["corridor", "corridors", "likely_alignment"]
 
 _Pairs: TypeAlias = npt.NDArray[np.bool_]
 #: Scores are sums of floats.
 _MARGIN = 1e-6
 
 
-def corridor(true: Indices, predicted: Indices, scores: Callable[[_Pairs], Numbers]) -> _Pairs:
+def corridor(guess: Alignment, upper: Numbers, scores: Callable[[_Pairs], Numbers]) -> _Pairs:
     """Return which pairs of lines may be in a best alignment.
 
     Parameters
     ----------
-    true, predicted : ndarray of shape (lines, entries)
-        Lines of either grid, equal entries numbered alike.
+    guess : Alignment
+        A good one; the better, the fewer pairs are left.
+    upper : ndarray of shape (true lines, predicted lines)
+        No two lines are more similar than that.
     scores : callable
         Gives the similarities of lines, at least of the pairs that it is told.
 
@@ -37,19 +45,57 @@ def corridor(true: Indices, predicted: Indices, scores: Callable[[_Pairs], Numbe
     ndarray of shape (true lines, predicted lines)
         False where a pair is in no best alignment.
     """
-    lines, others = len(true), len(predicted)
-    known = np.zeros((lines, others), dtype=np.bool_)
-    guess = align(_shared(true, predicted))
+    known = np.zeros(upper.shape, dtype=np.bool_)
     known[guess.true, guess.predicted] = True
     reached = float(scores(known)[known].sum())
-    i, j = np.arange(lines)[:, None], np.arange(others)[None]
-    most = np.minimum(i, j) + 1 + np.minimum(lines - 1 - i, others - 1 - j)
-    possible: _Pairs = most * min(true.shape[1], predicted.shape[1]) >= reached - _MARGIN
+    return _through(upper) >= reached - _MARGIN
+
+
+def corridors(upper: Numbers, scores: Callable[[_Pairs], Numbers]) -> _Pairs:
+    """Return which entries may be paired in the best alignments of many lines with each other.
+
+    Parameters
+    ----------
+    upper : ndarray of shape (pairs of lines, entries, entries)
+        No two entries are more similar than that.
+    scores : callable
+        Gives the similarities of entries, at least of the places that it is told.
+
+    Returns
+    -------
+    ndarray of shape (pairs of lines, entries, entries)
+        False where two entries are not paired in any best alignment of their lines.
+    """
+    known = np.zeros(upper.shape, dtype=np.bool_)
+    for pair, similarities in enumerate(upper):
+        guess = align(similarities)
+        known[pair, guess.true, guess.predicted] = True
+    reached = np.where(known, scores(known), 0).sum(axis=(1, 2))
+    possible: _Pairs = _through(upper) >= reached[:, None, None] - _MARGIN
     return possible
 
 
-def _shared(true: Indices, predicted: Indices) -> Numbers:
-    """Return how many entries lines share, rare ones above all; any two lines a little."""
+def _through(upper: Numbers) -> Numbers:
+    """Return an upper bound of the best alignment that has a pair, for each pair."""
+    before = alignment_scores(upper)[..., :-1, :-1]
+    after = alignment_scores(upper[..., ::-1, ::-1])[..., :-1, :-1][..., ::-1, ::-1]
+    found: Numbers = before + upper + after
+    return found
+
+
+def likely_alignment(true: Indices, predicted: Indices) -> Alignment:
+    """Align lines by the entries that they share, rare ones above all.
+
+    Parameters
+    ----------
+    true, predicted : ndarray of shape (lines, entries)
+        Lines of either grid, equal entries numbered alike.
+
+    Returns
+    -------
+    Alignment
+        As many pairs as there are lines, where those that share something allow it.
+    """
     from scipy.sparse import csr_array
 
     count = int(max(true.max(), predicted.max())) + 1
@@ -61,8 +107,8 @@ def _shared(true: Indices, predicted: Indices) -> Numbers:
         sides.append(held)
     often: Numbers = sides[0].sum(axis=0) * sides[1].sum(axis=0)
     rare = np.divide(1.0, often, out=np.zeros(count), where=often > 0)
-    found: Numbers = ((sides[0] * rare[None]) @ sides[1].T).toarray()
-    return found + _LITTLE
+    shared: Numbers = ((sides[0] * rare[None]) @ sides[1].T).toarray()
+    return align(shared + _LITTLE)
 
 
 #: Less than what lines share, so that it only fills gaps.

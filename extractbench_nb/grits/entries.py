@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from extractbench_nb.grits.cells import Table
-from extractbench_nb.grits.similarity import SLOW_TEXTS, Numbers, text_similarity
+from extractbench_nb.grits.corridor import corridors
+from extractbench_nb.grits.similarity import Numbers, pair_similarity, text_similarity
 from extractbench_nb.grits.substructures import Indices
 
-__all__ = ["BoxEntries", "TextEntries"]
+__all__ = ["BoxEntries", "Entries", "SlowTextEntries", "TextEntries"]
 
 #: The largest matrix of similarities that is kept.
 _KEPT = 1 << 22
@@ -45,11 +46,7 @@ class BoxEntries:
     ----------
     true, predicted : ndarray of shape (rows, columns)
         The number of the entry at each position.
-    is_slow : bool
-        Whether two entries take long to compare.
     """
-
-    is_slow = False
 
     def __init__(
         self,
@@ -75,6 +72,9 @@ class BoxEntries:
         """Return how much the entries of pairs of lines overlap: pairs x entries x entries."""
         return self.similar(true[:, :, None], predicted[:, None, :])
 
+    def upper_bounds(self) -> None:
+        """Return that comparing boxes is quick already."""
+
     def may_be_similar(self, true: Indices, predicted: Indices) -> npt.NDArray[np.bool_]:
         """Return which lines have boxes that may meet: the boxes around all of each do."""
         (low, high), (left, right) = (self._around(lines) for lines in (true, predicted))
@@ -96,44 +96,40 @@ def _span_of(table: Table) -> Callable[[int, int, int], Hashable]:
 
 
 class TextEntries:
-    """Entries that are texts.
+    """Entries that are texts, compared by their longest common subsequence.
 
     Attributes
     ----------
     true, predicted : ndarray of shape (rows, columns)
         The number of the text at each position.
-    is_slow : bool
-        Whether two texts take long to compare.
+    texts : list of str
+        By number.
     """
 
-    def __init__(self, true: Table, predicted: Table, kind: str) -> None:
+    def __init__(self, true: Table, predicted: Table) -> None:
         numbering = _Numbering()
         self.true = numbering.grid(true, _text_of(true))
         count = len(numbering.known)
         self.predicted = numbering.grid(predicted, _text_of(predicted))
-        self._texts = list(numbering.known)
-        self._kind = kind
+        self.texts = list(numbering.known)
         # texts of the true table come first; the predicted ones get columns of their own
         used = np.unique(self.predicted)
-        self._column = np.zeros(len(self._texts), dtype=np.intp)
+        self._column = np.zeros(len(self.texts), dtype=np.intp)
         self._column[used] = np.arange(len(used))
         self._shape = count, len(used)
         self._used = used
-        self.is_slow = kind in SLOW_TEXTS
 
     @cached_property
     def _kept(self) -> Numbers | None:
-        """Similarities of all texts where they are few enough, as far as they are known."""
+        """Similarities of all texts, where they are few enough."""
         if self._shape[0] * self._shape[1] > _KEPT:
             return None
-        if self.is_slow:
-            return np.full(self._shape, np.nan)
         return self._between(np.arange(self._shape[0]), self._used)
 
     def similar(self, true: Indices, predicted: Indices) -> Numbers:
         """Return how much texts have in common; the shapes of the indices go together."""
         if self._kept is not None:
-            return self._looked_up(self._kept, true, predicted)
+            return self._kept[true, self._column[predicted]]
         pairs = zip(true.reshape(-1, true.shape[-1]), predicted.reshape(true.shape), strict=True)
         found = [self._between(a, b).diagonal() for a, b in pairs]
         return np.array(found).reshape(true.shape)
@@ -152,25 +148,70 @@ class TextEntries:
 
     def _between(self, true: Indices, predicted: Indices) -> Numbers:
         """Compare every text with every other."""
-        texts, others = ([self._texts[n] for n in side.tolist()] for side in (true, predicted))
-        return text_similarity(texts, others, self._kind)
+        texts, others = ([self.texts[n] for n in side.tolist()] for side in (true, predicted))
+        return text_similarity(texts, others)
 
-    def _looked_up(self, kept: Numbers, true: Indices, predicted: Indices) -> Numbers:
-        columns = self._column[predicted]
-        found = kept[true, columns]
-        missing = np.isnan(found) if self.is_slow else None
-        if missing is None or not missing.any():
-            return found
-        wanted = np.zeros(kept.shape, dtype=np.bool_)
-        wanted[tuple(side[missing] for side in np.broadcast_arrays(true, columns))] = True
-        texts, others = self._texts[: len(kept)], [self._texts[n] for n in self._used.tolist()]
-        kept[wanted] = text_similarity(texts, others, self._kind, wanted)[wanted]
-        return kept[true, columns]
+    def upper_bounds(self) -> None:
+        """Return that this comparison is quick already."""
 
     def may_be_similar(self, true: Indices, predicted: Indices) -> npt.NDArray[np.bool_]:
         """Return that any lines may have something in common."""
         return np.ones((len(true), len(predicted)), dtype=np.bool_)
 
 
+class SlowTextEntries:
+    """Entries that are texts, compared pair by pair in a way that takes long.
+
+    Their longest common subsequence is as long as the longest common substring, or as matching
+    blocks, at least: where even that makes a pair be in no best alignment, it is not compared.
+
+    Attributes
+    ----------
+    true, predicted : ndarray of shape (rows, columns)
+        The number of the text at each position.
+    """
+
+    def __init__(self, true: Table, predicted: Table, kind: str) -> None:
+        self._quick = TextEntries(true, predicted)
+        self.true, self.predicted = self._quick.true, self._quick.predicted
+        self._kind = kind
+        self._known: dict[int, float] = {}
+
+    def similar(self, true: Indices, predicted: Indices) -> Numbers:
+        """Return how much texts have in common; the shapes of the indices are the same."""
+        texts = self._quick.texts
+        pairs, where = np.unique(true * len(texts) + predicted, return_inverse=True)
+        new = [pair for pair in pairs.tolist() if pair not in self._known]
+        split = [divmod(pair, len(texts)) for pair in new]
+        similarities = pair_similarity(((texts[a], texts[b]) for a, b in split), self._kind)
+        self._known.update(zip(new, similarities, strict=True))
+        found = np.array([self._known[pair] for pair in pairs.tolist()], dtype=np.float64)
+        alike: Numbers = found[where.reshape(true.shape)]
+        return alike
+
+    def of_lines(self, true: Indices, predicted: Indices) -> Numbers:
+        """Return what texts of pairs of lines have in common, 0 where that is of no account."""
+        first, second = np.broadcast_arrays(true[:, :, None], predicted[:, None, :])
+        found = np.zeros(first.shape)
+
+        def scores(places: npt.NDArray[np.bool_]) -> Numbers:
+            found[places] = self.similar(first[places], second[places])
+            return found
+
+        return scores(corridors(self._quick.of_lines(true, predicted), scores))
+
+    def upper_bounds(self) -> TextEntries:
+        """Return the same entries, compared in a quick way that never finds less."""
+        return self._quick
+
+    def may_be_similar(self, true: Indices, predicted: Indices) -> npt.NDArray[np.bool_]:
+        """Return that any lines may have something in common."""
+        return self._quick.may_be_similar(true, predicted)
+
+
 def _text_of(table: Table) -> Callable[[int, int, int], Hashable]:
     return lambda cell, row, column: table.cells[cell].text
+
+
+#: What is compared of two tables.
+Entries: TypeAlias = BoxEntries | TextEntries | SlowTextEntries

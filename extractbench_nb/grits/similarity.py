@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -12,11 +12,17 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from difflib import SequenceMatcher
 
-__all__ = ["SLOW_TEXTS", "TEXT_SIMILARITIES", "Numbers", "hull_overlap", "iou", "text_similarity"]
+__all__ = [
+    "TEXT_KINDS",
+    "Numbers",
+    "hull_overlap",
+    "iou",
+    "pair_similarity",
+    "text_similarity",
+]
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 _Texts: TypeAlias = Sequence[str]
-_Wanted: TypeAlias = npt.NDArray[np.bool_] | None
 
 
 def iou(a: Numbers, b: Numbers) -> Numbers:
@@ -77,20 +83,13 @@ def _share(part: Numbers, whole: Numbers) -> Numbers:
     return np.divide(part, whole, out=np.zeros(part.shape), where=part > 0)
 
 
-def text_similarity(
-    true: _Texts, predicted: _Texts, kind: str = "subsequence", wanted: _Wanted = None
-) -> Numbers:
-    """Return how much two texts have in common, over their mean length.
+def text_similarity(true: _Texts, predicted: _Texts) -> Numbers:
+    """Return the longest common subsequences of texts, over their mean lengths.
 
     Parameters
     ----------
     true, predicted : sequence of str
         Texts.
-    kind : str, optional
-        What counts as common: the longest common ``subsequence`` or ``substring``, or ``blocks``,
-        the matching blocks of Python's difflib, as in the published code.
-    wanted : ndarray of shape (len(true), len(predicted)), optional
-        Which pairs to compare; the others are left at 0 where that saves time. By default all.
 
     Returns
     -------
@@ -99,10 +98,13 @@ def text_similarity(
 
     Examples
     --------
-    >>> [text_similarity(["tide"], ["diet"], kind).item() for kind in TEXT_SIMILARITIES]
-    [0.5, 0.25, 0.25]
+    >>> text_similarity(["tide"], ["diet", "tide"]).tolist()
+    [[0.5, 1.0]]
     """
-    alike: Numbers = TEXT_SIMILARITIES[kind](true, predicted, wanted)
+    from rapidfuzz.distance import LCSseq
+    from rapidfuzz.process import cdist
+
+    alike: Numbers = cdist(true, predicted, scorer=LCSseq.similarity, dtype=np.float64)
     alike *= 2
     length, other = (np.array([*map(len, side)], dtype=np.float64) for side in (true, predicted))
     empty, blank = np.flatnonzero(length == 0), np.flatnonzero(other == 0)
@@ -112,50 +114,54 @@ def text_similarity(
     return alike
 
 
-def _subsequence(true: _Texts, predicted: _Texts, _: _Wanted) -> Numbers:
-    from rapidfuzz.distance import LCSseq
-    from rapidfuzz.process import cdist
+def pair_similarity(pairs: Iterable[tuple[str, str]], kind: str) -> list[float]:
+    """Return what texts have in common, over their mean length, pair by pair.
 
-    return cdist(true, predicted, scorer=LCSseq.similarity, dtype=np.float64)
+    Parameters
+    ----------
+    pairs : iterable of (true, predicted)
+        Texts.
+    kind : str
+        What counts as common: the longest common ``substring``, or ``blocks``, the matching blocks
+        of Python's difflib, as in the published code.
 
+    Returns
+    -------
+    list of float
+        2 x common / (length + length), 0 to 1; 1 for two empty texts.
 
-def _substring(true: _Texts, predicted: _Texts, wanted: _Wanted) -> Numbers:
-    def common(matcher: SequenceMatcher[str], text: str, other: str) -> int:
-        return matcher.find_longest_match(0, len(text), 0, len(other)).size
-
-    return _by_difflib(true, predicted, wanted, common, autojunk=False)
-
-
-def _blocks(true: _Texts, predicted: _Texts, wanted: _Wanted) -> Numbers:
-    def common(matcher: SequenceMatcher[str], *_: str) -> int:
-        return sum(block[2] for block in matcher.get_matching_blocks())
-
-    return _by_difflib(true, predicted, wanted, common, autojunk=True)
-
-
-def _by_difflib(
-    true: _Texts,
-    predicted: _Texts,
-    wanted: _Wanted,
-    common: Callable[[SequenceMatcher[str], str, str], int],
-    *,
-    autojunk: bool,
-) -> Numbers:
-    """Compare by difflib, which keeps what it knows of the second text."""
+    Examples
+    --------
+    >>> [pair_similarity([("tide", "diet"), ("diet", "tide")], kind) for kind in TEXT_KINDS]
+    [[0.25, 0.25], [0.25, 0.5]]
+    """
     matchers = _matchers()
-    found = np.zeros((len(true), len(predicted)))
-    letters = [frozenset(text) for text in true]
-    for column, text in enumerate(predicted):
-        rows = range(len(true)) if wanted is None else np.flatnonzero(wanted[:, column]).tolist()
-        known = frozenset(text)
-        matcher = None
-        for row in rows:
-            if letters[row].isdisjoint(known):
-                continue
-            matcher = matcher or matchers(None, "", text, autojunk)
-            matcher.set_seq1(true[row])
-            found[row, column] = common(matcher, true[row], text)
+    by_second: dict[str, SequenceMatcher[str]] = {}  # difflib keeps what it knows of the second
+    found = []
+    for true, predicted in pairs:
+        if not true or not predicted:
+            found.append(float(true == predicted))
+            continue
+        matcher = by_second.get(predicted)
+        if matcher is None:
+            matcher = by_second[predicted] = matchers(None, "", predicted, kind == "blocks")
+        matcher.set_seq1(true)
+        found.append(2 * TEXT_KINDS[kind](matcher) / (len(true) + len(predicted)))
     return found
+
+
+def _substring(matcher: SequenceMatcher[str]) -> int:
+    return matcher.find_longest_match().size
+
+
+def _blocks(matcher: SequenceMatcher[str]) -> int:
+    return sum(block[2] for block in matcher.get_matching_blocks())
+
+
+#: By kind, what is common to two texts, in characters.
+TEXT_KINDS: Mapping[str, Callable[[SequenceMatcher[str]], int]] = MappingProxyType(
+    {"substring": _substring, "blocks": _blocks}
+)
 
 
 def _matchers() -> type[SequenceMatcher[str]]:
@@ -166,12 +172,3 @@ def _matchers() -> type[SequenceMatcher[str]]:
         from difflib import SequenceMatcher as Matcher
     found: type[SequenceMatcher[str]] = Matcher
     return found
-
-
-#: By kind, what is common to each pair of texts, in characters.
-TEXT_SIMILARITIES: Mapping[str, Callable[[_Texts, _Texts, _Wanted], Numbers]] = MappingProxyType(
-    {"subsequence": _subsequence, "substring": _substring, "blocks": _blocks}
-)
-
-#: The kinds that are done pair by pair.
-SLOW_TEXTS = frozenset({"substring", "blocks"})

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Alignment", "Rewards", "align", "line_similarities"]
+__all__ = ["Alignment", "Rewards", "align", "alignment_scores", "line_similarities"]
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 Indices: TypeAlias = npt.NDArray[np.intp]
@@ -99,22 +99,34 @@ def align(similarities: Numbers) -> Alignment:
     >>> align(np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 2.0]]))[:2]
     (array([0, 2]), array([0, 1]))
     """
-    scores = _scores(similarities)
+    scores = alignment_scores(similarities)
     pairs = list(_traced(scores, similarities))[::-1]
     found = np.array(pairs, dtype=np.intp).reshape(-1, 2)
     return Alignment(found[:, 0], found[:, 1], float(scores[-1, -1]))
 
 
-def _scores(similarities: Numbers) -> Numbers:
-    lines, others = similarities.shape
-    scores = np.zeros((lines + 1, others + 1))
+def alignment_scores(similarities: Numbers) -> Numbers:
+    """Return the score of the best alignment of the first lines of either side.
+
+    Parameters
+    ----------
+    similarities : ndarray of shape (..., true lines, predicted lines)
+        0 and up.
+
+    Returns
+    -------
+    ndarray of shape (..., true lines + 1, predicted lines + 1)
+        By how many lines of either side there are.
+    """
+    *many, lines, others = similarities.shape
+    scores = np.zeros((*many, lines + 1, others + 1))
     for diagonal in range(2, lines + others + 1):
         places = np.arange(max(1, diagonal - others), min(lines, diagonal - 1) + 1)
         beside = diagonal - places
-        best = scores[places - 1, beside - 1] + similarities[places - 1, beside - 1]
-        np.maximum(best, scores[places - 1, beside], out=best)
-        np.maximum(best, scores[places, beside - 1], out=best)
-        scores[places, beside] = best
+        best = scores[..., places - 1, beside - 1] + similarities[..., places - 1, beside - 1]
+        np.maximum(best, scores[..., places - 1, beside], out=best)
+        np.maximum(best, scores[..., places, beside - 1], out=best)
+        scores[..., places, beside] = best
     return scores
 
 

@@ -4,13 +4,15 @@ import random
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.grits import GriTS, grits
 from extractbench_nb.grits.cells import table_of_cells
-from extractbench_nb.grits.corridor import corridor
+from extractbench_nb.grits.corridor import corridor, likely_alignment
+from extractbench_nb.grits.substructures import Alignment
 from tests.grits.test_grits import TABLES, Cells
 
 # the package has a function of the same name
@@ -63,8 +65,16 @@ def test_nothing_is_lost_of_longer_tables(seed: int, letters: str) -> None:
 
 def test_much_is_left_out_where_tables_are_alike() -> None:
     """A table beside itself: nothing but the diagonal."""
-    table = table_of_cells(grid([[f"{i} {j}" for j in range(4)] for i in range(30)]))
-    lines = table.grid
-    left = corridor(lines, lines, lambda known: known * 4.0)
+    lines = table_of_cells(grid([[f"{i} {j}" for j in range(4)] for i in range(30)])).grid
+    left = corridor(likely_alignment(lines, lines), np.full((30, 30), 4.0), lambda p: p * 4.0)
     assert left.sum() == 30
     assert left.diagonal().all()
+
+
+def test_a_poor_guess_leaves_more() -> None:
+    lines = np.arange(40).reshape(10, 4)
+    upper = np.full((10, 10), 4.0)
+    poor = Alignment(np.array([0]), np.array([9]), 0.0)
+    assert corridor(poor, upper, lambda p: np.eye(10) * 4.0).all()
+    good = likely_alignment(lines, np.delete(lines, 3, axis=0))
+    assert good.true.tolist() == [0, 1, 2, 4, 5, 6, 7, 8, 9]

@@ -1,0 +1,111 @@
+"""Grid table similarity beside the method as it is written down, one pair of cells at a time."""
+
+import random
+from typing import Any
+
+import pytest
+
+import extractbench_nb as xb
+from tests.grits import oracle
+
+OURS = "extractbench-nb"
+PLAIN = "the same, pair by pair"
+METRICS = ("top", "con", "loc")
+
+
+def cells(rows: int, columns: int, seed: int, share: float = 0.0) -> list[dict[str, Any]]:
+    """A table of words and numbers; of another with the same seed a share of texts differs."""
+    rng, noise = random.Random(seed), random.Random(f"{seed}/{share}")
+    found = []
+    for row in range(rows):
+        for column in range(columns):
+            text = f"{rng.choice(WORDS)} {rng.randint(0, 99_999) / 10:.1f}"
+            if noise.random() < share:
+                text = text[:-1] + noise.choice("xyz")
+            box = [60 * column + noise.random(), 12 * row, 60 * column + 50, 12 * row + 10]
+            place = {"row_nums": [row], "column_nums": [column]}
+            found.append({**place, "cell_text": text, "bbox": box})
+    return found
+
+
+WORDS = ("", "net", "gross", "Total of", "Mean", "n =", "Change", "p <")
+
+
+def kept(given: list[dict[str, Any]], lost: int) -> list[dict[str, Any]]:
+    """The table without one row."""
+    return [
+        cell | {"row_nums": [cell["row_nums"][0] - (cell["row_nums"][0] > lost)]}
+        for cell in given
+        if cell["row_nums"] != [lost]
+    ]
+
+
+def pair(rows: int, columns: int, seed: int = 0) -> tuple[list[Any], list[Any]]:
+    return cells(rows, columns, seed), kept(cells(rows, columns, seed, 0.2), rows // 2)
+
+
+def scores(true: Any, predicted: Any, variant: str, *metrics: str) -> dict[str, float]:
+    found = xb.grits(true, predicted, metrics or METRICS, variant).scores
+    return dict(found["fscore"])
+
+
+def plainly(true: Any, predicted: Any, variant: str) -> dict[str, float]:
+    return {m: oracle.grits(true, predicted, m, variant)["fscore"] for m in METRICS}
+
+
+@pytest.mark.parametrize("variant", ["paper", "paper_substring", "released"])
+def test_as_written_down(variant: str, timed: Any, benchmark: Any) -> None:
+    group = f"tables 20 x 10, {variant}"
+    found = timed(group, PLAIN, plainly, *pair(20, 10), variant, rounds=1, warm=0)
+    benchmark.extra_info["work"] = "top, con and loc"
+    assert found == pytest.approx(scores(*pair(20, 10), variant))
+
+
+@pytest.mark.parametrize("variant", ["paper", "paper_substring", "released"])
+def test_as_here(variant: str, timed: Any, benchmark: Any) -> None:
+    group = f"tables 20 x 10, {variant}"
+    found = timed(group, OURS, scores, *pair(20, 10), variant, rounds=20, warm=2)
+    benchmark.extra_info["work"] = "top, con and loc"
+    assert all(0.7 < score < 1 for score in found.values())
+
+
+@pytest.mark.parametrize("size", [(5, 5), (10, 10), (40, 12), (100, 20), (500, 30)])
+def test_time_by_size(size: tuple[int, int], timed: Any, benchmark: Any) -> None:
+    name = f"{OURS}, {size[0]} x {size[1]}"
+    found = timed("tables by size, paper", name, scores, *pair(*size), "paper", rounds=3, warm=1)
+    benchmark.extra_info["work"] = f"{size[0] * size[1]:,} cells; top, con and loc"
+    assert all(0.5 < score < 1 for score in found.values())
+
+
+def test_two_large_tables_of_nothing_in_common(timed: Any, benchmark: Any, request: Any) -> None:
+    """The worst case: no pair of rows can be left out, and all texts are different."""
+    rows = 50 if request.config.getoption("benchmark_disable") else 500
+    tables = cells(rows, 30, 1), cells(rows, 30, 2)
+    name = f"{OURS}, {rows} x 30, unrelated"
+    found = timed("tables by size, paper", name, scores, *tables, "paper", "con", rounds=1, warm=0)
+    benchmark.extra_info["work"] = "con of 15,000 texts by 15,000"
+    assert 0 < found["con"] < 0.8
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_thousand_tables(n_jobs: int, timed: Any, benchmark: Any, request: Any) -> None:
+    count = 40 if request.config.getoption("benchmark_disable") else 1000
+    pairs = [pair(20, 10, seed) for seed in range(count)]
+
+    def evaluate() -> xb.TableScores:
+        return xb.evaluate_tables(pairs, n_jobs=n_jobs)
+
+    name = f"{OURS}, n_jobs={n_jobs}"
+    found = timed("1,000 tables of 20 x 10", name, evaluate, rounds=2, warm=0)
+    benchmark.extra_info["work"] = f"{count:,} pairs; top, con and loc, read from cells"
+    assert found.summary[["grits_top", "grits_con", "grits_loc"]].gt(0.7).all(axis=None)
+
+
+def test_other_metrics(timed: Any, benchmark: Any) -> None:
+    names = ["adjacency", "bleu", "teds", "teds_structure", "exact"]
+    tables = tuple(map(xb.read_table, pair(20, 10)))
+    found = timed(
+        "tables 20 x 10, other metrics", OURS, xb.compare_tables, *tables, names, rounds=5, warm=1
+    )
+    benchmark.extra_info["work"] = ", ".join(names)
+    assert found["score"].between(0, 1).all()
