@@ -19,6 +19,7 @@ from extractbench_nb.grits.substructures import (
     Numbers,
     align,
     alignment_scores,
+    trace,
 )
 
 __all__ = ["corridor", "corridors", "likely_alignment"]
@@ -48,7 +49,8 @@ def corridor(guess: Alignment, upper: Numbers, scores: Callable[[_Pairs], Number
     known = np.zeros(upper.shape, dtype=np.bool_)
     known[guess.true, guess.predicted] = True
     reached = float(scores(known)[known].sum())
-    return _through(upper) >= reached - _MARGIN
+    possible: _Pairs = _through(upper, alignment_scores(upper)) >= reached - _MARGIN
+    return possible
 
 
 def corridors(upper: Numbers, scores: Callable[[_Pairs], Numbers]) -> _Pairs:
@@ -67,19 +69,19 @@ def corridors(upper: Numbers, scores: Callable[[_Pairs], Numbers]) -> _Pairs:
         False where two entries are not paired in any best alignment of their lines.
     """
     known = np.zeros(upper.shape, dtype=np.bool_)
+    before = alignment_scores(upper)
     for pair, similarities in enumerate(upper):
-        guess = align(similarities)
+        guess = trace(before[pair], similarities)
         known[pair, guess.true, guess.predicted] = True
     reached = np.where(known, scores(known), 0).sum(axis=(1, 2))
-    possible: _Pairs = _through(upper) >= reached[:, None, None] - _MARGIN
+    possible: _Pairs = _through(upper, before) >= reached[:, None, None] - _MARGIN
     return possible
 
 
-def _through(upper: Numbers) -> Numbers:
+def _through(upper: Numbers, before: Numbers) -> Numbers:
     """Return an upper bound of the best alignment that has a pair, for each pair."""
-    before = alignment_scores(upper)[..., :-1, :-1]
-    after = alignment_scores(upper[..., ::-1, ::-1])[..., :-1, :-1][..., ::-1, ::-1]
-    found: Numbers = before + upper + after
+    after = alignment_scores(upper[..., ::-1, ::-1])[..., ::-1, ::-1]
+    found: Numbers = before[..., :-1, :-1] + upper + after[..., 1:, 1:]
     return found
 
 

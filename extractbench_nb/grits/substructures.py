@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Alignment", "Rewards", "align", "alignment_scores", "line_similarities"]
+__all__ = ["Alignment", "Rewards", "align", "alignment_scores", "line_similarities", "trace"]
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 Indices: TypeAlias = npt.NDArray[np.intp]
@@ -99,10 +99,7 @@ def align(similarities: Numbers) -> Alignment:
     >>> align(np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 2.0]]))[:2]
     (array([0, 2]), array([0, 1]))
     """
-    scores = alignment_scores(similarities)
-    pairs = list(_traced(scores, similarities))[::-1]
-    found = np.array(pairs, dtype=np.intp).reshape(-1, 2)
-    return Alignment(found[:, 0], found[:, 1], float(scores[-1, -1]))
+    return trace(alignment_scores(similarities), similarities)
 
 
 def alignment_scores(similarities: Numbers) -> Numbers:
@@ -128,6 +125,26 @@ def alignment_scores(similarities: Numbers) -> Numbers:
         np.maximum(best, scores[..., places, beside - 1], out=best)
         scores[..., places, beside] = best
     return scores
+
+
+def trace(scores: Numbers, similarities: Numbers) -> Alignment:
+    """Return the alignment whose scores are known, as `align` does.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (true lines + 1, predicted lines + 1)
+        From `alignment_scores`.
+    similarities : ndarray of shape (true lines, predicted lines)
+        0 and up.
+
+    Returns
+    -------
+    Alignment
+        The best one, chosen among several by the same rule.
+    """
+    pairs = list(_traced(scores, similarities))[::-1]
+    found = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+    return Alignment(found[:, 0], found[:, 1], float(scores[-1, -1]))
 
 
 def _traced(scores: Numbers, similarities: Numbers) -> Iterator[tuple[int, int]]:

@@ -2,6 +2,7 @@
 
 import random
 import sys
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -28,7 +29,7 @@ def test_difflib_and_its_twin_agree(
     pytest.importorskip("cydifflib")
     rng = random.Random(length)
     texts = ["".join(rng.choices("abc 12", k=rng.randint(0, length))) for _ in range(40)]
-    pairs = list(zip(texts, texts[1:], strict=False)) + [(texts[0], text) for text in texts]
+    pairs = list(pairwise(texts)) + [(texts[0], text) for text in texts]
     fast = pair_similarity(pairs, kind)
     monkeypatch.setitem(sys.modules, "cydifflib", None)
     assert pair_similarity(pairs, kind) == fast
