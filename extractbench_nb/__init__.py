@@ -74,8 +74,10 @@ from extractbench_nb.grits import (
     check_content,
     check_tables,
     compare_tables,
+    count_objects,
     dilate,
     grits,
+    is_complex,
     read_table,
 )
 from extractbench_nb.judges.base import JudgeCall, JudgeError, Question, Verdict
@@ -186,6 +188,7 @@ __all__ = [
     "corrupt_document",
     "corrupt_mixed",
     "corruptions",
+    "count_objects",
     "difficulty",
     "dilate",
     "estimate_cost",
@@ -205,6 +208,7 @@ __all__ = [
     "grits",
     "ground_values",
     "grounded",
+    "is_complex",
     "judge_agreement",
     "judge_cache",
     "keep_curves",
