@@ -7,7 +7,6 @@ from extractbench_nb.grits.comparing import (
     TABLE_METRICS,
     compare_rows,
     compare_tables,
-    known_metrics,
 )
 from extractbench_nb.grits.dilation import dilate
 from extractbench_nb.grits.quality import align_texts, check_content, check_tables
@@ -31,6 +30,5 @@ __all__ = [
     "dilate",
     "grits",
     "is_complex",
-    "known_metrics",
     "read_table",
 ]

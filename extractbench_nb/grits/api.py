@@ -14,9 +14,10 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.grits.cells import Table
-from extractbench_nb.grits.corridor import corridor, likely_alignment
+from extractbench_nb.grits.corridor import corridor, diagonal_corridor, likely_alignment
 from extractbench_nb.grits.dilation import dilate
 from extractbench_nb.grits.entries import BoxEntries, Entries, SlowTextEntries, TextEntries
+from extractbench_nb.grits.options import checked_names, checked_variant
 from extractbench_nb.grits.reading import read_table
 from extractbench_nb.grits.similarity import Numbers, hull_overlap, iou
 from extractbench_nb.grits.substructures import Alignment, Indices, align, line_similarities
@@ -192,8 +193,7 @@ def grits(
     >>> grits(row("Year", "Sales"), row("Year", "Sale"))
     GriTS(top 1.000, con 0.944; 1 x 2 against 1 x 2 positions, variant 'paper')
     """
-    if variant not in GRITS_VARIANTS:
-        raise InputError(f"variant is {variant!r}; {nearest(str(variant), GRITS_VARIANTS)}")
+    checked_variant(variant, GRITS_VARIANTS)
     tables = (read_table(true, name="true"), read_table(predicted, name="predicted"))
     names = _chosen(metrics, tables)
     found = {name: _Metric(name, *tables, GRITS_VARIANTS[variant]).result() for name in names}
@@ -235,10 +235,8 @@ def _chosen(metrics: str | Sequence[str] | None, tables: tuple[Table, Table]) ->
     located = all(table.has_boxes for table in tables)
     if metrics is None:
         return GRITS_METRICS[: 3 if located else 2]
-    names = (metrics,) if isinstance(metrics, str) else tuple(dict.fromkeys(metrics))
+    names = tuple(checked_names(metrics, GRITS_METRICS))
     for name in names:
-        if name not in GRITS_METRICS:
-            raise InputError(f"metrics: no {name!r}; {nearest(str(name), GRITS_METRICS)}")
         if name in _LOCATIONS:
             refuse_boxless(tables, name)
     return names
@@ -312,13 +310,12 @@ class _Metric:
             return align(lines.similarities())
         if self._bounds:
             upper = _Lines(self._bounds, true, predicted).similarities()
-            guess = align(upper)
+            pairs = corridor(align(upper), upper, lines.similarities)
         else:
-            upper = np.full(
-                (len(true), len(predicted)), min(true.shape[1], predicted.shape[1]), float
-            )
+            most = min(true.shape[1], predicted.shape[1])
             guess = likely_alignment(true, predicted)
-        return align(lines.similarities(corridor(guess, upper, lines.similarities)))
+            pairs = diagonal_corridor(guess, lines.shape, most, lines.similarities)
+        return align(lines.similarities(pairs))
 
 
 def _entries(name: str, true: Table, predicted: Table, variant: _Variant) -> Entries:
@@ -338,6 +335,11 @@ class _Lines:
         self._predicted, beside = np.unique(predicted, axis=0, return_inverse=True)
         self._places = np.ix_(which.ravel(), beside.ravel())
         self._possible = entries.may_be_similar(self._true, self._predicted)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many lines there are."""
+        return self._places[0].size, self._places[1].size
 
     @property
     def comparisons(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -165,7 +166,7 @@ class Table:
         back = None if self.part_of is None else (self.part_of[1], self.part_of[0])
         return Table(tuple(cells), self.grid.T, self.notes, back)
 
-    def part(self, rows: Iterable[int], columns: Iterable[int], *, rebuilt: bool = False) -> Table:
+    def part(self, rows: Iterable[int], columns: Iterable[int], *, rebuilt: bool = True) -> Table:
         """Return the table with some of its lines, in the order given.
 
         Parameters
@@ -173,9 +174,10 @@ class Table:
         rows, columns : iterable of int
             Which to keep.
         rebuilt : bool, optional
-            Whether cells span only what is kept of them, as in a table that was written anew. By
-            default every position keeps what it held, its cell with all of its span: the
-            substructures of which grid table similarity speaks.
+            Whether cells span only what is kept of them, as in a table that was written anew. If
+            not, every position keeps what it held, its cell with all of its span: a substructure,
+            of which grid table similarity speaks. `grits` alone looks at it like that, and
+            ``cells`` are still those of the whole table.
 
         Returns
         -------
@@ -190,28 +192,35 @@ class Table:
         Examples
         --------
         >>> cell = {"row_nums": [0], "column_nums": [0, 1, 2], "text": "Sales"}
-        >>> table_of_cells([cell]).part([0], [0, 2], rebuilt=True).cells[0].columns
+        >>> table_of_cells([cell]).part([0], [0, 2]).cells[0].columns
         (0, 1)
         """
-        lines = (
-            _lines(rows, self.grid.shape[0], "rows"),
-            _lines(columns, self.grid.shape[1], "columns"),
-        )
-        if not all(lines):
+        down = _lines(rows, self.grid.shape[0], "rows")
+        across = _lines(columns, self.grid.shape[1], "columns")
+        if not down or not across:
             return _EMPTY
-        grid = self.grid[np.ix_(*lines)]
-        if not rebuilt:
-            numbers = zip((self.row_nums, self.column_nums), lines, strict=True)
-            first, second = (tuple(known[n] for n in kept) for known, kept in numbers)
-            return Table(self.cells, grid, self.notes, (first, second))
-        places = [{old: new for new, old in enumerate(kept)} for kept in lines]
+        first = tuple(self.row_nums[n] for n in down)
+        second = tuple(self.column_nums[n] for n in across)
+        part = Table(self.cells, self.grid[np.ix_(down, across)], self.notes, (first, second))
+        return part.rebuilt() if rebuilt else part
+
+    def rebuilt(self) -> Table:
+        """Return the table as if it had been written anew: cells span what is there of them.
+
+        Returns
+        -------
+        Table
+            The same table, unless it is a part that `part` has not rebuilt.
+        """
+        if self.part_of is None:
+            return self
+        down, across = ({old: new for new, old in enumerate(lines)} for lines in self.part_of)
         kept = (
-            cell._replace(
-                rows=_moved(cell.rows, places[0]), columns=_moved(cell.columns, places[1])
-            )
+            cell._replace(rows=_moved(cell.rows, down), columns=_moved(cell.columns, across))
             for cell in self.cells
         )
-        return table_of_cells(cell for cell in kept if cell.rows and cell.columns)
+        found = table_of_cells(cell for cell in kept if cell.rows and cell.columns)
+        return Table(found.cells, found.grid, self.notes)
 
 
 _EMPTY = Table((), np.zeros((1, 0), dtype=np.intp))
@@ -236,7 +245,7 @@ def table_of_cells(cells: Iterable[Mapping[str, Any] | Cell], name: str = "table
     cells : iterable of dict or Cell
         Each with ``row_nums`` and ``column_nums`` (whole numbers from 0), and where known ``text``
         (or ``cell_text``), ``bbox`` (x0, y0, x1, y1), ``is_column_header`` and
-        ``is_projected_row_header``.
+        ``is_projected_row_header``. What else a dict holds is not looked at.
     name : str, optional
         What errors call the table.
 
@@ -297,25 +306,50 @@ class _Reader:
     def cell(self, given: Mapping[str, Any] | Cell) -> Cell:
         self._number += 1
         if isinstance(given, Cell):
-            return given
+            return self._checked(given)
         if not isinstance(given, Mapping):
             raise self._error(f" is {type(given).__name__}; expected a dict")
         if not given.keys() <= _KNOWN:
-            key = next(key for key in given if key not in _KNOWN)
-            raise self._error(f": no key {key!r}; {nearest(str(key), _KEYS)}")
-        text = given.get("text", given.get("cell_text", ""))
-        if not isinstance(text, str):
-            raise self._error(f": text is {text!r}; expected a str")
+            self._refuse_misspelt(given)
+        text = given.get("text", given.get("cell_text"))
         rows = self._numbers(given.get("row_nums"), "row_nums")
         columns = self._numbers(given.get("column_nums"), "column_nums")
-        box = self._box(given.get("bbox"))
-        return Cell(rows, columns, text, box, *(bool(given.get(flag)) for flag in _FLAGS))
+        flags = (self._flag(given.get(name), name) for name in _FLAGS)
+        return Cell(rows, columns, self._text(text), self._box(given.get("bbox")), *flags)
+
+    def _checked(self, cell: Cell) -> Cell:
+        if self._numbers(cell.rows, "rows") != cell.rows:
+            raise self._error(f": rows are {cell.rows!r}; expected a sorted tuple")
+        if self._numbers(cell.columns, "columns") != cell.columns:
+            raise self._error(f": columns are {cell.columns!r}; expected a sorted tuple")
+        if not isinstance(cell.text, str):
+            raise self._error(f": text is {cell.text!r}; expected a str")
+        self._box(cell.box)
+        return cell
+
+    def _refuse_misspelt(self, given: Mapping[str, Any]) -> None:
+        """Refuse a key that is nearly one of ours; what else a dataset tells of cells is left."""
+        for key in given:
+            if key not in _KNOWN and get_close_matches(str(key), _KEYS, 1, _NEAR):
+                raise self._error(f": no key {key!r}; {nearest(str(key), _KEYS)}")
 
     def _error(self, problem: str) -> InputError:
         return InputError(f"{self._name}, cell {self._number}{problem}")
 
+    def _text(self, value: Any) -> str:
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            raise self._error(f": text is {value!r}; expected a str")
+        return value
+
+    def _flag(self, value: Any, key: str) -> bool:
+        if value is None or isinstance(value, bool | np.bool_):
+            return bool(value)
+        raise self._error(f": {key} is {value!r}; expected a bool")
+
     def _numbers(self, value: Any, key: str) -> tuple[int, ...]:
-        if type(value) is list and len(value) == 1 and type(value[0]) is int:
+        if type(value) in _PLAIN and len(value) == 1 and type(value[0]) is int:
             found = value  # most cells are like that
         else:
             found = sorted(set(_whole(value))) if _is_sequence(value) else []
@@ -336,6 +370,9 @@ class _Reader:
         return x0, y0, x1, y1
 
 
+_PLAIN = (list, tuple)
+#: How near a key is to one of ours that is taken for it.
+_NEAR = 0.8
 _NUMBER = (float, int, np.number)
 
 

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple, TypeAlias
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.errors import InputError
 from extractbench_nb.grits.adjacency import adjacency
 from extractbench_nb.grits.api import GRITS_VARIANTS, refuse_boxless, table_similarity
 from extractbench_nb.grits.bleu import bleu
 from extractbench_nb.grits.cells import Table
 from extractbench_nb.grits.exact import exact_match
+from extractbench_nb.grits.options import checked_names, checked_variant
 from extractbench_nb.grits.reading import read_table
 from extractbench_nb.grits.teds import count_nodes, teds
 
@@ -23,7 +24,6 @@ __all__ = [
     "TABLE_METRICS",
     "compare_rows",
     "compare_tables",
-    "known_metrics",
 ]
 
 COMPARISON_COLUMNS = FrameSpec(
@@ -47,7 +47,7 @@ class _Row(NamedTuple):
 
 class _Options(NamedTuple):
     variant: str
-    max_teds_nodes: int
+    max_teds_nodes: int | None
 
 
 _Metric: TypeAlias = Callable[[Table, Table, _Options], _Row]
@@ -71,7 +71,7 @@ def _bleu(true: Table, predicted: Table, _: _Options) -> _Row:
 def _teds(*, structure_only: bool) -> _Metric:
     def metric(true: Table, predicted: Table, options: _Options) -> _Row:
         nodes = max(map(count_nodes, (true, predicted)))
-        if nodes > options.max_teds_nodes:
+        if options.max_teds_nodes is not None and nodes > options.max_teds_nodes:
             return _Row(None, note=f"{nodes:,} nodes, more than {options.max_teds_nodes:,}")
         return _Row(teds(true, predicted, structure_only=structure_only))
 
@@ -108,7 +108,7 @@ def compare_tables(
     metrics: str | Sequence[str] | None = None,
     *,
     variant: str = "paper",
-    max_teds_nodes: int = 2_000,
+    max_teds_nodes: int | None = 2_000,
 ) -> pd.DataFrame:
     """Compare two tables by all metrics that the paper names.
 
@@ -123,11 +123,11 @@ def compare_tables(
         ``exact_topology`` (the same cells, with the same texts or not). By default all but
         ``grits_rawloc``, and without ``grits_loc`` where a cell has no box.
     variant : str, optional
-        Of grid table similarity, as in `grits`.
-    max_teds_nodes : int, optional
+        Of grid table similarity alone, as in `grits`.
+    max_teds_nodes : int or None, optional
         The largest tree (cells, rows and three more) that TEDS is computed for; a larger one has
-        no score, and a note. Time and memory are quadratic in it: 2,000 nodes take about a second
-        and 150 MB.
+        no score, and a note. None: any. Time and memory are quadratic in it: 2,000 nodes take about
+        a second and 150 MB.
 
     Returns
     -------
@@ -149,9 +149,10 @@ def compare_tables(
     >>> found["score"].to_dict()
     {'teds': 0.96, 'exact': 0.0}
     """
-    if variant not in GRITS_VARIANTS:
-        raise InputError(f"variant is {variant!r}; {nearest(str(variant), GRITS_VARIANTS)}")
+    checked_variant(variant, GRITS_VARIANTS)
     tables = read_table(true, name="true"), read_table(predicted, name="predicted")
+    if max_teds_nodes is not None and type(max_teds_nodes) is not int:
+        raise InputError(f"max_teds_nodes is {max_teds_nodes!r}; expected a whole number or None")
     names = _chosen(metrics, tables)
     found = COMPARISON_COLUMNS.from_rows(compare_rows(*tables, names, variant, max_teds_nodes))
     found.index = pd.Index(names, name="metric", dtype=object)
@@ -159,7 +160,7 @@ def compare_tables(
 
 
 def compare_rows(
-    true: Table, predicted: Table, names: Sequence[str], variant: str, max_teds_nodes: int
+    true: Table, predicted: Table, names: Sequence[str], variant: str, max_teds_nodes: int | None
 ) -> list[tuple[float | None, float | None, float | None, str]]:
     """Return the rows of `compare_tables` without a frame.
 
@@ -171,7 +172,7 @@ def compare_rows(
         Of `TABLE_METRICS`.
     variant : str
         One of `GRITS_VARIANTS`.
-    max_teds_nodes : int
+    max_teds_nodes : int or None
         The largest tree that TEDS is computed for.
 
     Returns
@@ -185,10 +186,14 @@ def compare_rows(
         A cell lacks the box that a metric needs.
     """
     options = _Options(variant, max_teds_nodes)
+    anew = true.rebuilt(), predicted.rebuilt()
+    rows: list[tuple[float | None, float | None, float | None, str]] = []
     for name in names:
         if name in _LOCATED:
             refuse_boxless((true, predicted), name)
-    return [TABLE_METRICS[name](true, predicted, options) for name in names]
+        tables = (true, predicted) if name.startswith("grits_") else anew
+        rows.append(TABLE_METRICS[name](*tables, options))
+    return rows
 
 
 _LOCATED = ("grits_loc", "grits_rawloc")
@@ -199,31 +204,4 @@ def _chosen(metrics: str | Sequence[str] | None, tables: tuple[Table, Table]) ->
         located = all(table.has_boxes for table in tables)
         left_out = _LOCATED[1:] if located else _LOCATED
         return [name for name in TABLE_METRICS if name not in left_out]
-    return known_metrics(metrics)
-
-
-def known_metrics(metrics: str | Sequence[str]) -> list[str]:
-    """Return the names of metrics that are asked for.
-
-    Parameters
-    ----------
-    metrics : str or sequence of str
-        One or more of `TABLE_METRICS`.
-
-    Returns
-    -------
-    list of str
-        In the order of `TABLE_METRICS`.
-
-    Raises
-    ------
-    InputError
-        There is none, or no such metric.
-    """
-    asked = [metrics] if isinstance(metrics, str) else list(metrics)
-    for name in asked:
-        if name not in TABLE_METRICS:
-            raise InputError(f"metrics: no {name!r}; {nearest(str(name), TABLE_METRICS)}")
-    if not asked:
-        raise InputError(f"metrics is empty; choose among {', '.join(TABLE_METRICS)}")
-    return [name for name in TABLE_METRICS if name in asked]
+    return checked_names(metrics, TABLE_METRICS)

@@ -22,7 +22,7 @@ from extractbench_nb.grits.substructures import (
     trace,
 )
 
-__all__ = ["corridor", "corridors", "likely_alignment"]
+__all__ = ["corridor", "corridors", "diagonal_corridor", "likely_alignment"]
 
 _Pairs: TypeAlias = npt.NDArray[np.bool_]
 #: Scores are sums of floats.
@@ -46,11 +46,50 @@ def corridor(guess: Alignment, upper: Numbers, scores: Callable[[_Pairs], Number
     ndarray of shape (true lines, predicted lines)
         False where a pair is in no best alignment.
     """
-    known = np.zeros(upper.shape, dtype=np.bool_)
-    known[guess.true, guess.predicted] = True
-    reached = float(scores(known)[known].sum())
+    reached = _reached(guess, upper.shape, scores)
     possible: _Pairs = _through(upper, alignment_scores(upper)) >= reached - _MARGIN
     return possible
+
+
+def diagonal_corridor(
+    guess: Alignment, shape: tuple[int, ...], most: float, scores: Callable[[_Pairs], Numbers]
+) -> _Pairs:
+    """Return which pairs of lines may be in a best alignment, where one bound holds for all pairs.
+
+    An alignment through a pair leaves out as many lines as the pair is away from the diagonal.
+
+    Parameters
+    ----------
+    guess : Alignment
+        A good one.
+    shape : tuple of int
+        True lines, predicted lines.
+    most : float
+        No two lines are more similar than that.
+    scores : callable
+        As in `corridor`.
+
+    Returns
+    -------
+    ndarray of shape (true lines, predicted lines)
+        False where a pair is in no best alignment.
+    """
+    reached = _reached(guess, shape, scores)
+    lines, others = shape
+    i, j = np.arange(lines, dtype=np.int32)[:, None], np.arange(others, dtype=np.int32)[None]
+    pairs = np.minimum(i, j)
+    pairs += np.minimum(lines - i, others - j)
+    possible: _Pairs = pairs >= (reached - _MARGIN) / most
+    return possible
+
+
+def _reached(
+    guess: Alignment, shape: tuple[int, ...], scores: Callable[[_Pairs], Numbers]
+) -> float:
+    """Return what a guess is worth, which the best alignment is worth at least."""
+    known = np.zeros(shape, dtype=np.bool_)
+    known[guess.true, guess.predicted] = True
+    return float(scores(known)[known].sum())
 
 
 def corridors(upper: Numbers, scores: Callable[[_Pairs], Numbers]) -> _Pairs:

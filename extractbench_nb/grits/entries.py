@@ -19,6 +19,10 @@ __all__ = ["BoxEntries", "Entries", "SlowTextEntries", "TextEntries"]
 
 #: The largest matrix of similarities that is kept.
 _KEPT = 1 << 22
+#: Boxes up to which all overlaps are kept.
+_FEW_BOXES = 1 << 8
+#: Overlaps that are computed at once.
+_BLOCK = 1 << 18
 
 
 class _Numbering:
@@ -64,13 +68,30 @@ class BoxEntries:
         self._boxes = np.array(list(numbering.known), dtype=np.float64).reshape(-1, 4)
         self._overlap = overlap
 
+    @cached_property
+    def _kept(self) -> Numbers | None:
+        """Overlaps of all boxes, where they are few, as spans are."""
+        if len(self._boxes) > _FEW_BOXES:
+            return None
+        return self._overlap(self._boxes[:, None], self._boxes[None])
+
     def similar(self, true: Indices, predicted: Indices) -> Numbers:
         """Return how much entries overlap; their shapes go together."""
+        if self._kept is not None:
+            return self._kept[true, predicted]
         return self._overlap(self._boxes[true], self._boxes[predicted])
 
     def of_lines(self, true: Indices, predicted: Indices) -> Numbers:
         """Return how much the entries of pairs of lines overlap: pairs x entries x entries."""
-        return self.similar(true[:, :, None], predicted[:, None, :])
+        found = np.empty((*true.shape, predicted.shape[1]))
+        step = max(1, _BLOCK // (len(true) * predicted.shape[1]))
+        for at in range(
+            0, true.shape[1], step
+        ):  # what is computed on the way is several times that
+            found[:, at : at + step] = self.similar(
+                true[:, at : at + step, None], predicted[:, None, :]
+            )
+        return found
 
     def upper_bounds(self) -> None:
         """Return that comparing boxes is quick already."""
@@ -138,6 +159,8 @@ class TextEntries:
         """Return what the texts of pairs of lines have in common: pairs x entries x entries."""
         if self._kept is not None:
             return self.similar(true[:, :, None], predicted[:, None, :])
+        if len(true) == 1:
+            return self._between(true[0], predicted[0])[None]
         found = np.empty((*true.shape, predicted.shape[1]))
         ends = np.flatnonzero((true[1:] != true[:-1]).any(axis=1)) + 1
         for start, end in pairwise((0, *ends.tolist(), len(true))):

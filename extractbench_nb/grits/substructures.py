@@ -54,12 +54,20 @@ def line_similarities(rewards: Rewards, possible: npt.NDArray[np.bool_], entries
         0 and up to the shorter line's length.
     """
     found = np.zeros(possible.shape)
-    true, predicted = np.nonzero(possible)
     step = max(1, _CELLS // max(1, entries))
-    for at in range(0, len(true), step):
-        pairs = true[at : at + step], predicted[at : at + step]
-        found[pairs] = _aligned_entries(rewards(*pairs))
+    for true, predicted in _blocks(possible, step):
+        found[true, predicted] = _aligned_entries(rewards(true, predicted))
     return found
+
+
+def _blocks(possible: npt.NDArray[np.bool_], step: int) -> Iterator[tuple[Indices, Indices]]:
+    """Yield the indices of possible pairs, in order, so many at a time at most."""
+    lines = max(1, _CELLS // max(1, possible.shape[1]))
+    for first in range(0, len(possible), lines):
+        true, predicted = np.nonzero(possible[first : first + lines])
+        true += first
+        for at in range(0, len(true), step):
+            yield true[at : at + step], predicted[at : at + step]
 
 
 def _aligned_entries(rewards: Numbers) -> Numbers:

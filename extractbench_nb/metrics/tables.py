@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from extractbench_nb.grits.api import GRITS_VARIANTS, table_similarity
+import numpy as np
+
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.grits.api import GRITS_VARIANTS
 from extractbench_nb.grits.reading.records import tables_of_arrays
+from extractbench_nb.grits.similarity import Numbers, pair_similarity, text_similarity
+from extractbench_nb.grits.substructures import align
 from extractbench_nb.metrics.arrays import PASS_THRESHOLD
 from extractbench_nb.metrics.registry import REGISTRY, Metric, Param
 
 __all__ = ["table_grits"]
+
+_MEASURES = ("con", "top")
 
 
 def table_grits(
@@ -23,8 +30,8 @@ def table_grits(
 ) -> float:
     """Grid table similarity of two arrays of flat objects: a row an object, a column a key.
 
-    Unlike item alignment it asks that rows are in order: what the best common part of both tables
-    is worth. Columns are in the order of gold's keys, since the keys of an object have none.
+    A column is compared with the one of the same key; a key that only one side has counts as
+    missing or made up. Rows are aligned in order, unlike the items of an alignment.
 
     Parameters
     ----------
@@ -34,28 +41,59 @@ def table_grits(
     measure : str, optional
         ``"con"``: content; ``"top"``: the shape alone.
     variant : str, optional
-        As in `grits`.
+        How texts are compared, as in `grits`.
     pass_threshold : float, optional
         Score in [0, 1] that passes (used by the pass rule, not here).
 
     Returns
     -------
     float
-        The f-score in [0, 1]; 1 where both are empty.
+        The f-score in [0, 1]; 1 where both are empty. With columns given by their keys it is the
+        best there is, not a lower bound.
+
+    Raises
+    ------
+    InputError
+        A name is not known.
 
     Examples
     --------
     >>> year = [{"year": 2023, "sales": 10}, {"year": 2024, "sales": 12}]
-    >>> table_grits(year, year[1:]), table_grits(year, year[::-1])
-    (0.6666666666666666, 0.625)
+    >>> table_grits(year, year[1:]), table_grits(year, [{"jahr": 2023, "sales": 10}])
+    (0.6666666666666666, 0.3333333333333333)
     """
     del pass_threshold
-    tables = tables_of_arrays(*(_items(value) for value in (gold, predicted)))
-    true, found = (t.part(range(1, t.grid.shape[0]), range(t.grid.shape[1])) for t in tables)
-    return table_similarity(true, found, measure, variant)[0]
+    for name, value, known in (
+        ("measure", measure, _MEASURES),
+        ("variant", variant, GRITS_VARIANTS),
+    ):
+        if value not in known:
+            raise InputError(f"{name} is {value!r}; {nearest(str(value), known)}")
+    true, found = tables_of_arrays(*(_items(value) for value in (gold, predicted)))
+    sizes: list[int] = [(len(table.texts) - 1) * table.grid.shape[1] for table in (true, found)]
+    if not all(sizes):
+        return float(sizes[0] == sizes[1])
+    columns = [
+        dict(zip(head, zip(*rows, strict=True), strict=True))
+        for head, *rows in (true.texts, found.texts)
+    ]
+    alike = np.zeros((len(true.texts) - 1, len(found.texts) - 1))
+    for key in columns[0].keys() & columns[1].keys():
+        texts, others = columns[0][key], columns[1][key]
+        alike += 1 if measure == "top" else _alike(texts, others, GRITS_VARIANTS[variant].texts)
+    return 2.0 * align(alike).score / sum(sizes)
+
+
+def _alike(texts: Sequence[str], others: Sequence[str], kind: str | None) -> Numbers:
+    if kind is None:
+        return text_similarity(texts, others)
+    pairs = ((text, other) for text in texts for other in others)
+    return np.array(pair_similarity(pairs, kind)).reshape(len(texts), len(others))
 
 
 def _items(value: Any) -> Sequence[Any]:
+    if value is None:
+        return []
     return value if isinstance(value, list | tuple) else [value]
 
 
@@ -66,11 +104,11 @@ REGISTRY.add(
         ("array",),
         (
             PASS_THRESHOLD,
-            Param("measure", "string", "con", choices=("con", "top")),
+            Param("measure", "string", "con", choices=_MEASURES),
             Param("variant", "string", "paper", choices=tuple(GRITS_VARIANTS)),
         ),
         "f-score >= pass_threshold",
-        "Smock et al. 2022, section 6",
+        "after Smock et al. 2022, section 6",
         "grid table similarity of an array of flat objects",
         threshold="pass_threshold",
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import as_completed
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, as_completed
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import pandas as pd
 
@@ -20,8 +21,8 @@ from extractbench_nb.grits import (
     TABLE_METRICS,
     compare_rows,
     is_complex,
-    known_metrics,
 )
+from extractbench_nb.grits.options import checked_names, checked_variant
 from extractbench_nb.grits.reading import read_table
 from extractbench_nb.stats.bootstrap import mean_intervals
 from extractbench_nb.stats.drawing import Drawing
@@ -67,10 +68,13 @@ class _Scored(NamedTuple):
     rows: list[tuple[Any, ...]]
 
 
+_Place: TypeAlias = tuple[int, _Scored]
+
+
 class _Task(NamedTuple):
     names: tuple[str, ...] | None
     variant: str
-    max_teds_nodes: int
+    max_teds_nodes: int | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,7 +99,7 @@ class TableScores:
         """Return the means of all tables."""
         means = self.means([])
         known = means[means["mean"].notna()]
-        shown = ", ".join(f"{row.metric} {row.mean:.3f}" for row in known.itertuples())
+        shown = ", ".join(f"{row.metric} {row.mean:.3f}" for row in known.itertuples()) or "of none"
         unread = int((~self.summary["readable"]).sum())
         more = f"; {unread:,} unreadable, scored 0" if unread else ""
         return f"TableScores({len(self.summary):,} tables; mean {shown}{more})"
@@ -138,10 +142,11 @@ class TableScores:
         InputError
             There is no such column, or an option is out of range.
         """
-        names = [by] if isinstance(by, str) else list(by)
+        names: list[Any] = list(by) if isinstance(by, list | tuple) else [by]
         for name in names:
             if name not in self.summary.columns:
-                raise InputError(f"by: no column {name!r}; {nearest(name, self.summary.columns)}")
+                known = [str(column) for column in self.summary.columns]
+                raise InputError(f"by: no column {name!r}; {nearest(str(name), known)}")
         drawing = Drawing(confidence, resamples, seed)
         return _means(self.summary, list(dict.fromkeys(self.scores["metric"])), names, drawing)
 
@@ -151,7 +156,7 @@ def evaluate_tables(
     *,
     metrics: str | Sequence[str] | None = None,
     variant: str = "paper",
-    max_teds_nodes: int = 2_000,
+    max_teds_nodes: int | None = 2_000,
     n_jobs: int = 1,
     progress: bool = False,
 ) -> TableScores:
@@ -167,7 +172,7 @@ def evaluate_tables(
         all cells of all tables have boxes.
     variant : str, optional
         Of grid table similarity, as in `grits`.
-    max_teds_nodes : int, optional
+    max_teds_nodes : int or None, optional
         As in `compare_tables`.
     n_jobs : int, optional
         Worker processes; -1 for one a processor. They take a second or two to start.
@@ -178,22 +183,24 @@ def evaluate_tables(
     -------
     TableScores
         ``.summary``, ``.scores``, ``.means()``. A predicted table that cannot be read scores 0, and
-        ``problem`` says why.
+        ``problem`` says why; one without the boxes that a metric needs has no score there, and a
+        note.
 
     Raises
     ------
     InputError
-        `pairs` is not as described, a true table cannot be read, a metric is not known, or a cell
-        lacks the box that a metric needs.
+        `pairs` is not as described, a true table cannot be read or lacks the boxes that a metric
+        needs, or a name is not known.
 
     Examples
     --------
     >>> evaluate_tables([("Year,Sales\n2024,10", "Year,Sales\n2024,11")])
     TableScores(1 tables; mean grits_top 1.000, grits_con 0.875)
     """
-    names = None if metrics is None else tuple(known_metrics(metrics))
-    if variant not in GRITS_VARIANTS:
-        raise InputError(f"variant is {variant!r}; {nearest(str(variant), GRITS_VARIANTS)}")
+    names = None if metrics is None else tuple(checked_names(metrics, TABLE_METRICS))
+    checked_variant(variant, GRITS_VARIANTS)
+    if max_teds_nodes is not None and type(max_teds_nodes) is not int:
+        raise InputError(f"max_teds_nodes is {max_teds_nodes!r}; expected a whole number or None")
     workers = worker_count(n_jobs)
     known = read_pairs(pairs, [*_ABOUT, *TABLE_METRICS, "metric", "score", "note"])
     task = _Task(names, variant, max_teds_nodes)
@@ -202,21 +209,33 @@ def evaluate_tables(
         for place, scored in _scored(known.pairs, task, workers):
             found[place] = scored
             bar.update()
-    return _assembled(known.about, [one for one in found if one is not None])
+    done = [one for one in found if one is not None]
+    return _assembled(known.about, done if names else _without_location(done))
 
 
-def _scored(pairs: list[Pair], task: _Task, workers: int) -> Iterator[tuple[int, _Scored]]:
+def _scored(pairs: list[Pair], task: _Task, workers: int) -> Iterator[_Place]:
     chunks = [pairs[at : at + _CHUNK] for at in range(0, len(pairs), _CHUNK)]
     if workers == 1 or len(chunks) == 1:
         for chunk in chunks:
             yield from _score_all(task, chunk)
         return
     with worker_pool(min(workers, len(chunks))) as pool:
-        for future in as_completed([pool.submit(partial(_score_all, task), c) for c in chunks]):
+        futures = [_submitted(pool, partial(_score_all, task, chunk)) for chunk in chunks]
+        for future in as_completed(futures):
             yield from future.result()
 
 
-def _score_all(task: _Task, pairs: Iterable[Pair]) -> list[tuple[int, _Scored]]:
+def _submitted(pool: Executor, work: Callable[[], list[_Place]]) -> Future[list[_Place]]:
+    try:
+        pickle.dumps(work)
+    except Exception:  # noqa: BLE001 - whatever cannot be sent to another process is done here
+        here: Future[list[_Place]] = Future()
+        here.set_result(work())
+        return here
+    return pool.submit(work)
+
+
+def _score_all(task: _Task, pairs: Iterable[Pair]) -> list[_Place]:
     return [(pair.place, _score(task, pair)) for pair in pairs]
 
 
@@ -229,21 +248,23 @@ def _score(task: _Task, pair: Pair) -> _Scored:
     except InputError as error:
         nothing = (0.0, 0.0, 0.0, "unreadable")
         return _Scored((*about, False, str(error)), [(name, *nothing) for name in names])
-    if task.names is None and not predicted.has_boxes:
-        names = names[:2]
-    try:
-        rows = compare_rows(true, predicted, names, task.variant, task.max_teds_nodes)
-    except InputError as error:
-        raise InputError(f"{pair.name}: {error}") from error
-    problem = "; ".join(predicted.notes)
-    found = [(name, *row) for name, row in zip(names, rows, strict=True)]
-    return _Scored((*about, True, problem), found)
+    rows = []
+    for name in names:
+        try:
+            (row,) = compare_rows(true, predicted, [name], task.variant, task.max_teds_nodes)
+        except InputError as error:
+            if not str(error).startswith("predicted"):
+                raise InputError(f"{pair.name}: {error}") from error
+            row = (None, None, None, str(error))
+        rows.append((name, *row))
+    return _Scored((*about, True, "; ".join(predicted.notes)), rows)
 
 
 _DEFAULT = ("grits_top", "grits_con", "grits_loc")
 
 
 def _assembled(about: pd.DataFrame, found: list[_Scored]) -> TableScores:
+    """Put all results into frames."""
     counts = [len(one.rows) for one in found]
     places = [place for place, count in enumerate(counts) for _ in range(count)]
     named = about["document"].astype("string").tolist()
@@ -264,6 +285,14 @@ def _wide(scores: pd.DataFrame, places: list[int]) -> pd.DataFrame:
     return wide[[name for name in TABLE_METRICS if name in wide.columns]].rename_axis(columns=None)
 
 
+def _without_location(found: list[_Scored]) -> list[_Scored]:
+    """Leave location out unless it was scored for every table: a mean of some would mislead."""
+    everywhere = all(len(one.rows) == len(_DEFAULT) for one in found)
+    if everywhere and not any(row[1] is None for one in found for row in one.rows):
+        return found
+    return [one._replace(rows=one.rows[:2]) for one in found]
+
+
 def _flat(found: list[_Scored]) -> Iterator[tuple[Any, ...]]:
     for one in found:
         yield from one.rows
@@ -272,7 +301,7 @@ def _flat(found: list[_Scored]) -> Iterator[tuple[Any, ...]]:
 def _means(
     summary: pd.DataFrame, metrics: list[str], by: list[str], drawing: Drawing
 ) -> pd.DataFrame:
-    groups = [(key, part) for key, part in summary.groupby(by, sort=True)] if by else []
+    groups = list(summary.groupby(by, sort=True, dropna=False)) if by else []
     if len(by) <= 1:
         groups.append(((_ALL,), summary))
     places = [(key, name, part) for key, part in groups for name in metrics]

@@ -12,7 +12,8 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._progress import progress_bar
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.grits import Table, compare_rows, known_metrics
+from extractbench_nb.grits import TABLE_METRICS, Table, compare_rows
+from extractbench_nb.grits.options import checked_names
 from extractbench_nb.grits.reading import read_table
 
 __all__ = ["KEEP_COLUMNS", "KEEP_MODES", "keep_curves"]
@@ -125,8 +126,8 @@ def _rows(
 ) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """Yield a name and score, precision and recall of each metric."""
     lines = [np.flatnonzero(flags).tolist() for flags in kept]
-    anew = table.part(*lines, rebuilt=True)
-    part = anew if rebuilt else table.part(*lines)
+    anew = table.part(*lines)
+    part = anew if rebuilt else table.part(*lines, rebuilt=False)
     for name in names:
         predicted = part if name.startswith("grits_") else anew
         (row,) = compare_rows(table, predicted, [name], variant, most)
@@ -144,7 +145,7 @@ def _names(metrics: str | Sequence[str] | None, tables: list[Table]) -> list[str
     if metrics is None:
         located = all(table.has_boxes for table in tables)
         return ["grits_top", "grits_con", "grits_loc"][: 3 if located else 2]
-    return known_metrics(metrics)
+    return checked_names(metrics, TABLE_METRICS)
 
 
 def _check(tables: list[Table], modes: Sequence[str], rates: Sequence[float]) -> None:

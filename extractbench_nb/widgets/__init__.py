@@ -15,8 +15,9 @@ import pandas as pd
 from extractbench_nb.batch import Evaluations
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation import Evaluation
-from extractbench_nb.grits import GriTS
+from extractbench_nb.grits import Canonical, GriTS, Table
 from extractbench_nb.schema import parse_schema
+from extractbench_nb.tables import TableScores
 from extractbench_nb.widgets.keeping import keep_static
 from extractbench_nb.widgets.needs import notebook_libraries
 
@@ -82,6 +83,11 @@ def show(subject: Any, evaluation: Any = None, *, name: str = "ev") -> View:
         from extractbench_nb.widgets.tables import TableView
 
         return TableView(subject)
+    if isinstance(subject, Table | Canonical | TableScores):
+        raise InputError(
+            f"subject is of type {type(subject).__name__}, which shows itself as the last value of "
+            "a cell; show() takes what grits() returns"
+        )
     if isinstance(subject, pd.DataFrame | list | tuple):
         raise InputError(
             f"subject is of type {type(subject).__name__}; show() takes a schema, an Evaluation, "

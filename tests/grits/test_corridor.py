@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from extractbench_nb.grits import GriTS, grits
 from extractbench_nb.grits.cells import table_of_cells
-from extractbench_nb.grits.corridor import corridor, likely_alignment
+from extractbench_nb.grits.corridor import corridor, diagonal_corridor, likely_alignment
 from extractbench_nb.grits.substructures import Alignment
 from tests.grits.test_grits import TABLES, Cells
 
@@ -66,9 +66,23 @@ def test_nothing_is_lost_of_longer_tables(seed: int, letters: str) -> None:
 def test_much_is_left_out_where_tables_are_alike() -> None:
     """A table beside itself: nothing but the diagonal."""
     lines = table_of_cells(grid([[f"{i} {j}" for j in range(4)] for i in range(30)])).grid
-    left = corridor(likely_alignment(lines, lines), np.full((30, 30), 4.0), lambda p: p * 4.0)
-    assert left.sum() == 30
-    assert left.diagonal().all()
+    guess = likely_alignment(lines, lines)
+    for left in (
+        diagonal_corridor(guess, (30, 30), 4.0, lambda pairs: pairs * 4.0),
+        corridor(guess, np.full((30, 30), 4.0), lambda pairs: pairs * 4.0),
+    ):
+        assert left.sum() == 30
+        assert left.diagonal().all()
+
+
+@pytest.mark.parametrize("lines, others", [(6, 6), (6, 9), (9, 4), (1, 5), (1, 1)])
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.8, 1.0])
+def test_one_bound_for_all_is_a_bound_for_each(lines: int, others: int, share: float) -> None:
+    guess = likely_alignment(np.arange(lines)[:, None], np.arange(others)[:, None])
+    worth = np.full((lines, others), 3.0 * share)
+    one = diagonal_corridor(guess, (lines, others), 3.0, lambda _: worth)
+    each = corridor(guess, np.full((lines, others), 3.0), lambda _: worth)
+    assert (one == each).all()
 
 
 def test_a_poor_guess_leaves_more() -> None:

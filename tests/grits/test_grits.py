@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.grits import dilate, grits, read_table
+from extractbench_nb.grits import Cell, compare_tables, dilate, grits, read_table
 from extractbench_nb.grits.api import ALIGNED_COLUMNS, GRITS_METRICS, GRITS_VARIANTS, SCORE_COLUMNS
 from tests.grits import oracle
 
@@ -176,6 +176,13 @@ ONE = {"row_nums": [0], "column_nums": [0], "text": "a"}
         ([ONE | {"bbox": [0, 1, 2, float("nan")]}], "bbox is .*; expected four numbers"),
         ([ONE | {"row_nums": [2]}], "no cell covers row 0, column 0 .2 positions in all"),
         ([ONE | {"row_nums": [10**9]}], "expected whole numbers from 0"),
+        ([ONE | {"row_nums": [99_999], "column_nums": [99_999]}], "cover 1 positions at most"),
+        ([ONE | {"is_column_header": "false"}], "is_column_header is 'false'; expected a bool"),
+        ([Cell((-1,), (0,), "a")], "cell 0: rows is .-1,.; expected whole numbers from 0"),
+        ([Cell((), (0,), "a")], "cell 0: rows is ..; expected whole numbers"),
+        ([Cell((1, 0), (0,), "a")], "cell 0: rows are .1, 0.; expected a sorted tuple"),
+        ([Cell((0,), (0,), None)], "cell 0: text is None; expected a str"),
+        ([Cell((0,), (0,), "a", (1, 2))], "cell 0: bbox is .1, 2.; expected four numbers"),
     ],
 )
 def test_tables_that_are_none(cells: Any, message: str) -> None:
@@ -193,3 +200,33 @@ def test_tables_that_are_none(cells: Any, message: str) -> None:
 def test_bad_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         grits([ONE], [ONE], **options)
+
+
+def test_what_else_is_told_of_cells_is_left() -> None:
+    cell = ONE | {"confidence": 0.9, "spans": [], "text": None, "is_column_header": None}
+    assert read_table([cell]).cells == (Cell((0,), (0,), ""),)
+
+
+def test_parts_are_tables_of_their_own() -> None:
+    """Rebuilt by default; a substructure gives the other metrics the same."""
+    table = read_table(make(5, 6, 5))
+    for rows, columns in (([0, 2, 3], [1, 2, 4]), (range(6), [3]), ([5], range(5))):
+        part, kept = table.part(rows, columns), table.part(rows, columns, rebuilt=False)
+        assert part.part_of is None
+        assert part.texts == kept.texts
+        assert kept.rebuilt().cells == part.cells
+        again = kept.part(range(len(kept.texts)), range(len(kept.texts[0])))
+        assert again.cells == part.cells
+        names = ["adjacency", "bleu", "teds", "exact"]
+        assert compare_tables(table, kept, names).equals(compare_tables(table, part, names))
+    assert table.part([], [0]).size == 0
+    with pytest.raises(InputError, match=r"rows are .9.; expected different numbers below 6"):
+        table.part([9], [0])
+
+
+def test_no_metric_is_an_error() -> None:
+    with pytest.raises(InputError, match="metrics is empty; choose among top, con, loc, rawloc"):
+        grits([ONE], [ONE], [])
+    with pytest.raises(InputError, match="metrics is 5; choose among top"):
+        grits([ONE], [ONE], 5)  # type: ignore[arg-type]
+    assert grits([ONE], [ONE], "con").scores.index.tolist() == ["con"]

@@ -214,6 +214,11 @@ VALUES = [
     ("table_grits", {}, [{"a": 1}], [7, "x"], 0.0),
     ("table_grits", {}, ["p", "q"], ["q"], 2 / 3),
     ("table_grits", {}, [], [], 1.0),
+    ("table_grits", {}, [{"year": 1, "n": 2}], [{"jahr": 1, "n": 2}], 0.5),
+    ("table_grits", {}, [{"low": "a"}], [{"high": "a"}], 0.0),
+    ("table_grits", {}, [{"low": "a", "high": "b"}], [{"low": "b", "high": "a"}], 0.0),
+    ("table_grits", {"measure": "top"}, [{"a": 1, "b": 2}], [{"b": 3}], 2 / 3),
+    ("table_grits", {"variant": "paper_substring"}, [{"a": "tide"}], [{"a": "diet"}], 0.25),
 ]
 
 

@@ -57,16 +57,44 @@ def test_workers_change_nothing() -> None:
     assert one.summary["document"].tolist() == list(pairs)
 
 
-def test_location_is_scored_where_there_are_boxes() -> None:
-    found = xb.evaluate_tables([(cells("x", 2), cells("x", 2)), (TRUE, TRUE)])
+BOXED = cells("x", 2)
+
+
+def test_location_is_scored_where_all_tables_have_boxes() -> None:
+    """A mean over some of the tables, or over failures alone, would mislead."""
+    both = xb.evaluate_tables([(BOXED, BOXED), (BOXED, "nothing to see")])
+    assert both.summary["grits_loc"].tolist() == [1.0, 0.0]
+    for other in ((TRUE, TRUE), (BOXED, TRUE), (TRUE, "nothing to see")):
+        found = xb.evaluate_tables([(BOXED, BOXED), other, (BOXED, "nothing to see")])
+        assert found.scores["metric"].unique().tolist() == ["grits_top", "grits_con"]
+
+
+def test_location_that_is_asked_for() -> None:
+    found = xb.evaluate_tables([(BOXED, BOXED), (BOXED, TRUE)], metrics="grits_loc")
     assert found.summary["grits_loc"].tolist() == [1.0, pd.NA]
-    assert found.means([]).set_index("metric")["tables"].to_dict() == {
-        "grits_top": 2,
-        "grits_con": 2,
-        "grits_loc": 1,
-    }
+    assert "predicted, cell 0 has no bbox" in found.scores["note"][1]
+    assert found.means([])["tables"].tolist() == [1]
     with pytest.raises(xb.InputError, match=r"1: true, cell 0 has no bbox, which .* 'grits_loc'"):
-        xb.evaluate_tables([(cells("x", 2), cells("x", 2)), (TRUE, TRUE)], metrics="grits_loc")
+        xb.evaluate_tables([(BOXED, BOXED), (TRUE, TRUE)], metrics="grits_loc")
+
+
+def test_groups_without_a_name_are_groups() -> None:
+    given = frame("x").assign(model=["m", None])
+    found = xb.evaluate_tables(given, metrics="exact").means("model")
+    assert found["tables"].tolist() == [1, 1, 2]
+
+
+def test_what_cannot_be_sent_to_a_worker_is_scored_here() -> None:
+    pairs = [((cell for cell in BOXED), BOXED) for _ in range(20)]
+    found = xb.evaluate_tables(pairs, n_jobs=2, metrics="grits_con")
+    assert found.summary["grits_con"].tolist() == [1.0] * 20
+
+
+def test_no_score_at_all_is_told() -> None:
+    found = xb.evaluate_tables([(TRUE, TRUE)], metrics="teds", max_teds_nodes=1)
+    assert repr(found) == "TableScores(1 tables; mean of none)"
+    any_size = xb.evaluate_tables([(TRUE, TRUE)], metrics="teds", max_teds_nodes=None)
+    assert any_size.scores["score"].tolist() == [1.0]
 
 
 @pytest.mark.parametrize(
@@ -164,6 +192,9 @@ def test_names_of_a_frame_without_documents_are_its_index() -> None:
         ([(TRUE, TRUE)], {"metrics": "grits_co"}, "no 'grits_co'; did you mean 'grits_con'"),
         ([(TRUE, TRUE)], {"metrics": []}, "metrics is empty"),
         ([(TRUE, TRUE)], {"variant": "papre"}, "variant is 'papre'; did you mean 'paper'"),
+        ([(TRUE, TRUE)], {"metrics": 5}, "metrics is 5; choose among grits_top"),
+        ([(TRUE, TRUE)], {"variant": ["paper"]}, "variant is .'paper'."),
+        ([(TRUE, TRUE)], {"max_teds_nodes": "5"}, "max_teds_nodes is '5'; expected a whole"),
         ([(TRUE, TRUE)], {"n_jobs": 0}, "n_jobs is 0; expected 1 or more, or -1"),
     ],
 )

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import traitlets
 
+import extractbench_nb as xb
 from extractbench_nb.errors import InputError
 from extractbench_nb.grits.api import GriTS, grits
 from extractbench_nb.widgets.tables import TableView
@@ -321,3 +322,15 @@ def test_the_twin_is_saved_as_a_page(view: TableView, tmp_path: Path) -> None:
     page = view.save(tmp_path / "tables.html").read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
     assert "Sales in 2O22" in page
+
+
+@pytest.mark.parametrize("kind", ["Table", "Canonical", "TableScores"])
+def test_what_shows_itself_is_told_apart_from_schemas(kind: str) -> None:
+    made = {
+        "Table": xb.read_table("a,b\n1,2"),
+        "Canonical": xb.canonicalize("a,b\n1,2"),
+        "TableScores": xb.evaluate_tables([("a,b\n1,2", "a,b\n1,2")]),
+    }
+    with pytest.raises(xb.InputError, match=f"subject is of type {kind}, which shows itself"):
+        xb.show(made[kind])
+    assert made[kind]._repr_html_()
