@@ -80,6 +80,7 @@ def adjacency_relations(table: Table) -> Counter[Relation]:
     >>> adjacency_relations(table)
     Counter({('Ab', 'C', 'right'): 1})
     """
+    table = table.rebuilt()
     texts = ["".join(cell.text.split()) for cell in table.cells]
     grids = {"right": table.grid.tolist(), "below": table.grid.T.tolist()}
     return Counter(

@@ -146,6 +146,8 @@ def grits(
     predicted: Any,
     metrics: str | Sequence[str] | None = None,
     variant: str = "paper",
+    *,
+    tidy: bool = False,
 ) -> GriTS:
     """Score a predicted table against the true one by grid table similarity.
 
@@ -166,6 +168,8 @@ def grits(
         ``"paper_substring"``: the longest common substring, as the paper's text has it.
         ``"released"``: what the published code computes, for comparison with the literature: the
         smallest box around both in place of the union, and difflib's matching blocks.
+    tidy : bool, optional
+        Whether white space in texts is collapsed, as in `read_table`.
 
     Returns
     -------
@@ -194,7 +198,10 @@ def grits(
     GriTS(top 1.000, con 0.944; 1 x 2 against 1 x 2 positions, variant 'paper')
     """
     checked_variant(variant, GRITS_VARIANTS)
-    tables = (read_table(true, name="true"), read_table(predicted, name="predicted"))
+    tables = (
+        read_table(true, name="true", tidy=tidy),
+        read_table(predicted, name="predicted", tidy=tidy),
+    )
     names = _chosen(metrics, tables)
     found = {name: _Metric(name, *tables, GRITS_VARIANTS[variant]).result() for name in names}
     scores = SCORE_COLUMNS.from_rows(result.scores for result in found.values())

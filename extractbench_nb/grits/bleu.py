@@ -127,6 +127,7 @@ def table_sections(table: Table) -> list[Section]:
         The head has the first rows, as far as all that stands there are column headers. A part
         without rows is left out; a row may be without cells, where all reach in from above.
     """
+    table = table.rebuilt()
     count = table.grid.shape[0] if table.cells else 0
     rows: list[list[Cell]] = [[] for _ in range(count)]
     for cell in sorted(table.cells, key=lambda cell: cell.columns[0]):

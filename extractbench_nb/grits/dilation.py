@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from extractbench_nb.errors import InputError
 from extractbench_nb.grits.cells import Box, Table
+from extractbench_nb.grits.reading import read_table
 
 __all__ = ["dilate", "row_extents"]
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 
 
-def dilate(table: Table) -> Table:
+def dilate(table: Any) -> Table:
     """Give each cell the box of the rows and columns that it covers, without gaps in between.
 
     Parameters
     ----------
-    table : Table
-        Its cells' boxes; some may be without one.
+    table : Table or whatever `read_table` reads
+        The table; some of its cells may be without a box.
 
     Returns
     -------
@@ -32,8 +33,9 @@ def dilate(table: Table) -> Table:
     Raises
     ------
     InputError
-        No cell has a box; or rows, or columns, are not in the order of their boxes (x and y grow
-        to the right and down), so that one would have less than no height or width.
+        The table is not as it should be; no cell has a box; or rows, or columns, are not in the
+        order of their boxes (x and y grow to the right and down), so that one would have less than
+        no height or width.
 
     Notes
     -----
@@ -45,24 +47,24 @@ def dilate(table: Table) -> Table:
 
     Examples
     --------
-    >>> from extractbench_nb.grits.cells import table_of_cells
     >>> cells = [
     ...     {"row_nums": [0], "column_nums": [0], "bbox": [0, 0, 10, 5]},
     ...     {"row_nums": [1], "column_nums": [0], "bbox": [2, 7, 12, 9]},
     ... ]
-    >>> [cell.box for cell in dilate(table_of_cells(cells)).cells]
+    >>> [cell.box for cell in dilate(cells).cells]
     [(0.0, 0.0, 12.0, 6.0), (0.0, 6.0, 12.0, 9.0)]
     """
-    if not table.cells:
-        return table
-    across, down = _boundaries(table.transposed(), "column", 0), _boundaries(table, "row", 1)
+    found = read_table(table).rebuilt()
+    if not found.cells:
+        return found
+    across, down = _boundaries(found.transposed(), "column", 0), _boundaries(found, "row", 1)
 
     def box(rows: tuple[int, ...], columns: tuple[int, ...]) -> Box:
         x0, x1 = across[columns[0]], across[columns[-1] + 1]
         return (x0, down[rows[0]], x1, down[rows[-1] + 1])
 
-    cells = (cell._replace(box=box(cell.rows, cell.columns)) for cell in table.cells)
-    return replace(table, cells=tuple(cells))
+    cells = (cell._replace(box=box(cell.rows, cell.columns)) for cell in found.cells)
+    return replace(found, cells=tuple(cells))
 
 
 def row_extents(table: Table, axis: int = 1) -> Numbers:

@@ -37,6 +37,6 @@ def exact_match(true: Table, predicted: Table, *, topology_only: bool = False) -
     """
     cells, others = (
         Counter((c.rows, c.columns, "" if topology_only else c.text) for c in table.cells)
-        for table in (true, predicted)
+        for table in (true.rebuilt(), predicted.rebuilt())
     )
     return cells == others

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -23,6 +24,7 @@ __all__ = [
     "align_texts",
     "check_content",
     "check_tables",
+    "list_of_tables",
 ]
 
 TEXT_ALIGNMENT_COLUMNS = FrameSpec(
@@ -57,11 +59,17 @@ TABLE_CHECK_COLUMNS = FrameSpec(
         Column("table", "int64", "its number", "0 and up"),
         Column("rows_overlap", "boolean", "whether rows overlap; NA without boxes", nullable=True),
         Column("columns_overlap", "boolean", "the same of columns", nullable=True),
-        Column("objects", "int64", "table, rows, columns, headers, spanning cells", "1 and up"),
+        Column(
+            "objects",
+            "Int64",
+            "table, rows, columns, headers, spanning cells; NA where it cannot be read",
+            "0 and up",
+            nullable=True,
+        ),
         Column(
             "content_distance",
             "Float64",
-            "mean distance of the cells' texts from the source's; NA without a source",
+            "mean distance of the cells' texts from the source's; NA without one that fits",
             "0 to 1",
             nullable=True,
         ),
@@ -73,6 +81,8 @@ TABLE_CHECK_COLUMNS = FrameSpec(
 _UNITS = ("character", "word")
 #: Pairs of tokens beyond which an alignment is not tried: one byte each.
 _MOST_PAIRS = 1 << 28
+#: The greatest score of a token, either way: sums of them stay exact.
+_MOST_SCORE = 1_000_000
 _Tokens: TypeAlias = npt.NDArray[np.int64]
 _Given: TypeAlias = Iterable[Mapping[str, Any] | Cell] | Table
 
@@ -96,7 +106,7 @@ def align_texts(
         What is aligned: every ``"character"``, or every ``"word"`` between white space.
     match, mismatch, gap : int, optional
         What two equal tokens, two different ones, and a token without a partner add to the score
-        of an alignment. The greatest score wins.
+        of an alignment, -1,000,000 to 1,000,000. The greatest score wins.
 
     Returns
     -------
@@ -124,7 +134,7 @@ def align_texts(
     if unit not in _UNITS:
         raise InputError(f"unit is {unit!r}; {nearest(str(unit), _UNITS)}")
     one, other = (_tokens(text, name, unit) for text, name in ((a, "a"), (b, "b")))
-    score = _Score(*(_whole(match, "match"), _whole(mismatch, "mismatch"), _whole(gap, "gap")))
+    score = _Score(_score(match, "match"), _score(mismatch, "mismatch"), _score(gap, "gap"))
     if len(one) * len(other) > _MOST_PAIRS:
         raise InputError(
             f"a and b have {len(one):,} x {len(other):,} {unit}s; at most {_MOST_PAIRS:,} pairs "
@@ -144,6 +154,16 @@ def _whole(value: Any, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise InputError(f"{name} is {value!r}; expected a whole number")
     return int(value)
+
+
+def _score(value: Any, name: str) -> int:
+    score = _whole(value, name)
+    if abs(score) > _MOST_SCORE:
+        raise InputError(
+            f"{name} is out of range; expected a whole number from {-_MOST_SCORE:,} to "
+            f"{_MOST_SCORE:,}"
+        )
+    return score
 
 
 def _numbers(one: Sequence[str], other: Sequence[str]) -> tuple[_Tokens, _Tokens]:
@@ -235,20 +255,19 @@ def check_content(true: _Given, predicted: _Given, *, limit: float = 0.05) -> pd
     0.2
     """
     limit = _limit(limit)
-    rows = _compared(read_table(true, name="true"), read_table(predicted, name="predicted"), "")
+    one, other = read_table(true, name="true"), read_table(predicted, name="predicted")
+    rows = _compared(one.rebuilt(), other.rebuilt())
     return CONTENT_COLUMNS.from_rows((*row, row[-1] > limit) for row in rows)
 
 
 def _limit(limit: Any) -> float:
-    number = isinstance(limit, int | float | np.number) and not isinstance(limit, bool)
-    if not number or not 0 <= limit <= 1:
+    is_number = isinstance(limit, int | float | np.integer | np.floating)
+    if isinstance(limit, bool) or not is_number or not 0 <= limit <= 1:
         raise InputError(f"limit is {limit!r}; expected a number from 0 to 1")
     return float(limit)
 
 
-def _compared(
-    true: Table, predicted: Table, name: str
-) -> Iterator[tuple[int, int, str, str, float]]:
+def _compared(true: Table, predicted: Table) -> Iterator[tuple[int, int, str, str, float]]:
     from rapidfuzz.distance import Levenshtein
 
     pairs = zip_longest(*(sorted(table.cells, key=_place) for table in (true, predicted)))
@@ -256,7 +275,7 @@ def _compared(
         if cell is None or other is None or _place(cell) != _place(other):
             place = min(_place(c) for c in (cell, other) if c is not None)
             raise InputError(
-                f"{name}the tables do not have the same cells: one has none over rows "
+                f"the tables do not have the same cells: one has none over rows "
                 f"{[*place[0]]} and columns {[*place[1]]}"
             )
         distance = Levenshtein.normalized_distance(cell.text, other.text)
@@ -282,6 +301,7 @@ def check_tables(
         Each as for `grits`.
     sources : iterable of tables or None, optional
         For each table one with the same cells and the texts of another source, where there is one.
+        None: there is none for any.
     max_objects : int, optional
         How many objects a table may have: the table itself, its rows and columns, the column
         header, projected row headers, and spanning cells.
@@ -292,13 +312,15 @@ def check_tables(
     -------
     pandas.DataFrame
         One row a table: table, rows_overlap, columns_overlap, objects, content_distance, kept,
-        reason. Rows overlap where the cells that lie in them alone do, in y; columns likewise.
+        reason. Rows overlap where the cells that lie in them alone do, in y; columns likewise. A
+        table that cannot be read, or whose source cannot be read or does not have its cells, is
+        not kept, and the reason says what is wrong.
 
     Raises
     ------
     InputError
-        A table or a number is not as it should be, a source does not have its table's cells, or
-        there are not as many sources as tables.
+        A number is not as it should be, one table is given in place of a list, or there are not
+        as many sources as tables.
 
     Notes
     -----
@@ -315,8 +337,8 @@ def check_tables(
     'rows overlap'
     """
     limit, most = _limit(limit), _whole(max_objects, "max_objects")
-    known = [read_table(table, name=f"table {n}") for n, table in enumerate(tables)]
-    others: list[_Given | None] = [None] * len(known) if sources is None else [*sources]
+    known = list_of_tables(tables, "tables")
+    others = [None] * len(known) if sources is None else list_of_tables(sources, "sources")
     if len(others) != len(known):
         raise InputError(f"there are {len(known)} tables and {len(others)} sources")
     pairs = enumerate(zip(known, others, strict=True))
@@ -325,28 +347,76 @@ def check_tables(
     )
 
 
+def list_of_tables(given: Any, name: str) -> list[Any]:
+    """Return what is given as a list, and refuse one table in place of several.
+
+    Parameters
+    ----------
+    given : iterable of tables
+        Each in any form that `read_table` reads; they are not read here.
+    name : str
+        The parameter, for errors.
+
+    Returns
+    -------
+    list
+        The tables as they are given.
+
+    Raises
+    ------
+    InputError
+        It is a single table, or nothing that could be a list.
+
+    Examples
+    --------
+    >>> list_of_tables(iter(["Year,Sales", "Year,Tax"]), "tables")
+    ['Year,Sales', 'Year,Tax']
+    """
+    is_one = isinstance(given, Table | pd.DataFrame | str | Path)
+    if not is_one and (
+        isinstance(given, bytes | bytearray | Mapping | Cell) or not isinstance(given, Iterable)
+    ):
+        raise InputError(f"{name} is {type(given).__name__}; expected a list of tables")
+    found = [] if is_one else list(given)
+    if is_one or (found and all(isinstance(item, Mapping | Cell) for item in found)):
+        raise InputError(f"{name} is a single table; put it into a list: [table]")
+    return found
+
+
 def _checked(
-    number: int, table: Table, source: _Given | None, most: int, limit: float
+    number: int, given: _Given, source: _Given | None, most: int, limit: float
 ) -> tuple[Any, ...]:
     from extractbench_nb.grits.canonical import count_objects
 
+    try:
+        table = read_table(given).rebuilt()
+    except InputError as error:
+        return number, None, None, None, None, False, str(error)
     rows, columns = _overlap(table, 1), _overlap(table.transposed(), 0)
     objects = count_objects(table)
-    distance = None if source is None else _mean_distance(table, source, f"table {number}")
+    distance, problem = (None, "") if source is None else _mean_distance(table, source)
     reasons = {
         "rows overlap": rows,
         "columns overlap": columns,
         f"more than {most} objects": objects > most,
         f"contents differ by more than {limit:g}": distance is not None and distance > limit,
+        problem: problem,
     }
     reason = "; ".join(text for text, holds in reasons.items() if holds)
     return number, rows, columns, objects, distance, not reason, reason
 
 
-def _mean_distance(table: Table, source: _Given, name: str) -> float:
-    other = read_table(source, name=f"{name}, source")
-    distances = [distance for *_, distance in _compared(table, other, f"{name}: ")]
-    return float(np.mean(distances)) if distances else 0.0
+def _mean_distance(table: Table, source: _Given) -> tuple[float | None, str]:
+    """Return the mean distance of the texts, or None and why there is none."""
+    try:
+        other = read_table(source, name="source").rebuilt()
+    except InputError as error:
+        return None, str(error)
+    try:
+        distances = [distance for *_, distance in _compared(table, other)]
+    except InputError as error:
+        return None, f"source: {error}"
+    return (float(np.mean(distances)) if distances else 0.0), ""
 
 
 def _overlap(table: Table, axis: int) -> bool | None:

@@ -12,9 +12,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.grits.bleu import table_sections
 from extractbench_nb.grits.cells import Cell, Table
+from extractbench_nb.grits.options import checked_variant
 
 __all__ = ["TEDS_VARIANTS", "count_nodes", "teds"]
 
@@ -69,12 +69,11 @@ def teds(
     >>> teds(row("Year", "Sale"), row("Year", "Gale"))  # a quarter of one of five nodes
     0.95
     """
-    if variant not in TEDS_VARIANTS:
-        raise InputError(f"variant is {variant!r}; {nearest(str(variant), TEDS_VARIANTS)}")
+    uncounted = TEDS_VARIANTS[checked_variant(variant, TEDS_VARIANTS)]
     if not true.cells or not predicted.cells:
         return float(len(true.cells) == len(predicted.cells))
     trees = _tree(true), _tree(predicted)
-    nodes = max(len(tree.tags) for tree in trees) - TEDS_VARIANTS[variant]
+    nodes = max(len(tree.tags) for tree in trees) - uncounted
     return max(0.0, 1 - _distance(*trees, structure_only=structure_only) / nodes)
 
 

@@ -75,6 +75,7 @@ class _Task(NamedTuple):
     names: tuple[str, ...] | None
     variant: str
     max_teds_nodes: int | None
+    tidy: bool
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -151,12 +152,13 @@ class TableScores:
         return _means(self.summary, list(dict.fromkeys(self.scores["metric"])), names, drawing)
 
 
-def evaluate_tables(
+def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
     pairs: Any,
     *,
     metrics: str | Sequence[str] | None = None,
     variant: str = "paper",
     max_teds_nodes: int | None = 2_000,
+    tidy: bool = False,
     n_jobs: int = 1,
     progress: bool = False,
 ) -> TableScores:
@@ -174,6 +176,8 @@ def evaluate_tables(
         Of grid table similarity, as in `grits`.
     max_teds_nodes : int or None, optional
         As in `compare_tables`.
+    tidy : bool, optional
+        Whether white space in texts is collapsed, as in `read_table`.
     n_jobs : int, optional
         Worker processes; -1 for one a processor. They take a second or two to start.
     progress : bool, optional
@@ -203,7 +207,7 @@ def evaluate_tables(
         raise InputError(f"max_teds_nodes is {max_teds_nodes!r}; expected a whole number or None")
     workers = worker_count(n_jobs)
     known = read_pairs(pairs, [*_ABOUT, *TABLE_METRICS, "metric", "score", "note"])
-    task = _Task(names, variant, max_teds_nodes)
+    task = _Task(names, variant, max_teds_nodes, tidy)
     found: list[_Scored | None] = [None] * len(known.pairs)
     with progress_bar(shown=progress, total=len(found), unit="table") as bar:
         for place, scored in _scored(known.pairs, task, workers):
@@ -240,11 +244,11 @@ def _score_all(task: _Task, pairs: Iterable[Pair]) -> list[_Place]:
 
 
 def _score(task: _Task, pair: Pair) -> _Scored:
-    true = read_table(pair.true, name=f"{pair.name}, true")
+    true = read_table(pair.true, name=f"{pair.name}, true", tidy=task.tidy)
     about = (*true.grid.shape, is_complex(true))
     names = task.names or _DEFAULT[: 3 if true.has_boxes else 2]
     try:
-        predicted = read_table(pair.predicted, name=f"{pair.name}, predicted")
+        predicted = read_table(pair.predicted, name=f"{pair.name}, predicted", tidy=task.tidy)
     except InputError as error:
         nothing = (0.0, 0.0, 0.0, "unreadable")
         return _Scored((*about, False, str(error)), [(name, *nothing) for name in names])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation import Evaluation
 from extractbench_nb.evaluation.arrays import chosen_array
 from extractbench_nb.grits import Table
@@ -31,7 +32,7 @@ def array_tables(ev: Evaluation, path: str | None = None) -> tuple[Table, Table]
     Raises
     ------
     InputError
-        No array is meant, or more than one.
+        `ev` is no `Evaluation`; no array is meant, or more than one.
 
     Examples
     --------
@@ -42,6 +43,8 @@ def array_tables(ev: Evaluation, path: str | None = None) -> tuple[Table, Table]
     >>> xb.grits(*array_tables(ev)).scores["fscore"].round(2).to_dict()
     {'top': 0.8, 'con': 0.8}
     """
+    if not isinstance(ev, Evaluation):
+        raise InputError(f"ev is {type(ev).__name__}; expected an Evaluation, as of `evaluate`")
     chosen = chosen_array(ev.arrays, path)
     rows = ev.matches[ev.matches["path"] == chosen]
     gold, predicted = (

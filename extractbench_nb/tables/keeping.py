@@ -11,9 +11,10 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._progress import progress_bar
-from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.grits import TABLE_METRICS, Table, compare_rows
-from extractbench_nb.grits.options import checked_names
+from extractbench_nb.errors import InputError
+from extractbench_nb.grits import GRITS_VARIANTS, TABLE_METRICS, Table, compare_rows
+from extractbench_nb.grits.options import checked_names, checked_variant
+from extractbench_nb.grits.quality import list_of_tables
 from extractbench_nb.grits.reading import read_table
 
 __all__ = ["KEEP_COLUMNS", "KEEP_MODES", "keep_curves"]
@@ -43,12 +44,12 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
     tables: Iterable[Any],
     *,
     metrics: str | Sequence[str] | None = None,
-    modes: Sequence[str] = KEEP_MODES,
-    rates: Sequence[float] = _RATES,
+    modes: str | Sequence[str] = KEEP_MODES,
+    rates: float | Sequence[float] = _RATES,
     seed: int = 0,
     rebuilt: bool = False,
     variant: str = "paper",
-    max_teds_nodes: int = 2_000,
+    max_teds_nodes: int | None = 2_000,
     progress: bool = False,
 ) -> pd.DataFrame:
     """Score parts of tables against the whole: each row and column is kept with probability x.
@@ -63,20 +64,20 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
     metrics : str or sequence of str, optional
         As in `compare_tables`. By default ``grits_top`` and ``grits_con``, and ``grits_loc`` where
         all cells have boxes.
-    modes : sequence of str, optional
+    modes : str or sequence of str, optional
         ``rows``: each row is kept with probability x, and all columns; ``columns``; ``both``.
-    rates : sequence of float, optional
+    rates : float or sequence of float, optional
         Values of x, 0 to 1.
     seed : int, optional
-        One number is drawn for each row and column; a line is kept where it is below x, so that
-        parts for a greater x hold those for a smaller one.
+        0 and up. One number is drawn for each row and column; a line is kept where it is below x,
+        so that parts for a greater x hold those for a smaller one.
     rebuilt : bool, optional
         Whether a cell spans only what is kept of it. By default each position keeps what it held,
         and grid table similarity sees a substructure; metrics other than GriTS need the table
         rebuilt, and get it so.
     variant : str, optional
         Of grid table similarity.
-    max_teds_nodes : int, optional
+    max_teds_nodes : int or None, optional
         As in `compare_tables`.
     progress : bool, optional
         Whether to show a bar.
@@ -91,23 +92,25 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
     Raises
     ------
     InputError
-        A table cannot be read, or is empty; a name is not known, or a rate is not within 0 and 1.
+        A table cannot be read, or is empty, or one is given in place of a list; a name is not
+        known, a rate is not within 0 and 1, or a number is not as it should be.
 
     Notes
     -----
     Section 7 and Figure 6 of Smock, Pesala and Abraham, "PubTables-1M" (2022).
     """
-    known = [read_table(given, name=f"table {n}") for n, given in enumerate(tables)]
+    chosen, shares = checked_names(modes, KEEP_MODES, "modes"), _checked_rates(rates)
+    _check_options(seed, variant, max_teds_nodes)
+    known = _read(tables)
     names = _names(metrics, known)
-    _check(known, modes, rates)
     totals: dict[tuple[str, float, str], list[tuple[Any, ...]]] = {
-        (mode, x, name): [] for mode in modes for x in rates for name in (*names, _IDEAL)
+        (mode, x, name): [] for mode in chosen for x in shares for name in (*names, _IDEAL)
     }
     rng = np.random.default_rng(seed)
     for table in progress_bar(known, shown=progress, unit="table"):
         drawn = [rng.random(size) for size in table.grid.shape]
-        for mode in modes:
-            for x in rates:
+        for mode in chosen:
+            for x in shares:
                 kept = [
                     side < x if mode in (which, "both") else np.ones_like(side, dtype=np.bool_)
                     for side, which in zip(drawn, KEEP_MODES[:2], strict=True)
@@ -122,7 +125,12 @@ _IDEAL = "ideal"
 
 
 def _rows(
-    table: Table, kept: list[_Flags], names: Sequence[str], rebuilt: bool, variant: str, most: int
+    table: Table,
+    kept: list[_Flags],
+    names: Sequence[str],
+    rebuilt: bool,
+    variant: str,
+    most: int | None,
 ) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """Yield a name and score, precision and recall of each metric."""
     lines = [np.flatnonzero(flags).tolist() for flags in kept]
@@ -148,15 +156,33 @@ def _names(metrics: str | Sequence[str] | None, tables: list[Table]) -> list[str
     return checked_names(metrics, TABLE_METRICS)
 
 
-def _check(tables: list[Table], modes: Sequence[str], rates: Sequence[float]) -> None:
-    if not tables:
+def _read(tables: Iterable[Any]) -> list[Table]:
+    given = list_of_tables(tables, "tables")
+    if not given:
         raise InputError("tables: there is none")
-    for n, table in enumerate(tables):
+    known = [read_table(table, name=f"table {n}") for n, table in enumerate(given)]
+    for n, table in enumerate(known):
         if not table.size:
             raise InputError(f"table {n} is empty: nothing of it can be kept")
-    for mode in modes:
-        if mode not in KEEP_MODES:
-            raise InputError(f"modes: no {mode!r}; {nearest(str(mode), KEEP_MODES)}")
+    return known
+
+
+def _checked_rates(given: Any) -> list[float]:
+    """Return the rates, each once, in the order given."""
+    given = given.tolist() if isinstance(given, np.ndarray) else given
+    rates = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     for rate in rates:
-        if not 0 <= rate <= 1:
+        number = isinstance(rate, int | float | np.integer | np.floating)
+        if not number or isinstance(rate, bool) or not 0 <= rate <= 1:
             raise InputError(f"rates: {rate!r} is not within 0 and 1")
+    if not rates:
+        raise InputError("rates is empty; expected numbers from 0 to 1")
+    return list(dict.fromkeys(map(float, rates)))
+
+
+def _check_options(seed: Any, variant: Any, max_teds_nodes: Any) -> None:
+    checked_variant(variant, GRITS_VARIANTS)
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(f"seed is {seed!r}; expected a whole number from 0")
+    if max_teds_nodes is not None and type(max_teds_nodes) is not int:
+        raise InputError(f"max_teds_nodes is {max_teds_nodes!r}; expected a whole number or None")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pandas as pd
 
 from extractbench_nb.errors import InputError
@@ -53,7 +56,8 @@ def pubtables(number: int) -> pd.DataFrame:
     >>> pubtables(3).set_index("split")["top"].round(4).to_dict()
     {'simple': 0.995, 'complex': 0.975, 'all': 0.985, 'all (from the parts)': 0.9845}
     """
-    if number not in _TABLES:
+    asked: Any = number
+    if not isinstance(asked, int | np.integer) or asked not in _TABLES:
         raise InputError(f"there is no table {number!r} of results; choose 2 or 3")
     rows, columns = _TABLES[number]
     found = pd.DataFrame(list(rows), columns=list(columns))

@@ -1,3 +1,4 @@
+import json
 import math
 
 import pytest
@@ -111,6 +112,25 @@ def test_location_of_raw_boxes() -> None:
     raw = dilate(table)
     assert grits(dilate(table), raw, ["loc"]).scores.loc["loc", "fscore"] == 1.0
     assert grits(table, raw, ["loc"]).scores.loc["loc", "fscore"] == pytest.approx(0.8)
+
+
+def test_dilate_reads_tables() -> None:
+    cells = [
+        {"row_nums": [n], "column_nums": [0], "bbox": [0, y0, 10, y1]}
+        for n, (y0, y1) in enumerate([(0, 4), (6, 10)])
+    ]
+    boxes = [(0, 0, 10, 5), (0, 5, 10, 10)]
+    for given in (cells, json.dumps(cells), iter(cells), table_of_cells(cells)):
+        assert [cell.box for cell in dilate(given).cells] == boxes
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [(5, "table is int; expected a list of cells"), ("x", "table is the text 'x'")],
+)
+def test_dilate_refuses_what_is_no_table(given: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        dilate(given)
 
 
 def test_an_empty_table_stays_empty() -> None:

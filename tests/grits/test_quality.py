@@ -1,12 +1,15 @@
 import random
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError
+from extractbench_nb.grits.cells import table_of_cells
 from extractbench_nb.grits.quality import (
     CONTENT_COLUMNS,
     TABLE_CHECK_COLUMNS,
@@ -138,6 +141,9 @@ def test_hyphens_of_wrapped_lines_are_inserts() -> None:
         (("a", "b"), {"unit": "words"}, "unit is 'words'; did you mean 'word'"),
         (("a", "b"), {"gap": 0.5}, "gap is 0.5; expected a whole number"),
         (("a", "b"), {"match": True}, "match is True; expected a whole number"),
+        (("a", "b"), {"match": 10**30}, "match is out of range; .* from -1,000,000 to 1,000,000"),
+        (("a", "b"), {"gap": -1_000_001}, "gap is out of range"),
+        (("a", "b"), {"mismatch": 10**5_000}, "mismatch is out of range"),
         (("a" * 20_000, "b" * 20_000), {}, "20,000 x 20,000 characters; at most .* align words"),
     ],
 )
@@ -212,7 +218,7 @@ def test_contents_of_different_cells(other: Any, message: str) -> None:
         check_content(grid(TEXTS), other)
 
 
-@pytest.mark.parametrize("limit", [-0.1, 1.1, "5%", True, float("nan")])
+@pytest.mark.parametrize("limit", [-0.1, 1.1, "5%", True, float("nan"), np.complex128(0)])
 def test_bad_limits(limit: Any) -> None:
     with pytest.raises(InputError, match=r"limit is .*; expected a number from 0 to 1"):
         check_content([], [], limit=limit)
@@ -272,12 +278,63 @@ def test_limits_are_options() -> None:
     assert check_tables([]).empty
 
 
-def test_sources_that_do_not_fit() -> None:
+def test_numbers_that_do_not_fit() -> None:
     with pytest.raises(InputError, match="there are 1 tables and 2 sources"):
         check_tables([PLAIN], [PLAIN, PLAIN])
-    with pytest.raises(InputError, match="table 0: the tables do not have the same cells"):
-        check_tables([PLAIN], [[]])
-    with pytest.raises(InputError, match="table 1 is the text 'x', in which"):
-        check_tables([PLAIN, "x"])
     with pytest.raises(InputError, match=r"max_objects is 1\.5; expected a whole number"):
         check_tables([PLAIN], max_objects=1.5)  # type: ignore[arg-type]
+
+
+OTHER_CELLS = "source: the tables do not have the same cells: one has none over rows"
+
+
+@pytest.mark.parametrize(
+    "table, source, measured, reason",
+    [
+        (grid(TEXTS), "a,b", (False, False, 5), f"{OTHER_CELLS} [1] and columns [0]"),
+        (grid(TEXTS), [], (False, False, 5), f"{OTHER_CELLS} [0] and columns [0]"),
+        (grid(TEXTS), 7, (False, False, 5), "source is int; expected a list of cells"),
+        (grid(TEXTS, height=9), "x", (True, False, 5), "rows overlap; source is the text 'x', in"),
+        ("x", None, (None, None, None), "table is the text 'x', in which no table is seen"),
+        (None, grid(TEXTS), (None, None, None), "table is NoneType; expected a list of cells"),
+        ([AT_0_2], None, (None, None, None), "table: no cell covers row 0, column 0"),
+        ([], None, (None, None, 0), ""),
+    ],
+)
+def test_a_filter_goes_on(table: Any, source: Any, measured: tuple[Any, ...], reason: str) -> None:
+    """What cannot be read or compared is not kept, and those before and after it are."""
+    found = check_tables([grid(TEXTS), table, grid(TEXTS)], [None, source, grid(TEXTS)])
+    values = [None if value is pd.NA else value for value in found.iloc[1]]
+    assert values[:-1] == [1, *measured, None, not reason]
+    assert values[-1].startswith(reason)
+    assert found["kept"].iloc[[0, 2]].all()
+    assert found.dtypes.equals(TABLE_CHECK_COLUMNS.build().dtypes)
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        (table_of_cells(grid(TEXTS)), "{} is a single table; put it into a list"),
+        (table_of_cells(grid(TEXTS)).cells, "{} is a single table; put it into a list"),
+        (grid(TEXTS), "{} is a single table; put it into a list"),
+        ([{"Year": 2024}], "{} is a single table; put it into a list"),
+        (pd.DataFrame(TEXTS), "{} is a single table; put it into a list"),
+        ("Year,Sales\n2024,5", "{} is a single table; put it into a list"),
+        (Path("table.csv"), "{} is a single table; put it into a list"),
+        ({"name": grid(TEXTS)}, "{} is dict; expected a list of tables"),
+        (b"Year,Sales", "{} is bytes; expected a list of tables"),
+        (5, "{} is int; expected a list of tables"),
+    ],
+)
+def test_one_table_is_no_list(given: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message.format("tables")):
+        check_tables(given)
+    with pytest.raises(InputError, match=message.format("sources")):
+        check_tables([grid(TEXTS)], given)
+
+
+def test_a_list_may_be_any_iterable() -> None:
+    tables = [grid(TEXTS), "Year,Sales\n2024,5"]
+    expected = check_tables(tables)
+    for same in (tuple(tables), iter(tables), [table_of_cells(grid(TEXTS)), tables[1]]):
+        pd.testing.assert_frame_equal(check_tables(same), expected)

@@ -161,6 +161,8 @@ def test_the_released_code_does_not_count_the_root() -> None:
     assert teds(true, predicted, variant="released") == pytest.approx(1 - 1 / 4)
     with pytest.raises(InputError, match="variant is 'release'; did you mean 'released'"):
         teds(true, predicted, variant="release")
+    with pytest.raises(InputError, match=r"variant is \['paper'\]; did you mean 'paper'"):
+        teds(true, predicted, variant=["paper"])  # type: ignore[arg-type]
 
 
 def test_large_tables() -> None:

@@ -210,3 +210,13 @@ def test_the_card_escapes_what_is_not_ours() -> None:
     assert "<td>grits_con</td>" in html
     bad = pd.DataFrame({"<b>x</b>": ["<i>"], "true": [TRUE], "predicted": [TRUE]})
     assert "<i>" not in xb.evaluate_tables(bad)._repr_html_()
+
+
+def test_white_space_counts_unless_it_is_tidied() -> None:
+    compact = "<table><tr><td>Year</td><td>H2O</td></tr></table>"
+    spaced = "<table><tr><td>\n  Year\n</td><td>H<sub>2</sub>O </td></tr></table>"
+    assert xb.grits(compact, spaced).scores.loc["con", "fscore"] < 0.9
+    assert xb.grits(compact, spaced, tidy=True).scores.loc["con", "fscore"] == 1
+    assert xb.compare_tables(compact, spaced, "exact", tidy=True)["score"].tolist() == [1]
+    tidied = [xb.evaluate_tables([(compact, spaced)], metrics="exact", tidy=t) for t in (0, 1)]
+    assert [found.summary["exact"][0] for found in tidied] == [0.0, 1.0]

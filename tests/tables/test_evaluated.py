@@ -48,3 +48,9 @@ def test_which_array() -> None:
         xb.array_tables(ev)
     with pytest.raises(xb.InputError, match="there is no array 'row'; did you mean"):
         xb.array_tables(ev, "row")
+
+
+@pytest.mark.parametrize("ev", [None, YEARS, "ev", xb.read_table("Year,Sales")])
+def test_only_an_evaluation_has_arrays(ev: Any) -> None:
+    with pytest.raises(xb.InputError, match=f"ev is {type(ev).__name__}; expected an Evaluation"):
+        xb.array_tables(ev)

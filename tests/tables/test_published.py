@@ -1,5 +1,8 @@
 """The printed tables, and what of them follows from their own parts."""
 
+import re
+from typing import Any
+
 import pytest
 
 import extractbench_nb as xb
@@ -19,5 +22,10 @@ def test_the_splits_add_up() -> None:
 
 def test_other_tables() -> None:
     assert xb.pubtables(2)["task"].tolist() == ["TD", "TSR + FA"]
-    with pytest.raises(xb.InputError, match="no table 4 of results; choose 2 or 3"):
-        xb.pubtables(4)
+
+
+@pytest.mark.parametrize("number", [4, [3], "3", None, True])
+def test_no_such_table(number: Any) -> None:
+    message = re.escape(f"no table {number!r} of results; choose 2 or 3")
+    with pytest.raises(xb.InputError, match=message):
+        xb.pubtables(number)

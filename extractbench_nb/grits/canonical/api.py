@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
@@ -45,7 +46,7 @@ class Canonical:
     changes : pandas.DataFrame
         One row a change, in the order of the steps: step, rows, columns, before, after, reason.
     given : Table
-        The table as it was.
+        The table as it was read.
     """
 
     table: Table
@@ -111,7 +112,7 @@ def canonicalize(cells: Any, *, header_rows: int | None = None, name: str = "tab
     >>> found.table.texts[:2]
     [['Item', 'Sales', 'Sales'], ['Item', '2020', '2021']]
     """
-    table = read_table(cells, name=name)
+    table = read_table(cells, name=name).rebuilt()
     _check(header_rows, len(table.grid), name)
     found, changes = table, list[Change]()
     while more := (result := _once(found, header_rows))[1]:  # a step may make way for one before it
@@ -137,7 +138,7 @@ def _once(table: Table, header_rows: int | None) -> tuple[Table, list[Change]]:
 def _check(header_rows: Any, rows: int, name: str) -> None:
     if header_rows is None:
         return
-    if not isinstance(header_rows, int) or isinstance(header_rows, bool):
+    if not isinstance(header_rows, int | np.integer) or isinstance(header_rows, bool):
         raise InputError(f"header_rows is {header_rows!r}; expected a whole number, or None")
     if not 0 <= header_rows <= rows:
         raise InputError(f"header_rows is {header_rows}; expected 0 to {rows}, the rows of {name}")

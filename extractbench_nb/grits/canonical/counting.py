@@ -38,7 +38,7 @@ def is_complex(table: Any) -> bool:
     >>> is_complex([{"row_nums": [0], "column_nums": [0, 1], "text": "Sales"}])
     True
     """
-    return any(_spans(cell) for cell in read_table(table).cells)
+    return any(_spans(cell) for cell in read_table(table).rebuilt().cells)
 
 
 def count_objects(table: Any) -> int:
@@ -74,7 +74,7 @@ def count_objects(table: Any) -> int:
     >>> count_objects(pd.DataFrame(rows[1:], columns=rows[0]))  # table, 2 rows, 2 columns, header
     6
     """
-    found: Table = read_table(table)
+    found: Table = read_table(table).rebuilt()
     if not found.size:
         return 0
     has_header = any(cell.is_header for cell in found.cells)

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -139,11 +140,19 @@ def test_header_rows_take_flags_away() -> None:
         (4, "header_rows is 4; expected 0 to 3, the rows of Table 7"),
         (True, "header_rows is True; expected a whole number, or None"),
         ("1", "header_rows is '1'; expected a whole number, or None"),
+        ([1], "header_rows is [1]; expected a whole number, or None"),
+        (1.0, "header_rows is 1.0; expected a whole number, or None"),
     ],
 )
 def test_header_rows_that_cannot_be(header_rows: object, message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
         canonicalize(table_of(WIDE), header_rows=header_rows, name="Table 7")  # type: ignore[arg-type]
+
+
+def test_header_rows_as_numpy_counts_them() -> None:
+    table = table_of("  A | B\n  C | D\n  x | y")
+    found, same = (canonicalize(table, header_rows=n).table for n in (np.int64(2), 2))  # type: ignore[arg-type]
+    assert drawing_of(found) == drawing_of(same)
 
 
 def test_errors_name_the_table() -> None:
