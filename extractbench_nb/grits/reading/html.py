@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from html import unescape
 from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
 
@@ -14,7 +15,7 @@ from extractbench_nb.errors import InputError
 from extractbench_nb.grits.cells import Cell, Table
 from extractbench_nb.grits.reading.mending import Notes, check_size, mended
 
-__all__ = ["looks_like_html", "table_of_html"]
+__all__ = ["has_cell_tag", "looks_like_html", "table_of_html", "unescaped"]
 
 #: What the HTML standard clips them to.
 _MOST = {"colspan": 1000, "rowspan": 65534}
@@ -25,20 +26,41 @@ _TAKEN = {
 }
 _ROW_GROUPS = ("thead", "tbody", "tfoot")
 _UNSEEN = ("script", "style", "template")
+#: What begins and ends a piece of text of its own; all other elements are within a line.
+_BLOCKS = frozenset(
+    "address article aside blockquote body br caption center dd details div dl dt fieldset "
+    "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html legend li main nav ol option p "
+    "pre section select summary table tbody td tfoot th thead tr ul".split()
+)
 #: Cells within cells hold their text once more each; beyond this it is a mistake, or an attack.
 _MOST_TEXT = 50_000_000
 
-_TAG = re.compile(r"<(?:[a-z][\w.-]*:)?(?:table|thead|tbody|tfoot|tr|td|th)[\s/>]", re.IGNORECASE)
+_PREFIX = r"<(?:[a-z][\w.-]*:)?"
+_TABLE_TAG = re.compile(_PREFIX + r"(?:table|tr)[\s/>]", re.IGNORECASE)
+_CELL_TAG = re.compile(_PREFIX + r"(?:thead|tbody|tfoot|td|th)[\s/>]", re.IGNORECASE)
+_ESCAPED_TAG = re.compile(r"&(?:lt|#60|#x3c);(?:table|tr)(?:\s|/|&(?:gt|#62|#x3e);)", re.IGNORECASE)
 _NUMBER = re.compile(r"[ \t\n\f\r]*\+?([0-9]+)")
 _UNFIT = re.compile("[\0\ud800-\udfff]")
 
 
 def looks_like_html(text: str) -> bool:
-    """Whether a text has a tag that only tables have."""
-    return _TAG.search(text) is not None
+    """Whether a text has a tag of tables or rows, or begins with one of cells."""
+    return bool(_TABLE_TAG.search(text) or _CELL_TAG.match(text.lstrip()))
 
 
-def table_of_html(text: str, name: str) -> Table:
+def has_cell_tag(text: str) -> bool:
+    """Whether a text has a tag of cells or of groups of rows anywhere."""
+    return _CELL_TAG.search(text) is not None
+
+
+def unescaped(text: str) -> str | None:
+    """Return HTML that was escaped as a whole, unescaped once; None for any other text."""
+    if looks_like_html(text) or has_cell_tag(text) or not _ESCAPED_TAG.search(text):
+        return None
+    return unescape(text)
+
+
+def table_of_html(text: str, name: str, *, tidy: bool = False) -> Table:
     """Read the one table in an HTML text.
 
     Parameters
@@ -47,12 +69,15 @@ def table_of_html(text: str, name: str) -> Table:
         HTML; anything around the table is passed over.
     name : str
         What errors call the table.
+    tidy : bool, optional
+        Whether texts are joined as they are shown: with a space for ``br``, ``p``, ``div``, ``li``
+        and other blocks, without one for elements within a line. White space is not collapsed here.
 
     Returns
     -------
     Table
         A cell is a header of columns if it is a ``th``, or within a ``thead``. Its text is that of
-        all elements in it, joined by spaces, white space as it stands.
+        all elements in it but scripts and styles, joined by spaces, white space as it stands.
 
     Raises
     ------
@@ -64,7 +89,8 @@ def table_of_html(text: str, name: str) -> Table:
     Well-formed XML is read as by ``html_to_cells`` of the code published with Smock, Pesala and
     Abraham (2022): spans are not cut where a row group ends, rows below the last ``tr`` are there
     as far as cells cover them wholly, and the cells of a table within a cell count as cells of the
-    outer one. Where that code finds no cell, or fails, a lenient parser takes over; spans are then
+    outer one. Unlike there, the texts of scripts, styles and templates, which nobody sees, are
+    left out. Where that code finds no cell, or fails, a lenient parser takes over; spans are then
     read as the HTML standard says, and each mending is among the notes of the table.
 
     Examples
@@ -75,7 +101,7 @@ def table_of_html(text: str, name: str) -> Table:
     >>> table.notes
     ('row 1: 1 position without a cell, filled',)
     """
-    found = _strictly(text) or _leniently(text, name)
+    found = _strictly(text, tidy) or _leniently(text, name, tidy)
     if not (found.cells or found.tables or found.groups):
         raise InputError(
             f"{name}: no table in {one_line(text, 40)!r}; expected HTML with table, or tr and td"
@@ -92,11 +118,11 @@ def table_of_html(text: str, name: str) -> Table:
     return mended(cells, found.notes, name)
 
 
-def _strictly(text: str) -> _Found | None:
+def _strictly(text: str, tidy: bool) -> _Found | None:
     """Read well-formed XML; None where it is none, or has no cell."""
     if "<!ENTITY" in text:
         return None
-    found = _Found()
+    found = _Found(tidy)
     parser = ET.XMLParser(target=found)  # noqa: S314 - no entity can be declared
     try:
         parser.feed(text)
@@ -106,10 +132,10 @@ def _strictly(text: str) -> _Found | None:
     return found if found.cells else None
 
 
-def _leniently(text: str, name: str) -> _Found:
+def _leniently(text: str, name: str, tidy: bool) -> _Found:
     from lxml import etree
 
-    found = _LenientlyFound()
+    found = _LenientlyFound(tidy)
     target: Any = found  # it takes no comments, which is allowed
     parser = etree.HTMLParser(target=target, encoding="utf-8", huge_tree=True)
     fit, unfit = _UNFIT.subn("\ufffd", text)
@@ -137,20 +163,21 @@ class _Open:
 class _Found:
     """What a parser finds in a text: cells, pieces of text, the row group of each row."""
 
-    def __init__(self) -> None:
+    def __init__(self, tidy: bool) -> None:
+        self.tidy = tidy
         self.cells: list[_Open] = []
         self.pieces: list[str] = []
         self.groups: list[int] = []
         self.notes = Notes()
         self.tables = self.nested = 0
-        self._group = self._depth = 0
+        self._group = self._depth = self._unseen = 0
         self._piece: list[str] = []
         self._elements: list[tuple[str, bool, _Open | None]] = []
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Take the start of an element."""
-        self._end_piece()
         name = self._name(tag)
+        self._end_piece(name)
         in_header = bool(self._elements) and self._elements[-1][1]
         cell = None
         if name == "table":
@@ -161,13 +188,15 @@ class _Found:
             self.groups.append(self._group)
         elif name in ("td", "th"):
             cell = self._cell(attributes, in_header or name == "th")
+        self._unseen += name in _UNSEEN
         self._elements.append((name, in_header or name in ("th", "thead"), cell))
 
     def end(self, _tag: str) -> None:
         """Take the end of an element."""
         name, _, cell = self._elements[-1]
-        self._end_piece()
+        self._end_piece(name)
         self._elements.pop()
+        self._unseen -= name in _UNSEEN
         if cell is not None:
             cell.last = len(self.pieces)
         self._group += name in _ROW_GROUPS
@@ -197,31 +226,28 @@ class _Found:
         self.cells.append(cell)
         return cell
 
-    def _end_piece(self) -> None:
+    def _end_piece(self, name: str) -> None:
+        """End a piece of text before the start or the end of an element."""
         piece = "".join(self._piece)
         self._piece.clear()
-        if piece and self._is_seen():
+        if piece and not self._unseen:
             self.pieces.append(piece)
-
-    def _is_seen(self) -> bool:
-        return True
+        if self.tidy and name in _BLOCKS:
+            self.pieces.append(" ")
 
 
 class _LenientlyFound(_Found):
-    """The same in HTML: names in any case and with any prefix, no text of scripts."""
+    """The same in HTML: names in any case and with any prefix."""
 
     def _name(self, tag: str) -> str:
         return tag.rpartition(":")[2].lower()
 
-    def _is_seen(self) -> bool:
-        return not (self._elements and self._elements[-1][0] in _UNSEEN)
-
 
 def _texts(found: _Found, name: str) -> Iterator[str]:
-    left = _MOST_TEXT
+    left, between = _MOST_TEXT, "" if found.tidy else " "
     for cell in found.cells:
         left -= cell.last - cell.first
-        text = " ".join(found.pieces[cell.first : cell.last]) if left > 0 else ""
+        text = between.join(found.pieces[cell.first : cell.last]) if left > 0 else ""
         left -= len(text)
         if left < 0:
             raise InputError(

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from extractbench_nb._json import json_text
-from extractbench_nb.errors import InputError
-from extractbench_nb.grits.cells import Table
-from extractbench_nb.grits.reading.mending import Notes, table_of_rows
+import numpy as np
 
-__all__ = ["read_records", "tables_of_arrays"]
+from extractbench_nb.errors import InputError
+from extractbench_nb.grits.cells import Cell, Table
+from extractbench_nb.grits.reading.mending import Notes, check_size, table_of_rows
+from extractbench_nb.grits.reading.values import text_of, texts_of_rows
+
+__all__ = ["is_row", "read_records", "read_rows", "tables_of_arrays"]
 
 
 def read_records(
@@ -31,7 +33,7 @@ def read_records(
     -------
     Table
         A null, and a key that is missing, is an empty text; texts stay as they are; anything else
-        is its JSON text.
+        is written as in a DataFrame: 1.0 is ``1``, dates are ISO, objects and arrays JSON.
 
     Raises
     ------
@@ -48,8 +50,58 @@ def read_records(
         if not isinstance(item, Mapping):
             raise InputError(f"{name}, item {number} is {type(item).__name__}; expected a dict")
     keys = _keys(known) if columns is None else _chosen(columns, name)
-    rows = [[_text(item.get(key)) for key in keys] for item in known]
-    return table_of_rows([[*map(json_text, keys)], *rows] if keys else [], 1, Notes(), name)
+    check_size(len(known) + 1, len(keys), name)
+    rows = texts_of_rows([[item.get(key) for key in keys] for item in known])
+    return table_of_rows([[*map(text_of, keys)], *rows] if keys else [], 1, Notes(), name)
+
+
+def read_rows(items: Iterable[Sequence[Any]], name: str = "table") -> Table:
+    """Make a table of rows; the first one is the header.
+
+    Parameters
+    ----------
+    items : iterable of sequence
+        Lists, tuples or arrays of single values.
+    name : str, optional
+        What errors call the table.
+
+    Returns
+    -------
+    Table
+        Values are written as by `read_records`. As wide as the longest row; what shorter ones lack
+        is filled and noted.
+
+    Raises
+    ------
+    InputError
+        An item is no list, or has a list or dict in it.
+
+    Examples
+    --------
+    >>> read_rows([["Year", "Sales"], [2020, 1.5]]).texts
+    [['Year', 'Sales'], ['2020', '1.5']]
+    """
+    rows = list(items)
+    for number, row in enumerate(rows):
+        _check_row(row, f"{name}, item {number}")
+    texts = [*texts_of_rows(rows[:1]), *texts_of_rows(rows[1:])]
+    return table_of_rows(texts, 1, Notes(), name)
+
+
+def is_row(item: Any) -> bool:
+    """Whether an item is a list, a tuple that is no cell, or an array of one dimension or more."""
+    return isinstance(item, list | tuple | np.ndarray) and not isinstance(item, Cell)
+
+
+def _check_row(row: Any, where: str) -> None:
+    if not is_row(row):
+        raise InputError(f"{where} is {type(row).__name__}; expected a list")
+    for number, value in enumerate(row):
+        if isinstance(value, Mapping) or is_row(value):
+            raise InputError(
+                f"{where}: value {number} is {type(value).__name__}; expected a single value, "
+                "as in a list of rows of which the first is the header"
+            )
 
 
 def _keys(items: list[Mapping[str, Any]]) -> list[Any]:
@@ -63,10 +115,6 @@ def _chosen(columns: Sequence[str], name: str) -> list[str]:
     if isinstance(columns, str):
         raise InputError(f"{name}: columns is {columns!r}; expected a list of texts")
     return chosen
-
-
-def _text(value: Any) -> str:
-    return "" if value is None else json_text(value)
 
 
 def tables_of_arrays(gold: Iterable[Any], predicted: Iterable[Any]) -> tuple[Table, Table]:

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from extractbench_nb._html import one_line
-from extractbench_nb._json import json_type, read_document, read_text
+from extractbench_nb._json import read_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.grits.cells import Cell, Table, table_of_cells
 from extractbench_nb.grits.reading.frames import table_of_frame
-from extractbench_nb.grits.reading.html import looks_like_html, table_of_html
-from extractbench_nb.grits.reading.records import read_records
-from extractbench_nb.grits.reading.texts import (
-    looks_like_csv,
-    looks_like_markdown,
-    table_of_csv,
-    table_of_markdown,
-)
+from extractbench_nb.grits.reading.html import table_of_html, unescaped
+from extractbench_nb.grits.reading.pipes import table_of_markdown
+from extractbench_nb.grits.reading.records import is_row, read_records, read_rows
+from extractbench_nb.grits.reading.seeing import Seen, array_in, seen_table, unfenced
+from extractbench_nb.grits.reading.texts import table_of_csv
 
 __all__ = ["TABLE_FORMATS", "read_table"]
 
 #: What a text, a file or a list may be.
-TABLE_FORMATS = ("cells", "csv", "html", "markdown", "records")
+TABLE_FORMATS = ("cells", "csv", "html", "json", "markdown", "records")
 
 _OF_FILES = {
     ".csv": "csv",
@@ -36,40 +33,57 @@ _OF_FILES = {
     ".htm": "html",
     ".md": "markdown",
     ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
 }
-_OF_TEXTS: Mapping[str, Callable[[str, str], Table]] = MappingProxyType(
-    {"csv": table_of_csv, "html": table_of_html, "markdown": table_of_markdown}
-)
+_SINGLE = (bytes, bytearray, Mapping, Cell)
 _LISTS = ("cells", "records")
-_JSON = re.compile(r'\s*(\[\s*[{\]]|\{\s*["}])')
 _EXPECTED = (
-    "expected a list of cells or of records, an HTML, CSV or Markdown text, a DataFrame, or a "
-    "pathlib.Path of a file"
+    "expected a list of cells, of records or of rows, an HTML, CSV, Markdown or JSON text, a "
+    "DataFrame, or a pathlib.Path of a file"
 )
 
 
-def read_table(given: Any, *, format: str | None = None, name: str = "table") -> Table:  # noqa: A002
+def read_table(
+    given: Any,
+    *,
+    format: str | None = None,  # noqa: A002
+    name: str = "table",
+    tidy: bool = False,
+) -> Table:
     r"""Read a table from what there is.
 
     Parameters
     ----------
-    given : Table, iterable of dict, pandas.DataFrame, str or pathlib.Path
-        Cells (with ``row_nums``), or records: flat objects with a key for each column. A DataFrame.
-        The text of an HTML table, of CSV, of a Markdown pipe table, or of a JSON array of cells or
-        records; a str is never the name of a file. A file with such a text in UTF-8: ``.html``,
-        ``.csv``, ``.tsv``, ``.md``, ``.json``.
+    given : Table, iterable of dict or of list, array, pandas.DataFrame, str or pathlib.Path
+        Cells (with ``row_nums``); records: flat objects with a key for each column; or rows: lists
+        or tuples of single values, or an array of two dimensions, of which the first row is the
+        header. A DataFrame; an index of whole numbers without a name is no column of it.
+        The text of an HTML table, of CSV, of a Markdown pipe table, or of JSON: cells, records or
+        rows as an array, as JSON Lines, or in an object with one array. It may be in a code fence,
+        between lines of prose. A str is never the name of a file. A file with such a text in
+        UTF-8: ``.html``, ``.csv``, ``.tsv``, ``.md``, ``.json``, ``.jsonl``.
     format : str, optional
-        One of ``TABLE_FORMATS``: ``cells``, ``csv``, ``html``, ``markdown``, ``records``. By
-        default seen from the file's name, or from the text: JSON by how it begins, HTML by a tag
-        of tables, Markdown by the row of dashes, CSV by several lines or a delimiter.
+        One of ``TABLE_FORMATS``: ``cells``, ``csv``, ``html``, ``json``, ``markdown``,
+        ``records``. By default seen from the file's name, or from the text: JSON by how it begins,
+        HTML by a tag of tables or rows, Markdown by the row of dashes, CSV by records that agree in
+        their number of fields and do not read like sentences.
     name : str, optional
         What errors call the table.
+    tidy : bool, optional
+        Whether texts are as they are shown: white space in them is collapsed to single spaces and
+        stripped, and elements within a line of an HTML cell are joined without a space, so that
+        ``H<sub>2</sub>O`` is ``H2O``; ``br``, ``p``, ``div``, ``li`` and other blocks still divide.
+        By default texts are those of the code published with GriTS: white space as it stands, the
+        texts of elements joined by spaces (``H 2 O``), which costs where one side has been tidied.
 
     Returns
     -------
     Table
         What had to be mended is in ``.notes``. Headers: what HTML says, the first line of CSV and
-        Markdown, the keys of records, the columns of a DataFrame.
+        Markdown, the keys of records, the first row of rows, the columns of a DataFrame. Values
+        that are no texts are written in one way: floats that are whole numbers as whole numbers,
+        what is missing as an empty text, dates in ISO form.
 
     Raises
     ------
@@ -84,17 +98,30 @@ def read_table(given: Any, *, format: str | None = None, name: str = "table") ->
     [['Year', 'Sales'], ['2020', '1.5']]
     >>> read_table([{"Year": 2020, "Sales": 1.5}]).texts
     [['Year', 'Sales'], ['2020', '1.5']]
+    >>> read_table("<tr><td>H<sub>2</sub>O <br/> ice</td></tr>", tidy=True).texts
+    [['H2O ice']]
     """
     if format is not None and format not in TABLE_FORMATS:
         raise InputError(f"format is {format!r}; {nearest(str(format), TABLE_FORMATS)}")
+    table = _read(given, format, name, tidy)
+    return _tidied(table) if tidy else table
+
+
+def _tidied(table: Table) -> Table:
+    cells = (cell._replace(text=" ".join(cell.text.split())) for cell in table.cells)
+    return replace(table, cells=tuple(cells))
+
+
+def _read(given: Any, format: str | None, name: str, tidy: bool) -> Table:  # noqa: A002
     if isinstance(given, Path):
-        return _of_file(given, format, name)
+        return _of_file(given, format, name, tidy)
     if isinstance(given, str):
-        return _of_text(given.removeprefix("\ufeff"), format, name)
+        return _of_text(given.removeprefix("\ufeff"), format, name, tidy)
     if isinstance(given, Table | pd.DataFrame):
         _check_no_format(given, format, name)
         return given if isinstance(given, Table) else table_of_frame(given, name)
-    if isinstance(given, bytes | bytearray | Mapping | Cell) or not isinstance(given, Iterable):
+    is_single = isinstance(given, np.ndarray) and given.ndim == 0
+    if is_single or not isinstance(given, Iterable) or isinstance(given, _SINGLE):
         raise InputError(f"{name} is {type(given).__name__}; {_EXPECTED}")
     return _of_list(list(given), format, name)
 
@@ -107,7 +134,7 @@ def _check_no_format(given: Table | pd.DataFrame, format: str | None, name: str)
         )
 
 
-def _of_file(path: Path, format: str | None, name: str) -> Table:  # noqa: A002
+def _of_file(path: Path, format: str | None, name: str, tidy: bool) -> Table:  # noqa: A002
     suffix = path.suffix.lower()
     kind = format or _OF_FILES.get(suffix)
     if kind is None:
@@ -115,53 +142,62 @@ def _of_file(path: Path, format: str | None, name: str) -> Table:  # noqa: A002
             f"{name}: file {str(path)!r} ends in {suffix!r}; {nearest(suffix, _OF_FILES)} "
             "(or pass format)"
         )
+    tab = "\t" if kind == "csv" and suffix == ".tsv" else None
+    seen = Seen(kind, read_text(path, name), delimiter=tab)
     called = f"{name} file {str(path)!r}"
-    if kind not in _OF_TEXTS:
-        return _of_array(read_document(path, name), format, called)
-    text = read_text(path, name)
-    is_tabbed = kind == "csv" and suffix == ".tsv"
-    return table_of_csv(text, called, "\t") if is_tabbed else _OF_TEXTS[kind](text, called)
+    return _of_seen(seen, called, called, tidy)
 
 
-def _of_text(text: str, format: str | None, name: str) -> Table:  # noqa: A002
-    kind = format or _recognised(text, name)
-    if kind in _OF_TEXTS:
-        return _OF_TEXTS[kind](text, name)
-    return _of_array(read_document(text, name), format, name)
+def _of_text(text: str, format: str | None, name: str, tidy: bool) -> Table:  # noqa: A002
+    if format == "html":
+        plain = unescaped(text)
+        seen: Seen | None = Seen(format, text if plain is None else plain)
+    elif format is not None:
+        seen = Seen(format, text if format == "markdown" else unfenced(text))
+    else:
+        seen = seen_table(text, name)
+    if seen is None:
+        raise InputError(
+            f"{name} is the text {one_line(text, 40)!r}, in which no table is seen; {_EXPECTED} "
+            '(a str is the text itself; pass format="csv" where its lines are one all the same)'
+        )
+    return _of_seen(seen, f"{name} text", name, tidy)
 
 
-def _recognised(text: str, name: str) -> str:
-    if _JSON.match(text):
-        return "json"
-    if looks_like_html(text):
-        return "html"
-    if looks_like_markdown(text):
-        return "markdown"
-    if looks_like_csv(text):
-        return "csv"
-    raise InputError(
-        f"{name} is the text {one_line(text, 40)!r}, in which no table is seen; {_EXPECTED} "
-        "(a str is the text itself)"
-    )
-
-
-def _of_array(value: Any, format: str | None, name: str) -> Table:  # noqa: A002
-    if not isinstance(value, list):
-        raise InputError(f"{name} is a JSON {json_type(value)}; expected an array of objects")
-    return _of_list(value, format, name)
+def _of_seen(seen: Seen, where: str, name: str, tidy: bool) -> Table:
+    kind, text, notes, delimiter = seen
+    if kind == "csv":
+        table = table_of_csv(text, name, delimiter)
+    elif kind == "html":
+        table = table_of_html(text, name, tidy=tidy)
+    elif kind == "markdown":
+        table = table_of_markdown(text, name)
+    else:
+        items = array_in(text, where, name)
+        table = _of_list(items, None if kind == "json" else kind, name)
+    return replace(table, notes=(*notes, *table.notes)) if notes else table
 
 
 def _of_list(items: list[Any], format: str | None, name: str) -> Table:  # noqa: A002
     if format is not None and format not in _LISTS:
         raise InputError(f"{name} is a list, and format is {format!r}; {nearest(format, _LISTS)}")
-    is_records = format == "records" or (format is None and _are_records(items))
-    return read_records(items, name=name) if is_records else table_of_cells(items, name)
+    kind = format or _kind(items)
+    if kind == "records":
+        return read_records(items, name=name)
+    return read_rows(items, name) if kind == "rows" else table_of_cells(items, name)
 
 
-def _are_records(items: list[Any]) -> bool:
-    """Whether there are dicts, and none is a cell."""
-    return (
-        bool(items)
-        and all(isinstance(item, Mapping) for item in items)
-        and not any("row_nums" in item or "column_nums" in item for item in items)
-    )
+def _kind(items: list[Any]) -> str:
+    """Tell cells by one of their keys, anywhere; else the first dict or list says what it is."""
+    if any(map(_is_cell, items)):
+        return "cells"
+    for item in items:
+        if isinstance(item, Mapping) or is_row(item):
+            return "records" if isinstance(item, Mapping) else "rows"
+    return "cells"
+
+
+def _is_cell(item: Any) -> bool:
+    if isinstance(item, Mapping):
+        return "row_nums" in item or "column_nums" in item
+    return isinstance(item, Cell)

@@ -1,4 +1,4 @@
-"""Tables in plain text: CSV with any of the usual delimiters, and pipe tables of Markdown."""
+"""Tables in CSV text with any of the usual delimiters."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Iterator
 from io import StringIO
 from itertools import islice
+from typing import NamedTuple
 
 from extractbench_nb._html import one_line
 from extractbench_nb.errors import InputError
 from extractbench_nb.grits.cells import Table
 from extractbench_nb.grits.reading.mending import Notes, table_of_rows
 
-__all__ = ["looks_like_csv", "looks_like_markdown", "table_of_csv", "table_of_markdown"]
+__all__ = ["seen_csv", "table_of_csv"]
 
 _DELIMITERS = ",;\t|"
 #: Stands for "no delimiter": a character that text does not hold.
@@ -23,15 +24,123 @@ _NONE = "\x1f"
 _LOOKED_AT = 200
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_BAR = re.compile(r"(?<!\\)\|")
-_RULE = re.compile(r":?-+:?")
-_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_DIGIT_GROUPS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_QUOTED = re.compile('"[^"]*"')
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_NUMBER = re.compile(r"[-+(]?\W?\s?\d[\d.,\s]*\W?\)?")
+_BULLET = re.compile(r"\s*(?:[-*\u2022]|\d+[.)])\s")
+_END_OF_SENTENCE = re.compile(r"[.!?:\u2026][\"')\]*_]*\s*\Z")
+#: Words in a line, on average, from which on commas with spaces are taken for those of sentences;
+#: fewer are enough where a line ends as sentences do.
+_WORDY, _FEW_WORDS = 5, 3
+#: The share of fields that are numbers beyond which text is no prose.
+_NUMERIC = 0.25
 
 
-def looks_like_csv(text: str) -> bool:
-    """Whether a text has several lines, or one with delimiters that are not those of a sentence."""
-    line, *more = _LINE_END.split(text.strip("\r\n"), maxsplit=1)
-    return bool(more) or bool(re.search(r"[;\t|]|,(?! )", line))
+class SeenCsv(NamedTuple):
+    """CSV that is seen in a text: its delimiter, the lines that hold it, what was left out."""
+
+    delimiter: str
+    text: str
+    notes: tuple[str, ...]
+
+
+def seen_csv(text: str) -> SeenCsv | None:
+    r"""See whether a text is CSV.
+
+    Parameters
+    ----------
+    text : str
+        Any text. One line will do if it has delimiters that are not those of a sentence. Of
+        several, two records at least must have the same number of fields, more than one, and more
+        than half of all records that number; and they must not read like sentences.
+
+    Returns
+    -------
+    SeenCsv or None
+        Lines of one field before the records, and after an empty line behind them, are left out
+        where the records agree without them, and noted. None where no CSV is seen.
+
+    Examples
+    --------
+    >>> seen_csv("Here it is:\nYear,Sales\n2020,1.5").notes
+    ("left out before the records: 'Here it is:'",)
+    >>> seen_csv("Sorry, I could not find\nany table in this document.")
+    """
+    text = text.strip("\r\n")
+    lines = _LINE_END.split(text)
+    if len(lines) == 1:
+        return _seen_line(lines[0])
+    found = [seen for one in _DELIMITERS if (seen := _seen_by(lines, text, one)) is not None]
+    return max(found, key=lambda seen: _consistency(seen.text, seen.delimiter), default=None)
+
+
+def _seen_line(line: str) -> SeenCsv | None:
+    plain = _DIGIT_GROUPS.sub("", line)
+    if not re.search(r"[\t|]|[,;](?! )", plain) or _is_sentence(line):
+        return None
+    delimiter = _delimiter(line)
+    return None if delimiter == _NONE else SeenCsv(delimiter, line, ())
+
+
+def _seen_by(lines: list[str], text: str, delimiter: str) -> SeenCsv | None:
+    first, stop = _outside(lines, delimiter)
+    if (first, stop) != (0, len(lines)):
+        text = "\n".join(lines[first:stop])
+    share, _, count = _consistency(text, delimiter)
+    if count < 2 or share <= 0.5 or _is_prose(lines[first:stop], delimiter):  # noqa: PLR2004
+        return None
+    parts = (("before", lines[:first]), ("after", lines[stop:]))
+    notes = (
+        f"left out {where} the records: {one_line(' '.join(part).strip(), 60)!r}"
+        for where, part in parts
+        if any(part)
+    )
+    return SeenCsv(delimiter, text, tuple(notes))
+
+
+def _outside(lines: list[str], delimiter: str) -> tuple[int, int]:
+    """Find the lines that hold records: the first, and the one after the last."""
+    first, stop = 0, len(lines)
+    while first < stop and _is_outside(lines[first], delimiter):
+        first += 1
+    last = max((n for n, line in enumerate(lines) if not line.strip()), default=0)
+    if last > first and all(_is_outside(line, delimiter) for line in lines[last:]):
+        stop = last
+    is_whole = _consistency("\n".join(lines[first:stop]), delimiter)[0] == 1
+    return (first, stop) if is_whole or any(map(_is_sentence, lines[:first])) else (0, stop)
+
+
+def _is_outside(line: str, delimiter: str) -> bool:
+    """Whether a line is empty, or words that are none of the records beside it."""
+    if line.count('"') % 2:
+        return False
+    if delimiter in line:
+        return _is_sentence(line) and f"{delimiter} " in line
+    return not line.strip() or line.rstrip().endswith(":") or len(_WORD.findall(line)) > 1
+
+
+def _is_sentence(line: str) -> bool:
+    """Whether a line has some words, and ends as sentences do."""
+    return len(_WORD.findall(line)) >= _FEW_WORDS and bool(_END_OF_SENTENCE.search(line))
+
+
+def _is_prose(lines: list[str], delimiter: str) -> bool:
+    """Whether lines read like sentences or a list, and their delimiters like those of sentences."""
+    if delimiter in "\t|":
+        return False
+    looked_at = _QUOTED.sub("", "\n".join(lines[:_LOOKED_AT])).split("\n")
+    known = [_DIGIT_GROUPS.sub("", line) for line in looked_at if line.strip()]
+    marks = [mark for line in known for mark in re.findall(f"{delimiter}.?", line)]
+    if not marks or sum(map(bool, map(_BULLET.match, known))) * 2 > len(known):
+        return True
+    if sum(mark.strip() == delimiter for mark in marks) * 2 <= len(marks):
+        return False
+    fields = [field.strip() for line in known[1:] for field in line.split(delimiter)]
+    if sum(map(bool, map(_NUMBER.fullmatch, fields))) > _NUMERIC * len(fields):
+        return False
+    words = sum(len(_WORD.findall(line)) for line in known) / len(known)
+    return words >= (_FEW_WORDS if any(map(_END_OF_SENTENCE.search, known)) else _WORDY)
 
 
 def table_of_csv(text: str, name: str, delimiter: str | None = None) -> Table:
@@ -83,81 +192,11 @@ def _delimiter(text: str) -> str:
     return best if _consistency(text, best)[0] else _NONE
 
 
-def _consistency(text: str, delimiter: str) -> tuple[float, int]:
-    """Return the share of records that have the usual number of fields, and that number."""
+def _consistency(text: str, delimiter: str) -> tuple[float, int, int]:
+    """Return the share of records with the usual number of fields, that number, and how many."""
     try:
         widths = Counter(map(len, islice(_records(text, delimiter), _LOOKED_AT)))
     except csv.Error:
-        return 0.0, 0
+        return 0.0, 0, 0
     count, usual = max(((count, width) for width, count in widths.items()), default=(0, 0))
-    return (count / widths.total(), usual) if usual > 1 else (0.0, 0)
-
-
-def looks_like_markdown(text: str) -> bool:
-    """Whether a text holds a pipe table."""
-    lines = _LINE_END.split(text)
-    return any(_is_rule(lines, n) for n in range(1, len(lines)))
-
-
-def table_of_markdown(text: str, name: str) -> Table:
-    r"""Read the one pipe table in a Markdown text.
-
-    Parameters
-    ----------
-    text : str
-        A header row, a row of dashes, and rows until a line without a ``|``. Lines around the table
-        are passed over.
-    name : str
-        What errors call the table.
-
-    Returns
-    -------
-    Table
-        Texts are stripped, ``\|`` is a bar and ``<br>`` a space; other markup stays as it is.
-
-    Raises
-    ------
-    InputError
-        There is no pipe table or more than one, or it has more than a million positions.
-
-    Examples
-    --------
-    >>> table_of_markdown("| Year | Sales |\n|:--|--:|\n| 2020 | a\\|b |", "table").texts
-    [['Year', 'Sales'], ['2020', 'a|b']]
-    """
-    lines = _LINE_END.split(text)
-    tables, after = [], 0
-    for rule in range(1, len(lines)):
-        if rule > after and _is_rule(lines, rule):
-            after = _end(lines, rule)
-            tables.append([_fields(lines[n]) for n in range(rule - 1, after) if n != rule])
-    if not tables:
-        raise InputError(
-            f"{name}: no pipe table in {one_line(text, 40)!r}; expected a header row such as "
-            "| a | b |, then | --- | --- |"
-        )
-    if len(tables) > 1:
-        raise InputError(f"{name} holds {len(tables)} tables; expected one")
-    return table_of_rows(tables[0], 1, Notes(), name)
-
-
-def _is_rule(lines: list[str], number: int) -> bool:
-    """Whether a line is the row of dashes below a header of the same width."""
-    if "-" not in lines[number] or "|" not in lines[number - 1]:
-        return False
-    dashes = _fields(lines[number])
-    fits = len(dashes) == len(_fields(lines[number - 1]))
-    return fits and all(_RULE.fullmatch(field) for field in dashes)
-
-
-def _end(lines: list[str], start: int) -> int:
-    return next((n for n in range(start + 1, len(lines)) if "|" not in lines[n]), len(lines))
-
-
-def _fields(line: str) -> list[str]:
-    fields = _BAR.split(line.strip())
-    if len(fields) > 1 and not fields[0]:
-        del fields[0]
-    if len(fields) > 1 and not fields[-1]:
-        del fields[-1]
-    return [_BREAK.sub(" ", field.replace("\\|", "|")).strip() for field in fields]
+    return (count / widths.total(), usual, count) if usual > 1 else (0.0, 0, 0)

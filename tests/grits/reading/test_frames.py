@@ -71,7 +71,19 @@ def test_both_axes() -> None:
 INDEXES: dict[str, tuple[Any, list[list[str]]]] = {
     "as pandas makes it": (None, [["a"], ["x"], ["y"]]),
     "with a name": (pd.RangeIndex(2, name="n"), [["n", "a"], ["0", "x"], ["1", "y"]]),
-    "from 1": (pd.RangeIndex(1, 3), [["", "a"], ["1", "x"], ["2", "y"]]),
+    "from 1": (pd.RangeIndex(1, 3), [["a"], ["x"], ["y"]]),
+    "filtered": ([7, 12], [["a"], ["x"], ["y"]]),
+    "sorted, or concatenated": ([1, 1], [["a"], ["x"], ["y"]]),
+    "of whole numbers as objects": (pd.Index([2, 1], dtype=object), [["a"], ["x"], ["y"]]),
+    "of years with a name": (
+        pd.Index([2020, 2021], name="year"),
+        [["year", "a"], ["2020", "x"], ["2021", "y"]],
+    ),
+    "of whole numbers at two levels": (
+        pd.MultiIndex.from_arrays([[1, 1], [2, 3]]),
+        [["", "", "a"], ["1", "2", "x"], ["1", "3", "y"]],
+    ),
+    "of booleans": ([True, False], [["", "a"], ["true", "x"], ["false", "y"]]),
     "of texts": (["r", "s"], [["", "a"], ["r", "x"], ["s", "y"]]),
     "with gaps": ([0.5, np.nan], [["", "a"], ["0.5", "x"], ["", "y"]]),
     "of dates": (
@@ -98,13 +110,15 @@ def test_columns_as_pandas_makes_them_are_no_header() -> None:
 
 VALUES: dict[str, tuple[Any, list[str]]] = {
     "integers": ([1, -2, 10**20], ["1", "-2", "1" + "0" * 20]),
-    "floats": ([1.0, 0.1, 1e-9], ["1.0", "0.1", "1e-09"]),
-    "whole floats, none missing": ([1.0, 2.0], ["1.0", "2.0"]),
+    "floats": ([1.0, 0.1, 1e-9, -0.0], ["1", "0.1", "1e-09", "0"]),
+    "great floats": ([1e20, 1e21, -1e300], ["1" + "0" * 20, "1e+21", "-1e+300"]),
+    "whole floats, none missing": ([1.0, 2.0], ["1", "2"]),
     "whole floats, one missing": ([1.0, None, 3.0], ["1", "", "3"]),
-    "floats, one missing": ([1.0, None, 2.5], ["1.0", "", "2.5"]),
-    "infinity": ([1.0, None, np.inf], ["1.0", "", "inf"]),
+    "floats, one missing": ([1.0, None, 2.5], ["1", "", "2.5"]),
+    "infinity": ([1.0, None, np.inf], ["1", "", "inf"]),
     "all missing": ([np.nan, np.nan], ["", ""]),
-    "single precision": (np.array([0.1, 2], dtype="float32"), ["0.1", "2.0"]),
+    "single precision": (np.array([0.1, 2], dtype="float32"), ["0.1", "2"]),
+    "nullable floats": (pd.array([1.0, None, 2.5], dtype="Float64"), ["1", "", "2.5"]),
     "nullable integers": (pd.array([1, None], dtype="Int64"), ["1", ""]),
     "nullable booleans": (pd.array([True, None], dtype="boolean"), ["true", ""]),
     "booleans": ([True, False], ["true", "false"]),
@@ -124,7 +138,15 @@ VALUES: dict[str, tuple[Any, list[str]]] = {
     "time of day": ([dt.time(3, 4)], ["03:04:00"]),
     "categories": (pd.Categorical(["b", None, "a"]), ["b", "", "a"]),
     "containers": ([{"b": 1, "a": [None]}, ["x"], ()], ['{"a": [null], "b": 1}', '["x"]', "[]"]),
-    "decimals": ([Decimal("1.50")], ["1.50"]),
+    "decimals": ([Decimal("1.50"), Decimal("2.0")], ["1.50", "2.0"]),
+    "categories of numbers": (pd.Categorical([1.0, 2.0, None]), ["1", "2", ""]),
+    "periods": (pd.PeriodIndex(["2020-01", "NaT"], freq="M"), ["2020-01", ""]),
+    "spans of time": (pd.to_timedelta([1, None], unit="h"), ["0 days 01:00:00", ""]),
+    "intervals": (pd.IntervalIndex.from_breaks([0, 1]), ["(0, 1]"]),
+    "numpy within containers": (
+        [[np.int64(5), np.float32(0.1), 2.0, np.nan]],
+        ["[5, 0.1, 2, null]"],
+    ),
 }
 
 
@@ -135,10 +157,28 @@ def test_values(values: Any, texts: list[str] | None) -> None:
     assert [row[0] for row in read_table(frame).texts[1:]] == expected
 
 
+ARROW: dict[str, tuple[str, list[Any], list[str]]] = {
+    "floats": ("float64", [1.0, None, 2.5], ["1", "", "2.5"]),
+    "whole numbers": ("int64", [1, None], ["1", ""]),
+    "booleans": ("bool_", [True, None], ["true", ""]),
+    "texts": ("string", ["a", None], ["a", ""]),
+    "days": ("date32", [dt.date(2020, 1, 2), None], ["2020-01-02", ""]),
+}
+
+
+@pytest.mark.parametrize("kind, values, texts", ARROW.values(), ids=ARROW)
+def test_values_of_arrow(kind: str, values: list[Any], texts: list[str]) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    dtype = pd.ArrowDtype(getattr(arrow, kind)())
+    frame = pd.DataFrame({"v": pd.Series(values, dtype=dtype)})
+    assert [row[0] for row in read_table(frame).texts[1:]] == texts
+
+
 SHAPES: dict[str, tuple[pd.DataFrame, tuple[int, int]]] = {
     "nothing": (pd.DataFrame(), (1, 0)),
     "no rows": (pd.DataFrame(columns=["a", "b"]), (1, 2)),
     "no rows of many levels": (pd.DataFrame(columns=MANY), (2, 4)),
+    "no rows, no index": (pd.DataFrame({"a": []}, index=[]), (1, 1)),
     "no columns": (pd.DataFrame(index=["r", "s"]), (2, 1)),
 }
 

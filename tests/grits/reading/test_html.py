@@ -141,6 +141,11 @@ TEXTS = {
     "entities, leniently": ("<tr><td>&lt;5&nbsp;&eacute;&ndash;</td></tr>", "<5\xa0é–"),
     "declared entity": ('<!DOCTYPE t [<!ENTITY a "b">]><tr><td>&a;</td></tr>', "&a;"),
     "script": ("<tr><td>a<script>if (1 < 2) b</script><style>c</style><br></td></tr>", "a"),
+    "script, well-formed": (
+        "<tr><td>a<script>1</script><style>c</style><template><b>d</b></template></td></tr>",
+        "a",
+    ),
+    "escaped": ("&lt;table&gt;&lt;tr&gt;&lt;td&gt;a&amp;lt;b&lt;/td&gt;&lt;/tr&gt;", "a<b"),
     "upper case": ("<TABLE><TR><TD>a</TD></TR></TABLE>", "a"),
     "namespace": ('<table xmlns="http://www.w3.org/1999/xhtml"><tr><td>a</td></tr></table>', "a"),
     "prefix": ('<h:table xmlns:h="x"><h:tr><h:td>a</h:td></h:tr></h:table>', "a"),
@@ -154,7 +159,30 @@ TEXTS = {
 def test_text_of_a_cell(text: str, expected: str) -> None:
     table = read_table(text)
     assert table.texts == [[expected]]
-    assert table.notes == ()
+    assert table.notes == ("escaped HTML, unescaped once",) * text.startswith("&lt;table")
+    assert read_table(text, format="html").texts == [[expected]]
+
+
+TIDY = {
+    "white space": ("  a\n\t b\xa0c ", "a b c"),
+    "within a line": ("H<sub>2</sub>O and <b>10</b>.<i>5</i><unknown>%</unknown>", "H2O and 10.5%"),
+    "white space at an element": ("a <b>b</b> c", "a b c"),
+    "br": ("a<br/>b", "a b"),
+    "blocks": ("<p>a</p><p>b</p><div>c</div><ul><li>d</li><li>e</li></ul>f", "a b c d e f"),
+    "styles": ("a<style>b</style>c", "ac"),
+    "nothing": (" <br/> ", ""),
+}
+
+
+@pytest.mark.parametrize("after", ["</td></tr>", "<br>"], ids=["strictly", "leniently"])
+@pytest.mark.parametrize("text, expected", TIDY.values(), ids=TIDY)
+def test_tidy_texts_are_as_they_are_shown(text: str, expected: str, after: str) -> None:
+    assert read_table(f"<tr><td>{text}{after}", tidy=True).texts == [[expected]]
+
+
+def test_tidy_keeps_cells_within_cells_apart() -> None:
+    text = "<table><tr><td>a<table><tr><td>b</td><td>c</td></tr></table></td></tr></table>"
+    assert read_table(text, tidy=True).texts == [["a b c", ""], ["b", "c"]]
 
 
 @pytest.mark.parametrize("after", ["</table>", ""], ids=["strictly", "leniently"])

@@ -1,9 +1,15 @@
 """Tables of records: which columns, which texts."""
 
+import datetime as dt
 from collections import OrderedDict
+from decimal import Decimal
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError
 from extractbench_nb.grits.reading import read_records, read_table
@@ -15,7 +21,7 @@ def test_columns_are_the_keys_in_order_of_first_appearance() -> None:
     table = read_records(ITEMS)
     assert table.texts == [
         ["year", "sales", "note"],
-        ["2020", "1.0", ""],
+        ["2020", "1", ""],
         ["", "", "a"],
         ["", "", ""],
     ]
@@ -36,7 +42,19 @@ VALUES = {
     "false": (False, "false"),
     "integer": (10**30, "1" + "0" * 30),
     "float": (0.1, "0.1"),
-    "whole float": (3.0, "3.0"),
+    "whole float": (3.0, "3"),
+    "NaN": (float("nan"), ""),
+    "pandas' NA": (pd.NA, ""),
+    "numpy integer": (np.int64(5), "5"),
+    "numpy boolean": (np.bool_(True), "true"),
+    "single precision": (np.float32(0.1), "0.1"),
+    "decimal": (Decimal("1.50"), "1.50"),
+    "date": (dt.date(2020, 1, 1), "2020-01-01"),
+    "midnight": (dt.datetime(2020, 1, 1), "2020-01-01"),
+    "timestamp": (pd.Timestamp("2020-01-01 03:04"), "2020-01-01T03:04:00"),
+    "numpy date": (np.datetime64("2020-01-01"), "2020-01-01"),
+    "span of time": (dt.timedelta(hours=1), "0 days 01:00:00"),
+    "decimals in an array": ([Decimal("1.50"), 2.0], '["1.50", 2]'),
     "array": ([1, "ä", None], '[1, "ä", null]'),
     "object": ({"b": 1, "a": {}}, '{"a": {}, "b": 1}'),
 }
@@ -45,6 +63,64 @@ VALUES = {
 @pytest.mark.parametrize("value, text", VALUES.values(), ids=VALUES)
 def test_values(value: Any, text: str) -> None:
     assert read_records([{"v": value}]).texts == [["v"], [text]]
+
+
+def test_a_time_that_is_not_midnight_keeps_the_others_theirs() -> None:
+    times = [dt.datetime(2020, 1, 1), None, dt.datetime(2020, 1, 1, 5)]
+    assert [row[0] for row in read_records([{"v": time} for time in times]).texts] == [
+        "v",
+        "2020-01-01T00:00:00",
+        "",
+        "2020-01-01T05:00:00",
+    ]
+
+
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats()
+    | st.text("ab1", max_size=3)
+    | st.decimals(allow_nan=False, places=2)
+    | st.dates()
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.fixed_dictionaries({"a": SCALARS}, optional={"b": SCALARS, "c": SCALARS}), min_size=1
+    )
+)
+def test_records_and_their_frame_are_one_table(items: list[dict[str, Any]]) -> None:
+    assert read_table(items).texts == read_table(pd.DataFrame(items)).texts
+
+
+ROWS: dict[str, tuple[Any, list[list[str]]]] = {
+    "lists": ([["a", "b"], [1, 2.0]], [["a", "b"], ["1", "2"]]),
+    "tuples": ([("a", 2020), (None, True)], [["a", "2020"], ["", "true"]]),
+    "an array of texts": (np.array([["a", "b"], ["x", "y"]]), [["a", "b"], ["x", "y"]]),
+    "an array of numbers": (np.array([[2020, 2021], [1.5, 2]]), [["2020", "2021"], ["1.5", "2"]]),
+    "JSON": ('[["a", "b"], [1, null]]', [["a", "b"], ["1", ""]]),
+    "a header of dates": (
+        [[dt.datetime(2020, 1, 1)], [dt.time(1)]],
+        [["2020-01-01"], ["01:00:00"]],
+    ),
+}
+
+
+@pytest.mark.parametrize("rows, texts", ROWS.values(), ids=ROWS)
+def test_rows_have_their_header_first(rows: Any, texts: list[list[str]]) -> None:
+    table = read_table(rows)
+    assert table.texts == texts
+    assert all(cell.is_header == (cell.rows == (0,)) for cell in table.cells)
+    assert table.notes == ()
+
+
+def test_rows_of_unequal_length_are_filled_and_noted() -> None:
+    table = read_table([["a", "b"], [1], [1, 2]])
+    assert table.texts == [["a", "b"], ["1", ""], ["1", "2"]]
+    assert table.notes == ("row 1: 1 position without a cell, filled",)
 
 
 @pytest.mark.parametrize(
@@ -68,6 +144,24 @@ ERRORS: dict[str, tuple[Any, Any, str]] = {
 def test_errors(items: Any, columns: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_records(items, columns)
+
+
+MIXED: dict[str, tuple[Any, str]] = {
+    "a number among records": ([{"a": 1}, 5], "table, item 1 is int; expected a dict"),
+    "a number before records": ([5, {"a": 1}], "table, item 0 is int; expected a dict"),
+    "a list among records": ([{"a": 1}, [1]], "table, item 1 is list; expected a dict"),
+    "a record among rows": ([[1], {"a": 1}], "table, item 1 is dict; expected a list"),
+    "a text among rows": ([[1], "ab"], "table, item 1 is str; expected a list"),
+    "rows within rows": ([[["a"]]], "table, item 0: value 0 is list; expected a single value"),
+    "three dimensions": (np.zeros((1, 2, 2)), "item 0: value 0 is ndarray; expected a single"),
+    "no dimension": (np.array(3), "table is ndarray; expected a list of cells"),
+}
+
+
+@pytest.mark.parametrize("items, message", MIXED.values(), ids=MIXED)
+def test_the_item_that_does_not_fit_is_named(items: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_table(items)
 
 
 def test_read_table_sees_records_and_cells() -> None:

@@ -33,6 +33,8 @@ FILES = {
     "a.tsv": ("a,b\tc\n1\t2", [["a,b", "c"], ["1", "2"]]),
     "a.md": ("| a |\n|---|\n| 1 |", [["a"], ["1"]]),
     "a.json": ('[{"a": 1}]', [["a"], ["1"]]),
+    "a.jsonl": ('{"a": 1}\n{"b": 2}\n', [["a", "b"], ["1", ""], ["", "2"]]),
+    "c.json": ('{"rows": [["a"], [1]]}', [["a"], ["1"]]),
     "b.json": ('[{"row_nums": [0], "column_nums": [0], "text": "a"}]', [["a"]]),
 }
 
@@ -61,7 +63,7 @@ BAD_FILES = {
     "b.json": (b"[", r"table file .*b\.json' is not JSON: .* line 1"),
     "c.json": (b"{}", r"table file .*c\.json' is a JSON object; expected an array of objects"),
     "a.html": (b"no", r"table file .*a\.html': no table in 'no'; expected HTML"),
-    "d.json": (b'[{"a": 1}, 2]', r"table file .*d\.json', cell 0: no key 'a'"),
+    "d.json": (b'[{"a": 1}, 2]', r"table file .*d\.json', item 1 is int; expected a dict"),
 }
 
 
@@ -81,7 +83,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 REFUSED: dict[str, tuple[Any, str | None, str]] = {
     "prose": ("not html at all", None, "table is the text 'not html at all', in which no table is"),
-    "a sentence": ("Sorry, there is no table.", None, "expected a list of cells or of records, an"),
+    "a sentence": ("Sorry, there is no table.", None, "expected a list of cells, of records or of"),
     "a file name": ("table.csv", None, "pathlib.Path of a file .a str is the text itself"),
     "empty": ("", None, "table is the text '', in which no table is seen"),
     "bytes": (b"<table>", None, "table is bytes; expected a list of cells"),
@@ -92,16 +94,16 @@ REFUSED: dict[str, tuple[Any, str | None, str]] = {
     "a series": (pd.Series(["a"]), None, "table, cell 0 is str; expected a dict"),
     "an array": (np.array([1]), None, "table, cell 0 is int64; expected a dict"),
     "a hole": ([CELL, CELL | {"row_nums": [1], "column_nums": [1]}], None, "no cell covers row 0"),
-    "cells and records": ([CELL, {"a": 1}], None, "table, cell 1: no key 'a'"),
+    "cells and records": ([CELL, {"a": 1}], None, r"table, cell 1: (no key 'a'|row_nums is None)"),
     "truncated JSON": (
         '[{"a": 1}, {"a":',
         None,
         "table text is not JSON: Expecting value at line 1",
     ),
-    "a JSON object": ('{"a": []}', None, "table is a JSON object; expected an array of objects"),
+    "a JSON object": ('{"a": 1}', None, "table is a JSON object; expected an array of objects"),
     "deep JSON": ("[{" * 10, None, "table text is not JSON"),
     "unknown format": ("a,b", "htlm", "format is 'htlm'; did you mean 'html'"),
-    "no format": ("a,b", 3, "format is 3; known are cells, csv, html, markdown, records"),
+    "no format": ("a,b", 3, "format is 3; known are cells, csv, html, json, markdown, records"),
     "a frame and a format": (pd.DataFrame(), "csv", "table is DataFrame, and format is 'csv'; a"),
     "a list and a format": ([CELL], "csv", "table is a list, and format is 'csv'; known are cells"),
     "text for cells": ("a,b", "cells", "table text is not JSON"),

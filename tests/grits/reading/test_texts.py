@@ -13,11 +13,6 @@ CSV = {
     "semicolons, decimal commas": ("a;b\n1,5;2,5", [["a", "b"], ["1,5", "2,5"]], ()),
     "tabs": ("a\tb\n1, 2\t3\n", [["a", "b"], ["1, 2", "3"]], ()),
     "bars": ("a|b\n1|2", [["a", "b"], ["1", "2"]], ()),
-    "bars with a line of dashes that does not fit": (
-        "a|b|c\n--|--\n1|2|3",
-        [["a", "b", "c"], ["--", "--", ""], ["1", "2", "3"]],
-        ("row 1: 1 position without a cell, filled",),
-    ),
     "thousands": (
         'a;b\n"1,000,000";2\n3;4',
         [["a", "b"], ["1,000,000", "2"], ["3", "4"]],
@@ -40,8 +35,6 @@ CSV = {
             "row 1: 1 position without a cell, filled",
         ),
     ),
-    "one column": ("a\n1\n2", [["a"], ["1"], ["2"]], NO_DELIMITER),
-    "one column with a comma": ("a\n1,2\n3\n4", [["a"], ["1,2"], ["3"], ["4"]], NO_DELIMITER),
     "one line": ("a,b", [["a", "b"]], ()),
     "NUL and surrogate": ("a,b\n\0,\ud800", [["a", "b"], ["\0", "\ud800"]], ()),
 }
@@ -56,7 +49,40 @@ def test_csv(text: str, texts: list[list[str]], notes: tuple[str, ...]) -> None:
     assert read_table(text, format="csv").texts == texts
 
 
+@pytest.mark.parametrize(
+    "text, texts",
+    [("a\n1\n2", [["a"], ["1"], ["2"]]), ("a\n1,2\n3\n4", [["a"], ["1,2"], ["3"], ["4"]])],
+)
+def test_one_column_must_be_called_csv(text: str, texts: list[list[str]]) -> None:
+    table = read_table(text, format="csv")
+    assert table.texts == texts
+    assert table.notes == NO_DELIMITER
+    with pytest.raises(InputError, match=r'no table is seen; .* pass format="csv"'):
+        read_table(text)
+
+
 MARKDOWN = {
+    "a row of dashes that does not fit": (
+        "| a | b | c |\n|---|---|\n| 1 | 2 | 3 |",
+        [["a", "b", "c"], ["1", "2", "3"]],
+        ("row of dashes with 2 columns below a header with 3",),
+    ),
+    "a row of dashes that does not fit, without bars around": (
+        "a|b|c\n--|--\n1|2|3",
+        [["a", "b", "c"], ["1", "2", "3"]],
+        ("row of dashes with 2 columns below a header with 3",),
+    ),
+    "no row of dashes": (
+        "Here:\n| a | b |\n| 1 | 2 |\nBye",
+        [["a", "b"], ["1", "2"]],
+        ("no row of dashes: the first row is taken for the header",),
+    ),
+    "in a quote": (
+        "> Here:\n>\n> | a | b |\n> |---|---|\n> | 1 | >2 |",
+        [["a", "b"], ["1", ">2"]],
+        ("table in a quote",),
+    ),
+    "no quote": ("a | b\n--|--\n>1 | 2", [["a", "b"], [">1", "2"]], ()),
     "bars around": ("| a | b |\n|---|---|\n| 1 | 2 |", [["a", "b"], ["1", "2"]], ()),
     "no bars around": ("a | b\n:-- | --:\n1 | 2", [["a", "b"], ["1", "2"]], ()),
     "one column": ("| a |\n| - |\n| 1 |", [["a"], ["1"]], ()),
@@ -92,6 +118,18 @@ def test_markdown(text: str, texts: list[list[str]], notes: tuple[str, ...]) -> 
     assert table.texts == texts
     assert table.notes == notes
     assert all(cell.is_header == (cell.rows == (0,)) for cell in table.cells)
+
+
+def test_markdown_without_a_header() -> None:
+    table = read_table("Here:\n|---|---|\n| 1 | 2 |")
+    assert table.texts == [["1", "2"]]
+    assert table.notes == ("no header above the row of dashes",)
+    assert not any(cell.is_header for cell in table.cells)
+
+
+def test_a_line_below_a_sentence_with_a_bar_is_no_row_of_dashes() -> None:
+    with pytest.raises(InputError, match="no table is seen"):
+        read_table("Rows | columns\n---\nmore")
 
 
 ERRORS = {

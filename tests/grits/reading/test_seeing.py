@@ -1,0 +1,266 @@
+"""What is seen in a text: the table, whatever is around it, and no table where there is none."""
+
+import json
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from extractbench_nb.errors import InputError
+from extractbench_nb.grits.reading import read_table
+
+TABLE = [["a", "b"], ["1", "2"]]
+
+NO_TABLE = {
+    "a refusal": "Sorry, I could not find\nany table in this document.",
+    "a refusal of one line": "Sorry; there is none.",
+    "lines that agree": "Unfortunately, I cannot do this.\nHowever, there is something else.",
+    "lines that agree, and do not end": (
+        "I looked at the page, but I could not find\nany table in it, so that nothing\nis said, so"
+    ),
+    "semicolons": "I looked at it; nothing is there.\nI looked again; still nothing there.",
+    "great numbers": "Revenue was 1,000\nCosts were 2,000",
+    "one great number": "1,234",
+    "lists": "- apples, pears\n- plums, figs\n- nuts, grapes",
+    "numbered lists": "1. apples, pears\n2. plums, figs",
+    "records that do not agree": "a,b\n1\n1,2,3\n1,2,3,4",
+    "one record": "a,b\nc",
+    "lines": "a\nb\nc",
+    "a refusal in a fence": "```\nSorry, no table\nis here.\n```",
+    "a file": "https://example.org/a\nhttps://example.org/b",
+}
+
+
+@pytest.mark.parametrize("text", NO_TABLE.values(), ids=NO_TABLE)
+def test_prose_is_no_table(text: str) -> None:
+    with pytest.raises(InputError, match=r'in which no table is seen; .* pass format="csv"'):
+        read_table(text)
+
+
+LEFT_OUT = "left out before the records: "
+CSV: dict[str, tuple[str, list[list[str]], tuple[str, ...]]] = {
+    "commas with spaces": ("Name, Age\nAnn, 30\nBob, 41", [["Name", " Age"]], ()),
+    "names of several words": (
+        "City, Country\nNew York, United States\nParis, France",
+        [["City", " Country"]],
+        (),
+    ),
+    "sentences with numbers": (
+        "It was, so they said, 1\nThen it was, they say, 2\nThen there were, one said, 3",
+        [["It was", " so they said", " 1"]],
+        (),
+    ),
+    "sentences in quotes": (
+        'a,"b"\n1,"One, two, three, and so on."\n2,"So, then, it was, I think."',
+        [["a", "b"], ["1", "One, two, three, and so on."]],
+        (),
+    ),
+    "sentences between tabs": ("a\tb\nWell, so, it is.\t1", [["a", "b"]], ()),
+    "a line before": ("Here is the table:\na,b\n1,2", TABLE, (LEFT_OUT + "'Here is the table:'",)),
+    "a line before, with commas": (
+        "Here is the table, as you asked:\na,b\n1,2",
+        TABLE,
+        (LEFT_OUT + "'Here is the table, as you asked:'",),
+    ),
+    "lines before and after": (
+        "Of course!\nHere it is:\n\na;b\n1;2\n\nLet me know, if there is more.",
+        TABLE,
+        (
+            LEFT_OUT + "'Of course! Here it is:'",
+            "left out after the records: 'Let me know, if there is more.'",
+        ),
+    ),
+    "a total after an empty line": (
+        "a,b\n1,2\n\nTotal",
+        [*TABLE, ["Total", ""]],
+        ("row 2: 1 position without a cell, filled",),
+    ),
+    "empty lines in quotes": ('a,b\n1,"x y\n\nz w"', [["a", "b"], ["1", "x y\n\nz w"]], ()),
+    "line ends in quotes": ('"Sales\nof 2020",b\n1,2', [["Sales\nof 2020", "b"], ["1", "2"]], ()),
+    "a short first line": (
+        "Year\n2020,x\n2021,y",
+        [["Year", ""], ["2020", "x"], ["2021", "y"]],
+        ("row 0: 1 position without a cell, filled",),
+    ),
+}
+
+
+@pytest.mark.parametrize("text, texts, notes", CSV.values(), ids=CSV)
+def test_csv(text: str, texts: list[list[str]], notes: tuple[str, ...]) -> None:
+    table = read_table(text)
+    assert table.texts[: len(texts)] == texts
+    assert table.notes == notes
+
+
+def test_nothing_is_left_out_of_what_is_called_csv() -> None:
+    text = "Here it is:\na,b\n1,2"
+    assert read_table(text, format="csv").texts[0] == ["Here it is:", ""]
+
+
+INSIDE = {
+    "csv": "a,b\n1,2",
+    "json": '[{"a": 1, "b": 2}]',
+    "html": "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>",
+    "markdown": "| a | b |\n|---|---|\n| 1 | 2 |",
+}
+AROUND = {
+    "alone": "{fence}\n{inside}\n{end}",
+    "with a label": "{fence}{label}\n{inside}\n{end}",
+    "with prose": "Sure, here it is:\n\n{fence}{label}\n{inside}\n{end}\n\nWell, that is, all.",
+    "not closed": "Here:\n{fence}{label}\n{inside}",
+    "after words": "Here: {fence}{label}\n{inside}\n{end}\n",
+    "beside a fence without a table": "```\npip install\n```\n{fence}\n{inside}\n{end}",
+}
+
+
+@pytest.mark.parametrize("fence", ["```", "~~~~"])
+@pytest.mark.parametrize("around", AROUND.values(), ids=AROUND)
+@pytest.mark.parametrize("label", INSIDE)
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"], ids=["lf", "crlf"])
+def test_code_fences(label: str, around: str, fence: str, line_end: str) -> None:
+    text = around.format(fence=fence, label=label, inside=INSIDE[label], end=fence)
+    table = read_table(text.replace("\n", line_end))
+    assert table.texts == TABLE
+    assert table.notes == ()
+
+
+@pytest.mark.parametrize("form", INSIDE)
+def test_code_fences_around_what_is_called_by_its_format(form: str) -> None:
+    assert read_table(f"Here:\n```\n{INSIDE[form]}\n```\n", format=form).texts == TABLE
+
+
+def test_two_fences_with_tables_are_two_tables() -> None:
+    with pytest.raises(InputError, match="table holds 2 tables; expected one"):
+        read_table("```\na,b\n1,2\n```\nand\n```\na,b\n1,2\n```")
+
+
+JSON: dict[str, str] = {
+    "rows": '[["a", "b"], [1, 2]]',
+    "an object with an array": '{"title": "x", "rows": [{"a": 1, "b": 2}], "notes": ["y"]}',
+    "columns and rows": '{"columns": ["a", "b"], "index": [0], "data": [[1, 2]]}',
+    "after prose": 'Here is the data:\n[{"a": 1, "b": 2}]',
+    "an object after prose": 'Here is the data:\n{"rows": [["a", "b"], [1, 2]]}',
+    "between prose": 'Here is, as asked:\n[\n {"a": 1,\n "b": 2}]\nHope it helps, bye.',
+    "whole floats": '[{"a": 1.0, "b": 2.0}]',
+}
+
+
+@pytest.mark.parametrize("text", JSON.values(), ids=JSON)
+def test_json(text: str) -> None:
+    assert read_table(text).texts == TABLE
+    assert read_table(text, format="json").texts == TABLE
+
+
+RECORDS = st.lists(
+    st.fixed_dictionaries({"a": st.text(max_size=4), "b": st.integers() | st.none()}), min_size=2
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(RECORDS)
+def test_json_lines_are_the_array_of_their_lines(items: list[dict[str, Any]]) -> None:
+    lines = "\n".join(map(json.dumps, items))
+    assert read_table(lines).texts == read_table(items).texts
+
+
+BAD_JSON = {
+    "cut off": ('[{"a": 1}, {"a":', "table text is not JSON: Expecting value at line 1"),
+    "cut off after prose": (
+        'Here, so:\n[{"a": 1},\n{"a":',
+        "is not JSON: Expecting value at line 3",
+    ),
+    "cut off in a fence": ('```json\n[{"a": 1}, {"a":', "table text is not JSON"),
+    "more on the line": ('[{"a": 1}] and so on', "is not JSON: Extra data at line 1 column 12"),
+    "a bracket too many": ('[{"a": 1}]\n]', "is not JSON: Extra data at line 2"),
+    "one object": ('{"a": 1}', "table is a JSON object; expected an array of objects or of rows"),
+    "two arrays": ('{"a": [{}], "b": [{}]}', "table is a JSON object; expected"),
+    "digits": ('[{"a": ' + "1" * 5000 + "}]", "is not JSON that can be read"),
+    "a number": ("5", "table is a JSON number; expected"),
+    "nothing": ("", "table text is not JSON: Expecting value"),
+}
+
+
+@pytest.mark.parametrize("text, message", BAD_JSON.values(), ids=BAD_JSON)
+def test_json_that_is_no_table(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_table(text, format="json")
+
+
+FIRST = {
+    "a tag of cells in prose, markdown": f"No <td > is here\n\n{INSIDE['markdown']}",
+    "a tag of tables in prose, markdown": f"No <table> is here\n\n{INSIDE['markdown']}",
+    "a tag of cells in prose, csv": f"Without <td > it is:\n{INSIDE['csv']}",
+    "a tag of cells first": "<td>a<td>b<tr><td>1<td>2",
+    "cells after prose": "Here: <thead><td>a<td>b</thead><tr><td>1<td>2",
+    "a footnote, markdown": f"[1] with a note\n\n{INSIDE['markdown']}",
+}
+
+
+@pytest.mark.parametrize("text", FIRST.values(), ids=FIRST)
+def test_what_is_seen_first(text: str) -> None:
+    assert read_table(text).texts == TABLE
+
+
+FORMS: dict[str, Any] = {
+    "cells": [{"row_nums": [0], "column_nums": [0], "text": " a \n b\xa0"}],
+    "csv": "x, a  b ",
+    "rows": [[" a\tb"]],
+    "frame": pd.DataFrame([[" a  b "]]),
+    "table": read_table([[" a  b "]]),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_tidy_collapses_white_space_in_any_form(form: str) -> None:
+    text = FORMS[form]
+    kind = "csv" if form == "csv" else None
+    assert read_table(text, tidy=True, format=kind).texts[0][-1] == "a b"
+    assert read_table(text, format=kind).texts[0][-1] != "a b"
+
+
+def test_tidy_keeps_the_grid_and_the_notes() -> None:
+    text = '<table><tr><th colspan="2"> a </th></tr><tr><td>1</td></tr></table>'
+    plain, tidy = read_table(text), read_table(text, tidy=True)
+    assert tidy.grid.tolist() == plain.grid.tolist()
+    assert tidy.notes == plain.notes != ()
+    assert [cell._replace(text="") for cell in tidy.cells] == [
+        cell._replace(text="") for cell in plain.cells
+    ]
+
+
+WORDS = ["Sorry", "I", "could not", "find", "table", "however", "there is", "it", "so"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.lists(st.sampled_from(WORDS), min_size=5, max_size=9).map(" ".join), min_size=2
+    ).map(lambda parts: ".\n".join(parts) + "."),
+    st.sampled_from([", ", "; ", " "]),
+)
+def test_sentences_are_never_a_table(text: str, mark: str) -> None:
+    with pytest.raises(InputError, match="no table is seen"):
+        read_table(text.replace(" I ", f"{mark}I ").replace(" so", f"{mark}so"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`" * 200_000,
+        "```\n" * 50_000,
+        "```" + " " * 200_000 + "x",
+        "\n" * 500_000 + "a",
+        "[\n" * 50_000,
+        "|" + "-" * 200_000 + "x",
+        '"' * 99_999 + "\na,b",
+        "!" * 100_000 + "\n" + ". " * 100_000,
+        " " * 500_000,
+    ],
+    ids=range(9),
+)
+def test_long_texts_are_refused_soon(text: str) -> None:
+    """A quadratic search would need minutes."""
+    with pytest.raises(InputError):
+        read_table(text)
