@@ -150,6 +150,30 @@ def test_raw_locations_are_compared_with_dilated_boxes() -> None:
     assert found.to_dict() == grits(wide, predicted, ["loc"]).scores.loc["loc"].to_dict()
 
 
+def boxes(*found: list[float]) -> Cells:
+    return [
+        {"row_nums": [0], "column_nums": [n], "text": "", "bbox": box}
+        for n, box in enumerate(found)
+    ]
+
+
+@pytest.mark.parametrize(
+    "predicted, rawloc",
+    [
+        (boxes([0, 0, 5, 10], [5, 0, 10, 10]), 1.0),  # meets halfway, as the true ones dilated
+        (boxes([0, 0, 4, 10], [6, 0, 10, 10]), 0.8),  # 40 of 50 each
+        (boxes([0, 0, 5, 5], [5, 0, 10, 10]), 0.75),  # a half, and all
+        (boxes([0, 0, 5, 10]), 2 * 1 / 3),  # one of two
+        (boxes([20, 0, 25, 10], [25, 0, 30, 10]), 0.0),
+    ],
+)
+def test_raw_locations_by_hand(predicted: Cells, rawloc: float) -> None:
+    """True boxes with a gap of 2 between them, from x = 4 to 6."""
+    true = boxes([0, 0, 4, 10], [6, 0, 10, 10])
+    found = grits(true, predicted, ["rawloc"]).scores
+    assert found.loc["rawloc", "fscore"] == pytest.approx(rawloc)
+
+
 def test_without_boxes_there_is_no_location() -> None:
     cells = [{"row_nums": [0], "column_nums": [0], "text": "a"}]
     assert grits(cells, cells).scores.index.tolist() == ["top", "con"]
