@@ -152,7 +152,7 @@ class Table:
         return f"Table({rows} x {columns} positions, {len(self.cells)} cells{more})"
 
     def _repr_html_(self) -> str:
-        return f'<div class="xb-root">{STYLE}{self.to_html()}</div>'
+        return f'<div class="xb-root xb-cells">{STYLE}{_LINES}{self.to_html()}</div>'
 
     def transposed(self) -> Table:
         """Return the table with rows for columns.
@@ -222,6 +222,10 @@ class Table:
         found = table_of_cells(cell for cell in kept if cell.rows and cell.columns)
         return Table(found.cells, found.grid, self.notes)
 
+
+#: Without lines a cell that spans looks like one beside a blank.
+_LINES = """<style>.xb-cells.xb-cells.xb-cells th,.xb-cells.xb-cells.xb-cells td{
+border:1px solid var(--jp-border-color2,#8886);padding:.15em .5em}</style>"""
 
 _EMPTY = Table((), np.zeros((1, 0), dtype=np.intp))
 

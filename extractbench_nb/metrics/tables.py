@@ -37,7 +37,7 @@ def table_grits(
     ----------
     gold, predicted : list of dict
         Arrays; an item that is no object is a row with one text. Texts stay as they are, null and
-        a missing key are empty, other values are their JSON text.
+        a missing key are empty, other values are written as by `read_table`: 1.0 is 1.
     measure : str, optional
         ``"con"``: content; ``"top"``: the shape alone.
     variant : str, optional

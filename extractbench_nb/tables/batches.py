@@ -315,7 +315,8 @@ def _means(
     for (_, name, part), sample, interval in zip(places, samples, intervals, strict=True):
         unreadable = int((~part.loc[part[name].notna(), "readable"]).sum())
         mean = float(sample.mean()) if len(sample) else None
-        rows.append((name, len(sample), unreadable, mean, interval.low, interval.high))
+        ends = (None if end is None else min(max(end, 0.0), 1.0) for end in interval[:2])
+        rows.append((name, len(sample), unreadable, mean, *ends))
     found = MEAN_COLUMNS.from_rows(rows)
     for at, column in enumerate(by):
         found.insert(at, column, [key[at] for key, _, _ in places])

@@ -41,6 +41,8 @@ _MOST_ROWS, _MOST_COLUMNS = 30, 15
 _MOST_NOTES = 5
 #: Characters of a cell.
 _LONGEST = 60
+#: Characters of a cell that stand beside a similarity; of more the end is cut, not the number.
+_BESIDE = 14
 #: By side: the sign of what has no partner.
 _ALONE = ("–", "+")
 LEGEND = (
@@ -66,6 +68,8 @@ font-variant-numeric:tabular-nums;opacity:.85;text-align:right}
 .xb-grits.xb-grits .xb-gap{border:0}
 .xb-grits.xb-grits td.xb-header{border-bottom-width:2px;font-weight:600}
 .xb-grits.xb-grits td.xb-projected{font-style:italic;font-weight:600}
+.xb-grits .xb-cut{display:inline-block;max-width:9.5em;overflow:hidden;text-overflow:ellipsis;
+vertical-align:bottom}
 .xb-grits small{font-variant-numeric:tabular-nums;font-weight:400}
 </style>"""
 
@@ -216,8 +220,10 @@ def _patch(cells: Sequence[Cell], side: int, patch: Patch) -> str:
     kinds = " ".join(f"xb-{kind}" for kind in (patch.state, kind_of(cell)) if kind)
     tint = f' style="background:{_tint(patch)}"' if patch.state in ("unlike", "partly") else ""
     sign = mark_text(patch, side)
-    mark = f" <small>{sign}</small>" if sign else ""
     text = document_text(cell.text, _LONGEST)
+    mark = f" <small>{sign}</small>" if sign else ""
+    if mark and len(cell.text) > _BESIDE:
+        text = f'<span class="xb-cut">{text}</span>'
     return f'<td class="{escape(kinds)}"{spans}{tint}>{text}{mark}</td>'
 
 
