@@ -15,7 +15,7 @@ from extractbench_nb.errors import InputError
 from extractbench_nb.grits.cells import Cell, Table
 from extractbench_nb.grits.reading.mending import Notes, check_size, mended
 
-__all__ = ["has_cell_tag", "looks_like_html", "table_of_html", "unescaped"]
+__all__ = ["begins_as_html", "has_cell_tag", "looks_like_html", "table_of_html", "unescaped"]
 
 #: What the HTML standard clips them to.
 _MOST = {"colspan": 1000, "rowspan": 65534}
@@ -38,19 +38,38 @@ _MOST_TEXT = 50_000_000
 _PREFIX = r"<(?:[a-z][\w.-]*:)?"
 _TABLE_TAG = re.compile(_PREFIX + r"(?:table|tr)[\s/>]", re.IGNORECASE)
 _CELL_TAG = re.compile(_PREFIX + r"(?:thead|tbody|tfoot|td|th)[\s/>]", re.IGNORECASE)
+_BEGIN = re.compile(
+    r"\s*+(?:<!doctype|<\?xml|"
+    + _PREFIX
+    + r"(?:table|thead|tbody|tfoot|tr|td|th|caption|html|body|div|p)[\s/>])",
+    re.IGNORECASE,
+)
+#: A tag that prose names in backticks.
+_CODE = re.compile(r"`<[^`\n]{1,200}`")
+_TABLE_BEGIN = re.compile(f"{_CODE.pattern}|(?P<tag>{_PREFIX}table[\\s/>])", re.IGNORECASE)
+_ROW_BEGIN = re.compile(
+    f"{_CODE.pattern}|(?P<tag>{_PREFIX}(?:thead|tbody|tfoot|tr|td|th|caption)[\\s/>])",
+    re.IGNORECASE,
+)
+_TABLE_END = re.compile(_CODE.pattern + r"|(?P<tag></(?:[a-z][\w.-]*:)?table\s*+>)", re.IGNORECASE)
 _ESCAPED_TAG = re.compile(r"&(?:lt|#60|#x3c);(?:table|tr)(?:\s|/|&(?:gt|#62|#x3e);)", re.IGNORECASE)
 _NUMBER = re.compile(r"[ \t\n\f\r]*\+?([0-9]+)")
 _UNFIT = re.compile("[\0\ud800-\udfff]")
 
 
+def begins_as_html(text: str) -> bool:
+    """Whether a text begins with a tag in which a table may be, or of one."""
+    return _BEGIN.match(text) is not None
+
+
 def looks_like_html(text: str) -> bool:
     """Whether a text has a tag of tables or rows, or begins with one of cells."""
-    return bool(_TABLE_TAG.search(text) or _CELL_TAG.match(text.lstrip()))
+    return bool(_TABLE_TAG.search(_CODE.sub("", text)) or _CELL_TAG.match(text.lstrip()))
 
 
 def has_cell_tag(text: str) -> bool:
-    """Whether a text has a tag of cells or of groups of rows anywhere."""
-    return _CELL_TAG.search(text) is not None
+    """Whether a text has a tag of cells or of groups of rows, but not in backticks."""
+    return _CELL_TAG.search(_CODE.sub("", text)) is not None
 
 
 def unescaped(text: str) -> str | None:
@@ -66,7 +85,8 @@ def table_of_html(text: str, name: str, *, tidy: bool = False) -> Table:
     Parameters
     ----------
     text : str
-        HTML; anything around the table is passed over.
+        HTML. Where it is not well-formed, only what is from the first ``table`` tag to the last
+        ``/table`` is read, if there are such tags that are not in backticks.
     name : str
         What errors call the table.
     tidy : bool, optional
@@ -101,7 +121,12 @@ def table_of_html(text: str, name: str, *, tidy: bool = False) -> Table:
     >>> table.notes
     ('row 1: 1 position without a cell, filled',)
     """
-    found = _strictly(text, tidy) or _leniently(text, name, tidy)
+    found = _strictly(text, tidy)
+    if found is None:
+        part, note = _part(text)
+        found = (_strictly(part, tidy) if part != text else None) or _leniently(part, name, tidy)
+        if note:
+            found.notes.add(note)
     if not (found.cells or found.tables or found.groups):
         raise InputError(
             f"{name}: no table in {one_line(text, 40)!r}; expected HTML with table, or tr and td"
@@ -116,6 +141,20 @@ def table_of_html(text: str, name: str, *, tidy: bool = False) -> Table:
         for place, cell, text in zip(_placed(found, name), found.cells, texts, strict=True)
     )
     return mended(cells, found.notes, name)
+
+
+def _part(text: str) -> tuple[str, str]:
+    """Return the part of a text that holds the table, and what is odd about the rest."""
+    starts = _tags(_TABLE_BEGIN, text) or _tags(_ROW_BEGIN, text)
+    start = starts[0].start() if starts else 0
+    ends = [end for end in _tags(_TABLE_END, text) if end.start() > start]
+    stop = ends[-1].end() if ends else len(text)
+    is_lost = has_cell_tag(text[:start]) or has_cell_tag(text[stop:])
+    return text[start:stop], "tags of cells outside of the table, left out" if is_lost else ""
+
+
+def _tags(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
+    return [found for found in pattern.finditer(text) if found["tag"]]
 
 
 def _strictly(text: str, tidy: bool) -> _Found | None:

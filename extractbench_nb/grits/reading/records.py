@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from extractbench_nb._html import one_line
 from extractbench_nb.errors import InputError
 from extractbench_nb.grits.cells import Cell, Table
 from extractbench_nb.grits.reading.mending import Notes, check_size, table_of_rows
 from extractbench_nb.grits.reading.values import text_of, texts_of_rows
 
-__all__ = ["is_row", "read_records", "read_rows", "tables_of_arrays"]
+__all__ = ["is_row", "items_of_object", "read_records", "read_rows", "tables_of_arrays"]
+
+#: Keys of an object under which the names of columns stand.
+_HEADERS = ("columns", "column_names", "header", "headers")
+#: Keys under which the rows stand, where several arrays could hold them; the first one counts.
+_ROWS = ("rows", "data", "table", "items", "records")
 
 
 def read_records(
@@ -91,6 +97,131 @@ def read_rows(items: Iterable[Sequence[Any]], name: str = "table") -> Table:
 def is_row(item: Any) -> bool:
     """Whether an item is a list, a tuple that is no cell, or an array of one dimension or more."""
     return isinstance(item, list | tuple | np.ndarray) and not isinstance(item, Cell)
+
+
+def items_of_object(value: Mapping[Any, Any], name: str, kind: str) -> list[Any]:
+    """Return the array of objects or of rows that an object holds, or is.
+
+    Parameters
+    ----------
+    value : dict
+        With one array of objects or rows that is not empty, or one of several called ``rows``,
+        ``data``, ``table``, ``items`` or ``records``, in it or one level down; with an array of
+        single values for each column, all equally long; or with single values, which is one row.
+    name, kind : str
+        What errors call the table, and the object.
+
+    Returns
+    -------
+    list
+        The array as it is there. Before rows, the names in ``columns``, ``column_names``,
+        ``header`` or ``headers``, which may be objects with a ``name``.
+
+    Raises
+    ------
+    InputError
+        There is no such array, or several.
+
+    Examples
+    --------
+    >>> items_of_object({"columns": ["a"], "data": [[1]]}, "table", "a JSON object")
+    [['a'], [1]]
+    >>> items_of_object({"a": [1, 2], "b": [3, 4]}, "table", "a JSON object")
+    [{'a': 1, 'b': 3}, {'a': 2, 'b': 4}]
+    """
+    ways: list[Callable[[], list[Any] | None]] = [
+        lambda: _rows_in(value, name),
+        lambda: _rows_below(value, name),
+        lambda: _columns_in(value),
+    ]
+    for way in ways:
+        found = way()
+        if found is not None:
+            return found
+    if value and all(map(_is_single, value.values())):
+        return [value]
+    raise InputError(
+        f"{name} is {kind}; expected an array of objects or of rows, or an object with one such "
+        "array, with an array of single values for each column, or with single values"
+    )
+
+
+def _rows_in(value: Mapping[Any, Any], name: str) -> list[Any] | None:
+    """Return the array of objects or rows among the members, below the header that is beside it."""
+    key, header = _header(value)
+    others = {other: list(m) for other, m in value.items() if other != key and _is_array(m)}
+    arrays = {other: items for other, items in others.items() if not any(map(_is_single, items))}
+    is_apart = key is None and not any(arrays.values()) and not {*_ROWS} & {*arrays}
+    if is_apart and len(others) == len(value) and any(others.values()):
+        return None  # columns, some of them empty
+    rows = _picked(arrays, name)
+    if rows:
+        return [header, *rows] if header and is_row(rows[0]) else rows
+    return [header] if header and (rows is not None or not others) else rows
+
+
+def _rows_below(value: Mapping[Any, Any], name: str) -> list[Any] | None:
+    found: dict[Any, list[Any]] = {}
+    for key, member in value.items():
+        if isinstance(member, Mapping):
+            items = _rows_in(member, name)
+            if items is None and (key in _ROWS or len(value) == 1):
+                items = _columns_in(member)
+            if items is not None:
+                found[key] = items
+    return _picked(found, name)
+
+
+def _columns_in(value: Mapping[Any, Any]) -> list[Any] | None:
+    """Return the rows of an object whose members are columns."""
+    columns = list(value.values())
+    if not columns or not all(map(_is_array, columns)) or _header(value)[0] is not None:
+        return None
+    is_flat = all(_is_single(item) for column in columns for item in column)
+    if not is_flat or len({*map(len, columns)}) > 1 or any(map(_is_key_of_cells, value)):
+        return None
+    return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _header(value: Mapping[Any, Any]) -> tuple[str | None, list[Any]]:
+    """Return the key under which the names of columns stand, and these."""
+    for key in _HEADERS:
+        items = list(value[key]) if _is_array(value.get(key)) else []
+        if items and all(map(_is_single, items)):
+            return key, items
+        if items and any(_is_array(member) for other, member in value.items() if other != key):
+            if all(isinstance(item, Mapping) and "name" in item for item in items):
+                return key, [item["name"] for item in items]
+            if len(items) == 1 and is_row(items[0]):
+                return key, list(items[0])
+    return None, []
+
+
+def _picked(arrays: Mapping[Any, list[Any]], name: str) -> list[Any] | None:
+    """Return the one array that is not empty, or that with the first of the known keys."""
+    full = {key: items for key, items in arrays.items() if items} or arrays
+    known = [key for key in _ROWS if key in full]
+    if len(full) == 1 or known:
+        return full[known[0]] if known else next(iter(full.values()))
+    if any(full.values()):
+        keys = one_line(", ".join(map(repr, full)), 80)
+        raise InputError(
+            f"{name} is an object with {len(full)} arrays: {keys}; expected one, or one of them "
+            f"called {', '.join(_ROWS)}"
+        )
+    return [] if full else None
+
+
+def _is_array(value: Any) -> bool:
+    return is_row(value) and not (isinstance(value, np.ndarray) and value.ndim == 0)
+
+
+def _is_single(value: Any) -> bool:
+    return not isinstance(value, Mapping | Cell) and not is_row(value)
+
+
+def _is_key_of_cells(key: Any) -> bool:
+    return key in ("row_nums", "column_nums")
 
 
 def _check_row(row: Any, where: str) -> None:

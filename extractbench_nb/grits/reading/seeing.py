@@ -4,26 +4,53 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from extractbench_nb._html import one_line
 from extractbench_nb._json import json_type, parser_problem
 from extractbench_nb.errors import InputError
-from extractbench_nb.grits.reading.html import has_cell_tag, looks_like_html, unescaped
+from extractbench_nb.grits.reading.html import (
+    begins_as_html,
+    has_cell_tag,
+    looks_like_html,
+    unescaped,
+)
 from extractbench_nb.grits.reading.pipes import looks_like_markdown
-from extractbench_nb.grits.reading.records import is_row
+from extractbench_nb.grits.reading.records import items_of_object
 from extractbench_nb.grits.reading.texts import seen_csv
 
-__all__ = ["Seen", "array_in", "seen_table", "unfenced"]
+__all__ = ["Seen", "answer_in", "array_in", "seen_table", "unfenced"]
 
 _FENCE = re.compile(
-    r"(?<![`~])(?P<fence>`{3,}+|~{3,}+)[ \t]*+[\w+.-]*+[ \t]*+(?:\r\n|\r|\n)"
+    r"(?<![`~])(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<label>[\w+.-]*+)[ \t]*+(?:\r\n|\r|\n)"
     r"(?P<inside>.*?)(?:^[ \t]*(?P=fence)|\Z)",
     re.DOTALL | re.MULTILINE,
 )
-_JSON = re.compile(r"\s*(?:\[\s*(?:[\[{\]\"]|-?\d[\d.]*\s*,)|\{\s*[\"}])")
-_JSON_LINE = re.compile(r"^[ \t]*(?:\[\s*(?:\{\s*[\"}]|\[\s*[\"\d-])|\{\s*\")", re.MULTILINE)
+_THOUGHTS = re.compile(r"\s*+<think>.*?</think>", re.DOTALL)
+_JSON = re.compile(r"\s*(?:\[\s*(?:[\[{\]\"'/]|-?\d[\d.]*\s*,)|\{\s*[\"'}/])")
+_JSON_LINE = re.compile(
+    r"^(?:[^\n\t|\"{\[]*:)?[ \t]*"
+    r"(?P<json>\[\s*(?:\{\s*[\"'}]|\[\s*[\"'\d-])|\{\s*(?:\"[^\"\n]|'[^'\n]{1,99}':))",
+    re.MULTILINE,
+)
 _SPACE = re.compile(r"\s*")
-_HEADERS = ("columns", "header", "headers")
+#: The first key of an object, where the text ends with it.
+_FIRST_KEY = re.compile(r"\{\s*\"(?:[^\"\\]|\\.){0,200}\"?\Z")
+#: What the label of a fence says of what is in it.
+_LABELS = {
+    "csv": "csv",
+    "tsv": "csv",
+    "md": "markdown",
+    "markdown": "markdown",
+    "html": "html",
+    "xml": "html",
+    "json": "json",
+    "jsonl": "json",
+    "ndjson": "json",
+}
+#: Longer JSON is not mended: some texts would take the library hours.
+_MOST_MENDED = 10_000
 
 
 class Seen(NamedTuple):
@@ -61,23 +88,69 @@ def seen_table(text: str, name: str) -> Seen | None:
     >>> seen_table("Here it is:\n```csv\nYear,Sales\n2020,1.5\n```", "table")[:2]
     ('csv', 'Year,Sales\n2020,1.5')
     """
-    if not text.lstrip().startswith("<"):
-        inside = [seen for part in _fenced(text) if (seen := _seen(part)) is not None]
-        if len(inside) == 1:
-            return inside[0]
-        if inside:
-            raise InputError(f"{name} holds {len(inside)} tables; expected one")
-    return _seen(text)
+    text, notes = answer_in(text)
+    seen = None if begins_as_html(text) else _seen_in_fences(text, name)
+    seen = seen or _seen(text)
+    return seen and seen._replace(notes=(*notes, *seen.notes))
+
+
+def answer_in(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return a text without the thoughts before it and the tags around its answer, and notes.
+
+    Examples
+    --------
+    >>> answer_in("<think>Hm.</think><answer>a,b</answer>")
+    ('a,b', ('thoughts left out',))
+    """
+    found = _THOUGHTS.match(text)
+    rest = text[found.end() :] if found else text
+    _, tag, after = rest.rpartition("<answer>")
+    return after.partition("</answer>")[0] if tag else rest, ("thoughts left out",) * bool(found)
+
+
+def _seen_in_fences(text: str, name: str) -> Seen | None:
+    """See the table in a fence; those that may hold none count where no other does."""
+    parts = [(found["label"].lower(), found["inside"]) for found in _FENCE.finditer(text)]
+    inside = [(label, seen) for label, part in parts if (seen := _seen_as(label, part))]
+    if len(inside) > 1:
+        inside = [(label, seen) for label, seen in inside if _is_table(label, seen)] or inside
+    if len(inside) > 1:
+        raise InputError(f"{name} holds {len(inside)} tables; expected one")
+    return inside[0][1] if inside else None
+
+
+def _seen_as(label: str, text: str) -> Seen | None:
+    """See what is in a fence, which is what its label says if it can be."""
+    kind = _LABELS.get(label)
+    if kind == "csv" and text.strip():
+        csv = seen_csv(text)
+        if csv is not None and label == "csv":
+            return Seen("csv", csv.text, csv.notes, csv.delimiter)
+        return Seen("csv", text, (), "\t" if label == "tsv" and "\t" in text else None)
+    fits = {"markdown": looks_like_markdown, "html": has_cell_tag, "json": _is_bracketed}
+    return Seen(kind, text) if kind in fits and fits[kind](text) else _seen(text)
+
+
+def _is_bracketed(text: str) -> bool:
+    return text.lstrip().startswith(("[", "{"))
+
+
+def _is_table(label: str, seen: Seen) -> bool:
+    """Whether what is seen in a fence is plainly a table: no code, no JSON without an array."""
+    if label and label not in _LABELS:
+        return False
+    if seen.kind != "json":
+        return True
+    try:
+        return "[" in seen.text and bool(array_in(seen.text, "text", "table"))
+    except InputError:
+        return False
 
 
 def unfenced(text: str) -> str:
     """Return what is in the one code fence of a text; a text without one as it is."""
-    parts = _fenced(text)
-    return parts[0] if len(parts) == 1 else text
-
-
-def _fenced(text: str) -> list[str]:
-    return [found["inside"] for found in _FENCE.finditer(text)]
+    parts = _FENCE.findall(text)
+    return str(parts[0][2]) if len(parts) == 1 else text
 
 
 def _seen(text: str) -> Seen | None:
@@ -102,22 +175,21 @@ def _seen_without_marks(text: str) -> Seen | None:
     return Seen("html", text) if has_cell_tag(text) else None
 
 
-def array_in(text: str, where: str, name: str) -> list[Any]:
+def array_in(text: str, where: str, name: str) -> tuple[list[Any], tuple[str, ...]]:
     r"""Return the JSON array of objects or of rows that a text holds.
 
     Parameters
     ----------
     text : str
-        An array, an object in which one array is, or JSON Lines; lines of prose around it are
-        passed over.
+        An array, an object in which one array is, or JSON Lines; prose around it is passed over.
+        What is cut off or slightly off, of up to 10,000 characters, is mended by `json_repair`.
     where, name : str
         What errors call the text, and what is in it.
 
     Returns
     -------
-    list
-        As it is there. Of an object with an array of rows and one called ``columns`` or
-        ``headers``, these first.
+    tuple of list and tuple of str
+        The array, of an object as by `items_of_object`; and notes.
 
     Raises
     ------
@@ -127,55 +199,73 @@ def array_in(text: str, where: str, name: str) -> list[Any]:
     Examples
     --------
     >>> array_in('Here it is:\n{"rows": [{"a": 1}]}', "text", "table")
-    [{'a': 1}]
+    ([{'a': 1}], ("left out before the JSON: 'Here it is:'",))
     """
-    values = _values(text, where)
-    if len(values) > 1:
-        return values
-    found = values[0] if isinstance(values[0], list) else _array_of(values[0])
-    if found is None:
-        raise InputError(
-            f"{name} is a JSON {json_type(values[0])}; expected an array of objects or of rows, or "
-            "an object with one such array"
-        )
-    return found
+    values, notes = _values(text, where)
+    if len(values) > 1 or isinstance(values[0], list):
+        return values if len(values) > 1 else values[0], notes
+    kind = f"a JSON {json_type(values[0])}"
+    members = values[0] if isinstance(values[0], Mapping) else {}
+    return items_of_object(members, name, kind), notes
 
 
-def _values(text: str, where: str) -> list[Any]:
-    """Return the JSON values that follow one another in a text."""
-    start = None if _JSON.match(text) else _JSON_LINE.search(text)
-    place, decoder = start.start() if start else 0, json.JSONDecoder()
+def _values(text: str, where: str) -> tuple[list[Any], tuple[str, ...]]:
+    """Return the JSON values that follow one another in a text, and notes."""
+    found = None if _JSON.match(text) else _JSON_LINE.search(text)
+    start = found.start("json") if found else 0
+    before = _left_out("before", text[:start])
     values: list[Any] = []
     try:
-        while True:
-            after = _SPACE.match(text, place)
-            stop = after.end() if after else place
-            if values and not text.startswith(("[", "{"), stop):
-                break
-            value, place = decoder.raw_decode(text, stop)
-            values.append(value)
-        if stop < len(text) and ("\n" not in text[place:stop] or text[stop] in '}]",:'):
-            raise json.JSONDecodeError("Extra data", text, stop)
+        place = _decode(text, start, values)
     except json.JSONDecodeError as error:
-        raise InputError(f"{where} is not JSON: {parser_problem(error, text)}") from None
+        mended = _mended(text[start:], values)
+        if mended is None:
+            raise InputError(f"{where} is not JSON: {parser_problem(error, text)}") from None
+        return mended, (*before, "JSON mended")
     except (RecursionError, ValueError) as error:
         raise InputError(f"{where} is not JSON that can be read: {error}") from None
-    return values
+    return values, (*before, *_left_out("after", text[place:]))
 
 
-def _array_of(value: Any) -> list[Any] | None:
-    """Return the one array of objects or rows among the members of an object."""
-    if not isinstance(value, dict):
+def _left_out(where: str, text: str) -> tuple[str, ...]:
+    bare = text.strip()
+    return (f"left out {where} the JSON: {one_line(bare, 60)!r}",) if bare else ()
+
+
+def _decode(text: str, place: int, values: list[Any]) -> int:
+    """Add the values from a place on to the list, and return where they end."""
+    decoder = json.JSONDecoder()
+    while True:
+        after = _SPACE.match(text, place)
+        stop = after.end() if after else place
+        if values and not text.startswith(("[", "{"), stop):
+            break
+        value, place = decoder.raw_decode(text, stop)
+        values.append(value)
+    if text[stop : stop + 1] and text[stop] in '}]",:':
+        raise json.JSONDecodeError("Extra data", text, stop)
+    return place
+
+
+def _mended(text: str, known: list[Any]) -> list[Any] | None:
+    """Return the values of JSON that is cut off or slightly off; None where there are none."""
+    if len(text) > _MOST_MENDED or not _is_bracketed(text):
         return None
-    arrays = [
-        member
-        for member in value.values()
-        if isinstance(member, list)
-        and all(isinstance(item, dict) or is_row(item) for item in member)
-    ]
-    if len(arrays) != 1:
+    lines = [line for line in text.splitlines() if line.strip()]
+    is_lines = len(lines) > 1 and all(line.lstrip().startswith("{") for line in lines)
+    if len(known) > 1 and not is_lines:
         return None
-    rows = arrays[0]
-    header = next((value[key] for key in _HEADERS if isinstance(value.get(key), list)), None)
-    is_apart = header and header is not rows and bool(rows) and is_row(rows[0])
-    return [header, *rows] if is_apart else rows
+    values = [_repaired(line) for line in (lines if is_lines else [text])]
+    return values if all(values) else None
+
+
+def _repaired(text: str) -> Any:
+    """Mend one JSON value; an object of which only the beginning is there is left out."""
+    from json_repair import repair_json
+
+    bare = _FIRST_KEY.sub("", text.rstrip()).rstrip(" \t\r\n,{")
+    try:
+        value = json.loads(repair_json(bare, skip_json_loads=True))
+    except (RecursionError, ValueError):
+        return None
+    return value if isinstance(value, dict | list) else None

@@ -17,8 +17,13 @@ from extractbench_nb.grits.cells import Cell, Table, table_of_cells
 from extractbench_nb.grits.reading.frames import table_of_frame
 from extractbench_nb.grits.reading.html import table_of_html, unescaped
 from extractbench_nb.grits.reading.pipes import table_of_markdown
-from extractbench_nb.grits.reading.records import is_row, read_records, read_rows
-from extractbench_nb.grits.reading.seeing import Seen, array_in, seen_table, unfenced
+from extractbench_nb.grits.reading.records import (
+    is_row,
+    items_of_object,
+    read_records,
+    read_rows,
+)
+from extractbench_nb.grits.reading.seeing import Seen, answer_in, array_in, seen_table, unfenced
 from extractbench_nb.grits.reading.texts import table_of_csv
 
 __all__ = ["TABLE_FORMATS", "read_table"]
@@ -36,7 +41,7 @@ _OF_FILES = {
     ".jsonl": "json",
     ".ndjson": "json",
 }
-_SINGLE = (bytes, bytearray, Mapping, Cell)
+_SINGLE = (bytes, bytearray, Cell)
 _LISTS = ("cells", "records")
 _EXPECTED = (
     "expected a list of cells, of records or of rows, an HTML, CSV, Markdown or JSON text, a "
@@ -55,19 +60,23 @@ def read_table(
 
     Parameters
     ----------
-    given : Table, iterable of dict or of list, array, pandas.DataFrame, str or pathlib.Path
+    given : Table, iterable of dict or list, array, dict, pandas.DataFrame, str or pathlib.Path
         Cells (with ``row_nums``); records: flat objects with a key for each column; or rows: lists
         or tuples of single values, or an array of two dimensions, of which the first row is the
-        header. A DataFrame; an index of whole numbers without a name is no column of it.
-        The text of an HTML table, of CSV, of a Markdown pipe table, or of JSON: cells, records or
-        rows as an array, as JSON Lines, or in an object with one array. It may be in a code fence,
-        between lines of prose. A str is never the name of a file. A file with such a text in
-        UTF-8: ``.html``, ``.csv``, ``.tsv``, ``.md``, ``.json``, ``.jsonl``.
+        header. A dict with one such array, perhaps with ``columns`` beside it, one level down at
+        most; of several arrays, that called ``rows``, ``data``, ``table``, ``items`` or
+        ``records``. A dict with an array for each column, or of single values, which is one row.
+        A DataFrame; an index of whole numbers without a name is no column of it.
+        The text of an HTML table, of CSV, of a Markdown pipe table, or of JSON: such an array, JSON
+        Lines, or such an object. It may be in a code fence, between lines of prose, in ``<answer>``
+        after ``<think>``. JSON that is cut off or slightly off is mended, and noted. A str is never
+        the name of a file. A file with such a text in UTF-8: ``.html``, ``.csv``, ``.tsv``,
+        ``.md``, ``.json``, ``.jsonl``.
     format : str, optional
-        One of ``TABLE_FORMATS``: ``cells``, ``csv``, ``html``, ``json``, ``markdown``,
-        ``records``. By default seen from the file's name, or from the text: JSON by how it begins,
-        HTML by a tag of tables or rows, Markdown by the row of dashes, CSV by records that agree in
-        their number of fields and do not read like sentences.
+        ``cells``, ``csv``, ``html``, ``json``, ``markdown`` or ``records``. By default seen from
+        the file's name, the label of a code fence, or from the text: JSON by how it begins, HTML by
+        a tag of tables or rows, Markdown by the row of dashes, CSV by records that agree in their
+        number of fields and do not read like sentences.
     name : str, optional
         What errors call the table.
     tidy : bool, optional
@@ -120,6 +129,8 @@ def _read(given: Any, format: str | None, name: str, tidy: bool) -> Table:  # no
     if isinstance(given, Table | pd.DataFrame):
         _check_no_format(given, format, name)
         return given if isinstance(given, Table) else table_of_frame(given, name)
+    if isinstance(given, Mapping):
+        return _of_list(items_of_object(given, name, type(given).__name__), format, name)
     is_single = isinstance(given, np.ndarray) and given.ndim == 0
     if is_single or not isinstance(given, Iterable) or isinstance(given, _SINGLE):
         raise InputError(f"{name} is {type(given).__name__}; {_EXPECTED}")
@@ -149,19 +160,26 @@ def _of_file(path: Path, format: str | None, name: str, tidy: bool) -> Table:  #
 
 
 def _of_text(text: str, format: str | None, name: str, tidy: bool) -> Table:  # noqa: A002
-    if format == "html":
-        plain = unescaped(text)
-        seen: Seen | None = Seen(format, text if plain is None else plain)
-    elif format is not None:
-        seen = Seen(format, text if format == "markdown" else unfenced(text))
-    else:
+    if format is None:
         seen = seen_table(text, name)
+    else:
+        bare, notes = answer_in(text)
+        seen = Seen(format, _called(format, bare), notes)
     if seen is None:
         raise InputError(
-            f"{name} is the text {one_line(text, 40)!r}, in which no table is seen; {_EXPECTED} "
-            '(a str is the text itself; pass format="csv" where its lines are one all the same)'
+            f"{name} is the text {one_line(text, 40)!r}, in which no table is seen; expected HTML, "
+            'CSV, Markdown or JSON, or say which: xb.read_table(text, format="csv"); '
+            "a file is given as pathlib.Path"
         )
     return _of_seen(seen, f"{name} text", name, tidy)
+
+
+def _called(format: str, text: str) -> str:  # noqa: A002
+    """Return the part of a text that is of the format it is said to be of."""
+    if format == "html":
+        plain = unescaped(text)
+        return text if plain is None else plain
+    return text if format == "markdown" else unfenced(text)
 
 
 def _of_seen(seen: Seen, where: str, name: str, tidy: bool) -> Table:
@@ -171,9 +189,10 @@ def _of_seen(seen: Seen, where: str, name: str, tidy: bool) -> Table:
     elif kind == "html":
         table = table_of_html(text, name, tidy=tidy)
     elif kind == "markdown":
-        table = table_of_markdown(text, name)
+        table = table_of_markdown(text, name, tidy=tidy)
     else:
-        items = array_in(text, where, name)
+        items, found = array_in(text, where, name)
+        notes = (*notes, *found)
         table = _of_list(items, None if kind == "json" else kind, name)
     return replace(table, notes=(*notes, *table.notes)) if notes else table
 

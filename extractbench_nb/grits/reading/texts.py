@@ -29,6 +29,7 @@ _QUOTED = re.compile('"[^"]*"')
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _NUMBER = re.compile(r"[-+(]?\W?\s?\d[\d.,\s]*\W?\)?")
 _BULLET = re.compile(r"\s*(?:[-*\u2022]|\d+[.)])\s")
+_TITLE = re.compile(r"\s*(?:#|\*\*)")
 _END_OF_SENTENCE = re.compile(r"[.!?:\u2026][\"')\]*_]*\s*\Z")
 #: Words in a line, on average, from which on commas with spaces are taken for those of sentences;
 #: fewer are enough where a line ends as sentences do.
@@ -58,8 +59,9 @@ def seen_csv(text: str) -> SeenCsv | None:
     Returns
     -------
     SeenCsv or None
-        Lines of one field before the records, and after an empty line behind them, are left out
-        where the records agree without them, and noted. None where no CSV is seen.
+        What is left out and noted: lines of one field before the records where these agree without
+        them, titles after ``#`` or ``**``, sentences; lines of one field after an empty line behind
+        the records, and a sentence at their end. None where no CSV is seen.
 
     Examples
     --------
@@ -72,7 +74,7 @@ def seen_csv(text: str) -> SeenCsv | None:
     if len(lines) == 1:
         return _seen_line(lines[0])
     found = [seen for one in _DELIMITERS if (seen := _seen_by(lines, text, one)) is not None]
-    return max(found, key=lambda seen: _consistency(seen.text, seen.delimiter), default=None)
+    return max(found, key=lambda seen: _agreement(seen.text, seen.delimiter), default=None)
 
 
 def _seen_line(line: str) -> SeenCsv | None:
@@ -80,7 +82,9 @@ def _seen_line(line: str) -> SeenCsv | None:
     if not re.search(r"[\t|]|[,;](?! )", plain) or _is_sentence(line):
         return None
     delimiter = _delimiter(line)
-    return None if delimiter == _NONE else SeenCsv(delimiter, line, ())
+    is_wordy = len(_WORD.findall(line)) > _FEW_WORDS * len(line.split(delimiter))
+    is_prose = delimiter == "|" and is_wordy
+    return None if delimiter == _NONE or is_prose else SeenCsv(delimiter, line, ())
 
 
 def _seen_by(lines: list[str], text: str, delimiter: str) -> SeenCsv | None:
@@ -92,7 +96,7 @@ def _seen_by(lines: list[str], text: str, delimiter: str) -> SeenCsv | None:
         return None
     parts = (("before", lines[:first]), ("after", lines[stop:]))
     notes = (
-        f"left out {where} the records: {one_line(' '.join(part).strip(), 60)!r}"
+        f"left out {where} the records: {one_line(' '.join(filter(str.strip, part)).strip(), 60)!r}"
         for where, part in parts
         if any(part)
     )
@@ -101,23 +105,50 @@ def _seen_by(lines: list[str], text: str, delimiter: str) -> SeenCsv | None:
 
 def _outside(lines: list[str], delimiter: str) -> tuple[int, int]:
     """Find the lines that hold records: the first, and the one after the last."""
-    first, stop = 0, len(lines)
-    while first < stop and _is_outside(lines[first], delimiter):
+    usual = _consistency("\n".join(lines), delimiter)[1]
+    first, stop = 0, _last(lines, delimiter)
+    while first < stop and _is_before(lines[first], delimiter, usual):
         first += 1
-    last = max((n for n, line in enumerate(lines) if not line.strip()), default=0)
-    if last > first and all(_is_outside(line, delimiter) for line in lines[last:]):
-        stop = last
+    if first == stop:
+        first, stop = 0, len(lines)
     is_whole = _consistency("\n".join(lines[first:stop]), delimiter)[0] == 1
-    return (first, stop) if is_whole or any(map(_is_sentence, lines[:first])) else (0, stop)
+    is_told = any(_is_sentence(line) or _TITLE.match(line) for line in lines[:first])
+    return (first, stop) if is_whole or is_told else (0, stop)
 
 
-def _is_outside(line: str, delimiter: str) -> bool:
-    """Whether a line is empty, or words that are none of the records beside it."""
+def _last(lines: list[str], delimiter: str) -> int:
+    """Find the line after the records: of the empty lines after which there are none, the first."""
+    stop = len(lines)
+    for n in reversed(range(len(lines))):
+        if not lines[n].strip():
+            stop = n
+        elif not _is_after(lines[n], delimiter):
+            break
+    while stop > 0 and _is_sentence(lines[stop - 1]) and _is_after(lines[stop - 1], delimiter):
+        if delimiter in lines[stop - 1]:
+            break
+        stop -= 1
+    return stop
+
+
+def _is_before(line: str, delimiter: str, usual: int) -> bool:
+    """Whether a line is empty, or words or a title that are none of the records below it."""
+    if line.count('"') % 2:
+        return False
+    if _TITLE.match(line) and len(line.split(delimiter)) != usual:
+        return True
+    if delimiter in line:
+        return _is_sentence(line) and f"{delimiter} " in line
+    return not line.strip() or line.rstrip().endswith(":") or len(_WORD.findall(line)) > 1
+
+
+def _is_after(line: str, delimiter: str) -> bool:
+    """Whether a line is none of the records above it: not if it is one bare word like "Total"."""
     if line.count('"') % 2:
         return False
     if delimiter in line:
         return _is_sentence(line) and f"{delimiter} " in line
-    return not line.strip() or line.rstrip().endswith(":") or len(_WORD.findall(line)) > 1
+    return not line.strip().isalpha()
 
 
 def _is_sentence(line: str) -> bool:
@@ -139,8 +170,11 @@ def _is_prose(lines: list[str], delimiter: str) -> bool:
     fields = [field.strip() for line in known[1:] for field in line.split(delimiter)]
     if sum(map(bool, map(_NUMBER.fullmatch, fields))) > _NUMERIC * len(fields):
         return False
+    ends = sum(map(bool, map(_END_OF_SENTENCE.search, known)))
+    if ends == len(known):
+        return sum(len(line.split()) for line in known) >= _FEW_WORDS * len(known)
     words = sum(len(_WORD.findall(line)) for line in known) / len(known)
-    return words >= (_FEW_WORDS if any(map(_END_OF_SENTENCE.search, known)) else _WORDY)
+    return words >= (_FEW_WORDS if ends else _WORDY)
 
 
 def table_of_csv(text: str, name: str, delimiter: str | None = None) -> Table:
@@ -149,12 +183,14 @@ def table_of_csv(text: str, name: str, delimiter: str | None = None) -> Table:
     Parameters
     ----------
     text : str
-        Fields may be quoted, and hold line ends then. Empty lines are passed over.
+        Fields may be quoted, also after a space, and hold line ends then. A quote that holds line
+        ends and never closes is read as a character, and noted. Empty lines are passed over.
     name : str
         What errors call the table.
     delimiter : str, optional
         By default that of comma, semicolon, tab and ``|`` by which most lines have the same number
-        of fields, more than one; if there is none, each line is one field.
+        of fields, more than one, the comma only where no other does as well; if there is none, each
+        line is one field.
 
     Returns
     -------
@@ -174,8 +210,11 @@ def table_of_csv(text: str, name: str, delimiter: str | None = None) -> Table:
     chosen, notes = delimiter or _delimiter(text), Notes()
     if chosen == _NONE:
         notes.add("no delimiter found: each line is one field")
+    readable, swallowing = _readable(text, chosen)
+    if swallowing:
+        notes.add(f"quote that never closes, read as a character: {one_line(swallowing, 40)!r}")
     try:
-        rows = list(_records(text, chosen))
+        rows = list(_records(readable, chosen))
     except csv.Error as error:
         raise InputError(f"{name} is no CSV text that can be read: {error}") from None
     return table_of_rows(rows, 1, notes, name)
@@ -186,16 +225,55 @@ def _records(text: str, delimiter: str) -> Iterator[list[str]]:
     return (record for record in reader if record)
 
 
+def _readable(text: str, delimiter: str) -> tuple[str, str]:
+    """Take spaces before quotes away, and mend a quote that never closes and swallows lines.
+
+    Returns
+    -------
+    tuple of (str, str)
+        The text, and the field that begins with such a quote, empty if there is none.
+    """
+    if '"' not in text:
+        return text, ""
+    mark, swallowing = re.escape(delimiter), ""
+
+    def readable(found: re.Match[str]) -> str:
+        nonlocal swallowing
+        before, spaces, inside, closing = found.groups()
+        if not closing and _LINE_END.search(inside.rstrip()):
+            field = re.split(f"{mark}|[\r\n]", inside, maxsplit=1)[0]
+            swallowing = f'"{field}'
+            return before + f'"{spaces}{_doubled(swallowing)}"' + inside[len(field) :]
+        is_field = text[found.end() : found.end() + 1] in (delimiter, "\r", "\n", "")
+        return f'{before}"{inside}{closing}' if closing and is_field else found[0]
+
+    field = rf'((?<![^\r\n])|{mark})( *+)"([^"]*+(?:""[^"]*+)*+)((?:" *+)?)'
+    return re.sub(field, readable, text), swallowing
+
+
+def _doubled(text: str) -> str:
+    return text.replace('"', '""')
+
+
 def _delimiter(text: str) -> str:
-    """Find what divides most lines into the same number of fields; the first of equals."""
-    best = max(_DELIMITERS, key=lambda one: _consistency(text, one))
+    """Find what divides most lines into the same number of fields."""
+    best = max(_DELIMITERS, key=lambda one: _agreement(text, one))
     return best if _consistency(text, best)[0] else _NONE
+
+
+def _agreement(text: str, delimiter: str) -> tuple[float, bool, int, int]:
+    """Rank a delimiter: of equal shares, commas come after others that are not within quotes."""
+    share, usual, count = _consistency(text, delimiter)
+    bare = _QUOTED.sub('""', text)
+    is_other = delimiter != "," and _consistency(bare, delimiter)[0] >= share > 0
+    return share, is_other, usual, count
 
 
 def _consistency(text: str, delimiter: str) -> tuple[float, int, int]:
     """Return the share of records with the usual number of fields, that number, and how many."""
+    records = _records(_readable(text, delimiter)[0], delimiter)
     try:
-        widths = Counter(map(len, islice(_records(text, delimiter), _LOOKED_AT)))
+        widths = Counter(map(len, islice(records, _LOOKED_AT)))
     except csv.Error:
         return 0.0, 0, 0
     count, usual = max(((count, width) for width, count in widths.items()), default=(0, 0))

@@ -128,6 +128,34 @@ def test_layout(text: str, texts: list[list[str]], notes: tuple[str, ...]) -> No
     assert table.notes == notes
 
 
+LOST = ("tags of cells outside of the table, left out",)
+PROSE: dict[str, tuple[str, tuple[str, ...]]] = {
+    "cells named before": ("I use <td> here: {table}", LOST),
+    "cells named after": ("{table}\nA <td> is a cell.", LOST),
+    "in backticks": ("I use `<td>` and `<table>`:\n{table}\nSo `</table>` is its end.", ()),
+    "prose": ("Here it is: {table} Well.", ()),
+    "an end before": ("No </table> here: {table}", ()),
+    "not closed": ("Here it is: `<tr><td>x</td></tr>` <table><tr><td>a<td>b", ()),
+    "no table": ("As `<td>`: <tr><td>a<td>b", ()),
+}
+
+
+@pytest.mark.parametrize("text, notes", PROSE.values(), ids=PROSE)
+def test_only_the_table_is_read(text: str, notes: tuple[str, ...]) -> None:
+    for inside in (
+        "<table><tr><td>a</td><td>b</td></tr></table>",
+        "<TABLE ><tr><td>a<td>b</TABLE\n>",
+    ):
+        table = read_table(text.format(table=inside))
+        assert table.texts == [["a", "b"]]
+        assert table.notes == notes
+        assert read_table(text.format(table=inside), format="html").texts == table.texts
+
+
+def test_backticks_in_cells_stay() -> None:
+    assert read_table("So: <table><tr><td>`<b>x</b>`</td></tr></table>").texts == [["` x `"]]
+
+
 TEXTS = {
     "white space": ("<tr><td>  a\n b </td></tr>", "  a\n b "),
     "white space, leniently": ("<tr><td>  a\n b ", "  a\n b "),
@@ -216,6 +244,10 @@ ERRORS = {
     "no table, but tags": ("<p>a</p>", "no table in '<p>a</p>'"),
     "nothing": ("", "no table in ''"),
     "two": ("<table><tr><td>a</table><table></table>", "table holds 2 tables; expected one"),
+    "two between prose": (
+        "First: <table><tr><td>a</td></tr></table> and <td>: <table><tr><td>b</td></tr></table>.",
+        "table holds 2 tables; expected one",
+    ),
     "two, well-formed": (
         "<p><table><tr><td>a</td></tr></table><table><tr><td>b</td></tr></table></p>",
         "table holds 2 tables; expected one",

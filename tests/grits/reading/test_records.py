@@ -1,6 +1,7 @@
 """Tables of records: which columns, which texts."""
 
 import datetime as dt
+import json
 from collections import OrderedDict
 from decimal import Decimal
 from typing import Any
@@ -162,6 +163,70 @@ MIXED: dict[str, tuple[Any, str]] = {
 def test_the_item_that_does_not_fit_is_named(items: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_table(items)
+
+
+AB = [["a", "b"], ["1", "2"]]
+OBJECTS: dict[str, tuple[Any, list[list[str]]]] = {
+    "an empty array beside": ({"notes": [], "lines": [{"a": 1, "b": 2}]}, AB),
+    "several, one called rows": ({"x": [{"c": 3}], "rows": [{"a": 1, "b": 2}]}, AB),
+    "several called so": ({"items": [{"c": 3}], "data": [{"a": 1, "b": 2}]}, AB),
+    "one down": ({"title": "x", "table": {"header": ["a", "b"], "rows": [[1, 2]]}}, AB),
+    "one down, whatever it is called": ({"x": {"lines": [{"a": 1, "b": 2}], "n": 1}}, AB),
+    "one down, columns": ({"table": {"a": [1], "b": [2]}, "n": 1}, AB),
+    "column_names": ({"column_names": ["a", "b"], "rows": [[1, 2]]}, AB),
+    "columns with a name": ({"columns": [{"name": "a"}, {"name": "b"}], "data": [[1, 2]]}, AB),
+    "a header in an array": ({"header": [["a", "b"]], "rows": [[1, 2]]}, AB),
+    "columns that are records": ({"columns": [{"name": "a"}, {"name": "b"}]}, [["name"], *"ab"]),
+    "columns and no row": ({"columns": ["a", "b"], "data": []}, AB[:1]),
+    "columns with names and no row": ({"columns": [{"name": "a"}], "data": []}, [["a"]]),
+    "split, no row": ({"columns": ["a", "b"], "index": [], "data": []}, AB[:1]),
+    "a header alone": ({"title": "x", "header": ["a", "b"]}, AB[:1]),
+    "columns of one row": ({"a": [1], "b": [2]}, AB),
+    "columns": ({"Y": [2020, 2021], "S": [5, None]}, [["Y", "S"], ["2020", "5"], ["2021", ""]]),
+    "a column": ({"Y": [2020, 2021]}, [["Y"], ["2020"], ["2021"]]),
+    "a record": ({"a": 1, "b": 2}, AB),
+    "no row": ({"title": "x", "rows": [], "notes": ["y"]}, [[]]),
+    "cells": ({"cells": [{"row_nums": [0], "column_nums": [0], "text": "a"}]}, [["a"]]),
+}
+
+
+@pytest.mark.parametrize("given, texts", OBJECTS.values(), ids=OBJECTS)
+def test_objects(given: Any, texts: list[Any]) -> None:
+    expected = [list(row) for row in texts]
+    assert read_table(given).texts == expected
+    assert read_table(OrderedDict(given)).texts == expected
+    assert read_table(json.dumps(given)).texts == expected
+
+
+def test_columns_may_be_arrays_of_numpy_and_tuples() -> None:
+    assert read_table({"a": np.array([1]), "b": (2,)}).texts == AB
+    assert read_table({"rows": np.array([["a", "b"], ["1", "2"]])}).texts == AB
+    assert read_table({2020: [1]}).texts == [["2020"], ["1"]]
+
+
+NO_ROWS: dict[str, tuple[Any, str]] = {
+    "unequal columns": ({"Y": [1], "S": [1, 2]}, "table is (dict|a JSON object); expected an arr"),
+    "an empty column": ({"Y": [1], "S": []}, "table is (dict|a JSON object); expected an array"),
+    "an array beside a value": ({"Y": [1], "S": 1}, "or an object with one such array, with an"),
+    "two down": ({"a": {"b": {"rows": [{}]}}}, "table is (dict|a JSON object); expected an array"),
+    "a record below": ({"id": 1, "place": {"x": 1}}, "table is (dict|a JSON object); expected"),
+    "columns below": ({"id": 1, "place": {"x": [1]}}, "table is (dict|a JSON object); expected"),
+    "a header of columns": ({"header": ["a"], "x": [1]}, "table is (dict|a JSON object); expect"),
+    "one cell": ({"row_nums": [0], "column_nums": [0]}, "table is (dict|a JSON object); expected"),
+    "several": (
+        {"a": [{"x": 1}], "b": [[1]], "c": []},
+        "table is an object with 2 arrays: 'a', 'b'; expected one, or one of them called rows, da",
+    ),
+    "several below": ({"x": {"y": [{}]}, "z": {"y": [{}]}}, "an object with 2 arrays: 'x', 'z'; "),
+    "nothing": ({}, "table is (dict|a JSON object); expected"),
+}
+
+
+@pytest.mark.parametrize("given, message", NO_ROWS.values(), ids=NO_ROWS)
+def test_objects_that_are_no_table(given: Any, message: str) -> None:
+    for form in (given, json.dumps(given)):
+        with pytest.raises(InputError, match=message):
+            read_table(form)
 
 
 def test_read_table_sees_records_and_cells() -> None:

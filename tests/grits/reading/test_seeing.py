@@ -35,7 +35,9 @@ NO_TABLE = {
 
 @pytest.mark.parametrize("text", NO_TABLE.values(), ids=NO_TABLE)
 def test_prose_is_no_table(text: str) -> None:
-    with pytest.raises(InputError, match=r'in which no table is seen; .* pass format="csv"'):
+    with pytest.raises(
+        InputError, match=r'in which no table is seen; .* xb.read_table\(text, format="csv"\)'
+    ):
         read_table(text)
 
 
@@ -131,6 +133,70 @@ def test_code_fences_around_what_is_called_by_its_format(form: str) -> None:
     assert read_table(f"Here:\n```\n{INSIDE[form]}\n```\n", format=form).texts == TABLE
 
 
+MADE = {form: f"<think>Is it\n{INSIDE['csv']}?</think>\n{text}" for form, text in INSIDE.items()}
+THOUGHTS = {
+    **MADE,
+    "an answer": f"<think>a|b</think>\n<answer>\n{INSIDE['csv']}\n</answer>",
+    "an answer in a fence": f"<think></think>\n<answer>\n```csv\n{INSIDE['csv']}\n```</answer>",
+    "a fence": f"<think><table><td>x</table></think>```html\n{INSIDE['html']}\n```",
+    "an open answer": f"<think>x</think>So: <answer>{INSIDE['json']}",
+}
+
+
+@pytest.mark.parametrize("text", THOUGHTS.values(), ids=THOUGHTS)
+def test_thoughts_are_left_out(text: str) -> None:
+    table = read_table(text)
+    assert table.texts == TABLE
+    assert table.notes == ("thoughts left out",)
+
+
+@pytest.mark.parametrize("form", INSIDE)
+def test_thoughts_before_what_is_called_by_its_format(form: str) -> None:
+    text = f"<think>x</think><answer>{INSIDE[form]}</answer>"
+    assert read_table(text, format=form).texts == TABLE
+    assert read_table(f"<answer>{INSIDE[form]}</answer>").notes == ()
+
+
+def test_an_answer_of_thoughts_alone_is_no_table() -> None:
+    with pytest.raises(InputError, match="no table is seen"):
+        read_table("<think>It may be\nthat there is none")
+
+
+LABELS: dict[str, tuple[str, list[list[str]]]] = {
+    "csv of one column": ("```csv\na\n1\n2\n```", [["a"], ["1"], ["2"]]),
+    "CSV, written large": ("```CSV\na\n1\n```", [["a"], ["1"]]),
+    "csv with tags": ("```csv\na,b\n<td>,2\n```", [["a", "b"], ["<td>", "2"]]),
+    "tsv": ("```tsv\na,b\tc\n1,2,3\t4\n```", [["a,b", "c"], ["1,2,3", "4"]]),
+    "md": ("```md\n| a |\n|---|\n| `<td>` |\n```", [["a"], ["`<td>`"]]),
+    "xml": ("```xml\n<tr><td>a</td></tr>\n```", [["a"]]),
+    "a label that is not so": (f"```html\n{INSIDE['markdown']}\n```", TABLE),
+    "python first": (f"```python\n[[1, 2], [3, 4]]\n```\n```csv\n{INSIDE['csv']}\n```", TABLE),
+    "sql after": (f"```\n{INSIDE['csv']}\n```\n```sql\nselect a,b\nfrom c,d\n```", TABLE),
+    "python alone": (f"```python\n{INSIDE['csv']}\n```", TABLE),
+    "text with a table and code": (
+        f"```text\n{INSIDE['csv']}\n```\n```bash\npip install\n```",
+        TABLE,
+    ),
+    "JSON without an array": (
+        f'```json\n{{"pages": 3}}\n```\n```csv\n{INSIDE["csv"]}\n```',
+        TABLE,
+    ),
+    "JSON with one below": (
+        f'```json\n{{"a": {{"b": [1, {{}}]}}}}\n```\n```csv\n{INSIDE["csv"]}\n```',
+        TABLE,
+    ),
+    "after a tag": (f"<b>Here:</b>\n```csv\n{INSIDE['csv']}\n```", TABLE),
+    "a fence in a table": ("<table><tr><td>\n```\na,b\n1,2\n```\n</td></tr></table>", [[]]),
+}
+
+
+@pytest.mark.parametrize("text, texts", LABELS.values(), ids=LABELS)
+def test_labels_of_fences(text: str, texts: list[list[str]]) -> None:
+    table = read_table(text)
+    assert table.texts == (texts if texts != [[]] else [["\n```\na,b\n1,2\n```\n"]])
+    assert set(table.notes) <= {"no delimiter found: each line is one field"}
+
+
 def test_two_fences_with_tables_are_two_tables() -> None:
     with pytest.raises(InputError, match="table holds 2 tables; expected one"):
         read_table("```\na,b\n1,2\n```\nand\n```\na,b\n1,2\n```")
@@ -166,16 +232,15 @@ def test_json_lines_are_the_array_of_their_lines(items: list[dict[str, Any]]) ->
 
 
 BAD_JSON = {
-    "cut off": ('[{"a": 1}, {"a":', "table text is not JSON: Expecting value at line 1"),
-    "cut off after prose": (
-        'Here, so:\n[{"a": 1},\n{"a":',
-        "is not JSON: Expecting value at line 3",
+    "an object in an object": ('{"a": {"b": {}}}', "table is a JSON object; expected an array of"),
+    "an empty object": ("{}", "table is a JSON object; expected an array of objects or of rows"),
+    "two arrays": ('{"a": [{}], "b": [{}]}', "table is an object with 2 arrays: 'a', 'b'; expect"),
+    "too long to be mended": (
+        '[{"a": 1}, {"a"' * 2000,
+        "table text is not JSON: Expecting ':' delimiter",
     ),
-    "cut off in a fence": ('```json\n[{"a": 1}, {"a":', "table text is not JSON"),
-    "more on the line": ('[{"a": 1}] and so on', "is not JSON: Extra data at line 1 column 12"),
-    "a bracket too many": ('[{"a": 1}]\n]', "is not JSON: Extra data at line 2"),
-    "one object": ('{"a": 1}', "table is a JSON object; expected an array of objects or of rows"),
-    "two arrays": ('{"a": [{}], "b": [{}]}', "table is a JSON object; expected"),
+    "an open bracket": ("[", "table text is not JSON: Expecting value at line 1"),
+    "cut off after several": ('{"a": 1}\n{"a": 2}\n{\n"a":', "is not JSON: Expecting value"),
     "digits": ('[{"a": ' + "1" * 5000 + "}]", "is not JSON that can be read"),
     "a number": ("5", "table is a JSON number; expected"),
     "nothing": ("", "table text is not JSON: Expecting value"),
@@ -188,8 +253,80 @@ def test_json_that_is_no_table(text: str, message: str) -> None:
         read_table(text, format="json")
 
 
+MENDED: dict[str, str] = {
+    "cut off": '[{"a": 1, "b": 2}',
+    "cut off in an item": '{"rows": [["a", "b"], [1, 2',
+    "cut off after prose": 'Here, so:\n[{"a": 1,\n"b": 2},',
+    "cut off in a fence": '```json\n[{"a": 1, "b": 2}, ',
+    "comma": '[{"a": 1, "b": 2,},]',
+    "comments": '[ // the rows\n{"a": 1, /* one */ "b": 2}]',
+    "a comment first": '[// the rows\n{"a": 1, "b": 2}]',
+    "quotes of Python": "[{'a': 1, 'b': 2}]",
+    "an object of Python": "{'rows': [{'a': 1, 'b': 2}], 'note': None}",
+    "a bracket too many": '[{"a": 1, "b": 2}]\n]',
+    "a fence": "```json\n[{a: 1, b: 2}]\n```",
+}
+
+
+@pytest.mark.parametrize("text", MENDED.values(), ids=MENDED)
+def test_json_is_mended_and_noted(text: str) -> None:
+    for form in (None, "json"):
+        table = read_table(text, format=form)
+        assert table.texts == TABLE
+        assert table.notes[-1] == "JSON mended"
+
+
+LINES = {
+    "the last cut off": '{"a": 1}\n{"a": 2}\n{"a": 3',
+    "the first": '{"a": 1,}\n{"a": 2}\n{"a": 3}',
+    "all": "{'a': 1}\n{'a': 2}\n\n{'a': 3}\n",
+    "commas between": '{"a": 1},\n{"a": 2},\n{"a": 3}',
+}
+
+
+@pytest.mark.parametrize("text", LINES.values(), ids=LINES)
+def test_no_line_is_lost_where_json_lines_are_mended(text: str) -> None:
+    table = read_table(text)
+    assert table.texts == [["a"], ["1"], ["2"], ["3"]]
+    assert table.notes == ("JSON mended",)
+
+
+@settings(max_examples=100, deadline=None)
+@given(RECORDS, st.data())
+def test_json_cut_off_anywhere_keeps_what_was_whole(items: list[dict[str, Any]], data: Any) -> None:
+    whole = json.dumps(items)
+    first = len(json.dumps(items[:1])) - 1
+    cut = whole[: data.draw(st.integers(first, len(whole) - 1))]
+    assert read_table(cut).texts[:2] == read_table(items).texts[:2]
+
+
+BEFORE, AFTER = "left out before the JSON: ", "left out after the JSON: "
+BESIDE: dict[str, tuple[str, tuple[str, ...]]] = {
+    "before": (
+        'Here is the JSON: [{"a": 1, "b": 2}]',
+        (BEFORE + "'Here is the JSON:'",),
+    ),
+    "compact": ('Here it is, so:[{"a":1,"b":2}]', (BEFORE + "'Here it is, so:'",)),
+    "an object": ('The table: {"rows": [["a", "b"], [1, 2]]}', (BEFORE + "'The table:'",)),
+    "after": ('[{"a": 1, "b": 2}] and so on', (AFTER + "'and so on'",)),
+    "both": (
+        'Note: so, it is: [{"a": 1, "b": 2}] Bye, all.',
+        (BEFORE + "'Note: so, it is:'", AFTER + "'Bye, all.'"),
+    ),
+    "quotes of Python": ("Here: [{'a': 1, 'b': 2}]", (BEFORE + "'Here:'", "JSON mended")),
+}
+
+
+@pytest.mark.parametrize("text, notes", BESIDE.values(), ids=BESIDE)
+def test_prose_beside_json(text: str, notes: tuple[str, ...]) -> None:
+    table = read_table(text)
+    assert table.texts == TABLE
+    assert table.notes == notes
+
+
 FIRST = {
     "a tag of cells in prose, markdown": f"No <td > is here\n\n{INSIDE['markdown']}",
+    "a tag in backticks, markdown": f"No `<tr><td>` is here\n\n{INSIDE['markdown']}",
     "a tag of tables in prose, markdown": f"No <table> is here\n\n{INSIDE['markdown']}",
     "a tag of cells in prose, csv": f"Without <td > it is:\n{INSIDE['csv']}",
     "a tag of cells first": "<td>a<td>b<tr><td>1<td>2",
@@ -257,8 +394,21 @@ def test_sentences_are_never_a_table(text: str, mark: str) -> None:
         '"' * 99_999 + "\na,b",
         "!" * 100_000 + "\n" + ". " * 100_000,
         " " * 500_000,
+        "<think>" * 50_000,
+        "<think>" + "</think" * 50_000,
+        "<answer>" * 50_000,
+        "`<" * 100_000,
+        "`<td" * 50_000 + "<table",
+        "</table" * 50_000 + "<tr" * 10,
+        "<a" * 100_000 + ":",
+        "x: " * 100_000,
+        ":" + " " * 200_000 + "x",
+        "x: [" * 50_000,
+        "{'" * 100_000,
+        "[/" * 100_000,
+        "```csv\n" * 50_000 + '"' * 2 + "x" * 200_000,
     ],
-    ids=range(9),
+    ids=range(22),
 )
 def test_long_texts_are_refused_soon(text: str) -> None:
     """A quadratic search would need minutes."""
