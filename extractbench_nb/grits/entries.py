@@ -21,7 +21,7 @@ __all__ = ["BoxEntries", "Entries", "SlowTextEntries", "TextEntries"]
 _KEPT = 1 << 22
 #: Boxes up to which all overlaps are kept.
 _FEW_BOXES = 1 << 8
-#: Overlaps that are computed at once.
+#: Overlaps that are computed at once; on the way there is several times that.
 _BLOCK = 1 << 18
 
 
@@ -85,12 +85,9 @@ class BoxEntries:
         """Return how much the entries of pairs of lines overlap: pairs x entries x entries."""
         found = np.empty((*true.shape, predicted.shape[1]))
         step = max(1, _BLOCK // (len(true) * predicted.shape[1]))
-        for at in range(
-            0, true.shape[1], step
-        ):  # what is computed on the way is several times that
-            found[:, at : at + step] = self.similar(
-                true[:, at : at + step, None], predicted[:, None, :]
-            )
+        for at in range(0, true.shape[1], step):
+            part = true[:, at : at + step, None]
+            found[:, at : at + step] = self.similar(part, predicted[:, None, :])
         return found
 
     def upper_bounds(self) -> None:
