@@ -55,10 +55,11 @@ imports: $(VENV)/.installed-dev  ## the order of imports between the rooms
 	$(BIN)/lint-imports
 
 unit: $(VENV)/.installed-dev  ## tests and doctests; benchmarks run once, untimed
-	$(BIN)/python -m pytest -n 2 --benchmark-disable
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --benchmark-disable
 
 notebooks: $(VENV)/.installed-dev  ## execute all notebooks again and compare every output
-	env -u EXTRACTBENCH_RUNS $(BIN)/python -m pytest --nbval --nbval-current-env \
+	env -u EXTRACTBENCH_RUNS $(BIN)/python -m pytest -n 2 --dist loadfile --nbval --nbval-current-env \
+		--nbval-cell-timeout=1800 --nbval-kernel-startup-timeout=1800 \
 		--nbval-sanitize-with=notebooks/nbval.cfg notebooks
 
 bench: $(VENV)/.installed-bench  ## timed benchmarks, beside extract-bench and stickler-eval

@@ -12,6 +12,9 @@ MEANS = ["overall_score", "field_score", "pass_rate"]
 COUNTS = ["evaluated", "passed", "omissions", "hallucinations", "structural"]
 HARD = ["schema", "field", "documents", "pass_rate", "runs_failing", "outcome", "best_run"]
 SHOWN = ["run", "document", "path", "gold", "predicted", "reason"]
+TEST = """\
+Sign-flip test: how often a mean difference this large arises if each document's difference between
+two runs takes a random sign. Holm: the p-values are raised, as there are several pairs of runs."""
 MANY = 3  # failures of each kind that are shown
 
 
@@ -21,6 +24,7 @@ def main() -> None:
     evs = xb.evaluate_runs(dataset)
     print_scores(evs)
     print(f"\n{xb.compare_runs(evs)!r}")
+    print(f"\n{TEST}")
     print_hard_fields(evs)
     print_examples(evs.fields)
 
@@ -29,8 +33,11 @@ def print_scores(evs: xb.Evaluations) -> None:
     """Print one row a run: mean scores over its documents, and counts of outcomes."""
     table = evs.by_run.sort_values("overall_score", ascending=False)
     table = table[["run", "documents", "invalid", *MEANS, *COUNTS]].set_index("run")
-    print("\nScores are means over documents; an output that is not JSON passes no field\n")
-    print(readable(table.astype(dict.fromkeys(COUNTS, int))))
+    print("\nScores are means over documents; an output that is not JSON passes no field")
+    print(
+        "structural: a value of another type than schema and gold have, or output that is not JSON"
+    )
+    print(f"\n{readable(table.astype(dict.fromkeys(COUNTS, int)))}")
 
 
 def print_hard_fields(evs: xb.Evaluations) -> None:

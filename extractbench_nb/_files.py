@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import os
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from extractbench_nb.errors import OutputError
+from extractbench_nb.errors import InputError, OutputError
 
-__all__ = ["make_folder", "replacing", "write_texts"]
+__all__ = [
+    "make_folder",
+    "read_own_file",
+    "read_own_json",
+    "refuse_irregular",
+    "replacing",
+    "write_texts",
+]
+
+#: Longer files are not read: nothing that this package writes comes near.
+_MOST_BYTES = 200_000_000
+#: Neither follow a link nor wait for the other end of a pipe.
+_CAREFULLY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 def make_folder(folder: Path) -> Path:
@@ -22,6 +37,69 @@ def make_folder(folder: Path) -> Path:
     except (OSError, ValueError) as error:  # a NUL or a lone surrogate is no OSError
         raise _failed(folder, error) from error
     return folder
+
+
+def refuse_irregular(path: Path, what: str) -> None:
+    """Raise `InputError` where a path is something else than a file: a link, a pipe, a device."""
+    try:
+        mode = path.lstat().st_mode
+    except (OSError, ValueError):
+        return  # who opens it will say so
+    if not stat.S_ISREG(mode):
+        kind = "a symbolic link" if stat.S_ISLNK(mode) else "no ordinary file"
+        raise InputError(f"{what} file {str(path)!r} is {kind}; it is not read")
+
+
+def read_own_file(path: Path, what: str) -> bytes:
+    """Read a file that this package wrote, in a folder that others may have been at.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    what : str
+        What it is, for the error.
+
+    Returns
+    -------
+    bytes
+        Its content.
+
+    Raises
+    ------
+    FileNotFoundError
+        It is not there.
+    InputError
+        It is a symbolic link, a pipe or a device, longer than 200 MB, or cannot be read.
+    """
+    refuse_irregular(path, what)
+    try:
+        handle = os.open(path, os.O_RDONLY | _CAREFULLY | getattr(os, "O_BINARY", 0))
+        with os.fdopen(handle, "rb") as file:
+            size = os.fstat(handle).st_size
+            content = file.read(_MOST_BYTES) if size <= _MOST_BYTES else b""
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        problem = error.strerror or str(error)
+        raise InputError(f"{what} file {str(path)!r} cannot be read: {problem}") from None
+    if size > _MOST_BYTES:
+        raise InputError(f"{what} file {str(path)!r} has more than {_MOST_BYTES:,} bytes")
+    return content
+
+
+def read_own_json(path: Path, what: str) -> Any:
+    """Read JSON from a file that this package wrote; raises `InputError` as `read_own_file`."""
+    try:
+        content = read_own_file(path, what)
+    except FileNotFoundError:
+        raise InputError(f"{what} file {str(path)!r} is not there") from None
+    try:
+        return json.loads(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{what} file {str(path)!r} is not UTF-8: {error}") from None
+    except (RecursionError, ValueError) as error:
+        raise InputError(f"{what} file {str(path)!r} is not JSON: {error}") from None
 
 
 @contextmanager
@@ -45,7 +123,8 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     temporary: Path | None = None
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        # a short name of its own: the final one may be as long as the file system allows
+        handle, name = tempfile.mkstemp(prefix=".xb-", suffix=".part", dir=path.parent)
         os.close(handle)
         temporary = Path(name)
         yield temporary

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from jiter import from_json
 
 from extractbench_nb.errors import InputError
 
 __all__ = [
+    "Unreadable",
     "canonical",
     "canonical_unordered",
+    "count_values",
+    "equality_key",
     "escape_pointer",
     "json_text",
     "json_type",
     "leaf_texts",
+    "private_copy",
+    "read_cut_off",
     "read_document",
     "unescape_pointer",
 ]
@@ -54,7 +63,7 @@ def json_type(value: object) -> str:
     if found is not None:
         return found
     for cls, name in _TYPES.items():
-        if isinstance(value, cls):
+        if issubclass(type(value), cls):
             return name
     return "unknown"
 
@@ -95,6 +104,8 @@ def canonical_unordered(value: object, memo: dict[int, str] | None = None) -> st
             if memo is not None:
                 memo[id(value)] = found
         return found
+    if isinstance(value, float) and value.is_integer():
+        return repr(int(Decimal(repr(value))))  # JSON has one kind of number: 1.0 is 1
     try:
         return repr(value)
     except ValueError:  # more digits than Python writes
@@ -106,6 +117,175 @@ def _unordered(value: dict[Any, Any] | list[Any] | tuple[Any, ...], memo: Any) -
         parts = sorted([f"{k!r}:{canonical_unordered(v, memo)}" for k, v in value.items()])
         return "{" + ",".join(parts) + "}"
     return "[" + ",".join(sorted([canonical_unordered(v, memo) for v in value])) + "]"
+
+
+#: A string; the last one of a text may not end.
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+
+
+def read_cut_off(text: str) -> Any:
+    """Read JSON that is cut off at its end.
+
+    Parameters
+    ----------
+    text : str
+        An object or array that does not end, nested up to 200 levels.
+
+    Returns
+    -------
+    object
+        What is whole of it, and the beginning of a string or number at its end. A key without a
+        value is left out, and so is an item of an array of which only the bracket is there.
+
+    Raises
+    ------
+    ValueError
+        It is wrong before its end, or not cut off.
+
+    Examples
+    --------
+    >>> read_cut_off('{"rows": [{"year": 2020, "note": "audi')
+    {'rows': [{'year': 2020, 'note': 'audi'}]}
+    """
+    value = from_json(text.encode(), partial_mode="trailing-strings")
+    try:
+        json.JSONDecoder().raw_decode(text.lstrip())
+    except json.JSONDecodeError:
+        _leave_begun_out(value, text)
+        return value
+    raise ValueError("it is not cut off")
+
+
+def _leave_begun_out(value: Any, text: str) -> None:
+    marks = _STRING.sub("", text)
+    depth = sum(map(marks.count, "[{")) - sum(map(marks.count, "]}"))
+    outer = None
+    for _ in range(depth - 1):
+        if not value or not isinstance(value, dict | list):  # a key that stands twice
+            return
+        outer, value = value, value[-1] if isinstance(value, list) else [*value.values()][-1]
+    if isinstance(outer, list) and value in ([], {}):
+        outer.pop()
+
+
+#: More values than any document of a person's; shared Python objects can stand for far more.
+MAX_VALUES = 1_000_000
+_SCALARS = {str, int, float, bool, type(None)}
+
+
+class Unreadable:
+    """Stands for a Python object that JSON cannot hold and that raises when it is looked at."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        """Name the class of the object."""
+        return f"<{self.name}>"
+
+
+def private_copy(value: Any, what: str = "document") -> Any:
+    """Copy a document, so that the result does not change when the caller's value does.
+
+    Parameters
+    ----------
+    value : object
+        A JSON value. Mappings, tuples, numpy arrays and scalars, and subclasses of the JSON types
+        are taken for what they hold; keys become the strings that `json.dumps` writes.
+    what : str, optional
+        What it is, for the error.
+
+    Returns
+    -------
+    object
+        Dicts, lists and scalars, of exactly these classes. What JSON cannot hold stays as it is;
+        an object that raises when it is compared, written or asked becomes `Unreadable`.
+
+    Raises
+    ------
+    InputError
+        It contains itself, or more than 1,000,000 values.
+    """
+    box: list[Any] = [None]
+    within: set[int] = set()
+    todo: list[tuple[Any, Any, Any]] = [(value, box, 0)]
+    count = 0
+    while todo:
+        source, into, place = todo.pop()
+        if into is None:
+            within.discard(place)
+            continue
+        new = source if type(source) in _SCALARS else _plain(source)
+        into[place] = new
+        count += 1
+        if type(new) not in (dict, list) or not new:
+            continue
+        if id(source) in within:
+            raise InputError(f"{what} is circular: an object or array contains itself")
+        if count > MAX_VALUES:
+            raise InputError(f"{what} has more than {MAX_VALUES:,} values")
+        within.add(id(source))
+        todo.append((source, None, id(source)))
+        inner = new.items() if type(new) is dict else enumerate(new)
+        todo.extend((child, new, key) for key, child in inner)
+    return box[0]
+
+
+def _plain(value: Any) -> Any:
+    """Return a dict, list or scalar with what a value holds, one level deep."""
+    kind = type(value)
+    try:
+        if issubclass(kind, Mapping):
+            items = dict.items(value) if issubclass(kind, dict) else value.items()
+            return {k if type(k) is str else _key(k): v for k, v in items}
+        if issubclass(kind, np.ndarray | np.generic):
+            return value.tolist()
+        if issubclass(kind, list | tuple):
+            return list((list if issubclass(kind, list) else tuple).__iter__(value))
+        for cls, read in ((str, str.__str__), (int, int.__int__), (float, float.__float__)):
+            if issubclass(kind, cls):
+                return read(value)
+        readable = bool(value == value)  # noqa: PLR0124
+        str(value), repr(value), bool(value), value.__class__, getattr(value, "model_dump", None)
+    except Exception:  # noqa: BLE001 - whatever a class of the caller's does
+        readable = False
+    return value if readable else Unreadable(kind.__name__)
+
+
+def _key(key: Any) -> str:
+    """Write a key as `json.dumps` does."""
+    kind = type(key)
+    try:
+        if issubclass(kind, str):
+            return str.__str__(key)
+        return json.dumps(key) if key is None or issubclass(kind, int | float) else str(key)
+    except Exception:  # noqa: BLE001 - whatever a class of the caller's does
+        return f"<{kind.__name__}>"
+
+
+def count_values(value: Any) -> int:
+    """Count a value and all below it, containers and nulls included."""
+    count, stack = 0, [value]
+    while stack:
+        top = stack.pop()
+        count += 1
+        if isinstance(top, dict):
+            stack.extend(top.values())
+        elif isinstance(top, list):
+            stack.extend(top)
+    return count
+
+
+def equality_key(value: Any) -> Hashable:
+    """Return what two JSON values share if and only if they are equal: 1 is 1.0, but not true."""
+    if isinstance(value, bool):
+        return ("boolean", value)
+    if isinstance(value, list):
+        return ("array", tuple(map(equality_key, value)))
+    if isinstance(value, dict):
+        return ("object", frozenset((k, equality_key(v)) for k, v in value.items()))
+    found: Hashable = value
+    return found
 
 
 def leaf_texts(value: object) -> Iterator[str]:
@@ -142,7 +322,7 @@ def bracketed(name: str) -> str:
     return f"['{escaped}']"
 
 
-def read_document(source: object, what: str) -> Any:
+def read_document(source: Any, what: str) -> Any:
     """Return the JSON value that a user handed over.
 
     Parameters
@@ -163,11 +343,12 @@ def read_document(source: object, what: str) -> Any:
     InputError
         The file cannot be read, or the text is not JSON; with the line and column.
     """
-    if isinstance(source, Path):
+    kind = type(source)
+    if issubclass(kind, Path):
         return _parse(read_text(source, what), f"{what} file {str(source)!r}")
-    if isinstance(source, str):
-        return _parse(source, f"{what} text")
-    if isinstance(source, bytes | bytearray):
+    if issubclass(kind, str):
+        return _parse(str.__str__(source), f"{what} text")
+    if issubclass(kind, bytes | bytearray):
         raise InputError(f"{what} is {type(source).__name__}; pass str, a Path or the parsed value")
     return source
 

@@ -33,10 +33,20 @@ def run_anywhere(coroutine: Coroutine[Any, Any, T]) -> T:
         Its result.
     """
     try:
+        if _is_in_loop():
+            return _run_elsewhere(coroutine)
+        return run_loop(coroutine)
+    finally:
+        with suppress(RuntimeError, ValueError):  # it runs on, after a second interruption
+            coroutine.close()  # the first may come before it is awaited
+
+
+def _is_in_loop() -> bool:
+    try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return run_loop(coroutine)
-    return _run_elsewhere(coroutine)
+        return False
+    return True
 
 
 def _run_elsewhere(coroutine: Coroutine[Any, Any, T]) -> T:

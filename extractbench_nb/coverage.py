@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from extractbench_nb._json import bracketed, member
-from extractbench_nb.pairing import resolve_union
+from extractbench_nb.pairing import holds_something, resolve_union
 from extractbench_nb.schema.nodes import Node
 from extractbench_nb.values import MISSING
 
 __all__ = ["count_leaves", "declared_share", "leaves", "undeclared"]
 
 
-def undeclared(node: Node, value: Any, *, into_arrays: bool = True) -> Iterator[tuple[str, Any]]:
+class Part(NamedTuple):
+    """A part of a document that its schema does not declare, and what gold has in its place."""
+
+    path: str
+    value: Any
+    gold: Any
+    reason: str = "undeclared"
+
+
+_At = tuple[Node, Part]
+
+
+def undeclared(node: Node, value: Any, gold: Any, *, compared: bool = False) -> Iterator[Part]:
     """Find the parts of a document that its schema does not declare.
 
     Parameters
@@ -22,68 +34,72 @@ def undeclared(node: Node, value: Any, *, into_arrays: bool = True) -> Iterator[
         The schema node the value stands at.
     value : object
         A JSON value.
-    into_arrays : bool, optional
-        Whether to look into the items of arrays.
+    gold : object
+        Gold's value there, whose branch of a union decides; `value` itself for gold.
+    compared : bool, optional
+        Find what the comparison of the two values passes over: a value where the schema has an
+        object or null and gold nothing is part of that, the items of arrays are not, because they
+        are compared in turn. By default items are looked into, predicted ones without gold.
 
     Yields
     ------
-    tuple of (str, object)
-        Path below `value`, and what stands there; not descended into.
+    Part
+        Path below `value`, what stands there, not descended into, and what gold has there.
     """
-    stack: list[tuple[Node, Any, str]] = [(node, value, "")]
+    stack: list[_At] = [(node, Part("", value, gold))]
     while stack:
-        at, here, path = stack.pop()
-        if isinstance(here, dict):
-            at = resolve_union(at, here, MISSING) if at.kind == "union" else at
-            stack.extend(_known(at, here, path))
-            yield from _unknown(at, here, path)
-        elif isinstance(here, list) and into_arrays:
-            at = resolve_union(at, here, MISSING) if at.kind == "union" else at
-            stack.extend(_items(at, here, path))
+        at, part = stack.pop()
+        if at.kind == "union" and part.value is not None:
+            at = resolve_union(at, part.gold, part.value)
+        if at.kind == "array":
+            if not compared:
+                stack.extend(_array_items(at, part))
+        elif isinstance(part.value, dict) and at.kind == "object":
+            for below, inner in _members(at, part):
+                if below is None:
+                    yield inner
+                else:
+                    stack.append((below, inner))
+        elif compared and _has_no_row(at, part):
+            yield part._replace(reason="type_mismatch")
 
 
-def _known(at: Node, here: dict[str, Any], path: str) -> list[tuple[Node, Any, str]]:
-    if at.flattened and at.children.items is not None:
-        items = at.children.items
-        return [
-            (items, x, f"{path}{bracketed(str(k))}[{i}]")
-            for k, v in here.items()
-            if isinstance(v, list)
-            for i, x in enumerate(v)
-        ]
-    if at.kind != "object":
-        return []
+def _has_no_row(at: Node, part: Part) -> bool:
+    """Whether a value stands where the schema has an object or null, and gold has nothing."""
+    unscored = at.kind in ("object", "null") and at.config is None
+    return unscored and holds_something(part.value) and not holds_something(part.gold)
+
+
+def _members(at: Node, part: Part) -> Iterator[tuple[Node | None, Part]]:
+    """Yield what stands under each key, with its node; None where the schema has none."""
     below = at.children
-    found = []
-    for key, value in here.items():
-        if key in below.properties:
-            child = below.properties[key]
-            found.append((child, value, path + child.step))
-        elif below.additional is not None:
-            found.append((below.additional, value, path + bracketed(str(key))))
-    return found
+    gold = part.gold if isinstance(part.gold, dict) else {}
+    for key, value in part.value.items():
+        is_property = key in below.properties
+        child = below.properties[key] if is_property else below.entry(key)
+        step = member(str(key)) if is_property or child is None else bracketed(str(key))
+        yield child, Part(part.path + step, value, gold.get(key, MISSING))
 
 
-def _unknown(at: Node, here: dict[str, Any], path: str) -> Iterator[tuple[str, Any]]:
-    if at.kind != "object" or at.flattened:
+def _array_items(at: Node, part: Part) -> Iterator[_At]:
+    if not (at.flattened and isinstance(part.value, dict)):
+        yield from _items(at, part)
         return
-    below = at.children
-    if below.additional is None:
-        for key, value in here.items():
-            if key not in below.properties:
-                yield path + member(str(key)), value
+    gold = part.gold if isinstance(part.gold, dict) else {}
+    for key, value in part.value.items():
+        path = part.path + bracketed(str(key))
+        yield from _items(at, Part(path, value, gold.get(key, MISSING)))
 
 
-def _items(at: Node, here: list[Any], path: str) -> list[tuple[Node, Any, str]]:
-    if at.kind != "array":
-        return []
+def _items(at: Node, part: Part) -> Iterator[_At]:
+    if not isinstance(part.value, list):
+        return
     prefix, items = at.children.prefix, at.children.items
-    found = []
-    for i, value in enumerate(here):
+    for i, value in enumerate(part.value):
         node = prefix[i] if i < len(prefix) else items
         if node is not None and isinstance(value, dict | list):
-            found.append((node, value, f"{path}[{i}]"))
-    return found
+            gold = value if part.gold is part.value else MISSING
+            yield node, Part(f"{part.path}[{i}]", value, gold)
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -129,5 +145,5 @@ def declared_share(node: Node, value: Any) -> float:
         In [0, 1]; 1 for a document without leaves.
     """
     total = count_leaves(value)
-    unknown = sum(count_leaves(part) for _, part in undeclared(node, value))
+    unknown = sum(count_leaves(part) for _, part, *_ in undeclared(node, value, value))
     return (total - unknown) / total if total else 1.0

@@ -15,6 +15,7 @@ __all__ = [
 ]
 
 _MOST_NAMES = 60
+_MOST_COMPARED = 1_000
 
 
 class ExtractBenchError(ValueError):
@@ -79,7 +80,8 @@ def nearest(name: object, known: Iterable[str]) -> str:
         ``"did you mean 'a' or 'b'?"``; where nothing is near the first 60 of the list.
     """
     words = sorted(known)
-    close = difflib.get_close_matches(str(name), words, n=3, cutoff=0.6)
+    few = len(words) <= _MOST_COMPARED and len(str(name)) <= _MOST_COMPARED
+    close = difflib.get_close_matches(str(name), words, n=3, cutoff=0.6) if few else []
     if close:
         return "did you mean " + " or ".join(repr(word) for word in close) + "?"
     more = f" and {len(words) - _MOST_NAMES} more" if len(words) > _MOST_NAMES else ""

@@ -15,11 +15,10 @@ from typing import Any
 
 from extractbench_nb._json import canonical_unordered, json_type
 from extractbench_nb.alignment.llm import Alignment
-from extractbench_nb.alignment.similarity import MapItem, never_match, text_of
+from extractbench_nb.alignment.similarity import MapItem, never_match, same_key, text_of
 from extractbench_nb.judges.base import JudgeError
 from extractbench_nb.judges.offline import similarity
 from extractbench_nb.leafwise import count_leaves, invented_leaves
-from extractbench_nb.metrics.strings import string_normalized
 from extractbench_nb.pairing import Point, pair_up
 from extractbench_nb.records import ArrayRecord, Leaf, Pair, Paths, array_items, item_node
 from extractbench_nb.rollup import roll_up
@@ -123,7 +122,7 @@ class Traversal:
         node = item_node(array.node, i)
         gold, predicted = array.gold_items[i], array.predicted_items[j]
         if isinstance(gold, MapItem):
-            if not string_normalized(gold.key, predicted.key):
+            if not same_key(gold, predicted):
                 pair.failed_fields = (array.node.field + ".*",)
             gold, predicted = gold.item, predicted.item
         if node is None or never_match(gold, predicted):

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import is_dataclass
 from operator import index
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from extractbench_nb._json import json_type, member, parser_problem, read_text
+from extractbench_nb._json import (
+    Unreadable,
+    json_type,
+    member,
+    parser_problem,
+    private_copy,
+    read_text,
+)
 from extractbench_nb.alignment.assignment import OptimalAligner
 from extractbench_nb.alignment.llm import ALIGNING, Alignment, LLMAligner
 from extractbench_nb.alignment.similarity import is_aligned
@@ -39,6 +53,7 @@ __all__ = [
     "read_predicted",
     "read_schema",
     "refuse_non_json",
+    "refuse_records",
 ]
 
 #: A matcher of the user's: (gold items, predicted items, item node) to index pairs.
@@ -221,15 +236,19 @@ def read_predicted(source: Any) -> tuple[Any, str | None]:
     InputError
         The file cannot be read at all.
     """
-    if isinstance(source, Path):
+    if issubclass(type(source), Path):
         try:
             source = read_text(source, "predicted")
         except InputError as error:
             if "not UTF-8" in str(error):
                 return source.read_bytes().decode("utf-8", "replace"), str(error)
             raise
-    if not isinstance(source, str):
-        return source, None
+    if not issubclass(type(source), str):
+        try:
+            return private_copy(source, "predicted"), None
+        except InputError as error:
+            return Unreadable(type(source).__name__), str(error)
+    source = str.__str__(source)
     try:
         return json.loads(source.removeprefix("\ufeff")), None
     except json.JSONDecodeError as error:
@@ -238,60 +257,55 @@ def read_predicted(source: Any) -> tuple[Any, str | None]:
         return source, str(error)
 
 
-def private_copy(value: Any) -> Any:
-    """Copy a document, so that the result does not change when the caller's value does.
-
-    Parameters
-    ----------
-    value : object
-        A JSON value; mappings, tuples, numpy arrays and scalars are taken for what they hold.
-
-    Returns
-    -------
-    object
-        Dicts, lists and scalars. What JSON cannot hold stays as it is.
-    """
-    try:
-        return _copy(value)
-    except RecursionError:
-        return value
-
-
-def _copy(value: Any) -> Any:
-    if type(value) is dict:
-        return {k: _copy(v) for k, v in value.items()}
-    if type(value) is list:
-        return [_copy(v) for v in value]
-    return value if type(value) in _SCALARS else _plain(value)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {k: _copy(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_copy(v) for v in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return _copy(value.tolist())
-    return value
-
-
-_SCALARS = {str, int, float, bool, type(None)}
-
-
 def refuse_non_json(gold: Any) -> None:
     """Raise `InputError` for the first value in gold that JSON cannot hold, with its path."""
-    stack = [("$", gold)]
+    for path, value in _foreign(gold):
+        raise _not_json("gold", path, value)
+
+
+def refuse_records(predicted: Any) -> None:
+    """Raise `InputError` for the first Pydantic model or dataclass in a prediction.
+
+    Other values that JSON cannot hold are there as they are: of a type that no schema has.
+    """
+    for path, value in _foreign(predicted):
+        if _plain_hint(value):
+            raise _not_json("predicted", path, value)
+
+
+def _foreign(document: Any) -> Iterator[tuple[str, Any]]:
+    """Yield path and value of what JSON cannot hold."""
+    stack = [("$", document)]
+    seen: set[int] = set()
     while stack:
         path, value = stack.pop()
-        if isinstance(value, dict):
-            stack.extend((path + member(str(k)), v) for k, v in value.items())
-        elif isinstance(value, list):
-            stack.extend((f"{path}[{i}]", v) for i, v in enumerate(value))
+        if isinstance(value, dict | list):
+            if id(value) not in seen:
+                seen.add(id(value))
+                stack.extend(_below(path, value))
         elif json_type(value) == "unknown":
-            raise InputError(
-                f"gold at {path} is a {type(value).__name__}; expected a JSON value "
-                "(str, int, float, bool, None, list or dict)"
-            )
+            yield path, value
+
+
+def _below(path: str, value: dict[Any, Any] | list[Any]) -> list[tuple[str, Any]]:
+    if isinstance(value, dict):
+        return [(path + member(str(k)), v) for k, v in value.items()]
+    return [(f"{path}[{i}]", v) for i, v in enumerate(value)]
+
+
+def _not_json(what: str, path: str, value: Any) -> InputError:
+    name = value.name if isinstance(value, Unreadable) else type(value).__name__
+    return InputError(
+        f"{what} at {path} is a {name}; expected a JSON value "
+        f"(str, int, float, bool, None, list or dict){_plain_hint(value)}"
+    )
+
+
+def _plain_hint(value: Any) -> str:
+    """Say how a model or a dataclass becomes a JSON value."""
+    if callable(getattr(value, "model_dump", None)):
+        return "; pass its model_dump(mode='json')"
+    return "; pass dataclasses.asdict of it" if is_dataclass(value) else ""
 
 
 def depth(value: Any) -> int:

@@ -11,8 +11,8 @@ from collections import Counter, defaultdict
 from typing import Any, Protocol
 
 from extractbench_nb._json import json_text
-from extractbench_nb.alignment.similarity import MapItem
-from extractbench_nb.coverage import leaves, undeclared
+from extractbench_nb.alignment.similarity import MapItem, never_match
+from extractbench_nb.coverage import Part, leaves, undeclared
 from extractbench_nb.records import (
     ArrayRecord,
     Leaf,
@@ -28,6 +28,7 @@ from extractbench_nb.values import BROKEN, MISFIT, MISSING, PRESENT, Unusable
 
 __all__ = ["count_leaves", "invented_leaves"]
 
+_STEP = re.compile(r"[.\[]")
 _INDEX = re.compile(r"\[\+?\d+\]")
 
 
@@ -61,12 +62,19 @@ def count_leaves(walk: Walk) -> None:
             *(_one_sided(walk, array, None, j) for j in _others(array.predicted_items, theirs)),
         ]
         array.pairs.extend(one_sided)
+        for pair in paired:
+            if not pair.children:
+                _enter_unlike(walk, array, pair)
         below = [child for pair in (*paired, *one_sided) for child in pair.children]
         for child in _without_verdict(array, one_sided, below):
             _leave_open(child, array)
-        for child in below:
+        # absent on both sides, a leaf of an item is there because the prediction has the item
+        present = [child for child in below if PRESENT in states(child)]
+        for child in present:
             child.counted = array.counted
-        array.counted = array.counted and not below
+        # of items without leaves in gold there is nothing to count but the array
+        in_gold = not array.gold_items or any(states(c)[0] == PRESENT for c in present)
+        array.counted = array.counted and not (present and in_gold)
 
 
 def _without_verdict(array: ArrayRecord, one_sided: list[Pair], below: list[Leaf]) -> list[Leaf]:
@@ -110,6 +118,17 @@ def _one_sided(walk: Walk, array: ArrayRecord, i: int | None, j: int | None) -> 
     return pair
 
 
+def _enter_unlike(walk: Walk, array: ArrayRecord, pair: Pair) -> None:
+    """Make the rows of a container that was paired with a value of another kind."""
+    i, j = pair.gold_index, pair.predicted_index
+    assert i is not None and j is not None  # noqa: S101, PT018 - it is a pair
+    node = item_node(array.node, i)
+    gold, predicted = _item(array.gold_items, i), _item(array.predicted_items, j)
+    if node is not None and never_match(gold, predicted):
+        walk.enter(pair, node, gold, predicted, array.item_paths(i, j))
+        pair.children = [child for child in pair.children if PRESENT in states(child)]
+
+
 def _in_place_of_items(array: ArrayRecord) -> Any:
     """Return what stands for a missed item: nothing, or what is below a broken container."""
     if isinstance(array.predicted, Unusable):
@@ -117,8 +136,8 @@ def _in_place_of_items(array: ArrayRecord) -> Any:
     outcomes = {verdict.outcome for verdict in settled(array)}
     reasons = {verdict.reason for verdict in settled(array)}
     if "structural" in outcomes:
-        return BROKEN
-    return MISFIT if MISFIT.reason in reasons else MISSING
+        return BROKEN.of(array.predicted)
+    return MISFIT.of(array.predicted) if MISFIT.reason in reasons else MISSING
 
 
 def _item(items: list[Any], index: int | None) -> Any:
@@ -151,27 +170,30 @@ def invented_leaves(walk: Walk, root: Node, gold: Any, predicted: Any) -> None:
 
 
 def _add_invented(parent: Pair, node: Node, gold: Any, predicted: Any, paths: Paths) -> None:
-    verdict = Scored("undeclared", 0.0, False, "hallucination", "undeclared")
-    found = [
-        leaf
-        for start, part in undeclared(node, predicted, into_arrays=False)
-        for leaf in leaves(part, start)
-    ]
-    for suffix, value in _beyond_gold(found, gold):
-        at = _undeclared_node(node, suffix)
-        parent.children.append(Leaf(at, paths.below(suffix), MISSING, value, True, [verdict]))
+    scored = {leaf.paths.gold for leaf in parent.children}
+    for part in undeclared(node, predicted, gold, compared=True):
+        if paths.below(part.path).gold in scored:
+            continue
+        verdict = Scored("undeclared", 0.0, False, "hallucination", part.reason)
+        for suffix, value in _beyond_gold(part):
+            at = _undeclared_node(node, suffix)
+            parent.children.append(Leaf(at, paths.below(suffix), MISSING, value, True, [verdict]))
 
 
-def _beyond_gold(found: list[tuple[str, Any]], gold: Any) -> list[tuple[str, Any]]:
+def _beyond_gold(part: Part) -> list[tuple[str, Any]]:
     """Return the leaves that gold does not have as many of, whatever the order of items."""
     known: dict[str, Counter[str]] = defaultdict(Counter)
-    for path, value in leaves(gold) if gold is not MISSING else ():
+    for path, value in leaves(part.gold, part.path) if part.gold is not MISSING else ():
         known[_INDEX.sub("[]", path)][json_text(value)] += 1
     places: dict[str, list[tuple[str, Any]]] = defaultdict(list)
-    for path, value in found:
+    for path, value in leaves(part.value, part.path):
         places[_INDEX.sub("[]", path)].append((path, value))
+    # where gold has an object or array, it has something at that path
+    inner = {place[: step.start()] for place in known for step in _STEP.finditer(place)}
     invented = []
     for place, here in places.items():
+        if place in inner:
+            continue
         spare = known[place].total()
         # equal values first: the leaves left over are the ones that gold does not have
         ranked = sorted(here, key=lambda leaf: json_text(leaf[1]) not in known[place])

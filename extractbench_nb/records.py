@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ from extractbench_nb._json import bracketed
 from extractbench_nb.alignment.similarity import map_items
 from extractbench_nb.schema.nodes import Node
 from extractbench_nb.scoring import Pending, Scored
-from extractbench_nb.values import state_of
+from extractbench_nb.values import PRESENT, Unusable, state_of
 
 __all__ = ["ArrayRecord", "Leaf", "Pair", "Paths", "array_items", "item_node", "settled", "states"]
 
@@ -86,8 +87,11 @@ def settled(leaf: Leaf) -> list[Scored]:
 
 
 def states(leaf: Leaf) -> tuple[str, str]:
-    """Return the states of both sides."""
-    return state_of(leaf.gold, leaf.node), state_of(leaf.predicted, leaf.node)
+    """Return the states of both sides; below a broken container that stands for what gold has."""
+    gold = state_of(leaf.gold, leaf.node)
+    if gold == PRESENT and isinstance(leaf.predicted, Unusable):
+        return gold, PRESENT
+    return gold, state_of(leaf.predicted, leaf.node)
 
 
 def item_node(node: Node, index: int) -> Node | None:
@@ -99,9 +103,13 @@ def item_node(node: Node, index: int) -> Node | None:
 def array_items(node: Node, value: Any) -> tuple[list[Any] | None, list[str]]:
     """Return the items of an array value with their path steps; None where it is no array."""
     if isinstance(value, dict) and node.flattened:
-        sizes = {k: len(v) if isinstance(v, list) else 1 for k, v in value.items()}
-        steps = [f"{bracketed(str(k))}[{i}]" for k, size in sizes.items() for i in range(size)]
-        return list(map_items(value)), steps
+        items = map_items(value)
+        places: Counter[str] = Counter()
+        steps = []
+        for item in items:
+            steps.append(f"{bracketed(item.key)}[{places[item.key]}]")
+            places[item.key] += 1
+        return list(items), steps
     if isinstance(value, list | tuple) and node.kind == "array":
         items = value if type(value) is list else list(value)
         return items, [f"[{i}]" for i in range(len(items))]

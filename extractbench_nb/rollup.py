@@ -58,7 +58,9 @@ def _decide_pair(pair: Pair, array: ArrayRecord, profile: Profile) -> None:
         low = pair.similarity * count / (count + unjudged) if unjudged else pair.similarity
         alike = low if profile.count_array_leaves else pair.similarity
         mark = pass_threshold(array.node, "align_threshold", 0.5)
-        pair.status = "partial" if alike >= mark else "apart"
+        # prefixItems belong together by their position, however little they are alike
+        by_position = pair.gold_index in range(len(array.node.children.prefix))
+        pair.status = "partial" if alike >= mark or by_position else "apart"
 
 
 def _decide_array(array: ArrayRecord, profile: Profile) -> None:

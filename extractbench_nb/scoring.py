@@ -17,6 +17,7 @@ from extractbench_nb.errors import ConfigError
 from extractbench_nb.judges.base import Judge, JudgeCall, JudgeError, Question
 from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.metrics.classes import MetricResult, error_result
+from extractbench_nb.metrics.numbers import as_number
 from extractbench_nb.metrics.registry import REGISTRY, Metric, MetricScore
 from extractbench_nb.metrics.released import released_metric
 from extractbench_nb.profiles import Profile
@@ -249,7 +250,8 @@ class Scorer:
         gold_type, predicted_type = json_type(gold), json_type(predicted)
         if self.profile.booleans_are_numbers and "number" in types:
             types |= {"boolean"}
-        if not types or (gold_type in types and predicted_type in types):
+        fits = predicted_type in types or _reads_texts(node, predicted)
+        if not types or (gold_type in types and fits):
             config = node.config
             whole = self.profile.released_pairing and config is not None
             if predicted_type != gold_type and _CONTAINERS & {gold_type, predicted_type}:
@@ -471,6 +473,13 @@ def _takes_node(metric_id: str) -> bool:
 
 def _asks_classes(config: NodeConfig | None) -> bool:
     return config is not None and any(_takes_node(spec.metric_id) for spec in config.metrics)
+
+
+def _reads_texts(node: Node, predicted: Any) -> bool:
+    """Whether a text stands for a number, because the schema has texts read as numbers."""
+    specs = node.config.metrics if node.config is not None else ()
+    lenient = any(spec.params.get("parse") == "lenient" for spec in specs)
+    return lenient and isinstance(predicted, str) and as_number(predicted, "lenient") is not None
 
 
 def _is_array(node: Node, value: Any) -> bool:

@@ -89,7 +89,7 @@ def state_of(value: Any, node: Node | None = None) -> str:
 
 
 def _has_items(value: Any) -> bool:
-    return not isinstance(value, list) or bool(value)
+    return value is not None and (not isinstance(value, list) or bool(value))
 
 
 class Resolution(NamedTuple):
@@ -144,14 +144,19 @@ class Unusable:
     """What stands on the predicted side below a container that is of the wrong kind.
 
     ``outcome`` is ``structural`` where neither schema nor gold knows the type, ``incorrect`` where
-    another branch of the schema allows it.
+    another branch of the schema allows it. ``value`` is the container itself.
     """
 
-    __slots__ = ("outcome", "reason")
+    __slots__ = ("outcome", "reason", "value")
 
-    def __init__(self, outcome: str, reason: str) -> None:
+    def __init__(self, outcome: str, reason: str, value: Any = None) -> None:
         self.outcome = outcome
         self.reason = reason
+        self.value = value
+
+    def of(self, value: Any) -> Unusable:
+        """Return the same for a container."""
+        return Unusable(self.outcome, self.reason, value)
 
 
 BROKEN: Final = Unusable("structural", "type_mismatch")

@@ -26,7 +26,7 @@ from nbformat import NotebookNode
 from extractbench_nb.widgets.keeping import WIDGET, drop_live_part
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
-CELL_SECONDS = 60
+CELL_SECONDS = 1800
 QUIET = "--IPKernelApp.log_level=ERROR"  # no warning that the kernel is on a local port
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},

@@ -6,15 +6,20 @@ function of the request; a script of replies (faults, most of them) comes first,
 
 import asyncio
 import json
+import math
 import re
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-#: What a hanging request waits for; far more than any timeout of a test.
-FOREVER = 600.0
+from tests.waiting import PATIENCE
+
+#: The timeout of a client that asks one thing at a time and gives up once the server hangs; see
+#: `hanging_ends`.
+UNTIL_IT_HANGS = PATIENCE - 1
 _BLOCK = re.compile(r"<(\w+)-([0-9a-f]+)>\n(.*?)\n</\1-\2>", re.DOTALL)
 _REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found"}
 
@@ -53,6 +58,7 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
     delay: float = 0.0
     cut: bool = False
+    hangs: bool = False
     body: Any = None
     finish_reason: str = "stop"
     tokens: tuple[int, int] = (100, 10)
@@ -71,7 +77,7 @@ def failure(status: int, message: str = "scripted", **headers: str) -> Reply:
 
 
 CUT = Reply(cut=True)
-HANG = Reply(delay=FOREVER)
+HANG = Reply(hangs=True)
 EMPTY = Reply("")
 
 Answer = Callable[[Request], Reply | str]
@@ -94,18 +100,31 @@ class LLMServer:
         self.requests: list[Request] = []
         self.peak = 0
         self.connections = 0
+        self.on_hanging: Callable[[], object] = lambda: None
         self._script: list[Reply] = []
         self._busy = 0
+        self._held = 0.0
         self._lock = threading.Lock()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="llm-server", daemon=True)
         self._ready = threading.Event()
+        self._free, self._never = asyncio.Event(), asyncio.Event()
         self._port = 0
 
     def script(self, *replies: Reply) -> None:
         """Answer the next requests with these, one each."""
         with self._lock:
             self._script.extend(replies)
+
+    def hold(self, at_once: float = math.inf) -> None:
+        """Keep answers back until so many requests are under way, or until `release`."""
+        self._free.clear()
+        self._held = at_once
+
+    def release(self) -> None:
+        """Give the answers that were kept back."""
+        self._held = 0.0
+        self._loop.call_soon_threadsafe(self._free.set)
 
     def forget(self) -> None:
         """Count from zero again."""
@@ -121,12 +140,12 @@ class LLMServer:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        assert self._ready.wait(10)
+        assert self._ready.wait(PATIENCE)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        self._thread.join(PATIENCE)
         assert not self._thread.is_alive()
 
     def _run(self) -> None:
@@ -164,6 +183,12 @@ class LLMServer:
             scripted = self._script.pop(0) if self._script else None
         try:
             reply = scripted or self._answer(request)
+            if self._busy >= self._held:
+                self._free.set()
+            await self._free.wait()
+            if reply.hangs:
+                self.on_hanging()
+                await self._never.wait()
             await asyncio.sleep(reply.delay or self.latency)
         finally:
             with self._lock:
@@ -221,6 +246,33 @@ def _body(request: Request, reply: Reply) -> dict[str, Any]:
             "total_tokens": prompt + completion,
         },
     }
+
+
+@contextmanager
+def hanging_ends(server: LLMServer) -> Iterator[None]:
+    """Let a client that waits `UNTIL_IT_HANGS` give up once the server hangs, not by the clock."""
+    timeout, waiting = asyncio.timeout, []
+
+    def kept(delay: float | None) -> asyncio.Timeout:
+        scope = timeout(delay)
+        if delay == UNTIL_IT_HANGS:
+            waiting.append((asyncio.get_running_loop(), scope))
+        return scope
+
+    def over(loop: asyncio.AbstractEventLoop, scope: asyncio.Timeout) -> None:
+        with suppress(RuntimeError):  # it has ended already
+            scope.reschedule(loop.time())
+
+    def end() -> None:
+        for loop, scope in waiting:
+            loop.call_soon_threadsafe(over, loop, scope)
+        waiting.clear()
+
+    asyncio.timeout, server.on_hanging = kept, end
+    try:
+        yield
+    finally:
+        asyncio.timeout = timeout
 
 
 def truthful(request: Request) -> Reply:

@@ -6,7 +6,7 @@ item, and verdicts are remembered by field, so that comparing all pairs of a sma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import canonical_unordered, json_text, json_type, leaf_texts
@@ -29,6 +29,7 @@ __all__ = [
     "never_match",
     "pass_threshold",
     "point_score",
+    "same_key",
     "text_of",
 ]
 
@@ -39,11 +40,18 @@ Memo = dict[tuple[Any, ...], tuple[float, bool, bool]]
 Align = Callable[[Node, list[Any], list[Any]], list[tuple[int, int]]]
 
 
-class MapItem(NamedTuple):
-    """One item of a map of arrays, flattened: the key it stands under, and the item."""
-
+class _KeyAndItem(NamedTuple):
     key: str
     item: Any
+
+
+class MapItem(_KeyAndItem):
+    """One item of a map of arrays, flattened: the key it stands under, and the item.
+
+    ``siblings`` are all keys of its map.
+    """
+
+    siblings: Collection[Any] = ()
 
 
 class PairScore(NamedTuple):
@@ -54,12 +62,24 @@ class PairScore(NamedTuple):
 
 
 def map_items(value: dict[Any, Any]) -> list[MapItem]:
-    """Flatten a map of arrays; an entry that is no array counts as one item."""
-    return [
-        MapItem(str(key), item)
-        for key, inner in value.items()
-        for item in (inner if isinstance(inner, list) else [inner])
-    ]
+    """Flatten a map of arrays; an entry that is not an array counts as one item, null as none."""
+    items = []
+    for key, inner in value.items():
+        for item in inner if isinstance(inner, list) else [inner] if inner is not None else ():
+            items.append(MapItem(str(key), item))
+            items[-1].siblings = value
+    return items
+
+
+def same_key(gold: MapItem, predicted: MapItem) -> bool:
+    """Whether two items stand under the same key.
+
+    Keys may differ in case and punctuation, but not where a map holds both ways of writing it.
+    """
+    one, two = gold.key, predicted.key
+    if one == two or not string_normalized(one, two):
+        return one == two
+    return two not in gold.siblings and one not in predicted.siblings
 
 
 def array_score(matched: int, gold: int, predicted: int, kind: str) -> float:
@@ -189,9 +209,9 @@ class ItemComparer:
         return _mean(results, gold, predicted)
 
     def _map_items(self, node: Node, gold: MapItem, predicted: MapItem) -> PairScore:
-        same_key = string_normalized(gold.key, predicted.key)
+        same = same_key(gold, predicted)
         inner = self(node, gold.item, predicted.item)
-        return PairScore((inner.similarity + same_key) / 2, inner.matched and same_key)
+        return PairScore((inner.similarity + same) / 2, inner.matched and same)
 
     def _row(self, node: Node, item: Any) -> tuple[Any, ...] | None:
         """Return an item's values by field; None where its schema or the item is irregular."""
@@ -351,7 +371,7 @@ def flat_fields(node: Node, keys: tuple[str, ...] = ()) -> tuple[FlatField, ...]
     if node.kind == "array":
         skipped = node.config is not None and node.config.skip
         return () if skipped else (FlatField(keys, node, True, {}),)
-    if node.kind != "object" or node.recursive or node.children.additional is not None:
+    if node.kind != "object" or node.recursive or node.children.entries:
         return None
     found: list[FlatField] = []
     for name, child in node.children.properties.items():
@@ -378,7 +398,7 @@ def _values(fields: tuple[FlatField, ...], item: Any) -> tuple[Any, ...] | None:
                 return None
             value = value.get(key)
         regular = value is None or (type(value) is list) == field.is_array
-        if not regular or type(value) is dict:
+        if not regular or json_type(value) in ("object", "unknown"):
             return None
         values.append(value)
     if not isinstance(item, dict) and not (fields and fields[0].keys == ()):
@@ -394,8 +414,8 @@ def is_aligned(node: Node) -> bool:
 
 
 def _guess(pending: Pending, gold: Any, predicted: Any) -> Scored:
-    score = text_similarity(json_text(gold), json_text(predicted))
-    return Scored(pending.spec.metric_id, score, score >= _LIKELY, "", "", None, 1.0)
+    score, spec = text_similarity(json_text(gold), json_text(predicted)), pending.spec
+    return Scored(spec.metric_id, score, score >= _LIKELY, "", "", weight=spec.weight)
 
 
 def point_score(verdicts: Iterable[Scored]) -> tuple[float | None, bool | None]:

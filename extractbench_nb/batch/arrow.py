@@ -12,6 +12,7 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.batch.cells import ESCAPE, escape, unescape, value_from_text, value_to_text
 from extractbench_nb.batch.times import is_time, time_array, time_type
+from extractbench_nb.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,6 +26,8 @@ _MASKED: dict[str, Any] = {
     "boolean": (pd.arrays.BooleanArray, False),
 }
 _SIZE_BYTES = 8
+#: More than this is not unpacked.
+_MOST_BYTES = 2**32
 _ESCAPE_BYTE = ESCAPE.encode()
 
 
@@ -131,14 +134,26 @@ def unpack(packed: bytes, spec: FrameSpec) -> pa.RecordBatch:
     Returns
     -------
     pyarrow.RecordBatch
-        The rows.
+        The rows, every buffer checked: Arrow trusts what it is given, and crashes on other bytes.
+
+    Raises
+    ------
+    InputError
+        `pack` did not give that.
     """
     import pyarrow as pa
 
     view = memoryview(packed)
     size = int.from_bytes(view[:_SIZE_BYTES], "little")
-    plain = pa.decompress(view[_SIZE_BYTES:], decompressed_size=size, codec="zstd")
-    return pa.ipc.read_record_batch(plain, arrow_schema(spec))
+    try:
+        if size > _MOST_BYTES:
+            raise ValueError(f"{size:,} bytes")
+        plain = pa.decompress(view[_SIZE_BYTES:], decompressed_size=size, codec="zstd")
+        batch = pa.ipc.read_record_batch(plain, arrow_schema(spec))
+        batch.validate(full=True)
+    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
+        raise InputError(f"rows of {spec.name!r} are damaged: {error}") from None
+    return batch
 
 
 def to_frame(table: pa.Table, spec: FrameSpec) -> pd.DataFrame:

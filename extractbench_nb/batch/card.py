@@ -115,7 +115,7 @@ def _notes(by_run: pd.DataFrame, missing: pd.DataFrame) -> list[str]:
         notes.append(f"{_counted(errors, 'fields')} without a verdict: pass_rate is a lower bound")
     calls = int(by_run["llm_calls"].sum())
     if calls:
-        cost = by_run["llm_cost_usd"].sum()
+        cost = by_run["llm_cost_usd"].sum(skipna=False)
         notes.append(f"{_counted(calls, 'calls')} of models, {dollars(cost)} at list prices")
     return notes
 

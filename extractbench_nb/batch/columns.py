@@ -83,7 +83,7 @@ BY_RUN = FrameSpec(
             True,
         ),
         *(
-            Column(c.name, c.dtype, f"sum over documents: {c.meaning}", c.values)
+            Column(c.name, c.dtype, f"sum over documents: {c.meaning}", c.values, c.nullable)
             for c in SUMMARY.columns
             if c.name not in UNITS
         ),

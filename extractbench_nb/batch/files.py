@@ -9,18 +9,23 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from extractbench_nb._files import replacing
+import pandas as pd
+
+from extractbench_nb._files import make_folder, replacing
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.batch.arrow import arrow_schema
+from extractbench_nb.batch.arrow import arrow_schema, record_batch
 from extractbench_nb.batch.assemble import Result, part_batch, summary_batch, summary_spec
 from extractbench_nb.batch.cells import ESCAPING, value_to_text
 from extractbench_nb.batch.columns import FRAMES, PARTS
 from extractbench_nb.batch.settings import FORMAT
+from extractbench_nb.evaluation.drift import WARNING_COLUMNS
+from extractbench_nb.evaluation.frames import SUMMARY
+from extractbench_nb.evaluation.result import Evaluation
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["DESCRIPTION", "DIGEST", "NAMES", "frame_file", "write_files"]
+__all__ = ["DESCRIPTION", "DIGEST", "NAMES", "frame_file", "write_evaluation", "write_files"]
 
 DESCRIPTION = "batch.json"
 #: The files of a batch; the last one to be written is the first.
@@ -112,6 +117,41 @@ def _write_frames(
         return {name: writer.rows for name, writer in writers.items()}, digest
 
 
+def write_evaluation(ev: Evaluation, folder: Path) -> Path:
+    """Write the frames of one evaluation, each to a file of its name.
+
+    Parameters
+    ----------
+    ev : Evaluation
+        The evaluation.
+    folder : pathlib.Path
+        Where to; made if it does not exist.
+
+    Returns
+    -------
+    pathlib.Path
+        The folder.
+    """
+    make_folder(folder)
+    frames = {name: (spec, getattr(ev, name)) for name, spec in PARTS.items()}
+    frames["summary"] = SUMMARY, ev.summary.to_frame().T
+    frames["warnings"] = WARNING_COLUMNS, ev.warnings
+    with ExitStack() as stack:
+        for name, (spec, frame) in frames.items():
+            cells = [_cells(frame[column.name], column) for column in spec.columns]
+            rows = list(zip(*cells, strict=True))
+            writer = _Writer(stack.enter_context(replacing(frame_file(folder, name))), spec, stack)
+            writer.add(record_batch(spec, rows))
+            writer.flush()
+    return folder
+
+
+def _cells(series: pd.Series[Any], column: Column) -> list[Any]:
+    if column.dtype == "object":
+        return series.tolist()
+    return series.astype(object).where(series.notna(), None).tolist()
+
+
 class _Writer:
     """One file; collects rows until they make a row group."""
 
@@ -121,7 +161,8 @@ class _Writer:
         values = [column.name for column in spec.columns if column.dtype == "object"]
         about = {"format": FORMAT, "frame": spec.name, "json": values, "escapes": ESCAPING}
         schema = arrow_schema(spec).with_metadata({"extractbench_nb": json.dumps(about)})
-        self._file = stack.enter_context(pq.ParquetWriter(path, schema, compression="zstd"))
+        writer = pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True)
+        self._file = stack.enter_context(writer)
         self._waiting: list[pa.RecordBatch] = []
         self._count = 0
         self.rows = 0

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
+from extractbench_nb.batch.arrow import record_batch, unpack
 from extractbench_nb.batch.assemble import Result
+from extractbench_nb.batch.columns import OWN_SUMMARY, PARTS
 from extractbench_nb.batch.fingerprints import Fingerprints
 from extractbench_nb.batch.inputs import Plan
 from extractbench_nb.batch.store import Entry, Store
@@ -92,7 +94,17 @@ class StoreKeeper:
         """Yield all results in order."""
         for place, cell in enumerate(self._plan.cells):
             entry = self._store.entry(cell.run, cell.document)
+            self._check(entry)
             yield _result(self._plan, place, entry.summary, entry.parts)
+
+    def _check(self, entry: Entry) -> None:
+        """Refuse what no evaluation gives: the file may come from somebody else."""
+        try:
+            record_batch(OWN_SUMMARY, [entry.summary])
+            for name, spec in PARTS.items():
+                unpack(entry.parts[name], spec)
+        except (ValueError, TypeError, OverflowError) as error:  # Arrow's and ours are ValueErrors
+            self._store.refuse(f"run {entry.run!r}, document {entry.document!r}: {error}")
 
     def _entry(self, item: Finished) -> Entry:
         cell = self._plan.cells[item.place]

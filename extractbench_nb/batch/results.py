@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
 from typing import Any, Protocol
@@ -227,6 +227,10 @@ class Evaluations:
         return card_html(self.by_run, self.missing, self._meta)
 
 
+#: What is not known of one document is not known of all.
+_whole_sum = partial(pd.Series.sum, skipna=False)
+
+
 def _missing_pairs(summary: pd.DataFrame) -> pd.DataFrame:
     documents = summary.drop_duplicates("document")
     about = documents[["document", "domain", "schema"]].itertuples(index=False, name=None)
@@ -242,8 +246,8 @@ def _missing_pairs(summary: pd.DataFrame) -> pd.DataFrame:
 
 def _by_run(summary: pd.DataFrame, missing: pd.DataFrame) -> pd.DataFrame:
     groups = summary.groupby("run", sort=False)
-    how = {
-        c.name: "mean" if c.name in UNITS else "sum"
+    how: dict[str, Any] = {
+        c.name: "mean" if c.name in UNITS else _whole_sum if c.nullable else "sum"
         for c in BY_RUN.columns
         if c.name in SUMMARY.names
     }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from extractbench_nb._files import make_folder, replacing
+from extractbench_nb._files import make_folder, refuse_irregular, replacing
 from extractbench_nb._frames import Column
 from extractbench_nb._json import read_document
 from extractbench_nb.batch.arrow import to_frame
@@ -74,12 +74,16 @@ class FolderSource:
         path = frame_file(self.folder, name)
         spec = summary_spec(self.extras) if name == "summary" else FRAMES[name]
         try:
-            with pq.ParquetFile(path) as file:
+            refuse_irregular(path, "frame")
+            with pq.ParquetFile(path, page_checksum_verification=True) as file:
                 self._refuse_other(path, _digest_of(file))
                 table = file.read()
-        except (OSError, pa.ArrowException) as error:
+            table.validate(full=True)
+            return to_frame(table, spec)
+        except InputError:
+            raise
+        except (OSError, pa.ArrowException, ValueError, LookupError, TypeError) as error:
             raise InputError(f"{str(path)!r} cannot be read: {error}") from error
-        return to_frame(table, spec)
 
     def save(self, folder: Path) -> None:
         """Copy the files; nothing is written where they are of another batch by now.

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
-from extractbench_nb._files import make_folder
+from extractbench_nb._files import make_folder, refuse_irregular
 from extractbench_nb.batch.cells import escape, unescape, value_from_text, value_to_text
 from extractbench_nb.batch.columns import PARTS
 from extractbench_nb.batch.settings import refuse_other_settings
@@ -20,13 +21,15 @@ __all__ = ["DATABASE", "Entry", "Store", "open_store"]
 DATABASE = "finished.sqlite"
 _TABLES = f"""
 create table if not exists settings (settings text not null);
-create table if not exists finished (
+create table if not exists outputs (
   run text not null, document text not null, fingerprint blob not null, summary text not null,
-  {", ".join(f"{name} blob not null" for name in PARTS)}, primary key (run, document));
+  {", ".join(f"{name} blob not null" for name in PARTS)}, digest blob not null,
+  primary key (run, document));
 """
-_COLUMNS = ("run", "document", "fingerprint", "summary", *PARTS)
+_COLUMNS = ("run", "document", "fingerprint", "summary", *PARTS, "digest")
 _PLACES = ", ".join("?" * len(_COLUMNS))
-_INSERT = f"insert or replace into finished values ({_PLACES})"  # noqa: S608 - no input in it
+_SELECT = f"select {', '.join(_COLUMNS)} from outputs where run = ? and document = ?"  # noqa: S608 - no input in it
+_INSERT = f"insert or replace into outputs values ({_PLACES})"  # noqa: S608 - no input in it
 
 
 class Entry(NamedTuple):
@@ -56,8 +59,8 @@ class Store:
 
     def fingerprint(self, run: str, document: str) -> bytes | None:
         """Return the fingerprint of the inputs that an output was finished with, if it was."""
-        found = self._row("fingerprint", run, document)
-        return None if found is None else bytes(found[0])
+        found = self._row(run, document)
+        return None if found is None else found.fingerprint
 
     def add(self, entries: Iterable[Entry]) -> None:
         """Keep finished outputs, all or none of them; they survive the end of the process.
@@ -72,32 +75,36 @@ class Store:
         OutputError
             The file cannot be written.
         """
-        rows = [
-            (
-                *map(escape, (entry.run, entry.document)),
-                entry.fingerprint,
-                escape(value_to_text(entry.summary) or ""),
-                *(entry.parts[name] for name in PARTS),
-            )
-            for entry in entries
-        ]
+        rows = []
+        for entry in entries:
+            names = map(escape, (entry.run, entry.document))
+            summary = escape(value_to_text(entry.summary) or "")
+            parts = [entry.parts[name] for name in PARTS]
+            row = (*names, entry.fingerprint, summary, *parts)
+            rows.append((*row, _digest(row)))
         with _told(self.path), self._connection:
             self._connection.executemany(_INSERT, rows)
 
     def entry(self, run: str, document: str) -> Entry:
         """Return a finished output."""
-        found = self._row(", ".join(_COLUMNS[2:]), run, document)
+        found = self._row(run, document)
         if found is None:
             raise InputError(f"{str(self.path)!r} has no run {run!r}, document {document!r}")
-        fingerprint, summary, *parts = found
-        cells = tuple(value_from_text(unescape(summary)))
-        return Entry(run, document, fingerprint, cells, dict(zip(PARTS, parts, strict=True)))
+        return found
 
     def settings(self) -> dict[str, Any] | None:
         """Return the settings of the batch; None where there are none yet."""
         with _told(self.path):
             found = self._connection.execute("select settings from settings").fetchone()
-        return None if found is None else dict(json.loads(found[0]))
+        if found is None:
+            return None
+        try:
+            settings = json.loads(found[0])
+        except (TypeError, ValueError, RecursionError):
+            settings = None
+        if not isinstance(settings, dict) or not isinstance(settings.get("metrics"), dict):
+            self.refuse("its settings cannot be read")
+        return settings
 
     def keep_settings(self, settings: Mapping[str, Any]) -> None:
         """Keep the settings of the batch."""
@@ -105,10 +112,40 @@ class Store:
             self._connection.execute("delete from settings")
             self._connection.execute("insert into settings values (?)", (json.dumps(settings),))
 
-    def _row(self, columns: str, run: str, document: str) -> Any:
-        query = f"select {columns} from finished where run = ? and document = ?"  # noqa: S608 - names of ours
+    def refuse(self, problem: str) -> NoReturn:
+        """Raise `InputError`: something in the file is not as it was written."""
+        raise InputError(
+            f"{str(self.path)!r} is damaged: {problem}; remove it, and its outputs are evaluated "
+            "again"
+        )
+
+    def _row(self, run: str, document: str) -> Entry | None:
+        """Read an output, and check that it is as it was written."""
+        key = (escape(run), escape(document))
         with _told(self.path):
-            return self._connection.execute(query, (escape(run), escape(document))).fetchone()
+            row = self._connection.execute(_SELECT, key).fetchone()
+        if row is None:
+            return None
+        *content, digest = row
+        if digest != _digest(content):
+            self.refuse(f"run {run!r}, document {document!r} is not as it was written")
+        _, _, fingerprint, summary, *parts = content
+        try:
+            cells = tuple(value_from_text(unescape(summary)))
+        except (TypeError, ValueError, RecursionError):
+            self.refuse(f"run {run!r}, document {document!r} has no summary")
+        return Entry(run, document, fingerprint, cells, dict(zip(PARTS, parts, strict=True)))
+
+
+def _digest(row: Sequence[Any]) -> bytes | None:
+    """Return the SHA-256 of an output's columns; None where one is of another type."""
+    texts, blobs = (*row[:2], row[3]), (row[2], *row[4:])
+    if not all(isinstance(text, str) for text in texts):
+        return None
+    if not all(isinstance(blob, bytes) for blob in blobs):
+        return None
+    contents = (*(text.encode("utf-8", "surrogatepass") for text in texts), *blobs)
+    return hashlib.sha256(b"".join(hashlib.sha256(c).digest() for c in contents)).digest()
 
 
 @contextmanager
@@ -136,6 +173,7 @@ def open_store(folder: Path, settings: Mapping[str, Any]) -> Iterator[Store]:
     """
     make_folder(folder)
     path = folder / DATABASE
+    refuse_irregular(path, "database")
     with _told(path), closing(_connect(path)) as connection:
         store = Store(connection, path)
         there = store.settings()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -44,6 +45,8 @@ def file_hash(path: Path) -> str | None:
     """
     try:
         status = path.stat()
+        if not stat.S_ISREG(status.st_mode):  # a pipe would have to be waited for
+            return None
         return _hash(path, status.st_size, status.st_mtime_ns)
     except OSError:
         return None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -33,6 +35,10 @@ __all__ = ["fetch_dataset"]
 
 RETRIES = 2
 TIMEOUT_SECONDS = 30
+_CHUNK = 65_536
+#: Bytes of a file whose size is not known.
+_LARGEST = 50_000_000
+_MAGIC = b"%PDF-"
 _NOT_FOUND = 404
 _SHOWN = 3
 
@@ -43,6 +49,7 @@ def fetch_dataset(
     path: str | os.PathLike[str] | None = None,
     progress: bool = True,
     base_url: str | None = None,
+    timeout: float = 3600.0,
 ) -> Dataset:
     """Download the released ExtractBench dataset, or what is missing of it.
 
@@ -67,6 +74,8 @@ def fetch_dataset(
         Whether to show a progress bar.
     base_url : str, optional
         A mirror that serves the repository's files below this address.
+    timeout : float, optional
+        Seconds for the whole download, above 0. A silent server is given up after 30 seconds.
 
     Returns
     -------
@@ -76,18 +85,23 @@ def fetch_dataset(
     Raises
     ------
     DatasetError
-        If the name is not known, a file cannot be downloaded or is not the released one, or a
-        file of another content stands in `path` (it is left as it is).
+        If the name is not known, a file cannot be downloaded in time or is not the released one
+        (no more bytes are taken than that has), or a file of another content stands in `path` (it
+        is left as it is).
     OutputError
         If the folder cannot be made.
     """
     _check_name(name)
+    given: object = timeout
+    if isinstance(given, bool) or not isinstance(given, int | float) or not given > 0:
+        raise DatasetError(f"timeout is {timeout!r}; expected a number of seconds above 0")
+    until = time.monotonic() + timeout
     root = make_folder(Path(path).expanduser() if path is not None else download_folder())
     wanted = [file for file in released_files() if not _is_there(file, root)]
     if path is not None:
         _refuse_to_replace(wanted, root)
     with _quiet_pooch():
-        _fetch(wanted, root, base_url or RAW_URL, progress)
+        _fetch(wanted, _keeper(wanted, root, base_url or RAW_URL), until, progress)
     return load_dataset(name, path=root)
 
 
@@ -127,13 +141,12 @@ def _quiet_pooch() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _fetch(wanted: list[ReleasedFile], root: Path, base_url: str, progress: bool) -> None:
-    keeper = _keeper(wanted, root, base_url)
+def _fetch(wanted: list[ReleasedFile], keeper: Pooch, until: float, progress: bool) -> None:
     total = sum(file.size or 0 for file in wanted)
     shown = progress and bool(wanted)
     with progress_bar(shown=shown, total=total, unit="B", unit_scale=True, desc="fetch") as bar:
         for file in wanted:
-            _fetch_one(keeper, file)
+            _fetch_one(keeper, file, until)
             bar.update(file.size or 0)
 
 
@@ -149,12 +162,15 @@ def _keeper(wanted: list[ReleasedFile], root: Path, base_url: str) -> Pooch:
     )
 
 
-def _fetch_one(keeper: Pooch, file: ReleasedFile) -> None:
+def _fetch_one(keeper: Pooch, file: ReleasedFile, until: float) -> None:
     from requests import HTTPError, RequestException
 
     url = keeper.get_url(file.path)
     try:
-        keeper.fetch(file.path, downloader=_download)
+        most = file.size if file.size is not None else _LARGEST
+        keeper.fetch(file.path, downloader=_Download(most, until))
+    except _TooMuch as error:
+        raise DatasetError(_by_hand(url, str(error))) from None
     except HTTPError as error:
         answer: Any = error.response
         answer.close()  # pooch leaves it open
@@ -172,13 +188,44 @@ def _fetch_one(keeper: Pooch, file: ReleasedFile) -> None:
         raise DatasetError(f"{keeper.abspath}: cannot be written: {error.strerror}") from None
 
 
-def _download(url: str, output_file: str, keeper: Pooch) -> None:
-    from pooch import HTTPDownloader
+class _TooMuch(Exception):  # noqa: N818 - it says what the server does
+    """A server sends more than a file has, or takes too long for it."""
 
-    HTTPDownloader(timeout=TIMEOUT_SECONDS)(url, output_file, keeper)
-    content = Path(output_file).read_bytes()
-    if url.endswith(".pdf") and not content.startswith(b"%PDF-"):
-        raise ValueError
+
+@dataclass(frozen=True)
+class _Download:
+    """Downloads one file for pooch: so many bytes at most, until some time."""
+
+    most: int
+    until: float
+
+    def __call__(self, url: str, output_file: str, _: Pooch) -> None:
+        """Write the file, or raise; pooch removes what there is of it then."""
+        import requests
+        from urllib3.exceptions import HTTPError
+
+        headers = {"Accept-Encoding": "identity"}  # a packed answer may unpack to anything
+        with (
+            requests.get(url, stream=True, timeout=TIMEOUT_SECONDS, headers=headers) as response,
+            Path(output_file).open("wb") as file,
+        ):
+            response.raise_for_status()
+            read = getattr(response.raw, "read1", response.raw.read)  # what is there, not all of it
+            try:
+                while content := read(_CHUNK):
+                    file.write(content)
+                    self._check(file.tell())
+            except HTTPError as error:
+                raise requests.ConnectionError(error) from None
+        with Path(output_file).open("rb") as file:
+            if url.endswith(".pdf") and file.read(len(_MAGIC)) != _MAGIC:
+                raise ValueError
+
+    def _check(self, size: int) -> None:
+        if size > self.most:
+            raise _TooMuch(f"more than {self.most:,} bytes came, so it is not the released file")
+        if time.monotonic() > self.until:
+            raise _TooMuch("the time is up; what is complete stays, and a second call goes on")
 
 
 def _warn_of_absence(file: ReleasedFile, url: str) -> None:

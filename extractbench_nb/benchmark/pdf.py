@@ -1,31 +1,52 @@
-"""The pages of a PDF and their text, through PDFium."""
+"""The pages of a PDF, their text and their pictures, through PDFium.
+
+A PDF of a few kilobytes may unpack to gigabytes, and PDFium ends the process that runs out of
+memory: each file is first read in a process of its own (`pdf_worker`), with a limit.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from extractbench_nb.benchmark import pdf_worker
 from extractbench_nb.errors import InputError
 
 if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
+    import numpy as np
+    from numpy.typing import NDArray
+    from pypdfium2 import PdfDocument
 
-__all__ = ["opened", "read_layers", "read_pages"]
+__all__ = ["MOST_PIXELS", "Drawn", "draw_page", "opened", "read_layers", "read_pages"]
+
+#: What one PDF may take: bytes of memory, seconds, characters of text, pixels of a picture.
+_MEMORY, _SECONDS, _CHARACTERS = 2 * 2**30, 300, 50_000_000
+MOST_PIXELS = 40_000_000
 
 #: PDFium may be entered by one thread at a time.
 _ONE_AT_A_TIME = Lock()
-_SURROGATES = range(0xD800, 0xE000)
-_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-_NO_WIDTH = "\u200b"
+
+
+class Drawn(NamedTuple):
+    """A page as PDFium draws it; without pixels if the page does not exist or is too large."""
+
+    pages: int
+    points: tuple[float, float] | None
+    pixels: NDArray[np.uint8] | None
+    boxes: list[list[list[int]]]
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[PdfDocument]:
-    """Open a PDF; no other thread enters PDFium until it is closed.
+    """Open a PDF in this process; no other thread enters PDFium until it is closed.
+
+    Only for a file that `read_layers` has read: nothing limits what it takes here.
 
     Parameters
     ----------
@@ -70,10 +91,10 @@ def read_pages(path: Path) -> tuple[str, ...]:
     Raises
     ------
     InputError
-        The file cannot be read as a PDF: broken, encrypted, not there.
+        The file cannot be read as a PDF: broken, encrypted, not there; or that takes more than 2 GB
+        of memory (on Linux), 300 seconds or 50 million characters.
     """
-    with opened(path) as pdf:
-        return tuple(_text(pdf[index]) for index in range(len(pdf)))
+    return tuple(_ask(path, "pages", most=_CHARACTERS)[0]["texts"])
 
 
 def read_layers(path: Path) -> tuple[str, ...]:
@@ -93,53 +114,72 @@ def read_layers(path: Path) -> tuple[str, ...]:
     Raises
     ------
     InputError
-        The file cannot be read as a PDF: broken, encrypted, not there.
+        See `read_pages`.
     """
-    with opened(path) as pdf:
-        return tuple(_layer(pdf[index]) for index in range(len(pdf)))
+    return tuple(_ask(path, "layers", most=_CHARACTERS)[0]["texts"])
 
 
-def _text(page: PdfPage) -> str:
+def draw_page(path: Path, page: int, scale: float, boxes: Sequence[Sequence[float]]) -> Drawn:
+    """Draw a page of a PDF.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    page : int
+        Counted from 1.
+    scale : float
+        Pixels a point.
+    boxes : sequence of (float, float, float, float)
+        Places on the page, in PDF points.
+
+    Returns
+    -------
+    Drawn
+        How many pages there are, the size of this one in points, its pixels (at most
+        `MOST_PIXELS`), and two corners of each box in pixels.
+
+    Raises
+    ------
+    InputError
+        See `read_pages`.
+    """
+    import numpy as np
+
+    options = {"page": int(page), "scale": scale, "boxes": [list(box) for box in boxes]}
+    found, content = _ask(path, "draw", most=MOST_PIXELS, **options)
+    points = (float(found["points"][0]), float(found["points"][1])) if "points" in found else None
+    if "shape" not in found:
+        return Drawn(found["pages"], points, None, [])
+    height, stride, width, channels = found["shape"]
+    rows = np.frombuffer(content, dtype=np.uint8).reshape(height, stride)[:, : width * channels]
+    pixels = np.array(rows.reshape(height, width, channels)[:, :, :3])
+    return Drawn(found["pages"], points, pixels, found["boxes"])
+
+
+def _ask(path: Path, operation: str, **options: Any) -> tuple[dict[str, Any], bytes]:
+    """Have a PDF read in a process of its own."""
+    if not path.is_file() and path.exists():
+        raise InputError(f"PDF {str(path)!r} cannot be read: it is not a regular file")
+    request = {"operation": operation, "path": str(path), "memory": _MEMORY, **options}
+    command = [sys.executable, "-P", pdf_worker.__file__]
     try:
-        text: str = page.get_textpage().get_text_bounded()
-    finally:
-        page.close()  # and its text page: a long document is not kept in memory
-    return text
-
-
-def _layer(page: PdfPage) -> str:
-    try:
-        layer = page.get_textpage()
-        characters = _characters(layer)
-        if page.get_cropbox() == page.get_mediabox():
-            return characters
-        return _visible(page, layer, characters)
-    finally:
-        page.close()
-
-
-def _characters(layer: PdfTextPage) -> str:
-    """Read one code point a character; PDFium gives all in one piece only where they are plain."""
-    from pypdfium2.raw import FPDFText_GetUnicode
-
-    count: int = layer.count_chars()
-    text: str = layer.get_text_range()
-    if len(text) == count and all(ord(c) not in _SURROGATES for c in set(text)):
-        return text
-    units = "".join(chr(FPDFText_GetUnicode(layer, index)) for index in range(count))
-    return _PAIR.sub(_joined, units)
-
-
-def _joined(pair: re.Match[str]) -> str:
-    """Make one character of two surrogates, and a blank without width, so that none is moved."""
-    return pair[0].encode("utf-16-le", "surrogatepass").decode("utf-16-le") + _NO_WIDTH
-
-
-def _visible(page: PdfPage, layer: PdfTextPage, characters: str) -> str:
-    left, bottom, right, top = page.get_bbox()
-
-    def is_seen(index: int) -> bool:
-        x0, y0, x1, y1 = layer.get_charbox(index)
-        return bool(left <= (x0 + x1) / 2 <= right and bottom <= (y0 + y1) / 2 <= top)
-
-    return "".join(c if c.isspace() or is_seen(i) else " " for i, c in enumerate(characters))
+        done = subprocess.run(  # noqa: S603 - our own interpreter and script
+            command,
+            input=json.dumps(request).encode(),
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise InputError(f"PDF {str(path)!r} cannot be read within {_SECONDS} s") from None
+    head, _, content = done.stdout.partition(b"\n")
+    if done.returncode or not head:
+        raise InputError(
+            f"PDF {str(path)!r} cannot be read: reading it crashed, or took more than "
+            f"{_MEMORY / 2**30:g} GB of memory (exit code {done.returncode})"
+        )
+    found: dict[str, Any] = json.loads(head)
+    if "error" in found:
+        raise InputError(f"PDF {str(path)!r} cannot be read: {found['error']}")
+    return found, content

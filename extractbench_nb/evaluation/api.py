@@ -28,6 +28,7 @@ from extractbench_nb.inputs import (
     read_predicted,
     read_schema,
     refuse_non_json,
+    refuse_records,
 )
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.judges.choosing import judge_of_document
@@ -37,6 +38,9 @@ from extractbench_nb.schema.nodes import Schema
 from extractbench_nb.scoring import Scored, Scorer
 
 __all__ = ["evaluate", "evaluate_async"]
+
+#: Levels of containers beyond which Python's stack may end wherever a document is looked at.
+MOST_LEVELS = 250
 
 
 def evaluate(
@@ -57,8 +61,8 @@ def evaluate(
     gold : object
         The right document: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text).
     predicted : object
-        What a model said, in the same forms. Nothing in it can stop the evaluation; text that does
-        not parse is one structural row at the root.
+        What a model said, in the same forms. Nothing that a model can say stops the evaluation;
+        text that does not parse is one structural row at the root.
     judge : str or Judge, optional
         Who decides that two texts mean the same. ``"offline"`` is deterministic; a LiteLLM model id
         such as ``"openai/gpt-4o-mini"`` asks that model, see `LLMJudge`.
@@ -80,7 +84,8 @@ def evaluate(
     SchemaError, ConfigError
         The schema cannot be read.
     InputError
-        Gold is not JSON, a file cannot be read, or an option is unknown.
+        Gold is not JSON, a prediction holds a Pydantic model or a dataclass, a file cannot be read,
+        or an option is unknown.
 
     Notes
     -----
@@ -145,10 +150,11 @@ class Run:
         self.started = time.perf_counter()
         self.profile = get_profile(profile)
         self.schema = read_schema(schema, self.profile)
-        self.gold = private_copy(read_document(gold, "gold"))
+        self.gold = private_copy(read_document(gold, "gold"), "gold")
         refuse_non_json(self.gold)
         self.predicted, self.problem = read_predicted(predicted)
-        self.predicted = private_copy(self.predicted)
+        if self.problem is None:
+            refuse_records(self.predicted)
         chosen = choose_judge(judge)
         if self.problem is None:
             chosen = judge_of_document(chosen, self.gold, self.predicted)
@@ -169,10 +175,12 @@ class Run:
 
     def _descend(self) -> None:
         """Go down; a prediction that is nested too deep for that is cut, and that is noted."""
-        levels = depth(self.gold)
+        levels, theirs = depth(self.gold), depth(self.predicted)
         most = max(MAX_DEPTH, min(levels, 2 * MAX_DEPTH))
-        # where alignments are awaited, most of the way down comes later
-        too_deep = self.traversal.waits and depth(self.predicted) > most
+        # where alignments are awaited, most of the way down comes later; so do the warnings
+        too_deep = theirs > (most if self.traversal.waits else MOST_LEVELS)
+        if levels > MOST_LEVELS:
+            raise _too_deep(levels)
         for limit in (most, MAX_DEPTH) if too_deep else (None, most, MAX_DEPTH):
             if limit is not None:
                 self.predicted = cut(self.predicted, limit)
@@ -183,7 +191,7 @@ class Run:
             except RecursionError:
                 continue
             return
-        raise InputError(f"gold has {levels} levels of objects and arrays; that is too deep")
+        raise _too_deep(levels)
 
     def _record_unparsable(self, problem: str) -> None:
         verdict = Scored("json", 0.0, False, "structural", "unparsable_json", problem)
@@ -219,3 +227,7 @@ class Run:
         if not self.traversal.top.children:
             notes.append(NOTHING_SCORED)
         return Evaluation(self.traversal.top.children, self.profile, inputs, meta, notes)
+
+
+def _too_deep(levels: int) -> InputError:
+    return InputError(f"gold has {levels} levels of objects and arrays; that is too deep")

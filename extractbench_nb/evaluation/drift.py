@@ -12,6 +12,7 @@ from extractbench_nb._json import bracketed, json_text, member
 from extractbench_nb.coverage import undeclared
 from extractbench_nb.pairing import resolve_union
 from extractbench_nb.schema.nodes import Node, Schema
+from extractbench_nb.schema.validation import Validation
 from extractbench_nb.values import MISSING
 
 __all__ = [
@@ -20,7 +21,6 @@ __all__ = [
     "Note",
     "document_warnings",
     "ignored_params",
-    "validator_of",
     "violations",
 ]
 
@@ -80,9 +80,9 @@ def document_warnings(
     pandas.DataFrame
         One row a finding: side, path, kind, message, value.
     """
-    rows = list(_of_side("gold", schema, gold))
+    rows = list(_of_side("gold", schema, gold, gold))
     if problem is None:
-        rows.extend(_of_side("predicted", schema, predicted))
+        rows.extend(_of_side("predicted", schema, predicted, gold))
     else:
         rows.append(("predicted", "$", "unparsable_json", problem, predicted))
     rows.extend(notes)
@@ -122,15 +122,15 @@ def ignored_params(ignored: Mapping[str, str]) -> list[Note]:
     return [("schema", path, "ignored_param", message, None)]
 
 
-def _of_side(side: str, schema: Schema, document: Any) -> Iterator[Note]:
-    for path, value in undeclared(schema.root, document):
+def _of_side(side: str, schema: Schema, document: Any, gold: Any) -> Iterator[Note]:
+    for path, value, *_ in undeclared(schema.root, document, gold):
         yield side, "$" + path, "undeclared", "the schema does not declare this", value
     for violation in violations(schema, document):
         yield side, *violation
 
 
 def violations(schema: Schema, document: Any) -> Iterator[tuple[str, str, str, Any]]:
-    """Validate a document with jsonschema (Draft 2020-12, formats too).
+    """Validate a document with jsonschema, by the draft of the schema, formats too.
 
     Parameters
     ----------
@@ -142,52 +142,13 @@ def violations(schema: Schema, document: Any) -> Iterator[tuple[str, str, str, A
     Yields
     ------
     tuple of (str, str, str, object)
-        Instance path, violated keyword, message and value. Undeclared keys are left out. A
-        validator's trouble is a violation of its own, of the keyword ``not_validated``.
+        Instance path, violated keyword, message and value. Undeclared keys are left out. What
+        could not be validated is a violation of its own, of the keyword ``not_validated``.
     """
-    validator = validator_of(schema)
-    try:
-        for error in validator.iter_errors(document):
+    for error in Validation(schema.document).iter_errors(document):
+        if error.validator != "additionalProperties":  # told above, key by key
             path = _instance_path(schema.root, document, error.absolute_path)
-            if error.validator != "additionalProperties":  # told above, key by key
-                yield path, str(error.validator), _short(error.message), error.instance
-    except Exception as error:  # noqa: BLE001 - referencing has no common base class
-        message = _short(f"the document could not be validated: {type(error).__name__}: {error}")
-        yield "$", "not_validated", message, None
-
-
-def validator_of(schema: Schema) -> Any:
-    """Return a jsonschema validator for a schema (Draft 2020-12, formats too).
-
-    Parameters
-    ----------
-    schema : Schema
-        The parsed schema.
-
-    Returns
-    -------
-    jsonschema.Draft202012Validator
-        Which takes OpenAPI's ``nullable: true`` as what it means.
-    """
-    from jsonschema import Draft202012Validator, FormatChecker
-
-    return Draft202012Validator(
-        _with_nullable(dict(schema.document)), format_checker=FormatChecker()
-    )
-
-
-def _with_nullable(schema: Any) -> Any:
-    """Write ``nullable: true`` (OpenAPI) in the words that JSON Schema knows."""
-    if isinstance(schema, list):
-        return [_with_nullable(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    inner = {key: _with_nullable(value) for key, value in schema.items()}
-    if schema.get("nullable") is True:
-        return {"anyOf": [{k: v for k, v in inner.items() if k != "$defs"}, {"type": "null"}]} | {
-            k: v for k, v in inner.items() if k == "$defs"
-        }
-    return inner
+            yield path, str(error.validator), _short(error.message), error.instance
 
 
 def _instance_path(root: Node, document: Any, parts: Iterable[Any]) -> str:
@@ -203,9 +164,10 @@ def _instance_path(root: Node, document: Any, parts: Iterable[Any]) -> str:
         elif part in below.properties:
             path, node = path + member(part), below.properties[part]
         else:
-            is_key = below.additional is not None or node.flattened
+            entry = below.entry(part)
+            is_key = entry is not None or node.flattened
             path += bracketed(str(part)) if is_key else member(str(part))
-            node = below.additional or _NOWHERE
+            node = entry or _NOWHERE
     return path
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from math import nan
 from typing import Any
 
 import pandas as pd
@@ -10,7 +11,7 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.metrics.registry import REGISTRY
 from extractbench_nb.records import ArrayRecord, Leaf, settled, states
-from extractbench_nb.values import MISSING, Unusable
+from extractbench_nb.values import MISSING, PRESENT, Unusable
 
 __all__ = [
     "ARRAY_COLUMNS",
@@ -27,6 +28,7 @@ __all__ = [
     "in_order",
     "match_frame",
     "match_rows",
+    "total_cost",
 ]
 
 OUTCOMES = (
@@ -128,7 +130,13 @@ SUMMARY = FrameSpec(
             "gold_coverage", "float64", "share of gold's leaves that the schema declares", "0 to 1"
         ),
         Column("llm_calls", "float64", "calls of a language model"),
-        Column("llm_cost_usd", "float64", "what they cost"),
+        Column(
+            "llm_cost_usd",
+            "float64",
+            "what they cost; NaN if the price or the tokens of one are not known",
+            "0 and up",
+            True,
+        ),
     ),
 )
 
@@ -173,6 +181,13 @@ CALL_COLUMNS = FrameSpec(
 def call_frame(top: Sequence[Leaf]) -> pd.DataFrame:
     """Return ``judge_calls``: one row a call of a model."""
     return CALL_COLUMNS.from_rows(list(call_rows(top)))
+
+
+def total_cost(calls: pd.DataFrame) -> float:
+    """Sum what the calls cost, in US dollars; NaN where one had an answer of unknown cost."""
+    answered = calls["answer"].notna() | calls["score"].notna()
+    unknown = answered & ~calls["cached"] & calls["cost_usd"].isna()
+    return nan if unknown.any() else float(calls["cost_usd"].sum())
 
 
 def call_rows(top: Sequence[Leaf]) -> Iterator[tuple[Any, ...]]:
@@ -226,8 +241,10 @@ def in_order(
                     stack.extend(reversed(pair.children))
 
 
-def _value(value: Any) -> Any:
-    return None if value is MISSING or isinstance(value, Unusable) else value
+def _value(value: Any, state: str) -> Any:
+    if isinstance(value, Unusable):
+        return value.value if state == PRESENT else None
+    return None if value is MISSING else value
 
 
 def field_rows(leaf: Leaf) -> Iterator[tuple[Any, ...]]:
@@ -246,8 +263,8 @@ def field_rows(leaf: Leaf) -> Iterator[tuple[Any, ...]]:
             verdict.outcome,
             verdict.reason,
             verdict.reasoning,
-            _value(leaf.gold),
-            _value(leaf.predicted),
+            _value(leaf.gold, gold_state),
+            _value(leaf.predicted, predicted_state),
             gold_state,
             predicted_state,
             node.depth,

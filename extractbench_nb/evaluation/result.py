@@ -27,6 +27,7 @@ from extractbench_nb.evaluation.frames import (
     field_frame,
     in_order,
     match_frame,
+    total_cost,
 )
 from extractbench_nb.evaluation.summary import summarise
 from extractbench_nb.profiles import Profile
@@ -35,19 +36,21 @@ from extractbench_nb.schema.nodes import Schema
 
 __all__ = ["Evaluation", "Inputs", "use_writer"]
 
-_writer: Callable[[Evaluation, Path], Path] | None = None
+Writer = Callable[["Evaluation", Path], Path]
+_writers: dict[str, Writer] = {}
 
 
-def use_writer(writer: Callable[[Evaluation, Path], Path]) -> None:
-    """Tell how an `Evaluation` is written to a folder. The report room calls it once, on import.
+def use_writer(form: str, writer: Writer) -> None:
+    """Tell how an `Evaluation` is written to a folder. The packages above call it on import.
 
     Parameters
     ----------
+    form : str
+        ``"report"`` or ``"parquet"``.
     writer : callable
         ``(evaluation, folder) -> folder``.
     """
-    global _writer  # noqa: PLW0603 - the one link from the reports up to the result
-    _writer = writer
+    _writers[form] = writer
 
 
 class Inputs(NamedTuple):
@@ -125,7 +128,11 @@ class Evaluation:
 
     @property
     def fields(self) -> pd.DataFrame:
-        """One row an evaluated field and metric; `Evaluation.columns()` tells the columns."""
+        """One row an evaluated field and metric; `Evaluation.columns()` tells the columns.
+
+        `to_parquet` writes it to a file; pandas' own ``to_parquet`` cannot where values of several
+        types are in one column.
+        """
         return self._fields.copy()
 
     @property
@@ -215,10 +222,43 @@ class Evaluation:
         OutputError
             A file cannot be written.
         """
+        return self._written("report", folder)
+
+    def to_parquet(self, folder: str | Path) -> Path:
+        """Write the frames: fields, arrays, matches, judge_calls, summary and warnings.parquet.
+
+        Columns that hold values of documents, of which each row may have another type, become
+        JSON text, so that ``pandas.read_parquet`` and other tools read every file
+        (``frame.to_parquet`` of pandas refuses such columns).
+
+        Parameters
+        ----------
+        folder : str or pathlib.Path
+            Where to; made if it does not exist. Files of these names there are replaced.
+
+        Returns
+        -------
+        pathlib.Path
+            The folder.
+
+        Raises
+        ------
+        InputError
+            `folder` is empty or no path.
+        OutputError
+            A file cannot be written.
+
+        Notes
+        -----
+        A lone surrogate, which UTF-8 cannot hold, is written as U+001A and four hexadecimal
+        digits, and so is U+001A itself.
+        """
+        return self._written("parquet", folder)
+
+    def _written(self, form: str, folder: str | Path) -> Path:
         if not folder:
             raise InputError(f"folder is {folder!r}; expected a path")
-        assert _writer is not None  # noqa: S101 - the package imports the report room
-        return _writer(self, Path(folder))
+        return _writers[form](self, Path(folder))
 
     @staticmethod
     def columns() -> pd.DataFrame:
@@ -263,7 +303,7 @@ class Evaluation:
         values["gold_coverage"] = declared_share(root, gold)
         calls = self._judge_calls
         values["llm_calls"] = len(calls)
-        values["llm_cost_usd"] = float(calls["cost_usd"].sum())
+        values["llm_cost_usd"] = total_cost(calls)
         names = SUMMARY.names
         return pd.Series([values[n] for n in names], index=names, dtype=float, name="summary")
 

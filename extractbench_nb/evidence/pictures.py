@@ -13,19 +13,17 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb.benchmark.dataset import Dataset
-from extractbench_nb.benchmark.pdf import opened
+from extractbench_nb.benchmark.pdf import MOST_PIXELS, draw_page
 from extractbench_nb.errors import InputError
 from extractbench_nb.evidence.sources import pdf_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from pypdfium2 import PdfPage
 
 __all__ = ["PageImage", "render_page"]
 
 _MARK = (255, 222, 89)
 _MARGIN = 2
-_MOST_PIXELS = 40_000_000
 _LARGEST_SCALE = 10.0
 _EDGES = ("x0", "y0", "x1", "y1")
 
@@ -116,21 +114,22 @@ def render_page(
     places = [_box(box) for box in _on_page(boxes, page)]
     _check_scale(scale)
     path = pdf_of(ds, document)
-    with opened(path) as pdf:
-        pages = len(pdf)
-        if page not in range(1, pages + 1):
-            raise InputError(f"page={page!r}; {str(path)!r} has pages 1 to {pages}")
-        sheet = pdf[int(page) - 1]
-        try:
-            pixels, found = _drawn(sheet, scale, places)
-            points = sheet.get_size()
-        finally:
-            sheet.close()
+    number = int(page) if page in range(1, 2**31) else 0
+    drawn = draw_page(path, number, scale, places)
+    if drawn.points is None:
+        raise InputError(f"page={page!r}; {str(path)!r} has pages 1 to {drawn.pages}")
+    if drawn.pixels is None:
+        width, height = drawn.points
+        raise InputError(
+            f"scale={scale!r}: the page has {width:.0f} x {height:.0f} points, the picture would "
+            f"have {width * height * scale**2:,.0f} pixels; expected {MOST_PIXELS:,} at most"
+        )
+    pixels, found = drawn.pixels, [_turned(*box) for box in drawn.boxes]
     if mark:
         for box in found:
             _colour(pixels, box)
     height, width = pixels.shape[:2]
-    return PageImage(_png(pixels), width, height, int(page), pages, points, tuple(found))
+    return PageImage(_png(pixels), width, height, number, drawn.pages, drawn.points, tuple(found))
 
 
 def _check_scale(scale: object) -> None:
@@ -156,23 +155,6 @@ def _box(box: Any) -> tuple[float, ...]:
     if len(values) != len(_EDGES) or not np.isfinite(values).all():
         raise InputError(f"boxes hold {box!r:.80}; expected four finite numbers x0, y0, x1, y1")
     return values
-
-
-def _drawn(
-    sheet: PdfPage, scale: float, places: Sequence[Sequence[float]]
-) -> tuple[NDArray[np.uint8], list[tuple[int, int, int, int]]]:
-    width, height = sheet.get_size()
-    if width * height * scale**2 > _MOST_PIXELS:
-        raise InputError(
-            f"scale={scale!r}: the page has {width:.0f} x {height:.0f} points, the picture would "
-            f"have {width * height * scale**2:,.0f} pixels; expected {_MOST_PIXELS:,} at most"
-        )
-    bitmap = sheet.render(scale=scale, rev_byteorder=True)
-    to_pixels = bitmap.get_posconv(sheet).to_bitmap
-    found = [_turned(to_pixels(x0, y0), to_pixels(x1, y1)) for x0, y0, x1, y1 in places]
-    pixels = np.array(bitmap.to_numpy()[:, :, :3])
-    bitmap.close()
-    return pixels, found
 
 
 def _turned(one: Sequence[int], other: Sequence[int]) -> tuple[int, int, int, int]:

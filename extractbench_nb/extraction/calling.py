@@ -45,6 +45,7 @@ _WORDS = {
     "bad_key": "bad_key",
     "forbidden": "bad_key",
     "not_found": "not_found",
+    "redirect": "not_found",
 }
 _LIMIT = r"(?:maximum|limit|exceed\w*|too many|more than|at most)"
 _PAGES = re.compile(
@@ -66,6 +67,8 @@ _POLICY = re.compile(
 )
 _FILTERED = "content_filter"
 _LONGEST_REFUSAL = 500
+#: No model writes so much; a server may.
+_LONGEST = 50_000_000
 _SHORTEST_KEY = 16
 _NO_ANSWER: Mapping[str, None] = dict.fromkeys(
     ("finish_reason", "prompt_tokens", "completion_tokens", "cost_usd")
@@ -114,7 +117,8 @@ async def call_model(desk: Desk, request: ModelRequest, document_input: str) -> 
     Raises
     ------
     NotAskedError
-        Nothing is left to spend, or the key was refused before; says which.
+        The rest of the budget is less than the call may cost, or the key was refused before; says
+        which.
     """
     clock = _Clock()
     raw: str | None = None
@@ -126,8 +130,12 @@ async def call_model(desk: Desk, request: ModelRequest, document_input: str) -> 
         reason = reason_of(failure, structured=request.schema is not None)
         found: dict[str, Any] = {**_NO_ANSWER, "error": _error(reason, failure.problem)}
     else:
-        raw = None if said.text is None else _without_keys(said.text)
         found = _meta(said)
+        if said.text is not None and len(said.text) > _LONGEST:
+            message = f"the answer has {len(said.text):,} characters; {_LONGEST:,} are kept at most"
+            found["error"] = _error("other", message)
+        elif said.text is not None:
+            raw = _without_keys(said.text)
     error = found.pop("error")
     timing = {"latency_seconds": clock.seconds, "error": error}
     return Output(raw, {**found, **timing, "input": document_input, "attempts": clock.attempts})

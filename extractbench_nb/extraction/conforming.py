@@ -10,8 +10,8 @@ from collections.abc import Hashable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
-from extractbench_nb.evaluation.drift import validator_of
 from extractbench_nb.schema.nodes import Schema
+from extractbench_nb.schema.validation import Validation
 
 __all__ = ["Conformance", "Location", "touches"]
 
@@ -41,11 +41,7 @@ class Conformance:
     """
 
     def __init__(self, schema: Schema, gold: Any = None) -> None:
-        self._schema, self._gold = schema, gold
-
-    @cached_property
-    def _validator(self) -> Any:
-        return validator_of(self._schema)
+        self._validation, self._gold = Validation(schema.document), gold
 
     @cached_property
     def _forgiven(self) -> set[Hashable]:
@@ -95,15 +91,11 @@ class Conformance:
         ]
 
     def _violations(self, value: Any) -> Iterator[Violation]:
-        try:
-            for error in self._validator.iter_errors(value):
-                message = f"{error.json_path}: {error.message}"[:_LONGEST_MESSAGE]
-                yield Violation(tuple(error.absolute_schema_path), message, error)
-        except RecursionError:
-            yield Violation("too deep", "it is nested too deep to be validated")
-        except Exception as error:  # noqa: BLE001 - its libraries have no common base class
-            told = f"it could not be validated: {type(error).__name__}: {error}"
-            yield Violation("not validated", told[:_LONGEST_MESSAGE])
+        for error in self._validation.iter_errors(value):
+            message = f"{error.json_path}: {error.message}"[:_LONGEST_MESSAGE]
+            unsure = error.validator == "not_validated"
+            place: Hashable = message if unsure else tuple(error.absolute_schema_path)
+            yield Violation(place, message, None if unsure else error)
 
 
 def _causes(error: Any) -> list[Location]:

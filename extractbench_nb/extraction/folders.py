@@ -5,24 +5,26 @@ The layout::
     run.json                 what decides the outputs, and where they are from
     {document}.raw.txt       the text as it was received; absent where there was none
     {document}.meta.json     how the call went; where it is there, the output is complete
+    .lock                    stays; whoever writes here holds a lock on it
     simulation.json          of a simulation: what it was made with, and what was done (`keeping`)
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
-import sqlite3
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from extractbench_nb._files import make_folder, write_texts
-from extractbench_nb._json import read_document
+from filelock import FileLock, Timeout
+
+from extractbench_nb._files import make_folder, read_own_file, read_own_json, write_texts
 from extractbench_nb._version import __version__
 from extractbench_nb.benchmark.layout import list_files
 from extractbench_nb.errors import InputError, OutputError, nearest
@@ -33,6 +35,7 @@ __all__ = [
     "RUN_FILE",
     "Output",
     "RunFolder",
+    "check_names",
     "describe_run",
     "folder_path",
     "is_run",
@@ -47,6 +50,9 @@ RUN_FILE = "run.json"
 _RAW, _META = ".raw.txt", ".meta.json"
 _LOCK = ".lock"
 _PACKAGES = ("litellm", "pandas", "pypdfium2")
+#: Bytes of a file's name, where the system does not tell.
+_LONGEST_NAME = 255
+_LARGEST = 2**63 - 1
 
 
 class Output(NamedTuple):
@@ -181,7 +187,7 @@ class RunFolder:
         """
         if not is_run(path):
             raise InputError(f"no run in {str(path)!r}: expected a folder with {RUN_FILE}")
-        found = read_document(path / RUN_FILE, "run")
+        found = read_own_json(path / RUN_FILE, "run")
         _check_description(found, path / RUN_FILE)
         return cls(path, found)
 
@@ -212,18 +218,15 @@ class RunFolder:
         OutputError
             The folder cannot be written.
         """
-        path = self.path / _LOCK
-        with closing(_locked(path)):
+        with _locked(self.path / _LOCK):
             for left in self.path.glob(".*.part"):
-                left.unlink(missing_ok=True)
-            try:
-                yield
-            finally:
-                path.unlink(missing_ok=True)
+                with suppress(OSError):
+                    left.unlink()
+            yield
 
     def tidy(self) -> None:
         """Remove what a killed process left, unless somebody is writing."""
-        if (self.path / _LOCK).exists():
+        if any(self.path.glob(".*.part")):
             with suppress(InputError, OutputError), self.alone():
                 pass
 
@@ -285,17 +288,12 @@ class RunFolder:
             hint = nearest(document, self.documents)
             raise InputError(f"{str(self.path)!r}: no output for document {document!r}; {hint}")
         path = self._file(document, _META)
-        meta = read_document(path, "meta")
-        if not isinstance(meta, dict):
-            raise InputError(f"meta file {str(path)!r} holds no JSON object")
-        error = meta.get("error")
-        if error is not None and not isinstance(error, dict):
-            raise InputError(f"meta file {str(path)!r}: error is {error!r}; expected an object")
+        meta = read_own_json(path, "meta")
+        _check_meta(meta, path)
         return Output(_read_raw(self._file(document, _RAW)), meta)
 
     def _file(self, document: str, suffix: str) -> Path:
-        if not document or document.startswith(".") or set(document) & set("/\\\0"):
-            raise InputError(f"document {document!r} cannot be part of a file's name")
+        check_names(self.path, [document])
         return self.path / f"{document}{suffix}"
 
 
@@ -311,23 +309,101 @@ def is_run(path: Path) -> bool:
     return (path / RUN_FILE).is_file()
 
 
-def _locked(path: Path) -> sqlite3.Connection:
-    """Lock a file as a database is locked: that ends with the process on every system."""
-    connection: sqlite3.Connection | None = None
-    try:
-        connection = sqlite3.connect(path, timeout=0, check_same_thread=False)
-        connection.execute("pragma journal_mode = memory")  # no second file
-        connection.execute("begin exclusive")
-    except sqlite3.OperationalError as error:
-        if connection is not None:
-            connection.close()
-        if "locked" in str(error):
-            where = repr(str(path.parent))
+def check_names(path: Path, documents: Iterable[str]) -> None:
+    """Refuse ids under which no output can be kept.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The folder of a run; it need not exist.
+    documents : iterable of str
+        Ids.
+
+    Raises
+    ------
+    InputError
+        One is empty, begins with a dot, holds a slash, a backslash or a NUL, or has more bytes in
+        UTF-8 than the name of a file may have.
+    """
+    limit = _longest_name(path) - len(_META)
+    for document in documents:
+        if not document or document.startswith(".") or set(document) & set("/\\\0"):
+            raise InputError(f"document {document!r} cannot be part of a file's name")
+        try:
+            size = len(os.fsencode(document))
+        except UnicodeEncodeError:  # a lone surrogate
+            raise InputError(f"document {document!r} cannot be part of a file's name") from None
+        if size > limit:
             raise InputError(
-                f"{where} is being written by another extract(); wait for it"
-            ) from None
-        raise OutputError(f"{str(path)!r} cannot be written: {error}") from None
-    return connection
+                f"document {document!r:.80} cannot be part of a file's name: it has {size} bytes, "
+                f"at most {limit} are possible here; give the document a shorter name"
+            )
+
+
+def _longest_name(path: Path) -> int:
+    there = next((one for one in (path, *path.absolute().parents) if one.is_dir()), Path())
+    try:
+        return os.pathconf(there, "PC_NAME_MAX")
+    except (AttributeError, OSError, ValueError):  # not on Windows
+        return _LONGEST_NAME
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock that ends with the process; the file stays, since its name may be waited for."""
+    lock = FileLock(path, timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        where = repr(str(path.parent))
+        raise InputError(f"{where} is being written by another extract(); wait for it") from None
+    except OSError as error:
+        problem = error.strerror or str(error)
+        raise OutputError(f"{str(path)!r} cannot be written: {problem}") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _check_meta(meta: Any, path: Path) -> None:
+    """Refuse what no call gives: the folder may come from somebody else."""
+    if not isinstance(meta, dict):
+        raise InputError(f"meta file {str(path)!r} holds no JSON object")
+    error = meta.get("error")
+    if error is not None and not isinstance(error, dict):
+        raise InputError(f"meta file {str(path)!r}: error is {error!r:.80}; expected an object")
+    kinds: tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...] = (
+        (("finish_reason", "input"), _is_text, "a text"),
+        (("prompt_tokens", "completion_tokens"), _is_count, "a whole number from 0 to 2^63 - 1"),
+        (("cost_usd", "latency_seconds"), _is_amount, "a number that is 0 or more"),
+    )
+    for names, fits, expected in kinds:
+        for name in names:
+            _check_cell(meta, name, fits, expected, path)
+    for name in ("reason", "message"):
+        _check_cell(error or {}, name, _is_text, "a text", path)
+
+
+def _check_cell(
+    meta: Mapping[str, Any], name: str, fits: Callable[[Any], bool], expected: str, path: Path
+) -> None:
+    value = meta.get(name)
+    if value is not None and not fits(value):
+        shown = f"{type(value).__name__} {repr(value)[:80]}"
+        raise InputError(f"meta file {str(path)!r}: {name} is {shown}; expected {expected} or null")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= _LARGEST
+
+
+def _is_amount(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value <= _LARGEST and math.isfinite(value)
 
 
 def _check_description(found: Any, path: Path) -> None:
@@ -359,14 +435,11 @@ def _is_place(about: Any) -> bool:
 def _read_raw(path: Path) -> str | None:
     """Read the bytes themselves: reading as text would change line breaks."""
     try:
-        return path.read_bytes().decode("utf-8")
+        return read_own_file(path, "raw output").decode("utf-8")
     except FileNotFoundError:
         return None
     except UnicodeDecodeError as error:
         raise InputError(f"raw output {str(path)!r} is not UTF-8: {error}") from None
-    except OSError as error:
-        problem = error.strerror or str(error)
-        raise InputError(f"raw output {str(path)!r} cannot be read: {problem}") from None
 
 
 def _json_file(value: Mapping[str, Any]) -> str:

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb._files import write_texts
-from extractbench_nb._json import read_document
+from extractbench_nb._files import read_own_json, write_texts
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.model_profiles import ModelProfile
 
@@ -87,7 +86,7 @@ def read_kept(folder: Path) -> Kept:
     path = folder / SIMULATION_FILE
     if not path.is_file():
         raise InputError(f"no simulation in {str(folder)!r}: expected a folder with {path.name}")
-    found = read_document(path, "simulation")
+    found = read_own_json(path, "simulation")
     try:
         kept = Kept(**{**found, "profile": ModelProfile(**found["profile"])})
     except (TypeError, KeyError, InputError) as error:

@@ -18,7 +18,7 @@ from extractbench_nb.extraction.scanning import Scan
 from extractbench_nb.schema.nodes import Schema
 from extractbench_nb.schema.parse import parse_schema
 
-__all__ = ["FAILURES", "OutputReader", "ParsedOutput", "parse_output"]
+__all__ = ["FAILURES", "OutputReader", "ParsedOutput", "parse_output", "unwrapped"]
 
 #: How an output can fail, in the order in which it is found out. The first five that the paper
 #: names (Table 7) are empty_response, trailing_comma, page_limit, truncated_json, context_length.
@@ -248,7 +248,7 @@ def _parsed(text: str, meta: Mapping[str, Any]) -> ParsedOutput:
     """Parse a text, its wrapper taken off, and say how it fails."""
     if not text.strip().strip(_BOM):
         return ParsedOutput(failure="empty_response", message="there is no text")
-    inner, start, wrapper = _unwrapped(text)
+    inner, start, wrapper = unwrapped(text)
     seen = _Seen()
     try:
         value = seen.load(inner)
@@ -289,8 +289,19 @@ class _Seen:
         return float(name)
 
 
-def _unwrapped(text: str) -> tuple[str, int, str]:
-    """Take off a byte-order mark and a code fence: the inner text, where it begins, what it was."""
+def unwrapped(text: str) -> tuple[str, int, str]:
+    """Take off a byte-order mark and a code fence.
+
+    Parameters
+    ----------
+    text : str
+        What a model said.
+
+    Returns
+    -------
+    tuple of (str, int, str)
+        The inner text, where it begins, and what was taken off.
+    """
     names, start, end = [], 0, len(text)
     if text.startswith(_BOM):
         names.append("bom")

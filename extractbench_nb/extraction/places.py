@@ -144,9 +144,8 @@ def _members(place: Place) -> Iterator[Place]:
         if key in below.properties:
             child = below.properties[key]
             yield Place(place.path + child.step, child, value, key, place)
-        elif below.additional is not None:
-            path = place.path + bracketed(str(key))
-            yield Place(path, below.additional, value, key, place)
+        elif (entry := below.entry(key)) is not None:
+            yield Place(place.path + bracketed(key), entry, value, key, place)
 
 
 def _is_leaf(value: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,24 +14,50 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from extractbench_nb._json import canonical
+from extractbench_nb.benchmark.caching import file_hash
 from extractbench_nb.benchmark.dataset import Dataset
-from extractbench_nb.benchmark.pdf import opened
+from extractbench_nb.benchmark.layout import MissingPdfError
+from extractbench_nb.benchmark.pdf import read_pages
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.extraction.folders import RunFolder, describe_run
-from extractbench_nb.extraction.prompting import MODES, Prompt, document_text, plain_schema
+from extractbench_nb.extraction.prompting import (
+    MODES,
+    Prompt,
+    document_text,
+    plain_schema,
+    strict_breaches,
+)
 from extractbench_nb.judges.access import check_model
+from extractbench_nb.judges.budget import most_tokens
 from extractbench_nb.judges.client import ModelRequest, litellm
 from extractbench_nb.judges.settings import Settings
 
-__all__ = ["INPUTS", "Options", "Task", "choose_documents", "make_tasks", "refuse_other_run"]
+__all__ = [
+    "INPUTS",
+    "Options",
+    "Task",
+    "choose_documents",
+    "describe_documents",
+    "make_tasks",
+    "refuse_other_run",
+]
 
 INPUTS = ("auto", "file", "text")
 
 _NO_KEY = "A model on a server of your own needs none: name its address by api_base="
 _HASHED = 16
+#: Tokens of the picture of a page, at most: providers' documentation says 258 (Gemini) to 4,784
+#: (Claude), and 25,501 for a high-detail image and gpt-4o-mini.
+_PER_PAGE, _PER_PAGE_OF_MINI = 5_000, 26_000
+_STRICT_IF_POSSIBLE = "json_schema, strict where the schema keeps the rules"
 _MAGIC = b"%PDF-"
 _HEAD = 1024
-#: What must be the same where a run is taken up, by how it is named to the user.
+#: What must be the same where a run is taken up, and what of its documents.
+_DECIDING_OF_DOCUMENTS = (
+    ("schema", "name of the schema"),
+    ("schema_sha256", "schema"),
+    ("pdf_sha256", "PDF"),
+)
 _DECIDING = ("kind", "model", "mode", "prompt_version", "document_input", "parameters")
 
 
@@ -38,18 +65,10 @@ class Task(NamedTuple):
     """One document to ask about; `text` is None where the PDF itself is sent."""
 
     document: str
-    domain: str
-    schema: str
     plain: Mapping[str, Any]
     pdf: Path
     text: str | None = None
-
-    @property
-    def about(self) -> dict[str, str]:
-        """What the run keeps of the document."""
-        data = canonical(self.plain).encode("utf-8", "surrogatepass")
-        digest = hashlib.sha256(data).hexdigest()[:_HASHED]
-        return {"domain": self.domain, "schema": self.schema, "schema_sha256": digest}
+    strict: bool = True
 
 
 @dataclass(frozen=True)
@@ -127,7 +146,7 @@ class Options:
             parameters={
                 "temperature": self.temperature,
                 "max_tokens": self.max_tokens,
-                "response_format": "json_schema, strict" if self.is_structured else None,
+                "response_format": _STRICT_IF_POSSIBLE if self.is_structured else None,
             },
             dataset=dataset,
             documents={},
@@ -136,6 +155,7 @@ class Options:
     def request(self, task: Task) -> ModelRequest:
         """Return the request for one document; the PDF is read now."""
         pdf = task.pdf if task.text is None else None
+        limited = pdf is not None and self.settings.budget_usd is not None
         return ModelRequest(
             self.settings.model,
             self.prompt.messages(task.document, task.plain, text=task.text, pdf=pdf),
@@ -144,10 +164,21 @@ class Options:
             self.settings.timeout,
             self.settings.api_base,
             deepcopy(task.plain) if self.is_structured else None,  # providers' forms are made of it
-            strict=True,
+            strict=task.strict,
             schema_name="extraction",
             demanded=self.is_structured,
+            file_tokens=_file_tokens(task.pdf, self.settings.model) if limited else 0,
         )
+
+
+def _file_tokens(path: Path, model: str) -> int:
+    """Bound what a provider bills for a PDF: its text, and a picture of each page."""
+    per_page = _PER_PAGE_OF_MINI if "gpt-4o-mini" in model else _PER_PAGE
+    try:
+        pages = read_pages(path)
+    except InputError:  # the provider may read it all the same
+        return path.stat().st_size
+    return sum(per_page + most_tokens(page) for page in pages)
 
 
 def choose_documents(documents: object, dataset: Dataset | None) -> tuple[Dataset, list[str]]:
@@ -209,6 +240,53 @@ def _ids(documents: object) -> list[str]:
     return ids
 
 
+def describe_documents(
+    dataset: Dataset, documents: Iterable[str], *, structured: bool = False
+) -> dict[str, dict[str, str]]:
+    """Say what a run keeps of its documents: where they belong, and what decides their requests.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Where they are.
+    documents : iterable of str
+        Ids.
+    structured : bool, optional
+        Whether the schema is given as the format of the answer.
+
+    Returns
+    -------
+    dict of str to dict
+        By id: domain, schema, schema_sha256 of what a model is told of it, and pdf_sha256 where
+        there is a PDF; of either hash the first 16 digits. If `structured`, ``strict`` too:
+        ``"true"``, or ``"false: "`` and the first rule of strict schemas that it breaks.
+
+    Raises
+    ------
+    DatasetError
+        A schema cannot be read.
+    """
+    listing = dataset.listing.set_index("document")
+    found: dict[str, dict[str, str]] = {}
+    known: dict[str, dict[str, str]] = {}
+    for one in documents:
+        schema = str(listing.loc[one, "schema"])
+        if schema not in known:
+            plain = plain_schema(dataset.schema(schema))
+            data = canonical(plain).encode("utf-8", "surrogatepass")
+            known[schema] = {"schema_sha256": hashlib.sha256(data).hexdigest()[:_HASHED]}
+            if structured:
+                breaches = strict_breaches(plain)
+                more = f" and {len(breaches) - 1} more" if len(breaches) > 1 else ""
+                known[schema]["strict"] = f"false: {breaches[0]}{more}" if breaches else "true"
+        domain = str(listing.loc[one, "domain"])
+        found[one] = {"domain": domain, "schema": schema, **known[schema]}
+        with suppress(MissingPdfError):
+            if (digest := file_hash(dataset.pdf_path(one))) is not None:
+                found[one]["pdf_sha256"] = digest[:_HASHED]
+    return found
+
+
 def make_tasks(dataset: Dataset, documents: Iterable[str], document_input: str) -> list[Task]:
     """Read what is needed to ask, so that what is broken is found before anything is asked.
 
@@ -236,8 +314,9 @@ def make_tasks(dataset: Dataset, documents: Iterable[str], document_input: str) 
     listing = dataset.listing.set_index("document")
     ids = {one: str(listing.loc[one, "schema"]) for one in documents}
     plain = {schema: plain_schema(dataset.schema(schema)) for schema in set(ids.values())}
+    strict = {schema: not strict_breaches(known) for schema, known in plain.items()}
     tasks = [
-        Task(one, str(listing.loc[one, "domain"]), schema, plain[schema], dataset.pdf_path(one))
+        Task(one, plain[schema], dataset.pdf_path(one), strict=strict[schema])
         for one, schema in ids.items()
     ]
     if document_input == "text":
@@ -261,16 +340,19 @@ def _with_texts(tasks: Iterable[Task]) -> list[Task]:
 def _check_pdf(path: Path) -> None:
     """Refuse what is no PDF; one that PDFium cannot open may still be for its provider to read."""
     try:
+        if not path.is_file():  # a pipe would have to be waited for
+            raise InputError(f"PDF {str(path)!r} cannot be read: it is not a regular file")
         with path.open("rb") as file:
             is_pdf = _MAGIC in file.read(_HEAD)
     except OSError as error:
         raise InputError(f"PDF {str(path)!r} cannot be read: {error.strerror or error}") from None
     if not is_pdf:
-        with opened(path):
-            pass
+        read_pages(path)
 
 
-def refuse_other_run(folder: RunFolder, ours: Mapping[str, Any], tasks: Iterable[Task]) -> None:
+def refuse_other_run(
+    folder: RunFolder, ours: Mapping[str, Any], documents: Mapping[str, Mapping[str, str]]
+) -> None:
     """Raise `InputError` that names the first thing in which a folder's run differs.
 
     Parameters
@@ -279,20 +361,25 @@ def refuse_other_run(folder: RunFolder, ours: Mapping[str, Any], tasks: Iterable
         The run that is there.
     ours : mapping
         The description of the one asked for.
-    tasks : iterable of Task
-        Its documents; their schemas must be as they were.
+    documents : mapping of str to mapping
+        What `describe_documents` says of its documents, answered ones too: their schemas and PDFs
+        must be as they were, and so must the schemas of the run's other documents.
     """
-    theirs = folder.description
+    theirs, where = folder.description, repr(str(folder.path))
     for name in _DECIDING:
         if theirs.get(name) != ours[name]:
             raise InputError(
-                f"{str(folder.path)!r} holds a run whose {name} is {theirs.get(name)!r}, asked "
-                f"for is {ours[name]!r}; take it up as it began, or name another folder"
+                f"{where} holds a run whose {name} is {theirs.get(name)!r}, asked for is "
+                f"{ours[name]!r}; take it up as it began, or name another folder"
             )
     known = theirs.get("documents", {})
-    for task in tasks:
-        if known.get(task.document, task.about) != task.about:
-            raise InputError(
-                f"{str(folder.path)!r} holds a run in which the schema of {task.document!r} was "
-                "another one; name another folder"
-            )
+    schemas = {about.get("schema"): about.get("schema_sha256") for about in known.values()}
+    for document, about in documents.items():
+        kept = {"schema_sha256": schemas.get(about["schema"]), **known.get(document, {})}
+        for name, what in _DECIDING_OF_DOCUMENTS:
+            before, now = kept.get(name), about.get(name)
+            if before is not None and now is not None and before != now:
+                raise InputError(
+                    f"{where} holds a run in which the {what} of {document!r} was another one "
+                    f"({name} was {before}, now it is {now}); restore it, or name another folder"
+                )

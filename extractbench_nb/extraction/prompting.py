@@ -5,19 +5,28 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from extractbench_nb._json import escape_pointer
 from extractbench_nb.benchmark.pdf import read_pages
 from extractbench_nb.errors import InputError
 from extractbench_nb.judges.prompts import placeholders_of, quoted, sendable
 from extractbench_nb.schema.parse import parse_schema
 
-__all__ = ["MODES", "PLACEHOLDERS", "PROMPT_VERSION", "Prompt", "document_text", "plain_schema"]
+__all__ = [
+    "MODES",
+    "PLACEHOLDERS",
+    "PROMPT_VERSION",
+    "Prompt",
+    "document_text",
+    "plain_schema",
+    "strict_breaches",
+]
 
 MODES = ("prompt", "structured")
 #: Version of our texts.
@@ -30,6 +39,15 @@ _HASHED = 12
 _NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 #: Members that hold values, not schemas.
 _VALUES = ("enum", "const", "default", "examples", "required")
+#: Keywords that OpenAI takes in a strict schema.
+_STRICT = frozenset(
+    (
+        *("type", "properties", "required", "additionalProperties", "items", "anyOf", "enum"),
+        *("const", "$ref", "$defs", "definitions", "title", "description", "pattern", "format"),
+        *("multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+        *("minItems", "maxItems"),
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -217,3 +235,61 @@ def _ours(name: str) -> str:
 def _bad_template(problem: str) -> InputError:
     allowed = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
     return InputError(f"prompt: {problem}. Allowed are {allowed}")
+
+
+def strict_breaches(schema: Mapping[str, Any]) -> list[str]:
+    """List where a schema breaks the rules of strict structured outputs.
+
+    Parameters
+    ----------
+    schema : mapping
+        JSON Schema; see `plain_schema`.
+
+    Returns
+    -------
+    list of str
+        JSON Pointer and rule of each breach, in order; empty for a schema that may be sent as
+        strict.
+
+    Notes
+    -----
+    OpenAI's rules (platform.openai.com/docs/guides/structured-outputs, "Supported schemas"): the
+    root is an object, each object has ``additionalProperties: false`` and requires all its
+    properties, and no keywords are used but those of `_STRICT`.
+
+    Examples
+    --------
+    >>> strict_breaches({"type": "object", "properties": {"a": {"type": "string"}}})
+    ['#: additionalProperties is not false', "#: 'a' is not required"]
+    """
+    found = [] if schema.get("type") == "object" else ["#: the root is not of type object"]
+    waiting: list[tuple[str, Any]] = [("#", schema)]
+    while waiting:
+        pointer, part = waiting.pop()
+        if not isinstance(part, Mapping):
+            found.append(f"{pointer}: not an object")
+            continue
+        found.extend(f"{pointer}: {problem}" for problem in _breaches(part))
+        waiting.extend(reversed(list(_below(pointer, part))))
+    return found
+
+
+def _breaches(part: Mapping[str, Any]) -> Iterator[str]:
+    types = part.get("type")
+    properties = part.get("properties") or {}
+    if types == "object" or "properties" in part or (isinstance(types, list) and "object" in types):
+        if part.get("additionalProperties") is not False:
+            yield "additionalProperties is not false"
+        required = part.get("required") or ()
+        yield from (f"{name!r} is not required" for name in properties if name not in required)
+    yield from (f"{name!r} is not supported" for name in part if name not in _STRICT)
+
+
+def _below(pointer: str, part: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name in ("properties", "$defs", "definitions"):
+        for key, value in (part.get(name) or {}).items():
+            yield f"{pointer}/{name}/{escape_pointer(key)}", value
+    if "items" in part:
+        yield f"{pointer}/items", part["items"]
+    for place, value in enumerate(part.get("anyOf") or ()):
+        yield f"{pointer}/anyOf/{place}", value

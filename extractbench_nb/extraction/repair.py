@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from extractbench_nb.extraction.parsing import ParsedOutput, parse_output
+from extractbench_nb._json import read_cut_off
+from extractbench_nb.extraction.parsing import ParsedOutput, parse_output, unwrapped
 
 __all__ = ["Repaired", "repair_output"]
 
@@ -63,9 +65,9 @@ def repair_output(raw: str | bytes | None, *, seconds: float = 20.0) -> Repaired
     Returns
     -------
     Repaired
-        What parses strictly is returned as it is. Else `json_repair` closes what is open, takes
-        trailing commas and prose away, and sets quotes; a text that holds no object or array has
-        no value. Nothing in `raw` raises.
+        What parses strictly is returned as it is. What is cut off is read up to there. Else
+        `json_repair` closes what is open, takes trailing commas and prose away, and sets quotes; a
+        text that holds no object or array has no value. Nothing in `raw` raises.
 
     Notes
     -----
@@ -85,7 +87,7 @@ def repair_output(raw: str | bytes | None, *, seconds: float = 20.0) -> Repaired
     if parsed.failure == "empty_response":
         return Repaired(None, None, parsed, "there is no text")
     try:
-        value = _by_library(text) if len(text) <= _SHORT else _elsewhere(text, seconds)
+        value = _repaired(text, parsed.failure, seconds)
         fixed = json.dumps(value, ensure_ascii=False)
     except subprocess.TimeoutExpired:
         return Repaired(None, None, parsed, f"it was not repaired within {seconds:g} s")
@@ -94,6 +96,13 @@ def repair_output(raw: str | bytes | None, *, seconds: float = 20.0) -> Repaired
     if not isinstance(value, dict | list) or not value:
         return Repaired(None, None, parsed, "it holds no object or array")
     return Repaired(value, fixed, parsed)
+
+
+def _repaired(text: str, failure: str, seconds: float) -> Any:
+    if failure == "truncated_json":
+        with suppress(ValueError):
+            return read_cut_off(unwrapped(text)[0])
+    return _by_library(text) if len(text) <= _SHORT else _elsewhere(text, seconds)
 
 
 def _by_library(text: str) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -18,11 +18,19 @@ from extractbench_nb._progress import progress_bar
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.calling import PASSING, REASONS, NotAskedError, call_model
-from extractbench_nb.extraction.folders import Output, RunFolder, folder_path, is_run, now
+from extractbench_nb.extraction.folders import (
+    Output,
+    RunFolder,
+    check_names,
+    folder_path,
+    is_run,
+    now,
+)
 from extractbench_nb.extraction.plans import (
     Options,
     Task,
     choose_documents,
+    describe_documents,
     make_tasks,
     refuse_other_run,
 )
@@ -162,8 +170,12 @@ class Run:
         words = [f"{len(frame) - int(failed.sum())} of {total} documents answered"]
         words += [f"{count} {reason}" for reason, count in failed.items()]
         lines = [", ".join(words)]
-        if frame["cost_usd"].notna().any():
-            lines.append(f"{frame['cost_usd'].sum():.6g} US dollars at list prices")
+        costs = frame["cost_usd"]
+        if costs.notna().any():
+            lines.append(f"{costs.sum():.6g} US dollars at list prices")
+        unknown = int((costs.isna() & frame["error_reason"].isna()).sum())
+        if unknown:
+            lines.append(f"{unknown} of unknown cost: no price, or no usage reported")
         if unasked:
             why = f": {self.stopped}" if self.stopped else ""
             lines.append(f"{len(unasked)} not asked{why}; extract with the same folder goes on")
@@ -202,8 +214,12 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
         Where the run is kept: ``run.json``, and for each document ``{document}.raw.txt`` and
         ``{document}.meta.json``.
     mode : str, optional
-        ``"prompt"``: the schema stands in the prompt. ``"structured"``: it is given as the strict
-        ``response_format`` instead, without its ``evaluation_config`` annotations.
+        ``"prompt"``: the schema stands in the prompt. ``"structured"``: it is given as the
+        ``response_format`` instead, without its ``evaluation_config`` annotations and otherwise
+        unchanged. ``strict`` is true only for a schema that keeps OpenAI's rules of strict schemas;
+        most do not, and are sent with ``strict: false``, which does not guarantee that an answer
+        fits. ``run.json`` says which it was for each document, and why. For other providers
+        LiteLLM converts the schema, and leaves out what they do not support.
     dataset : Dataset, optional
         Where the documents are from.
     prompt : str, optional
@@ -223,7 +239,10 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
         Requests for one document while the provider has passing trouble, and the seconds before
         the second one; see `LLMJudge`.
     budget_usd : float, optional
-        What this call may spend at list prices; documents that it does not reach stay unasked.
+        Maximum that this run may spend at list prices, in US dollars. Each request first reserves
+        what it may cost at most: its own tokens, and an answer of `max_tokens` (without it, of the
+        model's maximum). Documents for which the rest is too small are not asked about. A reply
+        that does not report its tokens counts as much as it may have cost.
     api_base : str, optional
         Address of the server, where it is not the provider's own. Such a server needs no key.
     resume : bool, optional
@@ -276,21 +295,31 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     )
     options = Options(settings, Prompt(mode, prompt), temperature, max_tokens, document_input)
     chosen, ids = choose_documents(documents, dataset)
-    kept, tasks = _prepare(options, chosen, ids, folder_path(folder), resume=resume)
-    if not tasks and kept.description.get("ended"):
-        kept.tidy()
-        return Run(kept.path)
-    return Run(kept.path, _work(options, tasks, kept, progress=progress))
+    plan = _prepare(options, chosen, ids, folder_path(folder), resume=resume)
+    if not plan.tasks and plan.folder.description.get("ended"):
+        plan.folder.tidy()
+        return Run(plan.folder.path)
+    return Run(plan.folder.path, _work(options, plan, progress=progress))
 
 
-def _work(
-    options: Options, tasks: Sequence[Task], folder: RunFolder, *, progress: bool
-) -> str | None:
+class _Plan(NamedTuple):
+    """What there is to do: where, what is still open, and what all documents are."""
+
+    folder: RunFolder
+    tasks: list[Task]
+    ours: dict[str, Any]
+    documents: dict[str, dict[str, str]]
+
+
+def _work(options: Options, plan: _Plan, *, progress: bool) -> str | None:
     """Ask what is open, alone in the folder; another call may have been here since."""
-    with folder.alone():
-        folder = RunFolder.open(folder.path)
+    tasks = plan.tasks
+    with plan.folder.alone():
+        folder = RunFolder.open(plan.folder.path)
+        refuse_other_run(folder, plan.ours, plan.documents)
         known = folder.description.get("documents", {})
-        folder.update({"documents": {**known, **{task.document: task.about for task in tasks}}})
+        new = {task.document: plan.documents[task.document] for task in tasks}
+        folder.update({"documents": {**known, **new}})
         still = [task for task in tasks if _is_open(folder, task.document)]
         stopped = run_anywhere(_ask_all(options, still, folder, progress=progress))
         folder.update({"ended": now()})
@@ -299,24 +328,22 @@ def _work(
 
 def _prepare(
     options: Options, dataset: Dataset, ids: Sequence[str], path: Path, *, resume: bool
-) -> tuple[RunFolder, list[Task]]:
+) -> _Plan:
     """Check everything, then open or make the folder; return what is still to be asked."""
+    check_names(path, ids)
     folder = RunFolder.open(path) if is_run(path) else None
     if folder is not None and not resume:
         raise InputError(f"{str(path)!r} holds a run; resume=True takes it up, or name another")
     document_input = options.input_of(folder.description if folder else {})
     ours = options.describe(document_input, dataset.name)
-    open_ids = [one for one in ids if folder is None or _is_open(folder, one)]
+    abouts = describe_documents(dataset, ids, structured=options.is_structured)
     if folder is not None:
-        refuse_other_run(folder, ours, ())
+        refuse_other_run(folder, ours, abouts)
+    open_ids = [one for one in ids if folder is None or _is_open(folder, one)]
     if open_ids:
         options.check()
     tasks = make_tasks(dataset, open_ids, document_input)
-    if folder is None:
-        folder = RunFolder.create(path, ours)
-    else:
-        refuse_other_run(folder, ours, tasks)
-    return folder, tasks
+    return _Plan(folder or RunFolder.create(path, ours), tasks, ours, abouts)
 
 
 def _is_open(folder: RunFolder, document: str) -> bool:

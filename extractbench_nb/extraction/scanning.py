@@ -13,9 +13,10 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _CLOSING = {"{": "}", "[": "]"}
-#: The last word of a text, or an escape that was cut; looked for in its last characters only.
+#: The last word of a text, looked for in its last characters only.
 _WORD = re.compile(r"[\w.+-]+$")
-_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?$")
+#: An escape that was cut: its backslash is none of a pair.
+_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*+(?P<cut>\\(?:u[0-9a-fA-F]{0,3})?)$")
 _LAST = 64
 
 
@@ -70,9 +71,8 @@ class Scan:
     def _beginnings(self) -> Iterator[str]:
         text = self.text.rstrip()
         if self.torn:
-            escape = _ESCAPE.search(text[-_LAST:])
-            cut = len(escape[0]) if escape is not None else 0
-            yield text[: len(text) - cut] + '"'
+            escape = _ESCAPE.search(text)
+            yield (text if escape is None else text[: escape.start("cut")]) + '"'
             return
         yield text.removesuffix(",")
         word = _WORD.search(text[-_LAST:])

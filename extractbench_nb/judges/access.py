@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.judges.client import litellm, price_is_known
-from extractbench_nb.judges.settings import MODEL_VARIABLE, Settings
+from extractbench_nb.judges.settings import MODEL_VARIABLE, Settings, is_taken
 
 __all__ = ["check_model", "name_of_key"]
 
@@ -124,7 +124,9 @@ def _check_key(model: str, provider: str, otherwise: str) -> None:
     if found["keys_in_environment"] or not found["missing_keys"] or _has_ambient(ambient):
         return
     either = " or " if provider == "gemini" else " and "
-    ways = [f"set {either.join(found['missing_keys'])} in the environment or in a file .env here"]
+    names = found["missing_keys"]
+    or_file = " or in a file .env here" if all(map(is_taken, names)) else ""
+    ways = [f"set {either.join(names)} in the environment{or_file}"]
     if ambient is not None and ambient.hint:
         ways.append(ambient.hint)
     raise InputError(f"no key for the model {model!r}: {', '.join(ways)}. {otherwise}")

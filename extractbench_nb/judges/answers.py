@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from extractbench_nb.judges.prompts import sendable
+from extractbench_nb.schema.validation import Validation
 
 __all__ = ["ANSWER_SCHEMA", "Answer", "Unparsable", "objects", "read_answer"]
 
@@ -24,13 +26,12 @@ ANSWER_SCHEMA: Mapping[str, Any] = {
 
 _LONGEST = 200_000
 _SHOWN = 80
-_TOKEN = re.compile(
-    r""" (?P<double>"(?:[^"\\]|\\.)*")
-       | (?P<single>'(?:[^'\\]|\\.)*')
-       | (?P<trailing>,(?=\s*[}\]]))
-       | (?P<open>[{\[]) | (?P<close>[}\]]) """,
-    re.VERBOSE | re.DOTALL,
-)
+_STRINGS = {
+    "double": r"""(?P<double>"(?:[^"\\]|\\.)*")""",
+    "single": r"""(?P<single>'(?:[^'\\]|\\.)*')""",
+}
+_TORN = {'"': "double", "'": "single"}
+_OTHERS = r"(?P<trailing>,(?=\s*[}\]]))|(?P<open>[{\[])|(?P<close>[}\]])"
 
 
 class Answer(NamedTuple):
@@ -78,10 +79,7 @@ def read_answer(text: str | None, schema: Mapping[str, Any] | None = None) -> An
     if len({answer.score for answer in answers}) > 1:
         raise Unparsable("it holds several JSON objects, and their scores differ")
     if schema is not None:
-        try:
-            _check(found[-1], schema)
-        except RecursionError:
-            raise Unparsable("it is nested too deep for its schema") from None
+        _check(found[-1], schema)
     return answers[-1]
 
 
@@ -103,18 +101,18 @@ def objects(text: str | None) -> list[dict[str, Any]]:
     Unparsable
         The answer is empty, or far too long.
     """
+    if text and len(text) > _LONGEST:
+        raise Unparsable(f"it has {len(text):,} characters")
     if not text or not text.strip():
         raise Unparsable("it has no text")
-    if len(text) > _LONGEST:
-        raise Unparsable(f"it has {len(text):,} characters")
     whole = _loaded(text)
     return [whole] if whole is not None else list(_inner(text))
 
 
 def _inner(text: str) -> Iterator[dict[str, Any]]:
-    end = 0
+    end, torn = 0, set[str]()
     while (start := text.find("{", end)) >= 0:
-        span, end = _balanced(text, start)
+        span, end = _balanced(text, start, torn)
         value = _loaded(span)
         if value is not None:
             yield value
@@ -135,12 +133,31 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _balanced(text: str, start: int) -> tuple[str, int]:
-    """Return the bracketed text that starts here as strict JSON, and where it ends."""
+@cache
+def _tokens(torn: frozenset[str]) -> re.Pattern[str]:
+    """Return what finds the next token; a quote of a kind that is torn is an ordinary character."""
+    strings = [pattern for name, pattern in _STRINGS.items() if name not in torn]
+    quotes = "".join(quote for quote, name in _TORN.items() if name not in torn)
+    ending = f"|(?P<torn>[{quotes}])" if quotes else ""
+    return re.compile("|".join([*strings, _OTHERS]) + ending, re.DOTALL)
+
+
+def _balanced(text: str, start: int, torn: set[str]) -> tuple[str, int]:
+    """Return the bracketed text that starts here as strict JSON, and where it ends.
+
+    Where a string does not end, no later one with the same quotes does: all quotes after it are
+    escaped. `torn` has the kinds of quotes of which that is known, so that each character is looked
+    at a few times and not once for each quote before it.
+    """
     parts, depth, end = [], 0, start
-    for token in _TOKEN.finditer(text, start):
+    place = start
+    while (token := _tokens(frozenset(torn)).search(text, place)) is not None:
+        place = token.end()
+        if token.lastgroup == "torn":
+            torn.add(_TORN[token[0]])
+            continue
         parts.append(text[end : token.start()])
-        end = token.end()
+        end = place
         parts.append(_strict(token))
         depth += (token.lastgroup == "open") - (token.lastgroup == "close")
         if depth == 0:
@@ -172,19 +189,13 @@ def _reasoning(value: Mapping[str, Any]) -> str | None:
 
 
 def _check(value: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
-    from jsonschema.validators import validator_for
-    from referencing import Registry
-    from referencing.exceptions import Unresolvable
-
-    nothing_fetched: Any = Registry()
-    try:
-        faults = validator_for(schema)(schema, registry=nothing_fetched).iter_errors(value)
-        error = next(iter(faults), None)
-    except Unresolvable as problem:
-        raise Unparsable(f"its schema has a $ref that leads nowhere: {problem.ref!r}") from None
-    if error is not None:
-        path = error.json_path[:_SHOWN]
-        raise Unparsable(f"at {path} it does not fit the schema ({error.validator})")
+    error = next(Validation(schema, formats=False).iter_errors(value), None)
+    if error is None:
+        return
+    if error.validator == "not_validated":
+        raise Unparsable(error.message[: 2 * _SHOWN])
+    path = error.json_path[:_SHOWN]
+    raise Unparsable(f"at {path} it does not fit the schema ({error.validator})")
 
 
 def _short(value: Any) -> str:

@@ -19,6 +19,7 @@ from extractbench_nb.judges.access import name_of_key
 from extractbench_nb.judges.answers import Unparsable
 from extractbench_nb.judges.background import Shared
 from extractbench_nb.judges.base import JudgeCall, JudgeError
+from extractbench_nb.judges.budget import Budget
 from extractbench_nb.judges.cache import JudgeCache
 from extractbench_nb.judges.client import Completion, ModelRequest, complete
 from extractbench_nb.judges.entries import Entry, request_key
@@ -32,11 +33,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Asked", "Counter", "Desk", "is_readable"]
 
-#: After one of these a model is not asked again: nobody is let in, or nobody is there.
-_HOPELESS = ("bad_key", "not_found")
+#: After one of these a model is not asked again: the key or the address is wrong.
+_HOPELESS = ("bad_key", "not_found", "redirect")
 
 #: Questions under way, with the desk that asks: an answer is everybody's, a failure its own.
-_SHARED: Shared[tuple[Entry | JudgeError, Desk]] = Shared()
+_SHARED: Shared[tuple[Entry | JudgeError, bool, Desk]] = Shared()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_SHARED.forget)
 
@@ -111,23 +112,28 @@ class Counter(Protocol):
         """Count one that begins."""
 
 
+_COUNTS = ("prompt_tokens", "completion_tokens", "cost_usd")
+
+
 class _Tally:
     """What one question has taken so far."""
 
     def __init__(self, model: str) -> None:
         self.call = JudgeCall(model)
         self._begun = time.perf_counter()
+        self._is_first = True
 
     def attempt(self) -> None:
         self.call = self.call._replace(attempts=self.call.attempts + 1)
 
     def add(self, said: Completion) -> None:
-        self.call = self.call._replace(
-            prompt_tokens=_sum(self.call.prompt_tokens, said.prompt_tokens),
-            completion_tokens=_sum(self.call.completion_tokens, said.completion_tokens),
-            cost_usd=_sum(self.call.cost_usd, said.cost_usd),
-            answer=None if said.text is None else scrub(said.text),
-        )
+        """Add an answer; what one of several does not tell is not known of all."""
+        found = {name: getattr(said, name) for name in _COUNTS}
+        if not self._is_first:
+            found = {name: _sum(getattr(self.call, name), more) for name, more in found.items()}
+        self._is_first = False
+        answer = None if said.text is None else scrub(said.text)
+        self.call = self.call._replace(**found, answer=answer)
 
     def stop(self) -> JudgeCall:
         self.call = self.call._replace(latency_seconds=time.perf_counter() - self._begun)
@@ -146,15 +152,16 @@ class Desk:
     """
 
     def __init__(self, settings: Settings, cache: JudgeCache | None) -> None:
-        self.spent_usd = 0.0
+        self.budget = Budget(settings.budget_usd)
         self.hopeless: dict[str, Failure] = {}
         self._cache = cache
         self._settings = settings
-        self._budget = settings.budget_usd
         self._turns = asyncio.Semaphore(settings.max_concurrency)
-        self._under_way = 0
-        self._dearest: float | None = None
-        self._returned = asyncio.Condition()
+
+    @property
+    def spent_usd(self) -> float:
+        """What its requests cost so far."""
+        return self.budget.spent_usd
 
     async def answer(self, asked: Asked) -> JudgeCall:
         """Find an answer that can be read: in the cache, in a call under way, or by asking.
@@ -186,28 +193,31 @@ class Desk:
     async def _found(self, asked: Asked, tally: _Tally) -> tuple[Entry | JudgeError, bool]:
         cache = self._cache
         if cache is None:
-            return await self._ask(asked, tally), False
+            async with self._turns:
+                return await self._ask(asked, tally), False
         key = request_key(asked.document)
         kept = _kept(cache, key)
         if kept is not None and is_readable(kept, asked):
             return kept, True
 
-        async def ask() -> tuple[Entry | JudgeError, Desk]:
-            found = await self._ask(asked, tally)
-            if not isinstance(found, JudgeError):
-                found = _keep(cache, found, kept is not None)
-            return found, self
+        async def ask() -> tuple[Entry | JudgeError, bool, Desk]:
+            async with self._turns, cache.claimed(key, asked.settings.timeout):
+                theirs = _kept(cache, key)  # another process may have been faster
+                if theirs is not None and is_readable(theirs, asked):
+                    return theirs, True, self
+                found = await self._ask(asked, tally)
+                if not isinstance(found, JudgeError):
+                    found = _keep(cache, found, kept is not None)
+                return found, False, self
 
         while True:
-            (found, desk), at_hand = await _SHARED.get((cache.path, key), ask)
+            (found, at_hand, desk), begun = await _SHARED.get((cache.path, key), ask)
             if desk is self or not isinstance(found, JudgeError):
-                return found, at_hand
+                return found, at_hand or begun
 
     async def _ask(self, asked: Asked, tally: _Tally) -> Entry | JudgeError:
-        """Ask when it is this question's turn."""
         try:
-            async with self._turns:
-                await self._converse(asked, tally)
+            await self._converse(asked, tally)
         except Failure as failure:
             call = tally.stop()._replace(error=str(failure))
             many = f" (after {call.attempts} requests)" if call.attempts > 1 else ""
@@ -250,57 +260,33 @@ class Desk:
         Raises
         ------
         Failure
-            Nothing did; of the reason ``budget`` where nothing is left to spend.
+            Nothing did; of the reason ``budget`` where the rest is less than it may cost.
         """
         said: Completion = await _attempts(self._settings)(self._attempt, request, tally)
         return said
 
     async def _attempt(self, request: ModelRequest, tally: Counter) -> Completion:
-        await self._wait_for_room()
         self._refuse(request.model)
-        tally.attempt()
-        self._under_way += 1
         try:
-            said = await complete(request)
-            self.spent_usd += said.cost_usd or 0.0
-            self._dearest = max(self._dearest or 0.0, said.cost_usd or 0.0)
-            return said
+            async with self.budget.reserve(request) as reserved:
+                self._refuse(request.model)  # others may have found out while this one waited
+                tally.attempt()
+                said = await complete(request)
+                reserved.charge(said)
+                return said
         except Failure as failure:
             found = failure
-        finally:
-            self._under_way -= 1
-            async with self._returned:
-                self._returned.notify_all()
-        if found.reason == "bad_key":
+        if found.reason == "bad_key" and request.model not in self.hopeless:
             found = found.blame(name_of_key(request.model))
         if found.reason in _HOPELESS:
-            self.hopeless[request.model] = found
+            found = self.hopeless.setdefault(request.model, found)
         raise found
 
-    async def _wait_for_room(self) -> None:
-        """Wait, under a budget, until what is under way cannot spend more than is left.
-
-        Each request is taken to cost as much as the dearest one so far; before one has come back,
-        one is under way.
-        """
-        async with self._returned:
-            await self._returned.wait_for(self._has_room)
-
-    def _has_room(self) -> bool:
-        if self._budget is None or not self._under_way:
-            return True
-        if self._dearest is None:
-            return False
-        return self.spent_usd + self._dearest * (self._under_way + 1) <= self._budget
-
     def _refuse(self, model: str) -> None:
-        """Ask nothing more once the budget is spent, or the model has shown that it is no use."""
+        """Stop asking a model whose failure every further request would repeat."""
         if model in self.hopeless:
             known = self.hopeless[model]
             raise Failure(known.reason, known.problem)
-        if self._budget is not None and self.spent_usd >= self._budget:
-            spent = f"{self.spent_usd:.6g} of {self._budget:.6g} US dollars are spent"
-            raise Failure("budget", spent)
 
 
 #: How the call of an answer that was at hand differs: nothing was asked for it.
@@ -360,4 +346,4 @@ def is_readable(entry: Entry, asked: Asked) -> bool:
 
 
 def _sum(total: Any, more: Any) -> Any:
-    return more if total is None else total + (more or 0)
+    return None if total is None or more is None else total + more

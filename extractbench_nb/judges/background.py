@@ -52,7 +52,12 @@ class Home:
         object
             Its result.
         """
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, self.loop()))
+        try:
+            future = asyncio.run_coroutine_threadsafe(coroutine, self.loop())
+        except BaseException:  # an interruption: it will not be awaited
+            coroutine.close()
+            raise
+        return await asyncio.wrap_future(future)
 
     def loop(self) -> asyncio.AbstractEventLoop:
         """Return the loop, running.
@@ -93,13 +98,18 @@ class Home:
         loop.call_soon_threadsafe(loop.stop)
         thread.join(_PATIENCE)
         if not thread.is_alive():
+            with suppress(Exception):  # what came after the end was begun
+                loop.run_until_complete(self._cancel_all())
             loop.close()
 
-    async def _end(self) -> None:
+    async def _cancel_all(self) -> None:
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _end(self) -> None:
+        await self._cancel_all()
         for farewell in self._farewells:
             await farewell()
 

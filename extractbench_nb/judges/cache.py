@@ -1,20 +1,23 @@
 """Answers of models on disk, by what was asked: a second run asks nothing.
 
 One SQLite file in a folder, shared by processes. An answer is kept with the whole request, as JSON:
-what was asked can be read again, and its key checked.
+what was asked can be read again, and its key checked. A file that cannot be written is only read.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from extractbench_nb._files import make_folder, write_texts
 from extractbench_nb.errors import InputError, OutputError
@@ -22,12 +25,20 @@ from extractbench_nb.judges.entries import COLUMNS, Entry, from_row, read_lines,
 
 __all__ = ["CACHE_VARIABLE", "CacheInfo", "JudgeCache", "judge_cache"]
 
+#: Locks of files; Windows has none of this kind.
+fcntl: Any = import_module("fcntl") if find_spec("fcntl") else None
+
 #: Environment variable that names the folder of the cache.
 CACHE_VARIABLE = "EXTRACTBENCH_JUDGE_CACHE"
 
 _FILE = "judge_answers.sqlite"
 _FORMAT = 1
-_BUSY_SECONDS, _BUSY_PAUSE = 60.0, 0.01
+_BUSY_SECONDS, _BUSY_PAUSE, _CLAIM_PAUSE = 60.0, 0.01, 0.05
+#: Of a key: the place of its byte in the file of claims, which stays empty.
+_CLAIM_DIGITS = 15
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _TABLE = """
 CREATE TABLE IF NOT EXISTS answers (
     key TEXT PRIMARY KEY, request TEXT NOT NULL, answer TEXT NOT NULL,
@@ -87,7 +98,7 @@ class JudgeCache:
         check_folder(path)
         self._folder = None if path is None else Path(path).expanduser().absolute()
         self._lock = threading.RLock()
-        self._open: tuple[Path, int, sqlite3.Connection] | None = None
+        self._open: _Opened | None = None
 
     @property
     def path(self) -> Path:
@@ -111,12 +122,12 @@ class JudgeCache:
         return (type(self), (self._folder,))
 
     def prepare(self) -> None:
-        """Make sure that answers can be kept.
+        """Make sure that the cache can be used, if only for looking answers up.
 
         Raises
         ------
         OutputError
-            The file cannot be made or used.
+            The file cannot be made or read.
         """
         with self._connected():
             pass
@@ -143,7 +154,7 @@ class JudgeCache:
             row = database.execute(_BY_KEY, (key,)).fetchone()
             found = None if row is None else from_row(row)
             if row is not None and found is None:
-                with database:
+                with suppress(sqlite3.OperationalError), database:  # it may be read-only
                     database.execute("DELETE FROM answers WHERE key = ?", (key,))
         return found
 
@@ -200,24 +211,28 @@ class JudgeCache:
         return CacheInfo(path, count, pages * size, cost)
 
     def clear(self) -> int:
-        """Forget all answers.
+        """Forget all answers; a damaged file is deleted.
 
         Returns
         -------
         int
-            How many there were.
+            How many there were; 0 in a damaged file.
 
         Raises
         ------
         OutputError
-            The file cannot be written.
+            The file cannot be written, or has the format of another version.
         """
         if not self.path.exists():
             return 0
-        with self._connected() as database:
-            with database:
-                count = database.execute("DELETE FROM answers").rowcount
-            database.execute("VACUUM")
+        try:
+            with self._connected() as database:
+                with database:
+                    count = database.execute("DELETE FROM answers").rowcount
+                database.execute("VACUUM")
+        except _DamagedError:
+            self._delete()
+            return 0
         return int(count)
 
     def export(self, path: str | Path) -> int:
@@ -285,6 +300,35 @@ class JudgeCache:
         with self._connected() as database, database:
             return _insert(database, entries)
 
+    @asynccontextmanager
+    async def claimed(self, key: str, patience: float) -> AsyncIterator[None]:
+        """Keep other processes from asking the same until this one has its answer.
+
+        Waits for the process that asks it already; the system frees what a killed one held.
+
+        Parameters
+        ----------
+        key : str
+            From `request_key`.
+        patience : float
+            Seconds to wait at most; then both ask. Without locks of files (Windows, some network
+            drives, a read-only folder) both ask at once.
+
+        Yields
+        ------
+        None
+            While the claim is held.
+        """
+        with self._lock:
+            claims = None if self._open is None else self._open.claims
+        place = int(key[:_CLAIM_DIGITS], 16)
+        held = claims is not None and await _lock(claims, place, patience)
+        try:
+            yield
+        finally:
+            if held and claims is not None:
+                fcntl.lockf(claims, fcntl.LOCK_UN, 1, place)
+
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
         """Give the connection of this process, to one thread at a time."""
@@ -292,17 +336,43 @@ class JudgeCache:
             try:
                 yield self._connection()
             except sqlite3.Error as error:
-                raise OutputError(f"{str(self.path)!r} cannot be used: {error}") from None
+                kind = _DamagedError if _code(error) in _DAMAGED else OutputError
+                raise kind(f"{str(self.path)!r} cannot be used: {error}") from None
 
     def _connection(self) -> sqlite3.Connection:
         path, process = self.path, os.getpid()
         if self._open is None or self._open[:2] != (path, process):
-            if self._open is not None:
-                _close(self._open[2], self._open[1])
-            database = _connect(path)
-            self._open = (path, process, database)
-            weakref.finalize(self, _close, database, process)
-        return self._open[2]
+            self._disconnect()
+            self._open = _Opened(path, process, *_connect(path))
+            weakref.finalize(self, _close, self._open)
+        return self._open.database
+
+    def _disconnect(self) -> None:
+        if self._open is not None:
+            _close(self._open)
+            self._open = None
+
+    def _delete(self) -> None:
+        with self._lock:
+            self._disconnect()
+            try:
+                for suffix in ("", "-wal", "-shm"):
+                    self.path.with_name(_FILE + suffix).unlink(missing_ok=True)
+            except OSError as error:
+                raise OutputError(f"{str(self.path)!r} cannot be deleted: {error}") from None
+
+
+class _DamagedError(OutputError):
+    """The file of a cache is not a database, or is damaged."""
+
+
+class _Opened(NamedTuple):
+    """The file of a cache, open in one process."""
+
+    path: Path
+    process: int
+    database: sqlite3.Connection
+    claims: int | None
 
 
 def check_folder(path: object) -> None:
@@ -311,14 +381,33 @@ def check_folder(path: object) -> None:
         raise InputError(f"path of a cache is {path!r}; expected a folder or None")
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    make_folder(path.parent)
-    database = sqlite3.connect(path, timeout=_BUSY_SECONDS, check_same_thread=False)
+def _connect(path: Path) -> tuple[sqlite3.Connection, int | None]:
+    """Open the file, for reading where it cannot be written; and the file of claims."""
+    try:
+        make_folder(path.parent)
+        database = _checked(path.as_uri())
+    except (OutputError, sqlite3.OperationalError) as error:
+        if not path.is_file() or not (isinstance(error, OutputError) or _code(error) in _READ_ONLY):
+            raise
+        return _checked(path.as_uri() + "?immutable=1"), None
+    if fcntl is None:
+        return database, None
+    try:
+        return database, os.open(path.with_suffix(".claims"), os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:
+        return database, None
+
+
+def _checked(uri: str) -> sqlite3.Connection:
+    """Open a database, and make its table where it is new."""
+    database = sqlite3.connect(uri, timeout=_BUSY_SECONDS, check_same_thread=False, uri=True)
     try:
         with closing(database.execute("PRAGMA user_version")) as found:
             version = found.fetchone()[0]
         if version not in (0, _FORMAT):
             raise sqlite3.DatabaseError(f"it has format {version}, expected {_FORMAT}")
+        if uri.endswith("immutable=1"):
+            return database
         _use_wal(database)
         database.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing
         if version == 0:
@@ -337,18 +426,43 @@ def _use_wal(database: sqlite3.Connection) -> None:
     while True:
         try:
             database.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError:
-            if time.monotonic() > last:
+        except sqlite3.OperationalError as error:
+            if _code(error) not in _BUSY or time.monotonic() > last:
                 raise
             time.sleep(_BUSY_PAUSE)
         else:
             return
 
 
-def _close(database: sqlite3.Connection, process: int) -> None:
+async def _lock(file: int, place: int, patience: float) -> bool:
+    """Lock one byte of a file; False where it is not free in time, or cannot be locked."""
+    last = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+        except (BlockingIOError, PermissionError):
+            if time.monotonic() > last:
+                return False
+            await asyncio.sleep(_CLAIM_PAUSE)
+        except OSError:
+            return False
+        else:
+            return True
+
+
+def _code(error: sqlite3.Error) -> int | None:
+    """Return SQLite's primary code of an error; None for one of ours."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
+
+
+def _close(opened: _Opened) -> None:
     """Close a connection in the process that made it; a forked one must leave it alone."""
-    if process == os.getpid():
-        database.close()
+    if opened.process == os.getpid():
+        opened.database.close()
+        if opened.claims is not None:
+            with suppress(OSError):
+                os.close(opened.claims)
 
 
 def _insert(database: sqlite3.Connection, entries: Iterable[Entry]) -> int:

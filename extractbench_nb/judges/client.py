@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import sys
 import threading
@@ -20,7 +21,8 @@ from typing import Any, NamedTuple
 
 from extractbench_nb.errors import InputError
 from extractbench_nb.judges.background import HOME
-from extractbench_nb.judges.failures import Failure, failure_of
+from extractbench_nb.judges.exchange import EXCHANGE, Exchange, watch_exchanges
+from extractbench_nb.judges.failures import Failure, failure_of, problem_of
 from extractbench_nb.judges.scrub import scrub
 
 __all__ = ["Completion", "ModelRequest", "complete", "list_price", "litellm", "price_is_known"]
@@ -36,6 +38,12 @@ _WRITERS = (
 _LOADING = threading.Lock()
 #: What LiteLLM reads when it is imported: its own price list and headers, nothing fetched.
 _LOCAL = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS")
+#: In its other mode LiteLLM reads a .env of the working directory, addresses of servers and all.
+_MODE = ("LITELLM_MODE", "PRODUCTION")
+#: Seconds; LiteLLM needs some when it makes its first request.
+_PREPARING = 10.0
+#: More tokens than any model reads or writes: no count, then.
+_MOST_TOKENS = 10**9
 #: What servers that need no key are sent; OpenAI's client wants one.
 _NO_KEY = "none-needed"
 
@@ -44,7 +52,8 @@ class ModelRequest(NamedTuple):
     """One request to a model: what is asked, and how long it may take.
 
     Where `temperature` or `max_tokens` is None, the provider's own holds. A `schema` is sent to
-    models that LiteLLM knows to take one; one that is `demanded` to any.
+    models that LiteLLM knows to take one; one that is `demanded` to any. `file_tokens` bounds the
+    tokens of attached files, for a budget.
     """
 
     model: str
@@ -57,6 +66,7 @@ class ModelRequest(NamedTuple):
     strict: bool
     schema_name: str = "verdict"
     demanded: bool = False
+    file_tokens: int = 0
 
 
 class Completion(NamedTuple):
@@ -92,11 +102,13 @@ def litellm() -> Any:
 def _load() -> Any:
     if find_spec("litellm") is None:
         raise InputError(
-            "litellm is not installed; language models need `pip install 'extractbench-nb[llm]'`"
+            "litellm is not installed; language models need `pip install litellm`, or "
+            "`pip install -e '.[llm]'` in a clone of the repository"
         )
     first = "litellm" not in sys.modules
     for variable in _LOCAL:
         os.environ.setdefault(variable, "True")
+    os.environ.setdefault(*_MODE)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         module: Any = import_module("litellm")  # not by `import`: checkers need minutes for it
@@ -107,6 +119,7 @@ def _load() -> Any:
     for name in _WRITERS:
         logging.getLogger(name).addFilter(_without_keys)
     HOME.before_closing(_close_clients)
+    watch_exchanges()
     return module
 
 
@@ -155,16 +168,49 @@ async def complete(request: ModelRequest) -> Completion:
 
 
 async def _outcome(request: ModelRequest) -> Completion | Failure:
+    exchange = Exchange()
+    before = EXCHANGE.set(exchange)
     try:
         async with asyncio.timeout(request.timeout):
-            response = await litellm().acompletion(**_arguments(request))
+            response = await _completed(request, exchange)
     except TimeoutError:
-        return Failure("timeout", f"no answer within {request.timeout:g} s", transient=True)
+        late = f"no answer within {request.timeout:g} s"
+        return Failure("timeout", late, transient=True, billed=exchange.sent)
     except Exception as error:  # noqa: BLE001 - LiteLLM raises whatever its providers do
-        return failure_of(error)
+        if exchange.failure is not None:
+            return exchange.failure
+        if exchange.succeeded:
+            return _unread(problem_of(error))
+        return failure_of(error, exchange.status, exchange.wait)
+    finally:
+        EXCHANGE.reset(before)
     if not getattr(response, "choices", None):
-        return Failure("server_error", "the response has no choices", transient=True)
+        return _unread("it has no choices")
     return _completion(request.model, response)
+
+
+async def _completed(request: ModelRequest, exchange: Exchange) -> Any:
+    """Return LiteLLM's response; cancelled once its request is under way, or before it is made.
+
+    A cancellation in between, while LiteLLM prepares the request in a thread, would leave its
+    coroutine behind with a warning that it was never awaited.
+    """
+    task = asyncio.ensure_future(litellm().acompletion(**_arguments(request)))
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        exchange.stopped = True
+        if not exchange.sent:
+            await asyncio.wait([task], timeout=_PREPARING)
+        task.cancel()
+        raise
+
+
+def _unread(problem: str) -> Failure:
+    """Return the failure of a response that reports success, but that LiteLLM cannot read."""
+    text = f"the response cannot be read: {problem}"
+    return Failure("server_error", text, transient=True, billed=True)
 
 
 def _arguments(request: ModelRequest) -> dict[str, Any]:
@@ -192,15 +238,27 @@ def _arguments(request: ModelRequest) -> dict[str, Any]:
 def _completion(model: str, response: Any) -> Completion:
     cost = response._hidden_params.get("response_cost")
     choice, usage = response.choices[0], getattr(response, "usage", None)
+    counts = [getattr(usage, f"{kind}_tokens", None) for kind in ("prompt", "completion")]
+    told = any(counts) and all(_is_count(count) for count in counts)  # else LiteLLM's zeros
+    # a provider may name a cost of its own
+    known = told and _is_cost(cost) and (cost or is_listed(model))
     return Completion(
         choice.message.content,
         choice.finish_reason == "length",
-        getattr(usage, "prompt_tokens", None),
-        getattr(usage, "completion_tokens", None),
-        cost if cost or is_listed(model) else None,  # a provider may name a cost of its own
+        counts[0] if told else None,
+        counts[1] if told else None,
+        cost if known else None,
         choice.finish_reason,
         _refusal(choice.message),
     )
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= _MOST_TOKENS
+
+
+def _is_cost(value: Any) -> bool:
+    return isinstance(value, int | float) and 0 <= value < math.inf
 
 
 def _refusal(message: Any) -> str | None:

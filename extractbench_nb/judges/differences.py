@@ -19,11 +19,14 @@ from extractbench_nb.judges.lexicon import (
     DROPPABLE,
     GENERIC_VENUE,
     LEGAL_SUFFIXES,
+    MEANINGFUL,
     NEGATIONS,
     NEGATIVE_PREFIXES,
     STOP_WORDS,
 )
-from extractbench_nb.judges.tokens import Prepared, aliases, is_money, split_quantity
+from extractbench_nb.judges.tokens import Prepared, aliases, is_place, split_quantity
+from extractbench_nb.metrics.quantities import Quantity
+from extractbench_nb.metrics.units import MONEY, MONEY_SCALES, UNITS
 
 Run = Sequence[str]
 
@@ -48,6 +51,7 @@ _OPPOSITES = {
 _LETTER_A = re.compile(
     rf"(?:\d[ -]?|(?<!\w)(?:{'|'.join(sorted(DESIGNATORS))})[ -])a(?!\w)|(?<!\w)a$"
 )
+_ROMAN = re.compile("[ivx]+")
 _UMLAUT = re.compile("(?<=[aou])e")
 _OCR = (("rn", "m"), ("nn", "rm"), ("m", "rn"), ("vv", "w"), ("cl", "d"), ("1", "i"), ("l", "i"),
         ("0", "o"), ("c", "e"), ("v", "y"))  # fmt: skip
@@ -55,6 +59,7 @@ _MAX_SHORT = 3
 _MIN_ACRONYM, _MAX_ACRONYM = 2, 10
 _MAX_WORD = 60
 _MIN_PLURAL = 5
+_MIN_GLUED = 2
 _MAX_SPLIT = 8
 _MAX_CROSSED = 200
 _MIN_OCR = 5
@@ -81,11 +86,14 @@ def explain(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
     if not a or not b:
         texts = (left, right) if a else (right, left)
         return _explain_extra(a or b, *texts)
+    if not left.literal.isdisjoint(a) or not right.literal.isdisjoint(b):
+        return _same_joined(a, b)
     if len(a) == len(b) == 1:
         return _explain_word(a[0], b[0], left, right)
     return (
         _same_joined(a, b)
         or _same_values(a, b)
+        or _same_unit_letter(a, b, left, right)
         or ("abbreviation" if aliases(a) & aliases(b) else None)
         or _acronym(a, b, left, right)
         or _pairwise(a, b, left, right)
@@ -111,11 +119,17 @@ def conflict(a: Run, b: Run) -> str | None:
         return "opposite"
     if len(a) * len(b) > _MAX_CROSSED:
         return None
-    return "negation" if any(is_negated(x, y) for x in a for y in b) else None
+    return "negation" if _has_negated(a, b) or _has_negated(b, a) else None
+
+
+def _has_negated(a: Run, b: Run) -> bool:
+    return any(is_negated(x, y) for x in a if x.startswith(NEGATIVE_PREFIXES) for y in b)
 
 
 def is_negated(a: str, b: str) -> bool:
     """Say whether one word is the other with a negating prefix: (un)secured."""
+    if a[-1] != b[-1]:
+        return False
     short, long = (a, b) if len(a) < len(b) else (b, a)
     return (
         len(short) > _MAX_SHORT
@@ -130,14 +144,26 @@ def same_quantity(a: str, b: str) -> bool:
     A currency or an ordinal ending may be absent, and the seconds of a time like 59.80.
     """
     left, right = split_quantity(a), split_quantity(b)
-    if left is None or right is None or not _is_close(left[0], right[0]):
+    if left is None or right is None:
+        return False
+    if {left[1], right[1]} == {"", "m"}:  # EBITDA 3.1m: metres or millions
+        metres, number = (left[0], right[0]) if left[1] else (right[0], left[0])
+        return _is_close(metres * 1e6, number)
+    if not _is_close(left[0], right[0]):
         return False
     if left[1] == right[1]:
         return True
     unit = left[1] or right[1]
     if "" not in (left[1], right[1]):
         return False
-    return unit == "ord" or is_money(unit) or (unit == "s" and not left[0].is_integer())
+    return unit == "ord" or unit in MONEY or (unit == "s" and not left[0].is_integer())
+
+
+def same_values(a: Prepared, b: Prepared) -> bool:
+    """Say whether two texts have the same quantities and dates in the same order."""
+    if a.values == b.values:
+        return True
+    return len(a.values) == len(b.values) and all(map(_same_value, a.values, b.values))
 
 
 def _is_close(x: float, y: float) -> bool:
@@ -151,6 +177,9 @@ def _explain_extra(run: Run, text: Prepared, other: Prepared) -> str | None:
     """Explain words that only `text` has here: fillers, repetitions, its own acronym."""
     if all(_is_filler(token, text) or _is_repeated(token, text, other) for token in run):
         return "punctuation"
+    recased = text.has_one_case != other.has_one_case
+    if recased and tuple(run) == ("negative",) and "negative" not in text.folded:
+        return "case"
     if all(_is_glued_stops(token) for token in run):
         return "spacing"
     if (len(run) == 1 and _is_own_acronym(run[0], text)) or _is_spelled_out(run, text, other):
@@ -163,16 +192,16 @@ def _is_filler(token: str, text: Prepared) -> bool:
 
 
 def _is_repeated(token: str, text: Prepared, other: Prepared) -> bool:
-    if len(token) <= _MAX_SHORT or not token.isalpha() or token in NEGATIONS:
+    if len(token) <= _MAX_SHORT or not token.isalpha() or token in MEANINGFUL:
         return False
     return 1 <= other.tokens.count(token) < text.tokens.count(token)
 
 
 def _is_own_acronym(token: str, text: Prepared) -> bool:
     """Say whether `token` stands in parentheses for its own text: Support Vector Machine (SVM)."""
-    if not _MIN_ACRONYM <= len(token) <= _MAX_ACRONYM or (
-        f"({token})" not in text.folded.replace(".", "")
-    ):
+    if "(" not in text.folded or not _MIN_ACRONYM <= len(token) <= _MAX_ACRONYM:
+        return False
+    if f"({token})" not in text.folded.replace(".", ""):
         return False
     rest = [word for word in text.tokens if word != token]
     joined = "".join(rest)
@@ -183,11 +212,13 @@ def _is_own_acronym(token: str, text: Prepared) -> bool:
 
 def _is_spelled_out(run: Run, text: Prepared, other: Prepared) -> bool:
     """Say whether `run` spells out an acronym that both texts have, next to it in parentheses."""
+    if len(run) == 1 or "(" not in text.folded:
+        return False
     letters, plain = _initials(run), text.folded.replace(".", "")
-    return len(run) > 1 and any(
-        (f"({token})" in plain or f"{token} ({run[0]}" in plain) and _is_subsequence(token, letters)
+    return any(
+        (f"({token})" in plain or f"{token} ({run[0]}" in plain) and not _ROMAN.fullmatch(token)
         for token in text.bag & other.bag
-        if _MIN_ACRONYM <= len(token) <= _MAX_ACRONYM
+        if _MIN_ACRONYM <= len(token) <= _MAX_ACRONYM and _is_subsequence(token, letters)
     )
 
 
@@ -197,7 +228,23 @@ def _is_subsequence(short: str, long: str) -> bool:
 
 
 def _is_glued_stops(token: str) -> bool:
-    return any(token[:i] in STOP_WORDS and token[i:] in STOP_WORDS for i in range(1, len(token)))
+    places = range(_MIN_GLUED, len(token) - _MIN_GLUED + 1)
+    return any(token[:i] in STOP_WORDS and token[i:] in STOP_WORDS for i in places)
+
+
+def _same_unit_letter(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
+    """Read 3 H as hours, and 12B as no billions, where just one text is in capitals."""
+    if len(a) < len(b):
+        a, b = b, a
+    if left.has_one_case == right.has_one_case or (len(a), len(b)) != (2, 1):
+        return None
+    number, whole = split_quantity(a[0]), split_quantity(b[0])
+    if number is None or whole is None or number[1]:
+        return None
+    readings = [Quantity(number[0] * MONEY_SCALES.get(a[1], 1))]
+    if a[1] in UNITS:
+        readings.append(Quantity(number[0], a[1]).to_base())
+    return "case" if whole in readings else None
 
 
 def _same_joined(a: Run, b: Run) -> str | None:
@@ -236,7 +283,12 @@ def _same_value(x: str, y: str) -> str | None:
 
 
 def _share_reading(a: str, b: str) -> bool:
-    return not frozenset(a[1:].split("~")).isdisjoint(b[1:].split("~"))
+    (a, _, one), (b, _, two) = a[1:].partition("T"), b[1:].partition("T")
+    if one != two and one and two:
+        return False
+    if "~" in a and "~" in b:  # both ambiguous: written in one order
+        return a == b
+    return not frozenset(a.split("~")).isdisjoint(b.split("~"))
 
 
 def _acronym(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
@@ -250,7 +302,8 @@ def _acronym(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
         return None
     named = [word for word in b if word not in LEGAL_SUFFIXES]
     words = [word for word in named if word not in GENERIC_VENUE]
-    if a[0] in (_initials(b), _initials(named), _initials(words), _initials(right.words)):
+    by_letters = (_initials(b), _initials(named), _initials(words), _initials(right.words))
+    if a[0] in by_letters and not is_place(a):
         return "abbreviation"
     return "abbreviation" if aliases(a) & (aliases(words) | aliases(b)) else None
 
@@ -301,7 +354,22 @@ def _explain_word(x: str, y: str, left: Prepared, right: Prepared) -> str | None
         return "abbreviation"
     if left.person and right.person and y in (x + "s", x[:-1]) and "s" in (x[-1], y[-1]):
         return None
-    return same_word(x, y)
+    return _same_spelling(x, y, left, right) or same_word(x, y)
+
+
+def _same_spelling(x: str, y: str, left: Prepared, right: Prepared) -> str | None:
+    if left.transliterated.get(x) == y or right.transliterated.get(y) == x:
+        return "spelling"
+    glued = _has_glued_stop(x, y, right) or _has_glued_stop(y, x, left)
+    return "spacing" if glued else None
+
+
+def _has_glued_stop(glued: str, word: str, text: Prepared) -> bool:
+    """Say whether `text` has a stop word before `word` that is glued to it in the other."""
+    stop = glued.removesuffix(word)
+    return (
+        stop != glued and stop in STOP_WORDS and f" {stop} {word} " in f" {' '.join(text.words)} "
+    )
 
 
 def _abbreviates(short: str, word: str, text: Prepared) -> bool:
@@ -360,6 +428,14 @@ def spelling(word: str) -> str:
     if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) >= _MIN_PLURAL:
         return word[:-1]
     return word
+
+
+def garbled(x: str, y: str) -> bool:
+    """Say whether one inner letter of a long word was misread."""
+    if min(len(x), len(y)) < _MIN_TYPO or is_negated(x, y) or y in _OPPOSITES.get(x, ()):
+        return False
+    same_ends = x[:2] == y[:2] and x[-1] == y[-1]
+    return same_ends and Levenshtein.distance(x, y, score_cutoff=1) <= 1
 
 
 def _misread(x: str, y: str) -> bool:

@@ -111,7 +111,12 @@ def _is_label(extra: Extra) -> bool:
         called = extra.rest[0][0] == "#" and PHONE_LABELS.issuperset(extra.run)
         if called or ":" in extra.text.text:
             return True
-    if extra.run[0] == "as" and 1 < len(extra.run) <= _MAX_ROLE and extra.at_end:
+    if (
+        extra.run[0] == "as"
+        and ", as " in extra.text.folded
+        and 1 < len(extra.run) <= _MAX_ROLE
+        and extra.at_end
+    ):
         return True
     known = any(t in extra.text.capitals for t in extra.rest)
     return known and all(t in GENERIC_VENUE for t in extra.run)

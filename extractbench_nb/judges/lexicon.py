@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 STOP_WORDS = frozenset("a an the of and for in on at to by & de du des di la le et und y".split())
-DROPPABLE = frozenset("a an from per preprint abstract verlag".split())
+DROPPABLE = frozenset("a an from preprint abstract verlag".split())
 # What a letter names a member of: Class A, Series A. There, "A" is no article.
 DESIGNATORS = frozenset(
     """
@@ -14,10 +14,29 @@ DESIGNATORS = frozenset(
 )
 # Words after which a changed order changes the meaning.
 DIRECTIONAL = frozenset("to from into by over than vs versus against".split())
+# Where these stand for one another, giver and taker are exchanged.
+GIVER_OR_TAKER = frozenset("to from by".split())
+# Words that may be missing in a long text, or stand for one another there.
+FUNCTION_WORDS = frozenset("that which who this these those such its their also hereby".split())
+# Words after which 3.10 is the tenth part of 3, and not 3.1.
+NUMBERED = frozenset(
+    """
+    v version release section article clause paragraph chapter exhibit schedule table figure
+    python java node ruby php perl go kotlin swift django rails android ios macos windows ubuntu
+    linux kernel cuda pytorch tensorflow postgresql mysql
+    """.split()
+)
 NEGATIONS = frozenset(
     """
     not no never none without neither nor cannot cant wont dont doesnt didnt isnt arent wasnt
     shallnot except excluding unless nothing nobody hardly
+    """.split()
+)
+# Words that carry meaning each time they occur.
+MEANINGFUL = NEGATIONS | frozenset(
+    """
+    plus positive negative power lessthan morethan atleast atmost unequal plusminus approximately
+    all some any each every both either only always must shall
     """.split()
 )
 NEGATIVE_PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis", "mis", "de", "a", "anti", "no")
@@ -103,6 +122,7 @@ SYNONYMS = {
         "years": "yrs yr",
         "months": "mos",
         "hours": "hrs hr",
+        "degree": "degrees deg",
     }.items()
     for variant in variants.split()
 }
@@ -220,7 +240,17 @@ PHRASES = {
     "and/or": "andor",
     "at-large": "at large",
     "to present": "present",
+    "at least": "atleast",
+    "no less than": "atleast",
+    "not less than": "atleast",
+    "at most": "atmost",
+    "no more than": "atmost",
+    "not more than": "atmost",
+    "less than": "lessthan",
+    "more than": "morethan",
+    "greater than": "morethan",
     "per annum": "pa",
+    "per cent": "%",
     "http://": "",
     "https://": "",
     "www.": "",
@@ -268,6 +298,8 @@ ANTONYMS = frozenset(
     primary/secondary may/shall may/must permitted/prohibited mandatory/optional
     undergraduate/graduate inflow/outflow payable/receivable affect/effect adoption/adaption
     accept/except principle/principal large/small strong/weak better/worse best/worst
+    lessthan/morethan atleast/atmost martial/marital through/thorough
+    interstate/intestate prescribe/proscribe prescribed/proscribed
     faster/slower day/night home/away macro/micro hyper/hypo inter/intra pre/post
     """.split()
 )
@@ -312,6 +344,7 @@ NOT_PERSONAL = frozenset(
     software hardware network networks science studies research project product design analysis
     management marketing sales finance language languages programming deep neural general
     international national american insurance airlines services solutions technician specialist
+    vp vice president chief ceo cfo cto secretary treasurer chairman partner
     consultant agent court act lead option unit region medical clinical
     """.split()
 )

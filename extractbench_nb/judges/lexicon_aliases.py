@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from extractbench_nb.metrics.units import UNIT_NAMES
+
 # Two texts mean the same if both stand in one row. Keys of rows marked as places matter elsewhere.
 PLACES = (
     "al|alabama",
@@ -263,6 +265,8 @@ TERMS = (
     "phd student|doctoral student|phd candidate|doctoral candidate",
     "assoc prof|associate professor",
     "asst prof|assistant professor",
+    *("|".join(names) for names in UNIT_NAMES),
+    "mm|millimeter|millimeters|millimetre|millimetres",
 )
 CITIES = (
     "munich|munchen|muenchen",

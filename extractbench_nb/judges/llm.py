@@ -39,8 +39,8 @@ class LLMJudge:
     ----------
     model : str, optional
         A LiteLLM model id such as ``openai/gpt-4o-mini``. By default what ``DEFAULT_LLM_MODEL``
-        says, in the environment or in ``.env`` in the working directory; else
-        ``vertex_ai/gemini-2.5-flash``.
+        says, in the environment or in ``.env`` in the working directory, of which nothing but this
+        and keys is taken; else ``vertex_ai/gemini-2.5-flash``.
     temperature : float, optional
         0 or more; not sent to models that take none.
     max_tokens : int, optional
@@ -54,11 +54,11 @@ class LLMJudge:
         errors of the server, cut connections.
     retry_wait : float, optional
         Seconds before the second attempt, twice as many before the third, and so on, with as much
-        again at random; longer where the provider asks for it (``Retry-After``).
+        again at random; longer where the provider asks for it.
     budget_usd : float, optional
-        What this judge may spend in this process, at LiteLLM's list prices. Once it is spent
-        nothing more is asked. Fewer requests are under way the less is left, each taken to cost as
-        much as the dearest one before, so that about one request more is spent at most.
+        Maximum that this judge may spend in this process, at LiteLLM's list prices. Each request
+        reserves the most that it can cost, its own tokens plus `max_tokens`, and is not made where
+        less than that is left.
     cache : bool, str, pathlib.Path or JudgeCache, optional
         Where answers are kept: True for `judge_cache`, a folder, or False for nowhere; then equal
         questions are asked each time.
@@ -153,7 +153,10 @@ class LLMJudge:
 
     @property
     def spent_usd(self) -> float:
-        """What this judge has spent in this process, as far as prices are known."""
+        """US dollars that this judge has spent in this process, as far as prices are known.
+
+        With a budget, a request whose cost is not told counts as much as it can have cost.
+        """
         return self._desk[1].spent_usd if self._desk and self._desk[0] == os.getpid() else 0.0
 
     def check(self, params: Mapping[str, Any] = _NOTHING) -> None:

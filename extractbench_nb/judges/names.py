@@ -67,13 +67,15 @@ def read_person(text: str, canonical: Sequence[str]) -> Person | None:
     Person or None
         None where the text cannot be one person's name.
     """
-    if len(text) > _MAX_NAME or not 1 <= len(canonical) <= _MAX_WORDS:
+    if len(text) > _MAX_NAME or not 1 <= len(canonical) <= _MAX_WORDS or text.islower():
         return None
-    groups = None if text.islower() else _name_groups(text)
-    if not groups or not NOT_PERSONAL.isdisjoint(canonical):
+    groups = _name_groups(text) if NOT_PERSONAL.isdisjoint(canonical) else None
+    if not groups:
         return None
     words, marked = _in_order(groups)
     kept = _strip_titles(words)
+    if any(word.isupper() and word.lower() in _FIRM_ENDINGS for word in kept):
+        return None
     generation = frozenset(word.lower() for word in kept if word.lower() in GENERATIONS)
     names = tuple(w for word in kept if word.lower() not in GENERATIONS for w in _split(word, kept))
     if not names or any(name in _FIRM_ENDINGS for name in names):
@@ -110,10 +112,13 @@ def read_people(text: str) -> tuple[Person, ...]:
     parts = [part.strip() for part in _SEPARATOR.split(text) if part.strip()]
     if ";" not in text:
         parts = _join_surnames(parts)
-    people = [read_person(part, part.lower().split()) for part in parts]
-    if len(people) == 1 or any(p is None or len(p.words) == 1 for p in people):
-        return ()
-    return tuple(person for person in people if person is not None)
+    people: list[Person] = []
+    for part in parts:
+        person = read_person(part, part.lower().split())
+        if person is None or len(person.words) == 1:
+            return ()
+        people.append(person)
+    return tuple(people) if len(people) > 1 else ()
 
 
 def _join_surnames(parts: list[str]) -> list[str]:
@@ -175,18 +180,13 @@ def _is_middle(word: str, words: tuple[str, ...]) -> bool:
 
 def _words(part: str) -> list[str] | None:
     """Split a part of a name; None if something in it is not a name."""
-    words = part.replace(".", " . ").replace("-", " ").replace("'", "").split()
-    cluster = _join_initials(words)
-    for word in cluster:
+    words = part.replace(".", " ").replace("-", " ").replace("'", "").split()
+    for word in words:
         if not word.isalpha():
             return None
         if word.islower() and word not in PARTICLES and len(word) > 1 and not part.islower():
             return None
-    return cluster
-
-
-def _join_initials(words: list[str]) -> list[str]:
-    return [word for word in words if word != "."]
+    return words
 
 
 def _in_order(groups: list[list[str]]) -> tuple[list[str], bool]:

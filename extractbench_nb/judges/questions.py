@@ -58,8 +58,9 @@ async def judge_values(
     """
     if sample is not None or settings.n == 1:
         return await _one(settings, question, answer, sample or 0)
-    asks = [_one(settings, question, answer, nth) for nth in range(settings.n)]
-    found = await gather_verdicts(asks)
+    found = await gather_verdicts(
+        _one(settings, question, answer, nth) for nth in range(settings.n)
+    )
     for result in found:
         if isinstance(result, Exception) and not isinstance(result, JudgeError):
             raise result  # it cannot be asked at all

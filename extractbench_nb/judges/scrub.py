@@ -11,6 +11,8 @@ __all__ = ["holds_credentials", "scrub"]
 _HIDDEN = "[hidden]"
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 _MIN_SECRET = 8
+#: Longer texts are cut: whatever is shown, raised or read as an answer is shorter.
+_LONGEST = 250_000
 _FORMS = re.compile(
     r"(?<![A-Za-z0-9])(?:sk|pk|gsk|xai|hf|r8|nvapi)[-_][A-Za-z0-9_*.-]{8,}"
     r"|AIza[\w-]{20,}"
@@ -32,13 +34,16 @@ def scrub(text: str) -> str:
     -------
     str
         With ``[hidden]`` in place of the values of environment variables that are called key,
-        token, secret, password or credential, and of what has the form of a key.
+        token, secret, password or credential, and of what has the form of a key. Of a text of more
+        than 250,000 characters the beginning.
 
     Examples
     --------
     >>> scrub("Incorrect API key provided: sk-abcdefgh12345678.")
     'Incorrect API key provided: [hidden]'
     """
+    if len(text) > _LONGEST:  # a key must not be cut in two
+        text = text[: max(text.rfind(" ", 0, _LONGEST), _LONGEST // 2)] + "…"
     for secret in _secrets():
         text = text.replace(secret, _HIDDEN)
     return _FORMS.sub(_HIDDEN, text)

@@ -21,6 +21,11 @@ MODEL_VARIABLE = "DEFAULT_LLM_MODEL"
 #: The model where nothing names one; the published package's.
 DEFAULT_MODEL = "vertex_ai/gemini-2.5-flash"
 
+#: Names of keys; LiteLLM's own variables and ours are none.
+_KEY = re.compile(
+    r"(?!LITELLM_|EXTRACTBENCH_)[A-Z0-9_]+_API_(?:KEY|TOKEN)"
+    r"|AWS_(?:ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|BEARER_TOKEN_BEDROCK)|HF_TOKEN"
+)
 _LARGEST = 1e300
 _MOST_ANSWERS = 100
 _MODEL = re.compile(r"[!-~]+")
@@ -28,12 +33,33 @@ _ADDRESS = re.compile(r"https?://[!-~]+")
 
 
 def read_environment() -> None:
-    """Add what ``.env`` in the working directory says to the environment; what is set stays."""
-    path = Path.cwd() / ".env"
-    if path.is_file():
-        from dotenv import load_dotenv
+    """Add keys and the model's name from ``.env`` in the working directory; what is set stays.
 
-        load_dotenv(path, override=False)
+    The file may be a stranger's: nothing else is taken, such as the address of a server, a proxy or
+    the folder of a cache. Its values are taken as they stand, without the variables they name.
+    """
+    path = Path.cwd() / ".env"
+    if not path.is_file():
+        return
+    from dotenv import dotenv_values
+
+    try:
+        found = dotenv_values(path, interpolate=False)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{str(path)!r} cannot be read: {error}") from None
+    for name, value in found.items():
+        if value and "\0" not in value and is_taken(name) and not _names_server(name, value):
+            os.environ.setdefault(name, value)
+
+
+def is_taken(name: str) -> bool:
+    """Say whether a variable is taken from ``.env``: keys of providers, and the model's name."""
+    return name == MODEL_VARIABLE or bool(_KEY.fullmatch(name))
+
+
+def _names_server(name: str, value: str) -> bool:
+    """Whether the name of a model has an address in it, which it would be asked at."""
+    return name == MODEL_VARIABLE and "://" in value
 
 
 def default_model() -> str:

@@ -7,14 +7,17 @@ A token is a lower-case word in its canonical spelling, ``#5000m`` for a quantit
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 
 from extractbench_nb.judges.lexicon import (
     DEGREES,
     DROPPABLE,
+    GIVER_OR_TAKER,
     HONORIFICS,
     LEGAL_SUFFIXES,
+    NUMBERED,
     STOP_WORDS,
     SYNONYMS,
 )
@@ -23,8 +26,8 @@ from extractbench_nb.judges.names import Person, read_people, read_person
 from extractbench_nb.judges.wording import reword
 from extractbench_nb.metrics.dates import Date, find_dates, parse_date
 from extractbench_nb.metrics.quantities import Token, read_tokens
-from extractbench_nb.metrics.text import unify
-from extractbench_nb.metrics.units import MONEY
+from extractbench_nb.metrics.text import fold, unify
+from extractbench_nb.metrics.units import CURRENCY_SIGNS
 
 SHORT_TEXT, MIDDLE_TEXT = 128, 1_024
 _MAX_CAPITALS = 6
@@ -34,7 +37,21 @@ _CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d\d(?:\.\d+)?)")
 _ZERO_HOURS = re.compile(r"^(?:0+:)+(?=\d\d[.:])")
 _WHOLE_DIGITS = 1e15
 _DECIMAL = re.compile(r"\d+\.\d+")
-_SEPARATOR = re.compile(r"[,;:/|()\u2022]| and | & | - ")
+_OUTER_SEPARATOR = re.compile(r"[;|\u2022]")
+_SEPARATOR = re.compile(r"[,/]| and | & ")
+_SUPERSCRIPT = re.compile("(\\d)(?=[\u207a\u207b]?[\u00b9\u00b2\u00b3\u2070\u2074-\u2079])")
+_OF_24_HOURS = re.compile(r"(?<!\d)(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(.*)", re.DOTALL)
+_UNIVERSAL = re.compile(r"(?:z|utc|gmt)?(?:[+-]00:?00)?")
+_OF_ADDRESSES = ("@", "://", "www.")
+_UMLAUT_WORD = re.compile("\\w*[äöüÄÖÜøØåÅ]\\w*")
+_TRANSLITERATED = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ø": "oe", "Ø": "Oe",
+     "å": "aa", "Å": "Aa"}
+)  # fmt: skip
+_NO_MARKS = {code: None for code in range(128) if not chr(code).isalnum()}
+_LAST_ZERO = re.compile(r"\d+\.\d*[1-9]0+|\d+\.0\d*0")
+_WORD = re.compile(r"[^\W_]+")
+_NUMBERED_A = re.compile(r"\d[ -]a(?:\W*$|[,;.)]|\W ?\W)")
 _LEADING_ZEROS = re.compile(r"^0+(?=\d)")
 _OPTIONAL = frozenset((*LEGAL_SUFFIXES, *HONORIFICS, *DEGREES, *DROPPABLE))
 
@@ -46,6 +63,8 @@ class Prepared:
     ----------
     raw : str
         The text as given.
+    folded : str
+        The unified text, casefolded.
     text : str
         Unified text (see `text.unify`), phrases shortened; case kept.
     words : tuple of str
@@ -62,18 +81,22 @@ class Prepared:
 
     def __init__(self, raw: str) -> None:
         self.raw = raw
-        self.unified = unify(raw)
+        self.unified = unify(raw if raw.isascii() else _SUPERSCRIPT.sub(r"\1^", raw))
+        self.folded = self.unified.casefold()
         self.text, found = _read(self.unified)
-        shouting = self.unified.isupper()
-        words, kept, dotted, capitals = [], [], [], []
+        text, shouting, has_periods = self.text, self.unified.isupper(), "." in self.text
+        words: list[str] = []
+        kept, dotted, capitals = [], [], []
         for token in found:
             word = _canonical(token)
+            if token.kind == "number" and words and words[-1] in NUMBERED:
+                word = _numbered(word, token.text)
             words.append(word)
-            if word not in STOP_WORDS or not _is_stop(word, token, self.text, shouting):
+            if word not in STOP_WORDS or not _is_stop(word, token, text, shouting):
                 kept.append(word)
-            if self.text[token.end : token.end + 1] == ".":
+            if has_periods and text.startswith(".", token.end):
                 dotted.append(word)
-            if not shouting and 1 < len(token.text) <= _MAX_CAPITALS and token.text.isupper():
+            if token.text.isupper() and not shouting and 1 < len(token.text) <= _MAX_CAPITALS:
                 capitals.append(word)
         self.words = tuple(words)
         self.tokens = tuple(kept) or self.words
@@ -83,13 +106,42 @@ class Prepared:
 
     @cached_property
     def squashed(self) -> str:
-        """All letters and digits of the text in one run, lower case."""
-        return "".join(filter(str.isalnum, self.unified.casefold()))
+        """All letters and digits of the reworded text in one run, lower case."""
+        text = self.text.casefold()
+        return text.translate(_NO_MARKS) if text.isascii() else "".join(filter(str.isalnum, text))
 
     @cached_property
-    def folded(self) -> str:
-        """The unified text, casefolded."""
-        return self.unified.casefold()
+    def has_one_case(self) -> bool:
+        """True if the text is in capitals, or in small letters only."""
+        return self.unified.isupper() or self.unified.islower()
+
+    @cached_property
+    def values(self) -> tuple[str, ...]:
+        """Quantity and date tokens, in order."""
+        return tuple(t for t in self.tokens if t[0] in "#@")
+
+    @cached_property
+    def directions(self) -> tuple[str, ...]:
+        """The words that tell a giver from a taker, in order."""
+        if GIVER_OR_TAKER.isdisjoint(self.words):
+            return ()
+        return tuple(word for word in self.words if word in GIVER_OR_TAKER)
+
+    @cached_property
+    def literal(self) -> frozenset[str]:
+        """Words of e-mail and web addresses, in which each letter counts."""
+        if "@" not in self.raw and "://" not in self.raw and "www." not in self.raw:
+            return frozenset()
+        parts = [p for p in self.folded.split() if any(map(p.__contains__, _OF_ADDRESSES))]
+        return frozenset(word for part in parts for word in _WORD.findall(part))
+
+    @cached_property
+    def transliterated(self) -> dict[str, str]:
+        """Words with umlauts as in the tokens, and with letters written for the dots."""
+        if self.raw.isascii():
+            return {}
+        found = _UMLAUT_WORD.findall(unicodedata.normalize("NFC", self.raw))
+        return {fold(word): fold(word.translate(_TRANSLITERATED)) for word in found}
 
     @cached_property
     def ordered(self) -> tuple[str, ...]:
@@ -108,8 +160,10 @@ class Prepared:
 
     @cached_property
     def segments(self) -> tuple[tuple[str, ...], ...]:
-        """The tokens of the text's parts, cut at commas, slashes, ``and`` and their like."""
-        parts = [Prepared(part).tokens for part in _SEPARATOR.split(self.unified)]
+        """The tokens of the parts of a list; what a colon or parenthesis joins stays together."""
+        outer = _OUTER_SEPARATOR.search(self.unified)
+        separator = _OUTER_SEPARATOR if outer else _SEPARATOR
+        parts = [Prepared(part).tokens for part in separator.split(self.unified)]
         return tuple(part for part in parts if part)
 
     @cached_property
@@ -159,19 +213,9 @@ def prepare(text: str) -> Prepared:
     return _prepare_middle(text) if len(text) <= MIDDLE_TEXT else _prepare_long(text)
 
 
-@lru_cache(maxsize=32_768)
-def _prepare_short(text: str) -> Prepared:
-    return Prepared(text)
-
-
-@lru_cache(maxsize=4_096)
-def _prepare_middle(text: str) -> Prepared:
-    return Prepared(text)
-
-
-@lru_cache(maxsize=64)
-def _prepare_long(text: str) -> Prepared:
-    return Prepared(text)
+_prepare_short = lru_cache(maxsize=32_768)(Prepared)
+_prepare_middle = lru_cache(maxsize=4_096)(Prepared)
+_prepare_long = lru_cache(maxsize=64)(Prepared)
 
 
 def aliases(tokens: Sequence[str]) -> frozenset[int]:
@@ -215,7 +259,7 @@ def _read(unified: str) -> tuple[str, list[Token]]:
     text = reword(unified)
     whole = parse_date(text)
     if whole and whole.precision != "year":
-        return text, [Token(date_token(whole), 0, len(text), "date")]
+        return text, [Token(date_token(whole) + _time_of_day(text), 0, len(text), "date")]
     lower = text.lower()
     spans = list(find_dates(lower)) if len(lower) == len(text) else []
     if not spans:
@@ -227,7 +271,7 @@ def _between(text: str, spans: Sequence[tuple[int, int, Date]]) -> Iterator[Toke
     position = 0
     for start, end, date in spans:
         yield from _segment(text, position, start)
-        yield Token(date_token(date), start, end, "date")
+        yield Token(date_token(date) + _time_of_day(text[start:end]), start, end, "date")
         position = end
     yield from _segment(text, position, len(text))
 
@@ -238,21 +282,43 @@ def _segment(text: str, start: int, end: int) -> Iterator[Token]:
 
 
 def date_token(date: Date) -> str:
-    """Write a date as a token; both readings where there are two."""
-    return "@" + "~".join(
-        sorted("-".join(f"{part:02d}" for part in reading if part) for reading in date.readings)
-    )
+    """Write a date as a token; both readings where there are two, month first."""
+    readings = [(date.year, date.month, date.day)]
+    if date.swapped:
+        readings.append((date.year, date.day, date.month))
+    return "@" + "~".join("-".join(f"{n:02d}" for n in reading if n) for reading in readings)
+
+
+def _time_of_day(text: str) -> str:
+    """Write the time that stands with a date, and its zone; empty for none and for midnight."""
+    match = _OF_24_HOURS.search(text)
+    if match is None:
+        return ""
+    zone = match[5].partition("(")[0].strip(" .,;").casefold()
+    zone = "" if _UNIVERSAL.fullmatch(zone) else zone
+    time = f"{int(match[1]):02d}:{match[2]}:{match[3] or '00'}{(match[4] or '').rstrip('0')}"
+    return "" if time == "00:00:00" else f"T{time}{zone}"
 
 
 def _canonical(token: Token) -> str:
+    if token.kind == "word":
+        word = token.text.casefold()
+        return SYNONYMS.get(word, word)
     if token.kind == "date":
         return token.text
     if token.quantity is not None:
         return _value_token(*token.quantity.to_base())
     if token.kind == "number":
         return _written_number(token.text)
+    if token.text in CURRENCY_SIGNS:
+        return CURRENCY_SIGNS[token.text]
     word = token.text.casefold()
     return SYNONYMS.get(word, word)
+
+
+def _numbered(word: str, text: str) -> str:
+    """Keep the zeros of a version or section: 3.10 is not 3.1."""
+    return f"#={text}" if _LAST_ZERO.fullmatch(text) and word[1] != "-" else word
 
 
 def _value_token(value: float, unit: str) -> str:
@@ -272,7 +338,15 @@ def _written_number(text: str) -> str:
 
 
 def _is_stop(word: str, token: Token, text: str, shouting: bool) -> bool:
-    """Say whether a stop word is meant as one, and not as an initial or in an acronym."""
+    """Say whether a stop word is meant as one, and not as an initial, in an acronym or a number."""
+    if text[max(0, token.start - 1) : token.start].isdigit():
+        return False
+    if token.kind == "dotted":
+        return False
+    if len(word) == 1 and text[token.end : token.end + 1] == ".":
+        return False
+    if word == "a" and _NUMBERED_A.search(text[max(0, token.start - 2) : token.end + 2]):
+        return False
     if word == "a":
         return token.text == "a" or (token.start == 0 and text[1:2] == " ")
     return shouting or not token.text.isupper() or len(token.text) == 1
@@ -291,8 +365,3 @@ def split_quantity(token: str) -> tuple[float, str] | None:
 
 
 _QUANTITY = re.compile(r"#(-?[\d.]+(?:e[+-]?\d+)?)(?!=)(\D*)")
-
-
-def is_money(unit: str) -> bool:
-    """Say whether a quantity's unit is a currency."""
-    return unit in MONEY

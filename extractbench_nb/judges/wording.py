@@ -11,18 +11,21 @@ from functools import cache
 
 from extractbench_nb.judges.lexicon import PHRASES
 from extractbench_nb.metrics.dates import MONTHS
-from extractbench_nb.metrics.units import ORDINALS
+from extractbench_nb.metrics.text import any_of
+from extractbench_nb.metrics.units import ORDINALS, UNITS
 
-_PHRASE = re.compile(
-    "|".join(
-        (r"(?<!\w)" if phrase[0].isalpha() else "") + re.escape(phrase)
-        + (r"(?!\w)" if phrase[-1].isalpha() else "")
+# Phrases by a part that many of them share, so that most texts are searched for few.
+_SHARED = ("quarter", "half", "limited", "united", " than", "year", "national", "vennootschap", "")
+_PHRASES = {
+    part: [
+        phrase
         for phrase in sorted(PHRASES, key=len, reverse=True)
-    ),
-    re.IGNORECASE,
-)  # fmt: skip
+        if part == next(p for p in _SHARED if p in phrase)
+    ]
+    for part in _SHARED
+}
 _OF_WORDS = re.compile("[ ./-]")
-_GLUED_ARTICLE = re.compile(r"\bA(?=[A-Z][a-z]{2})")
+_GLUED_ARTICLE = re.compile(r"A(?<!\wA)(?=[A-Z][a-z]{2})")
 _CITATION = re.compile(r"(?<=\S)\s*\[\d{1,4}(?:\s?[-,;]\s?\d{1,4})*\]")
 _PLUS = re.compile(r"(?<=\w) \+ (?=\w)")
 _NUMBER_LABEL = re.compile(r"\b(?:no|nr|num|number)\.?\s?(?=\d)|#(?=\d)", re.IGNORECASE)
@@ -30,6 +33,7 @@ _DEFINED_TERM = re.compile(r'\s*\((?:the|each,? an?|an?|collectively,?(?: the)?)
 _COMPANION = re.compile(r"(?<!\w)(co)-(?=[a-z])", re.IGNORECASE)
 
 _QUARTER = re.compile(r"(?<!\w)(?:([1-4])[qQ]\s?|[qQ]([1-4])\s?)'?(\d\d)(?!\w)")
+_QUARTERS = ("quarter", "q1", "q2", "q3", "q4", "1q", "2q", "3q", "4q")
 _FISCAL_YEAR = re.compile(r"(?<!\w)FY\s?'?(\d\d)(?!\w)", re.IGNORECASE)
 _FISCAL = re.compile(r"(?<!\w)fiscal(?= '?\d\d(?:\d\d)?(?!\w))", re.IGNORECASE)
 _FISCAL_QUARTER = re.compile(
@@ -37,13 +41,59 @@ _FISCAL_QUARTER = re.compile(
     re.IGNORECASE,
 )
 
-_MONTHS = "|".join(sorted(MONTHS, key=len, reverse=True))
+_MONTHS = any_of(MONTHS)
 _TENS = {"twenty": 20, "thirty": 30}
-_BETWEEN = re.compile(r"(?<!\w)between (\S*\d[^ ]*) and (?=\S*\d)", re.IGNORECASE)
-_CUT_RANGE = re.compile(r"(?<![\w.,/:-])(\d{3,5}) ?- ?(\d{2,4})(?![\w/:-]|[.,]\d)")
-_FEET = re.compile(r"""(?<![\w'])(\d{1,2})' ?(\d{1,2}(?:\.\d+)?)(?:"|'')""")
+_BETWEEN = re.compile(r"(?<!\w)between (\S*\d[^ ]*) (?:and|&) (?=\S*\d)", re.IGNORECASE)
+_CUT_RANGE = re.compile(r"(\d(?<![\w.,/:-]\d)\d{2,4}) ?- ?(\d{2,4})(?![\w/:-]|[.,]\d)")
+_FEET = re.compile(r"""(?<![\w'])(\d{1,2})' ?(?:- ?)?(\d{1,2}(?:\.\d+)?)(?:"|'')""")
+_PRIME = re.compile(r"""(?<![\w'])(\d+(?:\.\d+)?)(['"])(?!\w)""")
 
-_DAY_SPAN = re.compile(r"(?<!\d)\d{1,2} ?(?:-|to) ?\d{1,2}(?!\d)")
+# Marks that are part of a value or of a name, written as words.
+_MARKS = frozenset("<>=≤≥≠~≈±°/^→+")
+_AFTER_DIGIT = re.compile(r"""\d(?:['"]| ?(?:[ap]\.?m|k?m[23]|e[+-]?\d))""", re.IGNORECASE)
+_LAST_HYPHEN = re.compile(r"-(?<=[A-Za-z0-9]-)(?![\w+-])")
+_TAG = re.compile(r"</?[A-Za-z][^<>\s]*>")
+_OF_COMPARATORS = frozenset("<>=≤≥≠~≈±→+")
+_COMPARATORS = (
+    (re.compile(r"<=|=<|≤"), " atmost "),
+    (re.compile(r">=|≥"), " atleast "),
+    (re.compile(r"≠|!="), " unequal "),
+    (re.compile(r"±|\+/-|\+-(?=\d)"), " plusminus "),
+    (re.compile(r"[-=]>|→"), " to "),
+    (re.compile(r"(?<=%)\+(?!\w)"), " plus "),
+    (re.compile(r"<(?= |[$€£¥+-]?[\d.])"), " lessthan "),
+    (re.compile(r">(?= |[$€£¥+-]?[\d.])"), " morethan "),
+    (re.compile(r"[~≈] ?(?=(?:[A-Z]{3} ?|[$€£¥])?\d)"), " approximately "),
+)
+_POWER = re.compile(r"(?<=\d)\^(?=-?\d)")
+_EXPONENT = re.compile(
+    r"(?<![\w.])(\d+(?:\.\d+(?=e\d)|(?=e[+-])|\.\d+))e(?:\+|(-))?(\d{1,3})(?!\w|\.\d)",
+    re.IGNORECASE,
+)
+_DEGREE = re.compile(r"° ?(?![cf](?!\w))", re.IGNORECASE)
+_AREA = re.compile(r"(?:(?<=\d)|(?<=\d )|(?<=/)|(?<=per )) ?(k?)m([23])(?!\w)", re.IGNORECASE)
+_DATA_RATE = re.compile(r"/s(?<=[kmgKMG][bB]/s)(?!\w)")
+_PER = re.compile(
+    r"(?<=[^\W_]) ?/ ?(?="
+    + any_of([*filter(str.isalpha, UNITS), "share", "unit", "user", "person", "head", "annum"])
+    + r"(?!\w))",
+    re.IGNORECASE,
+)
+_AFTER_UNIT = re.compile(r"(\d ?(?:sq|cb)?[A-Za-zμ%]{1,4}) ?/ ?(?=[A-Za-z])")
+_HELD_TO_BE_ONE = re.compile(r"(?<!\w)(?:km/h|a/s|n/a|c/o|w/o|and/or)(?!\w)", re.IGNORECASE)
+_POLARITY = re.compile(r"(?<![\w.+-])([A-Za-z0-9]+)(\+|-(?! ?(?:and|or|to|und|bis)\b|,))(?![\w+-])")
+_GRADE = re.compile(r"[A-D]{1,3}")
+_AFTERNOON = re.compile(
+    r"(?<![\w:.])(1[0-2]|0?[1-9])(?:[:.]([0-5]\d))?(:[0-5]\d)? ?([ap])(?:\.m\.|m)(?!\w)",
+    re.IGNORECASE,
+)
+_MAX_ACRONYM = 4
+_ITEM = re.compile(r"\((?<!\d\()(?:[a-h]|[ivx]{1,4}|[1-9])\)(?=\s)", re.IGNORECASE)
+_NUMBERINGS = ("abcdefgh", ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii"), "12345678")
+
+_DAY_SPAN = re.compile(r"\d ?(?:-|to) ?\d\d?,? (?:[A-Za-z]+\.?,? )?\d{4}(?!\d)")
+_LABELLED = re.compile(r"[oOrRmM#]\.?\s?\d")
+_PHONE_GAP = re.compile(r"[\d)][ .-]\d{3}")
 _COUNT_OF = re.compile(r"(?<!\w)no\. (?=of )", re.IGNORECASE)
 _SINCE = re.compile(r"since (\S.{0,20}\d{4})", re.IGNORECASE)
 _MINUS = re.compile(r"(?<!\w)(?:minus|negative) (?=[$€£¥]?\d)", re.IGNORECASE)
@@ -59,7 +109,7 @@ _PHONE = re.compile(
     r"|(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}"
     r"|\(?0\d{1,4}\)?[ -]\d{3,4}[ -]?\d{3,4})(?![\w-]|\.\d)"
 )
-_MIN_PHONE, _NORTH_AMERICAN = 10, 11
+_NORTH_AMERICAN = 11
 _MONTH_NUMBERS = range(1, 13)
 
 
@@ -76,10 +126,7 @@ def reword(text: str) -> str:
     str
         The text in the words in which it is compared.
     """
-    if "[" in text:
-        text = _CITATION.sub("", text)
-    if '")' in text:
-        text = _DEFINED_TERM.sub("", text) or text
+    text = _drop_asides(text)
     if " + " in text:
         text = _PLUS.sub(" plus ", text)
     if "A" in text:
@@ -87,22 +134,131 @@ def reword(text: str) -> str:
     lower = text.lower()
     if _OF_WORDS.search(text):
         if " of " in lower:
-            text = _SHARE_OF_ONE.sub(_share, _day_word().sub(_day_number, text))
-        if any(map(lower.__contains__, PHRASES)):
-            text = _PHRASE.sub(lambda match: PHRASES[match[0].lower()], text)
+            text = _day_word().sub(_day_number, text)
+        if " of 1" in lower or " of one" in lower:
+            text = _SHARE_OF_ONE.sub(_share, text)
+        text = _reword_phrases(text, lower)
     if "co-" in lower:
         text = _COMPANION.sub(r"\1", text)
-    text = _reword_periods(text, lower)
+    text = _reword_marks(_reword_periods(text, lower))
     return _reword_digits(text) if _MARKED_DIGITS.search(text) or "'" in text else text
 
 
+def _drop_asides(text: str) -> str:
+    """Drop citations and defined terms, and number the items of lists."""
+    if "[" in text:
+        text = _CITATION.sub("", text)
+    if ") " in text:
+        text = _number_items(text)
+    return _DEFINED_TERM.sub("", text) or text if '")' in text else text
+
+
+def _reword_phrases(text: str, lower: str) -> str:
+    for part in filter(lower.__contains__, _SHARED):
+        for phrase in filter(lower.__contains__, _PHRASES[part]):
+            text = _phrase(phrase).sub(PHRASES[phrase], text)
+    return text
+
+
+def _reword_marks(text: str) -> str:
+    """Write marks that carry meaning as words: HER2+, p < 0.05, 5 mg/kg, 2:30 PM, 3' - 0"."""
+    if "+" in text or ("-" in text and _LAST_HYPHEN.search(text)):
+        text = _POLARITY.sub(_polarity, text)
+    if not _MARKS.isdisjoint(text):
+        text = " ".join(_reword_signs(text).split())
+    if _AFTER_DIGIT.search(text):
+        text = _PRIME.sub(_feet_or_inches, _FEET.sub(r"\1 ft \2 inch", text))
+        text = _EXPONENT.sub(r"\1 x 10 power \2\3", _AREA.sub(_square_or_cubic, text))
+        text = " ".join(_AFTERNOON.sub(_of_24_hours, text).split())
+    return text
+
+
+def _reword_signs(text: str) -> str:
+    if "<" in text or ">" in text:
+        text = _TAG.sub(" ", text)
+    if not _OF_COMPARATORS.isdisjoint(text):
+        for pattern, words in _COMPARATORS:
+            text = pattern.sub(words, text)
+    if "^" in text:
+        text = _POWER.sub(" power ", text)
+    if "°" in text:
+        text = _DEGREE.sub(" degree ", text)
+    if "/" in text:
+        text = _AREA.sub(_square_or_cubic, _DATA_RATE.sub("ps", text))
+        if not _HELD_TO_BE_ONE.search(text):
+            text = _AFTER_UNIT.sub(r"\1 per ", _PER.sub(" per ", text))
+    return text
+
+
+def _square_or_cubic(match: re.Match[str]) -> str:
+    return f" {'sq' if match[2] == '2' else 'cb'}{match[1].lower()}m"
+
+
+def _number_items(text: str) -> str:
+    """Write the items of a list in one way: (a), (b) and (i), (ii) become (1), (2)."""
+    labels = [label[1:-1].lower() for label in _ITEM.findall(text)]
+    if len(labels) < 2 or not any(labels == list(n[: len(labels)]) for n in _NUMBERINGS):  # noqa: PLR2004
+        return text
+    numbers = iter(range(1, len(labels) + 1))
+    return _ITEM.sub(lambda _: f"({next(numbers)})", text)
+
+
+def _of_24_hours(match: re.Match[str]) -> str:
+    hour = int(match[1]) % 12 + (12 if match[4] in "pP" else 0)
+    return f"{hour}:{match[2] or '00'}{match[3] or ''}"
+
+
+def _polarity(match: re.Match[str]) -> str:
+    """Write the sign after an acronym as a word; the hyphen of a cut word is none."""
+    run, sign = match[1], match[2]
+    if _GRADE.fullmatch(run) or (run.isdecimal() and sign == "-"):
+        return match[0]
+    if sign == "+":
+        return f"{run} {'plus' if run.isdecimal() else 'positive'}"
+    known = any(map(str.isdigit, run)) or _is_acronym(match)
+    return f"{run} negative" if known else match[0]
+
+
+def _is_acronym(match: re.Match[str]) -> bool:
+    """Tell ER- from the first half of a word that is cut at the end of a line."""
+    run, whole = match[1], match.string
+    if run.isupper() and not whole.isupper():
+        return len(run) <= _MAX_ACRONYM
+    if whole[match.end() :].lstrip()[:1].isalpha():
+        return False
+    return len(run) <= _MAX_ACRONYM and not (run.islower() and not whole.islower())
+
+
+def _feet_or_inches(match: re.Match[str]) -> str:
+    """Write 3' and 3" in words, unless the mark closes a quotation."""
+    mark, before = match[2], match.string[: match.start()]
+    opened = len(re.findall(rf"(?<!\w){mark}(?=[\w$€£])", before)) - len(
+        re.findall(rf"(?<=[^\W\d]){mark}(?!\w)|[.,]{mark}", before)
+    )
+    if opened > 0:
+        return match[0]
+    return f"{match[1]} {'ft' if mark == chr(39) else 'inch'}"
+
+
+@cache
+def _phrase(phrase: str) -> re.Pattern[str]:
+    before = r"(?<!\w)" if phrase[0].isalpha() else ""
+    after = r"(?!\w)" if phrase[-1].isalpha() else ""
+    return re.compile(before + re.escape(phrase) + after, re.IGNORECASE)
+
+
 def _reword_periods(text: str, lower: str) -> str:
-    if "q" in lower or "fy" in lower or "fiscal" in lower:
-        text = _FISCAL.sub("fy", _QUARTER.sub(r"q\1\2 20\3", text))
+    if "q" in lower and any(map(lower.__contains__, _QUARTERS)):
+        text = _QUARTER.sub(r"q\1\2 20\3", text)
+    if "fiscal" in lower:
+        text = _FISCAL.sub("fy", text)
         text = _FISCAL_QUARTER.sub(lambda match: f"q{match.lastindex or 4} fy", text)
+    if "fy" in lower or "fiscal" in lower:
         text = _FISCAL_YEAR.sub(r"fy 20\1", text)
-    if "no" in lower or "num" in lower or "nr" in lower or "#" in lower:
-        text = _COUNT_OF.sub("number ", _NUMBER_LABEL.sub("", text))
+    if _LABELLED.search(text):
+        text = _NUMBER_LABEL.sub("", text)
+    if "no. of " in lower:
+        text = _COUNT_OF.sub("number ", text)
     if lower.startswith("since ") and (since := _SINCE.fullmatch(text)):
         text = f"{since[1]} - present"
     if "minus " in lower or "negative " in lower:
@@ -111,14 +267,12 @@ def _reword_periods(text: str, lower: str) -> str:
 
 
 def _reword_digits(text: str) -> str:
-    if len(text) >= _MIN_PHONE:
+    if "+" in text or _PHONE_GAP.search(text):
         text = _PHONE.sub(_phone_digits, text)
     if _DAY_SPAN.search(text):
         after_month, before_month = _day_spans()
         text = after_month.sub(r"\1 \2, \4 - \1 \3, \4", text)
         text = before_month.sub(r"\3 \1, \4 - \3 \2, \4", text)
-    if "'" in text:
-        text = _FEET.sub(r"\1 ft \2 inch", text)
     return _CUT_RANGE.sub(_full_range, text) if "-" in text else text
 
 
@@ -126,8 +280,8 @@ def _reword_digits(text: str) -> str:
 def _day_word() -> re.Pattern[str]:
     """Compile the pattern of ``twenty-first day of June`` when it is first needed."""
     return re.compile(
-        rf"(?<!\w)(?:(twenty|thirty)[ -])?({'|'.join(ORDINALS)})"
-        rf"(?=(?: day)?(?: of)? (?:{_MONTHS})(?!\w))",
+        rf"(?<!\w)(?:(twenty|thirty)[ -])?({any_of(ORDINALS)})"
+        rf"(?=(?: day)?(?: of)? {_MONTHS}(?!\w))",
         re.IGNORECASE,
     )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal
 
-from extractbench_nb.metrics.text import fold
+from extractbench_nb.metrics.text import any_of, fold
 
 Precision = Literal["day", "month", "year"]
 
@@ -33,7 +33,7 @@ _MONTH_NAMES: tuple[tuple[str, ...], ...] = (
 )  # fmt: skip
 MONTHS = {name: number for number, names in enumerate(_MONTH_NAMES, 1) for name in names}
 
-_MONTH = "(?P<name>" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\b\.?"
+_MONTH = rf"(?P<name>{any_of(MONTHS)})\b\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er)?\b\.?"
 _YEAR = r"(?P<year>(?:1[0-9]|20|21)\d\d)\b"
 _SHORT_YEAR = r"(?P<year>(?:(?:1[0-9]|20|21)\d\d|'?\d\d))\b"
@@ -60,8 +60,8 @@ _WHOLE_ONLY = (
     _YEAR,
 )
 _PREFIX = re.compile(r"^(?:(?:dated|made|effective)\s+)?(?:as\s+of\s+|on\s+)?(?:the\s+(?=\d))?")
-_MONTH_STEMS = tuple({name[:3] for name in MONTHS})
-_JOINED_DIGITS = re.compile(r"\d[-/.]\d")
+_MONTH_WORD = re.compile(rf"\b{any_of(MONTHS)}\b")
+_JOINED_DIGITS = re.compile(r"\d(?:[-/.]\d\d?[-/.]\d|/[12]\d{3}|\d{3}[-/][01]\d)")
 _DIGIT = re.compile(r"\d")
 _CENTURY_PIVOT = 70
 _FIRST_YEAR, _LAST_YEAR = 1000, 2199
@@ -165,7 +165,8 @@ def dates_equal(a: Date, b: Date, precision: Precision = "day") -> bool:
     Parameters
     ----------
     a, b : Date
-        The two dates; for ambiguous ones any common reading is enough.
+        The two dates. Where one is ambiguous any common reading is enough; two ambiguous ones are
+        taken to be written in the same order.
     precision : {"day", "month", "year"}
         Finest part that must agree.
 
@@ -183,6 +184,8 @@ def dates_equal(a: Date, b: Date, precision: Precision = "day") -> bool:
     if precision not in depths:
         raise ValueError(f"precision must be one of {sorted(depths)}, found {precision!r}")
     depth = depths[precision]
+    if a.swapped and b.swapped:  # written in one order: 03/04/2024 is not 04/03/2024
+        return (a.year, a.month, a.day)[:depth] == (b.year, b.month, b.day)[:depth]
     if min(depth, depths[a.precision]) != min(depth, depths[b.precision]):
         return False
     return bool({r[:depth] for r in a.readings} & {r[:depth] for r in b.readings})
@@ -201,7 +204,7 @@ def _compiled(kind: Literal["named", "numeric", "whole"]) -> tuple[re.Pattern[st
 def _candidates(folded: str) -> tuple[re.Pattern[str], ...]:
     """Return the patterns that a plain look at the text leaves possible."""
     numeric = _compiled("numeric") if _JOINED_DIGITS.search(folded) else ()
-    if any(map(folded.__contains__, _MONTH_STEMS)):
+    if _MONTH_WORD.search(folded):
         return numeric + _compiled("named")
     return numeric
 

@@ -10,8 +10,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from extractbench_nb.metrics.text import unify
+from extractbench_nb.metrics.text import any_of, unify
 from extractbench_nb.metrics.units import (
+    CASED_UNITS,
     CURRENCIES,
     CURRENCY_SIGNS,
     MONEY,
@@ -31,18 +32,21 @@ _PHRASES = {
     "degrees celsius": "°C", "degree celsius": "°C", "degrees fahrenheit": "°F", "deg c": "°C",
     "miles per hour": "mph", "kilometers per hour": "kph", "kilometres per hour": "kph",
     "km/h": "kph", "basis points": "bps", "basis point": "bps", "per cent": "%",
-    "percentage points": "%", "us dollars": "usd", "u.s. dollars": "usd", "us$": "$", "u.s.$": "$",
+    "percentage points": "pctpt", "percentage point": "pctpt", "us dollars": "usd",
+    "u.s. dollars": "usd", "us$": "$", "u.s.$": "$",
     "canadian dollars": "cad", "australian dollars": "aud", "pounds sterling": "gbp",
     "square feet": "sqft", "square foot": "sqft", "sq. ft": "sqft", "sq ft": "sqft",
     "sq.ft": "sqft",
     "square meters": "sqm", "square metres": "sqm", "sq. m": "sqm", "sq m": "sqm",
     "square kilometers": "sqkm", "square kilometres": "sqkm", "sq. km": "sqkm", "sq km": "sqkm",
-    "gigabits per second": "gbps", "megabits per second": "mbps", "gb/s": "gbps",
-    "mb/s": "mbps", "kb/s": "kbps",
+    "gigabits per second": "gbps", "megabits per second": "mbps", "cubic meters": "cbm",
+    "cubic metres": "cbm",
     "swiss francs": "chf", "c$": "cad ", "a$": "aud ", "hk$": "hkd ",
 }  # fmt: skip
+# Each phrase has one of these: a quick look that most texts do not pass.
+_PARTS = ("per", "deg", "$", "dollar", "sq", "cubic", "basis", "sterling", "franc", "km/h")
 _PHRASE = re.compile(
-    r"(?<!\w)(?:" + "|".join(map(re.escape, sorted(_PHRASES, key=len, reverse=True))) + r")(?!\w)"
+    rf"(?<!\w){any_of(_PHRASES)}(?!\w)"
     r"|(?<!\w)(?:us|u\.s\.|c|a|hk)\$",
     re.IGNORECASE,
 )
@@ -124,7 +128,8 @@ def read_tokens(unified: str) -> tuple[str, list[Token]]:
         The text with unit phrases shortened (the spans refer to it), and its tokens in order.
     """
     text = unified
-    if not unified.isalnum() and any(map(unified.lower().__contains__, _PHRASES)):
+    has = unified.lower().__contains__
+    if not unified.isalnum() and any(map(has, _PARTS)) and any(map(has, _PHRASES)):
         text = _PHRASE.sub(lambda match: _PHRASES[match[0].lower()], unified)
     raw = [_raw_token(match) for match in _TOKEN.finditer(text)]
     return text, _merge(text, raw)
@@ -189,9 +194,10 @@ _MAX_QUANTITY_TEXT = 200
 def _raw_token(match: re.Match[str]) -> Token:
     kind = match.lastgroup or ""
     text = match[0]
-    if kind in ("word", "dotted") and not text.isalpha():
+    if not text.isalpha() and kind in ("word", "dotted"):
         text = text.translate(_INNER_MARKS)
-    return Token(text, *match.span(), kind)
+    start, end = match.span()
+    return Token(text, start, end, kind)
 
 
 def _merge(text: str, raw: Sequence[Token]) -> list[Token]:
@@ -199,8 +205,9 @@ def _merge(text: str, raw: Sequence[Token]) -> list[Token]:
     out: list[Token] = []
     i = 0
     while i < len(raw):
-        if raw[i].kind == "word" and raw[i].text.lower() not in VALUE_WORDS:
-            out.append(raw[i])
+        token = raw[i]
+        if token.kind == "word" and token.text.lower() not in VALUE_WORDS:
+            out.append(token)
             i += 1
             continue
         token, i = _next_token(text, raw, i)
@@ -211,9 +218,8 @@ def _merge(text: str, raw: Sequence[Token]) -> list[Token]:
         if out and (joined := _compound(text, out[last], token)):
             out[last:] = [joined]
             continue
-        if token.kind != "sign" or token.text == "%":
-            _share_unit(text, out, token)
-            out.append(token)
+        _share_unit(text, out, token)
+        out.append(token)
     return out
 
 
@@ -290,7 +296,10 @@ def _with_unit(
     text: str, raw: Sequence[Token], start: int, i: int, value: float, unit: str
 ) -> tuple[Token, int]:
     """Multiply scale words in and take the unit or currency that follows."""
+    in_code = _ends_code(text, raw[start].start)
     while (following := _following(text, raw, i)) is not None:
+        if in_code and following.start == raw[i - 1].end:
+            break
         word = following.text.lower()
         attached = following.start == raw[i - 1].end and following.text in _ATTACHED_SCALES
         scale = _scale(word, bool(unit) or attached or _is_money_next(raw, i + 1))
@@ -310,6 +319,12 @@ def _with_unit(
                  Quantity(value, unit)), i  # fmt: skip
 
 
+def _ends_code(text: str, position: int) -> bool:
+    """Say whether a code begins before the number at `position`: the g of KH-1736g is not grams."""
+    before = text[max(0, position - 2) : position].removesuffix("-")[-1:]
+    return before.isalpha() and before not in "xX"
+
+
 def _following(text: str, raw: Sequence[Token], i: int) -> Token | None:
     if i == len(raw) or raw[i].kind == "number":
         return None
@@ -327,6 +342,8 @@ def _scale(word: str, money: bool) -> int | None:
 
 
 def _unit(token: Token, text: str, raw: Sequence[Token], i: int) -> str:
+    if token.text in CASED_UNITS:
+        return token.text
     word = token.text.lower().replace(" ", "")
     if word == "in" and (token.end == len(text) or text[token.end] == "."):
         return "inch"
@@ -367,7 +384,10 @@ def _is_negative(text: str, raw: Sequence[Token], start: int, i: int) -> bool:
         " %"
     ).startswith(")"):
         return False
-    return start < i or len(raw) == 1 or (i == 0 and not raw[i].text.isdigit())
+    if start < i or len(raw) == 1:
+        return True
+    amount = not raw[i].text.isdigit() and _literal(raw[i].text) is not None
+    return amount and (i == 0 or text.startswith(")", raw[i].end))
 
 
 def _char_before(text: str, position: int) -> str:
@@ -434,12 +454,12 @@ def _compound(text: str, before: Token, token: Token) -> Token | None:
 
 def _share_unit(text: str, out: list[Token], token: Token) -> None:
     """Give the start of a range the unit of its end: 10-15%, 5 to 10 km."""
-    worded = len(out) > 1 and out[-1].text == "to"
+    worded = len(out) > 1 and out[-1].text.lower() == "to"
     at = len(out) - (2 if worded else 1)
     if at < 0 or token.quantity is None or token.quantity.unit in ("", "ord"):
         return
     start = out[at]
     if start.quantity is None or start.quantity.unit:
         return
-    if text[start.end : token.start].strip() in ("-", "to"):
+    if text[start.end : token.start].strip().lower() in ("-", "to"):
         out[at] = start._replace(quantity=start.quantity._replace(unit=token.quantity.unit))

@@ -209,6 +209,16 @@ class Registry:
         entry = self.entries.get(metric_id)
         return entry is not None and entry.takes_node
 
+    def types_of(self, metric_id: str) -> tuple[str, ...]:
+        """Return the JSON Schema types that a metric applies to; none where to all.
+
+        A metric that is also meant for ``any`` compares values of other types as they are written.
+        """
+        entry = self.entries.get(metric_id)
+        if entry is None or entry.takes_node or "any" in entry.applies_to:
+            return ()
+        return entry.applies_to
+
     def problem_with_params(self, metric_id: str, params: Mapping[str, Any]) -> str | None:
         """Say what is wrong with the params of a metric, or return None."""
         entry = self.entries[metric_id]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212\ufe58\ufe63\uff0d"
 _SINGLE_QUOTES = "\u2018\u2019\u201a\u201b\u2032\u02bc\u0060\u00b4\u2039\u203a"
@@ -30,6 +31,14 @@ _BROKEN_WORD = re.compile(r"(?<=[^\W\d_])-[ \t]*\r?\n\s*(?=[^\W\d_A-Z])")
 _ACCENT = re.compile("[\u0300-\u036f]+")
 _FRACTION = re.compile("(\\d)(?=[\u00bc-\u00be\u2153-\u215e])")
 _PUNCTUATION = re.compile(r"[^\w\s]|_")
+
+
+def any_of(words: Iterable[str]) -> str:
+    """Return a pattern of `words`, grouped by first letter: most places then fail quickly."""
+    groups: dict[str, list[str]] = {}
+    for word in sorted(words, key=len, reverse=True):
+        groups.setdefault(word[0], []).append(re.escape(word[1:]))
+    return "(?:" + "|".join(f"{re.escape(a)}(?:{'|'.join(b)})" for a, b in groups.items()) + ")"
 
 
 def unify(text: str) -> str:

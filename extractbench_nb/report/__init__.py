@@ -6,4 +6,4 @@ from extractbench_nb.report.models import EvaluationReport
 
 __all__ = ["EvaluationReport", "ReportBuilder", "ReportConfig"]
 
-use_writer(write_evaluation)
+use_writer("report", write_evaluation)

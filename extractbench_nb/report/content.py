@@ -32,12 +32,13 @@ def schema_stats(schema: Schema) -> SchemaStats:
     kinds: Counter[str] = Counter()
     required: Counter[str] = Counter()
     optional: Counter[str] = Counter()
-    for node in schema.nodes():
+    nodes = list(schema.nodes())
+    listed = set(map(id, nodes))
+    for node in nodes:
         kinds[_kind(node)] += 1
-        if node.recursive:
-            continue
         for child in node.children.properties.values():
-            (required if child.required else optional)[_kind(child)] += 1
+            if id(child) in listed:  # not below a recursive reference that is not unfolded
+                (required if child.required else optional)[_kind(child)] += 1
     return SchemaStats(
         total_nodes=kinds.total(),
         counts_by_type=dict(kinds),

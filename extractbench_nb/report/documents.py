@@ -15,7 +15,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class SchemaStats:
-    """The shape of the schema, references unfolded; a recursive one is counted, not unfolded.
+    """The shape of the schema, references unfolded, a recursive one once.
 
     Attributes
     ----------

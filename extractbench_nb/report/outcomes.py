@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from math import isnan
 from statistics import fmean, median
 from typing import Any
 
 import pandas as pd
 
 from extractbench_nb._json import json_type
+from extractbench_nb.evaluation.frames import total_cost
 from extractbench_nb.metrics.registry import REGISTRY
 from extractbench_nb.report.models import (
     ArrayBreakdown,
@@ -216,7 +218,7 @@ def _llm_stats(rows: Iterable[FieldOutcome], calls: pd.DataFrame, lowest: int) -
             for r in judged[:lowest]
         ],
         judged_fields=len(judged),
-        cost_usd=float(calls["cost_usd"].sum()),
+        cost_usd=_cost(calls),
         by_model={str(name): _of_model(group) for name, group in calls.groupby("model")},
     )
 
@@ -229,8 +231,13 @@ def _of_model(calls: pd.DataFrame) -> ModelCalls:
         requests=int(calls["attempts"].sum()),
         prompt_tokens=int(calls["prompt_tokens"].sum()),
         completion_tokens=int(calls["completion_tokens"].sum()),
-        cost_usd=float(calls["cost_usd"].sum()),
+        cost_usd=_cost(calls),
     )
+
+
+def _cost(calls: pd.DataFrame) -> float | None:
+    cost = total_cost(calls)
+    return None if isnan(cost) else cost
 
 
 def _is_judged(row: FieldOutcome) -> bool:

@@ -126,8 +126,8 @@ class ModelCalls:
         Requests that were made, those for another attempt included.
     prompt_tokens, completion_tokens : int
         Tokens of all requests, as far as the provider counts them.
-    cost_usd : float
-        In US dollars, as far as prices are known.
+    cost_usd : float or None
+        In US dollars; None where the price or the tokens of an answer are not known.
     """
 
     calls: int
@@ -136,7 +136,7 @@ class ModelCalls:
     requests: int
     prompt_tokens: int
     completion_tokens: int
-    cost_usd: float
+    cost_usd: float | None
 
 
 @dataclass(frozen=True)
@@ -157,8 +157,9 @@ class LlmStats:
         The lowest scores first.
     judged_fields : int
         Counted rows in which both values are present and a judge gave the verdict.
-    cost_usd : float
-        What the calls cost, in US dollars.
+    cost_usd : float or None
+        What the calls cost, in US dollars; None where the price or the tokens of an answer are not
+        known.
     by_model : dict of str to ModelCalls
         The calls of each model; empty with the offline judge.
     """
@@ -169,7 +170,7 @@ class LlmStats:
     score_distribution: dict[str, int]
     top_lowest_fields: list[LowScoringField] = field(default_factory=list)
     judged_fields: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
     by_model: dict[str, ModelCalls] = field(default_factory=dict)
 
 

@@ -106,9 +106,11 @@ def _is_array(node: Node) -> bool:
 
 
 def _keys(node: Node, counted: Mapping[int, int]) -> int:
-    if node.recursive or (node.config is not None and node.config.skip):
+    if node.config is not None and node.config.skip:
         return 0
-    below = [counted[id(child)] for child in _declared(node)]
+    below = [counted[id(child)] for child in _declared(node) if id(child) in counted]
+    if node.recursive and not below:  # not unfolded again
+        return 0
     beneath = max(below, default=0) if node.kind == "union" else sum(below)
     return beneath or int(node.config is not None or node.kind in _SCORED_WITHOUT_CONFIG)
 

@@ -8,14 +8,21 @@ needs no preset.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from extractbench_nb.errors import ConfigError, nearest
 from extractbench_nb.schema.presets import DEFAULT_METRICS, PRESETS
 
-__all__ = ["MetricCatalogue", "MetricSpec", "NodeConfig", "default_config", "parse_config"]
+__all__ = [
+    "MetricCatalogue",
+    "MetricSpec",
+    "NodeConfig",
+    "check_types",
+    "default_config",
+    "parse_config",
+]
 
 _KEYS = ("metric_id", "params", "weight", "metrics", "aggregation_weight", "preset")
 _METRIC_KEYS = ("metric_id", "params", "weight")
@@ -30,6 +37,10 @@ class MetricCatalogue(Protocol):
 
     def takes_objects(self, metric_id: str) -> bool:
         """Say whether a metric can be asked about an object as a whole."""
+        ...
+
+    def types_of(self, metric_id: str) -> tuple[str, ...]:
+        """Return the JSON Schema types that a metric applies to; none where to all."""
         ...
 
     def problem_with_params(self, metric_id: str, params: Mapping[str, Any]) -> str | None:
@@ -112,6 +123,40 @@ def parse_config(value: Any, pointer: str, catalogue: MetricCatalogue | None) ->
     return _from_mapping(value, pointer, catalogue)
 
 
+def check_types(
+    config: NodeConfig | None,
+    types: Collection[str],
+    label: str,
+    pointer: str,
+    catalogue: MetricCatalogue,
+) -> None:
+    """Check that each metric of a node applies to one of its types.
+
+    Parameters
+    ----------
+    config : NodeConfig or None
+        What the node declares.
+    types : collection of str
+        JSON types that the schema allows there; empty: all. A node that may be an object is not
+        checked: its children are scored, or its entries are aligned.
+    label, pointer : str
+        The type as people write it, and the JSON Pointer of the keyword, for errors.
+    catalogue : MetricCatalogue
+        Says what a metric applies to.
+
+    Raises
+    ------
+    ConfigError
+        Names the metric, the node's types and those that the metric applies to.
+    """
+    for spec in config.metrics if config is not None else ():
+        applies = catalogue.types_of(spec.metric_id)
+        known = {"number" if name == "integer" else name for name in applies}
+        if types and known and "object" not in types and known.isdisjoint(types):
+            problem = f"found {spec.metric_id!r} at a node of type {label}"
+            raise ConfigError(pointer, f"{problem}; it applies to {', '.join(applies)}")
+
+
 def _from_mapping(
     value: Mapping[str, Any], pointer: str, catalogue: MetricCatalogue | None
 ) -> NodeConfig:
@@ -140,7 +185,8 @@ def _named(name: Any, pointer: str, catalogue: MetricCatalogue | None) -> Metric
     if catalogue is not None and (not isinstance(name, str) or name not in catalogue.names()):
         known = {*PRESETS, *catalogue.names()}
         raise ConfigError(pointer, f"unknown preset {name!r}; {nearest(name, known)}")
-    return MetricSpec(str(name))
+    _check_name(name, pointer)
+    return MetricSpec(name)
 
 
 def _spec(entry: Any, pointer: str, catalogue: MetricCatalogue | None) -> MetricSpec:
@@ -155,8 +201,15 @@ def _spec(entry: Any, pointer: str, catalogue: MetricCatalogue | None) -> Metric
         raise ConfigError(f"{pointer}/params", f"found {params!r}; expected an object of params")
     if catalogue is not None:
         _check_metric(metric_id, params, pointer, catalogue)
+    _check_name(metric_id, f"{pointer}/metric_id")
     weight = _weight(entry.get("weight", 1.0), f"{pointer}/weight")
-    return MetricSpec(str(metric_id), dict(params), weight)
+    return MetricSpec(metric_id, dict(params), weight)
+
+
+def _check_name(name: Any, pointer: str) -> None:
+    """Refuse what names no metric, also where names are not looked up."""
+    if not isinstance(name, str) or not name:
+        raise ConfigError(pointer, f"found {name!r}; expected the name of a metric")
 
 
 def _check_metric(

@@ -10,14 +10,15 @@ from typing import Any
 import pandas as pd
 
 from extractbench_nb.schema.config import NodeConfig, default_config
+from extractbench_nb.schema.patterns import Patterns
 from extractbench_nb.schema.presets import ARRAY_METRICS, SCALAR_METRICS
 
-__all__ = ["Children", "Node", "Schema"]
+__all__ = ["Children", "Node", "Schema", "goes_below"]
 
 
-#: Keys of `Node.whole` and `Node.itself` among a node's choices; branches have 0 and up, flattened
-#: ones -1 and down.
-_WHOLE, _ITSELF = 1_000_000, 1_000_001
+#: Keys of `Node.whole`, `Node.itself` and `Node.joined` among a node's choices; branches have 0
+#: and up, flattened ones -1 and down.
+_WHOLE, _ITSELF, _JOINED = 1_000_000, 1_000_001, 1_000_002
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +30,48 @@ class Children:
     items: Node | None = None
     prefix: tuple[Node, ...] = ()
     branches: tuple[Node, ...] = ()
+    patterns: Mapping[str, Node] = attribute(default_factory=dict)
+    search: Patterns = attribute(default_factory=Patterns)
+
+    def entry(self, key: str) -> Node | None:
+        """Return the node of a key that is not a property: that of the first matching pattern.
+
+        Parameters
+        ----------
+        key : str
+            A key of an object.
+
+        Returns
+        -------
+        Node or None
+            That of ``patternProperties`` or ``additionalProperties``; None where both have none.
+        """
+        for pattern, node in self.patterns.items():
+            if self.search.matches(pattern, key):
+                return node
+        return self.additional
+
+    def mapped(self, change: Callable[[Node], Node]) -> Children:
+        """Return the same children with each node changed."""
+        return Children(
+            {name: change(node) for name, node in self.properties.items()},
+            None if self.additional is None else change(self.additional),
+            None if self.items is None else change(self.items),
+            tuple(map(change, self.prefix)),
+            tuple(map(change, self.branches)),
+            {pattern: change(node) for pattern, node in self.patterns.items()},
+        )
+
+    @property
+    def entries(self) -> tuple[Node, ...]:
+        """The nodes that the entries of a map can have."""
+        rest = () if self.additional is None else (self.additional,)
+        return (*self.patterns.values(), *rest)
 
     def __iter__(self) -> Iterator[Node]:
         """Iterate over all of them in schema order."""
         yield from self.properties.values()
-        if self.additional is not None:
-            yield self.additional
+        yield from self.entries
         yield from self.prefix
         if self.items is not None:
             yield self.items
@@ -76,6 +113,8 @@ class Node:
         The ``$ref`` that led here.
     recursive : bool
         The node closes a cycle of references: it is unfolded only where data goes on.
+    structure : frozenset of str
+        JSON Pointers of the schemas that say what is below the node.
     step : str
         The last step as it is written in an instance path, ``.name``.
     flattened : bool
@@ -97,6 +136,7 @@ class Node:
     keywords: Mapping[str, Any]
     ref: str | None = None
     recursive: bool = False
+    structure: frozenset[str] = frozenset()
     flattened: bool = False
     step: str = ""
     loader: Callable[[], Children] | None = None
@@ -105,7 +145,7 @@ class Node:
 
     @property
     def children(self) -> Children:
-        """What lies below; a recursive reference is unfolded by one step when first asked."""
+        """What lies below; it is unfolded by one step when first asked."""
         if self.loaded is None:
             self.loaded = self.loader() if self.loader is not None else Children()
         return self.loaded
@@ -157,7 +197,8 @@ class Node:
             self.declared or branch.declared,
             branch.keywords,
             self.ref or branch.ref,
-            branch.recursive,
+            self.recursive or branch.recursive,
+            branch.structure,
             loader=lambda: branch.children,
             step=self.step,
         )
@@ -188,6 +229,34 @@ class Node:
             self._choices[_ITSELF] = replace(self.whole, types=self.types, _choices={})
         return self._choices[_ITSELF]
 
+    @property
+    def has_several_objects(self) -> bool:
+        """Whether more than one branch of a union is an object."""
+        return len(self._objects()) > 1
+
+    @property
+    def joined(self) -> Node:
+        """A union as one object of all that its branches declare; the first one that does wins."""
+        if _JOINED not in self._choices:
+            objects = self._objects()
+            properties: dict[str, Node] = {}
+            patterns: dict[str, Node] = {}
+            for branch in objects:
+                properties |= {**branch.children.properties, **properties}
+                patterns |= {**branch.children.patterns, **patterns}
+            maps = (branch.children.additional for branch in objects)
+            rest = next((a for a in maps if a is not None), None)
+            below = Children(properties, rest, patterns=patterns)
+            self._choices[_JOINED] = replace(objects[0], loaded=below, _choices={})
+        return self._choices[_JOINED]
+
+    def _objects(self) -> list[Node]:
+        found = []
+        for index, branch in enumerate(self.children.branches):
+            chosen = self.choose(index)
+            found += chosen._objects() if branch.kind == "union" else [chosen]
+        return [node for node in found if node.kind == "object"]
+
     def choose_flattened(self, index: int) -> Node:
         """Return the union as an array of (key, item) pairs, where branch `index` maps to arrays.
 
@@ -203,8 +272,7 @@ class Node:
         """
         key = -1 - index
         if key not in self._choices:
-            arrays = self.children.branches[index].children.additional
-            assert arrays is not None  # noqa: S101 - the caller checked
+            (arrays,) = self.children.branches[index].children.entries
             self._choices[key] = replace(
                 self.choose(index),
                 kind="array",
@@ -219,6 +287,27 @@ class Node:
     def weight(self) -> float:
         """The node's ``aggregation_weight``."""
         return self.config.weight if self.config is not None else 1.0
+
+
+def goes_below(node: Node, met: set[frozenset[str]]) -> bool:
+    """Say whether a walk over a schema goes below a node, and note that it does.
+
+    Parameters
+    ----------
+    node : Node
+        Where the walk is.
+    met : set of frozenset of str
+        Structures that the walk has gone below so far; the node's is added.
+
+    Returns
+    -------
+    bool
+        False where a recursive reference leads to what was met.
+    """
+    if node.recursive and node.structure in met:
+        return False
+    met.add(node.structure)
+    return True
 
 
 def effective_config(declared: NodeConfig | None, kind: str) -> NodeConfig | None:
@@ -258,18 +347,18 @@ class Schema:
     url_rule: bool = True
 
     def nodes(self) -> Iterator[Node]:
-        """Walk all nodes in schema order; a recursive reference is listed, not unfolded.
+        """Walk all nodes in schema order.
 
         Yields
         ------
         Node
-            The root first.
+            The root first. A recursive reference is unfolded where its definition was not met yet.
         """
-        stack = [self.root]
+        stack, met = [self.root], set[frozenset[str]]()
         while stack:
             node = stack.pop()
             yield node
-            if not node.recursive:
+            if goes_below(node, met):
                 stack.extend(reversed(list(node.children)))
 
     def to_frame(self) -> pd.DataFrame:

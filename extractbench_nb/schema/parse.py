@@ -7,34 +7,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from extractbench_nb._json import json_type, member, read_document
-from extractbench_nb.errors import SchemaError
-from extractbench_nb.schema.config import MetricCatalogue, parse_config
+from extractbench_nb._json import bracketed, json_type, member, private_copy, read_document
+from extractbench_nb.errors import InputError, SchemaError
+from extractbench_nb.schema.config import MetricCatalogue
 from extractbench_nb.schema.nodes import Children, Node, Schema
-from extractbench_nb.schema.resolve import Flat, Part, Resolver
-from extractbench_nb.schema.shapes import (
-    STRUCTURE_OR_REF,
-    Shape,
-    Union,
-    as_url,
-    shape_of,
-    union_of,
-)
+from extractbench_nb.schema.outline import Outline, item_parts
+from extractbench_nb.schema.resolve import Flat, Part
+from extractbench_nb.schema.shapes import STRUCTURE_OR_REF, Shape
 
 __all__ = ["ENVELOPES", "parse_schema", "use_catalogue"]
 
 #: Keys under which a schema may be wrapped together with a name or a description.
 ENVELOPES = ("schema_definition", "schema", "json_schema")
 
-#: More nodes than any schema that a person wrote; a guard against references that multiply.
-MAX_NODES = 200_000
-
 
 _catalogue: MetricCatalogue | None = None
 
 
 def use_catalogue(catalogue: MetricCatalogue) -> None:
-    """Tell the schema room which metrics exist. The metric registry calls it once, on import.
+    """Tell the schema package which metrics exist. The metric registry calls it once, on import.
 
     Parameters
     ----------
@@ -86,21 +77,38 @@ def parse_schema(
     """
     if isinstance(schema, Schema):
         return schema
-    document, envelope = _unwrap(read_document(schema, "schema"))
+    try:
+        document, envelope = _unwrap(private_copy(read_document(schema, "schema"), "schema"))
+    except InputError as error:
+        if not issubclass(type(schema), Mapping):
+            raise
+        raise SchemaError("", str(error)) from None
     rules = (released, not released if url_rule is None else url_rule)
-    builder = _Builder(document, None if released else _catalogue, *rules)
-    return Schema(builder.root(), document, envelope, *rules)
+    return _parsed(document, envelope, rules, checked=not released)
 
 
 def restore_schema(
     document: dict[str, Any], envelope: str | None, released: bool, url_rule: bool
 ) -> Schema:
     """Parse a document again that was a schema before; another process may lack its metrics."""
-    root = _Builder(document, None, released, url_rule).root()
-    return Schema(root, document, envelope, released, url_rule)
+    return _parsed(document, envelope, (released, url_rule), checked=False)
 
 
-def _unwrap(document: Any) -> tuple[dict[str, Any], str | None]:
+def _parsed(
+    document: dict[str, Any], envelope: str | None, rules: tuple[bool, bool], *, checked: bool
+) -> Schema:
+    released, url_rule = rules
+    try:
+        outline = Outline(
+            document, _catalogue, checked=checked, released=released, url_rule=url_rule
+        )
+    except RecursionError:
+        raise SchemaError("", "is nested too deep to be read") from None
+    seed = _Seed(outline.root, "$", "", "$", 0, True)
+    return Schema(_node(outline, seed), document, envelope, released, url_rule)
+
+
+def _unwrap(document: Any) -> tuple[Any, str | None]:
     if not isinstance(document, Mapping):
         found = json_type(document)
         raise SchemaError("", f"found {found}; expected an object (a JSON Schema)")
@@ -108,7 +116,7 @@ def _unwrap(document: Any) -> tuple[dict[str, Any], str | None]:
     while _is_wrapped(document):
         envelope = next(key for key in ENVELOPES if isinstance(document.get(key), Mapping))
         document = document[envelope]
-    return dict(document), envelope
+    return document, envelope
 
 
 def _is_wrapped(document: Mapping[str, Any]) -> bool:
@@ -118,95 +126,11 @@ def _is_wrapped(document: Mapping[str, Any]) -> bool:
     return bare and any(isinstance(document.get(key), Mapping) for key in ENVELOPES)
 
 
-class _Builder:
-    """Builds nodes; what a node is called and where it stands comes in as a `_Seed`."""
-
-    def __init__(
-        self,
-        document: dict[str, Any],
-        catalogue: MetricCatalogue | None,
-        released: bool,
-        url_rule: bool,
-    ) -> None:
-        self.resolver = Resolver(document, config_beside_ref=not released)
-        self.catalogue = catalogue
-        self.url_rule = url_rule
-        self.shapes: dict[int, tuple[Flat, Shape]] = {}
-        self.unions: dict[int, Union | list[Node]] = {}
-        self.count = 0
-
-    def root(self) -> Node:
-        seed = _Seed((Part(self.resolver.document, ""),), "$", "", "$", 0, True)
-        try:
-            return self.node(seed, frozenset())
-        except RecursionError:
-            raise SchemaError("", "is nested too deep to be read") from None
-
-    def node(self, seed: _Seed, active: frozenset[str]) -> Node:
-        """Build a node and what is below it; stop where references close a cycle."""
-        self.count += 1
-        if self.count > MAX_NODES:
-            raise SchemaError(
-                seed.parts[0].pointer, f"unfolds to more than {MAX_NODES:,} nodes through its $refs"
-            )
-        flat = self.resolver.flatten(seed.parts)
-        shape = self._shape(flat)
-        node = _bare_node(seed, flat, shape)
-        below = active | flat.visited
-        if flat.ref is not None and self.resolver.closes_cycle(flat.visited, active):
-            node.recursive = True
-            node.loader = lambda: self._children(node, flat, shape, frozenset(flat.visited))
-        else:
-            node.loaded = self._children(node, flat, shape, below)
-        if shape.kind == "union":
-            self._settle_union(node, id(flat))
-        return node
-
-    def _shape(self, flat: Flat) -> Shape:
-        """Read a node's keywords; plain references share them, so they are read once."""
-        key = id(flat)
-        if key not in self.shapes:
-            declared = parse_config(
-                flat.keywords.get("evaluation_config"),
-                f"{flat.pointer}/evaluation_config",
-                self.catalogue,
-            )
-            if self.url_rule:
-                declared = as_url(declared, flat.keywords)
-            self.shapes[key] = (flat, shape_of(flat, declared, _catalogue))
-        return self.shapes[key][1]
-
-    def _children(self, node: Node, flat: Flat, shape: Shape, active: frozenset[str]) -> Children:
-        build = _ChildBuilder(self, node, flat, active)
-        if shape.kind == "object":
-            return Children(properties=build.properties(), additional=build.additional())
-        if shape.kind == "array":
-            return Children(items=build.items(), prefix=build.prefix())
-        if shape.kind == "union":
-            return Children(branches=build.branches(shape.branches))
-        return Children()
-
-    def _settle_union(self, node: Node, key: int) -> None:
-        """Give a union what follows from its branches.
-
-        A union that leads back to itself is met again while its branches are read; it then waits
-        in a list until they are.
-        """
-        found = self.unions.get(key)
-        if isinstance(found, list):
-            found.append(node)
-            return
-        if found is None:
-            waiting: list[Node] = []
-            self.unions[key] = waiting
-            found = self.unions[key] = union_of(node.children.branches)
-            for other in waiting:
-                found.settle(other)
-        found.settle(node)
-
-
-def _bare_node(seed: _Seed, flat: Flat, shape: Shape) -> Node:
-    return Node(
+def _node(outline: Outline, seed: _Seed, parent: Flat | None = None) -> Node:
+    """Build a node; what is below it is built when it is first asked for."""
+    flat = seed.flat
+    shape = outline.shape(flat)
+    node = Node(
         shape.kind,
         shape.types,
         shape.label,
@@ -221,25 +145,40 @@ def _bare_node(seed: _Seed, flat: Flat, shape: Shape) -> Node:
         shape.declared,
         flat.keywords,
         flat.ref,
+        recursive=parent is not None and outline.closes_cycle(parent, flat),
+        structure=flat.structure,
         step=seed.step,
     )
+    if shape.kind not in ("scalar", "null", "any"):
+        node.loader = lambda: _children(outline, node, flat, shape)
+    return node
+
+
+def _children(outline: Outline, node: Node, flat: Flat, shape: Shape) -> Children:
+    build = _ChildBuilder(outline, node, flat)
+    if shape.kind == "object":
+        return Children(build.properties(), build.additional(), patterns=build.patterns())
+    if shape.kind == "array":
+        return Children(items=build.items(), prefix=build.prefix())
+    return Children(branches=build.branches(shape.branches))
 
 
 class _ChildBuilder:
     """The children of one node, each with its own path, field and name."""
 
-    def __init__(self, builder: _Builder, node: Node, flat: Flat, active: frozenset[str]) -> None:
-        self.builder, self.parent, self.flat, self.active = builder, node, flat, active
+    def __init__(self, outline: Outline, node: Node, flat: Flat) -> None:
+        self.outline, self.parent, self.flat = outline, node, flat
 
     def _build(self, parts: tuple[Part, ...], below: str, field: str, name: str, **kw: Any) -> Node:
         path = f"{self.parent.schema_path}.{below}"
-        kw = {"depth": self.parent.depth + 1, "required": True, **kw}
-        return self.builder.node(_Seed(parts, path, field, name, **kw), self.active)
+        kw = {"depth": self.parent.depth + 1, "required": False, **kw}
+        flat = self.outline.flatten(parts)
+        return _node(self.outline, _Seed(flat, path, field, name, **kw), self.flat)
 
     def properties(self) -> dict[str, Node]:
-        required = {r for r in self.flat.keywords.get("required", []) if isinstance(r, str)}
+        required = set(self.flat.keywords.get("required", []))
         return {
-            name: self._property(name, parts, name in required)
+            name: self._property(name, parts, name in required or _asks_for_itself(parts))
             for name, parts in self.flat.properties.items()
         }
 
@@ -248,25 +187,30 @@ class _ChildBuilder:
         field = (self.parent.field + step).removeprefix(".")
         return self._build(parts, "properties" + step, field, name, required=required, step=step)
 
+    def _entry(self, parts: tuple[Part, ...], below: str, name: str) -> Node:
+        field = (self.parent.field + ".*").removeprefix(".")
+        return self._build(parts, below, field, name)
+
+    def patterns(self) -> dict[str, Node]:
+        return {
+            pattern: self._entry(parts, "patternProperties" + bracketed(pattern), f"/{pattern}/")
+            for pattern, parts in self.flat.patterns.items()
+        }
+
     def additional(self) -> Node | None:
         parts = self.flat.places.get("additionalProperties")
         if parts is None or isinstance(parts[0].schema, bool):
             return None
-        field = (self.parent.field + ".*").removeprefix(".")
-        return self._build(parts, "additionalProperties", field, "*", required=False)
+        return self._entry(parts, "additionalProperties", "*")
 
-    def items(self) -> Node | None:
-        parts = self.flat.places.get("items") or (Part(True, f"{self.flat.pointer}/items"),)
-        if isinstance(parts[0].schema, list):  # the tuple form of older drafts
-            return None
-        return self._build(parts, "items", self.parent.field + "[]", "[]", required=False)
+    def items(self) -> Node:
+        return self._build(item_parts(self.flat), "items", self.parent.field + "[]", "[]")
 
     def prefix(self) -> tuple[Node, ...]:
-        parts = self.flat.places.get("prefixItems", ())
         field = self.parent.field
         return tuple(
-            self._build((part,), f"prefixItems[{i}]", f"{field}[{i}]", f"[{i}]", required=False)
-            for i, part in enumerate(parts)
+            self._build((part,), f"{_keyword(part)}[{i}]", f"{field}[{i}]", f"[{i}]")
+            for i, part in enumerate(self.flat.places.get("prefixItems", ()))
         )
 
     def branches(self, parts: tuple[tuple[Part, ...], ...]) -> tuple[Node, ...]:
@@ -286,11 +230,21 @@ class _ChildBuilder:
         )
 
 
+def _asks_for_itself(parts: tuple[Part, ...]) -> bool:
+    """Whether a property says ``required: true``, as up to draft 4."""
+    return any(isinstance(p.schema, Mapping) and p.schema.get("required") is True for p in parts)
+
+
+def _keyword(part: Part) -> str:
+    """Return the keyword under which a list of schemas stands."""
+    return part.pointer.split("/")[-2]
+
+
 @dataclass(frozen=True, slots=True)
 class _Seed:
     """What a node gets from its parent."""
 
-    parts: tuple[Part, ...]
+    flat: Flat
     schema_path: str
     field: str
     name: str

@@ -2,35 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urldefrag, urljoin
 
-from extractbench_nb._json import escape_pointer, json_type, unescape_pointer
+from extractbench_nb._json import equality_key, escape_pointer, unescape_pointer
 from extractbench_nb.errors import SchemaError, nearest
+from extractbench_nb.schema.keywords import (
+    DATA,
+    MAPS,
+    check_keywords,
+    draft_of,
+    short,
+    subschemas,
+)
 
 __all__ = ["Flat", "Part", "Resolver"]
 
 
-@dataclass(frozen=True, slots=True)
+#: A guard against combinations of ``allOf`` that lead to ever new ones.
+MAX_MERGED = 5_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """A subschema and where it stands."""
+    """A subschema and where it stands; keywords that are merged already are a `Flat`."""
 
     schema: Any
     pointer: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Flat:
-    """The merged keywords of one node; every child keeps the place(s) it comes from."""
+    """The merged keywords of one node; every child keeps the place(s) it comes from.
+
+    ``structure`` names the places that say what is below the node: nodes of the same structure are
+    unfolded alike.
+    """
 
     pointer: str
     keywords: dict[str, Any] = field(default_factory=dict)
     properties: dict[str, tuple[Part, ...]] = field(default_factory=dict)
+    patterns: dict[str, tuple[Part, ...]] = field(default_factory=dict)
     places: dict[str, tuple[Part, ...]] = field(default_factory=dict)
-    visited: set[str] = field(default_factory=set)
+    structure: frozenset[str] = frozenset()
     ref: str | None = None
+
+
+class Choices(list[Any]):
+    """The values of an ``enum``, with a fast test of whether a value is one of them."""
+
+    @cached_property
+    def _keys(self) -> frozenset[Hashable]:
+        return frozenset(map(equality_key, self))
+
+    def __contains__(self, value: object) -> bool:
+        """Say whether a value is equal to one of them; 1 is 1.0, but not true."""
+        try:
+            return equality_key(value) in self._keys
+        except TypeError:  # no JSON value
+            return False
 
 
 class Resolver:
@@ -39,9 +72,59 @@ class Resolver:
     def __init__(self, document: Mapping[str, Any], *, config_beside_ref: bool = True) -> None:
         self.document = document
         self.config_beside_ref = config_beside_ref
-        self._reach: dict[str, frozenset[str]] = {}
-        self._found: dict[str, Part] = {}
-        self._flats: dict[str, Flat] = {}
+        self.draft = draft_of(document)
+        self._uris: dict[str, str] = {}
+        self._resources: dict[str, str] = {"": ""}
+        self._anchors: dict[tuple[str, str], str] = {}
+        self._found: dict[tuple[str, str], Part] = {}
+        self._checked: set[int] = set()
+        self._flats: dict[tuple[Any, ...], Flat] = {}
+        self._open: set[tuple[Any, ...]] = set()
+        self._merged = 0
+        self._identify()
+        self.check(Part(document, ""))
+
+    def check(self, part: Part) -> None:
+        """Raise `SchemaError` for the first wrong keyword of a schema or of those inside it."""
+        stack = [(part.schema, part.pointer)]
+        while stack:
+            schema, pointer = stack.pop()
+            check_keywords(schema, pointer, self.draft)
+            self._checked.add(id(schema))
+            if isinstance(schema, Mapping):
+                inner = [(sub, pointer + below) for below, sub in subschemas(schema)]
+                stack.extend(reversed(inner))
+
+    def _identify(self) -> None:
+        """Note the places that have an identifier of their own: ``$id`` and ``$anchor``."""
+        stack: list[tuple[Any, str, str, bool]] = [(self.document, "", "", False)]
+        while stack:
+            value, pointer, uri, is_map = stack.pop()
+            if isinstance(value, Mapping):
+                own = None if is_map else self._identifier(value)
+                if own is not None:
+                    joined, _, anchor = _joined(uri, own).partition("#")
+                    if anchor:
+                        self._anchors[uri, anchor] = pointer
+                    else:
+                        uri = joined
+                        self._uris[pointer] = uri
+                        self._resources[uri] = pointer
+                named = value.get("$anchor")
+                if isinstance(named, str) and not is_map:
+                    self._anchors[uri, named] = pointer
+                stack.extend(
+                    (sub, f"{pointer}/{escape_pointer(key)}", uri, key in MAPS and not is_map)
+                    for key, sub in value.items()
+                    if is_map or key not in DATA
+                )
+            elif isinstance(value, list):
+                stack.extend((sub, f"{pointer}/{i}", uri, False) for i, sub in enumerate(value))
+
+    def _identifier(self, schema: Mapping[str, Any]) -> str | None:
+        """Return the identifier that a schema declares; ``id`` is one in draft 4 only."""
+        own = schema.get("id" if self.draft == 4 else "$id")  # noqa: PLR2004
+        return own if isinstance(own, str) else None
 
     def lookup(self, ref: Any, at: str) -> Part:
         """Find the target of a ``$ref``.
@@ -49,172 +132,176 @@ class Resolver:
         Raises
         ------
         SchemaError
-            It is not a JSON Pointer into this document, or leads nowhere.
+            It is not in this document.
         """
-        if not isinstance(ref, str) or not (ref == "#" or ref.startswith("#/")):
-            raise SchemaError(
-                f"{at}/$ref",
-                f"found {ref!r}; expected a pointer into this document, '#/$defs/name'",
-            )
-        if ref not in self._found:
-            value: Any = self.document
-            for token in ref.split("/")[1:]:
-                value = _step(value, unescape_pointer(unquote(token)), ref, at)
-            self._found[ref] = Part(value, ref[1:])
-        return self._found[ref]
+        if not isinstance(ref, str):
+            raise _not_here(ref, at)
+        resource = at
+        while resource and resource not in self._uris:
+            resource = resource.rpartition("/")[0]
+        if (resource, ref) not in self._found:
+            self._found[resource, ref] = self._target(ref, at, self._uris.get(resource, ""))
+        return self._found[resource, ref]
 
-    def flatten(self, parts: Iterable[Part], seen: frozenset[str] = frozenset()) -> Flat:
+    def _target(self, ref: str, at: str, base: str) -> Part:
+        uri, fragment = (base, ref[1:]) if ref.startswith("#") else urldefrag(_joined(base, ref))
+        pointer = self._resources.get(uri)
+        if fragment and not fragment.startswith("/"):
+            pointer = self._anchors.get((uri, unquote(fragment)))
+            fragment = ""
+        if pointer is None:
+            raise _not_here(ref, at)
+        tokens = [unescape_pointer(token) for token in pointer.split("/")[1:]]
+        tokens += [unescape_pointer(unquote(token)) for token in fragment.split("/")[1:]]
+        value: Any = self.document
+        for token in tokens:
+            value = _step(value, token, ref, at)
+        return Part(value, "".join(f"/{escape_pointer(token)}" for token in tokens))
+
+    def flatten(self, parts: Iterable[Part]) -> Flat:
         """Merge the parts that all apply to one node, references followed."""
         parts = tuple(parts)
-        if len(parts) == 1 and not seen and _is_plain_ref(parts[0].schema):
-            ref = parts[0].schema["$ref"]
-            if ref not in self._flats:
-                self._flats[ref] = self._flatten_one(parts[0], seen)
-            return self._flats[ref]
-        flats = [self._flatten_one(part, seen) for part in parts]
-        merged = flats[0]
-        for other in flats[1:]:
-            merged = _both_apply(merged, other)
-        return merged
+        key = tuple((part.pointer, id(part.schema)) for part in parts)
+        found = self._flats.get(key)
+        if found is None:
+            if key in self._open:
+                raise SchemaError(
+                    parts[0].pointer, "refers to itself without any structure in between"
+                )
+            self._open.add(key)
+            self._merged += len(parts) - 1
+            if self._merged > MAX_MERGED:
+                raise SchemaError(
+                    parts[0].pointer, f"merges more than {MAX_MERGED:,} schemas through its allOfs"
+                )
+            found = self._flatten_one(parts[0])
+            for part in parts[1:]:
+                found = _both_apply(found, self.flatten([part]))
+            self._flats[key] = found
+            self._open.discard(key)
+        return found
 
-    def _flatten_one(self, part: Part, seen: frozenset[str]) -> Flat:
+    def _flatten_one(self, part: Part) -> Flat:
         schema, pointer = part.schema, part.pointer
+        if isinstance(schema, Flat):
+            return schema
         if isinstance(schema, bool):
-            return Flat(pointer, visited={pointer})
-        if not isinstance(schema, Mapping):
-            raise SchemaError(
-                pointer, f"found {_short(schema)}; expected a schema (an object, true or false)"
-            )
-        if pointer in seen:
-            raise SchemaError(pointer, "refers to itself without any structure in between")
+            return Flat(pointer)
+        if id(schema) not in self._checked:  # behind a reference to where no schema is expected
+            self.check(part)
+        if _is_plain_ref(schema):
+            return self._follow(schema["$ref"], pointer)
         flat = _own_keywords(schema, pointer)
-        seen = seen | {pointer}
         if "$ref" in schema:
-            target = self.flatten([self.lookup(schema["$ref"], pointer)], seen)
+            target = self.flatten([self.lookup(schema["$ref"], pointer)])
             if not self.config_beside_ref:
                 flat.keywords.pop("evaluation_config", None)
             flat = _overlay(target, flat, schema["$ref"])
-        if "allOf" in schema:
-            flat = self._merge_all_of(flat, schema["allOf"], seen)
+        for index, sub in enumerate(schema.get("allOf", ())):
+            flat = _both_apply(flat, self.flatten([Part(sub, f"{pointer}/allOf/{index}")]))
         return flat
 
-    def _merge_all_of(self, flat: Flat, subschemas: Any, seen: frozenset[str]) -> Flat:
-        at = f"{flat.pointer}/allOf"
-        if not isinstance(subschemas, list) or not subschemas:
-            raise SchemaError(at, f"found {_short(subschemas)}; expected a list of schemas")
-        for index, sub in enumerate(subschemas):
-            flat = _both_apply(flat, self.flatten([Part(sub, f"{at}/{index}")], seen))
-        return flat
+    def _follow(self, ref: str, at: str) -> Flat:
+        """Follow a chain of references that have nothing beside them."""
+        target, passed = self.lookup(ref, at), {at}
+        while _is_plain_ref(target.schema):
+            if target.pointer in passed:
+                raise SchemaError(
+                    target.pointer, "refers to itself without any structure in between"
+                )
+            passed.add(target.pointer)
+            target = self.lookup(target.schema["$ref"], target.pointer)
+        return self._referred(self.flatten([target]), ref)
 
-    def closes_cycle(self, visited: Iterable[str], active: frozenset[str]) -> bool:
-        """Say whether a node that resolves to `visited` closes a cycle with the `active` ones.
-
-        It does where one of them comes again. Where many definitions refer to each other, it
-        already does after a few of them, since their combinations would not end.
-        """
-        for pointer in visited:
-            if pointer in active:
-                return True
-            reach = self.reach(pointer)
-            on_cycle = [p for p in active if p in reach and pointer in self.reach(p)]
-            if len(on_cycle) >= MOST_ON_CYCLE:
-                return True
-        return False
-
-    def reach(self, pointer: str) -> frozenset[str]:
-        """Return the pointers that references lead to from a place, directly or not."""
-        if pointer not in self._reach:
-            found: set[str] = set()
-            todo = [pointer]
-            while todo:
-                for target in self._direct(todo.pop()) - found:
-                    found.add(target)
-                    todo.append(target)
-            self._reach[pointer] = frozenset(found)
-        return self._reach[pointer]
-
-    def _direct(self, pointer: str) -> set[str]:
-        targets: set[str] = set()
-        try:
-            stack = [self.lookup(f"#{pointer}", pointer).schema]
-        except SchemaError:
-            return targets
-        while stack:
-            value = stack.pop()
-            if isinstance(value, Mapping):
-                ref = value.get("$ref")
-                if isinstance(ref, str) and ref.startswith("#"):
-                    targets.add(ref[1:])
-                stack.extend(value.values())
-            elif isinstance(value, list):
-                stack.extend(value)
-        return targets
+    def _referred(self, target: Flat, ref: str) -> Flat:
+        """Return a definition as it is where a reference leads to it; always the same one."""
+        key = ("referred", id(target), ref)
+        if key not in self._flats:
+            self._flats[key] = replace(target, ref=ref)
+        return self._flats[key]
 
 
-#: Definitions on one cycle that are unfolded below each other before any data asks for it.
-MOST_ON_CYCLE = 3
-_LONGEST = 60
-_CHILD_LISTS = ("anyOf", "oneOf", "prefixItems")
-_CHILD_SCHEMAS = ("items", "additionalProperties")
+_CHILD_SCHEMAS = {"items", "additionalProperties"}
+_CHILD_LISTS = {"anyOf", "oneOf", "prefixItems"}
 
 
 def _own_keywords(schema: Mapping[str, Any], pointer: str) -> Flat:
     keywords = {k: v for k, v in schema.items() if k not in ("$ref", "allOf", "$defs")}
-    flat = Flat(pointer, keywords, visited={pointer})
-    properties = schema.get("properties", {})
-    _expect(properties, "object", f"{pointer}/properties", "an object of schemas")
-    for name, sub in properties.items():
-        place = f"{pointer}/properties/{escape_pointer(name)}"
-        flat.properties[name] = (Part(sub, place),)
-    for key in _CHILD_LISTS:
-        if key in schema:
-            _expect(schema[key], "array", f"{pointer}/{key}", "a list of schemas")
-            flat.places[key] = tuple(
-                Part(sub, f"{pointer}/{key}/{i}") for i, sub in enumerate(schema[key])
-            )
-    for key in _CHILD_SCHEMAS:
-        if key in schema:
-            flat.places[key] = (Part(schema[key], f"{pointer}/{key}"),)
-    required = schema.get("required", [])
-    _expect(required, "array", f"{pointer}/required", "a list of property names")
-    for index, name in enumerate(required):
-        _expect(name, "string", f"{pointer}/required/{index}", "the name of a property")
+    if "enum" in keywords:
+        keywords["enum"] = Choices(keywords["enum"])
+    flat = Flat(pointer, keywords)
+    for key, found in (("properties", flat.properties), ("patternProperties", flat.patterns)):
+        for name, sub in schema.get(key, {}).items():
+            found[name] = (Part(sub, f"{pointer}/{key}/{escape_pointer(name)}"),)
+    for key in _CHILD_LISTS & schema.keys():
+        flat.places[key] = _parts(schema[key], f"{pointer}/{key}")
+    for key in _CHILD_SCHEMAS & schema.keys():
+        flat.places[key] = (Part(schema[key], f"{pointer}/{key}"),)
+    if isinstance(schema.get("items"), list):  # a tuple, before draft 2020-12
+        flat.places["prefixItems"] = _parts(schema["items"], f"{pointer}/items")
+        rest = schema.get("additionalItems", True)
+        flat.places["items"] = (Part(rest, f"{pointer}/additionalItems"),)
+    if isinstance(schema.get("required"), bool):  # draft 3: the parent reads it
+        keywords.pop("required")
+    if flat.properties or flat.patterns or flat.places:
+        flat.structure = frozenset([pointer])
     return flat
+
+
+def _parts(schemas: list[Any], pointer: str) -> tuple[Part, ...]:
+    return tuple(Part(sub, f"{pointer}/{index}") for index, sub in enumerate(schemas))
 
 
 def _overlay(target: Flat, own: Flat, ref: str) -> Flat:
     """``$ref`` with siblings: the siblings win; properties and required add up."""
-    keywords = {**target.keywords, **own.keywords}
-    required = [*target.keywords.get("required", []), *own.keywords.get("required", [])]
-    if required:
-        keywords["required"] = list(dict.fromkeys(required))
     return Flat(
         target.pointer if len(own.keywords) == 0 else own.pointer,
-        keywords,
+        {**target.keywords, **own.keywords, **_required(target, own)},
         {**target.properties, **own.properties},
+        {**target.patterns, **own.patterns},
         {**target.places, **own.places},
-        target.visited | own.visited,
+        target.structure | own.structure,
         ref,
     )
 
 
 def _both_apply(one: Flat, two: Flat) -> Flat:
     """``allOf``: types intersect, properties and required add up, the first annotation stays."""
-    keywords = {**two.keywords, **one.keywords}
+    if one is two:
+        return one
+    keywords = {**two.keywords, **one.keywords, **_required(one, two)}
     for key, merge in (("type", _merge_types), ("enum", _merge_enums), ("const", _merge_consts)):
         if key in one.keywords and key in two.keywords:
             keywords[key] = merge(one.keywords[key], two.keywords[key], two.pointer)
-    required = [*one.keywords.get("required", []), *two.keywords.get("required", [])]
-    if required:
-        keywords["required"] = list(dict.fromkeys(required))
-    properties = dict(one.properties)
-    for name, parts in two.properties.items():
-        properties[name] = properties.get(name, ()) + parts
     places = dict(one.places)
     for key, parts in two.places.items():
         places[key] = _both_places(key, places.get(key, ()), parts)
-    visited = one.visited | two.visited
-    return Flat(one.pointer, keywords, properties, places, visited, one.ref or two.ref)
+    return Flat(
+        one.pointer,
+        keywords,
+        _added(one.properties, two.properties),
+        _added(one.patterns, two.patterns),
+        places,
+        one.structure | two.structure,
+        one.ref or two.ref,
+    )
+
+
+def _required(one: Flat, two: Flat) -> dict[str, list[str]]:
+    names = [*one.keywords.get("required", []), *two.keywords.get("required", [])]
+    return {"required": list(dict.fromkeys(names))} if names else {}
+
+
+def _added(
+    one: dict[str, tuple[Part, ...]], two: dict[str, tuple[Part, ...]]
+) -> dict[str, tuple[Part, ...]]:
+    return {**one, **{name: _distinct(one.get(name, ()), parts) for name, parts in two.items()}}
+
+
+def _distinct(one: tuple[Part, ...], two: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Join parts; a part that comes again, by a definition that is used twice, says nothing new."""
+    known = {part.pointer: part for part in (*two, *one)}
+    return tuple(dict.fromkeys(known[part.pointer] for part in (*one, *two)))
 
 
 def _both_places(key: str, one: tuple[Part, ...], two: tuple[Part, ...]) -> tuple[Part, ...]:
@@ -224,7 +311,7 @@ def _both_places(key: str, one: tuple[Part, ...], two: tuple[Part, ...]) -> tupl
     for parts in (one, two):
         if parts[0].schema is False:
             return parts
-    schemas = [p for p in (*one, *two) if p.schema is not True]
+    schemas = [p for p in _distinct(one, two) if p.schema is not True]
     return tuple(schemas) or one
 
 
@@ -235,21 +322,22 @@ def _merge_types(one: Any, two: Any, pointer: str) -> Any:
         both = ["integer"]
     if not both:
         raise SchemaError(
-            f"{pointer}/type", f"found {two!r} where another part of allOf says {one!r}"
+            f"{pointer}/type", f"found {short(two)} where another part of allOf says {short(one)}"
         )
     return both[0] if len(both) == 1 else both
 
 
 def _merge_enums(one: Any, two: Any, pointer: str) -> Any:
-    both = [v for v in _as_list(one) if v in _as_list(two)]
+    both = Choices(value for value in one if value in two)
     if not both:
         raise SchemaError(f"{pointer}/enum", "shares no value with another part of allOf")
     return both
 
 
 def _merge_consts(one: Any, two: Any, pointer: str) -> Any:
-    if one != two:
-        raise SchemaError(f"{pointer}/const", f"found {two!r}; another part of allOf says {one!r}")
+    if equality_key(one) != equality_key(two):
+        problem = f"found {short(two)}; another part of allOf says {short(one)}"
+        raise SchemaError(f"{pointer}/const", problem)
     return one
 
 
@@ -257,18 +345,21 @@ def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _expect(value: Any, kind: str, pointer: str, what: str) -> None:
-    if json_type(value) != kind:
-        raise SchemaError(pointer, f"found {_short(value)}; expected {what}")
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-
-
 def _is_plain_ref(schema: Any) -> bool:
     return type(schema) is dict and len(schema) == 1 and isinstance(schema.get("$ref"), str)
+
+
+def _joined(base: str, ref: str) -> str:
+    """Resolve a reference against an address; anything else stays as it is."""
+    try:
+        return urljoin(base, ref)
+    except ValueError:
+        return ref.replace("[", "%5B")
+
+
+def _not_here(ref: Any, at: str) -> SchemaError:
+    problem = f"found {short(ref)}; expected a pointer into this document, '#/$defs/name'"
+    return SchemaError(f"{at}/$ref", problem)
 
 
 def _step(value: Any, token: str, ref: str, at: str) -> Any:

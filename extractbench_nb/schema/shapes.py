@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from extractbench_nb._json import json_type
-from extractbench_nb.errors import SchemaError, nearest
 from extractbench_nb.schema.config import MetricCatalogue, NodeConfig
-from extractbench_nb.schema.nodes import Node, effective_config
+from extractbench_nb.schema.nodes import effective_config
 from extractbench_nb.schema.presets import ARRAY_METRICS
 from extractbench_nb.schema.resolve import Flat, Part
 
-__all__ = ["STRUCTURE_OR_REF", "Shape", "Union", "as_url", "shape_of", "union_of"]
+__all__ = ["STRUCTURE_OR_REF", "Shape", "as_url", "settled_union", "shape_of"]
 
-_JSON_TYPES = ("object", "array", "string", "number", "integer", "boolean", "null")
-_STRUCTURE = ("type", "properties", "additionalProperties", "items", "prefixItems", "enum", "const")
+_CHILDREN = ("additionalProperties", "items", "prefixItems")
+_STRUCTURE = ("type", "properties", "patternProperties", *_CHILDREN, "enum", "const")
 STRUCTURE_OR_REF = (*_STRUCTURE, "$ref", "anyOf", "oneOf", "allOf")
 
 
@@ -58,8 +58,7 @@ def shape_of(flat: Flat, declared: NodeConfig | None, catalogue: MetricCatalogue
     """
     shape = _bare_shape(flat)
     if shape.kind == "object" and _aligns_a_map(flat, declared):
-        rest = {k: v for k, v in flat.keywords.items() if k != "evaluation_config"}
-        shape = replace(shape, kind="union", branches=((Part(rest, flat.pointer),),))
+        shape = replace(shape, kind="union", branches=(_as(flat, "map"),))
     if shape.kind in ("object", "null"):
         config = (
             declared
@@ -83,7 +82,7 @@ def _is_scored(kind: str, declared: NodeConfig | None, catalogue: MetricCatalogu
 def _aligns_a_map(flat: Flat, declared: NodeConfig | None) -> bool:
     """Whether an array metric stands at a map: its entries are then aligned as one array."""
     names = {spec.metric_id for spec in declared.metrics} if declared is not None else set()
-    below = flat.places.get("additionalProperties", ())
+    below = [*flat.places.get("additionalProperties", ()), *chain(*flat.patterns.values())]
     is_map = not flat.properties and any(not isinstance(p.schema, bool) for p in below)
     return is_map and bool(names & ARRAY_METRICS)
 
@@ -113,28 +112,16 @@ def _declared_types(flat: Flat) -> list[str]:
     declared = flat.keywords.get("type")
     if declared is None:
         return _implied_types(flat)
-    names = declared if isinstance(declared, list) else [declared]
-    for name in names:
-        if name not in _JSON_TYPES:
-            raise SchemaError(
-                f"{flat.pointer}/type", f"unknown type {name!r}; {nearest(name, _JSON_TYPES)}"
-            )
-    if not names:
-        raise SchemaError(f"{flat.pointer}/type", "found an empty list; expected a type")
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys(declared if isinstance(declared, list) else [declared]))
 
 
 def _implied_types(flat: Flat) -> list[str]:
-    if flat.properties or "additionalProperties" in flat.places:
+    if flat.properties or flat.patterns or "additionalProperties" in flat.places:
         return ["object"]
     if "items" in flat.places or "prefixItems" in flat.places:
         return ["array"]
-    if "const" in flat.keywords:
-        values = [flat.keywords["const"]]
-    else:
-        values = flat.keywords.get("enum", [])
-        if not isinstance(values, list):
-            raise SchemaError(f"{flat.pointer}/enum", f"found {values!r}; expected a list")
+    words = flat.keywords
+    values = [words["const"]] if "const" in words else words.get("enum", [])
     return list(dict.fromkeys(_value_type(v) for v in values))
 
 
@@ -148,14 +135,37 @@ def _union_branches(flat: Flat, types: list[str]) -> tuple[tuple[Part, ...], ...
     """Return the branches of anyOf, oneOf or a list of types; none where there is one type."""
     alternatives = flat.places.get("anyOf") or flat.places.get("oneOf") or ()
     if any(_is_structural(part.schema) for part in alternatives):
-        base = {k: v for k, v in flat.keywords.items() if k in (*_STRUCTURE, "required")}
-        shared = (Part(base, flat.pointer),) if base.keys() - {"required"} else ()
-        return tuple((p,) if _is_null(p.schema) else (p, *shared) for p in alternatives)
+        possible = [p for p in alternatives if p.schema is not False] or alternatives
+        beside = flat.keywords.keys() & set(_STRUCTURE)
+        shared = _as(flat, "beside", (*_STRUCTURE, "required"), _CHILDREN) if beside else ()
+        return tuple((p,) if _is_null(p.schema) else (p, *shared) for p in possible)
     concrete = [t for t in types if t != "null"]
     if len(concrete) <= 1:
         return ()
-    rest = {k: v for k, v in flat.keywords.items() if k not in ("type", "evaluation_config")}
-    return tuple((Part({**rest, "type": t}, flat.pointer),) for t in concrete)
+    return tuple(_as(flat, f"type {t}", type=t) for t in concrete)
+
+
+def _as(
+    flat: Flat,
+    name: str,
+    keywords: Collection[str] | None = None,
+    places: Collection[str] | None = None,
+    **changes: Any,
+) -> tuple[Part]:
+    """Return a node's keywords, or some of them, as a branch that has no config of its own."""
+    kept = {
+        key: value
+        for key, value in flat.keywords.items()
+        if key != "evaluation_config" and (keywords is None or key in keywords)
+    }
+    branch = replace(
+        flat,
+        keywords={**kept, **changes},
+        places={k: v for k, v in flat.places.items() if places is None or k in places},
+        structure=flat.structure and flat.structure | {name},
+        ref=None,
+    )
+    return (Part(branch, flat.pointer),)
 
 
 def _is_null(schema: Any) -> bool:
@@ -179,29 +189,12 @@ def as_url(config: NodeConfig | None, keywords: Mapping[str, Any]) -> NodeConfig
     return NodeConfig(specs, config.weight)
 
 
-@dataclass(frozen=True, slots=True)
-class Union:
-    """What a union has from its branches: types, label, and the config that they agree on."""
-
-    types: frozenset[str]
-    labels: tuple[str, ...]
-    nullable: bool
-    config: NodeConfig | None
-
-    def settle(self, node: Node) -> None:
-        """Give it to the node of the union."""
-        node.types = self.types
-        node.nullable = node.nullable or self.nullable
-        node.label = " | ".join([*self.labels, *(["null"] if node.nullable else [])])
-        node.config = node.config or self.config
-
-
-def union_of(branches: tuple[Node, ...]) -> Union:
-    """Return what a union has from its branches."""
+def settled_union(union: Shape, branches: Sequence[Shape]) -> Shape:
+    """Return a union with what it has from its branches: types, label, and the agreed config."""
     concrete = [b for b in branches if b.kind != "null"]
     types = frozenset[str]().union(*(b.types for b in concrete))
     labels = tuple(dict.fromkeys(b.label.removesuffix(" | null") for b in concrete))
-    nullable = any(b.kind == "null" or b.nullable for b in branches)
+    nullable = union.nullable or any(b.kind == "null" or b.nullable for b in branches)
     config = None
     votes = [b.config for b in branches if b.declared and b.config is not None]
     if votes and all(vote == votes[0] for vote in votes):
@@ -210,4 +203,7 @@ def union_of(branches: tuple[Node, ...]) -> Union:
         config = concrete[0].config
     if any(b.kind == "any" for b in branches):
         types = frozenset()
-    return Union(types, labels, nullable, config)
+    label = " | ".join([*labels, *(["null"] if nullable else [])])
+    return replace(
+        union, types=types, label=label, nullable=nullable, config=union.config or config
+    )

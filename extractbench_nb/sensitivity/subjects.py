@@ -153,13 +153,7 @@ def _children_with_metric(below: Children, config: NodeConfig, kinds: frozenset[
     def put(node: Node) -> Node:
         return _with_metric(node, config, kinds)
 
-    return Children(
-        {name: put(child) for name, child in below.properties.items()},
-        None if below.additional is None else put(below.additional),
-        None if below.items is None else put(below.items),
-        tuple(map(put, below.prefix)),
-        tuple(map(put, below.branches)),
-    )
+    return below.mapped(put)
 
 
 def _is_meant(node: Node, kinds: frozenset[str]) -> bool:

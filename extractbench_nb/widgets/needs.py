@@ -22,5 +22,6 @@ def notebook_libraries() -> None:
         raise ConfigError(
             None,
             f"{' and '.join(missing)}: not installed; views need "
-            "`pip install 'extractbench-nb[notebook]'`",
+            f"`pip install {' '.join(missing)}`, or `pip install -e '.[notebook]'` in a clone of "
+            "the repository",
         )

@@ -9,6 +9,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.alignment import assignment
+from extractbench_nb.alignment.proxy import proxy_matrix
 
 FIRST = "Anna Bert Carla Dmitri Elena Farid Greta Hugo Ines Jonas".split()
 LAST = "Stone Brook Field Hill Wood Marsh Lake Heath Moor Dale".split()
@@ -64,6 +65,26 @@ def test_every_rewritten_item_is_found(name: str, size: int) -> None:
     gold = [v.isoformat() if isinstance(v, dt.date) else v for v in values]
     ev = xb.evaluate(array_of(items), {"a": gold}, {"a": predicted})
     assert ev.arrays.loc[0, "matched"] == len(gold)
+
+
+@pytest.mark.parametrize(
+    "gold, predicted, params",
+    [
+        (1000.0, 1001.0, {}),
+        (1000.0, 999.0, {}),
+        (-2000.0, -2002.0, {}),
+        (4.0, 4.5, {"tolerance": 0.5, "mode": "absolute"}),
+        (0.3, 0.4, {"tolerance": 0.1, "mode": "absolute"}),  # farther apart, in binary
+    ],
+)
+def test_a_number_at_its_tolerance_is_a_likely_match(
+    gold: float, predicted: float, params: dict[str, Any]
+) -> None:
+    config = {"metric_id": "number_tolerance", "params": params}
+    items = {"type": "number", "evaluation_config": config}
+    similar, likely = proxy_matrix(xb.parse_schema(items).root, [gold], [predicted])
+    assert (similar.tolist(), likely.tolist()) == ([[1.0]], [[True]])
+    assert xb.evaluate(array_of(items), {"a": [gold]}, {"a": [predicted]}).arrays["matched"][0] == 1
 
 
 @pytest.mark.parametrize("limit", [1, 10_000])

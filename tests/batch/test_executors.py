@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,6 +17,7 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.batch import evaluate_runs
 from extractbench_nb.metrics.registry import REGISTRY, metric
+from tests.waiting import PATIENCE, wait_until
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string", "evaluation_config": "own"}}}
 
@@ -58,18 +58,21 @@ def test_spawned_processes(inputs, expected, same):
 
 
 def test_dask(inputs, expected, same, tmp_path):
-    distributed = pytest.importorskip("distributed")
-    cluster = distributed.LocalCluster(
-        n_workers=1,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address=None,
-        local_directory=str(tmp_path),
-    )
-    with cluster, distributed.Client(cluster) as client:
-        executor = client.get_executor()
-        same(evaluate_runs(**inputs, executor=executor), expected)
+    distributed, dask = map(pytest.importorskip, ("distributed", "dask"))
+    patient = {f"distributed.comm.timeouts.{name}": PATIENCE for name in ("connect", "tcp")}
+    with (
+        dask.config.set(patient | {"distributed.scheduler.worker-ttl": None}),
+        distributed.LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address=None,
+            local_directory=str(tmp_path),
+        ) as cluster,
+        distributed.Client(cluster, timeout=PATIENCE) as client,
+    ):
+        same(evaluate_runs(**inputs, executor=client.get_executor()), expected)
 
 
 class Backwards(Executor):
@@ -114,13 +117,14 @@ def test_in_a_running_event_loop(inputs, expected, same):
 
 
 def test_awaited_metrics_overlap_up_to_the_limit(frame_of):
-    now, most = set(), []
+    now, most, limit = set(), [], 0
 
     @metric("own")
     async def own(gold, predicted):
         now.add(predicted)
         most.append(len(now))
-        await asyncio.sleep(0.005)
+        while max(most) < limit:
+            await asyncio.sleep(0)
         now.discard(predicted)
         return gold == predicted
 
@@ -131,12 +135,13 @@ def test_awaited_metrics_overlap_up_to_the_limit(frame_of):
         assert max(most) == limit
         assert evs.summary.passed.sum() == 1
     most.clear()
+    limit = 5
 
     async def cell():
-        return evaluate_runs(runs, max_concurrency=5, progress=False)
+        return evaluate_runs(runs, max_concurrency=limit, progress=False)
 
     asyncio.run(cell())
-    assert max(most) == 5
+    assert max(most) == limit
 
 
 def test_metrics_judges_and_aligners_reach_other_processes(frame_of, same):
@@ -244,7 +249,7 @@ def test_metrics_of_the_main_module(tmp_path):
     path = tmp_path / "script.py"
     path.write_text(SCRIPT)
     command = [sys.executable, "-W", "error", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (done.stdout, done.stderr) == ("[1.0, 0.0]", "")
 
 
@@ -288,7 +293,7 @@ def test_one_bad_gold_keeps_nothing_else_from_being_finished(frame_of, tmp_path)
 
 
 INTERRUPTED = """
-import os, signal, sys, time
+import os, signal, sys, threading
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell ignores it
 import pandas as pd
 import extractbench_nb as xb
@@ -298,7 +303,7 @@ from extractbench_nb.batch import evaluate_runs
 def own(gold, predicted):
     if predicted > "040":
         open(sys.argv[1] + ".begun", "w").close()
-        time.sleep(600)
+        threading.Event().wait()
     return True
 
 schema = {"type": "object", "properties": {"a": {"type": "string", "evaluation_config": "own"}}}
@@ -334,20 +339,13 @@ def test_no_process_is_left_over(number, tmp_path):
         assert len(members_of(process.pid)) >= 3
         process.send_signal(number)
         try:
-            error = process.communicate(timeout=60)[1].decode()
+            error = process.communicate(timeout=PATIENCE)[1].decode()
             wait_until(lambda: not members_of(process.pid))
         finally:
             for left_over in members_of(process.pid):
                 os.kill(left_over, signal.SIGKILL)
     if number == signal.SIGINT:
         assert error.rstrip().endswith("KeyboardInterrupt")
-
-
-def wait_until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def test_conflicting_options(frame_of):

@@ -2,16 +2,17 @@
 
 import asyncio
 import gc
+import inspect
 import signal
 import sys
 import threading
-import time
 
 import pytest
 
 from extractbench_nb import _loops
 from extractbench_nb._loops import run_anywhere, run_loop, undisturbed
 from extractbench_nb.batch import evaluate_runs
+from tests.waiting import PATIENCE, wait_until
 
 GOOD = {"seller": "Northwind Paper"}
 
@@ -34,7 +35,7 @@ async def seven():
 
 async def interrupted():
     interrupt()
-    await asyncio.sleep(60)
+    await asyncio.sleep(PATIENCE)
 
 
 @pytest.fixture
@@ -119,8 +120,6 @@ def test_other_threads_and_other_handlers():
 
 # Where a loop is running (a notebook cell), and the work is done in another thread.
 
-ENOUGH = 30.0
-
 needs_kill = pytest.mark.skipif(
     not hasattr(signal, "pthread_kill"), reason="no signal wakes a thread that waits"
 )
@@ -133,10 +132,8 @@ def interrupt_main(*, within):
 
 
 def wait_for_main(within):
-    deadline = time.monotonic() + ENOUGH
-    while within not in names_of(sys._current_frames()[threading.main_thread().ident]):
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    main = threading.main_thread().ident
+    wait_until(lambda: within in names_of(sys._current_frames()[main]))
 
 
 def names_of(frame):
@@ -168,7 +165,7 @@ def test_a_cell_is_interrupted_and_waits_for_the_work_to_end():
     async def work():
         interrupt_main(within="result")
         try:
-            await asyncio.sleep(ENOUGH)
+            await asyncio.sleep(PATIENCE)
         finally:
             ended.append(True)
 
@@ -186,16 +183,16 @@ def test_the_second_interruption_leaves_work_that_goes_on():
         threads.append(threading.current_thread())
         interrupt_main(within="result")
         try:
-            await asyncio.sleep(ENOUGH)
+            await asyncio.sleep(PATIENCE)
         except asyncio.CancelledError:
             interrupt_main(within="shutdown")
-            left.wait(ENOUGH)
+            left.wait(PATIENCE)
             raise
 
     with pytest.raises(KeyboardInterrupt):
         in_a_cell(stubborn())
     left.set()
-    threads[0].join(ENOUGH)
+    threads[0].join(PATIENCE)
     assert not threads[0].is_alive()
 
 
@@ -226,3 +223,31 @@ def test_nothing_is_left_where_no_thread_can_start(monkeypatch):
     with pytest.raises(RuntimeError, match="can't start new thread"):
         in_a_cell(seven())
     gc.collect()
+
+
+@pytest.mark.parametrize("start", [run_anywhere, in_a_cell])
+def test_an_interruption_before_any_line_leaves_nothing_unawaited(start):
+    step, interrupted = 0, True
+    while interrupted:
+        step, lines, coroutine = step + 1, -1, seven()  # the first line only enters the block
+
+        def trace(frame, event, _):
+            nonlocal lines
+            if frame.f_code is not run_anywhere.__code__ and event == "call":
+                return None
+            lines += event == "line"
+            if lines == step:  # noqa: B023 - called within this round
+                sys.settrace(None)
+                raise KeyboardInterrupt
+            return trace
+
+        sys.settrace(trace)
+        try:
+            start(coroutine)
+            interrupted = False
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(None)
+        assert inspect.getcoroutinestate(coroutine) == inspect.CORO_CLOSED
+    assert step > 3

@@ -6,6 +6,7 @@ import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
+from math import isnan
 
 import pandas as pd
 import pytest
@@ -15,7 +16,7 @@ from extractbench_nb._units import dollars
 from extractbench_nb.alignment.llm import LLMAligner
 from extractbench_nb.batch import evaluate_runs, load_evaluations
 from extractbench_nb.batch.settings import fingerprint
-from extractbench_nb.evaluation.frames import CALL_COLUMNS
+from extractbench_nb.evaluation.frames import CALL_COLUMNS, total_cost
 from extractbench_nb.stats import self_consistency
 from tests.judges.llm.aligning import knowing
 from tests.judges.llm.conftest import away_from_home, make, no_thread_left, server
@@ -137,8 +138,10 @@ def test_a_batch_of_processes_asks_the_server(bills, make, server):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_budgets_are_kept_by_process(n_jobs, bills, make, server, priced):
-    price = 1000 * 0.15e-6 + 100 * 0.6e-6
-    judge = make(priced, cache=False, budget_usd=2.5 * price, max_concurrency=1)
+    server.respond = lambda request: replace(answer(0.8), tokens=(10, 100_000))
+    price = 10 * 0.15e-6 + 100_000 * 0.6e-6
+    limits = {"max_concurrency": 1, "max_tokens": 100_000}
+    judge = make(priced, cache=False, budget_usd=3.5 * price, **limits)
     evs = evaluate_runs(bills, judge=judge, progress=False, n_jobs=n_jobs)
     assert 3 <= len(server.requests) <= 3 * n_jobs
     assert evs.summary["llm_cost_usd"].sum() == pytest.approx(len(server.requests) * price)
@@ -169,7 +172,7 @@ def test_a_folder_of_before_is_refused(bills, make, server, tmp_path):
         store.execute(
             "update settings set settings = ?", (text.replace('"format": 2', '"format": 1'),)
         )
-        store.execute("alter table finished drop column judge_calls")
+        store.execute("alter table outputs drop column judge_calls")
     with pytest.raises(xb.InputError, match="evaluated with format 1, asked for is 2"):
         evaluate_runs(bills, judge=make(), progress=False, resume=tmp_path)
 
@@ -302,7 +305,7 @@ def test_an_ensemble_is_known_by_its_members(bills, make, tmp_path):
 
     evs = evaluate_runs(bills[:2], judge=vote(), progress=False, n_jobs=2, save_to=tmp_path)
     assert len(evs.judge_calls) == 6
-    again = evaluate_runs(bills[:2], judge=vote(timeout=9.0), progress=False, resume=tmp_path)
+    again = evaluate_runs(bills[:2], judge=vote(timeout=900.0), progress=False, resume=tmp_path)
     assert again.meta["reused"] == 2
     with pytest.raises(xb.InputError, match=r"temperature 0\.0, asked for is 1\.5"):
         evaluate_runs(bills, judge=vote(temperature=1.5), progress=False, resume=tmp_path)
@@ -415,3 +418,20 @@ def test_a_key_that_is_refused_is_tried_once_for_the_whole_batch(bills, make, se
     server.respond = truthful
     again = evaluate_runs(bills, judge=judge, progress=False)  # another call tries again
     assert again.summary["judge_errors"].sum() == 0
+
+
+def test_an_unknown_cost_stays_unknown(bills, make):
+    """A model without a price: neither a document nor a run says 0."""
+    evs = evaluate_runs(bills, judge=make(cache=False), progress=False)
+    assert evs.judge_calls["cost_usd"].isna().all()
+    asked = evs.summary["llm_calls"].gt(0)
+    assert asked.sum() == 8
+    assert evs.summary["llm_cost_usd"].isna().equals(asked)
+    assert evs.summary.loc[~asked, "llm_cost_usd"].tolist() == [0]
+    assert evs.by_run["llm_cost_usd"].isna().all()
+    assert "24 calls of models, an unknown amount at list prices" in repr(evs)
+    calls = evs.judge_calls.assign(cost_usd=[0.5] * 23 + [pd.NA])
+    assert total_cost(calls[:23]) == 11.5
+    assert isnan(total_cost(calls))
+    assert total_cost(calls.assign(cached=True)) == 11.5  # nothing was asked
+    assert total_cost(calls.assign(answer=pd.NA, score=pd.NA)) == 11.5  # nothing came back

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import hashlib
 import json
 import logging
+import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 from urllib.parse import unquote
 
 import pooch
@@ -270,3 +274,74 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="cannot be written"):
         fetch_dataset(path=tmp_path / "file" / "data", progress=False)
+
+
+def endless(handler: BaseHTTPRequestHandler, _: bytes) -> None:
+    """Send without end, and without saying how much."""
+    handler.send_response(200)
+    handler.end_headers()
+    with contextlib.suppress(OSError):
+        while True:
+            handler.wfile.write(b"%PDF-" * 10_000)
+
+
+def dripping(handler: BaseHTTPRequestHandler, content: bytes) -> None:
+    """Send a byte now and then: it is never silent for long, and never ends."""
+    handler.send_response(200)
+    handler.send_header("Content-Length", str(len(content)))
+    handler.end_headers()
+    with contextlib.suppress(OSError):
+        for _ in range(1_200):
+            handler.wfile.write(b"%")
+            time.sleep(0.05)
+
+
+def packed(handler: BaseHTTPRequestHandler, _: bytes) -> None:
+    """Send a few kilobytes that unpack to 100 MB."""
+    content = gzip.compress(b"%PDF-" + bytes(100_000_000))
+    handler.send_response(200)
+    handler.send_header("Content-Encoding", "gzip")
+    handler.send_header("Content-Length", str(len(content)))
+    handler.end_headers()
+    with contextlib.suppress(OSError):
+        handler.wfile.write(content)
+
+
+@pytest.mark.parametrize(
+    "path, answer, message",
+    [
+        (GOLD, endless, "more than 300,012 bytes came"),
+        (UNVERIFIED, endless, "more than 50,000,000 bytes came"),
+        (GOLD, dripping, "the time is up; what is complete stays"),
+        (UNVERIFIED, packed, "what came is no PDF"),
+        (PDF, packed, "more than 12 bytes came"),
+    ],
+)
+@pytest.mark.parametrize("retries", [0, 2])
+def test_a_server_that_sends_too_much_or_too_slowly(
+    *,
+    source: Source,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    answer: Answer,
+    message: str,
+    retries: int,
+) -> None:
+    monkeypatch.setattr(fetch, "RETRIES", 0 if path == UNVERIFIED else retries)
+    fetch_dataset(path=tmp_path, base_url=source.url, progress=False)
+    (tmp_path / path).unlink()
+    source.answers[path] = answer
+    seconds = 1.0 if answer is dripping else 600.0
+    with pytest.raises(DatasetError, match=message):
+        fetch_dataset(path=tmp_path, base_url=source.url, progress=False, timeout=seconds)
+    assert not (tmp_path / path).exists()
+    assert sorted(one.name for one in tmp_path.rglob("*") if one.is_file()) == sorted(
+        Path(one).name for one in CONTENT if one != path
+    )
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), "1", None, True])
+def test_bad_timeouts(timeout: Any, tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"timeout is .*; expected a number of seconds"):
+        fetch_dataset(path=tmp_path, timeout=timeout)

@@ -278,3 +278,16 @@ def test_a_dataset_can_be_counted_anew(released: Dataset) -> None:
 
 def test_claude_has_no_credit_agreement() -> None:
     assert tally(models=CLAUDE, domains=("credit",)).passed == 0
+
+
+@pytest.mark.parametrize("domain", ["research", "sports"])
+def test_totals_of_table_8_are_the_sum_of_their_rows_divided_by_ten(domain: str) -> None:
+    frame = paper.compare(8)
+    column = frame[frame["column"] == f"{domain} rate"].set_index("row")
+    total = column["published"]["total"]
+    added = column["published"].drop("total").sum()
+    assert len(column) == 7
+    assert added / 10 == pytest.approx(total, abs=0.06)
+    assert column["reason"]["total"] == (
+        f"the printed total is the sum of the six rows, {added:.1f}, divided by 10 instead of 6"
+    )

@@ -39,6 +39,7 @@ from extractbench_nb.benchmark.statistics import (
     shipped_statistics,
 )
 from extractbench_nb.schema.complexity import schema_complexity
+from tests.waiting import PATIENCE
 
 real = pytest.param(
     "extractbench",
@@ -281,7 +282,7 @@ def test_two_processes_share_a_cache(tmp_path: Path, cache: Path) -> None:
         subprocess.Popen([sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
-    outputs = {process.communicate(timeout=60)[0] for process in running}
+    outputs = {process.communicate(timeout=PATIENCE)[0] for process in running}
     assert [process.returncode for process in running] == [0, 0]
     assert len(outputs) == 1
     kept = [path for path in cache.rglob("*") if path.is_file()]

@@ -44,11 +44,11 @@ OLD = """cell => document.querySelectorAll('.jp-NotebookPanel .jp-CodeCell')[cel
 @pytest.fixture(scope="module")
 def notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
     with chromium() as browser:
-        lab = Lab(tmp_path_factory.mktemp("lab"), browser)
+        lab = Lab(tmp_path_factory.mktemp("lab"))
         try:
-            yield lab.open(
-                [SETUP + SENT, *(f"v{i} = {c}; v{i}" for i, (c, _) in enumerate(PAINTED.values()))]
-            )
+            with lab.used_by(browser):
+                views = (f"v{i} = {c}; v{i}" for i, (c, _) in enumerate(PAINTED.values()))
+                yield lab.open([SETUP + SENT, *views])
         finally:
             lab.close()
 

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
-#: Milliseconds that a page may take for what is expected of it: machines are busy.
-PATIENCE = 30_000
+from tests.waiting import PATIENCE
+
+#: Seconds that a page, a kernel or a server may take for what is expected of it.
+SECONDS = PATIENCE / 6
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 
@@ -25,9 +27,11 @@ def chromium() -> Iterator[Any]:
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         _without(f"no Chromium: none of {', '.join(NAMES)} is on the PATH")
-    sync_api.expect.set_options(timeout=PATIENCE)
+    sync_api.expect.set_options(timeout=SECONDS * 1000)
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=found, args=["--no-sandbox"], timeout=SECONDS * 1000
+        )
         yield browser
         browser.close()
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.chromium import chromium
+from tests.browser.chromium import SECONDS, chromium
 from tests.browser.lab import Lab
 
 
@@ -46,6 +46,7 @@ def open_file(browser: Any) -> Iterator[Callable[..., Opened]]:
     def open_(path: Path, *, width: int = 1440, scheme: str = "light", **options: Any) -> Opened:
         size = {"width": width, "height": 900}
         context = browser.new_context(viewport=size, color_scheme=scheme, **options)
+        context.set_default_timeout(SECONDS * 1000)
         contexts.append(context)
         page = context.new_page()
         opened = Opened(page, path.as_uri())
@@ -60,9 +61,16 @@ def open_file(browser: Any) -> Iterator[Callable[..., Opened]]:
         context.close()
 
 
-@pytest.fixture(scope="module")
-def lab(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """JupyterLab with a folder of its own; stopped, with its kernels, after the module."""
-    server = Lab(tmp_path_factory.mktemp("lab"), browser)
+@pytest.fixture(scope="session")
+def jupyterlab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """JupyterLab with a folder of its own."""
+    server = Lab(tmp_path_factory.mktemp("lab"))
     yield server
     server.close()
+
+
+@pytest.fixture(scope="module")
+def lab(browser: Any, jupyterlab: Lab) -> Iterator[Lab]:
+    """JupyterLab for the notebooks of a module, whose kernels end with it."""
+    with jupyterlab.used_by(browser) as server:
+        yield server

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -12,18 +13,24 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import nbformat
 from jupyter_client.blocking.client import BlockingKernelClient
 
-SECONDS = 60
+from tests.browser.chromium import SECONDS
+
 QUIET = {
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
 }
-DARK = {"apputils-extension/themes": {"theme": "JupyterLab Dark"}}
+THEMES = {
+    dark: {"apputils-extension/themes": {"theme": f"JupyterLab {name}"}}
+    for dark, name in ((False, "Light"), (True, "Dark"))
+}
 #: Console lines of JupyterLab itself that say nothing about a widget of ours.
 HARMLESS = re.compile(r"Jupyter(Lab)? (News|announcements)|favicon|preloaded using link preload")
 #: Messages of a kernel come in order: once an execution the page asks for is done, the page has
@@ -76,7 +83,7 @@ class Notebook:
 
     def wait_python(self, expression: str, expected: Any) -> None:
         """Wait until the kernel sees a value; an expression may fail until then."""
-        end = time.monotonic() + SECONDS / 2
+        end = time.monotonic() + SECONDS
         while True:
             try:
                 found = self.python(expression)
@@ -98,18 +105,40 @@ class Notebook:
 class Lab:
     """A JupyterLab server with settings of its own; `close` stops it and its kernels."""
 
-    def __init__(self, folder: Path, browser: Any, *, dark: bool = False) -> None:
-        self.folder, self.browser = folder, browser
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.token = secrets.token_hex(16)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.base = f"http://127.0.0.1:{free.getsockname()[1]}"
         self.home = folder / "home"
-        self._settings(QUIET | (DARK if dark else {}))
+        self._settings(QUIET)
         self.log = (folder / "lab.log").open("w")
         self.process = self._start()
+        self.browser: Any = None
         self.clients: list[Any] = []
         self.contexts: list[Any] = []
+        self._numbers = itertools.count()
+
+    @contextmanager
+    def used_by(self, browser: Any, *, dark: bool = False) -> Iterator[Self]:
+        """Open notebooks in a browser; in the end their pages are closed and their kernels gone."""
+        before = self.browser, self.clients, self.contexts
+        running = {session["id"] for session in self.sessions()}
+        self.browser, self.clients, self.contexts = browser, [], []
+        self._settings(THEMES[dark])
+        try:
+            yield self
+        finally:
+            for context in self.contexts:
+                context.close()
+            for client in self.clients:
+                client.stop_channels()
+            for session in self.sessions():
+                if session["id"] not in running:
+                    self._ask(f"sessions/{session['id']}", "DELETE").close()
+            self._settings(THEMES[False])
+            self.browser, self.clients, self.contexts = before
 
     def _settings(self, settings: dict[str, dict[str, object]]) -> None:
         for name, values in settings.items():
@@ -143,20 +172,23 @@ class Lab:
             env=environment,
             start_new_session=True,
         )
-        end = time.monotonic() + SECONDS
         while True:
             try:
-                urllib.request.urlopen(f"{self.base}/api", timeout=2).close()  # noqa: S310
+                urllib.request.urlopen(f"{self.base}/api", timeout=SECONDS).close()  # noqa: S310
             except OSError:
-                alive = process.poll() is None and time.monotonic() < end
-                assert alive, (self.folder / "lab.log").read_text()[-2000:]
+                assert process.poll() is None, (self.folder / "lab.log").read_text()[-2000:]
                 time.sleep(0.1)
             else:
                 return process
 
+    def _ask(self, path: str, method: str = "GET") -> Any:
+        token = {"Authorization": f"token {self.token}"}
+        address = f"{self.base}/api/{path}"
+        request = urllib.request.Request(address, method=method, headers=token)  # noqa: S310
+        return urllib.request.urlopen(request, timeout=SECONDS)  # noqa: S310
+
     def sessions(self) -> list[dict[str, Any]]:
-        address = f"{self.base}/api/sessions?token={self.token}"
-        with urllib.request.urlopen(address, timeout=10) as answer:  # noqa: S310
+        with self._ask("sessions") as answer:
             found: list[dict[str, Any]] = json.load(answer)
         return found
 
@@ -176,18 +208,17 @@ class Lab:
         connection = self.home / "runtime" / f"kernel-{kernel}.json"
         client = BlockingKernelClient(connection_file=str(connection))
         client.load_connection_file()
-        client.start_channels()
+        client.start_channels(hb=False)  # a late heartbeat does not mean a dead kernel
         client.wait_for_ready(timeout=SECONDS)
         self.clients.append(client)
         return client
 
-    def open(
-        self, cells: list[str], name: str = "test", *, width: int = 1400, run: bool = True
-    ) -> Notebook:
+    def open(self, cells: list[str], *, width: int = 1400, run: bool = True) -> Notebook:
         """Open a notebook of code cells and run them all."""
         from nbformat.v4 import new_code_cell, new_notebook
         from playwright.sync_api import expect
 
+        name = f"test{next(self._numbers)}"
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
         last = "print('all', 'done')"
         nodes = [new_code_cell(source.strip()) for source in (*cells, last)]
@@ -195,15 +226,15 @@ class Lab:
         nbformat.write(notebook, self.folder / f"{name}.ipynb")
         context = self.browser.new_context(viewport={"width": width, "height": 1000})
         self.contexts.append(context)
+        context.set_default_timeout(SECONDS * 1000)
         page = context.new_page()
-        page.set_default_timeout(SECONDS * 500)
         opened = Notebook(page, None)
         _watch(page, opened.problems, self.base)
         page.goto(f"{self.base}/lab/tree/{name}.ipynb?reset&token={self.token}")
-        expect(opened.panel.locator(".jp-CodeCell").first).to_be_visible(timeout=SECONDS * 1000)
+        expect(opened.panel.locator(".jp-CodeCell").first).to_be_visible()
         opened.client = self._kernel(f"{name}.ipynb")
         idle = page.locator("#jp-bottom-panel")
-        expect(idle).to_contain_text(re.compile(r"\| Idle"), timeout=SECONDS * 1000)
+        expect(idle).to_contain_text(re.compile(r"\| Idle"))
         page.keyboard.press("Control+b")  # folds the file browser away
         if run:
             page.get_by_role("menuitem", name="Run", exact=True).click()
@@ -211,22 +242,18 @@ class Lab:
             done = opened.panel.locator(".jp-OutputArea-output", has_text="all done")
             failed = opened.panel.locator('[data-mime-type="application/vnd.jupyter.error"]')
             failed = failed.or_(opened.panel.locator('[data-mime-type$="stderr"]'))
-            expect(done.or_(failed).first).to_be_visible(timeout=SECONDS * 1000)
+            expect(done.or_(failed).first).to_be_visible()
             assert failed.all_inner_texts() == [], "a cell failed"
         return opened
 
     def close(self) -> None:
-        """Close the pages, and stop the server and its kernels."""
-        for context in self.contexts:
-            context.close()
-        for client in self.clients:
-            client.stop_channels()
+        """Stop the server and its kernels."""
         os.killpg(self.process.pid, signal.SIGTERM)
         try:
-            self.process.wait(timeout=20)
+            self.process.wait(SECONDS)
         except subprocess.TimeoutExpired:
             os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait(timeout=20)
+            self.process.wait(SECONDS)
         self.log.close()
 
 

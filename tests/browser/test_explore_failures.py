@@ -22,12 +22,9 @@ VIEWS = [
 
 
 @pytest.fixture(scope="module")
-def dark(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
-    server = Lab(tmp_path_factory.mktemp("lab"), browser, dark=True)
-    try:
-        yield server.open([cell.source for cell in CODE], width=900)
-    finally:
-        server.close()
+def dark(browser: Any, jupyterlab: Lab) -> Iterator[Notebook]:
+    with jupyterlab.used_by(browser, dark=True) as lab:
+        yield lab.open([cell.source for cell in CODE], width=900)
 
 
 @pytest.fixture

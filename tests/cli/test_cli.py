@@ -13,6 +13,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.cli import main
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "dataset"
@@ -76,7 +77,7 @@ def shell(*arguments: object, **options: Any) -> Done:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=PATIENCE,
         env=environment,
         **options,
     )
@@ -130,7 +131,7 @@ def test_completion_answers_the_shell() -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert done.stdout == "plain,evaluate\n"
 
@@ -339,7 +340,7 @@ def test_what_a_terminal_would_obey_is_not_printed(
 def test_a_reader_that_goes_away_is_no_traceback() -> None:
     command = f"{sys.executable} -m extractbench_nb datasets sample --json | head -c 10"
     done = subprocess.run(
-        ["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60
+        ["bash", "-c", command], capture_output=True, text=True, check=False, timeout=PATIENCE
     )
     assert (done.stdout, done.stderr) == ('{\n  "name"', "")
 

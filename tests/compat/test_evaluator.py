@@ -295,7 +295,8 @@ def test_one_after_the_other_or_all_at_once(parallel, most):
         async def evaluate(self, node: Any, config: Any = None) -> MetricResult:
             running[0] += 1
             running[1] = max(running)
-            await asyncio.sleep(0.001)
+            while running[1] < most:
+                await asyncio.sleep(0)
             running[0] -= 1
             return MetricResult("busy", 1.0, True)
 

@@ -18,6 +18,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb import compat
+from tests.waiting import PATIENCE
 
 VARIABLE = "EXTRACTBENCH_SEEDS"
 NAME = "extractbench-readme.txt"
@@ -116,7 +117,7 @@ def _run(folder: Path, script: str) -> list[str]:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         env={**os.environ, "PYTHONPATH": str(Path(xb.__file__).parents[1])},
         check=False,
     )

@@ -1,13 +1,12 @@
 """What the offline judge promises for every pair of strings, and its reasons."""
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.judges.base import Judge, Verdict
 from extractbench_nb.judges.offline import OfflineJudge, similarity
+from extractbench_nb.metrics.quantities import read_number
 
 JUDGE = OfflineJudge()
 SURROGATES = st.text(st.characters(categories=("Cs", "Cc", "Nd")))
@@ -116,11 +115,114 @@ def test_failed_pairs_are_graded_by_nearness():
     assert len(set(scores)) == len(scores)
 
 
-def test_a_cut_abstract_scores_by_what_is_left():
-    words = [f"word{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(200)]
-    scores = [JUDGE.compare(" ".join(words), " ".join(words[:n])) for n in (190, 140, 100, 40)]
-    assert [v.score >= 0.7 for v in scores] == [True, True, False, False]
-    assert scores == sorted(scores, reverse=True)
+SENTENCES = [
+    f"Sentence {chr(97 + i)} has word{chr(97 + i)} and ten more such words in part {chr(97 + i)}."
+    for i in range(20)
+]
+
+
+@pytest.mark.parametrize("kept, passes", [(19, True), (14, True), (10, False), (4, False)])
+def test_a_long_text_may_lack_its_last_sentences(kept, passes):
+    verdict = JUDGE.compare(" ".join(SENTENCES), " ".join(SENTENCES[:kept]))
+    assert (verdict.score >= 0.7) is passes
+    assert verdict.reason == "truncated"
+
+
+@pytest.mark.parametrize("words", range(-4, 0))
+def test_a_long_text_is_not_cut_inside_a_sentence(words):
+    text = " ".join(SENTENCES)
+    assert JUDGE.compare(text, " ".join(text.split()[:words])).score < 0.7
+
+
+@pytest.mark.parametrize(
+    "gold, predicted",
+    [
+        ("$1.50 per share", "$150 per share"),
+        ("54.5 m²", "545 m²"),
+        ("EBITDA -3.1m", "EBITDA 3.1m"),
+        ("EPS $(0.12)", "EPS $0.12"),
+        ("Net loss (3.10)", "Net loss 3.10"),
+        ("p < 0.05", "p > 0.05"),
+        ("p < 0.05", "p = 0.05"),
+        ("10 ± 2 mm", "10 + 2 mm"),
+        ("HER2+", "HER2-"),
+        ("HER2+", "HER2"),
+        ("ER- disease", "ER disease"),
+        ("18+ years", "18 years"),
+        ("5 mg/kg", "5 mg"),
+        ("Price (EUR/kg)", "Price (EUR)"),
+        ("$5 per share", "$5 per unit"),
+        ("03/04/2024", "04/03/2024"),
+        ("2024-03-04 14:30", "2024-03-04 16:45"),
+        ("14:30", "2:30 AM"),
+        ("Street 12", "Street 12a"),
+        ("Street 12a", "Street 12b"),
+        ("Lender: Bank A; Borrower: Bank B", "Lender: Bank B; Borrower: Bank A"),
+        ("Smith (plaintiff), Jones (defendant)", "Jones (plaintiff), Smith (defendant)"),
+        ("Sold to Acme", "Sold by Acme"),
+        ("3' - 0\"", '3"- 0"'),
+        ("20° north", "20 north"),
+        ("20%", "20"),
+        ("5%", "5 percentage points"),
+        ("10 Mbps", "10 MBps"),
+        ("5 mW", "5 MW"),
+        ("10³ cells", "103 cells"),
+        ("10⁻³ cells", "10³ cells"),
+        ("1.5e-3", "1.5e3"),
+        ("Python 3.10", "Python 3.1"),
+        ("Items 1 23", "Items 12 3"),
+        ("anna.berg@maple.org", "anna.bcrg@maple.org"),
+        ("https://maple.org/modern/12", "https://maple.org/modem/12"),
+        ("Bank of America, N.A.", "Bank of America, L.A."),
+        ("the rights of any holder", "the rights of holder"),
+    ],
+)
+def test_marks_that_carry_meaning_are_not_dropped(gold, predicted):
+    assert JUDGE.compare(gold, predicted).score < 0.7
+    assert JUDGE.compare(f"Value: {gold}", f"Value: {predicted}").score < 0.7
+
+
+@pytest.mark.parametrize(
+    "gold, predicted",
+    [
+        ("€", "EUR"),
+        ("h", "hours"),
+        ("kg", "kilograms"),
+        ("14:30", "2:30 PM"),
+        ("12:30 a.m.", "00:30"),
+        ("Müller & Söhne", "Mueller & Soehne"),
+        ("p < 0.05", "p<0.05"),
+        ("p < 0.05", "p less than 0.05"),
+        ("HER2+", "HER2 positive"),
+        ("HER2-", "HER2-negative"),
+        ("5 mg/kg", "5 mg per kg"),
+        ("54.5 m²", "54.5 square metres"),
+        ("3' 6\"", "3 ft 6 in"),
+        ("20°", "20 degrees"),
+        ("1.5e-3", "1.5 × 10⁻³"),
+        ("03/04/2024", "3/4/2024"),
+        ("03/04/2024", "2024-04-03"),
+        ("pre- and post-war", "pre- and postwar"),
+        ('He said "in 1990"', "He said 'in 1990'"),
+        ("EBITDA 3.1m", "EBITDA 3.1M"),
+        ("2019-01-31T00:00:00.000Z", "31 January 2019"),
+        ("out-of-date texts", "out-ofdate texts"),
+        ("terms (a) one and (b) two", "terms (i) one and (ii) two"),
+    ],
+)
+def test_marks_that_carry_no_meaning(gold, predicted):
+    assert JUDGE.compare(gold, predicted).score >= 0.7
+
+
+NUMBERS = st.sampled_from("5 -5 5.0 50 0.5 .5 5,000 (5.5) 5.5 -5.5 12 1.2 21 2.1 120".split())
+CONTEXTS = st.sampled_from(["{}", "EBITDA {}", "profit of ${} in May", "{} mg", "p < {}"])
+
+
+@given(NUMBERS, NUMBERS, CONTEXTS)
+def test_other_digits_signs_or_points_are_never_accepted(one, two, context):
+    same = read_number(one) == read_number(two)
+    verdict = JUDGE.compare(context.format(one), context.format(two))
+    assert (verdict.score >= 0.7) is same
 
 
 def test_it_is_a_judge():
@@ -161,9 +263,7 @@ def test_similarity_is_graded(pair):
      "jan 1 2020 " * 3_000, "of the " * 5_000, "x\x00" * 10_000],
     ids=lambda text: repr(text[:6]),
 )  # fmt: skip
-def test_long_texts_take_bounded_time(text):
-    start = time.perf_counter()
+def test_long_texts_come_to_an_end(text):
     verdict = JUDGE.compare(text, text[:-5] + "other")
     assert 0.0 <= verdict.score <= 1.0
-    assert time.perf_counter() - start < 10
     assert JUDGE.compare(text, text).score == 1.0

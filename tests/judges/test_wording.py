@@ -35,6 +35,17 @@ from extractbench_nb.metrics.text import unify
         ("Co-Founder", "CoFounder"),
         ("5' 10\"", "5 ft 10 inch"),
         ("a claim [12, 14] made", "a claim made"),
+        ("p ≤ 0.05", "p atmost 0.05"),
+        ("HER2+ and ER-", "HER2 positive and ER negative"),
+        ("long- term and pre- or post-war", "long- term and pre- or post-war"),
+        ("C++ and A+", "C++ and A+"),
+        ("5 mg/kg", "5 mg per kg"),
+        ("and/or", "andor"),
+        ("54.5 m2", "54.5 sqm"),
+        ("3' - 0\"", "3 ft 0 inch"),
+        ('the "class of 1990" act', 'the "class of 1990" act'),
+        ("12:05 AM", "0:05"),
+        ("<b>bold</b>", "bold"),
     ],
 )
 def test_reword(text, expected):

@@ -154,3 +154,13 @@ def test_never_raises(text):
     date = parse_date(text)
     assert date is None or dates_equal(date, date)
     assert all(start < end for start, end, _ in find_dates(fold(text)))
+
+
+def test_two_ambiguous_dates_are_written_in_one_order():
+    a, b = parse_date("03/04/2024"), parse_date("04/03/2024")
+    assert not dates_equal(a, b)
+    assert not dates_equal(a, b, "month")
+    assert dates_equal(a, b, "year")
+    assert dates_equal(a, parse_date("3/4/2024"))
+    assert dates_equal(a, parse_date("2024-04-03"))
+    assert dates_equal(a, parse_date("2024-03-04"))

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import nbformat
 
+from tests.waiting import PATIENCE
+
 CONFIG = Path(__file__).parents[2] / "notebooks" / "nbval.cfg"
 SOURCE = "import pandas as pd\n\npd.DataFrame({'score': [0.5, 1.0]}).to_string()"
 TABLE = "   score\n0    0.5\n1    1.0"
@@ -23,13 +25,14 @@ def test_a_changed_number_is_found(tmp_path: Path) -> None:
     notebook(tmp_path / "same.ipynb", TABLE)
     notebook(tmp_path / "changed.ipynb", TABLE.replace("0.5", "0.6"))
     options = ["--nbval", "--nbval-current-env", f"--nbval-sanitize-with={CONFIG}", "-v"]
+    options += [f"--nbval-cell-timeout={PATIENCE}", f"--nbval-kernel-startup-timeout={PATIENCE}"]
     alone = ["-p", "no:cacheprovider", "-c", os.devnull, f"--rootdir={tmp_path}"]
     found = subprocess.run(
         [sys.executable, "-m", "pytest", *alone, *options, str(tmp_path)],
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert found.returncode == 1, found.stdout + found.stderr
     assert re.search(r"same\S+Cell 0 PASSED", found.stdout)

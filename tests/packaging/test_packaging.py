@@ -1,5 +1,7 @@
 """What is installed, shipped and promised: dependencies, wheel, environment, documents."""
 
+import ast
+import doctest
 import importlib.metadata
 import json
 import os
@@ -15,6 +17,7 @@ import yaml
 from packaging.requirements import Requirement
 
 import extractbench_nb
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -64,7 +67,7 @@ def run_python(code: str, *, path: Path | None = None, cwd: Path | None = None) 
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -131,7 +134,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out)]
     done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=PATIENCE
     )
     assert done.returncode == 0, done.stdout + done.stderr
     (built,) = out.glob("*.whl")
@@ -200,11 +203,51 @@ def test_documented_files_exist(document: str):
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
-def test_readme_code_runs(tmp_path: Path):
+#: Runs the blocks as cells of one notebook; prints what stands after ``# ->`` with what is shown.
+CELLS = """
+import ast, json
+space, shown = {"__name__": "__main__"}, []
+for block in json.loads(BLOCKS):
+    for node in ast.parse(block).body:
+        _, is_shown, expected = block.splitlines()[node.end_lineno - 1].partition("# -> ")
+        if is_shown:
+            value = eval(compile(ast.Expression(node.value), "README", "eval"), space)
+            shown.append([expected, str(value)])
+        else:
+            exec(compile(ast.Module([node], []), "README", "exec"), space)
+print("\\n" + json.dumps(shown))
+"""
+
+
+@pytest.fixture(scope="module")
+def readme_blocks() -> list[str]:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
-    assert blocks
-    run_python("\n".join(blocks), cwd=tmp_path)
+    return re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_readme_code_runs_in_order_and_shows_what_it_says(readme_blocks: list[str], tmp_path: Path):
+    printed = run_python(f"BLOCKS = {json.dumps(readme_blocks)!r}{CELLS}", cwd=tmp_path)
+    shown = json.loads(printed.splitlines()[-1])
+    assert len(shown) >= 3
+    for expected, found in shown:
+        assert doctest.OutputChecker().check_output(expected, found, doctest.ELLIPSIS), found
+
+
+def test_no_block_of_the_readme_gives_a_name_another_meaning(readme_blocks: list[str]):
+    names = [
+        name.id
+        for block in readme_blocks
+        for name in {ast.dump(n): n for n in ast.walk(ast.parse(block))}.values()
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+    ]
+    assert sorted(names) == sorted(set(names))
+
+
+def test_no_text_tells_to_install_a_name_that_pypi_does_not_have():
+    texts = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("notebooks/*.md")]
+    texts += (ROOT / "extractbench_nb").rglob("*.py")
+    told = re.compile(r"pip install '?extractbench[-_]nb")
+    assert [path.name for path in texts if told.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_tracked_files_name_no_path_of_a_machine():

@@ -287,7 +287,7 @@ READ_AS = {
     "params not an object": xb.ConfigError,
     "config given as a number": xb.ConfigError,
     "preset names are case-sensitive": "a metric that fails when it runs",
-    "metric id not a string": "a metric that fails when it runs",
+    "metric id not a string": xb.ConfigError,
     "unknown keyword beside a reference": "added to the definition",
     "non-primitive in a type array": "anyOf of the types",
     "format beside a type array": "format of the string",

@@ -157,6 +157,7 @@ def documents(case: tuple[Any, random.Random]) -> tuple[Any, Any, Any, random.Ra
     return schema, gold, damaged(gold, rng), rng
 
 
+@settings(max_examples=150)
 @given(CASES)
 def test_identical_documents_score_one(case: Any) -> None:
     schema, gold, _, _ = documents(case)
@@ -167,6 +168,7 @@ def test_identical_documents_score_one(case: Any) -> None:
         assert set(ev.matches["status"]) <= {"matched"}
 
 
+@settings(max_examples=150)
 @given(CASES)
 def test_frames_agree_with_each_other_and_the_summary(case: Any) -> None:
     schema, gold, predicted, _ = documents(case)
@@ -197,6 +199,7 @@ def is_clear(schema: Any) -> bool:
     return all(is_clear(part) for part in inner)
 
 
+@settings(max_examples=150)
 @given(CASES)
 def test_shuffling_arrays_changes_no_score(case: Any) -> None:
     schema, gold, predicted, rng = documents(case)
@@ -213,6 +216,7 @@ def test_shuffling_arrays_changes_no_score(case: Any) -> None:
     pd.testing.assert_frame_equal(one[one.index.isin(two.index)], two[two.index.isin(one.index)])
 
 
+@settings(max_examples=150)
 @given(CASES)
 def test_matching_is_one_to_one(case: Any) -> None:
     schema, gold, predicted, _ = documents(case)
@@ -221,6 +225,7 @@ def test_matching_is_one_to_one(case: Any) -> None:
         assert not matches.dropna(subset=[side]).duplicated(["path", side]).any()
 
 
+@settings(max_examples=150)
 @given(CASES)
 def test_two_runs_give_equal_frames_and_inputs_stay(case: Any) -> None:
     schema, gold, predicted, _ = documents(case)

@@ -316,11 +316,14 @@ def test_calls_by_model(report_on: Any) -> None:
     extracted = dict.fromkeys(names, "other")
     report = report_on((schema, {n: n for n in names}, extracted), judge=Models())
     stats = report.outcomes.llm_stats
-    assert (stats.call_count, stats.judged_fields, stats.cost_usd) == (5, 2, 1.0)
+    assert (stats.call_count, stats.judged_fields, stats.cost_usd) == (5, 2, None)
     assert stats.by_model == {
         "p/one": ModelCalls(3, 0, 1, requests=7, prompt_tokens=70, completion_tokens=8, cost_usd=1),
-        "p/two": ModelCalls(2, 1, 0, requests=1, prompt_tokens=0, completion_tokens=0, cost_usd=0),
+        "p/two": ModelCalls(
+            2, 1, 0, requests=1, prompt_tokens=0, completion_tokens=0, cost_usd=None
+        ),
     }
+    assert "Cost: an unknown amount" in summary_text(report)
     assert "  p/one: 3 calls (0 cached, 1 failed), 7 requests\n" in summary_text(report)
     written = json.loads(json_text(report))["outcomes"]["llm_stats"]["by_model"]
     assert written["p/two"]["cached"] == 1

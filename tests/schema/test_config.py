@@ -46,7 +46,8 @@ PRESETS = {
 @pytest.mark.parametrize("name", PRESETS)
 def test_preset(name: str) -> None:
     metric, params = PRESETS[name]
-    assert metrics_of({**STRING, "evaluation_config": name}) == [(metric, params, 1.0)]
+    node = {"type": "array"} if metric in ("array_llm", "set_f1") else STRING
+    assert metrics_of({**node, "evaluation_config": name}) == [(metric, params, 1.0)]
 
 
 def test_presets_are_listed() -> None:
@@ -194,3 +195,58 @@ def test_a_metric_of_the_user_is_a_name_too() -> None:
         metrics_of(
             {**STRING, "evaluation_config": {"metric_id": "config_probe", "params": {"sise": 2}}}
         )
+
+
+CANNOT = [
+    # node, what it says
+    ({"type": "integer", "evaluation_config": "array_llm"}, "'array_llm' at a node of type int"),
+    ({**STRING, "evaluation_config": {"metric_id": "set_f1"}}, "'set_f1' at a node of type string"),
+    (
+        {"type": "array", "evaluation_config": {"metrics": [{"metric_id": "texts_only"}]}},
+        "'texts_only' at a node of type array",
+    ),
+    ({"type": ["string", "null"], "evaluation_config": "array_llm"}, "type string | null"),
+    (
+        {"anyOf": [STRING, {"type": "number"}], "evaluation_config": "array_llm"},
+        "it applies to array",
+    ),
+    ({"enum": ["a", 1], "evaluation_config": "array_llm"}, "it applies to array"),
+    ({"$ref": "#/properties/s", "evaluation_config": "set_f1"}, "type string"),
+    ({"type": "integer", "evaluation_config": "texts_only"}, "it applies to string"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("node, problem", CANNOT)
+def test_a_metric_that_cannot_apply_is_refused(node: Any, problem: str) -> None:
+    xb.metric("texts_only", applies_to="string")(lambda gold, predicted: gold == predicted)
+    schema = {"type": "object", "properties": {"a": node, "s": STRING}}
+    with pytest.raises(xb.ConfigError) as raised:
+        xb.parse_schema(schema)
+    assert raised.value.pointer == "/properties/a/evaluation_config"
+    assert problem in str(raised.value)
+    published = xb.evaluate(schema, {}, {}, profile="extract-bench-0.1.0")
+    assert published.summary["passed"] >= 0, "the published package checks nothing"
+
+
+CAN = [
+    {"evaluation_config": "array_llm"},
+    {"type": ["string", "array"], "evaluation_config": "array_llm"},
+    {"anyOf": [STRING, {"type": "array"}], "evaluation_config": "string_exact"},
+    {"anyOf": [{}, STRING], "evaluation_config": "array_llm"},
+    {"type": "object", "additionalProperties": {"type": "array"}, "evaluation_config": "array_llm"},
+    {"anyOf": [{"type": "object"}, {"type": "null"}], "evaluation_config": "array_llm"},
+    {"type": "array", "evaluation_config": "string_llm"},
+    {"type": "array", "evaluation_config": "skip"},
+    {"type": "integer", "evaluation_config": "string_exact"},
+    {**STRING, "evaluation_config": "number_tolerance"},
+    {"type": "number", "evaluation_config": "integer_exact"},
+    {"type": "number", "evaluation_config": "whole_only"},
+    {"type": "array", "evaluation_config": "for_all"},
+]
+
+
+@pytest.mark.parametrize("node", CAN, ids=str)
+def test_a_metric_that_can_apply_is_taken(node: Any) -> None:
+    xb.metric("whole_only", applies_to="integer")(lambda gold, predicted: gold == predicted)
+    xb.metric("for_all")(lambda gold, predicted: gold == predicted)
+    assert config_of(node) is not None or node["type"] == "object"

@@ -337,3 +337,212 @@ def test_a_union_may_lead_back_to_itself(keyword: str, beside: dict[str, str]) -
     assert (first.label, below.label) == ("integer | object | null",) * 2
     assert below.types == first.types == {"number", "object"}
     assert below.nullable
+
+
+TUPLE = [STRING, INTEGER]
+POSITION = {"type": "integer", "minimum": 0}
+URI = "https://example.org/"
+DRAFTS = [
+    pytest.param(
+        {
+            **obj(a={"type": "array", "items": TUPLE}),
+            "$schema": "http://json-schema.org/draft-07/schema#",
+        },
+        {"a": ["x", 1]},
+        id="draft 7 tuple",
+    ),
+    pytest.param(
+        obj(a={"type": "array", "items": TUPLE, "additionalItems": {"type": "boolean"}}),
+        {"a": ["x", 1, True, False]},
+        id="tuple by shape",
+    ),
+    pytest.param(
+        {**obj(a={"items": TUPLE}), "$schema": "https://json-schema.org/draft/2019-09/schema"},
+        {"a": ["x", 1]},
+        id="2019-09 tuple",
+    ),
+    pytest.param(
+        {
+            "$schema": "http://json-schema.org/draft-04/schema#",
+            "id": URI + "root.json",
+            "definitions": {"p": {**POSITION, "id": "#position", "exclusiveMinimum": True}},
+            **obj(a={"$ref": "#position"}, b={"$ref": "root.json#/definitions/p"}),
+        },
+        {"a": 1, "b": 2},
+        id="draft 4 ids",
+    ),
+    pytest.param(
+        {"definitions": {"p": {**POSITION, "$id": "#p"}}, **obj(a={"$ref": "#p"})},
+        {"a": 1},
+        id="draft 6 anchor",
+    ),
+    pytest.param(
+        {
+            "$defs": {
+                "p": {**POSITION, "$anchor": "p"},
+                "q": {"$id": URI + "q", "$defs": {"r": STRING}, "type": "boolean"},
+            },
+            **obj(a={"$ref": "#p"}, b={"$ref": URI + "q"}, c={"$ref": URI + "q#/$defs/r"}),
+        },
+        {"a": 1, "b": True, "c": "x"},
+        id="anchor and embedded resource",
+    ),
+    pytest.param(
+        {
+            "$schema": "http://json-schema.org/draft-04/schema#",
+            **obj(a={**STRING, "required": True}, b=POSITION | {"exclusiveMinimum": False}),
+        },
+        {"a": "x", "b": 0},
+        id="draft 4 booleans",
+    ),
+    pytest.param(
+        obj(
+            a={"type": "array", "prefixItems": [], "items": False},
+            b=False,
+            c={"anyOf": [False, STRING]},
+        ),
+        {"a": [], "c": "x"},
+        id="boolean schemas",
+    ),
+    pytest.param(
+        obj(
+            **{"$ref": STRING, "__proto__": STRING, "": STRING, "a/b~c%25": STRING, "items": STRING}
+        ),
+        {"$ref": "x", "__proto__": "y", "": "z", "a/b~c%25": "u", "items": "v"},
+        id="properties named like keywords",
+    ),
+]
+
+
+@pytest.mark.parametrize("profile", ["paper", "strict", "extract-bench-0.1.0"])
+@pytest.mark.parametrize("schema, document", DRAFTS)
+def test_a_document_of_any_draft_agrees_with_itself(
+    schema: Any, document: Any, profile: str
+) -> None:
+    ev = xb.evaluate(schema, document, document, profile=profile)
+    assert (ev.summary["overall_score"], ev.summary["pass_rate"]) == (1.0, 1.0)
+    assert ev.warnings["kind"].tolist() == []
+
+
+def test_items_of_a_tuple_are_read_at_their_places() -> None:
+    items = {"type": "array", "items": TUPLE, "additionalItems": {"type": "boolean"}}
+    assert listed(obj(a=items)) == [
+        ("a", "array", "array_llm"),
+        ("a[0]", "string", "string_semantic"),
+        ("a[1]", "integer", "integer_exact"),
+        ("a[]", "boolean", "boolean_exact"),
+    ]
+    assert xb.parse_schema(obj(a=items)).to_frame()["schema_path"].tolist()[2:] == [
+        "$.properties.a.items[0]",
+        "$.properties.a.items[1]",
+        "$.properties.a.items",
+    ]
+
+
+def test_a_limit_of_draft_4_is_checked_as_draft_4_means_it() -> None:
+    schema = obj(a={"type": "integer", "minimum": 0, "exclusiveMinimum": True})
+    warnings = xb.evaluate(schema, {"a": 1}, {"a": 0}).warnings
+    assert warnings[["side", "path", "kind"]].to_numpy().tolist() == [
+        ["predicted", "$.a", "minimum"]
+    ]
+
+
+def test_patterns_give_the_entries_of_a_map_their_schemas() -> None:
+    schema = {
+        **obj(xa=STRING),
+        "patternProperties": {"^x": INTEGER, r"^\p{Lu}": STRING},
+        "additionalProperties": {"type": "boolean"},
+    }
+    assert listed(schema) == [
+        ("xa", "string", "string_semantic"),
+        ("*", "integer", "integer_exact"),
+        ("*", "string", "string_semantic"),
+        ("*", "boolean", "boolean_exact"),
+    ]
+    assert "/^x/: integer" in repr(xb.parse_schema(schema))
+    gold = {"xa": "t", "xb": 1, "Éb": "u", "z": True}
+    predicted = {"xa": "t", "xb": 2, "Éb": "u"}
+    fields = xb.evaluate(schema, gold, predicted).fields
+    assert fields[["path", "metric", "outcome"]].to_numpy().tolist() == [
+        ["$.xa", "string_semantic", "correct"],
+        ["$['xb']", "integer_exact", "incorrect"],
+        ["$['Éb']", "string_semantic", "correct"],
+        ["$['z']", "boolean_exact", "omission"],
+    ]
+
+
+def test_a_schema_of_patterns_alone_scores_its_entries() -> None:
+    schema = {"patternProperties": {"^[A-Z]{3}$": {"type": "number"}}}
+    ev = xb.evaluate(schema, {"EUR": 1.5, "note": "x"}, {"EUR": 2.5})
+    assert (ev.summary["evaluated"], ev.summary["overall_score"]) == (1, 0.0)
+    undeclared = ev.warnings.query("kind == 'undeclared'")
+    assert undeclared[["side", "path"]].to_numpy().tolist() == [["gold", "$.note"]]
+
+
+def test_arrays_under_one_pattern_are_aligned_as_one_array() -> None:
+    arrays = {"type": "array", "items": STRING}
+    by_year = {"patternProperties": {"^[0-9]+$": arrays}, "evaluation_config": "array_llm"}
+    gold = {"m": {"2020": ["a", "b"], "2021": ["c"]}}
+    ev = xb.evaluate(obj(m=by_year), gold, {"m": {"2020": ["b", "a"], "2021": ["d"]}})
+    assert ev.arrays[["path", "matched"]].to_numpy().tolist() == [["$.m", 2]]
+
+
+def below_itself(**more: Any) -> dict[str, Any]:
+    """A definition that is a union, one branch of which refers back to it."""
+    branches = [obj(child={"$ref": "#/$defs/t"}, v=STRING), {"type": "null"}]
+    return {"$defs": {"t": {"anyOf": branches}}, **obj(**more)}
+
+
+def mutual(names: int) -> dict[str, Any]:
+    """Definitions each of which refers to all of them."""
+    refs = {f"p{i}": {"$ref": f"#/$defs/d{i}"} for i in range(names)}
+    return {"$defs": {f"d{i}": obj(v=STRING, **refs) for i in range(names)}, "$ref": "#/$defs/d0"}
+
+
+TREE = {"$ref": "#/$defs/t"}
+DEEP = {"v": "x", "child": {"v": "y", "child": {"v": "z", "child": None}}}
+DOUBLED = {
+    **{f"d{i}": {"allOf": [{"$ref": f"#/$defs/d{i + 1}"}] * 2} for i in range(25)},
+    "d25": obj(x=STRING),
+}
+CHAIN = {f"d{i}": {"$ref": f"#/$defs/d{i + 1}"} for i in range(10_000)} | {"d10000": STRING}
+RECURSIVE = [
+    pytest.param(below_itself(t=TREE), {}, 1, id="absent"),
+    pytest.param(below_itself(t=TREE), {"t": DEEP}, 3, id="through a union"),
+    pytest.param(
+        below_itself(t={"type": "array", "items": TREE}), {"t": [DEEP, {"v": "u"}]}, 1, id="items"
+    ),
+    pytest.param(mutual(9), {"v": "a", "p1": {"p2": {"v": "b"}}}, 3, id="nine definitions"),
+    pytest.param(
+        {"type": "object", "additionalProperties": {"$ref": "#"}}, {"a": {"b": {}}}, 0, id="map"
+    ),
+    pytest.param({"$defs": DOUBLED, "$ref": "#/$defs/d0"}, {"x": "1"}, 1, id="doubled allOf"),
+    pytest.param({"$defs": CHAIN, **obj(a={"$ref": "#/$defs/d0"})}, {"a": "x"}, 1, id="chain"),
+]
+
+
+@pytest.mark.parametrize("profile", ["paper", "strict"])
+@pytest.mark.parametrize("schema, document, evaluated", RECURSIVE)
+def test_recursion_is_unfolded_along_the_data(
+    schema: Any, document: Any, evaluated: int, profile: str
+) -> None:
+    ev = xb.evaluate(schema, document, document, profile=profile)
+    assert ev.summary["overall_score"] == 1.0
+    if profile == "paper":
+        assert ev.summary["evaluated"] == evaluated
+    wrong = xb.evaluate(schema, document, {"t": {"child": {"child": {"child": {}}}}, "p1": 5})
+    assert not document or not evaluated or wrong.summary["overall_score"] < 1.0
+
+
+def test_a_prediction_on_many_recursive_branches_is_read() -> None:
+    branches = [
+        {**obj(kind={"const": f"k{i}"}, child=TREE, v=STRING), "required": ["kind"]}
+        for i in range(40)
+    ]
+    schema = {"$defs": {"t": {"anyOf": branches}}, **obj(t=TREE)}
+    nested: dict[str, Any] = {"kind": "k0", "v": "end"}
+    for i in range(80):
+        nested = {"kind": f"k{i % 40}", "v": "x" * 250, "child": nested}
+    ev = xb.evaluate(schema, {"t": nested}, {"t": nested})
+    assert (ev.summary["evaluated"], ev.summary["overall_score"]) == (162, 1.0)
+    assert set(ev.warnings["kind"]) <= {"not_validated"}  # the validator's work is bounded

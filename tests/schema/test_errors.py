@@ -135,6 +135,97 @@ SCHEMAS = [
         id="allOf maps",
     ),
     pytest.param(
+        {"anyOf": [{"$ref": "#"}, STRING]},
+        "",
+        "refers to itself without any structure in between",
+        id="a cycle of anyOf",
+    ),
+    pytest.param(
+        {
+            "$defs": {
+                "a": {"oneOf": [{"$ref": "#/$defs/b"}, STRING]},
+                "b": {"anyOf": [{"$ref": "#/$defs/a"}]},
+            },
+            **obj(x={"$ref": "#/$defs/a"}),
+        },
+        "/$defs/a",
+        "refers to itself without any structure in between",
+        id="a cycle of two unions",
+    ),
+    pytest.param({"$ref": "#"}, "", "refers to itself without any structure", id="the root itself"),
+    pytest.param(
+        {"allOf": [{"type": {}}, {"type": "object"}]},
+        "/allOf/0/type",
+        "unknown type {}; known are array",
+        id="unhashable type",
+    ),
+    pytest.param(
+        {
+            "$defs": {"t": obj(kid={"$ref": "#/$defs/t"}, bad={"type": 7})},
+            **obj(a={"$ref": "#/$defs/t"}),
+        },
+        "/$defs/t/properties/bad/type",
+        "unknown type 7",
+        id="behind a recursive reference",
+    ),
+    pytest.param(
+        {
+            "$defs": {
+                "t": obj(kid={"$ref": "#/$defs/u"}),
+                "u": obj(k={"$ref": "#/$defs/t"}, b={"$ref": "#/no"}),
+            },
+            "$ref": "#/$defs/t",
+        },
+        "/$defs/u/properties/b/$ref",
+        "'#/no' leads nowhere",
+        id="dangling behind a recursive reference",
+    ),
+    pytest.param(obj(a={"not": 5}), "/properties/a/not", "found 5; expected a schema", id="not"),
+    pytest.param(
+        obj(a={"if": {"properties": 1}}),
+        "/properties/a/if/properties",
+        "found 1; expected an object of schemas",
+        id="inside if",
+    ),
+    pytest.param(
+        obj(a={"$recursiveRef": "#"}),
+        "/properties/a/$recursiveRef",
+        "found '#'; expected '$ref'",
+        id="$recursiveRef",
+    ),
+    pytest.param(
+        obj(a={"$dynamicRef": "#x"}),
+        "/properties/a/$dynamicRef",
+        "found '#x'; expected '$ref'",
+        id="$dynamicRef",
+    ),
+    pytest.param(
+        {**obj(a={"items": [STRING]}), "$schema": "https://json-schema.org/draft/2020-12/schema"},
+        "/properties/a/items",
+        "found a list; expected a schema ('prefixItems' takes a list)",
+        id="a tuple in 2020-12",
+    ),
+    pytest.param(
+        obj(a={"$ref": "#name"}), "/properties/a/$ref", "found '#name'; expected a", id="no anchor"
+    ),
+    *(
+        pytest.param(
+            obj(a={key: value}), f"/properties/a/{key}", f"found {value!r}; expected {what}", id=key
+        )
+        for key, value, what in [
+            ("minLength", "3", "a number that is 0 or more"),
+            ("maxItems", -1, "a number that is 0 or more"),
+            ("minimum", "0", "a number"),
+            ("multipleOf", None, "a number"),
+            ("uniqueItems", 1, "true or false"),
+            ("pattern", ["x"], "a string"),
+            ("format", 5, "a string"),
+            ("patternProperties", ["^x"], "an object of schemas"),
+            ("additionalProperties", "yes", "a schema"),
+            ("dependentRequired", [], "an object of lists of property names"),
+        ]
+    ),
+    pytest.param(
         obj(a={"allOf": []}), "/properties/a/allOf", "found []; expected a list of", id="allOf"
     ),
 ]
@@ -289,13 +380,32 @@ def test_schema_nested_beyond_reason() -> None:
         xb.parse_schema(schema)
 
 
+def test_a_schema_that_contains_itself_is_refused() -> None:
+    schema: dict[str, Any] = {"type": "object"}
+    schema["properties"] = {"a": schema}
+    with pytest.raises(xb.SchemaError, match="schema is circular"):
+        xb.parse_schema(schema)
+
+
+def test_combinations_of_all_of_without_end_are_refused() -> None:
+    """Rings of references of several lengths meet again after the product of their lengths."""
+    defs = {
+        f"r{k}_{i}": obj(n={"$ref": f"#/$defs/r{k}_{(i + 1) % k}"})
+        for k in (2, 3, 5, 7, 11, 13)
+        for i in range(k)
+    }
+    rings = [{"$ref": f"#/$defs/r{k}_0"} for k in (2, 3, 5, 7, 11, 13)]
+    with pytest.raises(xb.SchemaError, match="merges more than 5,000 schemas through its allOfs"):
+        xb.parse_schema({"$defs": defs, "allOf": rings})
+
+
 def test_schema_that_unfolds_without_end_is_refused() -> None:
     defs = {
         f"d{i}": obj(**{f"p{j}": {"$ref": f"#/$defs/d{i + 1}"} for j in range(10)})
         for i in range(8)
     }
     schema = {"$defs": {**defs, "d8": STRING}, "$ref": "#/$defs/d0"}
-    with pytest.raises(xb.SchemaError, match="unfolds to more than 200,000 nodes"):
+    with pytest.raises(xb.SchemaError, match="unfolds to more than 50,000 nodes"):
         xb.parse_schema(schema)
 
 

@@ -6,8 +6,11 @@ import re
 from typing import Any
 
 import pandas as pd
+import pytest
 
 import extractbench_nb as xb
+from extractbench_nb.schema.render import shown_nodes
+from extractbench_nb.widgets.schema.trees import schema_tree
 
 STRING = {"type": "string"}
 
@@ -159,3 +162,38 @@ def test_html_of_the_paper_schema_names_every_node() -> None:
     for text in ("title", "string_fuzzy", "Main title", "authors", "↻ #", "required"):
         assert text in html
     assert html.count("<details") == html.count("</details>") == 7
+
+
+def pet(kind: str, **more: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"kind": {"const": kind}, "age": STRING}, **more}
+
+
+BRANCHES = [
+    pytest.param([pet("dog"), pet("cat")], ["p (kind = dog)", "p (kind = cat)"], id="constant"),
+    pytest.param([pet("dog", title="Dog"), pet("cat")], ["p (Dog)", "p (kind = cat)"], id="title"),
+    pytest.param(
+        [{"$ref": "#/$defs/One"}, {"$ref": "#/$defs/Two"}], ["p (One)", "p (Two)"], id="reference"
+    ),
+    pytest.param(
+        [pet("dog", title="P"), pet("cat", title="P")], ["p (P) 0", "p (P) 1"], id="one title twice"
+    ),
+    pytest.param([pet("dog"), {"type": "array"}], ["p", "p"], id="told apart by type"),
+]
+
+
+@pytest.mark.parametrize("branches, names", BRANCHES)
+def test_branches_are_told_apart(branches: list[Any], names: list[str]) -> None:
+    one = {"type": "object", "properties": {"x": STRING}}
+    schema = xb.parse_schema(
+        {
+            "$defs": {"One": one, "Two": {"type": "object"}},
+            "type": "object",
+            "properties": {"p": {"oneOf": branches}},
+        }
+    )
+    rows = [row for row in shown_nodes(schema) if row.parent == 1]
+    assert [row.name for row in rows] == names
+    for name in names:
+        assert f"─ {name}: " in repr(schema)
+        assert f"<b>{name}</b>" in schema._repr_html_()
+    assert [n.name for n in schema_tree(schema) if n.parent == 1] == names

@@ -1,15 +1,25 @@
 """Small promises: states below null, hints, copies, paths of map keys, what people hand over."""
 
 import copy
+import math
 import pickle
+import subprocess
+import sys
+from collections import deque
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pydantic
 import pytest
 
 import extractbench_nb as xb
+from extractbench_nb.profiles import PROFILES
 
 STRING = {"type": "string"}
 EXACT = {"type": "string", "evaluation_config": "string_exact"}
@@ -124,6 +134,137 @@ def test_gold_that_is_not_json_is_refused_by_place() -> None:
         xb.evaluate(obj(a=array(NUMBER)), {"a": [1, {2}]}, {})
 
 
+class Model(pydantic.BaseModel):
+    x: int = 1
+
+
+@dataclass
+class Row:
+    x: int = 1
+
+
+#: Python objects that stand for a document, with a part of what is said about them.
+RECORDS = [
+    (Model(), r"a Model; expected a JSON value .*; pass its model_dump\(mode='json'\)"),
+    (Row(), "a Row; .*; pass dataclasses.asdict of it"),
+    (Model, "a ModelMetaclass"),
+]
+
+
+@pytest.mark.parametrize("value, problem", RECORDS, ids=["Pydantic", "dataclass", "class"])
+@pytest.mark.parametrize("profile", ["paper", "extract-bench-0.1.0"])
+def test_models_and_dataclasses_are_refused(value: Any, problem: str, profile: str) -> None:
+    """Until they are read: as values of an unknown type they would be all wrong."""
+    schema = obj(x=NUMBER, y=array(NUMBER))
+    for documents, place in (
+        ((value, {}), r"gold at \$"),
+        (({}, value), r"predicted at \$"),
+        (({}, {"y": [1, value]}), r"predicted at \$\.y\[1\]"),
+    ):
+        with pytest.raises(xb.InputError, match=f"{place} is {problem}"):
+            xb.evaluate(schema, *documents, profile=profile)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [date(2024, 5, 6), Decimal("1.5"), b"1.5", {1}, object()],
+    ids=lambda v: type(v).__name__,
+)
+def test_other_values_of_python_are_of_a_type_that_no_schema_has(value: Any) -> None:
+    fields = xb.evaluate(obj(x=NUMBER), {"x": 1.5}, {"x": value}).fields
+    assert fields["outcome"].tolist() == ["structural"]
+    with pytest.raises(xb.InputError, match=r"gold at \$\.x is a "):
+        xb.evaluate(obj(x=NUMBER), {"x": value}, {})
+
+
+def raising(*names: str) -> Any:
+    """An object of which each of these methods raises."""
+
+    def method(*_: Any) -> Any:
+        raise RuntimeError
+
+    return type("Raising", (), {"__hash__": object.__hash__, **dict.fromkeys(names, method)})()
+
+
+ODD = {
+    **{type(v).__name__: v for v in (date(2024, 5, 6), Decimal("1.5"), b"x", bytearray(b"x"), 1j)},
+    **{type(v).__name__: v for v in ({1}, frozenset({1}), range(2), deque([1]), object(), ...)},
+    **{f"array {v.dtype}": v for v in (np.array([1, 2]), np.array([{1}, 2], dtype=object))},
+    "not a number": Decimal("sNaN"),
+    "not a time": pd.NaT,
+    "NA": pd.NA,
+    **{
+        name: raising(name)
+        for name in ("__eq__", "__hash__", "__repr__", "__bool__", "__getattribute__")
+    },
+}
+ITEM = obj(a=STRING, b={"type": "integer"})
+MAPS = {"type": "object", "additionalProperties": array(ITEM)}
+ODD_PLACES = {
+    "item": (array({"type": "integer"}), [1, 2], lambda v: [v]),
+    "item twice": (array(STRING), ["a", "b"], lambda v: [v, v, "a"]),
+    "item of a set": ({**array(STRING), "evaluation_config": "set_f1"}, ["a"], lambda v: [v, v]),
+    "unique item": ({**array(STRING), "uniqueItems": True}, ["a"], lambda v: [v, v]),
+    "field of an item": (array(ITEM), [{"a": "x"}], lambda v: [{"a": v, "b": v}, v]),
+    "fields of many items": (array(ITEM), [{"a": "x"}] * 9, lambda v: [{"a": v}] * 9),
+    "item of an item": (array(array(NUMBER)), [[7]], lambda v: [v, [v]]),
+    "item of a union": (
+        array({"anyOf": [ITEM, NUMBER]}), [{"a": "x"}, 1], lambda v: [v, {"a": v}]
+    ),
+    "place of a tuple": ({"prefixItems": [NUMBER, ITEM]}, [1, {"a": "x"}], lambda v: [v, {"a": v}]),
+    "entry of a map": (
+        {"additionalProperties": ITEM}, {"k": {"a": "x"}}, lambda v: {"k": v, "j": v}
+    ),
+    "item of a map": (
+        {"anyOf": [MAPS, array(ITEM)], "evaluation_config": "array_llm"},
+        {"k": [{"a": "x"}]},
+        lambda v: {"k": [v, {"a": v}], "j": v},
+    ),
+    "listed value": (array({"enum": [1, "a"]}), [1], lambda v: [v]),
+    "discriminator": (
+        obj(p={"anyOf": [obj(k={"const": "a"}, v=NUMBER), obj(k={"const": "b"}, w=NUMBER)]}),
+        {"p": {"k": "a", "v": 1}},
+        lambda v: {"p": {"k": v, "v": v}},
+    ),
+    "key of a map": ({"additionalProperties": NUMBER}, {"k": 1}, lambda v: {"k": 2, KeyOf(v): 1}),
+}  # fmt: skip
+
+
+class KeyOf:
+    """A key that is written as a value."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("place", ODD_PLACES)
+def test_values_of_python_are_wrong_wherever_they_stand(place: str, profile: str) -> None:
+    schema, gold, make = ODD_PLACES[place]
+    for value in ODD.values():
+        ev = xb.evaluate(schema, gold, make(value), profile=profile)
+        assert len(repr(ev) + ev._repr_html_()) > 0
+        if profile in ("paper", "strict"):  # the others leave unions out
+            assert ev.summary["pass_rate"] < 1
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("levels", [260, 400, 5_000])
+def test_a_document_that_is_deep_where_nothing_is_compared(levels: int, profile: str) -> None:
+    deep: Any = "x"
+    for _ in range(levels):
+        deep = {"k": deep}
+    schema = obj(p={"anyOf": [obj(k={"const": "a"}), obj(k={"enum": [["b"]]})]})
+    ev = xb.evaluate(schema, {}, {"p": deep}, profile=profile)
+    assert "too_deep" in set(ev.warnings["kind"])
+    assert ev.summary["gold_coverage"] == 1
+    with pytest.raises(xb.InputError, match="too deep"):
+        xb.evaluate(schema, {"p": deep}, {}, profile=profile)
+
+
 @pytest.mark.parametrize("name", ["pred.json", "C:/data/PRED.JSON", "notes.txt"])
 def test_a_file_name_given_as_text_gets_a_hint(name: str) -> None:
     hint = "a str is JSON text; for a file pass pathlib.Path"
@@ -233,3 +374,169 @@ def test_the_schema_of_a_response_format_is_unwrapped() -> None:
 def test_values_of_different_types_are_shown_in_quotes() -> None:
     html = xb.evaluate(obj(a=NUMBER), {"a": 100.0}, {"a": "100.0"})._repr_html_()
     assert "&quot;100.0&quot;" in html
+
+
+BOUNDED = """
+import sys
+import extractbench_nb as xb
+
+case = sys.argv[1]
+text = {"type": "string", "pattern": "^(a+)+$"}
+bomb = "a" * 5_000 + "!"
+schema, document = {
+    "pattern": ({"properties": {"a": {"type": "array", "items": text}}}, {"a": [bomb] * 50}),
+    "patternProperties": ({"patternProperties": {"^(a+)+$": {}}}, {bomb: 1}),
+    "additionalProperties": (
+        {"patternProperties": {"^(a+)+$": {}}, "additionalProperties": False}, {bomb: 1}
+    ),
+    "unevaluatedProperties": (
+        {"patternProperties": {"^(a+)+$": {}}, "unevaluatedProperties": False}, {bomb: 1}
+    ),
+    "propertyNames": ({"type": "object", "propertyNames": text}, {bomb: 1}),
+    "uniqueItems": (
+        {"properties": {"a": {"type": "array", "uniqueItems": True}}},
+        {"a": [{"i": i} for i in range(20_000)]},
+    ),
+    "enum": (
+        {"properties": {"a": {"items": {"enum": [f"v{i}" for i in range(50_000)]}}}},
+        {"a": [f"w{i}" for i in range(2_000)]},
+    ),
+    "doubled": (
+        {
+            "$defs": {
+                **{f"d{i}": {"allOf": [{"$ref": f"#/$defs/d{i + 1}"}] * 2} for i in range(40)},
+                "d40": {"type": "object"},
+            },
+            "$ref": "#/$defs/d0",
+        },
+        {"x": 1},
+    ),
+    "contains": (
+        {"properties": {"a": {"contains": {"anyOf": [{"const": -i} for i in range(1, 900)]}}}},
+        {"a": list(range(2_000))},
+    ),
+    "another draft inside": (
+        {"properties": {"a": {"$schema": "http://json-schema.org/draft-07/schema#", **text}}},
+        {"a": bomb},
+    ),
+}[case]
+ev = xb.evaluate(schema, document, document)
+print(len(repr(ev) + ev._repr_html_()) > 0, *sorted(set(ev.warnings["kind"])))
+ev.save(sys.argv[2])
+"""
+#: What the validator says of each; the evaluation itself is not touched.
+BOUNDS = {
+    "pattern": "not_validated",
+    "patternProperties": "nothing_scored undeclared",
+    "additionalProperties": "nothing_scored undeclared",
+    "unevaluatedProperties": "not_validated nothing_scored undeclared",
+    "propertyNames": "not_validated nothing_scored undeclared",
+    "uniqueItems": "",
+    "enum": "enum",
+    "doubled": "not_validated nothing_scored undeclared",
+    "contains": "not_validated",
+    "another draft inside": "not_validated",
+}
+
+
+@pytest.mark.parametrize("case, kinds", BOUNDS.items(), ids=list(BOUNDS))
+def test_validation_ends_whatever_the_schema_says(case: str, kinds: str, tmp_path: Path) -> None:
+    """In a process of its own, which is killed where it hangs."""
+    command = [sys.executable, "-c", BOUNDED, case, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["True", *kinds.split()]
+
+
+class Raising:
+    """Raises whenever it is looked at."""
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("eq")
+
+    def __hash__(self) -> int:
+        raise RuntimeError("hash")
+
+    def __repr__(self) -> str:
+        raise RuntimeError("repr")
+
+    __str__ = __repr__
+
+
+class RaisingText(str):
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("eq")
+
+    def __hash__(self) -> int:
+        return 1
+
+    def __repr__(self) -> str:
+        raise RuntimeError("repr")
+
+    def removeprefix(self, prefix: str, /) -> str:
+        raise RuntimeError("removeprefix")
+
+    __str__ = lower = strip = __repr__
+
+
+class RaisingDict(dict[str, Any]):
+    def items(self) -> Any:
+        raise RuntimeError("items")
+
+    keys = values = __iter__ = items
+
+    def __getitem__(self, key: str) -> Any:
+        raise RuntimeError("getitem")
+
+
+CIRCLE: dict[str, Any] = {}
+CIRCLE["a"] = [CIRCLE]
+SHARED: Any = "x"
+for _ in range(40):
+    SHARED = [SHARED, SHARED]
+HOSTILE = [
+    pytest.param({"a": RaisingText("x")}, 1.0, id="a text that raises"),
+    pytest.param({RaisingText("a"): "x"}, 1.0, id="a key that raises"),
+    pytest.param(RaisingText('{"a": "x"}'), 1.0, id="JSON text that raises"),
+    pytest.param(RaisingDict(a="x"), 1.0, id="a dict that raises"),
+    pytest.param({"a": Raising()}, 0.0, id="an object that raises"),
+    pytest.param(Raising(), 0.0, id="a document that raises"),
+    pytest.param({"a": pd.DataFrame({"x": [1]})}, 0.0, id="a table"),
+    pytest.param(CIRCLE, 0.0, id="a circle"),
+    pytest.param({"a": SHARED}, 0.0, id="one list many times"),
+    pytest.param({"a": 10**5_000}, 0.0, id="a huge number"),
+    pytest.param({"a": "\ud800"}, 0.0, id="a lone surrogate"),
+    pytest.param(
+        {"a": "x", math.nan: 1, 2: 3, None: 4, (5,): 6}, 1.0, id="keys that are not strings"
+    ),
+]
+
+
+@pytest.mark.parametrize("profile", ["paper", "strict"])
+@pytest.mark.parametrize("predicted, score", HOSTILE)
+def test_python_values_of_any_class_are_read(
+    predicted: Any, score: float, profile: str, tmp_path: Path
+) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    ev = xb.evaluate(schema, {"a": "x"}, predicted, profile=profile)
+    assert ev.fields.iloc[0]["score"] == score
+    assert repr(ev) + ev._repr_html_()
+    assert ev.save(tmp_path / "report").is_dir()
+    assert ev.to_parquet(tmp_path / "frames").is_dir()
+    assert len(ev.warnings) + len(pickle.dumps(ev))
+
+
+@pytest.mark.parametrize(
+    "gold, problem",
+    [
+        (CIRCLE, "gold is circular: an object or array contains itself"),
+        ({"a": SHARED}, "gold has more than 1,000,000 values"),
+        ({"a": Raising()}, r"gold at \$\.a is a Raising; expected a JSON value"),
+    ],
+    ids=["circle", "one list many times", "an object that raises"],
+)
+def test_gold_that_is_no_json_is_an_input_error(gold: Any, problem: str) -> None:
+    with pytest.raises(xb.InputError, match=problem):
+        xb.evaluate({"type": "object"}, gold, {})

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -391,3 +393,25 @@ def test_required_follows_the_schema() -> None:
     fields = xb.evaluate(schema, document, document).fields
     required = dict(zip(fields["field"], fields["required"], strict=True))
     assert required == {"a": False, "b": True, "rows": False, "rows[].c": True, "rows[].d": False}
+
+
+MIXED = {
+    "type": "object",
+    "properties": {"a": {}, "b": {"type": "array", "items": {"type": "string"}}, "c": {}},
+}
+
+
+def test_parquet_takes_values_of_several_types_in_one_column(tmp_path: Path) -> None:
+    gold = {"a": 1, "b": ["x"], "c": {"k": None}}
+    ev = xb.evaluate(MIXED, gold, {"a": "one", "b": ["x"], "c": [1.5]}, profile="strict")
+    assert ev.to_parquet(str(tmp_path)) == tmp_path
+    read = {file.stem: pd.read_parquet(file) for file in tmp_path.iterdir()}
+    names = {"fields", "arrays", "matches", "judge_calls", "summary", "warnings"}
+    assert read.keys() == names
+    for name in names - {"summary"}:
+        frame = getattr(ev, name)
+        assert (len(read[name]), list(read[name])) == (len(frame), list(frame))
+    for side in ("gold", "predicted"):
+        assert [*map(json.loads, read["fields"][side])] == ev.fields[side].tolist()
+    assert read["summary"].iloc[0].to_dict() == ev.summary.to_dict()
+    assert read["fields"]["score"].tolist() == ev.fields["score"].tolist()

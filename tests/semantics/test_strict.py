@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -102,6 +103,10 @@ UNDECLARED = [
     pytest.param({}, {"z": "1"}, ["$.z"], id="a leaf"),
     pytest.param({"z": "2"}, {"z": "1"}, [], id="gold has something there"),
     pytest.param({"z": None}, {"z": "1"}, ["$.z"], id="gold has null there"),
+    pytest.param({"z": {"p": 1}}, {"z": "1"}, [], id="gold has an object there"),
+    pytest.param({"z": [[{"p": 1}]]}, {"z": ["1", "2"]}, [], id="gold has an array there"),
+    pytest.param({"z": [{}]}, {"z": ["1"]}, ["$.z[0]"], id="gold has an empty object there"),
+    pytest.param({"z": 1}, {"z": {"p": 2}}, ["$.z.p"], id="gold has nothing below"),
     pytest.param({}, {"z": None}, [], id="null is no leaf"),
     pytest.param(
         {}, {"z": {"p": 1, "q": [2, {"s": 3}]}}, ["$.z.p", "$.z.q[0]", "$.z.q[1].s"], id="t"
@@ -149,3 +154,153 @@ def test_identical_documents_pass_in_every_profile(profile: str) -> None:
     gold = {"name": "N", "r": [record("a", "1"), record("b", "2")]}
     s = xb.evaluate(SCHEMA, gold, {**gold}, profile=profile).summary
     assert s[["overall_score", "field_score", "pass_rate"]].tolist() == [1, 1, 1]
+
+
+PERFECT = [
+    pytest.param(
+        obj(m={"type": "object", "additionalProperties": {"type": "object"}}),
+        {"m": {"EUR": {"USD": 1.1}, "odd key": {"a.b": [1, {"": 2}]}}},
+        id="a map of free objects",
+    ),
+    pytest.param(
+        obj(r=arr({"type": "object", "additionalProperties": obj(k=STRING)})),
+        {"r": [{"a": {"k": "x", "more": {"b": 1}}}]},
+        id="undeclared keys below a map in an item",
+    ),
+]
+
+
+@pytest.mark.parametrize("schema, gold", PERFECT)
+def test_what_gold_has_is_not_invented(schema: Any, gold: Any) -> None:
+    ev = xb.evaluate(schema, gold, copy.deepcopy(gold), profile="strict")
+    assert ev.summary[["pass_rate", "field_score", "hallucinations"]].tolist() == [1, 1, 0]
+
+
+BRANCHES = [
+    pytest.param(obj(a=STRING), obj(b=STRING, c=STRING), id="two objects"),
+    pytest.param(
+        {**obj(a=STRING), "required": ["a"]}, {**obj(b=STRING), "required": ["b"]}, id="required"
+    ),
+    pytest.param(obj(a=STRING), {"anyOf": [obj(b=STRING), obj(c=STRING)]}, id="a union in one"),
+]
+
+
+@pytest.mark.parametrize("own", [{"a": "h"}, {}], ids=["beside gold's", "in place of gold's"])
+@pytest.mark.parametrize("one, two", BRANCHES)
+def test_leaves_of_another_branch_are_invented(one: Any, two: Any, own: Any) -> None:
+    schema, gold = obj(u={"anyOf": [one, two]}), {"u": {"a": "h"}}
+    predicted = {"u": {**own, "b": "1", "c": "2"}}
+    ev = xb.evaluate(schema, gold, predicted, profile="strict")
+    assert ev.fields[["path", "outcome"]].to_numpy().tolist() == [
+        ["$.u.a", "correct" if own else "omission"],
+        ["$.u.b", "hallucination"],
+        ["$.u.c", "hallucination"],
+    ]
+    undeclared = ev.warnings[ev.warnings["kind"] == "undeclared"]
+    assert undeclared[["side", "path"]].to_numpy().tolist() == [
+        ["predicted", "$.u.b"],
+        ["predicted", "$.u.c"],
+    ]
+    in_items = xb.evaluate(obj(r=arr(schema)), {"r": [gold]}, {"r": [predicted]}, profile="strict")
+    assert in_items.summary["hallucinations"] == 2
+
+
+def test_an_item_of_another_kind_keeps_the_leaves_of_gold() -> None:
+    gold = {"name": "N", "r": [record("a", "1"), record("b", "2")]}
+    predicted = {"name": "N", "r": [record("a", "1"), "bbbbbbbb 2"]}
+    assert counted(SCHEMA, gold, predicted)[-2:] == [
+        ["$.r[1].k", "structural"],
+        ["$.r[1].n", "structural"],
+    ]
+    texts = {"name": "N", "r": [record("a", "1"), "bbbbbbbb 2"]}
+    assert counted(SCHEMA, texts, gold)[-1] == ["$.r[1]", "incorrect"]
+
+
+def test_fields_of_an_item_that_are_absent_on_both_sides_do_not_count() -> None:
+    """They have no row where the item is missed: naming it must not earn them."""
+    gold = {"name": "N", "r": [{"k": "aaaaaaaa"}]}
+    for item in ({"k": "aaaaaaab"}, {"k": "zzzz"}, None):
+        found = counted(SCHEMA, gold, {"name": "N", "r": [item] if item else []})
+        assert "both_absent" not in [outcome for _, outcome in found]
+    assert counted(SCHEMA, gold, gold) == [["$.name", "correct"], ["$.r[0].k", "correct"]]
+
+
+def test_an_array_whose_items_hold_nothing_counts_itself() -> None:
+    """Else one invented leaf would take the place of ten missed items."""
+    gold = {"name": "N", "r": [{}] * 10}
+    omitted = xb.evaluate(SCHEMA, gold, {"name": "N"}, profile="strict").summary
+    invented = {"name": "N", "r": [{"k": "zzzz"}]}
+    assert (
+        xb.evaluate(SCHEMA, gold, invented, profile="strict").summary["overall_score"]
+        < (omitted["overall_score"])
+    )
+    assert counted(SCHEMA, gold, gold)[-1] == ["$.r", "correct"]
+
+
+INNER = obj(a=STRING)
+TWO = {"anyOf": [obj(a=STRING), obj(b=STRING)]}
+TREE = {"$ref": "#/$defs/tree"}
+DEFS = {"$defs": {"tree": obj(v=STRING, next=TREE)}}
+MAP = {"type": "object", "additionalProperties": INNER}
+MISFITS = [
+    # schema of p, gold, predicted, hallucinated paths
+    pytest.param(INNER, None, "t", ["$.p"], id="a scalar for an object"),
+    pytest.param(INNER, {}, "t", ["$.p"], id="gold is empty"),
+    pytest.param(INNER, {"a": None}, "t", ["$.p"], id="gold holds nothing"),
+    pytest.param(INNER, {"a": "x"}, "t", [], id="gold has a value: structural below"),
+    pytest.param(INNER, None, [1, {"z": 2}], ["$.p[0]", "$.p[1].z"], id="a list for an object"),
+    pytest.param(INNER, None, [None, {}], [], id="nothing for an object"),
+    pytest.param(obj(o=INNER), None, {"o": 5}, ["$.p.o"], id="below an object"),
+    pytest.param(TWO, None, 5, ["$.p"], id="a scalar for a union of objects"),
+    pytest.param(TREE, None, 5, ["$.p"], id="a scalar for a tree"),
+    pytest.param(TREE, None, {"next": 5}, ["$.p.next"], id="a scalar in a tree"),
+    pytest.param({"type": "null"}, None, "t", ["$.p"], id="a scalar for null"),
+    pytest.param({"type": "null"}, None, {"k": 1}, ["$.p.k"], id="an object for null"),
+    pytest.param(MAP, None, 5, ["$.p"], id="a scalar for a map"),
+    pytest.param(MAP, {}, {"k": 5}, ["$.p['k']"], id="a scalar for an entry"),
+    pytest.param({**INNER, "evaluation_config": "skip"}, None, 5, [], id="skipped"),
+    pytest.param(
+        arr(INNER),
+        [{"a": "x"}],
+        [{"a": "x"}, 5, "t", [1], None, {}],
+        ["$.p[+1]", "$.p[+2]", "$.p[+3][0]"],
+        id="spurious items",
+    ),
+    pytest.param(
+        arr(obj(o=INNER)),
+        [{"o": {"a": "x"}}],
+        [{"o": {"a": "x"}}, {"o": 5}],
+        ["$.p[+1].o"],
+        id="a scalar for an object in a spurious item",
+    ),
+    pytest.param(arr({"type": "null"}), [None], [None, 5], ["$.p[+1]"], id="items that are null"),
+    pytest.param(
+        arr(arr(INNER)),
+        [[{"a": "x"}]],
+        [[{"a": "x"}], [5]],
+        ["$.p[+1]", "$.p[+1][+0]"],
+        id="of items",
+    ),
+]
+
+
+@pytest.mark.parametrize("schema, gold, predicted, paths", MISFITS)
+def test_values_of_a_wrong_type_where_gold_has_nothing(
+    schema: Any, gold: Any, predicted: Any, paths: list[str]
+) -> None:
+    documents = {"name": "N", "p": gold}, {"name": "N", "p": predicted}
+    ev = xb.evaluate(obj(name=STRING, p=schema) | DEFS, *documents, profile="strict")
+    rows = ev.fields[ev.fields["counted"] & (ev.fields["outcome"] == "hallucination")]
+    assert [path for path in rows["path"] if path != "$.p" or not ev.arrays.size] == paths
+    assert not rows["path"].duplicated().any()
+
+
+def test_items_of_a_map_of_arrays_are_told_once() -> None:
+    maps = {"type": "object", "additionalProperties": arr(INNER)}
+    schema = obj(p={"anyOf": [maps, arr(INNER)], "evaluation_config": "array_llm"})
+    gold = {"p": {"k": [{"a": "x"}]}}
+    predicted = {"p": {"k": [{"a": "x", "z": 1}], "j": [{"a": "y", "z": 2}, 5]}}
+    ev = xb.evaluate(schema, gold, predicted, profile="strict")
+    rows = ev.fields.loc[ev.fields["metric"] == "undeclared", ["path", "predicted"]]
+    assert sorted(rows["predicted"]) == [1, 2, 5]
+    assert not rows["path"].duplicated().any()

@@ -310,3 +310,67 @@ def test_broken_items_inside_arrays() -> None:
     assert ["$.a[0].n", "structural", False] in rows
     assert ev.arrays.loc[0, ["matched", "partial", "missed", "spurious"]].tolist() == [0, 1, 2, 2]
     assert ev.summary["structural"] == 0
+
+
+def test_the_value_in_place_of_a_container_is_shown() -> None:
+    inner = obj(x=NUMBER, deep=OBJECT, list=ARRAY, absent=STRING)
+    gold = {"x": 1, "deep": {"k": "2"}, "list": ["3"]}
+    columns = ["path", "predicted", "predicted_state"]
+    fields = xb.evaluate(obj(a=inner), {"a": gold}, {"a": 950}).fields
+    shown = fields[columns].astype(object).to_numpy().tolist()
+    assert shown == [
+        ["$.a.x", 950, "present"],
+        ["$.a.deep.k", 950, "present"],
+        ["$.a.list", 950, "present"],
+        ["$.a.absent", None, "missing"],
+    ]
+    missed = xb.evaluate(
+        obj(a={"type": "array", "items": inner}), {"a": [gold]}, {"a": 950}, profile="strict"
+    ).fields
+    assert missed.loc[missed["path"] == "$.a[0].x", "predicted"].tolist() == [950]
+
+
+LENIENT = {"metric_id": "number_tolerance", "params": {"parse": "lenient"}}
+WHOLE = {"metric_id": "integer_exact", "params": {"parse": "lenient"}}
+READ = [
+    # type, config, gold, predicted, outcome
+    ("number", LENIENT, 1000, "1,000.00", "correct"),
+    ("number", LENIENT, 1000, "$1,001.5", "incorrect"),
+    ("number", LENIENT, -5.5, "(5.5)", "correct"),
+    ("number", LENIENT, 1000, "n/a", "structural"),
+    ("number", LENIENT, 1000, True, "structural"),
+    ("number", LENIENT, 1000, ["1000"], "structural"),
+    ("number", "number_tolerance", 1000, "1,000.00", "structural"),
+    ("integer", WHOLE, 1000, "1,000", "correct"),
+    (["number", "null"], LENIENT, 1000, "1,000", "correct"),
+]
+
+
+@pytest.mark.parametrize("kind, config, gold, predicted, outcome", READ)
+def test_texts_are_numbers_where_the_schema_reads_them_so(
+    kind: Any, config: Any, gold: Any, predicted: Any, outcome: str
+) -> None:
+    schema = obj(a={"type": kind, "evaluation_config": config})
+    assert xb.evaluate(schema, {"a": gold}, {"a": predicted}).fields["outcome"].tolist() == [
+        outcome
+    ]
+    items = {"type": "array", "items": schema}
+    matched = xb.evaluate(items, [{"a": gold}], [{"a": predicted}]).arrays["matched"].tolist()
+    assert matched == [int(outcome == "correct")]
+
+
+FREE = [
+    ({"x": 1, "y": [1.0, {"z": -0.0}]}, {"x": 1.0, "y": [1, {"z": 0}]}, True),
+    ([10**23], [1e23], True),
+    ({"x": 1}, {"x": True}, False),
+    ({"x": 1}, {"x": "1"}, False),
+    ([1.5], [1], False),
+]
+
+
+@pytest.mark.parametrize("gold, predicted, same", FREE)
+def test_free_json_has_one_kind_of_number(gold: Any, predicted: Any, same: bool) -> None:
+    for schema in ({}, {"type": "array", "items": {}}):
+        wrapped = [[gold], [predicted]] if schema else [gold, predicted]
+        ev = xb.evaluate(obj(a=schema), {"a": wrapped[0]}, {"a": wrapped[1]})
+        assert ev.summary["pass_rate"] == same

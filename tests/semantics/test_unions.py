@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
+from extractbench_nb.profiles import PROFILES
 
 STRING = {"type": "string", "evaluation_config": "string_exact"}
 NUMBER = {"type": "number"}
@@ -262,3 +263,232 @@ def test_a_scalar_metric_of_one_branch_does_not_score_the_array_branch() -> None
     """As text an array would depend on the order of its items."""
     schema = {"anyOf": [STRING, arr({"type": "integer"}), NULL]}
     assert rows(schema, [1, 2], [2, 1])[0] == ["$.a", "array_llm", "correct"]
+
+
+def animal(kind: Any, **more: Any) -> dict[str, Any]:
+    schema = obj(kind=kind, **more)
+    return {**schema, "required": list(schema["properties"])}
+
+
+CAT = animal({"const": "cat"}, lives={"type": "integer"})
+DOG = animal({"const": "dog"}, breed=STRING, age={"type": "integer"})
+GOLD_DOG = {"kind": "dog", "breed": "Husky"}  # a required key short
+DISCRIMINATED = [
+    pytest.param({"oneOf": [CAT, DOG]}, GOLD_DOG, id="const"),
+    pytest.param(
+        {"anyOf": [obj(kind={"const": "cat"}, breed={"type": "null"}), DOG]},
+        GOLD_DOG,
+        id="an incomplete branch after a loose one",
+    ),
+    pytest.param(
+        {"oneOf": [animal({"enum": ["cat", 1]}), animal({"enum": ["dog"]}, breed=STRING, x={})]},
+        GOLD_DOG,
+        id="enum",
+    ),
+    pytest.param(
+        {"anyOf": [{"anyOf": [CAT, DOG]}, NULL]}, GOLD_DOG, id="in a union of the union"
+    ),
+    pytest.param(
+        {"oneOf": [animal({"const": True}), animal({"const": 1}, breed=STRING, x={})]},
+        {"kind": 1, "breed": "Husky"},
+        id="true is not 1",
+    ),
+    pytest.param(
+        {
+            "oneOf": [
+                obj(kind={"const": "dog"}, was={"const": "cat"}),
+                animal({"const": "cat"}, breed=STRING, x={}),
+            ],
+            "discriminator": {"propertyName": "kind"},
+        },
+        {"was": "cat", "kind": "cat", "breed": "Husky"},
+        id="propertyName before another key",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("union, gold", DISCRIMINATED)
+def test_a_discriminator_outranks_completeness(union: Any, gold: Any) -> None:
+    found = rows(union, gold, {**gold, "breed": "Poodle", "age": 3})
+    assert ["$.a.breed", "string_exact", "incorrect"] in found
+
+
+@pytest.mark.parametrize("mapping", [None, {"d": "#/$defs/Dog", "c": "#/$defs/Cat"}])
+def test_a_discriminator_names_a_definition(mapping: Any) -> None:
+    cat, dog = obj(kind=STRING, lives=NUMBER), obj(kind=STRING, breed=STRING)
+    keyword = {"propertyName": "kind", **({"mapping": mapping} if mapping else {})}
+    union = {
+        "oneOf": [{"$ref": "#/$defs/Cat"}, {"$ref": "#/$defs/Dog"}],
+        "discriminator": keyword,
+    }
+    schema = {**obj(a=union), "$defs": {"Cat": cat, "Dog": dog}}
+    gold = {"a": {"kind": "d" if mapping else "Dog", "breed": "Husky", "more": 1}}
+    ev = xb.evaluate(schema, gold, gold)
+    assert ev.fields["path"].tolist() == ["$.a.kind", "$.a.breed"]
+
+
+def test_a_key_that_a_branch_leaves_open_is_no_discriminator() -> None:
+    one = animal({"enum": ["open", "closed"]}, x=STRING)
+    two = animal(STRING, y=STRING)
+    found = rows({"anyOf": [one, two]}, {"kind": "open", "y": "1"}, {"kind": "open", "y": "1"})
+    assert [path for path, _, _ in found] == ["$.a.kind", "$.a.y"]
+
+
+TREE = {"$ref": "#/$defs/tree"}
+DEFS = {"$defs": {"tree": obj(v=STRING, w=STRING, next=TREE)}}
+NOTHING = {"type": "object", "additionalProperties": {"anyOf": [obj(p=STRING, q=STRING), NULL]}}
+HOLLOW = [
+    # schema, predicted; gold has nothing but x
+    pytest.param(MAP, {str(i): None for i in range(99)}, id="null entries"),
+    pytest.param(
+        {"type": "object", "additionalProperties": obj(p=STRING, q=arr(STRING))},
+        {str(i): {"p": None, "q": []} for i in range(9)},
+        id="empty entries",
+    ),
+    pytest.param(
+        {"type": "object", "additionalProperties": arr(STRING)},
+        {"a": [], "b": [None]},
+        id="entries of empty arrays",
+    ),
+    pytest.param(NOTHING, {"a": {}, "b": None}, id="entries of a nullable object"),
+    pytest.param(
+        {"type": "object", "additionalProperties": {}}, {"a": {"b": [{}]}}, id="free entries"
+    ),
+    pytest.param(obj(t=TREE), {"t": {"next": {"next": {}}}}, id="empty recursive objects"),
+    pytest.param(
+        {"anyOf": [STRING, obj(**dict.fromkeys("abcdef", STRING))]}, {}, id="a branch of more keys"
+    ),
+]
+
+
+@pytest.mark.parametrize("profile", ["paper", "strict"])
+@pytest.mark.parametrize("schema, predicted", HOLLOW)
+def test_rows_that_only_the_prediction_causes_do_not_count(
+    schema: Any, predicted: Any, profile: str
+) -> None:
+    schema = {**obj(a=schema, x=STRING), **DEFS}
+    one, two = (
+        xb.evaluate(schema, {"x": "1"}, {"x": "2", **more}, profile=profile)
+        for more in ({}, {"a": predicted})
+    )
+    assert one.summary.equals(two.summary)
+
+
+INVENTED = [
+    # schema, predicted, hallucinated paths; gold has nothing but x
+    pytest.param(MAP, {"k": 1, "n": None}, ["$.a['k']"], id="one entry of a map"),
+    pytest.param(
+        {"type": "object", "additionalProperties": obj(p=STRING, q=STRING, r=STRING)},
+        {"k": {"q": "1"}},
+        ["$.a['k'].q"],
+        id="one field of an entry",
+    ),
+    pytest.param(
+        {"type": "object", "additionalProperties": obj(p=STRING, q=STRING)},
+        {"k": "text"},
+        ["$.a['k']"],
+        id="an entry of another type",
+    ),
+    pytest.param(
+        TREE, {"next": {"w": "1", "next": {"v": "2"}}}, ["$.a.next.w", "$.a.next.next.v"], id="tree"
+    ),
+    pytest.param(
+        {"anyOf": [STRING, obj(p=STRING, q=STRING)]}, {"q": "1"}, ["$.a.q"], id="not the first"
+    ),
+    pytest.param(
+        {"anyOf": [CAT, DOG, NULL]},
+        {"kind": "dog", "lives": 9, "breed": "x"},
+        ["$.a.kind", "$.a.lives", "$.a.breed"],
+        id="keys of several branches",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("schema, predicted, paths", INVENTED)
+def test_what_only_the_prediction_has_is_all_that_counts(
+    schema: Any, predicted: Any, paths: list[str]
+) -> None:
+    schema = {**obj(a=schema, x=STRING), **DEFS}
+    fields = xb.evaluate(schema, {"x": "1"}, {"x": "1", "a": predicted}).fields
+    below = fields[(fields["path"] != "$.x") & (fields["outcome"] != "both_absent")]
+    assert below[["path", "outcome"]].to_numpy().tolist() == [[p, "hallucination"] for p in paths]
+
+
+def test_a_pair_of_a_tuple_is_never_a_miss_and_an_invention() -> None:
+    schema = obj(t={"type": "array", "prefixItems": [NUMBER, NUMBER, NUMBER]})
+    ev = xb.evaluate(schema, {"t": [1, 2, 3]}, {"t": [1, 900, None]}, profile="strict")
+    assert ev.fields.loc[ev.fields["counted"], ["path", "outcome"]].to_numpy().tolist() == [
+        ["$.t[0]", "correct"],
+        ["$.t[1]", "incorrect"],
+        ["$.t[2]", "omission"],
+    ]
+    assert ev.matches["status"].tolist() == ["matched", "partial", "partial"]
+    assert ev.arrays.loc[0, ["matched", "missed", "spurious"]].tolist() == [1, 2, 2]
+
+
+@pytest.mark.parametrize(
+    "one, two", [("k1", "k2"), ("[0]", "0"), ("a.b", "a b"), ("é", "e\u0301"), ("A", "a")]
+)
+def test_two_keys_of_one_map_are_two_keys(one: str, two: str) -> None:
+    """However alike they are written."""
+    gold, predicted = {one: ["x"], two: ["y"]}, {one: ["y"], two: ["x"]}
+    ev = xb.evaluate(obj(a=README), {"a": gold}, {"a": predicted})
+    assert ev.summary["overall_score"] == 0
+    assert xb.evaluate(obj(a=README), {"a": gold}, {"a": gold}).summary["overall_score"] == 1
+
+
+@pytest.mark.parametrize(
+    "invented, outcome",
+    [
+        ({"z": 1}, "hallucination"),
+        ({"z": [{"k": "x"}]}, "hallucination"),
+        ({}, "both_absent"),
+        ({"z": None}, "both_absent"),
+        ({"k": None}, "both_absent"),
+    ],
+)
+@pytest.mark.parametrize("objects", [obj(k=STRING), {"$ref": "#"}], ids=["object", "tree"])
+def test_an_invented_object_of_undeclared_keys(objects: Any, invented: Any, outcome: str) -> None:
+    schema = obj(p={"anyOf": [STRING, objects]})
+    (row,) = xb.evaluate(schema, {}, {"p": invented}).fields.to_dict("records")
+    assert (row["path"], row["outcome"]) == ("$.p", outcome)
+    assert row["predicted"] == (invented if outcome == "hallucination" else None)
+
+
+CAUSED = [
+    # schema, gold, predicted, what is added to it
+    ({"additionalProperties": STRING}, {"k": "x"}, {"k": "y"}, {f"n{i}": None for i in range(9)}),
+    ({"additionalProperties": obj(p=STRING, q=STRING)}, {}, {"k": {"p": "x"}}, {"n": {"p": None}}),
+    (obj(next={"$ref": "#"}, v=STRING), {"v": "x"}, {"v": "y"}, {"next": {"z": {}}}),
+    (obj(next={"$ref": "#"}, v=STRING), {"v": "x"}, {}, {"next": {"next": {"next": {}}}}),
+]
+
+
+@pytest.mark.parametrize("profile", ["paper", "strict", "extract-bench-readme"])
+@pytest.mark.parametrize("schema, gold, predicted, added", CAUSED)
+def test_absences_that_only_the_prediction_causes_raise_no_rate(
+    schema: Any, gold: Any, predicted: Any, added: Any, profile: str
+) -> None:
+    before = xb.evaluate(schema, gold, predicted, profile=profile).summary
+    after = xb.evaluate(schema, gold, predicted | added, profile=profile).summary
+    for rate in ("pass_rate", "field_score", "overall_score"):
+        assert after[rate] <= before[rate] + 1e-9
+
+
+BRANCHES = {"anyOf": [{"type": "array"}, {"evaluation_config": "skip"}]}
+
+
+@pytest.mark.parametrize("value", [{}, {"k": 1}, [], ["x"]], ids=str)
+@pytest.mark.parametrize("profile", ["paper", "strict", "extract-bench-readme"])
+def test_a_skipped_branch_is_no_metric(value: Any, profile: str) -> None:
+    ev = xb.evaluate(obj(p=BRANCHES), {"p": value}, {"p": value}, profile=profile)
+    assert set(ev.fields["outcome"]) <= {"correct", "both_absent"}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize(
+    "config", ["", {"metric_id": 3}, {"metric_id": ""}, {"metrics": [{"metric_id": None}]}], ids=str
+)
+def test_a_metric_id_is_a_name(config: Any, profile: str) -> None:
+    with pytest.raises(xb.ConfigError, match="#/properties/p/evaluation_config"):
+        xb.evaluate(obj(p={"evaluation_config": config}), {"p": 1}, {"p": 1}, profile=profile)

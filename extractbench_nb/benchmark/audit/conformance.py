@@ -79,7 +79,7 @@ def find_undeclared(subject: Subject) -> Iterator[Finding]:
     Finding
         Of kind ``undeclared_key`` or ``item_index``.
     """
-    paths = {"$" + path for path, _ in undeclared(subject.schema.root, subject.gold)}
+    paths = {"$" + p.path for p in undeclared(subject.schema.root, subject.gold, subject.gold)}
     indices: dict[str, list[Place]] = defaultdict(list)
     for place in subject.places:
         if place.path not in paths:

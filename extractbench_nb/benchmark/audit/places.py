@@ -124,8 +124,8 @@ def _entry(place: Place, node: Node | None, key: Any, value: Any) -> Place:
     if node is not None and name in node.children.properties:
         child = node.children.properties[name]
         step = inner = child.step
-    elif node is not None and (node.flattened or node.children.additional is not None):
-        child, step, inner = node.children.additional, bracketed(name), ".*"
+    elif node is not None and (node.flattened or node.children.entry(name) is not None):
+        child, step, inner = node.children.entry(name), bracketed(name), ".*"
     field = (place.field + inner).removeprefix(".")
     return Place(place.path + step, field, child, value, place.value, name)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from html import unescape
+from itertools import islice
 from typing import NamedTuple
 
 from extractbench_nb._html import one_line
@@ -168,10 +169,11 @@ def _further(lines: list[str], first: int, places: Iterable[int]) -> Iterator[in
 
 
 def _without_rule(lines: list[str]) -> Iterator[_Found]:
+    is_only = len(list(islice(filter(_has_words, lines), 2))) == 1
     for used in _groups(lines):
         rows = [_fields(lines[n]) for n in used]
         widths = {len(row) for row in rows[:2]}
-        is_alone = len(rows) > 1 or _is_padded(lines[used[0]]) or sum(map(_has_words, lines)) == 1
+        is_alone = len(rows) > 1 or _is_padded(lines[used[0]]) or is_only
         if is_alone and len(widths) == 1 and widths != {1}:
             yield _Found(rows, 1, used, "no row of dashes: the first row is taken for the header")
 

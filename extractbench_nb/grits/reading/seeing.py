@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 from extractbench_nb._html import one_line
-from extractbench_nb._json import json_type, parser_problem
+from extractbench_nb._json import json_type, parser_problem, read_cut_off
 from extractbench_nb.errors import InputError
 from extractbench_nb.grits.reading.html import (
     begins_as_html,
@@ -49,8 +51,8 @@ _LABELS = {
     "jsonl": "json",
     "ndjson": "json",
 }
-#: Longer JSON is not mended: some texts would take the library hours.
-_MOST_MENDED = 10_000
+#: Longer texts are not guessed at: some would take the library hours.
+_MOST_GUESSED = 10_000
 
 
 class Seen(NamedTuple):
@@ -182,7 +184,8 @@ def array_in(text: str, where: str, name: str) -> tuple[list[Any], tuple[str, ..
     ----------
     text : str
         An array, an object in which one array is, or JSON Lines; prose around it is passed over.
-        What is cut off or slightly off, of up to 10,000 characters, is mended by `json_repair`.
+        What is cut off is read up to there. What is slightly off, of up to 10,000 characters, is
+        mended by `json_repair`.
     where, name : str
         What errors call the text, and what is in it.
 
@@ -249,23 +252,34 @@ def _decode(text: str, place: int, values: list[Any]) -> int:
 
 def _mended(text: str, known: list[Any]) -> list[Any] | None:
     """Return the values of JSON that is cut off or slightly off; None where there are none."""
-    if len(text) > _MOST_MENDED or not _is_bracketed(text):
+    if not _is_bracketed(text):
         return None
     lines = [line for line in text.splitlines() if line.strip()]
     is_lines = len(lines) > 1 and all(line.lstrip().startswith("{") for line in lines)
     if len(known) > 1 and not is_lines:
         return None
-    values = [_repaired(line) for line in (lines if is_lines else [text])]
+    may_guess = len(text) <= _MOST_GUESSED
+    values = [_repaired(line, may_guess) for line in (lines if is_lines else [text])]
+    if is_lines and values[-1] == {}:  # only its beginning is there
+        del values[-1]
     return values if all(values) else None
 
 
-def _repaired(text: str) -> Any:
-    """Mend one JSON value; an object of which only the beginning is there is left out."""
+def _repaired(text: str, may_guess: bool) -> Any:
+    """Mend one JSON value; what is whole in it stays as it is, unless it has to be guessed."""
+    bare = text.strip().removesuffix(",")
+    ways: list[Callable[[str], Any]] = [partial(json.loads, strict=False), read_cut_off]
+    for way in [*ways, _guessed] if may_guess else ways:
+        with suppress(RecursionError, ValueError):
+            value = way(bare)
+            if isinstance(value, dict | list):
+                return value
+    return None
+
+
+def _guessed(text: str) -> Any:
+    """Mend by the library; an object of which only the beginning is there is left out."""
     from json_repair import repair_json
 
-    bare = _FIRST_KEY.sub("", text.rstrip()).rstrip(" \t\r\n,{")
-    try:
-        value = json.loads(repair_json(bare, skip_json_loads=True))
-    except (RecursionError, ValueError):
-        return None
-    return value if isinstance(value, dict | list) else None
+    bare = _FIRST_KEY.sub("", text).rstrip(" \t\r\n,{")
+    return json.loads(repair_json(bare, skip_json_loads=True))

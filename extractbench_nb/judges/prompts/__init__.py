@@ -39,6 +39,8 @@ PLACEHOLDERS = ("gold", "predicted", "metadata", "structured_output_schema")
 
 _REQUIRED = ("gold", "predicted")
 _MISSING = "MISSING"
+#: Characters of an answer that cannot be read, where it is sent back.
+_LONGEST_AGAIN = 20_000
 _MARK_LENGTH = 12
 
 Message = dict[str, str]
@@ -107,7 +109,7 @@ def ask_again(messages: Iterable[Message], answer: str | None, problem: str) -> 
     messages : iterable of dict
         What was asked.
     answer : str or None
-        What came back.
+        What came back; of more than 20,000 characters the beginning is sent again.
     problem : str
         Why it is of no use.
 
@@ -116,7 +118,8 @@ def ask_again(messages: Iterable[Message], answer: str | None, problem: str) -> 
     tuple of dict
         The same, the answer, and the request for another one.
     """
-    said = [message("assistant", answer)] if answer and answer.strip() else []
+    answer = answer[:_LONGEST_AGAIN] if answer else ""
+    said = [message("assistant", answer)] if answer.strip() else []
     return (*messages, *said, message("user", prompt_text("again").format(problem=problem)))
 
 

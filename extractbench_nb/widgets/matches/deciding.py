@@ -67,7 +67,7 @@ def _pair(pair: Pair, settings: Settings, found: list[ArrayRecord]) -> Pair:
     children = [
         _array(child, settings, found) if isinstance(child, ArrayRecord) else _leaf(child, settings)
         for child in pair.children
-        if not _is_invented(child)
+        if not (pair.reason or _is_invented(child))
     ]
     of_children = {child.node.field for child in children}
     return replace(
@@ -81,7 +81,10 @@ def _pair(pair: Pair, settings: Settings, found: list[ArrayRecord]) -> Pair:
 
 
 def _is_invented(leaf: Leaf) -> bool:
-    """Whether profile ``strict`` added the place after the pairs were decided."""
+    """Whether profile ``strict`` added the place after the pairs were decided.
+
+    To pairs with a reason, a container and a value of another kind, it adds all places.
+    """
     return any(verdict.reason == "undeclared" for verdict in settled(leaf))
 
 

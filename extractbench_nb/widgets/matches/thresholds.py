@@ -161,10 +161,4 @@ def under(node: Node, settings: Settings) -> Node:
 
 
 def _children(below: Children, settings: Settings) -> Children:
-    return Children(
-        {name: under(child, settings) for name, child in below.properties.items()},
-        None if below.additional is None else under(below.additional, settings),
-        None if below.items is None else under(below.items, settings),
-        tuple(under(child, settings) for child in below.prefix),
-        tuple(under(child, settings) for child in below.branches),
-    )
+    return below.mapped(lambda child: under(child, settings))

@@ -14,8 +14,8 @@ from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation import Evaluation
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.report.texts import single_line
-from extractbench_nb.schema.nodes import Node, Schema
-from extractbench_nb.schema.render import params_text, shown_children, shown_metric
+from extractbench_nb.schema.nodes import Schema
+from extractbench_nb.schema.render import Shown, params_text, shown_metric, shown_nodes
 
 __all__ = ["Tally", "TreeNode", "node_key", "rows_of_schema", "schema_tree", "tallies", "tree_json"]
 
@@ -67,53 +67,45 @@ def schema_tree(schema: Schema, source: object = None) -> list[TreeNode]:
     Returns
     -------
     list of TreeNode
-        The root first. A recursive reference is listed, not unfolded; rows below it count for it.
+        The root first. A recursive reference is unfolded where its definition was not met yet;
+        where it is not, rows below it count for it.
     """
-    listed = list(_walk(schema.root))
-    paths = {node.schema_path for node, _ in listed}
+    listed = shown_nodes(schema)
+    paths = {row.node.schema_path for row in listed}
     found = {} if source is None else tallies(paths, rows_of_schema(schema, paths, source))
     below = _below(listed)
     return [
-        _tree_node(node, parent, below[at], found.get(node.schema_path, _NOTHING))
-        for at, (node, parent) in enumerate(listed)
+        _tree_node(row, below[at], found.get(row.node.schema_path, _NOTHING))
+        for at, row in enumerate(listed)
     ]
 
 
-def _walk(root: Node) -> Iterable[tuple[Node, int | None]]:
-    stack: list[tuple[Node, int | None]] = [(root, None)]
-    at = 0
-    while stack:
-        node, parent = stack.pop()
-        yield node, parent
-        stack.extend((child, at) for child in reversed(shown_children(node)))
-        at += 1
-
-
-def _below(listed: list[tuple[Node, int | None]]) -> list[int]:
+def _below(listed: list[Shown]) -> list[int]:
     """Count the nodes below each node."""
     counts = [0] * len(listed)
     for at in range(len(listed) - 1, 0, -1):
-        parent = listed[at][1]
+        parent = listed[at].parent
         if parent is not None:
             counts[parent] += counts[at] + 1
     return counts
 
 
-def _tree_node(node: Node, parent: int | None, below: int, tally: Tally) -> TreeNode:
-    name = "$" if not node.field else node.name
+def _tree_node(row: Shown, below: int, tally: Tally) -> TreeNode:
+    node = row.node
     return TreeNode(
         node.schema_path,
         node.field or "$",
-        parent,
-        single_line(name, _LONGEST_NAME),
+        row.parent,
+        single_line(row.name if node.field else "$", _LONGEST_NAME),
         single_line(node.label, _LONGEST_NAME),
-        tuple(single_line(note, _LONGEST_NOTE) for note in _notes(node, below)),
+        tuple(single_line(note, _LONGEST_NOTE) for note in _notes(row, below)),
         single_line(node.description or "", _LONGEST_ABOUT),
         *tally,
     )
 
 
-def _notes(node: Node, below: int) -> list[str]:
+def _notes(row: Shown, below: int) -> list[str]:
+    node = row.node
     notes = [f"{below} node{'' if below == 1 else 's'}"] if below else []
     if node.required and node.field and node.name != "[]":
         notes.append("required")
@@ -123,7 +115,7 @@ def _notes(node: Node, below: int) -> list[str]:
     if metric is not None:
         notes.append(metric + params_text(node))
     if node.ref is not None:
-        notes.append(("↻ " if node.recursive else "→ ") + node.ref)
+        notes.append(("↻ " if row.folded else "→ ") + node.ref)
     return notes
 
 

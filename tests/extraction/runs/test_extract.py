@@ -12,7 +12,6 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.benchmark.dataset import Dataset, DatasetError
 from extractbench_nb.extraction.calling import REASONS
-from extractbench_nb.extraction.folders import RunFolder
 from extractbench_nb.extraction.prompting import PROMPT_VERSION, plain_schema
 from extractbench_nb.extraction.reading import read_outputs
 from extractbench_nb.extraction.runs import RUN_OUTPUT_COLUMNS, Run
@@ -83,12 +82,35 @@ def test_the_schema_is_in_the_prompt_or_is_the_format(
     assert "evaluation_config" in json.dumps(raw)
     assert "response_format" not in prompt
     form = structured["response_format"]["json_schema"]
-    assert (form["strict"], form["name"]) == (True, "extraction")
+    assert (form["strict"], form["name"]) == (False, "extraction")
     assert "evaluation_config" not in json.dumps([prompt, structured])
     written = json.dumps(form["schema"], indent=2, ensure_ascii=False)
     assert written in prompt["messages"][0]["content"]
     assert '"properties"' not in structured["messages"][0]["content"]
     assert form["schema"]["properties"].keys() == xb.parse_schema(raw).document["properties"].keys()
+
+
+def test_a_schema_is_strict_only_where_it_keeps_the_rules(
+    run: Extract, server: LLMServer, bills: Dataset
+) -> None:
+    kept = {"type": "object", "properties": {"a": {"type": ["string", "null"]}}}
+    kept |= {"required": ["a"], "additionalProperties": False}
+    path = bills.root / "a" / "bill" / "bill-schema.json"
+    path.write_text(json.dumps({**kept, "evaluation_config": "string_exact"}))
+    done = run(
+        ["bill1", "note1"],
+        dataset=xb.load_dataset(bills.root),
+        mode="structured",
+        document_input="file",
+        max_concurrency=1,
+    )
+    forms = [request.body["response_format"]["json_schema"] for request in server.requests]
+    assert [form["strict"] for form in forms] == [True, False]
+    assert forms[0]["schema"] == kept
+    documents = done.description["documents"]
+    assert documents["bill1"]["strict"] == "true"
+    assert documents["note1"]["strict"] == "false: #: additionalProperties is not false"
+    assert "where the schema keeps the rules" in done.description["parameters"]["response_format"]
 
 
 def test_nothing_is_sent_that_was_not_asked_for(run: Extract, server: LLMServer) -> None:
@@ -271,9 +293,9 @@ def test_no_schema_is_rejected_where_none_was_sent(run: Extract, server: LLMServ
 @pytest.mark.parametrize("reply, reason", [(HANG, "timeout"), (CUT, "connection")])
 def test_nobody_answers(run: Extract, server: LLMServer, reply: Reply, reason: str) -> None:
     server.respond = lambda _: reply
-    row = only(run(ONE, max_attempts=1, timeout=1.0 if reply is HANG else 60.0))
+    row = only(run(ONE, max_attempts=1, timeout=0.2 if reply is HANG else 900.0))
     assert row["error_reason"] == reason
-    assert row["latency_seconds"] >= (1.0 if reply is HANG else 0.0)
+    assert row["latency_seconds"] >= (0.2 if reply is HANG else 0.0)
 
 
 def refusal(content: str | None, **message: Any) -> Reply:
@@ -335,26 +357,125 @@ def test_the_parser_reads_a_run(run: Extract, server: LLMServer, dataset: Datase
 
 
 def test_so_many_at_once(run: Extract, server: LLMServer) -> None:
-    server.latency = 0.1
+    server.hold(3)
     run(max_concurrency=3)
     assert server.peak == 3
 
 
+MODEL = "openai/gpt-4o"
+IN, OUT = 2.5e-6, 1e-5  # US dollars a token, of gpt-4o
+DEAR = 16_000 * OUT * 2.5  # of requests with max_tokens=16_000, two and not three
+
+
+def billed(request: Request, completion: int) -> Reply:
+    """Answer, and report as many tokens as the prompt has characters by four."""
+    said = said_about(asked_about(request))
+    return Reply(said, tokens=(len(request.text) // 4, completion))
+
+
 def test_the_budget_ends_a_run_that_goes_on_later(run: Extract, server: LLMServer) -> None:
-    price = 100 * 2.5e-6 + 10 * 1e-5  # of gpt-4o, for the server's 100 and 10 tokens
-    first = run(model="openai/gpt-4o", budget_usd=price * 3.5, document_input="text")
+    server.respond = lambda request: billed(request, 10)
+    options = {"model": MODEL, "document_input": "text", "max_tokens": 10, "max_concurrency": 1}
+    first = run(budget_usd=0.06, **options)
     asked = len(first.outputs)
-    assert asked == len(server.requests) == 4
-    assert first.outputs["cost_usd"].sum() == pytest.approx(4 * price)
+    assert 1 < asked == len(server.requests) < 13
+    assert first.outputs["cost_usd"].sum() <= 0.06
     assert first.stopped is not None
-    assert "10 not asked: budget" in repr(first)
-    assert len(first.unasked) == 10
+    assert f"{14 - asked} not asked: budget" in repr(first)
     assert not {*first.unasked} & {*first.outputs["document"]}
     assert first.outputs["error_reason"].isna().all()
-    again = run(model="openai/gpt-4o")
+    again = run(**options)
     assert again.unasked == []
     assert len({asked_about(request) for request in server.requests}) == len(server.requests) == 14
     assert again.stopped is None
+
+
+@pytest.mark.parametrize("at_once", [1, 4, 14])
+@pytest.mark.parametrize("budget", [0.005, 0.05, 0.2])
+def test_a_budget_is_never_exceeded(
+    run: Extract, server: LLMServer, at_once: int, budget: float
+) -> None:
+    """Cheap answers come first, then ones of the maximum length."""
+    server.latency = 0.02
+
+    def respond(request: Request) -> Reply:
+        return billed(request, 5 if len(server.requests) < 6 else 500)
+
+    server.respond = respond
+    done = run(
+        model=MODEL,
+        budget_usd=budget,
+        max_concurrency=at_once,
+        max_tokens=500,
+        document_input="text",
+    )
+    assert done.outputs["cost_usd"].sum() <= budget
+    assert (len(server.requests) == 0) == (budget == 0.005)
+    assert len(done.outputs) == len(server.requests)
+
+
+@pytest.mark.parametrize("mode", ["prompt", "structured"])
+@pytest.mark.parametrize("sent", ["text", "file"])
+def test_the_answer_of_maximum_length_is_reserved(
+    run: Extract, server: LLMServer, mode: str, sent: str
+) -> None:
+    options = {"model": MODEL, "mode": mode, "document_input": sent}
+    without = run(ONE, budget_usd=16_384 * OUT, **options)
+    assert without.stopped is not None
+    assert "may cost up to 0." in without.stopped
+    assert "a max_tokens makes that less" in without.stopped
+    assert not server.requests
+    done = run(ONE, budget_usd=16_384 * OUT + 0.2, **options)
+    assert (done.unasked, len(server.requests)) == ([], 1)
+
+
+@pytest.mark.parametrize("at_once", [1, 4])
+@pytest.mark.parametrize("usage", [{}, {"usage": None}, {"usage": {"total_tokens": 0}}])
+def test_a_reply_without_usage_counts_as_much_as_it_may_cost(
+    run: Extract, server: LLMServer, usage: dict[str, Any], at_once: int
+) -> None:
+    def respond(request: Request) -> Reply:
+        message = {"role": "assistant", "content": said_about(asked_about(request))}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        return Reply(body={"id": "x", "object": "chat.completion", "choices": [choice], **usage})
+
+    server.respond = respond
+    done = run(
+        model=MODEL,
+        budget_usd=DEAR,
+        max_concurrency=at_once,
+        max_tokens=16_000,
+        document_input="text",
+    )
+    assert len(server.requests) == len(done.outputs) == 2
+    assert done.outputs[["cost_usd", "prompt_tokens", "completion_tokens"]].isna().all(axis=None)
+    assert "unknown cost" in repr(done)
+
+
+def test_requests_that_break_off_are_charged(run: Extract, server: LLMServer) -> None:
+    """The provider may have done the work, and may bill it."""
+    server.respond = lambda _: CUT
+    options = {"model": MODEL, "document_input": "text", "max_tokens": 16_000, "max_attempts": 9}
+    done = run(ONE, budget_usd=DEAR, **options)
+    assert len(server.requests) == 2
+    assert done.unasked == ONE
+    server.respond = lambda _: failure(500)
+    run(ONE, budget_usd=DEAR, **options)
+    assert len(server.requests) == 2 + 9
+
+
+def test_a_model_without_a_longest_answer(
+    run: Extract, server: LLMServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from extractbench_nb.judges.client import litellm
+
+    price = {"input_cost_per_token": IN, "output_cost_per_token": OUT, "mode": "chat"}
+    priced = {"openai/priced": {"litellm_provider": "openai", **price}}
+    monkeypatch.setattr(litellm(), "model_cost", litellm().model_cost | priced)
+    done = run(ONE, model="openai/priced", budget_usd=1)
+    assert done.stopped is not None
+    assert "set max_tokens" in done.stopped
+    assert run(ONE, model="openai/priced", max_tokens=None, folder=done.folder).unasked == []
 
 
 def test_a_refused_key_is_tried_once(run: Extract, server: LLMServer) -> None:
@@ -430,7 +551,7 @@ def test_another_run_is_refused(
 
 def test_how_a_model_is_reached_may_change(run: Extract, server: LLMServer) -> None:
     run(ONE)
-    run(FEW, timeout=9, max_concurrency=1, max_attempts=1)
+    run(FEW, timeout=900, max_concurrency=1, max_attempts=1)
     assert len(server.requests) == 3
 
 
@@ -446,7 +567,7 @@ def test_what_cannot_be_written_ends_the_run_and_loses_nothing(
     server.forget()
     with pytest.raises(xb.OutputError, match="cannot be written"):
         run(max_concurrency=1)
-    assert not list(done.folder.glob(".*"))
+    assert [path.name for path in done.folder.glob(".*")] == [".lock"]
     files[first].rmdir()
     again = run()
     assert again.unasked == []
@@ -573,15 +694,100 @@ def test_a_folder_of_a_newer_version(run: Extract, server: LLMServer) -> None:
     assert len(server.requests) == 1
 
 
-def test_a_schema_that_changed(run: Extract, server: LLMServer, broken: Dataset) -> None:
-    run(["blank"], dataset=broken, document_input="file")
-    folder = RunFolder.open(run(["blank"], dataset=broken, document_input="file").folder)
-    (folder.path / "blank.meta.json").unlink()
-    path = broken.root / "a" / "bill" / "bill-schema.json"
-    path.write_text('{"type": "object", "properties": {"total": {"type": "number"}}}')
-    with pytest.raises(xb.InputError, match="the schema of 'blank' was another one"):
-        run(["blank"], dataset=broken, document_input="file")
+@pytest.fixture
+def bills(tmp_path: Path) -> Dataset:
+    """Make a dataset of two schemas, each with two documents."""
+    import pypdfium2
+
+    for schema in ("bill", "note"):
+        folder = tmp_path / "data" / "a" / schema
+        (folder / "pdf+gold").mkdir(parents=True)
+        (folder / f"{schema}-schema.json").write_text('{"type": "object", "properties": {}}')
+        for number in (1, 2):
+            (folder / "pdf+gold" / f"{schema}{number}.gold.json").write_text("{}")
+            pdf = pypdfium2.PdfDocument.new()
+            pdf.new_page(100, 100 + number)
+            pdf.save(folder / "pdf+gold" / f"{schema}{number}.pdf")
+            pdf.close()
+    return xb.load_dataset(tmp_path / "data")
+
+
+def change_schema(folder: Path) -> None:
+    text = '{"type": "object", "properties": {"total": {"type": "number"}}}'
+    (folder / "bill-schema.json").write_text(text)
+
+
+def change_pdf(folder: Path) -> None:
+    path = folder / "pdf+gold" / "bill1.pdf"
+    path.write_bytes(path.read_bytes() + b"\n% changed\n")
+
+
+@pytest.mark.parametrize(
+    "change, asked, message",
+    [
+        (change_schema, ["bill1"], "the schema of 'bill1' was another one .schema_sha256 was"),
+        (change_schema, ["bill2"], "the schema of 'bill2' was another one"),
+        (change_schema, ["bill1", "bill2"], "the schema of 'bill1' was another one"),
+        (change_schema, ["note1", "bill2"], "the schema of 'bill2' was another one"),
+        (change_schema, ["note1"], None),
+        (change_pdf, ["bill1"], "the PDF of 'bill1' was another one .pdf_sha256 was"),
+        (change_pdf, ["bill1", "bill2"], "the PDF of 'bill1' was another one"),
+        (change_pdf, ["bill2"], None),
+    ],
+)
+def test_no_run_has_two_schemas_or_two_pdfs(
+    *,
+    run: Extract,
+    server: LLMServer,
+    bills: Dataset,
+    change: Any,
+    asked: list[str],
+    message: str | None,
+) -> None:
+    done = run(["bill1"], dataset=bills, document_input="file")
+    before = {path.name: path.read_bytes() for path in done.folder.iterdir()}
+    change(bills.root / "a" / "bill")
+    again = xb.load_dataset(bills.root)
+    if message is None:
+        run(asked, dataset=again, document_input="file")
+        assert len(server.requests) == 2
+        return
+    with pytest.raises(xb.InputError, match=message + ".*name another folder"):
+        run(asked, dataset=again, document_input="file")
     assert len(server.requests) == 1
+    assert {path.name: path.read_bytes() for path in done.folder.iterdir()} == before
+
+
+def test_a_run_says_which_schema_and_pdf(run: Extract, bills: Dataset) -> None:
+    done = run(["bill1", "note2"], dataset=bills, document_input="file")
+    documents = done.description["documents"]
+    assert documents.keys() == {"bill1", "note2"}
+    assert {len(about["pdf_sha256"]) for about in documents.values()} == {16}
+    assert documents["bill1"]["schema_sha256"] == documents["note2"]["schema_sha256"]
+    assert documents["bill1"]["pdf_sha256"] != documents["note2"]["pdf_sha256"]
+
+
+def test_runs_of_before_hashes_were_kept_go_on(run: Extract, bills: Dataset) -> None:
+    done = run(["bill1"], dataset=bills, document_input="file")
+    about = done.description
+    for one in about["documents"].values():
+        del one["pdf_sha256"], one["schema_sha256"]
+    (done.folder / "run.json").write_text(json.dumps(about))
+    assert run(dataset=bills, documents=["bill1", "bill2"], document_input="file").unasked == []
+
+
+@pytest.mark.parametrize("name", ["a" * 232, "\u5bb6" * 80])
+def test_long_names_are_kept(*, run: Extract, server: LLMServer, bills: Dataset, name: str) -> None:
+    folder = bills.root / "a" / "bill" / "pdf+gold"
+    for suffix in (".pdf", ".gold.json"):
+        (folder / f"bill1{suffix}").rename(folder / f"{name}{suffix}")
+    server.respond = lambda _: Reply("{}")
+    done = run(
+        xb.load_dataset(bills.root).listing["document"],
+        dataset=xb.load_dataset(bills.root),
+        document_input="file",
+    )
+    assert len(server.requests) == len(done.outputs) == 4
 
 
 # --- what must not be there --------------------------------------------------------------------
@@ -607,7 +813,7 @@ def test_no_key_is_in_the_folder(
     server.respond = echo
     done = run(FEW)
     assert {request.headers["authorization"] for request in server.requests} == {f"Bearer {KEY}"}
-    shown = [path.read_text() for path in done.folder.iterdir()]
+    shown = [path.read_text() for path in done.folder.glob("[!.]*")]
     shown += [repr(done), done._repr_html_(), done.outputs.to_csv(), repr(capfd.readouterr())]
     assert len(shown) == 5 + 4
     assert not [text for text in shown if "5f2c9a7d41e8b3" in text]

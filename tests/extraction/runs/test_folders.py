@@ -1,6 +1,11 @@
 """The folder of a run: every character kept, nothing half-written, bad ones told apart."""
 
 import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +15,9 @@ from hypothesis import strategies as st
 
 from extractbench_nb import _files
 from extractbench_nb.errors import InputError, OutputError
-from extractbench_nb.extraction.folders import RunFolder, describe_run
+from extractbench_nb.extraction.folders import RunFolder, check_names, describe_run
 from extractbench_nb.extraction.runs import Run
+from tests.waiting import PATIENCE
 
 META: dict[str, Any] = {"finish_reason": "stop", "error": None}
 
@@ -21,7 +27,7 @@ def folder(tmp_path: Path) -> RunFolder:
     return RunFolder.create(tmp_path / "a" / "run", describe_run("simulation", "simulated quill"))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.text(st.characters(codec="utf-8")))
 def test_every_character_is_kept(folder: RunFolder, text: str) -> None:
     folder.write("one", text, META)
@@ -60,6 +66,24 @@ def test_names_that_are_no_file(folder: RunFolder, document: str) -> None:
             act()
 
 
+@pytest.mark.parametrize("document", ["\ud800", "a" * 246, "\u5bb6" * 82, "\U0001f600" * 62])
+def test_names_that_are_too_long_are_refused_before_anything_is_asked(
+    folder: RunFolder, document: str
+) -> None:
+    with pytest.raises(InputError, match="part of a file's name"):
+        check_names(folder.path, ["fine", document])
+    with pytest.raises(InputError, match="part of a file's name"):
+        check_names(folder.path / "not" / "yet", [document])
+
+
+@pytest.mark.parametrize("document", ["a" * 245, "\u5bb6" * 80, "a" * 232, "\U0001f600" * 61])
+def test_names_as_long_as_a_file_may_have(folder: RunFolder, document: str) -> None:
+    check_names(folder.path, [document])
+    folder.write(document, "text", META)
+    assert folder.read(document).raw == "text"
+    assert folder.documents == [document]
+
+
 @pytest.mark.parametrize("step", range(4))
 def test_where_writing_stops_nothing_is_half_written(
     folder: RunFolder, monkeypatch: pytest.MonkeyPatch, step: int
@@ -95,7 +119,8 @@ def test_where_writing_stops_nothing_is_half_written(
 
 
 def test_one_at_a_time(folder: RunFolder) -> None:
-    (folder.path / ".one.raw.txt.abc.part").write_text("left by a killed process")
+    left = folder.path / ".xb-abc.part"
+    left.write_text("left by a killed process")
     assert folder.documents == []
     with folder.alone():
         other = RunFolder.open(folder.path)
@@ -103,15 +128,52 @@ def test_one_at_a_time(folder: RunFolder) -> None:
             pytest.fail("two at once")
         folder.write("one", "text", META)
     assert sorted(path.name for path in folder.path.iterdir()) == [
-        *("one.meta.json", "one.raw.txt", "run.json")
+        *(".lock", "one.meta.json", "one.raw.txt", "run.json")
     ]
     with other.alone():
         assert other.documents == ["one"]
+        left.write_text("being written")
         folder.tidy()
-        assert (folder.path / ".lock").exists()
-    (folder.path / ".lock").touch()
+        assert left.exists()
     folder.tidy()
-    assert not (folder.path / ".lock").exists()
+    assert not left.exists()
+
+
+ALONE = """
+import os, sys
+from pathlib import Path
+from extractbench_nb.errors import InputError
+from extractbench_nb.extraction.folders import RunFolder
+
+folder, held = RunFolder.open(Path(sys.argv[1])), 0
+while held < 150:
+    try:
+        with folder.alone():
+            os.close(os.open(sys.argv[2], os.O_CREAT | os.O_EXCL))  # fails where another is at it
+            os.unlink(sys.argv[2])
+            held += 1
+    except InputError as error:
+        assert "being written by another" in str(error), error
+"""
+
+
+def test_three_processes_are_never_in_the_folder_at_once(folder: RunFolder, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", ALONE, str(folder.path), str(tmp_path / "inside")]
+    running = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(3)]
+    errors = [process.communicate(timeout=PATIENCE)[1].decode() for process in running]
+    assert errors == ["", "", ""]
+
+
+def test_a_lock_that_somebody_put_there(folder: RunFolder, tmp_path: Path) -> None:
+    """A link is not followed: what it leads to would be emptied."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    for place in (victim, tmp_path):
+        (folder.path / ".lock").symlink_to(place)
+        with pytest.raises(OutputError, match=r"\.lock' cannot be written"), folder.alone():
+            pytest.fail("locked")
+        (folder.path / ".lock").unlink()
+    assert victim.read_text() == "precious"
 
 
 @pytest.mark.parametrize(
@@ -152,6 +214,22 @@ def test_what_is_no_path(folder: Any) -> None:
         ("one.meta.json", b"{", "is not JSON"),
         ("one.meta.json", b"[]", "no JSON object"),
         ("one.meta.json", b'{"error": "timeout"}', "error is 'timeout'; expected an object"),
+        *(
+            ("one.meta.json", f'{{"{name}": {value}}}'.encode(), f"{name} is .*; expected {fits}")
+            for name, fits, values in (
+                ("finish_reason", "a text", ("3", "[]", "{}", "true")),
+                ("input", "a text", ("3", "[]", "{}", "true")),
+                ("prompt_tokens", "a whole number", ("1" + "0" * 30, "-1", "1.5", '"3"', "true")),
+                ("completion_tokens", "a whole number", ("1e30", "[]", str(2**63), "NaN")),
+                ("cost_usd", "a number", ("NaN", "Infinity", "-1", '"free"', "true", "1" * 400)),
+                ("latency_seconds", "a number", ("NaN", "-Infinity", "[1]", "1" + "0" * 30)),
+            )
+            for value in values
+        ),
+        ("one.meta.json", b'{"error": {"reason": 3}}', "reason is int 3; expected a text"),
+        ("one.meta.json", b'{"error": {"message": []}}', "message is list"),
+        ("one.meta.json", b"[" * 100_000, "is not JSON"),
+        ("one.meta.json", b'{"a": ' + b"1" * 5_000 + b"}", "is not JSON"),
         ("one.raw.txt", b"\xff", "is not UTF-8"),
     ],
 )
@@ -160,6 +238,53 @@ def test_broken_files(folder: RunFolder, name: str, data: bytes, message: str) -
     (folder.path / name).write_bytes(data)
     with pytest.raises(InputError, match=message):
         folder.read("one")
+    with pytest.raises(InputError, match=message):
+        _ = Run(folder.path).outputs
+
+
+def put_link(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("a secret of the user's")
+    path.symlink_to(tmp_path / "secret")
+
+
+def put_pipe(path: Path, _: Path) -> None:
+    os.mkfifo(path)
+
+
+def put_device(path: Path, _: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def put_sparse(path: Path, _: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(2**40)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+@pytest.mark.parametrize("name", ["one.raw.txt", "one.meta.json", "run.json", "simulation.json"])
+@pytest.mark.parametrize("put", [put_link, put_pipe, put_device, put_sparse])
+def test_only_ordinary_files_are_read(
+    folder: RunFolder, tmp_path: Path, name: str, put: Callable[[Path, Path], None]
+) -> None:
+    folder.write("one", "text", META)
+    (folder.path / name).unlink(missing_ok=True)
+    try:
+        put(folder.path / name, tmp_path)
+    except OSError:
+        pytest.skip("the file system has no such files")
+    code = (
+        "import sys, pathlib; from extractbench_nb.extraction.folders import RunFolder\n"
+        "from extractbench_nb.extraction.keeping import read_kept; from extractbench_nb import *\n"
+        "folder = pathlib.Path(sys.argv[1])\n"
+        "try: RunFolder.open(folder).read('one'), read_kept(folder)\n"
+        "except InputError as error: print(error)"
+    )
+    command = [sys.executable, "-c", code, str(folder.path)]
+    done = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False, text=True)
+    assert done.stderr == ""
+    said = "no output for|no run in|no simulation|is not read|has more than 200,000,000 bytes"
+    assert re.search(said, done.stdout)
+    assert "secret of" not in done.stdout
 
 
 def test_an_output_that_is_not_there(folder: RunFolder) -> None:

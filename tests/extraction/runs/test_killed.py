@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.folders import RunFolder
 from tests.extraction.runs.conftest import Extract, asked_about, said_about
 from tests.llm_server import HANG, LLMServer, Reply, Request, failure
+from tests.waiting import PATIENCE, wait_until
 
 PROGRAM = """
 import signal, sys
@@ -26,7 +26,6 @@ from extractbench_nb.extraction.runs import extract
 extract(xb.load_dataset("sample"), model="openai/test-model", folder=sys.argv[1],
         api_base=sys.argv[2], mode=sys.argv[3], retry_wait=0.0, progress=False)
 """
-ENOUGH = 120.0
 
 
 def begin(folder: Path, server: LLMServer, mode: str) -> subprocess.Popen[bytes]:
@@ -36,10 +35,7 @@ def begin(folder: Path, server: LLMServer, mode: str) -> subprocess.Popen[bytes]
 
 def wait_for(folder: Path, count: int, process: subprocess.Popen[bytes]) -> None:
     """Wait until so many outputs are there, or the process is through."""
-    deadline = time.monotonic() + ENOUGH
-    while process.poll() is None and len(list(folder.glob("*.meta.json"))) < count:
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    wait_until(lambda: process.poll() is not None or len(list(folder.glob("*.meta.json"))) >= count)
 
 
 def contents(folder: Path) -> dict[str, Any]:
@@ -94,14 +90,11 @@ def test_killed_half_way(
     folder = tmp_path / "killed"
     first = begin(folder, server, mode)
     # four hang at once, so that the run ends there at the latest
-    deadline = time.monotonic() + ENOUGH
-    while sum(asked_about(r) not in half for r in list(server.requests)) < 4:
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    wait_until(lambda: sum(asked_about(r) not in half for r in list(server.requests)) >= 4)
     done = {asked_about(r) for r in list(server.requests)} & half
     wait_for(folder, len(done), first)
     first.send_signal(number)
-    assert first.wait(ENOUGH) == -number
+    assert first.wait(PATIENCE) == -number
     assert set(RunFolder.open(folder).documents) == done
     assert RunFolder.open(folder).description["ended"] is None
 
@@ -151,10 +144,7 @@ def test_two_processes_do_not_ask_the_same(
     server.respond = lambda _: HANG
     process = begin(tmp_path / "run", server, "prompt")
     try:
-        deadline = time.monotonic() + ENOUGH
-        while len(server.requests) < 4:
-            assert time.monotonic() < deadline
-            time.sleep(0.005)
+        wait_until(lambda: len(server.requests) >= 4)
         with pytest.raises(InputError, match="another extract"):
             run()
     finally:

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -24,7 +23,8 @@ from extractbench_nb.extraction.replaying import Replay, Reply
 from extractbench_nb.extraction.runs import Run
 from extractbench_nb.extraction.serving import SimulationServer
 from extractbench_nb.extraction.simulation import Simulation, simulate
-from tests.extraction.runs.test_killed import ENOUGH, contents
+from tests.extraction.runs.test_killed import contents
+from tests.waiting import PATIENCE, wait_until
 
 PROGRAM = """
 import sys
@@ -78,7 +78,7 @@ class Halting(Replay):
             waits = self._left < 0
             self.held += waits
         if waits:
-            self.released.wait(ENOUGH)
+            self.released.wait(PATIENCE)
         return found
 
 
@@ -136,7 +136,7 @@ def test_the_matrix_killed_half_way_and_resumed(dataset: Dataset, tmp_path: Path
     assert {one for made in simulations().values() for one in made.outputs["failure"]} >= FAILURES
 
     with serving(dataset, len(everything)) as (server, _):
-        assert begin(server, tmp_path / "whole").wait(ENOUGH) == 0
+        assert begin(server, tmp_path / "whole").wait(PATIENCE) == 0
         assert asked(server) == dict.fromkeys(everything, 1)
         whole = folders(server, tmp_path / "whole")
     check_outputs(whole, dataset)
@@ -144,19 +144,21 @@ def test_the_matrix_killed_half_way_and_resumed(dataset: Dataset, tmp_path: Path
     with serving(dataset, ANSWERED) as (server, replay):
         runs = folders(server, tmp_path / "killed")
         process = begin(server, tmp_path / "killed")
-        deadline = time.monotonic() + ENOUGH
-        while replay.held < AT_ONCE or len(finished(runs)) < ANSWERED:
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        wait_until(
+            lambda: (
+                process.poll() is not None
+                or (replay.held >= AT_ONCE and len(finished(runs)) >= ANSWERED)
+            )
+        )
+        assert process.poll() is None
         process.kill()
-        assert process.wait(ENOUGH) == -signal.SIGKILL
+        assert process.wait(PATIENCE) == -signal.SIGKILL
         done, once = finished(runs), asked(server)
         assert len(done) == ANSWERED
         assert sum(once.values()) == ANSWERED + AT_ONCE
         replay.released.set()
 
-        assert begin(server, tmp_path / "killed").wait(ENOUGH) == 0
+        assert begin(server, tmp_path / "killed").wait(PATIENCE) == 0
         again = {place: count - once[place] for place, count in asked(server).items()}
     assert again == {one: int(one not in done) for one in everything}
     check_outputs(runs, dataset)

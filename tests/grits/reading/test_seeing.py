@@ -1,15 +1,18 @@
 """What is seen in a text: the table, whatever is around it, and no table where there is none."""
 
 import json
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError
 from extractbench_nb.grits.reading import read_table
+from tests.waiting import calls_of
 
 TABLE = [["a", "b"], ["1", "2"]]
 
@@ -278,6 +281,7 @@ def test_json_is_mended_and_noted(text: str) -> None:
 
 LINES = {
     "the last cut off": '{"a": 1}\n{"a": 2}\n{"a": 3',
+    "the last cut off in its key": '{"a": 1}\n{"a": 2}\n{"a": 3}\n{"a',
     "the first": '{"a": 1,}\n{"a": 2}\n{"a": 3}',
     "all": "{'a': 1}\n{'a': 2}\n\n{'a': 3}\n",
     "commas between": '{"a": 1},\n{"a": 2},\n{"a": 3}',
@@ -292,12 +296,42 @@ def test_no_line_is_lost_where_json_lines_are_mended(text: str) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(RECORDS, st.data())
-def test_json_cut_off_anywhere_keeps_what_was_whole(items: list[dict[str, Any]], data: Any) -> None:
-    whole = json.dumps(items)
-    first = len(json.dumps(items[:1])) - 1
-    cut = whole[: data.draw(st.integers(first, len(whole) - 1))]
-    assert read_table(cut).texts[:2] == read_table(items).texts[:2]
+@example([{"a": "\f", "b": None}, {"a": "", "b": None}], True, 1)
+@example([{"a": '\\"', "b": None}, {"a": "{", "b": 1}], True, 9)
+@example([{"a": "\U0001f600", "b": None}, {"a": "\U0001f600", "b": 1}], True, 15)
+@given(RECORDS, st.booleans(), st.integers(0))
+def test_json_cut_off_anywhere_keeps_what_was_whole(
+    items: list[dict[str, Any]], is_ascii: bool, more: int
+) -> None:
+    begun = [json.dumps(items[: n + 1], ensure_ascii=is_ascii)[:-1] for n in range(len(items))]
+    cut = begun[-1][: len(begun[0]) + more % (len(begun[-1]) - len(begun[0]) + 1)]
+    found, whole = read_table(cut).texts, read_table(items).texts
+    kept = 1 + sum(len(text) <= len(cut) for text in begun)
+    assert found[:kept] == whole[:kept]
+    assert len(found) <= kept + 1
+
+
+def test_long_json_that_is_cut_off_is_read_up_to_there() -> None:
+    items = [{"a": "x\f", "b": n} for n in range(5_000)]
+    table = read_table(json.dumps(items)[:-9])
+    assert table.texts[:-1] == read_table(items[:-1]).texts
+    assert table.notes == ("JSON mended",)
+
+
+MENDED_EXACTLY: dict[str, tuple[str, list[list[str]]]] = {
+    "lines": ('{"a": "\\f"}\n{"a": "\\\\\\""},\n{"a": 3', [["a"], ["\f"], ['\\"'], ["3"]]),
+    "a line end in a text": ('[{"a": "x\ny\\f"}]', [["a"], ["x\ny\f"]]),
+    "a bracket in a text": ('[{"a": "{"', [["a"], ["{"]]),
+    "an item that is begun": ('[{"a": 1}, {"b', [["a"], ["1"]]),
+    "an item of which there is a key": ('[{"a": 1}, {"b": ', [["a"], ["1"]]),
+    "a row that is begun": ('[["a"], ["1"], [', [["a"], ["1"]]),
+    "a word that is begun": ('[{"a": 1, "b": fal', [["a"], ["1"]]),
+}
+
+
+@pytest.mark.parametrize("text, texts", MENDED_EXACTLY.values(), ids=MENDED_EXACTLY)
+def test_what_is_whole_in_mended_json_stays_as_it_is(text: str, texts: list[list[str]]) -> None:
+    assert read_table(text).texts == texts
 
 
 BEFORE, AFTER = "left out before the JSON: ", "left out after the JSON: "
@@ -407,10 +441,45 @@ def test_sentences_are_never_a_table(text: str, mark: str) -> None:
         "{'" * 100_000,
         "[/" * 100_000,
         "```csv\n" * 50_000 + '"' * 2 + "x" * 200_000,
+        "|a b|\nsome words\n" * 25_000,
+        json.dumps(json.dumps(['{"a": "b"}'] * 20_000))[1:],
+        '[{"a": ' + json.dumps(json.dumps(["b"] * 50_000)) + ", a",
+        "[{'a" + '"' * 200_000,
+        '[{"a": "' + "\\" * 200_001 + ", a",
+        "> " * 100_000 + "|",
+        "words, words" + ".)" * 100_000 + "x\nand, b",
     ],
-    ids=range(22),
+    ids=range(29),
 )
 def test_long_texts_are_refused_soon(text: str) -> None:
     """A quadratic search would need minutes."""
     with pytest.raises(InputError):
         read_table(text)
+
+
+GROWING: dict[str, str] = {
+    "csv": "a,b;c\n",
+    "csv in quotes": '"x"y,1\n',
+    "pipe tables": "a|b\n-|-\n\n",
+    "rows between bars": "|a|b|\n\n",
+    "rows between bars and words": "|a|b|\nsome words\n",
+    "rows after a table": "| a |\n|---|\n| b |\nx\n| c |\n",
+    "fences": "```csv\na,b\n1,2\n```\n",
+    "cells that do not end": "<table><tr><td>x",
+    "rows": "<tr><td rowspan=3>x<td>y",
+    "JSON Lines": '{"a": 1}\n',
+    "JSON Lines of Python": "{'a': 1}\n",
+    "escaped JSON": '{\\\\\\"a\\\\\\": [\\"b\\"]}, ',
+}
+
+
+@pytest.mark.parametrize("part", GROWING.values(), ids=GROWING)
+@pytest.mark.parametrize("before", ["", "["])
+def test_the_work_of_reading_grows_with_the_length(before: str, part: str) -> None:
+    def read(count: int) -> None:
+        with suppress(InputError):
+            read_table(before + part * count, tidy=True)
+
+    read(1)  # what is imported when it is first needed
+    few, many = (calls_of(partial(read, count))[1] for count in (250, 1_000))
+    assert many < 6 * few

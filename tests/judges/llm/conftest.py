@@ -12,7 +12,8 @@ import pytest
 from extractbench_nb.judges.background import HOME
 from extractbench_nb.judges.base import JudgeError, Question, Verdict
 from extractbench_nb.judges.llm import LLMJudge
-from tests.llm_server import LLMServer, truthful
+from tests.llm_server import LLMServer, hanging_ends, truthful
+from tests.waiting import PATIENCE
 
 # Not imported here: it would look for its price list.
 collect_ignore_glob = [] if find_spec("litellm") else ["test_*.py"]
@@ -46,12 +47,14 @@ def server() -> Iterator[LLMServer]:
 
 
 @pytest.fixture
-def make(server: LLMServer, tmp_path: Path) -> MakeJudge:
+def make(server: LLMServer, tmp_path: Path) -> Iterator[MakeJudge]:
     def judge(model: str = "openai/test-model", **options: Any) -> LLMJudge:
         usual = {"api_base": server.url, "retry_wait": 0.0, "cache": tmp_path / "answers"}
+        usual["timeout"] = PATIENCE
         return LLMJudge(model, **(usual | options))
 
-    return judge
+    with hanging_ends(server):
+        yield judge
 
 
 def ask(judge: LLMJudge, gold: Any = "a", predicted: Any = "b", **more: Any) -> Verdict:

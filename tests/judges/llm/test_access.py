@@ -114,5 +114,5 @@ def test_without_litellm_the_command_is_named(monkeypatch: pytest.MonkeyPatch) -
 
     client._load.cache_clear()
     monkeypatch.setattr(client, "find_spec", lambda _: None)
-    with pytest.raises(InputError, match=r"extractbench-nb\[llm\]"):
+    with pytest.raises(InputError, match=r"pip install -e '\.\[llm\]'"):
         LLMJudge("openai/gpt-4o-mini").check()

@@ -1,11 +1,15 @@
 import json
+import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.judges.answers import Unparsable, read_answer
+from extractbench_nb.judges.answers import Unparsable, _balanced, _strict, read_answer
+from tests.waiting import PATIENCE
 
 READ: dict[str, tuple[str, tuple[float, str | None]]] = {
     "integer": ('{"score": 1, "reasoning": "x"}', (1.0, "x")),
@@ -92,3 +96,81 @@ def test_a_schema_of_the_field_is_heeded() -> None:
 def test_no_schema_is_fetched() -> None:
     with pytest.raises(Unparsable, match="leads nowhere"):
         read_answer('{"score": 1}', {"$ref": "http://127.0.0.1:9/schema.json"})
+
+
+LONG = """
+import json, time
+from extractbench_nb.extraction.parsing import parse_output
+from extractbench_nb.judges.answers import Unparsable, read_answer
+from extractbench_nb.judges.scrub import scrub
+
+back, double = chr(92), chr(34)
+inner = json.dumps({"score": 1, "items": [{"a": 1}] * 12_000})
+texts = [
+    json.dumps(inner)[1:-1],  # escaped twice, the quotes around it lost
+    json.dumps(json.dumps(inner))[3:-3],
+    '{"a": "' + f'{back}"' * 90_000,
+    "{'a': '" + f"{back}'" * 90_000,
+    f'{{{back}"' * 60_000,
+    f'{{{back}"}}' * 45_000,
+    f"{{{back}'}}" * 45_000,
+    f"{{'{back}{double}}}" * 30_000,
+    "{" * 190_000,
+    '{"a":' * 38_000,
+    "{" + "," * 190_000,
+    "{," + " " * 190_000 + "x",
+    '{"a": 1}' * 24_000,
+]
+for text in texts:
+    assert 30_000 < len(text) <= 200_000, len(text)
+    try:
+        read_answer(text)
+    except Unparsable:
+        pass
+    parse_output(text)
+huge = "sk-" + "a b" * 70_000_000
+assert len(scrub(huge)) < 300_000
+try:
+    read_answer(huge)
+except Unparsable as error:
+    assert "210,000,003 characters" in str(error)
+"""
+
+
+def test_the_time_to_read_grows_with_the_length_alone() -> None:
+    """Some of these took a time that grew with the square of it: hours at this length."""
+    command = [sys.executable, "-c", LONG]
+    done = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+_TOKEN = re.compile(
+    r""" (?P<double>"(?:[^"\\]|\\.)*")
+       | (?P<single>'(?:[^'\\]|\\.)*')
+       | (?P<trailing>,(?=\s*[}\]]))
+       | (?P<open>[{\[]) | (?P<close>[}\]]) """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def slowly(text: str, start: int) -> tuple[str, int]:
+    """Read a bracketed text, looking for the end of a string from each quote anew."""
+    parts, depth, end = [], 0, start
+    for token in _TOKEN.finditer(text, start):
+        parts.append(text[end : token.start()])
+        end = token.end()
+        parts.append(_strict(token))
+        depth += (token.lastgroup == "open") - (token.lastgroup == "close")
+        if depth == 0:
+            break
+    return "".join(parts), end
+
+
+@given(st.text(alphabet="{}[],\"'\\a :1", max_size=60))
+def test_a_torn_string_is_looked_for_once(text: str) -> None:
+    torn: set[str] = set()
+    end = 0
+    while (start := text.find("{", end)) >= 0:
+        found = _balanced(text, start, torn)
+        assert found == slowly(text, start)
+        end = found[1]

@@ -1,11 +1,19 @@
 import asyncio
+import gc
 import json
+import os
 import sqlite3
+import subprocess
+import sys
 import threading
+from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
+import extractbench_nb as xb
 from extractbench_nb.errors import InputError, OutputError
 from extractbench_nb.judges.base import Question
 from extractbench_nb.judges.cache import JudgeCache, judge_cache
@@ -170,7 +178,7 @@ def test_the_default_cache_follows_its_folder(
 
 
 def test_the_second_question_is_free(make: MakeJudge, server: LLMServer) -> None:
-    first, again = ask(make()), ask(make(timeout=7, max_attempts=1, max_concurrency=1))
+    first, again = ask(make()), ask(make(timeout=900, max_attempts=1, max_concurrency=1))
     assert first[:3] == again[:3]
     assert len(server.requests) == 1
     (call,) = again.calls
@@ -256,3 +264,172 @@ def test_threads_share_a_cache(cache: JudgeCache) -> None:
     for thread in threads:
         thread.join()
     assert cache.info().answers == 50
+
+
+# --- files that cannot be written, or are damaged; other processes ------------------------------
+
+TOO_SMALL = """
+import resource, sys, time
+from extractbench_nb.errors import OutputError
+from extractbench_nb.judges.cache import JudgeCache
+
+def no_sleep(seconds):
+    sys.exit("waits for what will not pass")
+
+time.sleep = no_sleep
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))  # as a full disk: nothing can be written
+for attempt in range(2):
+    try:
+        JudgeCache(sys.argv[1]).prepare()
+    except OutputError as error:
+        print(error)
+"""
+READ_ONLY = """
+import asyncio, os, sys, warnings
+from extractbench_nb.judges.base import Question
+from extractbench_nb.judges.llm import LLMJudge
+
+folder, other, url = sys.argv[1:]
+
+def judge_with(cache):
+    return LLMJudge("openai/test-model", api_base=url, cache=cache, retry_wait=0)
+
+asyncio.run(judge_with(other).ask(Question("warm", "up")))  # imports what nobody may read
+os.seteuid(65534)
+judge = judge_with(folder)
+judge.check()
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    found = [asyncio.run(judge.ask(Question(gold, "b"))) for gold in ("a", "new")]
+print([verdict.calls[0].cached for verdict in found], judge.cache.info().answers)
+print(*{str(one.message).partition(": ")[0] for one in told})
+"""
+
+
+def run_script(script: str, *arguments: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        capture_output=True,
+        check=False,
+        text=True,
+        cwd=Path(xb.__file__).parent.parent,
+        timeout=600,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits of files")
+def test_a_new_cache_on_a_full_disk_is_one_error(tmp_path: Path) -> None:
+    first, second = run_script(TOO_SMALL, str(tmp_path))
+    assert "judge_answers.sqlite' cannot be used: disk I/O error" in first
+    assert second == first
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="needs another user")
+def test_a_cache_that_cannot_be_written_is_read(
+    make: MakeJudge, server: LLMServer, tmp_path: Path
+) -> None:
+    with TemporaryDirectory() as folder:
+        judge = make(cache=folder)
+        ask(judge)
+        del judge
+        gc.collect()
+        Path(folder).chmod(0o555)
+        found = run_script(READ_ONLY, folder, str(tmp_path / "other"), server.url)
+    assert found == ["[True, False] 1", "answers are not kept"]
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize("content", [b"no database" * 1000, b"SQLite format 3\0" + b"\xff" * 9000])
+def test_clearing_a_damaged_cache_makes_it_usable(tmp_path: Path, content: bytes) -> None:
+    cache = JudgeCache(tmp_path)
+    cache.path.write_bytes(content)
+    with pytest.raises(OutputError, match="cannot be used"):
+        cache.info()
+    assert cache.clear() == 0
+    assert not cache.path.exists()
+    assert cache.put(ENTRY) == ENTRY
+    database = sqlite3.connect(cache.path)
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.close()
+    kept = bytearray(cache.path.read_bytes())
+    kept[4096:] = b"\xff" * (len(kept) - 4096)  # its table is damaged while it is open
+    cache.path.write_bytes(kept)
+    assert cache.clear() in (0, 1)
+    assert cache.get(ENTRY.key) is None
+
+
+def test_a_cache_of_a_later_version_is_not_cleared(tmp_path: Path) -> None:
+    cache = JudgeCache(tmp_path)
+    with closing(sqlite3.connect(cache.path)) as database:
+        database.execute("PRAGMA user_version = 99")
+    with pytest.raises(OutputError, match="format 99"):
+        cache.clear()
+    assert cache.path.exists()
+
+
+ASKING = """
+import asyncio, sys
+from extractbench_nb.judges.base import Question
+from extractbench_nb.judges.llm import LLMJudge
+
+url, folder = sys.argv[1:]
+judge = LLMJudge("openai/test-model", api_base=url, cache=folder, max_concurrency=4)
+judge.check()
+
+async def main():
+    asked = [judge.ask(Question(f"gold {i}", "b")) for i in range(30)]
+    return await asyncio.gather(*asked)
+
+print("ready", flush=True)
+sys.stdin.readline()
+calls = [verdict.calls[0] for verdict in asyncio.run(main())]
+print(sum(call.attempts for call in calls), sum(call.cached for call in calls))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks of this kind")
+def test_two_processes_pay_once(server: LLMServer, tmp_path: Path) -> None:
+    server.latency = 0.05
+    arguments = [sys.executable, "-c", ASKING, server.url, str(tmp_path)]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    folder = Path(xb.__file__).parent.parent
+    both = [subprocess.Popen(arguments, cwd=folder, **pipes) for _ in range(2)]
+    for process in both:
+        assert process.stdout.readline() == "ready\n"  # type: ignore[union-attr]
+    for process in both:
+        process.stdin.write("\n")  # type: ignore[union-attr]
+        process.stdin.flush()  # type: ignore[union-attr]
+    told = [process.communicate(timeout=600)[0].split() for process in both]
+    counts = [[int(number) for number in line] for line in told]
+    assert [sum(pair) for pair in counts] == [30, 30]
+    assert sum(asked for asked, _ in counts) == len(server.requests) == 30
+
+
+def test_a_claim_that_is_held_too_long_is_given_up(cache: JudgeCache, tmp_path: Path) -> None:
+    holder = """
+import asyncio, sys
+from extractbench_nb.judges.cache import JudgeCache
+
+async def main():
+    cache = JudgeCache(sys.argv[1])
+    cache.prepare()
+    async with cache.claimed(sys.argv[2], 0):
+        print("held", flush=True)
+        sys.stdin.readline()
+
+asyncio.run(main())
+"""
+    arguments = [sys.executable, "-c", holder, str(cache.path.parent), ENTRY.key]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    cache.prepare()
+
+    async def wait() -> None:
+        async with cache.claimed(ENTRY.key, 0.1), cache.claimed(request_key({}), 600):
+            pass
+
+    with subprocess.Popen(arguments, cwd=Path(xb.__file__).parent.parent, **pipes) as process:
+        assert process.stdout.readline() == "held\n"  # type: ignore[union-attr]
+        asyncio.run(wait())
+        process.kill()

@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -12,7 +13,17 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.evaluation.frames import CALL_COLUMNS
 from tests.judges.llm.conftest import MakeJudge
-from tests.llm_server import CUT, EMPTY, HANG, LLMServer, Reply, answer, failure, truthful
+from tests.llm_server import (
+    CUT,
+    EMPTY,
+    HANG,
+    UNTIL_IT_HANGS,
+    LLMServer,
+    Reply,
+    answer,
+    failure,
+    truthful,
+)
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -113,8 +124,8 @@ def test_a_failure_is_no_verdict(
 ) -> None:
     working = run(make())
     server.respond = reply
-    timeout = 0.3 if reason == "timeout" else 60.0
-    ev = run(make(cache=False, timeout=timeout, max_attempts=2))
+    patient = {"timeout": UNTIL_IT_HANGS, "max_concurrency": 1}
+    ev = run(make(cache=False, max_attempts=2, **patient))
     row = ev.fields.set_index("path").loc["$.seller"]
     assert (row["outcome"], row["reason"], row["score"]) == ("judge_error", reason, pd.NA)
     assert row["reasoning"]
@@ -235,8 +246,7 @@ def test_what_the_frames_say(
 ) -> None:
     server.respond = lambda _: failure(418)  # one request too many
     server.script(*replies)
-    timeout = 60.0 if HANG not in replies else 2.0 if GOOD in replies else 0.2
-    judge = make("openai/gpt-4o-mini", timeout=timeout, max_attempts=4)
+    judge = make("openai/gpt-4o-mini", max_attempts=4, timeout=UNTIL_IT_HANGS)
     ev = xb.evaluate(SCHEMA, GOLD, GOLD | {"seller": "Acme AG"}, judge=judge)
     row = ev.fields.set_index("path").loc["$.seller"]
     passed = None if row["passed"] is pd.NA else bool(row["passed"])
@@ -301,16 +311,18 @@ def test_a_refused_key_is_not_tried_on_every_field(make: MakeJudge, server: LLMS
 
 
 def test_a_budget_that_runs_out_keeps_what_is_done(make: MakeJudge, server: LLMServer) -> None:
-    judge = make("openai/gpt-4o-mini", budget_usd=1e-4, max_concurrency=1)
+    server.respond = lambda _: replace(answer(1.0), tokens=(10, 100_000))  # 0.06 US dollars
+    judge = make("openai/gpt-4o-mini", budget_usd=0.32, max_concurrency=1, max_tokens=100_000)
     ev = xb.evaluate(MANY, TEXTS, SHOUTED, judge=judge)
-    assert len(server.requests) == 5  # at 0.000021 each
+    assert len(server.requests) == 5
     assert ev.fields["reason"].value_counts().to_dict() == {"budget": 15, "judged": 5}
     summary = ev.summary
     assert (summary["judged"], summary["judge_errors"], summary["pass_rate"]) == (5, 15, 0.25)
     assert summary["pass_rate_judged"] == 1
-    assert summary["llm_cost_usd"] == pytest.approx(1.05e-4)
-    assert "0.0001 US dollars" in ev.fields["reasoning"].str.cat()
-    again = xb.evaluate(MANY, TEXTS, SHOUTED, judge=make("openai/gpt-4o-mini"))
+    assert summary["llm_cost_usd"] == pytest.approx(0.3, rel=1e-3)
+    assert "of 0.32 US dollars" in ev.fields["reasoning"].str.cat()
+    unlimited = make("openai/gpt-4o-mini", max_tokens=100_000)
+    again = xb.evaluate(MANY, TEXTS, SHOUTED, judge=unlimited)
     assert (len(server.requests), again.summary["judged"]) == (20, 20)
 
 

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from extractbench_nb.judges import failures
 from extractbench_nb.judges.asking import _attempts
-from extractbench_nb.judges.failures import Failure, failure_of
+from extractbench_nb.judges.failures import Failure, asked_wait, failure_of
 from extractbench_nb.judges.settings import Settings
 
 
@@ -16,9 +17,7 @@ class RaisedError(Exception):
 
 
 def limited(value: str) -> Failure:
-    return failure_of(
-        RaisedError("x", status_code=429, litellm_response_headers={"retry-after": value})
-    )
+    return failure_of(RaisedError("x"), 429, asked_wait({"retry-after": value}, ""))
 
 
 @pytest.mark.parametrize(
@@ -29,10 +28,12 @@ def test_retry_after_in_seconds(value: str, seconds: float) -> None:
     assert (limited(value).retry_after, limited(value).transient) == (seconds, True)
 
 
-def test_retry_after_as_a_date() -> None:
-    assert 50 < limited(formatdate(time.time() + 60, usegmt=True)).retry_after <= 60
-    assert limited(formatdate(time.time() - 60, usegmt=True)).retry_after == 0
-    later = limited(formatdate(time.time() + 9_000, usegmt=True))
+def test_retry_after_as_a_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1_800_000_000.0
+    monkeypatch.setattr(time, "time", lambda: now)
+    assert limited(formatdate(now + 60, usegmt=True)).retry_after == 60
+    assert limited(formatdate(now - 60, usegmt=True)).retry_after == 0
+    later = limited(formatdate(now + 9_000, usegmt=True))
     assert not later.transient
     assert "asks to wait" in later.problem
 
@@ -43,6 +44,13 @@ def test_the_text_is_one_short_line() -> None:
     )
     assert failure_of(RaisedError(text, status_code=500)).problem == "a b"
     assert len(failure_of(RaisedError("x" * 9_999, status_code=500)).problem) == 501
+
+
+def test_a_long_text_is_cut_before_it_is_looked_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths: list[int] = []
+    monkeypatch.setattr(failures, "scrub", lambda text: lengths.append(len(text)) or text)
+    failure_of(RaisedError("x" * 10_000_000, status_code=500))
+    assert lengths == [20_000]
 
 
 def test_what_is_not_known_is_not_tried_again() -> None:

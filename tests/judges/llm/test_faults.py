@@ -9,7 +9,16 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.judges.base import JudgeError, Question
 from tests.judges.llm.conftest import MakeJudge, ask, fail
-from tests.llm_server import CUT, EMPTY, HANG, LLMServer, Reply, answer, failure
+from tests.llm_server import (
+    CUT,
+    EMPTY,
+    HANG,
+    UNTIL_IT_HANGS,
+    LLMServer,
+    Reply,
+    answer,
+    failure,
+)
 
 GOOD = answer(0.25, "because")
 BODY = '{"score": 0.25, "reasoning": "because"}'
@@ -81,7 +90,7 @@ def test_wrapped_answers_are_read_at_once(make: MakeJudge, server: LLMServer, te
 @pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
 def test_passing_trouble_is_tried_again(make: MakeJudge, server: LLMServer, fault: Reply) -> None:
     server.script(fault, fault, GOOD)
-    verdict = ask(make(timeout=0.5))
+    verdict = ask(make(timeout=UNTIL_IT_HANGS))
     assert verdict.score == 0.25
     assert len(server.requests) == verdict.calls[0].attempts == 3
     assert verdict.calls[0].prompt_tokens == 100
@@ -105,7 +114,7 @@ def test_attempts_come_to_an_end(
     make: MakeJudge, server: LLMServer, fault: Reply, reason: str
 ) -> None:
     server.script(*[fault] * 9)
-    error = fail(make(max_attempts=3, timeout=0.3))
+    error = fail(make(max_attempts=3, timeout=UNTIL_IT_HANGS))
     assert (error.reason, len(server.requests), error.calls[0].attempts) == (reason, 3, 3)
     assert "after 3 requests" in str(error)
 
@@ -165,7 +174,8 @@ def test_failures_are_not_kept(make: MakeJudge, server: LLMServer) -> None:
 
 
 def test_a_budget_stops_the_asking(make: MakeJudge, server: LLMServer) -> None:
-    judge = make("openai/gpt-4o-mini", budget_usd=5e-5, max_concurrency=1)
+    server.respond = lambda _: replace(answer(1.0), tokens=(10, 100_000))  # 0.06 US dollars
+    judge = make("openai/gpt-4o-mini", budget_usd=0.2, max_concurrency=1, max_tokens=100_000)
     judge.check()
 
     async def many() -> list[object]:
@@ -174,10 +184,10 @@ def test_a_budget_stops_the_asking(make: MakeJudge, server: LLMServer) -> None:
 
     found = asyncio.run(many())
     refused = [one for one in found if isinstance(one, JudgeError)]
-    assert (len(server.requests), len(refused)) == (3, 7)  # 100 + 10 tokens cost 0.000021
+    assert (len(server.requests), len(refused)) == (3, 7)
     assert {error.reason for error in refused} == {"budget"}
     assert {error.calls[0].attempts for error in refused} == {0}
-    assert judge.spent_usd == pytest.approx(6.3e-5)
+    assert judge.spent_usd == pytest.approx(0.18, rel=1e-3)
 
 
 def test_the_frames_say_so(make: MakeJudge, server: LLMServer) -> None:

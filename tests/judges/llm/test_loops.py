@@ -1,6 +1,7 @@
 """One judge in many loops and threads: one limit, one question at a time, nothing left behind."""
 
 import asyncio
+import inspect
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -40,7 +41,7 @@ def test_in_a_script_and_in_a_running_loop(make: MakeJudge, server: LLMServer) -
 
 
 def test_one_limit_for_all_threads_and_loops(make: MakeJudge, server: LLMServer) -> None:
-    server.latency = 0.02
+    server.hold(3)
     judge = make(max_concurrency=3, cache=False)
     with ThreadPoolExecutor(4) as pool:
         found = list(
@@ -62,7 +63,7 @@ def test_connections_stay_open_from_one_loop_to_the_next(
 
 def test_equal_questions_at_once_are_asked_once(make: MakeJudge, server: LLMServer) -> None:
     server.latency = 0.05
-    judge, other = make("openai/gpt-4o-mini"), make("openai/gpt-4o-mini", timeout=50)
+    judge, other = make("openai/gpt-4o-mini"), make("openai/gpt-4o-mini", timeout=900)
 
     async def many() -> list[Any]:
         return await asyncio.gather(*[j.ask(Question("a", "b")) for j in [judge] * 5 + [other] * 5])
@@ -94,7 +95,7 @@ def test_equal_questions_fail_together(make: MakeJudge, server: LLMServer) -> No
 
 
 def test_who_leaves_does_not_take_the_others_along(make: MakeJudge, server: LLMServer) -> None:
-    server.latency = 1.0
+    server.hold()
     judge = make()
 
     async def two() -> float:
@@ -102,10 +103,12 @@ def test_who_leaves_does_not_take_the_others_along(make: MakeJudge, server: LLMS
         while not server.requests:
             await asyncio.sleep(0.005)
         second = asyncio.create_task(judge.ask(Question("a", "a")))
-        await asyncio.sleep(0.5)
+        for _ in range(20):  # turns of the judges' loop: more than the second needs to join
+            await HOME.run(asyncio.sleep(0))
         first.cancel()
         with pytest.raises(asyncio.CancelledError):
             await first
+        server.release()
         return (await second).score
 
     assert asyncio.run(two()) == 1.0
@@ -117,9 +120,12 @@ def test_a_cancelled_question_frees_its_turn(make: MakeJudge, server: LLMServer)
     judge = make(max_concurrency=1)
 
     async def give_up() -> None:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.3):
-                await judge.ask(Question("a", "a"))
+        asked = asyncio.create_task(judge.ask(Question("a", "a")))
+        while not server.requests:
+            await asyncio.sleep(0.005)
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
 
     asyncio.run(give_up())
     assert ask(judge, "a", "a").score == 1.0
@@ -148,22 +154,53 @@ def test_the_loop_ends_and_begins_again(make: MakeJudge, server: LLMServer) -> N
 
 def test_closing_cancels_what_is_under_way() -> None:
     home = Home()
+    begun, never = threading.Event(), asyncio.Event()
     caught: list[BaseException] = []
+
+    async def forever() -> None:
+        begun.set()
+        await never.wait()
 
     async def wait() -> None:
         try:
-            await home.run(asyncio.sleep(600))
+            await home.run(forever())
         except asyncio.CancelledError as error:
             caught.append(error)
 
-    def later() -> None:
-        home.close()
-
     async def both() -> None:
         waiting = asyncio.create_task(wait())
-        await asyncio.sleep(0.05)
-        await asyncio.to_thread(later)
+        await asyncio.to_thread(begun.wait)
+        await asyncio.to_thread(home.close)
         await waiting
 
     asyncio.run(both())
     assert len(caught) == 1
+
+
+def test_what_cannot_be_begun_is_closed() -> None:
+    """As after the end of the interpreter has begun, when no thread can be started."""
+
+    class Ended(Home):
+        def loop(self) -> asyncio.AbstractEventLoop:
+            raise RuntimeError("can't start new thread at interpreter shutdown")
+
+    coroutine = asyncio.sleep(0)
+    with pytest.raises(RuntimeError, match="can't start"):
+        asyncio.run(Ended().run(coroutine))
+    assert inspect.getcoroutinestate(coroutine) == inspect.CORO_CLOSED
+
+
+def test_what_comes_while_it_closes_is_closed() -> None:
+    home, coroutine = Home(), asyncio.sleep(600)
+    loop = home.loop()
+
+    stop = loop.stop
+
+    def stopping() -> None:
+        stop()
+        asyncio.run_coroutine_threadsafe(coroutine, loop)
+
+    loop.stop = stopping  # type: ignore[method-assign]
+    home.close()
+    assert loop.is_closed()
+    assert inspect.getcoroutinestate(coroutine) == inspect.CORO_CLOSED

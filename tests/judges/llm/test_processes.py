@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,10 @@ import pandas as pd
 import extractbench_nb as xb
 from extractbench_nb.judges.llm import LLMJudge
 from tests.judges.llm.conftest import MakeJudge
-from tests.llm_server import LLMServer
+from tests.llm_server import HANG, LLMServer, truthful
+from tests.waiting import PATIENCE, wait_until
 
-COUNT = 60
+COUNT, AT_ONCE = 60, 4
 SCHEMA = {"type": "object", "properties": {f"f{i}": {"type": "string"} for i in range(COUNT)}}
 GOLD = {f"f{i}": f"gold {i}" for i in range(COUNT)}
 PREDICTED = {name: text.upper() if name < "f3" else "other" for name, text in GOLD.items()}
@@ -44,7 +44,7 @@ from extractbench_nb.judges.llm import LLMJudge
 early = "litellm" in sys.modules
 
 url, folder, schema, gold, predicted = json.loads(sys.argv[1])
-judge = LLMJudge("openai/test-model", api_base=url, cache=folder, max_concurrency=4)
+judge = LLMJudge("openai/test-model", api_base=url, cache=folder, max_concurrency=4, timeout=1800)
 judge.check()
 found = xb.evaluate(schema, gold, predicted, judge=judge)
 out = {"lookups": lookups, "early": early, "fields": found.fields.to_json()}
@@ -64,7 +64,7 @@ def start(url: str, folder: Path) -> "subprocess.Popen[str]":
 
 
 def result(process: "subprocess.Popen[str]") -> dict[str, Any]:
-    out, err = process.communicate(timeout=100)
+    out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (0, "")
     assert out.startswith("RESULT")
     assert out.count("\n") == 1
@@ -75,20 +75,21 @@ def test_killed_finished_elsewhere_and_read_here(
     make: MakeJudge, server: LLMServer, tmp_path: Path
 ) -> None:
     folder = tmp_path / "answers"
-    server.latency = 0.05
+    left = iter(range(20))
+    server.respond = lambda request: HANG if next(left, None) is None else truthful(request)
     killed = start(server.url, folder)
-    while len(server.requests) < 20:
-        assert killed.poll() is None
-        time.sleep(0.01)
+    wait_until(lambda: len(server.requests) == 20 + AT_ONCE or killed.poll() is not None)
+    cache = make(cache=folder).cache
+    assert cache is not None
+    wait_until(lambda: cache.info().answers == 20)
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
-    begun, kept = len(server.requests), make(cache=folder).cache.info().answers  # type: ignore[union-attr]
-    assert 16 <= kept <= begun < COUNT
+    assert len(server.requests) == 20 + AT_ONCE
 
-    server.latency = 0.0
+    server.respond = truthful
     server.forget()
     first = result(start(server.url, folder))
-    assert len(server.requests) == COUNT - kept
+    assert len(server.requests) == COUNT - 20
     assert first["lookups"] == []
     assert first["early"] is False
 

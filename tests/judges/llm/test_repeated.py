@@ -59,7 +59,7 @@ def test_one_sample_may_be_asked_for(make: MakeJudge, server: LLMServer) -> None
 
 
 def test_they_are_asked_at_once(make: MakeJudge, server: LLMServer) -> None:
-    server.latency = 0.05
+    server.hold(6)
     ask(make(n=6, max_concurrency=6))
     assert server.peak == 6
 

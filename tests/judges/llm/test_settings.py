@@ -1,13 +1,18 @@
 import copy
+import json
 import os
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import extractbench_nb as xb
 from extractbench_nb.errors import ConfigError, InputError
 from extractbench_nb.judges.cache import JudgeCache, judge_cache
+from extractbench_nb.judges.client import _LOCAL
 from extractbench_nb.judges.llm import LLMJudge
 from extractbench_nb.judges.settings import DEFAULT_MODEL
 from tests.judges.llm.conftest import MakeJudge, ask
@@ -69,6 +74,62 @@ def test_the_model_is_named_by_argument_environment_file_or_default(
     monkeypatch.setenv("DEFAULT_LLM_MODEL", "openai/from-environment")
     assert LLMJudge().name == "openai/from-environment"
     assert LLMJudge("openai/named").name == "openai/named"
+
+
+TAKEN = ["MISTRAL_API_KEY", "MY_OWN_API_TOKEN", "AWS_SECRET_ACCESS_KEY", "HF_TOKEN"]
+LEFT = [
+    *("OPENAI_API_BASE", "OPENAI_BASE_URL", "AZURE_API_BASE", "GEMINI_API_BASE", "OLLAMA_HOST"),
+    *("HTTP_PROXY", "https_proxy", "ALL_PROXY", "SSL_CERT_FILE", "SSL_VERIFY", "PATH_X"),
+    *("EXTRACTBENCH_JUDGE_CACHE", "EXTRACTBENCH_API_KEY", "LITELLM_MODE", "LITELLM_PROXY_API_KEY"),
+    *("LITELLM_LOG", "GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_CREDENTIALS", "PYTHONPATH_X"),
+    *("AWS_ENDPOINT_URL", "XMISTRAL_API_KEYS", "mistral_api_key"),
+]
+READING = """
+import json, os, sys
+before = dict(os.environ)
+from extractbench_nb.judges.llm import LLMJudge
+from extractbench_nb.judges.client import litellm
+judge = LLMJudge()
+litellm()  # in a notebook it would read the file by itself
+changed = {k: v for k, v in os.environ.items() if before.get(k) != v}
+print(json.dumps([judge.name, changed]))
+"""
+
+
+def test_only_keys_and_the_model_are_taken_from_the_file(tmp_path: Path) -> None:
+    """As in a notebook: without a file of its own, LiteLLM imported in a stranger's folder."""
+    names = ["DEFAULT_LLM_MODEL", *TAKEN, *LEFT]
+    lines = [f"export {name}=from-file" for name in names]
+    (tmp_path / ".env").write_text("\n".join([*lines, "XAI_API_KEY=${HOME}", "GROQ_API_KEY=", ""]))
+    known = {k: v for k, v in os.environ.items() if k not in names}
+    done = subprocess.run(
+        [sys.executable, "-c", READING],
+        cwd=tmp_path,
+        env=known | {"PYTHONPATH": str(Path(xb.__file__).parent.parent), "HF_TOKEN": "set"},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    model, changed = json.loads(done.stdout)
+    assert model == "from-file"
+    ours = {"LITELLM_MODE", *_LOCAL}
+    found = {name: value for name, value in changed.items() if name not in ours}
+    taken = dict.fromkeys(["DEFAULT_LLM_MODEL", *TAKEN[:3]], "from-file")
+    assert found == taken | {"XAI_API_KEY": "${HOME}"}
+    assert changed.get("LITELLM_MODE") == "PRODUCTION"
+
+
+def test_a_model_of_the_file_names_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEFAULT_LLM_MODEL", "")
+    monkeypatch.delenv("DEFAULT_LLM_MODEL")
+    Path(".env").write_text("DEFAULT_LLM_MODEL=huggingface/https://example.org/steal\n")
+    assert LLMJudge().name == DEFAULT_MODEL
+
+
+def test_a_file_that_cannot_be_read_is_named() -> None:
+    Path(".env").write_bytes(b"OPENAI_API_KEY=\xff\xfe\n")
+    with pytest.raises(InputError, match=r"\.env' cannot be read"):
+        LLMJudge("openai/x")
 
 
 def judges(tmp_path: Path) -> list[LLMJudge]:

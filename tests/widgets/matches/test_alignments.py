@@ -16,6 +16,7 @@ import extractbench_nb as xb
 from extractbench_nb.evaluation.frames import array_frame, field_frame, in_order, match_frame
 from extractbench_nb.judges.base import Verdict
 from extractbench_nb.metrics.registry import REGISTRY
+from extractbench_nb.profiles import PROFILES
 from extractbench_nb.widgets.matches.alignments import ArrayMatches
 from extractbench_nb.widgets.matches.deciding import decided_anew
 
@@ -220,6 +221,16 @@ def sample() -> list[xb.Evaluation]:
         for run in dataset.runs.iloc[::9].itertuples()
         for profile in ("paper", "strict")
     ]
+
+
+def test_a_pair_of_two_kinds_stays_a_pair() -> None:
+    items = {"type": "object", "properties": {"n": {"type": "string"}}}
+    schema = {"type": "object", "properties": {"a": {"type": "array", "items": items}}}
+    documents = {"a": [{"n": "Ada Lovelace"}]}, {"a": ["Ada Lovelace"]}
+    (record,) = xb.evaluate(schema, *documents, profile="strict").array_records()
+    again = decided_anew(record, {}, PROFILES["strict"])
+    assert match_frame([record])["status"].tolist() == ["partial"]
+    same(match_frame([again]), match_frame([record]))
 
 
 def test_under_the_same_thresholds_every_array_is_decided_as_before() -> None:

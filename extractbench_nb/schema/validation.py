@@ -1,0 +1,221 @@
+"""Validation of documents with jsonschema, by the draft of their schema, with bounded work.
+
+A pattern can backtrack without end and references can multiply, so keywords whose work has no bound
+are replaced, and the number of keywords that are applied to one document is limited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from extractbench_nb._json import count_values, equality_key
+from extractbench_nb.schema.keywords import draft_of
+from extractbench_nb.schema.patterns import Patterns
+
+__all__ = ["Validation"]
+
+#: Keywords that are applied to one document at most: so many, and more for each of its values.
+#: A gold document of ExtractBench takes up to 5,200.
+_STEPS, _STEPS_PER_VALUE = 40_000, 15
+#: Values of an ``enum`` that a message names.
+_MOST_NAMED = 200
+#: Their checks take a millisecond for two characters, where a package for them is installed at all.
+_SLOW_FORMATS = {"iri", "iri-reference"}
+_NOT_VALIDATED = "not_validated"
+Keyword = Callable[[Any, Any, Any, Any], Iterable[Any] | None]
+
+
+class Validation:
+    """Finds what a schema does not allow in a document.
+
+    Parameters
+    ----------
+    document : mapping
+        The schema; OpenAPI's ``nullable: true`` is taken as what it means.
+    formats : bool, optional
+        Whether ``format`` is checked.
+    """
+
+    def __init__(self, document: Mapping[str, Any], *, formats: bool = True) -> None:
+        self._document = document
+        self._formats = formats
+        self._class = _validator_class(draft_of(document))
+
+    def iter_errors(self, document: Any) -> Iterator[Any]:
+        """Find violations.
+
+        Parameters
+        ----------
+        document : object
+            A JSON value.
+
+        Yields
+        ------
+        jsonschema.ValidationError
+            One each. What could not be validated is one of its own, of the keyword
+            ``not_validated``: after too many steps or levels, or where a pattern takes too long.
+        """
+        from jsonschema import FormatChecker, ValidationError
+        from referencing import Registry
+
+        formats = FormatChecker.checkers.keys() - _SLOW_FORMATS if self._formats else ()
+        checker: Any = FormatChecker(formats)
+        checker.work = _Work(_STEPS + _STEPS_PER_VALUE * count_values(document))
+        try:
+            validator = self._class(self._document, format_checker=checker, registry=Registry())
+            yield from validator.iter_errors(document)
+        except Exception as error:  # noqa: BLE001 - its libraries have no common base class
+            problem = f"the document could not be validated: {_told(error)}"
+            yield ValidationError(
+                problem, validator=_NOT_VALIDATED, instance=None, validator_value=None
+            )
+
+
+class _Work:
+    """What validating one document has taken so far."""
+
+    def __init__(self, most: int) -> None:
+        self.most = self.left = most
+        self.patterns = Patterns()
+        self.enums: dict[int, set[Any]] = {}
+
+    def step(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise _TooManyStepsError(f"it takes more than {self.most:,} steps")
+
+
+class _TooManyStepsError(RuntimeError):
+    """More steps than one document is given."""
+
+
+@cache
+def _validator_class(draft: int) -> Any:
+    import jsonschema
+    from jsonschema import validators
+
+    base: Any = {
+        4: jsonschema.Draft4Validator,
+        6: jsonschema.Draft6Validator,
+        7: jsonschema.Draft7Validator,
+        2019: jsonschema.Draft201909Validator,
+        2020: jsonschema.Draft202012Validator,
+    }[draft]
+    replaced = {
+        "additionalProperties": _additional(base.VALIDATORS["additionalProperties"]),
+        "enum": _enum,
+        "pattern": _pattern,
+        "patternProperties": _pattern_properties,
+        "uniqueItems": _unique_items,
+    }
+    for name in {"unevaluatedProperties"} & base.VALIDATORS.keys():
+        replaced[name] = _without_patterns(base.VALIDATORS[name])
+    keywords = {name: _limited(call) for name, call in {**base.VALIDATORS, **replaced}.items()}
+    extend: Any = validators.extend
+    cls = extend(base, keywords)
+    cls.evolve = _evolve
+    return cls
+
+
+def _evolve(self: Any, **changes: Any) -> Any:
+    """Change attributes of a validator; it stays of its class whatever ``$schema`` says inside."""
+    from attrs import evolve
+
+    return evolve(self, **changes)
+
+
+def _limited(keyword: Keyword) -> Keyword:
+    """Count the step, pass a null where the schema is nullable, and report what goes wrong."""
+
+    def run(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        from jsonschema import ValidationError
+
+        validator.format_checker.work.step()
+        if instance is None and schema.get("nullable") is True:
+            return
+        try:
+            yield from keyword(validator, value, instance, schema) or ()
+        except (_TooManyStepsError, RecursionError):
+            raise
+        except Exception as error:  # noqa: BLE001 - its libraries have no common base class
+            problem = f"this could not be validated: {_told(error)}"
+            yield ValidationError(problem, validator=_NOT_VALIDATED)
+
+    return run
+
+
+def _told(error: Exception) -> str:
+    from referencing.exceptions import Unresolvable
+
+    if isinstance(error, RecursionError):
+        return "it is nested too deep"
+    if isinstance(error, Unresolvable):
+        return f"a $ref leads nowhere: {error.ref!r}"
+    return f"{type(error).__name__}: {error}"
+
+
+def _pattern(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    from jsonschema import ValidationError
+
+    patterns = validator.format_checker.work.patterns
+    if isinstance(instance, str) and not patterns.search(value, instance):
+        yield ValidationError(f"{instance!r} does not match {value!r}")
+
+
+def _pattern_properties(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    if isinstance(instance, dict):
+        patterns = validator.format_checker.work.patterns
+        for pattern, subschema in value.items():
+            for key, part in instance.items():
+                if patterns.matches(pattern, key):
+                    yield from validator.descend(part, subschema, path=key, schema_path=pattern)
+
+
+def _additional(keyword: Keyword) -> Keyword:
+    """Hand over only those keys that no pattern matches."""
+
+    def run(validator: Any, value: Any, instance: Any, schema: Any) -> Iterable[Any] | None:
+        known = schema.get("patternProperties")
+        if known and isinstance(instance, dict):
+            matches = validator.format_checker.work.patterns.matches
+            instance = {
+                key: part
+                for key, part in instance.items()
+                if not any(matches(pattern, key) for pattern in known)
+            }
+            schema = {"properties": schema.get("properties", {})}
+        return keyword(validator, value, instance, schema)
+
+    return run
+
+
+def _without_patterns(keyword: Keyword) -> Keyword:
+    """Leave a keyword out where it would search for patterns without a limit."""
+
+    def run(validator: Any, value: Any, instance: Any, schema: Any) -> Iterable[Any] | None:
+        if "patternProperties" in repr(schema):
+            raise ValueError("it depends on patternProperties")
+        return keyword(validator, value, instance, schema)
+
+    return run
+
+
+def _enum(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    from jsonschema import ValidationError
+
+    known = validator.format_checker.work.enums
+    if id(value) not in known:
+        known[id(value)] = set(map(equality_key, value))
+    if equality_key(instance) not in known[id(value)]:
+        yield ValidationError(f"{instance!r} is not one of {value[:_MOST_NAMED]!r}")
+
+
+def _unique_items(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    from jsonschema import ValidationError
+
+    if value and isinstance(instance, list):
+        keys = list(map(equality_key, instance))
+        if len(set(keys)) < len(keys):
+            yield ValidationError(f"{instance!r} has non-unique elements")

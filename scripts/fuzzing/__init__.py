@@ -1,0 +1,1 @@
+"""Parts of ``fuzz_evaluator.py``: cases, the properties that must hold, shrinking and workers."""

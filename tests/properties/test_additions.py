@@ -1,0 +1,135 @@
+"""Properties over every construct of a schema: perfect predictions, additions, renamed keys.
+
+No prediction raises its own rate: a score is ``(A + R) / (A + F)`` with A the weight of places
+where neither side has anything, F that of all others and R what they score. What a prediction adds
+may raise R by what it makes right; it may neither raise A nor lower F.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import extractbench_nb as xb
+from extractbench_nb.profiles import PROFILES
+
+_SPEC = importlib.util.spec_from_file_location(
+    "documents", Path(__file__).with_name("documents.py")
+)
+assert _SPEC is not None
+assert _SPEC.loader is not None
+documents = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(documents)
+
+RATES = ["pass_rate", "pass_rate_judged", "field_score", "overall_score"]
+OURS = ("paper", "strict")
+EPSILON = 1e-9
+#: Seeds of the loop beside hypothesis; more of them for a longer search.
+SEEDS = range(int(os.environ.get("EXTRACTBENCH_FUZZ", "60")))
+
+
+class Case:
+    """A schema, a gold document that fits it, and a prediction that is more or less wrong."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.schema = documents.schema(self.rng)
+        self.gold = documents.fitting(self.schema, self.schema, self.rng)
+        self.predicted = documents.damaged(self.gold, self.rng)
+        for _ in range(self.rng.choice([0, 0, 1, 2])):
+            self.predicted = self.extended()
+
+    def extended(self, **options: Any) -> Any:
+        return documents.extended(self.gold, self.predicted, self.schema, self.rng, **options)
+
+    def evaluate(self, predicted: Any, profile: str) -> xb.Evaluation:
+        return xb.evaluate(self.schema, self.gold, predicted, profile=profile)
+
+
+def check_gold_against_itself(case: Case) -> None:
+    for profile in PROFILES:
+        summary = case.evaluate(copy.deepcopy(case.gold), profile).summary
+        if summary["evaluated"]:
+            assert summary[RATES].tolist() == [1, 1, 1, 1], profile
+
+
+def check_additions_where_gold_has_nothing(case: Case) -> None:
+    extended = case.extended()
+    for profile in OURS:
+        before, after = (case.evaluate(p, profile) for p in (case.predicted, extended))
+        assert (after.summary[RATES] <= before.summary[RATES] + EPSILON).all(), profile
+        columns = ["precision", "recall", "f1", "score"]
+        one, two = (
+            ev.arrays.set_index("path")[columns].astype("Float64") for ev in (before, after)
+        )
+        assert not (two.reindex(one.index) > one + EPSILON).fillna(value=False).any(axis=None)
+
+
+def weights(ev: xb.Evaluation) -> tuple[float, float, float]:
+    """Return the weight of absent places, of all others, and what the others score."""
+    rows = ev.fields[ev.fields["counted"]]
+    absent = rows["outcome"] == "both_absent"
+    score = rows["score"].fillna(0).astype(float)
+    return (
+        rows.loc[absent, "weight"].sum(),
+        rows.loc[~absent, "weight"].sum(),
+        (rows["weight"] * score)[~absent].sum(),
+    )
+
+
+def check_additions_anywhere(case: Case) -> None:
+    extended = case.extended(items=True)
+    for profile in OURS:
+        before, after = (case.evaluate(p, profile) for p in (case.predicted, extended))
+        (absent, others, _), (absent_after, _, right) = map(weights, (before, after))
+        assert absent_after <= absent + EPSILON, profile
+        if absent + others:
+            most = min(1.0, (absent + right) / (absent + others))
+            assert after.summary["field_score"] <= most + EPSILON, profile
+
+
+def check_renamed_keys(case: Case) -> None:
+    names = documents.renaming(case.rng)
+    one = xb.evaluate(case.schema, case.gold, case.predicted)
+    two = xb.evaluate(
+        documents.renamed_schema(case.schema, names),
+        documents.renamed(case.gold, names),
+        documents.renamed(case.predicted, names),
+    )
+    columns = [*RATES, "evaluated", "gold_coverage"]
+    pd.testing.assert_series_equal(one.summary[columns], two.summary[columns])
+
+
+CHECKS = [
+    check_gold_against_itself,
+    check_additions_where_gold_has_nothing,
+    check_additions_anywhere,
+    check_renamed_keys,
+]
+
+
+@settings(max_examples=60)
+@pytest.mark.parametrize("check", CHECKS)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_property(check: Callable[[Case], None], seed: int) -> None:
+    check(Case(seed))
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_seeds(check: Callable[[Case], None]) -> None:
+    for seed in SEEDS:
+        try:
+            check(Case(seed))
+        except AssertionError as error:
+            error.add_note(f"seed {seed}")
+            raise
