@@ -20,7 +20,7 @@ from extractbench_nb.batch import (
 from extractbench_nb.benchmark import paper, reliability
 from extractbench_nb.benchmark.audit import Audit, audit, sample_findings
 from extractbench_nb.benchmark.complexity import complexity
-from extractbench_nb.benchmark.dataset import Dataset, DatasetError, load_dataset
+from extractbench_nb.benchmark.dataset import Dataset, load_dataset
 from extractbench_nb.benchmark.fetch import fetch_dataset
 from extractbench_nb.benchmark.fields import field_definitions
 from extractbench_nb.benchmark.recorded import recorded_outputs
@@ -28,6 +28,7 @@ from extractbench_nb.breakdowns import breakdown, difficulty
 from extractbench_nb.compat.evaluator import StructuredEvaluator, StructuredEvaluatorConfig
 from extractbench_nb.errors import (
     ConfigError,
+    DatasetError,
     ExtractBenchError,
     InputError,
     OutputError,

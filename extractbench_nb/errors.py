@@ -64,6 +64,18 @@ class ConfigError(SchemaError):
     """
 
 
+class DatasetError(ExtractBenchError):
+    """A dataset that cannot be used as asked; the message names the file, folder or id."""
+
+
+class MissingPdfError(DatasetError, FileNotFoundError):
+    """The document exists and has no PDF."""
+
+    def __str__(self) -> str:
+        """Return the message; OSError would look for an errno."""
+        return str(self.args[0])
+
+
 def nearest(name: object, known: Iterable[str]) -> str:
     """Name the known words that are nearest to an unknown one.
 

@@ -26,9 +26,7 @@ from extractbench_nb.benchmark.columns import (
 )
 from extractbench_nb.benchmark.dataset_card import Summary, dataset_html, dataset_text
 from extractbench_nb.benchmark.layout import (
-    DatasetError,
     DocumentFiles,
-    MissingPdfError,
     SchemaFolder,
     list_files,
     list_runs,
@@ -38,7 +36,7 @@ from extractbench_nb.benchmark.layout import (
 from extractbench_nb.benchmark.provenance import licence_of, provenance_of
 from extractbench_nb.benchmark.release import download_folder, missing_files
 from extractbench_nb.benchmark.statistics import GOLD, PDF, STATISTICS, figures_of
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.errors import DatasetError, InputError, MissingPdfError, nearest
 
 __all__ = [
     "DOCUMENT_COLUMNS",

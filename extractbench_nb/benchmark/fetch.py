@@ -17,7 +17,6 @@ from extractbench_nb._files import make_folder
 from extractbench_nb._progress import progress_bar
 from extractbench_nb.benchmark.caching import file_hash
 from extractbench_nb.benchmark.dataset import EXTRACTBENCH_VARIABLE, Dataset, load_dataset
-from extractbench_nb.benchmark.layout import DatasetError
 from extractbench_nb.benchmark.release import (
     COMMIT,
     RAW_URL,
@@ -26,7 +25,7 @@ from extractbench_nb.benchmark.release import (
     download_folder,
     released_files,
 )
-from extractbench_nb.errors import nearest
+from extractbench_nb.errors import DatasetError, nearest
 
 if TYPE_CHECKING:
     from pooch import Pooch

@@ -15,12 +15,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from extractbench_nb.errors import ExtractBenchError
+from extractbench_nb.errors import DatasetError
 
 __all__ = [
-    "DatasetError",
     "DocumentFiles",
-    "MissingPdfError",
     "SchemaFolder",
     "list_files",
     "list_folders",
@@ -35,18 +33,6 @@ DOCUMENT_FOLDER = "pdf+gold"
 RUN_FOLDER = "runs"
 
 _LAYOUT = f"{{domain}}/{{schema}}/{{schema}}{SCHEMA_SUFFIX}"
-
-
-class DatasetError(ExtractBenchError):
-    """A dataset that cannot be used as asked; the message names the file, folder or id."""
-
-
-class MissingPdfError(DatasetError, FileNotFoundError):
-    """The document exists and has no PDF."""
-
-    def __str__(self) -> str:
-        """Return the message; OSError would look for an errno."""
-        return str(self.args[0])
 
 
 class SchemaFolder(NamedTuple):

@@ -65,7 +65,8 @@ def datasets(name: str | None, *, as_json: bool) -> None:
 
 
 def _show_datasets(*, as_json: bool) -> None:
-    from extractbench_nb.benchmark.dataset import NAMED_DATASETS, DatasetError, load_dataset
+    from extractbench_nb.benchmark.dataset import NAMED_DATASETS, load_dataset
+    from extractbench_nb.errors import DatasetError
 
     rows: list[dict[str, Any]] = []
     for name in NAMED_DATASETS:

@@ -75,7 +75,8 @@ def batch(runs: str, dataset: str | None, save_to: Path | None, **options: Any) 
 
 
 def _runs_and_dataset(runs: str, dataset: str | None) -> tuple[Any, Any]:
-    from extractbench_nb.benchmark.dataset import NAMED_DATASETS, DatasetError, load_dataset
+    from extractbench_nb.benchmark.dataset import NAMED_DATASETS, load_dataset
+    from extractbench_nb.errors import DatasetError
 
     if dataset is not None:
         return Path(runs), load_dataset(dataset)

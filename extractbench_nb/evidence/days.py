@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from extractbench_nb.benchmark.audit.dates import unshifted
 from extractbench_nb.evidence.hits import Hit
 from extractbench_nb.evidence.index import DocumentIndex
-from extractbench_nb.metrics.dates import Date, parse_date
+from extractbench_nb.metrics.dates import Date, parse_date, unshifted
 
 __all__ = ["date_of", "find_date"]
 

@@ -9,14 +9,13 @@ from typing import Any
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.benchmark.pdf import opened
 from extractbench_nb.errors import InputError
 from extractbench_nb.evidence.boxes import lines_of
 from extractbench_nb.evidence.hits import WRITTEN, Hit
 from extractbench_nb.evidence.index import DocumentIndex, Excerpt, index_of
 from extractbench_nb.evidence.search import is_sought, search, sought
-from extractbench_nb.evidence.sources import pdf_of
+from extractbench_nb.evidence.sources import HasPdfs, pdf_of
 from extractbench_nb.evidence.telling import telling
 
 __all__ = ["EVIDENCE_COLUMNS", "STATUSES", "find_evidence"]
@@ -44,7 +43,7 @@ EVIDENCE_COLUMNS = FrameSpec(
 
 
 def find_evidence(
-    ds: Dataset | None, document: str | Path, value: Any, *, limit: int = 20
+    ds: HasPdfs | None, document: str | Path, value: Any, *, limit: int = 20
 ) -> pd.DataFrame:
     r"""Find where a value stands in a document's PDF.
 

@@ -11,14 +11,13 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import member
 from extractbench_nb.batch import Evaluations
-from extractbench_nb.benchmark.audit.entries import is_placeholder
-from extractbench_nb.benchmark.dataset import Dataset, MissingPdfError
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import InputError, MissingPdfError
 from extractbench_nb.evaluation import Evaluation
 from extractbench_nb.evidence.index import DocumentIndex, index_of
 from extractbench_nb.evidence.search import is_sought, search
-from extractbench_nb.evidence.sources import pdf_of
+from extractbench_nb.evidence.sources import HasPdfs, pdf_of
 from extractbench_nb.evidence.telling import telling
+from extractbench_nb.metrics.text import is_placeholder
 
 __all__ = [
     "GROUNDED_COLUMNS",
@@ -82,7 +81,7 @@ class Grounds(NamedTuple):
 
 def grounded(
     result: Evaluation | Evaluations | pd.DataFrame,
-    ds: Dataset | None,
+    ds: HasPdfs | None,
     document: str | Path | None = None,
     *,
     side: Side = "predicted",
@@ -150,7 +149,7 @@ def grounded(
 
 
 def ground_values(
-    ds: Dataset | None, document: str | Path, value: Any, *, min_score: float = 0.0
+    ds: HasPdfs | None, document: str | Path, value: Any, *, min_score: float = 0.0
 ) -> pd.DataFrame:
     """Say of each leaf of a JSON value whether it stands in the PDF.
 
@@ -249,7 +248,7 @@ def _fields(result: Any, side: str) -> pd.DataFrame:
 
 
 def _by_document(
-    fields: pd.DataFrame, ds: Dataset | None, side: str, min_score: float
+    fields: pd.DataFrame, ds: HasPdfs | None, side: str, min_score: float
 ) -> list[Grounds]:
     if "document" not in fields:
         raise InputError(

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.benchmark.pdf import MOST_PIXELS, draw_page
 from extractbench_nb.errors import InputError
-from extractbench_nb.evidence.sources import pdf_of
+from extractbench_nb.evidence.sources import HasPdfs, pdf_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,7 +60,7 @@ class PageImage:
 
 
 def render_page(
-    ds: Dataset | None,
+    ds: HasPdfs | None,
     document: str | Path,
     page: int,
     *,

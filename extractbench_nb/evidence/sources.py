@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
-from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.errors import InputError
 
-__all__ = ["pdf_of"]
+__all__ = ["HasPdfs", "pdf_of"]
 
 
-def pdf_of(ds: Dataset | None, document: Any) -> Path:
+@runtime_checkable
+class HasPdfs(Protocol):
+    """What knows the PDFs of documents by their ids: a `Dataset`, or one of your own."""
+
+    def pdf_path(self, document: str, /) -> Path:
+        """Return the PDF of a document."""
+
+
+def pdf_of(ds: HasPdfs | None, document: Any) -> Path:
     """Return the PDF that a caller means.
 
     Parameters
@@ -42,7 +49,7 @@ def pdf_of(ds: Dataset | None, document: Any) -> Path:
             f"document: expected the id of a document or the pathlib.Path of a PDF, "
             f"found {document!r:.80}"
         )
-    if not isinstance(ds, Dataset):
+    if not isinstance(ds, HasPdfs):
         raise InputError(
             f"ds: document {document!r:.80} is looked up in a Dataset as load_dataset returns it, "
             f"found {ds!r:.80}; for a PDF of your own pass document=pathlib.Path(...)"

@@ -16,9 +16,8 @@ import pandas as pd
 from extractbench_nb._json import canonical
 from extractbench_nb.benchmark.caching import file_hash
 from extractbench_nb.benchmark.dataset import Dataset
-from extractbench_nb.benchmark.layout import MissingPdfError
 from extractbench_nb.benchmark.pdf import read_pages
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.errors import InputError, MissingPdfError, nearest
 from extractbench_nb.extraction.folders import RunFolder, describe_run
 from extractbench_nb.extraction.prompting import (
     MODES,

@@ -10,6 +10,7 @@ import calendar
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import cache, lru_cache
 from typing import Literal
 
@@ -255,3 +256,44 @@ def _is_valid(year: int, month: int | None, day: int | None) -> bool:
     if month not in range(1, 13):
         return False
     return day is None or 1 <= day <= calendar.monthrange(year, month)[1]
+
+
+_TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(?:Z|[+]00:?00)")
+_SCRIPT_DATE = re.compile(
+    r"[A-Z][a-z]{2} ([A-Z][a-z]{2} \d\d \d{4}) (\d\d):(\d\d):(\d\d) GMT[+-]\d{4}(?: \(.+\))?"
+)
+_EVENING = range(18, 24)
+
+
+def unshifted(text: str) -> datetime | None:
+    """Read a timestamp that is midnight of a zone further east, as that midnight.
+
+    Parameters
+    ----------
+    text : str
+        For example ``2019-02-28T23:00:00.000Z``.
+
+    Returns
+    -------
+    datetime.datetime or None
+        The next midnight; None for all else, and for timestamps that say a time of day.
+
+    Examples
+    --------
+    >>> unshifted("2019-02-28T23:00:00.000Z")
+    datetime.datetime(2019, 3, 1, 0, 0)
+    >>> unshifted("2019-02-28T09:12:33Z") is None
+    True
+    """
+    stripped = text.strip()
+    match = _TIMESTAMP.fullmatch(stripped) or _SCRIPT_DATE.fullmatch(stripped)
+    if match is None:
+        return None
+    day, hour, minute, second = match.groups()
+    if int(hour) not in _EVENING or minute not in ("00", "30", "45") or int(second or 0):
+        return None
+    try:
+        form = "%Y-%m-%d" if day[0].isdigit() else "%b %d %Y"
+        return datetime.strptime(day, form) + timedelta(days=1)
+    except (ValueError, OverflowError):
+        return None

@@ -111,3 +111,29 @@ def _fold_unicode(text: str) -> str:
     text = _FRACTION.sub(r"\1 ", text)
     decomposed = unicodedata.normalize("NFKD", text.translate(_VARIANTS))
     return unicodedata.normalize("NFC", _ACCENT.sub("", decomposed)).translate(_VARIANTS)
+
+
+_PLACEHOLDERS = frozenset(
+    ("na", "n/a", "n.a.", "n.a", "none", "null", "nil", "nan", "unknown", "undefined", "tbd", "tba",
+     "tbc", "todo", "not available", "not applicable", "not specified", "not provided",
+     "not stated", "not mentioned", "not found", "-", "--", "---", "?", "??", "xxx",
+     "lorem ipsum", "empty")
+)  # fmt: skip
+_LONGEST_PLACEHOLDER = 20
+
+
+def is_placeholder(text: str) -> bool:
+    """Say whether a text is a word that stands for nothing: ``NA``, ``unknown``, ``-``.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    bool
+        Whether it is, whatever its case; the schema may still ask for it.
+    """
+    word = fold(text).replace("_", " ")
+    return len(text) <= _LONGEST_PLACEHOLDER and word in _PLACEHOLDERS

@@ -384,10 +384,3 @@ class Schema:
         from extractbench_nb.schema.render import schema_html
 
         return schema_html(self)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as the document; it is parsed again on the other side."""
-        from extractbench_nb.schema.parse import restore_schema
-
-        rules = (self.released, self.url_rule)
-        return (restore_schema, (dict(self.document), self.envelope, *rules))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,6 +93,15 @@ def restore_schema(
 ) -> Schema:
     """Parse a document again that was a schema before; another process may lack its metrics."""
     return _parsed(document, envelope, (released, url_rule), checked=False)
+
+
+def _pickled(schema: Schema) -> tuple[Any, ...]:
+    """Pickle a schema as its document; it is parsed again on the other side."""
+    rules = (schema.released, schema.url_rule)
+    return (restore_schema, (dict(schema.document), schema.envelope, *rules))
+
+
+copyreg.pickle(Schema, _pickled)
 
 
 def _parsed(

@@ -25,10 +25,9 @@ from extractbench_nb.benchmark.dataset import (
     LISTING_COLUMNS,
     RUN_COLUMNS,
     SCHEMA_COLUMNS,
-    DatasetError,
-    MissingPdfError,
     load_dataset,
 )
+from extractbench_nb.errors import DatasetError, MissingPdfError
 
 SAMPLE = load_dataset("sample")
 FOLDER = SAMPLE.root

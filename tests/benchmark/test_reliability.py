@@ -13,7 +13,7 @@ import pytest
 
 from extractbench_nb.batch import evaluate_runs
 from extractbench_nb.benchmark import reliability
-from extractbench_nb.benchmark.dataset import DatasetError, load_dataset
+from extractbench_nb.benchmark.dataset import load_dataset
 from extractbench_nb.benchmark.recorded import (
     PAIR_COLUMNS,
     VERDICT_COLUMNS,
@@ -21,7 +21,7 @@ from extractbench_nb.benchmark.recorded import (
     measure_verdicts,
     recorded_outputs,
 )
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import DatasetError, InputError
 
 DOCUMENT = "night bus demand"
 

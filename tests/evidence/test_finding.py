@@ -18,9 +18,9 @@ from reportlab.pdfbase.ttfonts import TTFont
 
 from extractbench_nb import load_dataset
 from extractbench_nb.benchmark.audit.pdftext import PdfText
-from extractbench_nb.benchmark.dataset import Dataset, DatasetError, MissingPdfError
+from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.benchmark.pdf import read_layers
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import DatasetError, InputError, MissingPdfError
 from extractbench_nb.evidence import EVIDENCE_COLUMNS, find_evidence, ground_values
 from extractbench_nb.evidence.finding import STATUSES
 from extractbench_nb.evidence.hits import WRITTEN

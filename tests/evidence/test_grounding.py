@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb import evaluate, evaluate_runs, load_dataset
-from extractbench_nb.benchmark.dataset import DatasetError
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import DatasetError, InputError
 from extractbench_nb.evidence import GROUNDED_COLUMNS, find_evidence, ground_values, grounded
 from extractbench_nb.evidence import index as index_room
 from extractbench_nb.evidence.grounding import LEAF_COLUMNS, leaves

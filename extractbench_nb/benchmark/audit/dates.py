@@ -5,20 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from datetime import datetime, timedelta
 
 from extractbench_nb.benchmark.audit.kinds import Finding
 from extractbench_nb.benchmark.audit.places import Place, Subject
-from extractbench_nb.metrics.dates import MONTHS, parse_date
+from extractbench_nb.metrics.dates import MONTHS, parse_date, unshifted
 from extractbench_nb.metrics.text import fold
 
-__all__ = ["find_date_faults", "is_malformed", "unshifted"]
+__all__ = ["find_date_faults", "is_malformed"]
 
-_TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(?:Z|[+]00:?00)")
-_SCRIPT_DATE = re.compile(
-    r"[A-Z][a-z]{2} ([A-Z][a-z]{2} \d\d \d{4}) (\d\d):(\d\d):(\d\d) GMT[+-]\d{4}(?: \(.+\))?"
-)
-_EVENING = range(18, 24)
 _ASKED = re.compile(r"\bYYYY(?:-MM(?:-DD)?)?(?![\w-])")
 _SHAPES = {"YYYY-MM-DD": r"\d{4}-\d\d-\d\d", "YYYY-MM": r"\d{4}-\d\d", "YYYY": r"\d{4}"}
 _STYLES = (
@@ -63,40 +57,6 @@ def find_date_faults(subject: Subject) -> Iterator[Finding]:
             yield from _unlike_schema(place)
     for group in siblings.values():
         yield from _unlike_siblings(group)
-
-
-def unshifted(text: str) -> datetime | None:
-    """Read a timestamp that is midnight of a zone further east, as that midnight.
-
-    Parameters
-    ----------
-    text : str
-        For example ``2019-02-28T23:00:00.000Z``.
-
-    Returns
-    -------
-    datetime.datetime or None
-        The next midnight; None for all else, and for timestamps that say a time of day.
-
-    Examples
-    --------
-    >>> unshifted("2019-02-28T23:00:00.000Z")
-    datetime.datetime(2019, 3, 1, 0, 0)
-    >>> unshifted("2019-02-28T09:12:33Z") is None
-    True
-    """
-    stripped = text.strip()
-    match = _TIMESTAMP.fullmatch(stripped) or _SCRIPT_DATE.fullmatch(stripped)
-    if match is None:
-        return None
-    day, hour, minute, second = match.groups()
-    if int(hour) not in _EVENING or minute not in ("00", "30", "45") or int(second or 0):
-        return None
-    try:
-        form = "%Y-%m-%d" if day[0].isdigit() else "%b %d %Y"
-        return datetime.strptime(day, form) + timedelta(days=1)
-    except (ValueError, OverflowError):
-        return None
 
 
 def _shifted(place: Place) -> Finding | None:

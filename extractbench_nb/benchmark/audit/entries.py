@@ -10,7 +10,7 @@ from extractbench_nb._json import canonical, json_text
 from extractbench_nb.benchmark.audit.kinds import Finding
 from extractbench_nb.benchmark.audit.places import Place, Subject
 from extractbench_nb.coverage import leaves
-from extractbench_nb.metrics.text import fold, normalize
+from extractbench_nb.metrics.text import fold, is_placeholder, normalize
 from extractbench_nb.schema.nodes import Node
 
 __all__ = [
@@ -18,16 +18,8 @@ __all__ = [
     "find_duplicates",
     "find_placeholders",
     "find_split_items",
-    "is_placeholder",
 ]
 
-_PLACEHOLDERS = frozenset(
-    ("na", "n/a", "n.a.", "n.a", "none", "null", "nil", "nan", "unknown", "undefined", "tbd", "tba",
-     "tbc", "todo", "not available", "not applicable", "not specified", "not provided",
-     "not stated", "not mentioned", "not found", "-", "--", "---", "?", "??", "xxx",
-     "lorem ipsum", "empty")
-)  # fmt: skip
-_LONGEST_PLACEHOLDER = 20
 _QUOTED = re.compile(r"['\"‘“`]([^'\"’”`]{1,20})['\"’”`]")
 INDEX_KEYS = frozenset(("array_index", "index"))
 _MIN_SHARED = 3
@@ -55,23 +47,6 @@ def find_placeholders(subject: Subject) -> Iterator[Finding]:
             message = f"{place.value!r} stands for nothing; the schema does not ask for it"
             better = _instead(place)
             yield Finding(place.path, place.field, "placeholder", message, place.value, better)
-
-
-def is_placeholder(text: str) -> bool:
-    """Say whether a text is a word that stands for nothing: ``NA``, ``unknown``, ``-``.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-
-    Returns
-    -------
-    bool
-        Whether it is, whatever its case; the schema may still ask for it.
-    """
-    word = fold(text).replace("_", " ")
-    return len(text) <= _LONGEST_PLACEHOLDER and word in _PLACEHOLDERS
 
 
 def _instead(place: Place) -> str | None:

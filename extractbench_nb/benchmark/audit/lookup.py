@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
-from extractbench_nb.benchmark.audit.dates import is_malformed, unshifted
-from extractbench_nb.benchmark.audit.entries import INDEX_KEYS, is_placeholder
+from extractbench_nb.benchmark.audit.dates import is_malformed
+from extractbench_nb.benchmark.audit.entries import INDEX_KEYS
 from extractbench_nb.benchmark.audit.kinds import Finding
 from extractbench_nb.benchmark.audit.nearest import covered, nearest_passage
 from extractbench_nb.benchmark.audit.pdftext import Passage, PdfText, squash, words_of
 from extractbench_nb.benchmark.audit.places import Place, Subject
 from extractbench_nb.judges.differences import abbreviates
-from extractbench_nb.metrics.dates import Date, parse_date
+from extractbench_nb.metrics.dates import Date, parse_date, unshifted
+from extractbench_nb.metrics.text import is_placeholder
 from extractbench_nb.schema.nodes import Node
 
 __all__ = ["find_values", "is_looked_up"]

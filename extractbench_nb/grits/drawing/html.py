@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 from extractbench_nb._html import STYLE, document_text
 from extractbench_nb.grits.cells import Cell
 from extractbench_nb.grits.drawing.model import (
     METRICS,
     SIDES,
+    ComparedTables,
     Comparison,
     DrawnRow,
     DrawnSide,
@@ -21,9 +21,6 @@ from extractbench_nb.grits.drawing.model import (
     notes_of,
     two_digits,
 )
-
-if TYPE_CHECKING:
-    from extractbench_nb.grits.api import GriTS
 
 __all__ = [
     "LEGEND",
@@ -74,7 +71,7 @@ vertical-align:bottom}
 </style>"""
 
 
-def grits_html(result: GriTS, metric: str | None = None) -> str:
+def grits_html(result: ComparedTables, metric: str | None = None) -> str:
     """Write the scores and both grids, with each cell coloured by its similarity.
 
     Parameters
@@ -103,13 +100,13 @@ def grits_html(result: GriTS, metric: str | None = None) -> str:
     return f'<div class="xb-root">{STYLE}{TABLES_STYLE}{title}{body}</div>'
 
 
-def default_metric(result: GriTS) -> str | None:
+def default_metric(result: ComparedTables) -> str | None:
     """Return the metric to show at first; None where none was computed."""
     names = [str(name) for name in result.scores.index]
     return "con" if "con" in names else next(iter(names), None)
 
 
-def scores_html(result: GriTS, chosen: str | None) -> str:
+def scores_html(result: ComparedTables, chosen: str | None) -> str:
     """Write the scores of all metrics.
 
     Parameters

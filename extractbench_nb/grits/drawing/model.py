@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -16,12 +16,12 @@ from extractbench_nb.grits.similarity import Numbers
 if TYPE_CHECKING:
     import pandas as pd
 
-    from extractbench_nb.grits.api import GriTS
 
 __all__ = [
     "GAP",
     "METRICS",
     "SIDES",
+    "ComparedTables",
     "Comparison",
     "DrawnRow",
     "DrawnSide",
@@ -47,6 +47,22 @@ GAP = -1
 _NEARLY = 1e-9
 
 _Place: TypeAlias = tuple[int, int]
+
+
+class ComparedTables(Protocol):
+    """Two tables and what their comparison found, as `GriTS` has it."""
+
+    @property
+    def scores(self) -> pd.DataFrame: ...  # noqa: D102
+    @property
+    def rows(self) -> pd.DataFrame: ...  # noqa: D102
+    @property
+    def columns(self) -> pd.DataFrame: ...  # noqa: D102
+    @property
+    def true(self) -> Table: ...  # noqa: D102
+    @property
+    def predicted(self) -> Table: ...  # noqa: D102
+    def similarity(self, metric: str) -> Numbers: ...  # noqa: D102
 
 
 class Line(NamedTuple):
@@ -177,7 +193,7 @@ class Comparison:
         return ("alike", 1.0) if alike else ("unlike", total / size)
 
 
-def compare(result: GriTS, metric: str) -> Comparison:
+def compare(result: ComparedTables, metric: str) -> Comparison:
     """Set the lines of both tables in one order.
 
     Parameters

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.benchmark.dataset import Dataset, DatasetError
+from extractbench_nb.benchmark.dataset import Dataset
+from extractbench_nb.errors import DatasetError
 from extractbench_nb.extraction.calling import REASONS
 from extractbench_nb.extraction.prompting import PROMPT_VERSION, plain_schema
 from extractbench_nb.extraction.reading import read_outputs
