@@ -9,7 +9,16 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.extraction import absence, items, structure
+from extractbench_nb.extraction.absence import hallucinate, null_out, omit, substitute
+from extractbench_nb.extraction.items import (
+    drop_items,
+    duplicate_items,
+    merge_items,
+    shuffle_items,
+    split_items,
+    spurious_items,
+)
+from extractbench_nb.extraction.structure import wrong_nesting, wrong_type
 from extractbench_nb.extraction.tasks import Change, Task
 from extractbench_nb.extraction.values import change_values, kinds
 
@@ -74,28 +83,28 @@ CORRUPTIONS = {
             CHANGED,
             "scalars for which another document has another value",
             "the value of another document",
-            absence.substitute,
+            substitute,
         ),
-        Corruption("null_out", PRESENCE, CHANGED, _SCALAR, "null for the value", absence.null_out),
-        Corruption("omit", PRESENCE, CHANGED, _SCALAR, "key and value left out", absence.omit),
+        Corruption("null_out", PRESENCE, CHANGED, _SCALAR, "null for the value", null_out),
+        Corruption("omit", PRESENCE, CHANGED, _SCALAR, "key and value left out", omit),
         Corruption(
             "hallucinate",
             PRESENCE,
             CHANGED,
             "absent, null or empty properties that another document has",
             "the value of another document where gold has none",
-            absence.hallucinate,
+            hallucinate,
         ),
-        Corruption("shuffle_items", ITEM, KEPT, _ITEMS, "items moved", items.shuffle_items),
-        Corruption("drop_items", ITEM, CHANGED, _ITEMS, "items left out", items.drop_items),
-        Corruption("duplicate_items", ITEM, CHANGED, _ITEMS, "items twice", items.duplicate_items),
+        Corruption("shuffle_items", ITEM, KEPT, _ITEMS, "items moved", shuffle_items),
+        Corruption("drop_items", ITEM, CHANGED, _ITEMS, "items left out", drop_items),
+        Corruption("duplicate_items", ITEM, CHANGED, _ITEMS, "items twice", duplicate_items),
         Corruption(
             "split_items",
             ITEM,
             CHANGED,
             "items of arrays that have two parts or words",
             "an item broken in two",
-            items.split_items,
+            split_items,
         ),
         Corruption(
             "merge_items",
@@ -103,7 +112,7 @@ CORRUPTIONS = {
             CHANGED,
             "items of arrays with a next one of the same type",
             "an item run together with the next",
-            items.merge_items,
+            merge_items,
         ),
         Corruption(
             "spurious_items",
@@ -111,7 +120,7 @@ CORRUPTIONS = {
             CHANGED,
             "items of arrays for which another document has other items",
             "an item of another document after it",
-            items.spurious_items,
+            spurious_items,
         ),
         Corruption(
             "wrong_nesting",
@@ -119,7 +128,7 @@ CORRUPTIONS = {
             UNCLEAR,
             "members of objects that hold an object or array",
             "members one level too high, an array one level too deep",
-            structure.wrong_nesting,
+            wrong_nesting,
         ),
         Corruption(
             "wrong_type",
@@ -127,7 +136,7 @@ CORRUPTIONS = {
             UNCLEAR,
             "scalars of a declared type",
             "a number as text, a text in an array",
-            structure.wrong_type,
+            wrong_type,
         ),
     )
 }

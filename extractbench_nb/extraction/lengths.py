@@ -16,7 +16,8 @@ from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.extraction.failing import AttemptGroups, check_bins, group_attempts
 from extractbench_nb.extraction.given import DatasetLike, documents_of
 from extractbench_nb.extraction.rates import valid_interval
-from extractbench_nb.stats.drawing import DIGITS, Drawing
+from extractbench_nb.stats.bootstrap import Numbers
+from extractbench_nb.stats.drawing import DIGITS, Drawing, Numbers
 
 __all__ = [
     "LENGTHS",
@@ -26,7 +27,6 @@ __all__ = [
     "validity_by_length",
 ]
 
-Numbers = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 _OF_DOCUMENTS = ("gold_tokens", "gold_values", "array_items", "fields", "pages", "pdf_tokens")

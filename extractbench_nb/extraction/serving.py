@@ -24,7 +24,7 @@ from extractbench_nb._loops import undisturbed
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.given import dataset_of
-from extractbench_nb.extraction.replaying import Replay, Reply, failed
+from extractbench_nb.extraction.replaying import _NOT_FOUND, _SERVER_ERROR, Replay, Reply, failed
 from extractbench_nb.extraction.simulation import Simulation
 
 __all__ = ["SimulationServer", "serve_simulations"]
@@ -37,7 +37,7 @@ _POLL, _PATIENCE = 0.02, 5.0
 _LONGEST = 3600
 #: Bytes of a request.
 _LARGEST = 2**30
-_NOT_FOUND, _LENGTH_REQUIRED, _TOO_LARGE, _SERVER_ERROR = 404, 411, 413, 500
+_LENGTH_REQUIRED, _TOO_LARGE = 411, 413
 
 
 def serve_simulations(

@@ -6,9 +6,20 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from extractbench_nb.extraction import amounts, texts, wording
+from extractbench_nb.extraction.amounts import changed_digits, rounding, scale, sign
 from extractbench_nb.extraction.draws import generator
 from extractbench_nb.extraction.tasks import Change, Task
+from extractbench_nb.extraction.texts import (
+    case,
+    changed_digit,
+    dropped_word,
+    truncation,
+    typo,
+    unit,
+    whitespace,
+    word_order,
+)
+from extractbench_nb.extraction.wording import abbreviation, date_format
 
 __all__ = ["LARGEST", "VALUE_CORRUPTIONS", "change_values", "corrupt", "kind_of", "kinds"]
 
@@ -19,20 +30,20 @@ _TRIES = 20
 
 #: What is done, by the name of the corruption and the kind of value.
 VALUE_CORRUPTIONS: Mapping[tuple[str, str], Callable[[Any, float, random.Random], Any]] = {
-    ("whitespace", "string"): texts.whitespace,
-    ("case", "string"): texts.case,
-    ("abbreviation", "string"): wording.abbreviation,
-    ("date_format", "string"): wording.date_format,
-    ("word_order", "string"): texts.word_order,
-    ("typo", "string"): texts.typo,
-    ("dropped_word", "string"): texts.dropped_word,
-    ("truncation", "string"): texts.truncation,
-    ("changed_digit", "string"): texts.changed_digit,
-    ("changed_digit", "number"): amounts.changed_digits,
-    ("unit", "string"): texts.unit,
-    ("unit", "number"): amounts.scale,
-    ("rounding", "number"): amounts.rounding,
-    ("sign", "number"): amounts.sign,
+    ("whitespace", "string"): whitespace,
+    ("case", "string"): case,
+    ("abbreviation", "string"): abbreviation,
+    ("date_format", "string"): date_format,
+    ("word_order", "string"): word_order,
+    ("typo", "string"): typo,
+    ("dropped_word", "string"): dropped_word,
+    ("truncation", "string"): truncation,
+    ("changed_digit", "string"): changed_digit,
+    ("changed_digit", "number"): changed_digits,
+    ("unit", "string"): unit,
+    ("unit", "number"): scale,
+    ("rounding", "number"): rounding,
+    ("sign", "number"): sign,
 }
 
 
