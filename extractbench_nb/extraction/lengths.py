@@ -16,7 +16,6 @@ from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.extraction.failing import AttemptGroups, check_bins, group_attempts
 from extractbench_nb.extraction.given import DatasetLike, documents_of
 from extractbench_nb.extraction.rates import valid_interval
-from extractbench_nb.stats.bootstrap import Numbers
 from extractbench_nb.stats.drawing import DIGITS, Drawing, Numbers
 
 __all__ = [
