@@ -89,9 +89,9 @@ def find_undeclared(subject: Subject) -> Iterator[Finding]:
         else:
             message = "the schema does not declare this key"
             yield Finding(place.path, place.field, "undeclared_key", message, place.value)
-    for field, found in indices.items():
+    for name, found in indices.items():
         message = f"{len(found)} items carry their own index, which the schema does not declare"
-        yield Finding(found[0].path, field, "item_index", message, found[0].value)
+        yield Finding(found[0].path, name, "item_index", message, found[0].value)
 
 
 def _is_item_index(place: Place) -> bool:
