@@ -40,7 +40,7 @@ AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             "semantics/test_s*.py",
             "semantics/test_[fju]*.py",
-            "compat/test_unions.py",
+            "compat",
             "parity",
             "properties",
             "semantics",
@@ -48,7 +48,7 @@ AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "alignment": (
         ("alignment",),
-        ("alignment", "judges/llm/test_aligning.py", "semantics/test_s*.py", "parity"),
+        ("alignment", "judges/llm/test_aligning.py", "semantics/test_[su]*.py", "parity"),
     ),
     "metrics": (("metrics",), ("metrics", "semantics/test_s*.py", "compat", "parity")),
     "judges": (("judges",), ("judges/test_*.py", "judges", "semantics/test_judged.py")),

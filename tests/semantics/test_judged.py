@@ -155,6 +155,20 @@ def test_a_judge_of_the_users_own(score: float, passed: bool) -> None:
     assert ev.meta["judge"] == "mine"
 
 
+class JudgeWithCalls(Judge):
+    async def ask(self, question: Any) -> Verdict:
+        return self.compare("", "")._replace(calls=(xb.JudgeCall("one", score=self.score),))
+
+
+def test_what_a_call_does_not_say_is_zero_or_unknown() -> None:
+    judge = JudgeWithCalls(0.9)
+    ev = xb.evaluate(obj(a={"type": "string"}), {"a": "x"}, {"a": "y"}, judge=judge)
+    [call] = ev.judge_calls.to_dict("records")
+    assert (call["model"], call["score"], call["cached"]) == ("one", 0.9, False)
+    assert (call["attempts"], call["latency_seconds"]) == (0, 0.0)
+    assert pd.isna([call["prompt_tokens"], call["completion_tokens"], call["cost_usd"]]).all()
+
+
 def test_a_judge_that_raises() -> None:
     judge = Judge(ConnectionError("down"))
     ev = xb.evaluate(obj(a={"type": "string"}), {"a": "x"}, {"a": "y"}, judge=judge)
