@@ -50,7 +50,7 @@ AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("alignment",),
         ("alignment", "judges/llm/test_aligning.py", "semantics/test_[su]*.py", "parity"),
     ),
-    "metrics": (("metrics",), ("metrics", "semantics/test_s*.py", "compat", "parity")),
+    "metrics": (("metrics",), ("metrics", "semantics/test_[js]*.py", "compat", "parity")),
     "judges": (("judges",), ("judges/test_*.py", "judges", "semantics/test_judged.py")),
     "stats": (("stats",), ("stats",)),
     "grits": (("grits",), ("grits/test_*.py", "grits", "tables", "widgets/tables")),

@@ -334,6 +334,27 @@ def fail(provider: str, server: ProviderServer, wire: Wire) -> Failure:
 # --- the budget ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    "usages, tokens",
+    [
+        pytest.param((..., (50, 5)), (150, 15), id="both told"),
+        pytest.param((..., {}), (None, None), id="the first"),
+        pytest.param(({}, ...), (None, None), id="the second"),
+        pytest.param(({}, {}), (None, None), id="neither"),
+    ],
+)
+def test_tokens_of_two_answers_are_known_if_both_are_told(
+    usages: Any, tokens: Any, server: ProviderServer
+) -> None:
+    server.requests.clear()
+    unreadable = answered("openai", text="no verdict", usage=usages[0])
+    server.script(unreadable, answered("openai", usage=usages[1]))
+    reason, call = asked(judge_of("openai", server))
+    assert (reason, len(server.requests), call.attempts) == (None, 2, 2)
+    assert (call.prompt_tokens, call.completion_tokens) == tokens
+    assert (call.cost_usd is None) == (None in tokens)
+
+
 @pytest.mark.parametrize("at_once", [1, 8, 30])
 @pytest.mark.parametrize("usage", [..., None, {}, (-9, -9)], ids=["told", "none", "empty", "less"])
 def test_a_budget_holds_whatever_a_server_tells(
