@@ -51,7 +51,7 @@ AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("alignment", "judges/llm/test_aligning.py", "semantics/test_[su]*.py", "parity"),
     ),
     "metrics": (("metrics",), ("metrics", "semantics/test_[js]*.py", "compat", "parity")),
-    "judges": (("judges",), ("judges/test_*.py", "judges", "semantics/test_judged.py")),
+    "judges": (("judges",), ("judges/test_*.py", "semantics/test_judged.py", "judges")),
     "stats": (("stats",), ("stats",)),
     "grits": (("grits",), ("grits/test_*.py", "grits", "tables", "widgets/tables")),
     "paper": (("benchmark/paper",), ("benchmark", "extraction/test_baseline.py")),
