@@ -112,8 +112,11 @@ def _one_sided(walk: Walk, array: ArrayRecord, i: int | None, j: int | None) -> 
     gold = _item(array.gold_items, i)
     predicted = _item(array.predicted_items, j) if j is not None else _in_place_of_items(array)
     node = item_node(array.node, i if i is not None else (j or 0))
+    paths = array.item_paths(i, j)
+    if i is not None and isinstance(predicted, Unusable):  # what is broken may stand elsewhere
+        paths = array.paths.below(array.gold_steps[i])
     if node is not None:
-        walk.enter(pair, node, gold, predicted, array.item_paths(i, j))
+        walk.enter(pair, node, gold, predicted, paths)
     pair.children = [child for child in pair.children if PRESENT in states(child)]
     return pair
 

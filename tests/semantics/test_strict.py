@@ -216,6 +216,15 @@ def test_an_item_of_another_kind_keeps_the_leaves_of_gold() -> None:
     assert counted(SCHEMA, texts, gold)[-1] == ["$.r[1]", "incorrect"]
 
 
+def test_leaves_of_a_broken_array_show_where_it_stands() -> None:
+    rows = arr({"anyOf": [obj(k=STRING), arr({"type": "string"})]})
+    gold, predicted = {"r": [{}, ["x"]]}, {"r": [{"k": "x"}, ["y", "z"]]}
+    ev = xb.evaluate(obj(r=rows), gold, predicted, profile="strict")
+    row = ev.fields.set_index("path").loc["$.r[1][0]"]
+    assert row[["gold", "predicted"]].tolist() == ["x", {"k": "x"}]
+    assert row["predicted_path"] == "$.r[0][0]"  # not $.r[1][0], where the prediction has y
+
+
 def test_fields_of_an_item_that_are_absent_on_both_sides_do_not_count() -> None:
     """They have no row where the item is missed: naming it must not earn them."""
     gold = {"name": "N", "r": [{"k": "aaaaaaaa"}]}
