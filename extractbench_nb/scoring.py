@@ -40,6 +40,8 @@ ALIGNED = "aligned"
 
 _ALIGNABLE = (list, tuple, dict)
 _MEMO = 200_000
+#: From here on the offline judge says that two texts mean the same; below, how alike they look.
+_SAME = 0.7
 _CONTAINERS = {"object", "array"}
 _NO_METRIC = MetricSpec("equality")
 
@@ -372,7 +374,17 @@ class Scorer:
             return lambda g, p: Pending(
                 spec, lambda: awaited(g, p), lambda r: self._finish_judged(spec, r, mark)
             )
-        return self._guarded(spec, lambda g, p: _told_by(ask(json_text(g), json_text(p)), mark))
+        graded = isinstance(self.judge, OfflineJudge)
+
+        def compare(gold: Any, predicted: Any) -> MetricScore:
+            verdict = ask(json_text(gold), json_text(predicted))
+            whole = isinstance(gold, _ALIGNABLE) or isinstance(predicted, _ALIGNABLE)
+            # how alike containers look as texts depends on whatever is added to them
+            if graded and whole and verdict.score < _SAME:
+                verdict = verdict._replace(score=0.0)
+            return _told_by(verdict, mark)
+
+        return self._guarded(spec, compare)
 
     def _asked(self, spec: MetricSpec, mark: float, node: Node | None) -> Run:
         """Ask a judge that takes the question as a whole: what the schema says, and the params.
