@@ -113,7 +113,9 @@ class Checker:
             with self.limit(f"{label} {profile}"):
                 result = self.evaluate(*arguments, profile=profile)
                 _ = result.fields, result.arrays, result.matches, result.summary, result.warnings
-        except (Exception, Stop) as error:  # noqa: BLE001 - any error is what is looked for
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - any error is what is looked for, panics too
             return error
         return result
 
@@ -122,14 +124,15 @@ class Checker:
         if isinstance(itself, BaseException):
             yield from self._refused(case, profile, itself)
             return
-        if profile in OWN_RULES or not has_hard_numbers(case.gold):
-            yield from (Failure(*found) for found in check_itself(itself, profile))
+        wrong = [Failure(*found) for found in check_itself(itself, profile)]
+        if profile in OWN_RULES or not (wrong and self._fails_as_released(case)):
+            yield from wrong
         result = self._run("predicted", case.schema, case.gold, case.predicted, profile)
         if isinstance(result, BaseException):
             yield self._raised("a prediction", result, profile)
             return
         yield from (Failure(f"frames: {k}", profile, d) for k, d in self._frames(case, result))
-        if case.added and profile != "extract-bench-0.1.0":
+        if case.added and may_not_rise(result):
             yield from self._check_additions(case, profile, result)
         if case.relation in PROBES:
             yield from self._check_probe(case, profile, itself)
@@ -137,6 +140,23 @@ class Checker:
             yield from self._check_relation(case, profile, result)
         if case.outputs:
             yield from self._check_outputs(result, profile)
+
+    @staticmethod
+    def _fails_as_released(case: Case) -> bool:
+        """Whether gold may differ from itself in the profiles of the published package.
+
+        That package neither finds such numbers alike nor checks metrics and params: one that it
+        does not know scores 0.
+        """
+        if has_hard_numbers(case.gold):
+            return True
+        try:
+            xb.parse_schema(realise(case.schema))
+        except xb.ConfigError:
+            return True
+        except ExtractBenchError:
+            pass
+        return False
 
     def _refused(self, case: Case, profile: str, error: BaseException) -> Iterator[Failure]:
         """Gold against itself raised: only our own errors may, and only where there is a fault."""
@@ -220,7 +240,9 @@ class Checker:
             try:
                 with self.limit(f"output {name} {profile}"):
                     make(result)
-            except (Exception, Stop) as error:  # noqa: BLE001 - any error is what is looked for
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001 - any error is what is looked for
                 failure = self._raised(f"output {name}", error, profile)
                 yield failure
 
@@ -236,6 +258,18 @@ OUTPUTS: dict[str, Callable[[Any], Any]] = {
     "save": _save,
     "show": xb.show,
 }
+
+
+def may_not_rise(result: Any) -> bool:
+    """Whether additions may not raise the scores: not so where the package's numbers are due.
+
+    It compares containers by ``string_fuzzy`` as texts, which grow alike with what is added.
+    """
+    profile, fields = result.meta["profile"], result.fields
+    if profile in OWN_RULES or profile == "extract-bench-0.1.0":
+        return profile in OWN_RULES
+    fuzzy = fields[fields["metric"] == "string_fuzzy"]
+    return not any(isinstance(v, list | dict) for v in (*fuzzy["gold"], *fuzzy["predicted"]))
 
 
 def outer_arrays(arrays: pd.DataFrame, name: str) -> dict[str, float]:
