@@ -104,7 +104,11 @@ UNDECLARED = [
     pytest.param({"z": "2"}, {"z": "1"}, [], id="gold has something there"),
     pytest.param({"z": None}, {"z": "1"}, ["$.z"], id="gold has null there"),
     pytest.param({"z": {"p": 1}}, {"z": "1"}, [], id="gold has an object there"),
-    pytest.param({"z": [[{"p": 1}]]}, {"z": ["1", "2"]}, [], id="gold has an array there"),
+    pytest.param({"z": [[{"p": 1}]]}, {"z": ["1"]}, [], id="gold has an array there"),
+    pytest.param(
+        {"z": [{"p": 1}]}, {"z": [{"p": 1}, "2"]}, ["$.z[1]"], id="gold has an object beside it"
+    ),
+    pytest.param({"z": [{"p": 1}]}, {"z": ["1", "2"]}, ["$.z[1]"], id="gold has one object there"),
     pytest.param({"z": [{}]}, {"z": ["1"]}, ["$.z[0]"], id="gold has an empty object there"),
     pytest.param({"z": 1}, {"z": {"p": 2}}, ["$.z.p"], id="gold has nothing below"),
     pytest.param({}, {"z": None}, [], id="null is no leaf"),
