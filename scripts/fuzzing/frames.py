@@ -26,6 +26,13 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
+def compares_containers(result: Any, metric: str) -> bool:
+    """Whether a metric whose name begins so compares objects or arrays, as texts."""
+    fields = result.fields
+    rows = fields[fields["metric"].str.startswith(metric)]
+    return any(isinstance(v, list | dict) for v in (*rows["gold"], *rows["predicted"]))
+
+
 def dtypes_of(result: Any) -> dict[str, dict[str, str]]:
     """The column types of each frame as words; of the summary its labels with its own type."""
     frames = ("fields", "arrays", "matches", "warnings")

@@ -83,7 +83,10 @@ def work(connection: Any, seed: int, numbers: list[int]) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     limits = Limits()
     checker = Checker(limit=limits)
+    parent = multiprocessing.parent_process()
     for number in numbers:
+        if parent is None or not parent.is_alive():
+            return
         connection.send(number)
         limits.slowest, before = 0.0, checker.evaluations
         limit_memory()

@@ -77,6 +77,16 @@ def test_unknown_metrics_are_refused_or_score_as_in_the_published_package(schema
     assert {failure.profile for failure in found} == {"paper", "strict"}
 
 
+@pytest.mark.parametrize("kind", ["raising str", "number keys"])
+@pytest.mark.parametrize("relation", ["", "an invented value", "a dropped value"])
+def test_gold_that_is_more_than_json_is_itself(kind, relation):
+    (properties,) = modules("properties")
+    schema = {"type": "object", "properties": {"a": {"type": "object"}}}
+    for gold in ({"$python": kind}, {"a": {"$python": kind}}):
+        case = properties.Case(schema, gold, gold, legal=False, relation=relation)
+        assert properties.Checker().check(case) == []
+
+
 class Planted:
     """An evaluation with one fault planted; everything else as it is."""
 
