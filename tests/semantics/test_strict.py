@@ -128,6 +128,13 @@ def test_undeclared_predicted_leaves(gold: Any, predicted: Any, paths: list[str]
     assert paper == [["$.name", "correct"]]
 
 
+def test_leaves_that_gold_lacks_where_the_schema_has_null() -> None:
+    schema, gold = obj(name=STRING, z={"type": "null"}), {"name": "N", "z": [["1"]]}
+    assert counted(schema, gold, copy.deepcopy(gold)) == [["$.name", "correct"]]
+    found = counted(schema, gold, {"name": "N", "z": [["1", "2"]]})
+    assert found == [["$.name", "correct"], ["$.z[0][1]", "hallucination"]]
+
+
 def test_undeclared_leaf_of_an_item() -> None:
     gold = {"name": "N", "r": [record("a", "1")]}
     predicted = {"name": "N", "r": [{**record("a", "1"), "x": "2"}]}
