@@ -65,10 +65,12 @@ def shuffle_items(
         return None
     fields = before.fields
     aligned = fields[fields["metric"].isin(["array_llm", "set_f1"])]
-    several = set(fields[fields["metric"].isin(["table_grits", "string_llm"])]["path"])
+    # what these compare as a whole has an order, inner arrays too
+    whole = tuple(fields[fields["metric"].isin(["table_grits", "string_llm"])]["path"])
+    inside = aligned["path"].map(lambda path: path.startswith(whole)).astype(bool)
     ordered = set(before.fields["field"].str.extract(r"^(.*)\[\d+\]", expand=False).dropna())
     gold, predicted = copy.deepcopy(gold), copy.deepcopy(predicted)
-    rows = aligned[~aligned["path"].isin(several) & ~aligned["field"].isin(ordered)]
+    rows = aligned[~inside & ~aligned["field"].isin(ordered)]
     if _has_tuples(schema):
         return None
     for row in sorted(rows.to_dict("records"), key=lambda row: -len(row["path"])):
