@@ -6,7 +6,6 @@ import struct
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,7 +136,7 @@ def render_page(
 def _page_number(page: object) -> int:
     """Return the page, 0 if there can be none of that number."""
     # not `page in range(...)`, which compares anything but a plain int with each number in turn
-    if isinstance(page, Real) and 1 <= page < _MOST_PAGES and page == int(page):
+    if isinstance(page, int | float | np.integer) and 1 <= page < _MOST_PAGES and page == int(page):
         return int(page)
     return 0
 

@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb._pools import worker_pool
 from extractbench_nb._units import dollars
 from extractbench_nb.alignment.llm import LLMAligner
 from extractbench_nb.batch import evaluate_runs, load_evaluations
@@ -20,10 +19,10 @@ from extractbench_nb.batch.settings import fingerprint
 from extractbench_nb.evaluation.frames import CALL_COLUMNS, total_cost
 from extractbench_nb.stats import self_consistency
 from tests.judges.llm.aligning import knowing
-from tests.judges.llm.conftest import away_from_home, make, no_thread_left, server
+from tests.judges.llm.conftest import away_from_home, make, no_thread_left, pool, server
 from tests.llm_server import answer, failure, truthful
 
-__all__ = ["away_from_home", "make", "no_thread_left", "server"]
+__all__ = ["away_from_home", "make", "no_thread_left", "pool", "server"]
 
 pytest.importorskip("litellm", reason="asks a model through LiteLLM")
 
@@ -42,13 +41,6 @@ NEAR = {"seller": "Northwind AG", "buyer": "Acme", "lines": [{"item": "Envelopes
 IDS = ["run", "document", "domain", "schema"]
 #: What does not depend on when, and in which process, a call was made.
 LASTING = [n for n in CALL_COLUMNS.names if n != "latency_seconds"]
-
-
-@pytest.fixture(scope="module")
-def pool():
-    """Two worker processes for all tests: each of them imports LiteLLM, which takes seconds."""
-    with worker_pool(2) as started:
-        yield started
 
 
 @pytest.fixture(params=[1, 2])
