@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from extractbench_nb._json import canonical, canonical_unordered, json_text, json_type
 from extractbench_nb.errors import ConfigError
-from extractbench_nb.judges.base import Judge, JudgeCall, JudgeError, Question
+from extractbench_nb.judges.base import Judge, JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.metrics.classes import MetricResult, error_result
 from extractbench_nb.metrics.numbers import as_number
@@ -378,10 +378,11 @@ class Scorer:
 
         def compare(gold: Any, predicted: Any) -> MetricScore:
             verdict = ask(json_text(gold), json_text(predicted))
-            whole = isinstance(gold, _ALIGNABLE) or isinstance(predicted, _ALIGNABLE)
-            # how alike containers look as texts depends on whatever is added to them
-            if graded and whole and verdict.score < _SAME:
-                verdict = verdict._replace(score=0.0)
+            wholes = isinstance(gold, _ALIGNABLE), isinstance(predicted, _ALIGNABLE)
+            # how alike containers look as texts depends on whatever is added to them, and a text
+            # may be what a container holds: "null" and [null]
+            if graded and any(wholes) and (verdict.score < _SAME or not all(wholes)):
+                verdict = Verdict(0.0, verdict.reason if verdict.score < _SAME else "other_type")
             return _told_by(verdict, mark)
 
         return self._guarded(spec, compare)

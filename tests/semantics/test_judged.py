@@ -157,11 +157,13 @@ def test_a_judge_of_the_users_own(score: float, passed: bool) -> None:
 
 ARRAY = {"type": "array", "items": {"type": "object"}, "evaluation_config": "string_llm"}
 ANY = {"evaluation_config": "string_llm", "anyOf": [{"type": "string"}, {"type": "object"}]}
+LISTED = {"evaluation_config": "string_llm", "anyOf": [{"type": "string"}, {"type": "array"}]}
 WHOLE = [
     pytest.param(ARRAY, [{"k": "Acme"}], [{"k": "Bolt"}], "paper", id="paper"),
     pytest.param(ARRAY, [{"k": "Acme"}], [{"k": "Bolt"}], "strict", id="strict"),
     pytest.param(ANY, {"k": "Acme"}, {"k": "Bolt"}, "extract-bench-readme", id="one object"),
     pytest.param(ANY, "k", {"k": "Bolt"}, "extract-bench-readme", id="text and object"),
+    pytest.param(LISTED, "null", [None], "extract-bench-readme", id="text and array of it"),
 ]
 
 
