@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from fuzzing.documents import has_python_values, shuffled
+from fuzzing.frames import compares_containers
 from fuzzing.paths import PathError, follow
 from fuzzing.schemas import HOSTILE_KEYS, subschemas
 
@@ -64,10 +65,12 @@ def shuffle_items(
         return None
     fields = before.fields
     aligned = fields[fields["metric"].isin(["array_llm", "set_f1"])]
-    several = set(fields[fields["metric"].isin(["table_grits", "string_llm"])]["path"])
+    # what these compare as a whole has an order, inner arrays too
+    whole = tuple(fields[fields["metric"].isin(["table_grits", "string_llm"])]["path"])
+    inside = aligned["path"].map(lambda path: path.startswith(whole)).astype(bool)
     ordered = set(before.fields["field"].str.extract(r"^(.*)\[\d+\]", expand=False).dropna())
     gold, predicted = copy.deepcopy(gold), copy.deepcopy(predicted)
-    rows = aligned[~aligned["path"].isin(several) & ~aligned["field"].isin(ordered)]
+    rows = aligned[~inside & ~aligned["field"].isin(ordered)]
     if _has_tuples(schema):
         return None
     for row in sorted(rows.to_dict("records"), key=lambda row: -len(row["path"])):
@@ -98,8 +101,10 @@ def rename(schema: Any, gold: Any, predicted: Any, rng: Random, before: Any) -> 
     text = json.dumps(schema)
     if not names or isinstance(predicted, str) or has_python_values(predicted):
         return None
-    if any(word in text for word in ("patternProperties", "/properties/", "string_llm")):
-        return None  # a text metric at an object compares its keys too
+    if any(word in text for word in ("patternProperties", "/properties/")):
+        return None
+    if any(compares_containers(before, metric) for metric in ("string_", "table_grits")):
+        return None  # keys are part of such texts, and of the texts of cells
     old = rng.choice(names)
     new = rng.choice(["renamed", "zz", "Aa", "0", rng.choice(HOSTILE_KEYS)])
     taken = {key for document in (schema, gold, predicted) for key in _keys(document)}
