@@ -38,10 +38,25 @@ def again(schema: Any, gold: Any, predicted: Any, rng: Random, before: Any) -> T
 
 
 def shuffle_keys(schema: Any, gold: Any, predicted: Any, rng: Random, before: Any) -> Triple | None:
-    """The keys of both documents in another order."""
+    """The keys of both documents in another order.
+
+    Not where items may be a text on one side and an object on the other: such a pair is as alike
+    as the text and the object's leaves, joined in their order.
+    """
     if isinstance(predicted, str) or has_python_values(predicted):
         return None
+    if {str, dict} <= set(_kinds_of_items(gold)) | set(_kinds_of_items(predicted)):
+        return None
     return schema, shuffled(gold, rng), shuffled(predicted, rng)
+
+
+def _kinds_of_items(value: Any) -> Iterator[type]:
+    """The types of all items of arrays in a document."""
+    if isinstance(value, list):
+        yield from map(type, value)
+    if isinstance(value, list | dict):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _kinds_of_items(part)
 
 
 def shuffle_properties(
