@@ -33,6 +33,8 @@ export EXTRACTBENCH_SEEDS ?= $(abspath ../shared/seeds)
 endif
 # litellm (installed with the published extract-bench) would fetch its price list when imported.
 export LITELLM_LOCAL_MODEL_COST_MAP := True
+# The checks start hundreds of interpreters: none of them should compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test lint types imports unit notebooks bench format clean
 

@@ -37,8 +37,8 @@ def undeclared(node: Node, value: Any, gold: Any, *, compared: bool = False) -> 
     gold : object
         Gold's value there, whose branch of a union decides; `value` itself for gold.
     compared : bool, optional
-        Find what the comparison of the two values passes over: a value where the schema has an
-        object or null and gold nothing is part of that, the items of arrays are not, because they
+        Find what the comparison of the two values passes over: a value where the schema has null,
+        or an object and gold nothing, is part of that, the items of arrays are not, because they
         are compared in turn. By default items are looked into, predicted ones without gold.
 
     Yields
@@ -65,9 +65,10 @@ def undeclared(node: Node, value: Any, gold: Any, *, compared: bool = False) -> 
 
 
 def _has_no_row(at: Node, part: Part) -> bool:
-    """Whether a value stands where the schema has an object or null, and gold has nothing."""
+    """Whether a value stands where the schema has null, or an object and gold has nothing."""
     unscored = at.kind in ("object", "null") and at.config is None
-    return unscored and holds_something(part.value) and not holds_something(part.gold)
+    scored = at.kind == "object" and holds_something(part.gold)
+    return unscored and not scored and holds_something(part.value)
 
 
 def _members(at: Node, part: Part) -> Iterator[tuple[Node | None, Part]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 from extractbench_nb._json import json_text
@@ -112,8 +113,11 @@ def _one_sided(walk: Walk, array: ArrayRecord, i: int | None, j: int | None) -> 
     gold = _item(array.gold_items, i)
     predicted = _item(array.predicted_items, j) if j is not None else _in_place_of_items(array)
     node = item_node(array.node, i if i is not None else (j or 0))
+    paths = array.item_paths(i, j)
+    if i is not None and isinstance(predicted, Unusable):  # what is broken may stand elsewhere
+        paths = array.paths.below(array.gold_steps[i])
     if node is not None:
-        walk.enter(pair, node, gold, predicted, array.item_paths(i, j))
+        walk.enter(pair, node, gold, predicted, paths)
     pair.children = [child for child in pair.children if PRESENT in states(child)]
     return pair
 
@@ -183,22 +187,28 @@ def _add_invented(parent: Pair, node: Node, gold: Any, predicted: Any, paths: Pa
 def _beyond_gold(part: Part) -> list[tuple[str, Any]]:
     """Return the leaves that gold does not have as many of, whatever the order of items."""
     known: dict[str, Counter[str]] = defaultdict(Counter)
-    for path, value in leaves(part.gold, part.path) if part.gold is not MISSING else ():
+    ours = dict(leaves(part.gold, part.path)) if part.gold is not MISSING else {}
+    for path, value in ours.items():
         known[_INDEX.sub("[]", path)][json_text(value)] += 1
     places: dict[str, list[tuple[str, Any]]] = defaultdict(list)
-    for path, value in leaves(part.value, part.path):
+    theirs = dict(leaves(part.value, part.path))
+    for path, value in theirs.items():
         places[_INDEX.sub("[]", path)].append((path, value))
     # where gold has an object or array, it has something at that path
-    inner = {place[: step.start()] for place in known for step in _STEP.finditer(place)}
+    containers, paired = _containers(ours), _containers(theirs)
     invented = []
     for place, here in places.items():
-        if place in inner:
-            continue
-        spare = known[place].total()
+        spare = known[place].total() + max(0, containers[place] - paired[place])
         # equal values first: the leaves left over are the ones that gold does not have
         ranked = sorted(here, key=lambda leaf: json_text(leaf[1]) not in known[place])
         invented.extend(ranked[spare:])
     return invented
+
+
+def _containers(paths: Iterable[str]) -> Counter[str]:
+    """Count the objects and arrays that hold leaves, by their path without indices."""
+    within = {path[: step.start()] for path in paths for step in _STEP.finditer(path)}
+    return Counter(_INDEX.sub("[]", path) for path in within)
 
 
 def _undeclared_node(above: Node, suffix: str) -> Node:

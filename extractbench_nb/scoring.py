@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from extractbench_nb._json import canonical, canonical_unordered, json_text, json_type
 from extractbench_nb.errors import ConfigError
-from extractbench_nb.judges.base import Judge, JudgeCall, JudgeError, Question
+from extractbench_nb.judges.base import Judge, JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.metrics.classes import MetricResult, error_result
 from extractbench_nb.metrics.numbers import as_number
@@ -40,6 +40,8 @@ ALIGNED = "aligned"
 
 _ALIGNABLE = (list, tuple, dict)
 _MEMO = 200_000
+#: From here on the offline judge says that two texts mean the same; below, how alike they look.
+_SAME = 0.7
 _CONTAINERS = {"object", "array"}
 _NO_METRIC = MetricSpec("equality")
 
@@ -372,7 +374,18 @@ class Scorer:
             return lambda g, p: Pending(
                 spec, lambda: awaited(g, p), lambda r: self._finish_judged(spec, r, mark)
             )
-        return self._guarded(spec, lambda g, p: _told_by(ask(json_text(g), json_text(p)), mark))
+        graded = isinstance(self.judge, OfflineJudge)
+
+        def compare(gold: Any, predicted: Any) -> MetricScore:
+            verdict = ask(json_text(gold), json_text(predicted))
+            wholes = isinstance(gold, _ALIGNABLE), isinstance(predicted, _ALIGNABLE)
+            # how alike containers look as texts depends on whatever is added to them, and a text
+            # may be what a container holds: "null" and [null]
+            if graded and any(wholes) and (verdict.score < _SAME or not all(wholes)):
+                verdict = Verdict(0.0, verdict.reason if verdict.score < _SAME else "other_type")
+            return _told_by(verdict, mark)
+
+        return self._guarded(spec, compare)
 
     def _asked(self, spec: MetricSpec, mark: float, node: Node | None) -> Run:
         """Ask a judge that takes the question as a whole: what the schema says, and the params.

@@ -1,13 +1,15 @@
 """Change the evaluator in small seeded ways, and see whether the tests notice.
 
-    python scripts/mutation_check.py [--count 40] [--seed 0] [--area stats ...] [--list]
+    python scripts/mutation_check.py [--count 40] [--seed 0] [--start 1] [--area stats ...] [--list]
 
 Each mutant changes one expression of a copy of the repository: an operator, a comparison, a number,
-a negation, `min` for `max`, two arguments swapped. The tests closest to the changed module run
-first, then those of the whole evaluator for what is left. A mutant that no test fails on has
-survived: either a test is missing, or the change makes no difference.
+a negation, `min` for `max`, two arguments swapped. The doctests of the changed module run first,
+then the tests named after it, then the other tests of its area, until one fails. A mutant that no
+test fails on has survived: either a test is missing, or the change makes no difference.
 
-Texts, annotations, error messages and what is only displayed are left alone.
+Texts, annotations, error messages and what is only displayed are left alone. Which mutants are
+drawn depends on the seed and on the text of their lines, not on where these stand: moving code
+keeps the draw. The output is a Markdown table and the kill rate.
 """
 
 from __future__ import annotations
@@ -15,51 +17,47 @@ from __future__ import annotations
 import argparse
 import ast
 import os
-import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
+from hashlib import sha256
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "extractbench_nb"
-#: Tests of all that an evaluation does; a mutant that these overlook has survived.
-WIDE = ("semantics", "properties", "parity", "sensitivity", "report", "real")
-#: Area -> its modules, and the tests that know it best, the quickest first.
+#: Area -> its packages and modules, and the tests that know them best, the quickest first.
 AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "scoring": (
         ("scoring.py", "pairing.py", "leafwise.py", "rollup.py", "values.py", "coverage.py"),
-        ("semantics", "parity", "properties"),
+        (
+            "semantics/test_[fjsu]*.py",
+            "parity/test_cu*.py",
+            "compat",
+            "parity",
+            "properties",
+            "semantics",
+        ),
     ),
     "alignment": (
-        ("alignment/assignment.py", "alignment/proxy.py", "alignment/similarity.py"),
-        ("alignment", "semantics"),
+        ("alignment",),
+        ("alignment", "judges/llm/test_aligning.py", "semantics/test_[su]*.py", "parity"),
     ),
-    "aligning models": (
-        ("alignment/batches.py", "alignment/llm.py", "alignment/questions.py"),
-        ("alignment/test_batches.py", "alignment/test_estimate.py", "judges/llm/test_aligning.py"),
-    ),
-    "metrics": (("metrics",), ("metrics", "compat", "semantics", "parity")),
-    "offline judge": (
-        tuple(f"judges/{name}.py" for name in ("offline", "differences", "tokens", "names")),
-        ("judges/test_offline.py", "judges/test_labelled_pairs.py"),
-    ),
-    "judging models": (
-        tuple(f"judges/{n}.py" for n in ("answers", "asking", "ensemble", "replay", "voting")),
-        ("judges/llm",),
-    ),
+    "metrics": (("metrics",), ("metrics", "semantics/test_[js]*.py", "compat", "parity")),
+    "judges": (("judges",), ("judges/test_*.py", "semantics/test_judged.py", "judges")),
     "stats": (("stats",), ("stats",)),
-    "grits": (("grits",), ("grits", "tables", "widgets/tables")),
+    "grits": (("grits",), ("grits/test_*.py", "grits", "tables", "widgets/tables")),
     "paper": (("benchmark/paper",), ("benchmark", "extraction/test_baseline.py")),
 }
 #: Data and drawing: a change there is seen by the eye or by nobody.
-LEFT_OUT = re.compile(r"lexicon|drawing|card|_html|styl|layout|/html\.py|__init__|wording")
+LEFT_OUT = re.compile(r"lexicon|grits/drawing/|card\.py|styl|paper/layout|errata/wording|__init__")
 SECONDS_OF_A_HANG = 1800.0
 
 OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
@@ -99,13 +97,35 @@ class Mutant:
     area: str
     path: str
     line: int
+    text: str
     start: int
     end: int
     before: str
     after: str
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: `{self.before}` -> `{self.after}`"
+        before, after = (" ".join(text.split()) for text in (self.before, self.after))
+        return f"{self.path}:{self.line}: `{before}` -> `{after}`"
+
+    def tests(self) -> list[str]:
+        """Return what to run: the module's doctests, tests named after it or naming it, others."""
+        path = Path(self.path)
+        dotted = ".".join(path.with_suffix("").parts)
+
+        def distance(file: Path) -> tuple[bool, bool]:
+            return path.stem not in file.stem, dotted not in file.read_text()
+
+        found = [file for name in AREAS[self.area][1] for file in files("tests", name, "test_*.py")]
+        closest = sorted(dict.fromkeys(found), key=distance)
+        return [self.path, *(file.relative_to(ROOT).as_posix() for file in closest)]
+
+
+def files(folder: str, pattern: str, names: str) -> list[Path]:
+    """Return the modules that a pattern of AREAS stands for, each package's by their names."""
+    places = sorted((ROOT / folder).glob(pattern))
+    if not places:
+        raise SystemExit(f"{folder}/{pattern} does not exist: correct AREAS in {__file__}")
+    return [file for p in places for file in (sorted(p.rglob(names)) if p.is_dir() else [p])]
 
 
 # --- what can be changed ------------------------------------------------------------------------
@@ -168,8 +188,9 @@ def candidates(tree: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
 def mutants_of(area: str, path: Path) -> list[Mutant]:
     """Return all mutants of one module, in the order of its text."""
     source = path.read_bytes()
+    lines = source.splitlines(keepends=True)
     starts = [0]
-    for line in source.splitlines(keepends=True):
+    for line in lines:
         starts.append(starts[-1] + len(line))
     found = {}
     for node, changed in candidates(ast.parse(source)):
@@ -180,22 +201,28 @@ def mutants_of(area: str, path: Path) -> list[Mutant]:
         before = source[start:end].decode()
         if ast.dump(changed) == ast.dump(node):
             continue
-        mutant = Mutant(area, str(path.relative_to(ROOT)), node.lineno, start, end, before, after)
+        name, text = path.relative_to(ROOT).as_posix(), lines[node.lineno - 1].decode().strip()
+        mutant = Mutant(area, name, node.lineno, text, start, end, before, after)
         found[start, end, after] = mutant
     return [found[key] for key in sorted(found)]
 
 
 def chosen(count: int, seed: int, areas: list[str]) -> list[Mutant]:
     """Draw mutants: as many of each area, each on a line of its own."""
+
+    def rank(mutant: Mutant) -> bytes:
+        return sha256(f"{seed} {mutant.text} {mutant.before} {mutant.after}".encode()).digest()
+
+    top = ROOT / PACKAGE
     piles = []
     for area in areas:
-        top = ROOT / PACKAGE
-        named = [top / name for name in AREAS[area][0]]
-        paths = [path for one in named for path in (sorted(one.rglob("*.py")) or [one])]
+        paths = [path for name in AREAS[area][0] for path in files(PACKAGE, name, "*.py")]
         kept = [p for p in paths if not LEFT_OUT.search(p.relative_to(top).as_posix())]
-        pile = [mutant for path in kept for mutant in mutants_of(area, path)]
-        random.Random(f"{seed} {area}").shuffle(pile)
-        piles.append(list({(m.path, m.line): m for m in pile}.values()))
+        pile = sorted((mutant for path in kept for mutant in mutants_of(area, path)), key=rank)
+        lines: dict[str, Mutant] = {}
+        for mutant in pile:
+            lines.setdefault(mutant.text, mutant)
+        piles.append(list(lines.values()))
     drawn = [pile[i] for i in range(max(map(len, piles))) for pile in piles if i < len(pile)]
     return drawn[:count]
 
@@ -209,7 +236,6 @@ class Bench:
 
     folder: Path
     workers: int
-    wide: bool
     sound: set[str] = field(default_factory=set)
 
     def is_broken(self, killer: str) -> bool:
@@ -217,15 +243,14 @@ class Bench:
         if "::" not in killer or killer in self.sound:
             return False
         self.sound.add(killer)
-        return bool(self.test((killer.removeprefix("tests/"),)))
+        return bool(self.test([killer]))
 
-    def test(self, names: tuple[str, ...]) -> str:
-        """Run directories of tests; return the first failure, or nothing."""
-        paths = [f"tests/{name}" for name in names]
+    def test(self, paths: list[str]) -> str:
+        """Run tests; return the first failure, or nothing."""
         options = ["-x", "-q", "-n", str(self.workers), "-p", "no:cacheprovider"]
         command = [sys.executable, "-m", "pytest", *options, "--benchmark-disable", *paths]
-        environment = os.environ | {"PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
-        environment["CI"] = "true"  # the same examples of hypothesis each time
+        # CI: the same examples of hypothesis each time
+        environment = os.environ | {"PYTHONPATH": str(self.folder), "CI": "true"}
         with tempfile.TemporaryFile("w+") as output:
             process = subprocess.Popen(  # noqa: S603 - pytest, on a copy of this repository
                 command,
@@ -238,23 +263,30 @@ class Bench:
             try:
                 status = process.wait(SECONDS_OF_A_HANG)
             except subprocess.TimeoutExpired:
-                os.killpg(process.pid, 9)
-                process.wait()
                 return "a hang"
+            finally:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
             output.seek(0)
-            return "" if status == 0 else first_failure(output.read())
+            # 5: a module without doctests, and nothing else to run
+            return "" if status in (0, 5) else first_failure(output.read())
 
     def killer(self, mutant: Mutant) -> str:
-        """Return what notices a mutant: its area's tests are asked first, then the wide ones."""
+        """Return the first test that notices a mutant, or nothing."""
         path = self.folder / mutant.path
         source = path.read_bytes()
-        path.write_bytes(source[: mutant.start] + mutant.after.encode() + source[mutant.end :])
-        near = AREAS[mutant.area][1]
+        self.write(path, source[: mutant.start] + mutant.after.encode() + source[mutant.end :])
         try:
-            others = tuple(name for name in WIDE if self.wide and name not in near)
-            return self.test(near) or (self.test(others) if others else "")
+            return self.test(mutant.tests())
         finally:
-            path.write_bytes(source)
+            self.write(path, source)
+
+    def write(self, path: Path, source: bytes) -> None:
+        """Write a module with a time of its own, so that no bytecode of another state is used."""
+        before = path.stat().st_mtime
+        path.write_bytes(source)
+        os.utime(path, (before + 10, before + 10))
 
 
 def first_failure(output: str) -> str:
@@ -265,36 +297,39 @@ def first_failure(output: str) -> str:
 
 
 def copied(folder: Path) -> Path:
-    """Copy what the tests need."""
+    """Copy what the tests need, readable for all: a test reads a cache as another user."""
+    folder.chmod(0o755)
     ignored = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis")
     return shutil.copytree(ROOT, folder / "copy", ignore=ignored)
 
 
-def check(
-    mutants: list[Mutant], bench: Bench, report: Callable[[str], object], start: int = 1
-) -> int:
-    """Test every mutant and report it; return how many survived."""
-    survivors = 0
+def check(mutants: list[Mutant], bench: Bench, start: int) -> Counter[str]:
+    """Test every mutant, print its row of the table, and count the verdicts."""
+    print("| | Mutant | Verdict | Seconds |", "|---|---|---|---|", sep="\n")
+    counts: Counter[str] = Counter()
     for number, mutant in enumerate(mutants, start):
         began = time.perf_counter()
         killer = bench.killer(mutant)
-        if bench.is_broken(killer):
-            raise SystemExit(f"{killer} fails without any change")
-        survivors += not killer
-        verdict = f"killed by {killer}" if killer else "SURVIVED"
-        report(f"{number:3} {mutant}\n    {verdict} ({time.perf_counter() - began:.0f} s)")
-    return survivors
+        if not killer:
+            verdict = "SURVIVED"
+        elif bench.is_broken(killer):
+            verdict, killer = "UNCLEAR", f": {killer} fails without any change"
+        else:
+            verdict, killer = "killed", f" by {killer}"
+        counts[verdict] += 1
+        row = (str(number), str(mutant), verdict + killer, f"{time.perf_counter() - began:.0f}")
+        print("|", " | ".join(cell.replace("|", "\\|") for cell in row), "|", flush=True)
+    return counts
 
 
 def main() -> int:
-    """Draw mutants, test them, and return the exit status: 1 if one survived."""
+    """Draw mutants, test them, and return the exit status: 0 if all were killed."""
     parser = argparse.ArgumentParser(description="Seeded mutation check of the evaluator.")
     parser.add_argument("--count", type=int, default=40, help="how many mutants")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--start", type=int, default=1, help="number of the first one to test")
     parser.add_argument("--area", nargs="+", choices=AREAS, default=list(AREAS))
-    parser.add_argument("--workers", type=int, default=2, help="processes of pytest")
-    parser.add_argument("--near", action="store_true", help="ask the closest tests only")
+    parser.add_argument("--workers", type=int, default=0, help="processes of pytest-xdist")
     parser.add_argument("--list", action="store_true", help="print the mutants, test nothing")
     asked = parser.parse_args()
     mutants = chosen(asked.count, asked.seed, asked.area)[asked.start - 1 :]
@@ -302,11 +337,10 @@ def main() -> int:
         print(*mutants, sep="\n")
         return 0
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(copied(Path(folder)), asked.workers, not asked.near)
-        report = partial(print, flush=True)
-        survivors = check(mutants, bench, report, asked.start)
-    print(f"{len(mutants) - survivors} of {len(mutants)} killed")
-    return 1 if survivors else 0
+        counts = check(mutants, Bench(copied(Path(folder)), asked.workers), asked.start)
+    killed = counts["killed"]
+    print(f"\nKilled {killed} of {len(mutants)}.")
+    return 0 if killed == len(mutants) else 1
 
 
 if __name__ == "__main__":

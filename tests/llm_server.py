@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from tests.waiting import PATIENCE
 
@@ -248,8 +248,14 @@ def _body(request: Request, reply: Reply) -> dict[str, Any]:
     }
 
 
+class Hanging(Protocol):
+    """A server that says when it hangs."""
+
+    on_hanging: Callable[[], object]
+
+
 @contextmanager
-def hanging_ends(server: LLMServer) -> Iterator[None]:
+def hanging_ends(server: Hanging) -> Iterator[None]:
     """Let a client that waits `UNTIL_IT_HANGS` give up once the server hangs, not by the clock."""
     timeout, waiting = asyncio.timeout, []
 

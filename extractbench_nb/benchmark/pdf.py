@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from extractbench_nb.benchmark import pdf_worker
+from extractbench_nb.benchmark.caching import file_hash
 from extractbench_nb.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,6 +33,11 @@ MOST_PIXELS = 40_000_000
 
 #: PDFium may be entered by one thread at a time.
 _ONE_AT_A_TIME = Lock()
+
+#: Texts of the PDFs that were read last, up to so many characters, by content and operation.
+_KEPT_CHARACTERS = 20_000_000
+_KEPT: OrderedDict[tuple[str, str, int], tuple[str, ...]] = OrderedDict()
+_KEEPING = Lock()
 
 
 class Drawn(NamedTuple):
@@ -76,7 +83,7 @@ def opened(path: Path) -> Iterator[PdfDocument]:
 
 
 def read_pages(path: Path) -> tuple[str, ...]:
-    """Read the text layer of a PDF.
+    """Read the text layer of a PDF; a file that has not changed is read once per process.
 
     Parameters
     ----------
@@ -94,7 +101,7 @@ def read_pages(path: Path) -> tuple[str, ...]:
         The file cannot be read as a PDF: broken, encrypted, not there; or that takes more than 2 GB
         of memory (on Linux), 300 seconds or 50 million characters.
     """
-    return tuple(_ask(path, "pages", most=_CHARACTERS)[0]["texts"])
+    return _texts(path, "pages")
 
 
 def read_layers(path: Path) -> tuple[str, ...]:
@@ -116,7 +123,7 @@ def read_layers(path: Path) -> tuple[str, ...]:
     InputError
         See `read_pages`.
     """
-    return tuple(_ask(path, "layers", most=_CHARACTERS)[0]["texts"])
+    return _texts(path, "layers")
 
 
 def draw_page(path: Path, page: int, scale: float, boxes: Sequence[Sequence[float]]) -> Drawn:
@@ -155,6 +162,23 @@ def draw_page(path: Path, page: int, scale: float, boxes: Sequence[Sequence[floa
     rows = np.frombuffer(content, dtype=np.uint8).reshape(height, stride)[:, : width * channels]
     pixels = np.array(rows.reshape(height, width, channels)[:, :, :3])
     return Drawn(found["pages"], points, pixels, found["boxes"])
+
+
+def _texts(path: Path, operation: str) -> tuple[str, ...]:
+    """Have the texts of a PDF read, or take those that are kept."""
+    key = (file_hash(path) or "", operation, _CHARACTERS)
+    with _KEEPING:
+        found = _KEPT.get(key)
+        if found is not None:
+            _KEPT.move_to_end(key)
+            return found
+    found = tuple(_ask(path, operation, most=_CHARACTERS)[0]["texts"])
+    if key[0] and file_hash(path) == key[0]:  # it was not replaced meanwhile
+        with _KEEPING:
+            _KEPT[key] = found
+            while sum(len(text) for texts in _KEPT.values() for text in texts) > _KEPT_CHARACTERS:
+                _KEPT.popitem(last=False)
+    return found
 
 
 def _ask(path: Path, operation: str, **options: Any) -> tuple[dict[str, Any], bytes]:

@@ -24,6 +24,7 @@ __all__ = ["PageImage", "render_page"]
 _MARK = (255, 222, 89)
 _MARGIN = 2
 _LARGEST_SCALE = 10.0
+_MOST_PAGES = 2**31  # PDFium counts in 32 bits
 _EDGES = ("x0", "y0", "x1", "y1")
 
 
@@ -113,7 +114,7 @@ def render_page(
     places = [_box(box) for box in _on_page(boxes, page)]
     _check_scale(scale)
     path = pdf_of(ds, document)
-    number = int(page) if page in range(1, 2**31) else 0
+    number = _page_number(page)
     drawn = draw_page(path, number, scale, places)
     if drawn.points is None:
         raise InputError(f"page={page!r}; {str(path)!r} has pages 1 to {drawn.pages}")
@@ -129,6 +130,14 @@ def render_page(
             _colour(pixels, box)
     height, width = pixels.shape[:2]
     return PageImage(_png(pixels), width, height, number, drawn.pages, drawn.points, tuple(found))
+
+
+def _page_number(page: object) -> int:
+    """Return the page, 0 if there can be none of that number."""
+    # not `page in range(...)`, which compares anything but a plain int with each number in turn
+    if isinstance(page, int | float | np.integer) and 1 <= page < _MOST_PAGES and page == int(page):
+        return int(page)
+    return 0
 
 
 def _check_scale(scale: object) -> None:

@@ -14,7 +14,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -98,7 +98,7 @@ def litellm() -> Any:
         return _load()
 
 
-@cache
+@lru_cache(maxsize=1)
 def _load() -> Any:
     if find_spec("litellm") is None:
         raise InputError(

@@ -69,9 +69,15 @@ EXCHANGE: ContextVar[Exchange | None] = ContextVar("EXCHANGE", default=None)
 
 
 def watch_exchanges() -> None:
-    """Watch the requests that are made while `EXCHANGE` is set; others stay as they are."""
+    """Watch the requests that are made while `EXCHANGE` is set; others stay as they are.
+
+    Calling it again changes nothing: each further layer would follow the redirects of the one
+    below, and a redirect loop would take 4**n requests.
+    """
     import httpx
 
+    if httpx.AsyncClient.send.__module__ == __name__:
+        return
     send, send_blocking = httpx.AsyncClient.send, httpx.Client.send
 
     async def watched(client: Any, request: Any, **options: Any) -> Any:

@@ -6,6 +6,7 @@ are replaced, and the number of keywords that are applied to one document is lim
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -19,6 +20,9 @@ __all__ = ["Validation"]
 #: Keywords that are applied to one document at most: so many, and more for each of its values.
 #: A gold document of ExtractBench takes up to 5,200.
 _STEPS, _STEPS_PER_VALUE = 40_000, 15
+#: Frames that must be left below Python's recursion limit. A RecursionError inside `rpds`, which
+#: jsonschema resolves references with, is not an exception but a panic.
+_SPARE_FRAMES = 100
 #: Values of an ``enum`` that a message names.
 _MOST_NAMED = 200
 #: Their checks take a millisecond for two characters, where a package for them is installed at all.
@@ -120,10 +124,24 @@ def _validator_class(draft: int) -> Any:
 
 
 def _evolve(self: Any, **changes: Any) -> Any:
-    """Change attributes of a validator; it stays of its class whatever ``$schema`` says inside."""
+    """Change attributes of a validator; it stays of its class whatever ``$schema`` says inside.
+
+    jsonschema comes here on each level of a schema, also where it only looks at what is evaluated.
+    """
     from attrs import evolve
 
+    if _is_deep():
+        raise RecursionError
     return evolve(self, **changes)
+
+
+def _is_deep() -> bool:
+    """Whether the stack is close to Python's recursion limit."""
+    try:
+        sys._getframe(max(0, sys.getrecursionlimit() - _SPARE_FRAMES))
+    except ValueError:
+        return False
+    return True
 
 
 def _limited(keyword: Keyword) -> Keyword:

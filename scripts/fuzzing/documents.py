@@ -215,13 +215,13 @@ class DocumentMaker:
     def array(self, schema: dict[str, Any], depth: int) -> list[Any]:
         """An array, or a tuple with its places filled."""
         rng = self.rng
+        if depth >= self.depth or self.nodes < 0:
+            return []
         for keyword in ("prefixItems", "items"):
             places = schema.get(keyword)
             if isinstance(places, list):
                 full = places if chance(rng, 0.8) else places[: rng.randint(0, len(places))]
                 return [self.value(place, depth + 1) for place in full]
-        if depth >= self.depth or self.nodes < 0:
-            return []
         count = rng.choice([0, 1, 2, 2, 3, 5])
         items = schema.get("items", {})
         made = [self.value(items, depth + 1) for _ in range(count)]

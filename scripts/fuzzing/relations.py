@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from fuzzing.documents import has_python_values, shuffled
+from fuzzing.frames import compares_containers
 from fuzzing.paths import PathError, follow
 from fuzzing.schemas import HOSTILE_KEYS, subschemas
 
@@ -37,10 +38,25 @@ def again(schema: Any, gold: Any, predicted: Any, rng: Random, before: Any) -> T
 
 
 def shuffle_keys(schema: Any, gold: Any, predicted: Any, rng: Random, before: Any) -> Triple | None:
-    """The keys of both documents in another order."""
+    """The keys of both documents in another order.
+
+    Not where items may be a text on one side and an object on the other: such a pair is as alike
+    as the text and the object's leaves, joined in their order.
+    """
     if isinstance(predicted, str) or has_python_values(predicted):
         return None
+    if {str, dict} <= set(_kinds_of_items(gold)) | set(_kinds_of_items(predicted)):
+        return None
     return schema, shuffled(gold, rng), shuffled(predicted, rng)
+
+
+def _kinds_of_items(value: Any) -> Iterator[type]:
+    """The types of all items of arrays in a document."""
+    if isinstance(value, list):
+        yield from map(type, value)
+    if isinstance(value, list | dict):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _kinds_of_items(part)
 
 
 def shuffle_properties(
@@ -64,10 +80,12 @@ def shuffle_items(
         return None
     fields = before.fields
     aligned = fields[fields["metric"].isin(["array_llm", "set_f1"])]
-    several = set(fields[fields["metric"].isin(["table_grits", "string_llm"])]["path"])
+    # what these compare as a whole has an order, inner arrays too
+    whole = tuple(fields[fields["metric"].isin(["table_grits", "string_llm"])]["path"])
+    inside = aligned["path"].map(lambda path: path.startswith(whole)).astype(bool)
     ordered = set(before.fields["field"].str.extract(r"^(.*)\[\d+\]", expand=False).dropna())
     gold, predicted = copy.deepcopy(gold), copy.deepcopy(predicted)
-    rows = aligned[~aligned["path"].isin(several) & ~aligned["field"].isin(ordered)]
+    rows = aligned[~inside & ~aligned["field"].isin(ordered)]
     if _has_tuples(schema):
         return None
     for row in sorted(rows.to_dict("records"), key=lambda row: -len(row["path"])):
@@ -98,8 +116,10 @@ def rename(schema: Any, gold: Any, predicted: Any, rng: Random, before: Any) -> 
     text = json.dumps(schema)
     if not names or isinstance(predicted, str) or has_python_values(predicted):
         return None
-    if any(word in text for word in ("patternProperties", "/properties/", "string_llm")):
-        return None  # a text metric at an object compares its keys too
+    if any(word in text for word in ("patternProperties", "/properties/")):
+        return None
+    if any(compares_containers(before, metric) for metric in ("string_", "table_grits")):
+        return None  # keys are part of such texts, and of the texts of cells
     old = rng.choice(names)
     new = rng.choice(["renamed", "zz", "Aa", "0", rng.choice(HOSTILE_KEYS)])
     taken = {key for document in (schema, gold, predicted) for key in _keys(document)}

@@ -37,7 +37,8 @@ class Report:
 
     number: int
     evaluations: int
-    slowest: float
+    slowest: float  # CPU seconds of one evaluation
+    peak: int = 0  # bytes of memory that the worker has taken so far
     failures: list[tuple[Failure, Case]] = field(default_factory=list)
 
 
@@ -78,19 +79,27 @@ def limit_memory() -> None:
 def work(connection: Any, seed: int, numbers: list[int]) -> None:
     """Check cases one after another and send a report about each."""
     os.nice(5)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     limits = Limits()
     checker = Checker(limit=limits)
+    parent = multiprocessing.parent_process()
     for number in numbers:
+        if parent is None or not parent.is_alive():
+            return
         connection.send(number)
         limits.slowest, before = 0.0, checker.evaluations
         limit_memory()
-        case = make_case(seed, number)
+        case = Case({}, {}, {})
         try:
+            case = make_case(seed, number)
             failures = checker.check(case)
         except Exception:  # noqa: BLE001 - the fuzzer's own fault is reported like any other
             failures = [Failure("the fuzzer itself fails", "", traceback.format_exc()[-400:])]
         found = [(failure, case) for failure in failures]
-        connection.send(Report(number, checker.evaluations - before, limits.slowest, found))
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        evaluations = checker.evaluations - before
+        connection.send(Report(number, evaluations, limits.slowest, peak, found))
     connection.send(None)
 
 
@@ -193,7 +202,7 @@ class Worker:
         number = self.current if self.current is not None else self.numbers[0]
         name = signal.Signals(-self.process.exitcode).name if self.process.exitcode < 0 else "exit"
         failure = Failure(f"the process dies: {name}", "", f"case {number}")
-        yield Report(number, 0, 0.0, [(failure, make_case(self.seed, number))])
+        yield Report(number, 0, 0.0, 0, [(failure, make_case(self.seed, number))])
         self.numbers.remove(number)
         self.current = None
         self.start()

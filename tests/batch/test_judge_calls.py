@@ -19,10 +19,10 @@ from extractbench_nb.batch.settings import fingerprint
 from extractbench_nb.evaluation.frames import CALL_COLUMNS, total_cost
 from extractbench_nb.stats import self_consistency
 from tests.judges.llm.aligning import knowing
-from tests.judges.llm.conftest import away_from_home, make, no_thread_left, server
+from tests.judges.llm.conftest import away_from_home, make, no_thread_left, pool, server
 from tests.llm_server import answer, failure, truthful
 
-__all__ = ["away_from_home", "make", "no_thread_left", "server"]
+__all__ = ["away_from_home", "make", "no_thread_left", "pool", "server"]
 
 pytest.importorskip("litellm", reason="asks a model through LiteLLM")
 
@@ -41,6 +41,12 @@ NEAR = {"seller": "Northwind AG", "buyer": "Acme", "lines": [{"item": "Envelopes
 IDS = ["run", "document", "domain", "schema"]
 #: What does not depend on when, and in which process, a call was made.
 LASTING = [n for n in CALL_COLUMNS.names if n != "latency_seconds"]
+
+
+@pytest.fixture(params=[1, 2])
+def workers(request):
+    """How a batch is told to run: in this process, or in worker processes."""
+    return {} if request.param == 1 else {"executor": request.getfixturevalue("pool")}
 
 
 @pytest.fixture
@@ -107,13 +113,13 @@ def test_an_invalid_output_asks_nothing(frame_of, make, server):
     assert len(server.requests) == len(evs.judge_calls) == evs.summary["llm_calls"][0] == 0
 
 
-def test_all_ways_give_the_same_calls(bills, make, server, tmp_path):
+def test_all_ways_give_the_same_calls(bills, make, server, pool, tmp_path):
     """Same rows from one process, two and threads; the second and third ask nothing."""
     first = evaluate_runs(bills, judge=make(), progress=False, save_to=tmp_path / "one")
     asked = len(server.requests)
-    processes = evaluate_runs(bills, judge=make(), progress=False, n_jobs=2)
-    with ThreadPoolExecutor(2) as pool:
-        threads = evaluate_runs(bills, judge=make(), progress=False, executor=pool)
+    processes = evaluate_runs(bills, judge=make(), progress=False, executor=pool)
+    with ThreadPoolExecutor(2) as together:
+        threads = evaluate_runs(bills, judge=make(), progress=False, executor=together)
     assert len(server.requests) == asked > 0
     said = ["run", "document", "path", "metric", "model", "score", "answer"]
     for evs in (processes, threads):
@@ -136,14 +142,13 @@ def test_a_batch_of_processes_asks_the_server(bills, make, server):
     assert set(evs.summary["judge_errors"]) == {0}
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_budgets_are_kept_by_process(n_jobs, bills, make, server, priced):
+def test_budgets_are_kept_by_process(workers, bills, make, server, priced):
     server.respond = lambda request: replace(answer(0.8), tokens=(10, 100_000))
     price = 10 * 0.15e-6 + 100_000 * 0.6e-6
     limits = {"max_concurrency": 1, "max_tokens": 100_000}
     judge = make(priced, cache=False, budget_usd=3.5 * price, **limits)
-    evs = evaluate_runs(bills, judge=judge, progress=False, n_jobs=n_jobs)
-    assert 3 <= len(server.requests) <= 3 * n_jobs
+    evs = evaluate_runs(bills, judge=judge, progress=False, **workers)
+    assert 3 <= len(server.requests) <= 3 * (2 if workers else 1)
     assert evs.summary["llm_cost_usd"].sum() == pytest.approx(len(server.requests) * price)
     refused = evs.judge_calls[evs.judge_calls["error"].notna()]
     assert len(refused) == 24 - len(server.requests)
@@ -299,11 +304,11 @@ def test_any_judge_may_have_a_fingerprint(one, other, message, bills, tmp_path):
         evaluate_runs(bills, judge=Strict(other), progress=False, resume=tmp_path)
 
 
-def test_an_ensemble_is_known_by_its_members(bills, make, tmp_path):
+def test_an_ensemble_is_known_by_its_members(bills, make, pool, tmp_path):
     def vote(**options):
         return xb.Ensemble(["offline", make(**options)], vote="min")
 
-    evs = evaluate_runs(bills[:2], judge=vote(), progress=False, n_jobs=2, save_to=tmp_path)
+    evs = evaluate_runs(bills[:2], judge=vote(), progress=False, executor=pool, save_to=tmp_path)
     assert len(evs.judge_calls) == 6
     again = evaluate_runs(bills[:2], judge=vote(timeout=900.0), progress=False, resume=tmp_path)
     assert again.meta["reused"] == 2
@@ -362,11 +367,10 @@ def people(frame_of):
     return frame_of(*rows, schema=PEOPLE, gold={"people": gold})
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_alignments_by_a_model(n_jobs, people, make, server, tmp_path):
+def test_alignments_by_a_model(workers, people, make, server, tmp_path):
     server.respond = knowing(lambda item: item["id"])
     options = {"alignment": LLMAligner(make()), "progress": False}
-    evs = evaluate_runs(people, n_jobs=n_jobs, save_to=tmp_path, **options)
+    evs = evaluate_runs(people, save_to=tmp_path, **workers, **options)
     assert evs.meta["alignment"] == LLMAligner(make()).name
     assert evs.judge_calls["metric"].tolist() == ["array_llm"] * 3
     assert evs.summary["llm_calls"].tolist() == [1.0, 1.0, 1.0]

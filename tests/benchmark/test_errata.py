@@ -1,13 +1,15 @@
 import dataclasses
 import os
 from functools import cache
+from typing import NoReturn
 
 import pandas as pd
 import pytest
 from jsonschema import Draft202012Validator
 
 from extractbench_nb.benchmark import paper
-from extractbench_nb.benchmark.dataset import load_dataset
+from extractbench_nb.benchmark.dataset import Dataset, load_dataset
+from extractbench_nb.benchmark.paper import measures
 from extractbench_nb.benchmark.paper.errata import ERRATA_COLUMNS
 from extractbench_nb.benchmark.paper.errata.finding import SEVERITIES
 from extractbench_nb.benchmark.paper.errata.gold import gold
@@ -155,3 +157,18 @@ def test_shipped_judge_reports() -> None:
 def test_a_folder_without_reports(tmp_path) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(InputError, match=r"no \{run\}/\{document\}\.judge-report\.json"):
         measure_reports(tmp_path)
+
+
+def test_a_document_is_measured_again_only_when_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = load_dataset("sample")
+    first = measure_gold(sample)
+
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise AssertionError("measured again")
+
+    monkeypatch.setattr(measures, "evaluate", fail)
+    pd.testing.assert_frame_equal(measure_gold(sample), first)
+    changed = sample.gold("night bus demand") | {"title": "another"}
+    monkeypatch.setattr(Dataset, "gold", lambda *_: changed)
+    with pytest.raises(AssertionError, match="measured again"):
+        measure_gold(sample)

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import zlib
+from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 
 from extractbench_nb import InputError, load_dataset
 from extractbench_nb._tokens import count_tokens, gpt2
-from extractbench_nb.benchmark import pdf
+from extractbench_nb.benchmark import pdf, pdf_worker
 from extractbench_nb.benchmark.pdf import read_layers, read_pages
 from extractbench_nb.evidence import find_evidence, render_page
 from extractbench_nb.evidence.index import index_of
@@ -177,6 +178,32 @@ def test_the_memory_for_a_pdf_is_limited(tmp_path: Path) -> None:
     command = [sys.executable, "-c", PEAK, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert 0 < int(done.stdout) < 700_000_000
+
+
+@pytest.mark.parametrize("read", [read_pages, read_layers])
+def test_a_pdf_is_read_once_until_it_changes(
+    read: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "copy.pdf"
+    path.write_bytes(SAMPLE[0].read_bytes())
+    first = read(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(pdf_worker, "__file__", str(tmp_path / "nothing"))  # no reader any more
+        assert read(path) == first
+        path.write_bytes(SAMPLE[1].read_bytes())
+        with pytest.raises(InputError, match="cannot be read"):
+            read(path)
+    assert read(path) == read(SAMPLE[1]) != first
+
+
+def test_only_so_much_text_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pdf, "_KEPT", OrderedDict())
+    lengths = [sum(map(len, read_pages(path))) for path in SAMPLE[:3]]
+    assert len(pdf._KEPT) == 3
+    monkeypatch.setattr(pdf, "_KEPT_CHARACTERS", sum(lengths[1:]))
+    read_layers(SAMPLE[0])
+    assert sum(len(text) for texts in pdf._KEPT.values() for text in texts) <= sum(lengths[1:])
+    assert list(pdf._KEPT)[-1][1] == "layers"
 
 
 def test_text_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

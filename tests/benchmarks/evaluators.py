@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 import extractbench_nb as xb
+from extractbench_nb.benchmark import pdf
 from tests.benchmarks.workloads import Case
 
 Evaluator = Callable[[Case], Any]
@@ -34,6 +35,7 @@ def fresh() -> None:
                 parameters = getattr(value, "cache_parameters", None)
                 if parameters and parameters()["maxsize"] != 1:  # 1: a table that is built once
                     value.cache_clear()
+    pdf._KEPT.clear()
     gc.collect()
     gc.freeze()
 

@@ -67,8 +67,6 @@ def whole(outputs: pd.DataFrame, dataset: xb.Dataset) -> Tables:
 
 @pytest.fixture(scope="module", params=["extractbench", "sample"])
 def work(request: pytest.FixtureRequest, dataset: Callable[[str], xb.Dataset]) -> Work:
-    if request.param == "extractbench" and request.config.getoption("benchmark_disable"):
-        pytest.skip("real documents where it is timed, the sample where it is not")
     loaded = dataset(request.param)
     outputs = simulated(loaded)
     group = f"runs of six models, {len(loaded.documents)} documents"

@@ -55,10 +55,11 @@ def plainly(true: Any, predicted: Any, variant: str) -> dict[str, float]:
 
 @pytest.mark.parametrize("variant", ["paper", "paper_substring", "released"])
 def test_as_written_down(variant: str, timed: Any, benchmark: Any) -> None:
+    tables = pair(10, 6) if benchmark.disabled else pair(20, 10)
     group = f"tables 20 x 10, {variant}"
-    found = timed(group, PLAIN, plainly, *pair(20, 10), variant, rounds=1, warm=0)
+    found = timed(group, PLAIN, plainly, *tables, variant, rounds=1, warm=0)
     benchmark.extra_info["work"] = "top, con and loc"
-    assert found == pytest.approx(scores(*pair(20, 10), variant))
+    assert found == pytest.approx(scores(*tables, variant))
 
 
 @pytest.mark.parametrize("variant", ["paper", "paper_substring", "released"])
@@ -71,15 +72,16 @@ def test_as_here(variant: str, timed: Any, benchmark: Any) -> None:
 
 @pytest.mark.parametrize("size", [(5, 5), (10, 10), (40, 12), (100, 20), (500, 30)])
 def test_time_by_size(size: tuple[int, int], timed: Any, benchmark: Any) -> None:
-    name = f"{OURS}, {size[0]} x {size[1]}"
-    found = timed("tables by size, paper", name, scores, *pair(*size), "paper", rounds=3, warm=1)
-    benchmark.extra_info["work"] = f"{size[0] * size[1]:,} cells; top, con and loc"
+    rows, columns = min(size[0], 100 if benchmark.disabled else size[0]), size[1]
+    name, tables = f"{OURS}, {rows} x {columns}", pair(rows, columns)
+    found = timed("tables by size, paper", name, scores, *tables, "paper", rounds=3, warm=1)
+    benchmark.extra_info["work"] = f"{rows * columns:,} cells; top, con and loc"
     assert all(0.5 < score < 1 for score in found.values())
 
 
-def test_two_large_tables_of_nothing_in_common(timed: Any, benchmark: Any, request: Any) -> None:
+def test_two_large_tables_of_nothing_in_common(timed: Any, benchmark: Any, quick: bool) -> None:
     """The worst case: no pair of rows can be left out, and all texts are different."""
-    rows = 50 if request.config.getoption("benchmark_disable") else 500
+    rows = 50 if quick else 500
     tables = cells(rows, 30, 1), cells(rows, 30, 2)
     name = f"{OURS}, {rows} x 30, unrelated"
     found = timed("tables by size, paper", name, scores, *tables, "paper", "con", rounds=1, warm=0)
@@ -88,8 +90,8 @@ def test_two_large_tables_of_nothing_in_common(timed: Any, benchmark: Any, reque
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_thousand_tables(n_jobs: int, timed: Any, benchmark: Any, request: Any) -> None:
-    count = 40 if request.config.getoption("benchmark_disable") else 1000
+def test_a_thousand_tables(n_jobs: int, timed: Any, benchmark: Any, quick: bool) -> None:
+    count = 10 if quick else 1000
     pairs = [pair(20, 10, seed) for seed in range(count)]
 
     def evaluate() -> xb.TableScores:

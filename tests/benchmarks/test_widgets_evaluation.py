@@ -13,14 +13,14 @@ GROUP = "evaluation view"
 
 
 @pytest.fixture(scope="module")
-def evaluations() -> dict[str, xb.Evaluation]:
+def evaluations(quick: bool) -> dict[str, xb.Evaluation]:
     """The largest schema of the sample, and about 9,000 rows; their warnings are found."""
     sample = xb.load_dataset()
     document = "brindlemoor_10q_q2_fy2031"
     output = sample.root / "runs" / "osprey-7b" / f"{document}.json"
     found = {
         "511 nodes": xb.evaluate(sample.schema("quarterly_report"), sample.gold(document), output),
-        "9,000 rows": xb.evaluate(*citation_objects(1100).case),
+        "9,000 rows": xb.evaluate(*citation_objects(150 if quick else 1100).case),
     }
     for ev in found.values():
         assert ev.warnings is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import count
+import itertools
 from typing import Any
 
 import pytest
@@ -14,9 +14,14 @@ GROUP = "array matches, 1,000 x 1,000"
 
 
 @pytest.fixture(scope="module")
-def evaluation() -> xb.Evaluation:
-    ev = xb.evaluate(*citation_objects(1000).case)
-    assert len(ev.fields) > 5_000
+def count(quick: bool) -> int:
+    return 200 if quick else 1000
+
+
+@pytest.fixture(scope="module")
+def evaluation(count: int) -> xb.Evaluation:
+    ev = xb.evaluate(*citation_objects(count).case)
+    assert len(ev.fields) > 5 * count
     return ev
 
 
@@ -31,19 +36,19 @@ def _kilobytes(view: Any) -> float:
     return sum(len(pane.data) for pane in (view._counts, view._pairs, view._detail)) / 1024
 
 
-def test_building(evaluation: xb.Evaluation, timed: Any, benchmark: Any) -> None:
+def test_building(evaluation: xb.Evaluation, count: int, timed: Any, benchmark: Any) -> None:
     from extractbench_nb.widgets.matches import MatchesView
 
     view = timed(GROUP, "build", MatchesView, evaluation, "items", rounds=5, warm=1)
     twin = len(view.to_html()) / 1024
     benchmark.extra_info["work"] = f"{_kilobytes(view):.0f} KB sent, static twin {twin:.0f} KB"
-    assert len(view.matches) >= 1000
+    assert len(view.matches) >= count
     assert _kilobytes(view) < 200
 
 
 @pytest.mark.parametrize("key", ["align_threshold", "items[].title"])
-def test_a_threshold_changes(key: str, view: Any, timed: Any, benchmark: Any) -> None:
-    steps = count(60)
+def test_a_threshold_changes(key: str, view: Any, count: int, timed: Any, benchmark: Any) -> None:
+    steps = itertools.count(60)
 
     def moved() -> float:
         value = next(steps) / 100
@@ -54,21 +59,21 @@ def test_a_threshold_changes(key: str, view: Any, timed: Any, benchmark: Any) ->
     counts = {name: int(view.summary[name]) for name in ("matched", "partial")}
     benchmark.extra_info["work"] = f"at {last:.2f}: {counts['matched']} matched"
     assert view.thresholds == {key: last}
-    assert counts["matched"] + counts["partial"] <= 1000
+    assert counts["matched"] + counts["partial"] <= count
 
 
-def test_choosing_a_pair(view: Any, timed: Any, benchmark: Any) -> None:
-    rows = count(0, 97)
+def test_choosing_a_pair(view: Any, count: int, timed: Any, benchmark: Any) -> None:
+    rows = itertools.count(0, 97)
 
     def chosen() -> None:
-        view.selected_pair = (next(rows) % 1000, None)
+        view.selected_pair = (next(rows) % count, None)
 
     timed(GROUP, "choose an item on another page", chosen, rounds=10, warm=1)
     benchmark.extra_info["work"] = f"{_kilobytes(view):.0f} KB sent"
     assert view.selected_pair is not None
 
 
-def test_searching(view: Any, timed: Any, benchmark: Any) -> None:
+def test_searching(view: Any, count: int, timed: Any, benchmark: Any) -> None:
     texts = ("arXiv:1", "ist", "")
 
     def searched() -> int:
@@ -78,4 +83,4 @@ def test_searching(view: Any, timed: Any, benchmark: Any) -> None:
 
     found = timed(GROUP, "three searches", searched, rounds=5, warm=1)
     benchmark.extra_info["work"] = f"{found:,} rows"
-    assert found >= 1000
+    assert found >= count

@@ -6,11 +6,16 @@ other character is touched.
 """
 
 import ast
+import asyncio
+import contextlib
+import inspect
+import io
 import json
 import os
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +115,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _run(folder: Path, script: str) -> list[str]:
+def _run(folder: Path, script: str, cell: bool = False) -> list[str]:
+    return _run_cell(folder, script) if cell else _run_script(folder, script)
+
+
+def _run_script(folder: Path, script: str) -> list[str]:
     (folder / "script.py").write_text(script, encoding="utf-8")
     found = subprocess.run(
         [sys.executable, "-W", "error", "-W", "ignore::ResourceWarning", "script.py"],
@@ -125,17 +134,24 @@ def _run(folder: Path, script: str) -> list[str]:
     return found.stdout.splitlines()
 
 
-def _in_a_cell(script: str) -> str:
+def _run_cell(folder: Path, script: str) -> list[str]:
     """Run a script as a notebook does: its awaits at the top, in a loop that runs already."""
-    return (
-        "import ast, asyncio, inspect\n"
-        f"code = compile({script!r}, 'cell', 'exec', ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)\n"
-        "async def cell():\n"
-        "    found = eval(code, globals())\n"
-        "    if inspect.isawaitable(found):\n"
-        "        await found\n"
-        "asyncio.run(cell())\n"
-    )
+    code = compile(script, "cell", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+    async def cell() -> None:
+        found = eval(code, {"__name__": "__main__"})  # noqa: S307 - the README's own snippet
+        if inspect.isawaitable(found):
+            await found
+
+    printed = io.StringIO()
+    with (
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(printed),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore", ResourceWarning)
+        asyncio.run(cell())
+    return printed.getvalue().splitlines()
 
 
 def _expected(folder: Path, package: str, predicted: str = "model_output.json") -> Any:
@@ -147,7 +163,7 @@ def _expected(folder: Path, package: str, predicted: str = "model_output.json") 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_report(package, cell, folder):
     script = _script("report", package) + _script("scores", package)
-    printed = _run(folder, _in_a_cell(script) if cell else script)
+    printed = _run(folder, script, cell)
     summary = _expected(folder, package)
     assert printed[1:] == [
         f"Overall score: {summary.overall_score:.3f}",
@@ -173,8 +189,8 @@ def test_report_options(package, folder):
 def test_batch(package, cell, folder):
     script = _script("batch", package)
     if cell:  # asyncio refuses a loop in a loop: a cell awaits what a script runs
-        script = _in_a_cell(script.replace("asyncio.run(", "await ("))
-    printed = _run(folder, script)
+        script = script.replace("asyncio.run(", "await (")
+    printed = _run(folder, script, cell)
     expected = {r: _expected(folder, package, f"model_outputs/{r}.json") for r in RUNS}
     order = sorted(RUNS, key=lambda r: -expected[r].overall_score)
     assert sorted(printed) == sorted(
@@ -191,7 +207,7 @@ def test_evaluator(package, cell, folder):
     reading += "    json.loads(Path(f'{name}.json').read_text(encoding='utf-8'))\n"
     reading += "    for name in ('schema', 'gold', 'model_output')\n)\n"
     script = reading + _script("evaluator", package)
-    printed = _run(folder, _in_a_cell(script) if cell else script)
+    printed = _run(folder, script, cell)
     assert len(printed) == _expected(folder, package).evaluated
     assert all(re.fullmatch(r"\$\S+ \[\w+\]: passed=\w+, score=[\d.]+", p) for p in printed)
     passed = sum("passed=True" in line for line in printed)
@@ -212,7 +228,7 @@ def test_custom_metric(package, cell, folder):
         "print(found['$.properties.a']['my_custom'])\n"
         "print(xb.metrics().set_index('metric').source['my_custom'])\n"
     )
-    assert _run(folder, _in_a_cell(script) if cell else script) == [
+    assert _run(folder, script, cell) == [
         "MetricResult(metric_id='my_custom', score=1.0, passed=True, details={'custom': 'data'})",
         "class",
     ]

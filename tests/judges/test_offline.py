@@ -35,6 +35,8 @@ PAIRS = st.tuples(ANY_TEXT, ANY_TEXT) | st.tuples(WORDS, WORDS)
         ("Dept. of Physics", "Department of Physics", "abbreviation"),
         ("J. Smith", "John Smith", "initials"),
         ("Dr. Helen Park", "Helen Park", "honorific"),
+        ("Dr. Helen Mueller", "Helen Müller", "honorific"),
+        ("Capt. Mary Colour Smith", "Mary Color Smith", "honorific"),
         ("French, English", "English, French", "token_order"),
         ("Stanley Steamers", "StanleySteamers", "spacing"),
         ("Colour vision", "Color vision", "spelling"),
@@ -69,6 +71,8 @@ def test_same(gold, predicted, reason):
         ("secured notes", "unsecured notes", "negation"),
         ("net increase", "net decrease", "opposite"),
         ("J. Smith", "K. Smith", "different_name"),
+        ("Peter Helen Park", "Helen Park", "different"),
+        ("Prof. Peter Helen Park", "Helen Park", "different"),
         ("Bank of America", "Bank of Armenia", "different"),
     ],
 )
@@ -255,6 +259,14 @@ def test_similarity_is_graded(pair):
     assert 0.0 <= similarity(*pair) <= 1.0
     assert similarity(*pair) == similarity(*reversed(pair))
     assert similarity(pair[0], pair[0]) == 1.0
+
+
+@pytest.mark.parametrize("letters, reason", [(59, "spelling"), (60, "spelling"), (61, "different")])
+def test_only_words_of_up_to_60_letters_are_explained(letters, reason):
+    stem = "elektrizitaet" * 5
+    gold, predicted = (stem[: letters - 7] + ending for ending in ("isation", "ization"))
+    assert JUDGE.compare(gold, predicted).reason == reason
+    assert JUDGE.compare(f"The {gold}", f"The {predicted}").reason == reason
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import dataclasses
 import importlib
 import json
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -48,6 +49,42 @@ def test_a_case_depends_on_its_seed_and_number_only():
     made = [json.dumps(dataclasses.asdict(cases.make_case(3, n))) for n in range(30)]
     assert made == [json.dumps(dataclasses.asdict(cases.make_case(3, n))) for n in range(30)]
     assert len(set(made)) == 30
+
+
+def test_documents_of_recursive_tuples_end():
+    (documents,) = modules("documents")
+    pair = {"type": "array", "prefixItems": [{"$ref": "#"}, {"$ref": "#"}]}
+    made = documents.DocumentMaker(documents.Random(0), pair).make()
+    assert isinstance(made, list)
+
+
+UNKNOWN = [
+    pytest.param({"properties": {"a": {"evaluation_config": "nope"}}}, "x", id="of a field"),
+    pytest.param(
+        {"properties": {"a": {"prefixItems": [{"evaluation_config": "nope"}]}}},
+        ["x"],
+        id="of an item",
+    ),
+]
+
+
+@pytest.mark.parametrize("schema, value", UNKNOWN)
+def test_unknown_metrics_are_refused_or_score_as_in_the_published_package(schema, value):
+    (properties,) = modules("properties")
+    case = properties.Case(schema, {"a": value}, {"a": value}, legal=False)
+    assert properties.Checker().check(case) == []
+    found = properties.Checker().check(dataclasses.replace(case, legal=True))
+    assert {failure.profile for failure in found} == {"paper", "strict"}
+
+
+@pytest.mark.parametrize("kind", ["raising str", "number keys"])
+@pytest.mark.parametrize("relation", ["", "an invented value", "a dropped value"])
+def test_gold_that_is_more_than_json_is_itself(kind, relation):
+    (properties,) = modules("properties")
+    schema = {"type": "object", "properties": {"a": {"type": "object"}}}
+    for gold in ({"$python": kind}, {"a": {"$python": kind}}):
+        case = properties.Case(schema, gold, gold, legal=False, relation=relation)
+        assert properties.Checker().check(case) == []
 
 
 class Planted:
@@ -130,6 +167,19 @@ def test_a_failing_case_is_made_smaller():
     assert fails(small)
 
 
+class PanicError(BaseException):
+    """What a library raises that is no Exception."""
+
+
+def panics(schema, gold, predicted, **options):
+    raise PanicError
+
+
+def test_what_is_no_exception_is_reported():
+    found = list(failures(panics, range(20)))
+    assert any("raises PanicError" in kind for kind in found)
+
+
 def never_ends(schema, gold, predicted, **options):
     while True:
         pass
@@ -153,3 +203,59 @@ def test_a_worker_survives_what_it_evaluates(monkeypatch, evaluate, kind):
     monkeypatch.setattr(properties.xb, "evaluate", evaluate)
     reports = list(workers.run(seed=0, first=5, count=2, jobs=1))
     assert [{f.kind for f, _ in report.failures} for report in reports] == [{kind}, {kind}]
+
+
+def test_a_case_that_cannot_be_made_is_reported_and_the_run_goes_on(monkeypatch):
+    (workers,) = modules("workers")
+    make_case = workers.make_case
+
+    def made(seed, number):
+        if number == 6:
+            raise RecursionError("planted")
+        return make_case(seed, number)
+
+    monkeypatch.setattr(workers, "warm_up", lambda: None)
+    monkeypatch.setattr(workers, "make_case", made)
+    reports = list(workers.run(seed=0, first=5, count=3, jobs=1))
+    kinds = {report.number: [f.kind for f, _ in report.failures] for report in reports}
+    assert kinds == {5: [], 6: ["the fuzzer itself fails"], 7: []}
+
+
+def test_the_script_writes_failures_as_it_goes_and_ends_with_a_table(monkeypatch, capsys, tmp_path):
+    script = importlib.import_module("fuzz_evaluator")
+    (properties, workers) = modules("properties", "workers")
+    output = tmp_path / "new" / "found.jsonl"
+    seen = []
+
+    def run(seed, first, count, jobs):
+        case = properties.Case({}, {}, {})
+        for number in range(first, first + count):
+            failure = properties.Failure("planted", "paper", f"of {number}")
+            yield workers.Report(number, 4, 0.25, 2**27, [(failure, case)] if number % 2 else [])
+            seen.append(len(output.read_text(encoding="utf-8").splitlines()))
+        raise KeyboardInterrupt  # a run that is stopped is not lost
+
+    monkeypatch.setattr(script, "run", run)
+    monkeypatch.setattr(script.signal, "signal", lambda *_: None)
+    arguments = ["--triples", "4", "--seed", "9", "--no-shrink", "--output", str(output)]
+    monkeypatch.setattr(sys, "argv", ["fuzz_evaluator.py", *arguments])
+    assert script.main() == 1
+    assert seen == [0, 1, 1, 2]
+    found = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
+    assert found[1] == {
+        "class": "planted",
+        "seed": 9,
+        "case": 3,
+        "profile": "paper",
+        "detail": "of 3",
+    }
+    table = capsys.readouterr().out
+    for line in [
+        r"triples +4",
+        r"evaluations +16 in 4 profiles",
+        r"slowest evaluation, CPU seconds +0\.25",
+        r"peak memory of a worker, MB +128",
+        r"failures +2 in 1 classes",
+        r"planted: paper 2; for example case 1",
+    ]:
+        assert re.search(line, table), line

@@ -20,6 +20,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.profiles import PROFILES
+from extractbench_nb.schema.validation import Validation
 
 STRING = {"type": "string"}
 EXACT = {"type": "string", "evaluation_config": "string_exact"}
@@ -446,6 +447,30 @@ def test_validation_ends_whatever_the_schema_says(case: str, kinds: str, tmp_pat
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["True", *kinds.split()]
+
+
+CIRCULAR = {
+    "not": {"not": {"$ref": "#"}},
+    "if": {"if": {"$ref": "#"}, "then": {}},
+    "unevaluatedProperties": {"unevaluatedProperties": False, "if": {"$ref": "#"}},
+    "unevaluatedItems": {"unevaluatedItems": False, "if": {"$ref": "#"}},
+    "dependentSchemas": {
+        "unevaluatedProperties": False,
+        "dependentSchemas": {"a": {"$dynamicRef": "#"}},
+    },
+}
+
+
+@pytest.mark.parametrize("schema", CIRCULAR.values(), ids=list(CIRCULAR))
+def test_circular_validation_ends_at_every_depth_of_the_stack(schema: Any) -> None:
+    """What Python's recursion limit meets is not always Python: some callees panic."""
+
+    def below(frames: int) -> list[str]:
+        if frames:
+            return below(frames - 1)
+        return [error.validator for error in Validation(schema).iter_errors({"a": [1]})]
+
+    assert {tuple(below(frames)) for frames in range(30)} == {("not_validated",)}
 
 
 class Raising:

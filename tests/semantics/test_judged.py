@@ -155,6 +155,47 @@ def test_a_judge_of_the_users_own(score: float, passed: bool) -> None:
     assert ev.meta["judge"] == "mine"
 
 
+class JudgeWithCalls(Judge):
+    async def ask(self, question: Any) -> Verdict:
+        return self.compare("", "")._replace(calls=(xb.JudgeCall("one", score=self.score),))
+
+
+def test_what_a_call_does_not_say_is_zero_or_unknown() -> None:
+    judge = JudgeWithCalls(0.9)
+    ev = xb.evaluate(obj(a={"type": "string"}), {"a": "x"}, {"a": "y"}, judge=judge)
+    [call] = ev.judge_calls.to_dict("records")
+    assert (call["model"], call["score"], call["cached"]) == ("one", 0.9, False)
+    assert (call["attempts"], call["latency_seconds"]) == (0, 0.0)
+    assert pd.isna([call["prompt_tokens"], call["completion_tokens"], call["cost_usd"]]).all()
+
+
+ARRAY = {"type": "array", "items": {"type": "object"}, "evaluation_config": "string_llm"}
+ANY = {"evaluation_config": "string_llm", "anyOf": [{"type": "string"}, {"type": "object"}]}
+LISTED = {"evaluation_config": "string_llm", "anyOf": [{"type": "string"}, {"type": "array"}]}
+WHOLE = [
+    pytest.param(ARRAY, [{"k": "Acme"}], [{"k": "Bolt"}], "paper", id="paper"),
+    pytest.param(ARRAY, [{"k": "Acme"}], [{"k": "Bolt"}], "strict", id="strict"),
+    pytest.param(ANY, {"k": "Acme"}, {"k": "Bolt"}, "extract-bench-readme", id="one object"),
+    pytest.param(ANY, "k", {"k": "Bolt"}, "extract-bench-readme", id="text and object"),
+    pytest.param(LISTED, "null", [None], "extract-bench-readme", id="text and array of it"),
+]
+
+
+@pytest.mark.parametrize("schema, gold, predicted, profile", WHOLE)
+def test_a_container_that_is_wrong_scores_nothing_for_its_text(
+    schema: Any, gold: Any, predicted: Any, profile: str
+) -> None:
+    """Its similarity would rise with whatever is added to the prediction."""
+    ev = xb.evaluate(obj(a=schema), {"a": gold}, {"a": predicted}, profile=profile)
+    row = ev.fields.set_index("path").loc["$.a"]
+    assert row[["metric", "score", "outcome"]].tolist() == ["string_llm", 0.0, "incorrect"]
+
+
+def test_a_container_keeps_the_score_of_a_judge_of_the_users_own() -> None:
+    ev = xb.evaluate(obj(a=ARRAY), {"a": [{}]}, {"a": [{"k": 1}]}, judge=Judge(0.4))
+    assert ev.fields.set_index("path").loc["$.a", "score"] == 0.4
+
+
 def test_a_judge_that_raises() -> None:
     judge = Judge(ConnectionError("down"))
     ev = xb.evaluate(obj(a={"type": "string"}), {"a": "x"}, {"a": "y"}, judge=judge)

@@ -104,7 +104,11 @@ UNDECLARED = [
     pytest.param({"z": "2"}, {"z": "1"}, [], id="gold has something there"),
     pytest.param({"z": None}, {"z": "1"}, ["$.z"], id="gold has null there"),
     pytest.param({"z": {"p": 1}}, {"z": "1"}, [], id="gold has an object there"),
-    pytest.param({"z": [[{"p": 1}]]}, {"z": ["1", "2"]}, [], id="gold has an array there"),
+    pytest.param({"z": [[{"p": 1}]]}, {"z": ["1"]}, [], id="gold has an array there"),
+    pytest.param(
+        {"z": [{"p": 1}]}, {"z": [{"p": 1}, "2"]}, ["$.z[1]"], id="gold has an object beside it"
+    ),
+    pytest.param({"z": [{"p": 1}]}, {"z": ["1", "2"]}, ["$.z[1]"], id="gold has one object there"),
     pytest.param({"z": [{}]}, {"z": ["1"]}, ["$.z[0]"], id="gold has an empty object there"),
     pytest.param({"z": 1}, {"z": {"p": 2}}, ["$.z.p"], id="gold has nothing below"),
     pytest.param({}, {"z": None}, [], id="null is no leaf"),
@@ -122,6 +126,13 @@ def test_undeclared_predicted_leaves(gold: Any, predicted: Any, paths: list[str]
     assert found == [["$.name", "correct"], *([p, "hallucination"] for p in paths)]
     paper = counted(schema, {"name": "N", **gold}, {"name": "N", **predicted}, "paper")
     assert paper == [["$.name", "correct"]]
+
+
+def test_leaves_that_gold_lacks_where_the_schema_has_null() -> None:
+    schema, gold = obj(name=STRING, z={"type": "null"}), {"name": "N", "z": [["1"]]}
+    assert counted(schema, gold, copy.deepcopy(gold)) == [["$.name", "correct"]]
+    found = counted(schema, gold, {"name": "N", "z": [["1", "2"]]})
+    assert found == [["$.name", "correct"], ["$.z[0][1]", "hallucination"]]
 
 
 def test_undeclared_leaf_of_an_item() -> None:
@@ -214,6 +225,15 @@ def test_an_item_of_another_kind_keeps_the_leaves_of_gold() -> None:
     ]
     texts = {"name": "N", "r": [record("a", "1"), "bbbbbbbb 2"]}
     assert counted(SCHEMA, texts, gold)[-1] == ["$.r[1]", "incorrect"]
+
+
+def test_leaves_of_a_broken_array_show_where_it_stands() -> None:
+    rows = arr({"anyOf": [obj(k=STRING), arr({"type": "string"})]})
+    gold, predicted = {"r": [{}, ["x"]]}, {"r": [{"k": "x"}, ["y", "z"]]}
+    ev = xb.evaluate(obj(r=rows), gold, predicted, profile="strict")
+    row = ev.fields.set_index("path").loc["$.r[1][0]"]
+    assert row[["gold", "predicted"]].tolist() == ["x", {"k": "x"}]
+    assert row["predicted_path"] == "$.r[0][0]"  # not $.r[1][0], where the prediction has y
 
 
 def test_fields_of_an_item_that_are_absent_on_both_sides_do_not_count() -> None:

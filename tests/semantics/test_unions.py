@@ -193,6 +193,21 @@ def test_map_of_arrays_states(gold: Any, predicted: Any, outcome: str) -> None:
     assert ev.summary["passed"] == (outcome in ("correct", "both_absent"))
 
 
+@pytest.mark.parametrize(
+    "gold, predicted, counts",
+    [
+        pytest.param({"k": "x"}, {"k": ["x"]}, [1, 1, 1], id="not an array: one item"),
+        pytest.param({"k": ["x"], "n": None}, {"k": ["x"]}, [1, 1, 1], id="null: none"),
+        pytest.param({"k": ["x", None]}, {"k": ["x", None]}, [2, 2, 2], id="null in an array: one"),
+        pytest.param({"k": ["x"], "l": ["y"]}, {"l": "y", "n": None}, [2, 1, 1], id="predicted"),
+        pytest.param({"K": ["x", "y"]}, {"k": ["y"]}, [2, 1, 1], id="the equal one of two"),
+    ],
+)
+def test_items_of_a_map_of_arrays(gold: Any, predicted: Any, counts: list[int]) -> None:
+    ev = xb.evaluate(obj(a=README), {"a": gold}, {"a": predicted})
+    assert ev.arrays[["gold_items", "predicted_items", "matched"]].to_numpy().tolist() == [counts]
+
+
 MAP = {"type": "object", "additionalProperties": NUMBER}
 
 

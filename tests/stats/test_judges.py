@@ -517,6 +517,12 @@ def test_fields_that_were_asked_about_once_are_left_out() -> None:
     assert found.once == 1
 
 
+def test_only_columns_declared_so_are_missing_without_answers() -> None:
+    found = self_consistency(asked(Several(None, None)))
+    declared, missing = found.columns(), found.fields.columns[found.fields.isna().all()]
+    assert missing.tolist() == declared.loc[declared["nullable"], "column"].tolist()
+
+
 def test_models_are_counted() -> None:
     assert self_consistency(asked(Several(1, 0, 1, models=2))).fields["models"].tolist() == [2]
 

@@ -289,7 +289,7 @@ def _reason(figure: Figure) -> str | None:
     """Return why a printed total is not that of its rows."""
     domain = figure.column.removesuffix(" rate")
     sums_up = figure.table == "8" and figure.row == TOTAL and domain in DOMAINS
-    return divided(domain) if sums_up else None
+    return (divided(domain) or None) if sums_up else None
 
 
 def _status(figure: Figure, found: _Found) -> str:

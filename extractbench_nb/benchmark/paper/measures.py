@@ -6,6 +6,7 @@ the tests measure them again where the data is.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -59,6 +60,9 @@ REPORT_COLUMNS = FrameSpec(
 
 _FAILED_CALL = "error_"
 
+#: Counts of the gold documents that were measured, by a hash of schema and gold.
+_COUNTED: dict[bytes, tuple[Any, ...]] = {}
+
 
 def shipped_gold() -> pd.DataFrame:
     """Return the shipped figures of the released dataset's gold (see `GOLD_COLUMNS`)."""
@@ -89,13 +93,18 @@ def measure_gold(dataset: Dataset) -> pd.DataFrame:
 
 def _gold_row(dataset: Dataset, document: str, schema_id: str) -> tuple[Any, ...]:
     schema, gold = dataset.schema(schema_id), dataset.gold(document)
+    content = hashlib.sha256(json.dumps([schema, gold]).encode()).digest()
+    if content not in _COUNTED:  # each table of the paper asks for all documents
+        _COUNTED[content] = _counts(schema, gold)
+    return (document, schema_id, *_COUNTED[content])
+
+
+def _counts(schema: Mapping[str, Any], gold: Any) -> tuple[Any, ...]:
     fields = evaluate(schema, gold, gold).fields
     counted = fields[fields["counted"]]
     released = evaluate(schema, gold, gold, profile="extract-bench-0.1.0").fields
     cited = gold.get("citations") if isinstance(gold, dict) else None
     return (
-        document,
-        schema_id,
         len(counted),
         len(released[released["counted"]]),
         int((counted["gold_state"] == "present").sum()),

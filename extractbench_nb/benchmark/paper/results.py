@@ -148,10 +148,12 @@ def structured(facts: Facts) -> Cells:
 
 
 def divided(domain: str) -> str:
-    """Say how the printed total of a domain in Table 8 comes of its rows."""
+    """Say how the printed total of a domain in Table 8 is wrong; empty if it is the rows' mean."""
     rates = list(_model_rates(domain))
     total = value_of(8, TOTAL, f"{domain} rate")
     divisor = round(sum(rates) / total)
+    if divisor == len(rates):
+        return ""
     return (
         f"the printed total is the sum of the six rows, {sum(rates):.1f}, divided by {divisor} "
         f"instead of {len(rates)}"

@@ -15,6 +15,7 @@ from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.folders import RunFolder
 from tests.extraction.runs.conftest import Extract, asked_about, said_about
+from tests.extraction.runs.loaded import begin_loaded
 from tests.llm_server import HANG, LLMServer, Reply, Request, failure
 from tests.waiting import PATIENCE, wait_until
 
@@ -33,9 +34,16 @@ def begin(folder: Path, server: LLMServer, mode: str) -> subprocess.Popen[bytes]
     return subprocess.Popen(arguments, stderr=subprocess.DEVNULL)
 
 
-def wait_for(folder: Path, count: int, process: subprocess.Popen[bytes]) -> None:
+def wait_for(folder: Path, count: int, is_over: Callable[[], object]) -> None:
     """Wait until so many outputs are there, or the process is through."""
-    wait_until(lambda: process.poll() is not None or len(list(folder.glob("*.meta.json"))) >= count)
+    wait_until(lambda: is_over() or len(list(folder.glob("*.meta.json"))) >= count)
+
+
+def finish(folder: Path, server: LLMServer, mode: str) -> None:
+    """Let a run end in another process."""
+    process = begin_loaded(str(folder), server.url, mode)
+    process.join(PATIENCE)
+    assert process.exitcode == 0
 
 
 def contents(folder: Path) -> dict[str, Any]:
@@ -92,14 +100,14 @@ def test_killed_half_way(
     # four hang at once, so that the run ends there at the latest
     wait_until(lambda: sum(asked_about(r) not in half for r in list(server.requests)) >= 4)
     done = {asked_about(r) for r in list(server.requests)} & half
-    wait_for(folder, len(done), first)
+    wait_for(folder, len(done), lambda: first.poll() is not None)
     first.send_signal(number)
     assert first.wait(PATIENCE) == -number
     assert set(RunFolder.open(folder).documents) == done
     assert RunFolder.open(folder).description["ended"] is None
 
     server.respond = mixed
-    assert begin(folder, server, mode).wait() == 0
+    finish(folder, server, mode)
     again = Counter(map(asked_about, server.requests))
     assert {again[document] for document in done} == {1}
     assert again.total() == len(asked) + 4
@@ -122,17 +130,21 @@ def test_killed_again_and_again(
         rounds += 1
         before = len(server.requests)
         server.respond = few(7)
-        process = begin(folder, server, "prompt")
-        wait_for(folder, min(len(finished) + 5, len(dataset.listing)), process)
+        process = begin_loaded(str(folder), server.url, "prompt")
+        wait_for(
+            folder,
+            min(len(finished) + 5, len(dataset.listing)),
+            lambda process=process: not process.is_alive(),
+        )
         process.kill()
-        process.wait()
+        process.join(PATIENCE)
         now = RunFolder.open(folder)
         assert not finished & set(map(asked_about, server.requests[before:]))
         finished = set(now.documents)
         assert all(now.read(one).raw == reply_about(one).content for one in finished)
     assert 2 <= rounds <= 3
     server.respond = mixed
-    assert begin(folder, server, "prompt").wait() == 0
+    finish(folder, server, "prompt")
     whole = run(folder=tmp_path / "whole")
     assert contents(folder) == contents(whole.folder)
     assert RunFolder.open(folder).description["ended"] is not None
@@ -142,14 +154,14 @@ def test_two_processes_do_not_ask_the_same(
     run: Extract, server: LLMServer, dataset: Dataset, tmp_path: Path
 ) -> None:
     server.respond = lambda _: HANG
-    process = begin(tmp_path / "run", server, "prompt")
+    process = begin_loaded(str(tmp_path / "run"), server.url, "prompt")
     try:
         wait_until(lambda: len(server.requests) >= 4)
         with pytest.raises(InputError, match="another extract"):
             run()
     finally:
         process.kill()
-        process.wait()
+        process.join(PATIENCE)
     assert len(server.requests) == 4
     server.respond = mixed
     assert run().unasked == []

@@ -3,12 +3,14 @@
 import asyncio
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from extractbench_nb._pools import worker_pool
 from extractbench_nb.judges.background import HOME
 from extractbench_nb.judges.base import JudgeError, Question, Verdict
 from extractbench_nb.judges.llm import LLMJudge
@@ -38,6 +40,13 @@ def no_thread_left() -> Iterator[None]:
     """Close LiteLLM's clients: each server has one, and of many it forgets some unclosed."""
     yield
     HOME.close()
+
+
+@pytest.fixture(scope="session")
+def pool() -> Iterator[Executor]:
+    """Two worker processes for all tests: each of them imports LiteLLM, which takes seconds."""
+    with worker_pool(2) as started:
+        yield started
 
 
 @pytest.fixture

@@ -23,8 +23,6 @@ PROVIDERS = {
     "gemini": ("gemini/gemini-2.5-flash", "GEMINI_API_KEY"),
 }
 VERDICT = json.dumps({"score": 0.25, "reasoning": "because"})
-#: Longer than any timeout of a test.
-FOREVER = 600.0
 
 
 @dataclass(frozen=True)
@@ -155,6 +153,7 @@ class ProviderServer:
     def __init__(self, respond: Callable[[Asked], Wire] = lambda a: answered(a.provider)) -> None:
         self.respond = respond
         self.requests: list[Asked] = []
+        self.on_hanging: Callable[[], object] = lambda: None
         self._script: list[Wire] = []
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="provider-server", daemon=True)
@@ -207,7 +206,8 @@ class ProviderServer:
             else:
                 return
             if wire.end == "hang":
-                await asyncio.sleep(FOREVER)
+                self.on_hanging()
+                await asyncio.sleep(PATIENCE)
             elif wire.end == "reset":
                 kept = writer.get_extra_info("socket")
                 kept.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

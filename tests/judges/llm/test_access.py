@@ -112,7 +112,7 @@ def test_nothing_is_asked_where_something_is_wrong(server: LLMServer) -> None:
 def test_without_litellm_the_command_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     from extractbench_nb.judges import client
 
-    client._load.cache_clear()
+    monkeypatch.setattr(client, "_load", client._load.__wrapped__)  # as in a new process
     monkeypatch.setattr(client, "find_spec", lambda _: None)
     with pytest.raises(InputError, match=r"pip install -e '\.\[llm\]'"):
         LLMJudge("openai/gpt-4o-mini").check()

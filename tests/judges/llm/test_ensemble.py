@@ -3,6 +3,7 @@
 import asyncio
 import copy
 import pickle
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
@@ -273,7 +274,7 @@ def test_names_copies_and_equality(tmp_path: Path) -> None:
     assert judge.fingerprint != Ensemble(["offline", LLMJudge("openai/x")], "min").fingerprint
 
 
-def test_a_batch_in_other_processes(make: MakeJudge, server: LLMServer) -> None:
+def test_a_batch_in_other_processes(make: MakeJudge, server: LLMServer, pool: Executor) -> None:
     runs = pd.DataFrame(
         {
             "run": ["a", "b", "c"],
@@ -285,5 +286,5 @@ def test_a_batch_in_other_processes(make: MakeJudge, server: LLMServer) -> None:
     )
     judge = Ensemble(["offline", make()], "max")
     here = xb.evaluate_runs(runs, judge=judge, progress=False)
-    there = xb.evaluate_runs(runs, judge=judge, progress=False, n_jobs=2)
+    there = xb.evaluate_runs(runs, judge=judge, progress=False, executor=pool)
     pd.testing.assert_frame_equal(here.fields, there.fields)

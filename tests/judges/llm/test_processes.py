@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,7 @@ def test_an_exported_cache_answers_where_no_server_is(
     assert len(server.requests) == COUNT
 
 
-def test_workers_of_a_batch(make: MakeJudge, server: LLMServer) -> None:
+def test_workers_of_a_batch(make: MakeJudge, server: LLMServer, pool: Executor) -> None:
     runs = pd.DataFrame(
         {
             "run": ["a", "b", "c"],
@@ -132,7 +133,7 @@ def test_workers_of_a_batch(make: MakeJudge, server: LLMServer) -> None:
         }
     )
     judge = make()
-    found = xb.evaluate_runs(runs, judge=judge, n_jobs=2, progress=False)
+    found = xb.evaluate_runs(runs, judge=judge, executor=pool, progress=False)
     assert found.summary.judge_errors.tolist() == [0, 0, 0]
     wrong = sum(text == "other" for text in PREDICTED.values())
     assert found.summary.passed.tolist() == [COUNT - wrong, COUNT - wrong, COUNT]

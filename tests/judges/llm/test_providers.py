@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
+from extractbench_nb.judges import client
 from extractbench_nb.judges.background import HOME
 from extractbench_nb.judges.base import JudgeCall, JudgeError, Question
 from extractbench_nb.judges.client import ModelRequest, complete
 from extractbench_nb.judges.exchange import EXCHANGE
 from extractbench_nb.judges.failures import Failure
 from tests.judges.llm.providers import (
-    FOREVER,
     PROVIDERS,
     ProviderServer,
     Wire,
@@ -28,6 +28,8 @@ from tests.judges.llm.providers import (
     refused,
     said,
 )
+from tests.llm_server import UNTIL_IT_HANGS, hanging_ends
+from tests.waiting import PATIENCE
 
 KEY = "marked+key/5f2c9a7d41e8b3"
 FREE, TOLD, BOUND = "free", "told", "bound"  # what a budget is charged for one request
@@ -139,7 +141,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def judge_of(provider: str, server: ProviderServer, **options: Any) -> xb.LLMJudge:
     usual = {"api_base": server.base(provider), "cache": False, "retry_wait": 0.0}
-    usual |= {"max_attempts": 2, "budget_usd": 10.0}
+    usual |= {"max_attempts": 2, "budget_usd": 10.0, "timeout": PATIENCE}
     return xb.LLMJudge(PROVIDERS[provider][0], **(usual | options))
 
 
@@ -158,12 +160,10 @@ def check(
 ) -> None:
     server.requests.clear()
     count = 1 if reason is None or reason in ONCE else 2
-    limits: dict[str, Any] = {"timeout": FOREVER}
-    if wire.end == "hang":  # as long as a busy machine may take to send the request, but once
-        count, limits = 1, {"timeout": 15.0, "max_attempts": 1}
     server.script(*[wire] * count)
-    judge = judge_of(provider, server, **limits)
-    found, call = asked(judge)
+    judge = judge_of(provider, server, timeout=UNTIL_IT_HANGS)
+    with hanging_ends(server):
+        found, call = asked(judge)
     assert (found, len(server.requests), call.attempts) == (reason, count, count)
     if charge == TOLD:
         assert judge.spent_usd == call.cost_usd > 0
@@ -236,7 +236,7 @@ def test_nothing_is_sent_where_a_server_redirects_to(
             assert "secret" not in str(call.error)
             assert asked(judge) == (
                 found,
-                call._replace(attempts=0, latency_seconds=pytest.approx(0, abs=FOREVER)),
+                call._replace(attempts=0, latency_seconds=pytest.approx(0, abs=PATIENCE)),
             )
         assert not other.requests
 
@@ -252,11 +252,19 @@ def test_a_redirect_within_a_server_is_followed(
     assert asked(judge_of(provider, server))[0] is None
     first, second = server.requests
     assert (second.path, second.body) == (f"/v2/{path[provider]}", first.body)
-    server.respond = lambda a: http(status=status, location=a.path)
-    try:
-        assert asked(judge_of(provider, server))[0] == "redirect"
-    finally:
-        server.respond = lambda a: answered(a.provider)
+    server.requests.clear()
+    server.script(*[http(status=status, location="loop")] * 10)
+    assert asked(judge_of(provider, server))[0] == "redirect"
+    assert len(server.requests) == 1 + 3
+
+
+def test_requests_are_watched_once_however_often_litellm_is_loaded(server: ProviderServer) -> None:
+    judge_of("openai", server).check()
+    client._load.__wrapped__()
+    server.requests.clear()
+    server.script(*[http(status=307, location="loop")] * 10)
+    assert asked(judge_of("openai", server))[0] == "redirect"
+    assert len(server.requests) == 1 + 3
 
 
 def test_requests_of_others_are_left_alone(server: ProviderServer) -> None:
@@ -268,12 +276,12 @@ def test_requests_of_others_are_left_alone(server: ProviderServer) -> None:
         server.script(*[http(status=307, location=f"http://127.0.0.1:{other.port}/")] * 2)
 
         async def main() -> int:
-            async with httpx.AsyncClient(follow_redirects=True) as client:
-                return (await client.get(server.base("gemini"))).status_code
+            async with httpx.AsyncClient(follow_redirects=True) as other_client:
+                return (await other_client.get(server.base("gemini"))).status_code
 
         assert asyncio.run(main()) == 200
-        with httpx.Client(follow_redirects=True) as client:
-            assert client.get(server.base("gemini")).status_code == 200
+        with httpx.Client(follow_redirects=True) as other_client:
+            assert other_client.get(server.base("gemini")).status_code == 200
         assert len(other.requests) == 2
 
 
@@ -321,7 +329,7 @@ def fail(provider: str, server: ProviderServer, wire: Wire) -> Failure:
     server.script(wire)
     words = ({"role": "user", "content": "x"},)
     model, base = PROVIDERS[provider][0], server.base(provider)
-    request = ModelRequest(model, words, 0.0, 10, FOREVER, base, None, strict=False)
+    request = ModelRequest(model, words, 0.0, 10, PATIENCE, base, None, strict=False)
 
     async def main() -> Failure:
         with pytest.raises(Failure) as caught:
@@ -332,6 +340,27 @@ def fail(provider: str, server: ProviderServer, wire: Wire) -> Failure:
 
 
 # --- the budget ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "usages, tokens",
+    [
+        pytest.param((..., (50, 5)), (150, 15), id="both told"),
+        pytest.param((..., {}), (None, None), id="the first"),
+        pytest.param(({}, ...), (None, None), id="the second"),
+        pytest.param(({}, {}), (None, None), id="neither"),
+    ],
+)
+def test_tokens_of_two_answers_are_known_if_both_are_told(
+    usages: Any, tokens: Any, server: ProviderServer
+) -> None:
+    server.requests.clear()
+    unreadable = answered("openai", text="no verdict", usage=usages[0])
+    server.script(unreadable, answered("openai", usage=usages[1]))
+    reason, call = asked(judge_of("openai", server))
+    assert (reason, len(server.requests), call.attempts) == (None, 2, 2)
+    assert (call.prompt_tokens, call.completion_tokens) == tokens
+    assert (call.cost_usd is None) == (None in tokens)
 
 
 @pytest.mark.parametrize("at_once", [1, 8, 30])
