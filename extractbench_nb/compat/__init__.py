@@ -26,8 +26,8 @@ calls a language model (``evaluation.metrics.llm_metrics``, ``.array_metrics``,
 ``.metric_prompts``, ``.metric_descriptors``). ``evaluation.metrics.metric_utils`` is left out too.
 ``"schema"`` among an evaluator's results is this package's `Schema`.
 
-The submodules have no files: importing this package creates them. Their objects are defined here or
-in the module that ``__module__`` names.
+The submodules have no files: importing this package creates them, and reloading it fills them
+again (a single one cannot be reloaded).
 
 Paths that the release emits for the inside of ``anyOf`` and of arrays are not reproduced: they
 never have a value there, so they pass. An ``anyOf`` or a list of types that declares no metric,
