@@ -1,32 +1,105 @@
-"""`StructuredEvaluator`: the published evaluator's interface over the one engine."""
+"""`StructuredEvaluator`: the published evaluator's interface and form of results."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from math import isfinite
+from typing import Any, NamedTuple
 
-from extractbench_nb.compat.patience import AsyncEvaluationConfig, patience
-from extractbench_nb.compat.results import published_results
+from extractbench_nb._json import json_text
+from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation import Evaluation, evaluate, evaluate_async
+from extractbench_nb.evaluation.frames import in_order
 from extractbench_nb.inputs import Aligner
 from extractbench_nb.judges.base import Judge
+from extractbench_nb.metrics.classes import MetricResult
+from extractbench_nb.metrics.registry import REGISTRY
+from extractbench_nb.metrics.strings import normal_url
+from extractbench_nb.pairing import EMPTY_MAP
 from extractbench_nb.profiles import Profile
+from extractbench_nb.records import ArrayRecord, Leaf, settled, states
+from extractbench_nb.report.paths import published_reason, schema_paths
+from extractbench_nb.schema.presets import PRESETS
+from extractbench_nb.scoring import CALLER, Scored
+from extractbench_nb.values import MISSING, Unusable, resolve_states
 
-__all__ = ["StructuredEvaluator", "StructuredEvaluatorConfig"]
+__all__ = ["AsyncEvaluationConfig", "StructuredEvaluator", "StructuredEvaluatorConfig"]
+
+# --- the evaluator ----------------------------------------------------------------------------
+
+
+@dataclass
+class AsyncEvaluationConfig:
+    """Timeout and retries of metrics that are classes or ``async`` functions.
+
+    Parameters
+    ----------
+    metric_timeout_seconds : float or None, optional
+        Seconds that one attempt may take, more than 0; None for no limit.
+    n_max_retries : int, optional
+        Maximum number of attempts, 1 or more. A mistake in the metric's code, for example a
+        `TypeError`, is not tried again.
+    sleep_base_seconds_for_retry : float, optional
+        Seconds to wait after the first attempt, 0 or more. Each further wait is longer by the
+        same amount.
+    max_sleep_time_seconds : float, optional
+        Longest wait between two attempts, in seconds.
+    parallel_traversal : bool, optional
+        Whether metrics run concurrently; if false, they run one after the other.
+
+    Raises
+    ------
+    InputError
+        A number is out of range.
+
+    Examples
+    --------
+    >>> AsyncEvaluationConfig(metric_timeout_seconds=5, n_max_retries=1).parallel_traversal
+    True
+    """
+
+    metric_timeout_seconds: float | None = 60
+    n_max_retries: int = 3
+    sleep_base_seconds_for_retry: float = 3
+    max_sleep_time_seconds: float = 30
+    parallel_traversal: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        checks = (
+            ("metric_timeout_seconds", 0.0, False),
+            ("n_max_retries", 1.0, True),
+            ("sleep_base_seconds_for_retry", 0.0, True),
+            ("max_sleep_time_seconds", 0.0, True),
+        )
+        for name, least, included in checks:
+            value = getattr(self, name)
+            if value is None and name == "metric_timeout_seconds":
+                continue
+            if not _is_number(value) or value < least or (value == least and not included):
+                bound = f"{least:g} or more" if included else f"more than {least:g}"
+                raise InputError(f"{name} is {value!r}; expected a number that is {bound}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
 @dataclass
 class StructuredEvaluatorConfig:
-    """How a `StructuredEvaluator` evaluates.
+    """Options of a `StructuredEvaluator`.
 
     Parameters
     ----------
     metrics : list, optional
-        Part of the published interface, without effect as there: the schema names the metrics,
-        and `global_metric_registry` knows them.
+        Ignored, as in the published package: the schema names the metrics, and
+        `global_metric_registry` holds them.
     async_config : AsyncEvaluationConfig or None, optional
-        How metrics that wait are called.
+        Timeout and retries of metrics that are awaited.
     profile, judge, alignment : object, optional
         See `evaluate`.
     """
@@ -38,18 +111,18 @@ class StructuredEvaluatorConfig:
     alignment: str | Aligner = field(default="optimal", kw_only=True)
 
     def __post_init__(self) -> None:
-        """Fill in how metrics are called by default."""
+        """Fill in the default timeout and retries."""
         if self.async_config is None:
             self.async_config = AsyncEvaluationConfig()
 
 
 class StructuredEvaluator:
-    """Compares documents field by field and gives plain results: path -> metric -> result.
+    """Compares documents field by field; returns plain results: path -> metric -> result.
 
     Parameters
     ----------
     config : StructuredEvaluatorConfig, optional
-        Profile, judge, alignment, and how metrics that wait are called.
+        Profile, judge, alignment, and timeout and retries of metrics that are awaited.
 
     Examples
     --------
@@ -64,7 +137,7 @@ class StructuredEvaluator:
         self.config = config if config is not None else StructuredEvaluatorConfig()
 
     def evaluate(self, json_schema: Any, gold_json: Any, extracted_json: Any) -> dict[str, Any]:
-        """Evaluate one document, in a script and in a notebook cell alike.
+        """Evaluate one document, in a script or in a notebook cell.
 
         Parameters
         ----------
@@ -74,23 +147,25 @@ class StructuredEvaluator:
         Returns
         -------
         dict
-            ``schema``, the parsed `Schema`, and ``results``: by path (``$.properties.name``) and
-            metric id a `MetricResult`. Its details hold gold, extracted, reason and reasoning,
-            for arrays the counts and items of the alignment too. A metric that failed stands
-            under ``error_<metric>`` with score 0.
+            ``schema``, the parsed `Schema`, and ``results``: a `MetricResult` by path and metric
+            id. Paths are ``$.properties.name``, of map entries
+            ``$.properties.m.additionalProperties.key`` and of items
+            ``$.properties.rows.items[0].properties.name``. Details hold gold, extracted, reason
+            and reasoning; for arrays also the counts and items of the alignment. A metric that
+            failed has the key ``error_<metric>`` and score 0.
 
         Raises
         ------
         SchemaError, ConfigError, InputError
             As `evaluate` raises them.
         """
-        with patience(self._calls):
+        with _metric_calls(self.config):
             return _published(evaluate(json_schema, gold_json, extracted_json, **self._options))
 
     async def evaluate_async(
         self, json_schema: Any, gold_json: Any, extracted_json: Any
     ) -> dict[str, Any]:
-        """Do what `evaluate` does, awaiting metrics that wait.
+        """Evaluate one document in the running event loop.
 
         Parameters
         ----------
@@ -102,13 +177,9 @@ class StructuredEvaluator:
         dict
             The same as `evaluate` returns.
         """
-        with patience(self._calls):
+        with _metric_calls(self.config):
             found = await evaluate_async(json_schema, gold_json, extracted_json, **self._options)
         return _published(found)
-
-    @property
-    def _calls(self) -> AsyncEvaluationConfig:
-        return self.config.async_config or AsyncEvaluationConfig()
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -116,5 +187,268 @@ class StructuredEvaluator:
         return {"judge": c.judge, "alignment": c.alignment, "profile": c.profile}
 
 
+# --- timeout and retries ----------------------------------------------------------------------
+
+Call = Callable[[], Awaitable[Any]]
+
+#: Mistakes in a metric's code; another attempt would end the same way.
+_MISTAKES = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NameError,
+    NotImplementedError,
+    SyntaxError,
+    TypeError,
+)
+
+
+@contextmanager
+def _metric_calls(config: StructuredEvaluatorConfig) -> Iterator[None]:
+    """Apply timeout and retries to the evaluations of this task that begin inside the block."""
+    token = CALLER.set(_caller(config.async_config or AsyncEvaluationConfig()))
+    try:
+        yield
+    finally:
+        CALLER.reset(token)
+
+
+def _caller(config: AsyncEvaluationConfig) -> Callable[[Call], Awaitable[Any]]:
+    turn = nullcontext() if config.parallel_traversal else asyncio.Lock()
+    limit, pause = config.metric_timeout_seconds, config.sleep_base_seconds_for_retry
+
+    async def attempt(call: Call) -> Any:
+        scope = asyncio.timeout(limit)
+        try:
+            async with scope:
+                return await call()
+        except TimeoutError:
+            if scope.expired():
+                raise TimeoutError(f"no result within {limit:g} seconds") from None
+            raise
+
+    async def attempts(call: Call) -> Any:
+        from tenacity import AsyncRetrying, retry_if_not_exception_type, stop_after_attempt
+        from tenacity.wait import wait_incrementing
+
+        retrying = AsyncRetrying(
+            stop=stop_after_attempt(config.n_max_retries),
+            wait=wait_incrementing(pause, pause, config.max_sleep_time_seconds),
+            retry=retry_if_not_exception_type(_MISTAKES),
+            reraise=True,
+        )
+        async with turn:
+            return await retrying(attempt, call)
+
+    return attempts
+
+
+# --- results ----------------------------------------------------------------------------------
+
+_QUOTED = re.compile(r"\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
+
+
 def _published(evaluation: Evaluation) -> dict[str, Any]:
-    return {"schema": evaluation.schema, "results": published_results(evaluation)}
+    """Write the counted fields of an evaluation as the published evaluator does."""
+    leaves = [leaf for leaf in in_order(evaluation.records) if leaf.counted]
+    released = evaluation.profile.released_metrics
+    results: dict[str, dict[str, MetricResult]] = {}
+    paths = schema_paths((*_places(leaf), "") for leaf in leaves)
+    for leaf, quoted in zip(leaves, paths, strict=True):
+        plain = _QUOTED.sub(_unquoted, quoted)
+        # a key may hold anything, also what looks like another path
+        results[quoted if plain in results else plain] = _leaf_results(leaf, released)
+    return {"schema": evaluation.schema, "results": results}
+
+
+def _places(leaf: Leaf) -> tuple[str | None, str]:
+    """Return the place in the schema and in gold; a map without entries has the first only."""
+    path = leaf.paths.gold
+    if EMPTY_MAP in _QUOTED.sub("", path):
+        return None, leaf.node.schema_path
+    return leaf.node.schema_path or None, path
+
+
+def _unquoted(match: re.Match[str]) -> str:
+    return "." + re.sub(r"\\(.)", r"\1", match.group(1), flags=re.DOTALL)
+
+
+def _leaf_results(leaf: Leaf, released: bool) -> dict[str, MetricResult]:
+    """Return the results of a leaf by metric id."""
+    specs = leaf.node.config.metrics if leaf.node.config is not None else ()
+    found = {}
+    for index, verdict in enumerate(settled(leaf)):
+        params: Mapping[str, Any] = {}
+        if index < len(specs) and specs[index].metric_id == verdict.metric:
+            params = specs[index].params
+        elif verdict.metric in PRESETS:  # the default of the type
+            params = PRESETS[verdict.metric].params
+        result = verdict.result or _result(leaf, verdict, params, released)
+        failed = verdict.outcome == "judge_error" and verdict.result is not None
+        own: object = result.metric_id
+        name = own if isinstance(own, str) else verdict.metric
+        found[f"error_{verdict.metric}" if failed else name] = result
+    return found
+
+
+def _result(leaf: Leaf, verdict: Scored, params: Mapping[str, Any], released: bool) -> MetricResult:
+    score, resolution = verdict.score or 0.0, resolve_states(*states(leaf))
+    reason = None
+    if verdict.outcome == "structural":
+        reason = verdict.reason
+    elif resolution is not None:
+        reason = published_reason(resolution.reason)
+    gold, extracted = _value(leaf.gold), _value(leaf.predicted)
+    details: dict[str, Any] = {"gold": gold, "extracted": extracted, "reason": reason}
+    if verdict.outcome == "both_absent":
+        details = {"reason": reason}
+    elif reason is None:
+        compared = Compared(verdict.metric, gold, extracted, params, score)
+        details = compared.details(verdict.reasoning, released=released)
+        if isinstance(leaf, ArrayRecord) and verdict.metric == "array_llm":
+            counts = _alignment_counts(leaf)
+            details |= {**counts, "structured_output": details["structured_output"] | counts}
+    if verdict.reasoning is not None:
+        details["reasoning"] = verdict.reasoning
+    return MetricResult(verdict.metric, score, verdict.passed, details)
+
+
+def _value(value: Any) -> Any:
+    return None if value is MISSING or isinstance(value, Unusable) else value
+
+
+def _alignment_counts(array: ArrayRecord) -> dict[str, Any]:
+    """Count and list the items of an array; a ratio without a denominator is 1, as published."""
+    pairs = [p for p in array.pairs if p.status == "matched"]
+    ours, theirs = {p.gold_index for p in pairs}, {p.predicted_index for p in pairs}
+    gold, extracted, matched = len(array.gold_items), len(array.predicted_items), array.matched
+    precision = matched / extracted if extracted else 1.0
+    recall = matched / gold if gold else 1.0
+    both = precision + recall
+    return {
+        "matches_summary": {
+            "matched": matched,
+            "missed_gold": gold - matched,
+            "spurious_pred": extracted - matched,
+        },
+        "aggregate_metrics": {
+            "accuracy": matched / (gold + extracted - matched) if gold or extracted else 1.0,
+            "precision": precision,
+            "recall": recall,
+            "f1": 2 * precision * recall / both if both else 0.0,
+        },
+        "matched_items": _texts(array.gold_items, ours, inside=True),
+        "missed_gold_items": _texts(array.gold_items, ours, inside=False),
+        "spurious_pred_items": _texts(array.predicted_items, theirs, inside=False),
+    }
+
+
+def _texts(items: Sequence[Any], indices: set[int | None], *, inside: bool) -> list[str]:
+    return [json_text(item) for i, item in enumerate(items) if (i in indices) is inside]
+
+
+# --- details of a comparison ------------------------------------------------------------------
+
+
+class Compared(NamedTuple):
+    """Two present values that a metric compared, its params as declared, and its score."""
+
+    metric: str
+    gold: Any
+    extracted: Any
+    params: Mapping[str, Any]
+    score: float
+
+    def details(self, reasoning: str | None = None, *, released: bool = True) -> dict[str, Any]:
+        """Describe the comparison under the published keys.
+
+        Parameters
+        ----------
+        reasoning : str, optional
+            A judge's words.
+        released : bool, optional
+            Whether the metric compared as the release does. Its details show the values as
+            compared, for example as numbers.
+
+        Returns
+        -------
+        dict
+            gold, extracted and what the release has for the metric, for example delta and
+            tolerance.
+
+        Examples
+        --------
+        >>> Compared("number_tolerance", 5, "5.5", {"tolerance": 1}, 1.0).details()
+        {'gold': 5.0, 'extracted': 5.5, 'tolerance': 1.0, 'delta': 0.5}
+        """
+        gold, extracted = self.gold, self.extracted
+        shown = _SHOWN_AS.get(self.metric, _unchanged) if released else _unchanged
+        details = {"gold": shown(gold), "extracted": shown(extracted)}
+        text = str if released else json_text
+        match self.metric:
+            case "string_case_insensitive":
+                details["gold_normalized"] = text(gold).casefold()
+                details["extracted_normalized"] = text(extracted).casefold()
+            case "string_url":
+                details["gold_normalized"] = normal_url(json_text(gold))
+                details["extracted_normalized"] = normal_url(json_text(extracted))
+            case "string_fuzzy":
+                case_sensitive = self._param("case_sensitive", bool)
+                if released and not case_sensitive:
+                    details = {"gold": str(gold).lower(), "extracted": str(extracted).lower()}
+                details["threshold"] = self._param("threshold", float)
+                details["similarity"] = self.score
+                details["case_sensitive"] = case_sensitive
+            case "number_tolerance":
+                default = _RELEASED_TOLERANCE if released else None
+                details["tolerance"] = self._param("tolerance", float, default)
+                one, two = _number(gold), _number(extracted)
+                if one is None or two is None:
+                    details |= {"gold": gold, "extracted": extracted}
+                else:
+                    details["delta"] = round(abs(one - two), 12)
+            case "string_semantic" | "string_llm" | "array_llm":
+                said = {"reasoning": reasoning} if reasoning is not None else {}
+                details["pass_threshold"] = self._param("pass_threshold", float)
+                details["structured_output"] = {"score": self.score, **said}
+                details |= said
+        return details
+
+    def _param(self, name: str, convert: Callable[[Any], Any], default: Any = None) -> Any:
+        """Return a param; its default if it is not declared or cannot be converted."""
+        if default is None:
+            default = REGISTRY.get(self.metric).defaults[name]
+        return _converted(convert, self.params.get(name, default), default)
+
+
+def _converted(convert: Callable[[Any], Any], value: Any, default: Any = None) -> Any:
+    try:
+        return convert(value)
+    except (TypeError, ValueError, OverflowError):
+        return default
+
+
+def _number(value: Any) -> Any:
+    return _converted(float, value)
+
+
+def _integer(value: Any) -> Any:
+    return _converted(int, value)
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+_RELEASED_TOLERANCE = 1e-6
+
+#: By metric: a value as the release compares and shows it.
+_SHOWN_AS: Mapping[str, Callable[[Any], Any]] = {
+    "string_exact": str,
+    "string_case_insensitive": str,
+    "string_fuzzy": str,
+    "number_exact": _number,
+    "number_tolerance": _number,
+    "integer_exact": _integer,
+}

@@ -2,8 +2,7 @@
 
 import json
 import math
-import os
-import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -25,14 +24,11 @@ class Judge:
 
 
 @pytest.fixture(scope="module")
-def package() -> Any:
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = pytest.importorskip("extract_bench")
-        import litellm
-        from extract_bench.evaluation.structured_evaluator import AsyncEvaluationConfig
-        from loguru import logger
+def published(package: Any) -> Iterator[Any]:
+    """The package's evaluator, quiet, with one answer for every judged value."""
+    import litellm
+    from extract_bench.evaluation.structured_evaluator import AsyncEvaluationConfig
+    from loguru import logger
 
     async def complete(**_: Any) -> Any:
         answer = json.dumps({"score": JUDGED, "reasoning": "in words"})
@@ -41,8 +37,8 @@ def package() -> Any:
     logger.disable("extract_bench")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(litellm, "acompletion", complete)
-        config = found.StructuredEvaluatorConfig([], AsyncEvaluationConfig(n_max_retries=1))
-        yield found.StructuredEvaluator(config)
+        config = package.StructuredEvaluatorConfig([], AsyncEvaluationConfig(n_max_retries=1))
+        yield package.StructuredEvaluator(config)
     logger.enable("extract_bench")
 
 
@@ -90,27 +86,24 @@ SCHEMAS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "schema, gold, extracted",
-    [(schema, *pair) for schema, pairs in SCHEMAS for pair in pairs],
-    ids=str,
-)
-def test_details_equal_the_package(schema, gold, extracted, package):
-    theirs = package.evaluate(schema, {"x": gold}, {"x": extracted})["results"]["$.properties.x"]
-    found = ours(schema, gold, extracted)
-    assert list(found) == list(theirs)
-    for metric, result in theirs.items():
-        assert found[metric].score == result.score
-        assert found[metric].details == result.details
-        shown = {key: type(value) for key, value in found[metric].details.items()}
-        assert shown == {key: type(value) for key, value in result.details.items()}
+@pytest.mark.parametrize("schema, pairs", SCHEMAS, ids=str)
+def test_details_equal_the_package(schema, pairs, published):
+    for gold, extracted in pairs:
+        theirs = published.evaluate(schema, {"x": gold}, {"x": extracted})["results"]
+        theirs = theirs["$.properties.x"]
+        found = ours(schema, gold, extracted)
+        assert list(found) == list(theirs)
+        for metric, result in theirs.items():
+            details = found[metric].details
+            assert (found[metric].score, details) == (result.score, result.details)
+            assert [*map(type, details.values())] == [type(result.details[key]) for key in details]
 
 
 @pytest.mark.parametrize("metric", [None, "string_semantic", "string_llm"])
 @pytest.mark.parametrize("params", [{}, {"pass_threshold": 0.9}, {"pass_threshold": "0.6"}])
-def test_details_of_a_judged_metric(metric, params, package):
+def test_details_of_a_judged_metric(metric, params, published):
     schema = field("string", metric or "string_semantic", **params)
-    (theirs,) = package.evaluate(schema, {"x": "a"}, {"x": "b"})["results"][
+    (theirs,) = published.evaluate(schema, {"x": "a"}, {"x": "b"})["results"][
         "$.properties.x"
     ].values()
     (found,) = ours(schema, "a", "b").values()

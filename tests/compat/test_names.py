@@ -1,45 +1,40 @@
 """Every public name of the published package is here, in the same module, called the same way."""
 
 import importlib
+import importlib.util
 import inspect
+import pickle
+import pydoc
+import subprocess
+import sys
 import warnings
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from extractbench_nb import compat
-from extractbench_nb.compat.evaluation import metrics, presets
-from extractbench_nb.compat.evaluation.metrics import (
-    boolean_metrics,
-    number_metrics,
-    string_metrics,
-)
+from tests.waiting import PATIENCE
 
-MODULES = {
-    "": compat.__all__,
-    ".evaluation": compat.__all__,
-    ".evaluation.metrics": metrics.__all__,
-    ".evaluation.metrics.policy_metric": ["PolicyAwareMetric"],
-    ".evaluation.metrics.string_metrics": string_metrics.__all__,
-    ".evaluation.metrics.number_metrics": number_metrics.__all__,
-    ".evaluation.metrics.boolean_metrics": boolean_metrics.__all__,
-    ".evaluation.presets": presets.__all__,
-    ".evaluation.metrics.base_metric": ["BaseMetric", "MetricContext", "MetricResult"],
-    ".evaluation.evaluation_config": ["EvaluationConfig", "MetricConfig"],
-    ".evaluation.metric_registry": ["MetricRegistry", "global_metric_registry"],
-    ".evaluation.structured_evaluator": [
-        "AsyncEvaluationConfig", "StructuredEvaluator", "StructuredEvaluatorConfig",
-    ],
-    ".evaluation.reporting": [
-        "ArrayStats", "ConfusionCounts", "ContentStats", "CoverageStats", "ErrorBreakdown",
-        "ErrorGroup", "EvaluationReport", "FieldOutcome", "LlmStats", "LowScoringField",
-        "OutcomeStats", "ReportBuilder", "ReportConfig", "SchemaStats", "format_csv", "format_json",
-        "format_markdown_table", "format_text_summary",
-    ],
-    ".evaluation.reporting.models": ["EvaluationReport", "FieldOutcome"],
-    ".evaluation.reporting.formatters": ["format_csv", "format_json"],
-    ".evaluation.reporting.report_builder": ["ReportBuilder", "ReportConfig"],
-}  # fmt: skip
+PATHS = [
+    "",
+    ".evaluation",
+    ".evaluation.evaluation_config",
+    ".evaluation.metric_registry",
+    ".evaluation.metrics",
+    ".evaluation.metrics.base_metric",
+    ".evaluation.metrics.boolean_metrics",
+    ".evaluation.metrics.number_metrics",
+    ".evaluation.metrics.policy_metric",
+    ".evaluation.metrics.string_metrics",
+    ".evaluation.presets",
+    ".evaluation.reporting",
+    ".evaluation.reporting.formatters",
+    ".evaluation.reporting.models",
+    ".evaluation.reporting.report_builder",
+    ".evaluation.structured_evaluator",
+]
 
 CALLS = [
     ("StructuredEvaluator", None),
@@ -68,22 +63,91 @@ CALLS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def package() -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return pytest.importorskip("extract_bench")
+def ours(path: str) -> ModuleType:
+    return importlib.import_module("extractbench_nb.compat" + path)
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_names_are_where_the_package_has_them(module, package):
+# --- modules ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_module_has_the_packages_names(path, package):
+    """A name that is missing is one that the docstring of `compat` names as left out."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        theirs = importlib.import_module("extract_bench" + module)
-    ours = importlib.import_module("extractbench_nb.compat" + module)
-    for name in MODULES[module]:
-        assert hasattr(theirs, name), f"{name} is not published in {module}"
-        assert hasattr(ours, name)
+        theirs = importlib.import_module("extract_bench" + path)
+    mine = set(ours(path).__all__)
+    assert not [name for name in mine if not hasattr(theirs, name)]
+    published = getattr(theirs, "__all__", None) or [
+        name
+        for name, value in vars(theirs).items()
+        if not name.startswith("_") and getattr(value, "__module__", "") == theirs.__name__
+    ]
+    missing = set(published) - mine
+    assert not [name for name in missing if f"``{name}``" not in str(compat.__doc__)]
+    assert path.rpartition(".")[2] in str(compat.__doc__)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_module_is_one(path):
+    module = ours(path)
+    assert module.__name__ == importlib.util.find_spec(module.__name__).name
+    assert module.__name__.startswith(module.__package__)
+    assert module.__doc__
+    assert module.__name__ in pydoc.render_doc(module.__name__)
+    star: dict[str, Any] = {}
+    exec(f"from {module.__name__} import *", star)  # noqa: S102 - our own names
+    assert set(star) - {"__builtins__"} == set(module.__all__)
+    parent, _, name = module.__name__.rpartition(".")
+    assert getattr(sys.modules[parent], name) is module
+    for value in map(star.get, module.__all__):
+        if inspect.isclass(value) or inspect.isfunction(value):
+            assert pickle.loads(pickle.dumps(value)) is value  # noqa: S301 - just written
+            assert inspect.getsource(value)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import extractbench_nb.compat.evaluation.metrics as m; m.ExactStringMatchMetric",
+        "import extractbench_nb.compat.evaluation as m; m.metrics.string_metrics",
+        "from extractbench_nb.compat.evaluation.reporting.models import FieldOutcome",
+        "import importlib; importlib.import_module('extractbench_nb.compat.evaluation.presets')",
+    ],
+)
+def test_the_first_import_of_a_process(statement):
+    root = str(Path(compat.__file__).parents[2])
+    command = [sys.executable, "-W", "error", "-c", statement]
+    found = subprocess.run(
+        command, cwd=root, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert found.returncode == 0, found.stderr
+
+
+def test_no_other_module_is_found():
+    with pytest.raises(ModuleNotFoundError, match="llm_metrics"):
+        importlib.import_module("extractbench_nb.compat.evaluation.metrics.llm_metrics")
+
+
+def test_reloading_fills_the_same_modules():
+    """In a process of its own: the classes are new afterwards."""
+    script = """
+        import importlib
+        from extractbench_nb import compat
+        from extractbench_nb.compat.evaluation import metrics
+
+        before = metrics.ExactStringMatchMetric
+        importlib.reload(compat)
+        assert compat.evaluation.metrics is metrics
+        assert metrics.ExactStringMatchMetric is compat.ExactStringMatchMetric is not before
+    """
+    root = str(Path(compat.__file__).parents[2])
+    subprocess.run(
+        [sys.executable, "-c", inspect.cleandoc(script)], cwd=root, timeout=PATIENCE, check=True
+    )
+
+
+# --- calls ------------------------------------------------------------------------------------
 
 
 def test_all_public_names_of_the_package_are_here(package):
@@ -91,47 +155,27 @@ def test_all_public_names_of_the_package_are_here(package):
 
 
 def _parameters(value: Any) -> list[tuple[str, Any]]:
-    """Parameters that can be given by place or by name, in order; keyword-only ones after them."""
+    """Parameters by position or name, in order; keyword-only ones after them."""
     found = inspect.signature(value).parameters.values()
     return [(p.name, p.kind) for p in found if p.kind is not p.VAR_KEYWORD]
 
 
 @pytest.mark.parametrize("name, method", CALLS)
 def test_calls_are_the_same(name, method, package):
-    """What the package's signature accepts, ours accepts; ours may have more keywords."""
-    theirs, ours = (
+    """What the package's signature accepts, ours accepts too."""
+    theirs, mine = (
         getattr(module, name) if method is None else getattr(getattr(module, name), method)
         for module in (package, compat)
     )
-    accepted = {parameter for parameter, _ in _parameters(ours)}
+    accepted = {parameter for parameter, _ in _parameters(mine)}
     wanted = _parameters(theirs)
     assert {parameter for parameter, _ in wanted} <= accepted
     by_place = [p for p, kind in wanted if kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
-    assert [p for p, _ in _parameters(ours)][: len(by_place)] == by_place
+    assert [p for p, _ in _parameters(mine)][: len(by_place)] == by_place
 
 
 def test_defaults_of_the_configs_are_the_same(package):
     for name in ("AsyncEvaluationConfig", "ReportConfig"):
-        theirs, ours = getattr(package, name)(), getattr(compat, name)()
+        theirs, mine = getattr(package, name)(), getattr(compat, name)()
         for field in vars(theirs):
-            assert getattr(ours, field) == getattr(theirs, field), (name, field)
-
-
-def test_the_docstring_tells_what_is_left_out(package):
-    """Every name of a module that is here is here too, or is named as left out."""
-    for module in MODULES:
-        theirs = importlib.import_module("extract_bench" + module)
-        ours = importlib.import_module("extractbench_nb.compat" + module)
-        published = getattr(theirs, "__all__", None) or [
-            name
-            for name, value in vars(theirs).items()
-            if not name.startswith("_") and getattr(value, "__module__", "") == theirs.__name__
-        ]
-        for name in published:
-            assert hasattr(ours, name) or f"``{name}``" in str(compat.__doc__), (module, name)
-
-
-def test_the_docstring_names_modules_that_exist():
-    for module in MODULES:
-        last = module.rpartition(".")[2]
-        assert last in str(compat.__doc__), module
+            assert getattr(mine, field) == getattr(theirs, field), (name, field)
