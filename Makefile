@@ -53,7 +53,7 @@ lint: $(VENV)/.installed-dev  ## ruff: rules and formatting
 types: $(VENV)/.installed-dev  ## mypy, strict, on the package
 	$(BIN)/mypy
 
-imports: $(VENV)/.installed-dev  ## the order of imports between the rooms
+imports: $(VENV)/.installed-dev  ## the order of imports between the packages
 	$(BIN)/lint-imports
 
 unit: $(VENV)/.installed-dev  ## tests and doctests; benchmarks run once, untimed

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from extractbench_nb import Dataset, load_dataset
-from extractbench_nb.benchmark.caching import file_hash
-from extractbench_nb.benchmark.columns import LISTING_COLUMNS
+from extractbench_nb import load_dataset
+from extractbench_nb._files import file_hash
+from extractbench_nb.benchmark import Dataset
+from extractbench_nb.benchmark.dataset import LISTING_COLUMNS
 from extractbench_nb.benchmark.fields import count_fields
 from extractbench_nb.benchmark.layout import pdf_beside
 from extractbench_nb.benchmark.statistics import GOLD, PDF, SHIPPED_COLUMNS, FileKind, measure

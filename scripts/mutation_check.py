@@ -36,28 +36,52 @@ PACKAGE = "extractbench_nb"
 #: Area -> its packages and modules, and the tests that know them best, the quickest first.
 AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "scoring": (
-        ("scoring.py", "pairing.py", "leafwise.py", "rollup.py", "values.py", "coverage.py"),
         (
-            "semantics/test_[fjsu]*.py",
+            "engine/scoring.py",
+            "engine/pairing.py",
+            "engine/records.py",
+            "engine/strict_rules.py",
+            "engine/undeclared.py",
+            "schema/states.py",
+        ),
+        (
+            "evaluation/test_[fjsu]*.py",
             "parity/test_cu*.py",
             "compat",
             "parity",
             "properties",
-            "semantics",
+            "evaluation",
         ),
     ),
     "alignment": (
-        ("alignment",),
-        ("alignment", "judges/llm/test_aligning.py", "semantics/test_[su]*.py", "parity"),
+        (
+            "engine/similarity.py",
+            "engine/assignment.py",
+            "engine/proxy.py",
+            "engine/llm_alignment.py",
+            "engine/questions.py",
+        ),
+        ("engine", "judges/llm/test_aligning.py", "evaluation/test_[su]*.py", "parity"),
     ),
-    "metrics": (("metrics",), ("metrics", "semantics/test_[js]*.py", "compat", "parity")),
-    "judges": (("judges",), ("judges/test_*.py", "semantics/test_judged.py", "judges")),
+    "metrics": (
+        ("field_metrics", "language/dates.py", "language/quantities.py", "language/text.py"),
+        ("field_metrics", "evaluation/test_[js]*.py", "compat", "parity"),
+    ),
+    "judges": (
+        ("judges", "language/names.py", "language/tokens.py"),
+        ("judges/test_*.py", "evaluation/test_judged.py", "judges"),
+    ),
     "stats": (("stats",), ("stats",)),
-    "grits": (("grits",), ("grits/test_*.py", "grits", "tables", "widgets/tables")),
-    "paper": (("benchmark/paper",), ("benchmark", "extraction/test_baseline.py")),
+    "grits": (
+        ("tables",),
+        ("tables/test_*.py", "tables", "widgets/tables"),
+    ),
+    "paper": (("paper",), ("benchmark", "extraction/test_baseline.py")),
 }
 #: Data and drawing: a change there is seen by the eye or by nobody.
-LEFT_OUT = re.compile(r"lexicon|grits/drawing/|card\.py|styl|paper/layout|errata/wording|__init__")
+LEFT_OUT = re.compile(
+    r"lexicon|tables/drawing|tables/(curves|batches|field_metric)|paper/(layout|errata_list)|__init__"
+)
 SECONDS_OF_A_HANG = 1800.0
 
 OPERATORS: dict[type[ast.AST], type[ast.AST]] = {

@@ -2,22 +2,193 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import pandas_dtype
 
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.batch.cells import ESCAPE, escape, unescape, value_from_text, value_to_text
-from extractbench_nb.batch.times import is_time, time_array, time_type
+from extractbench_nb.engine.inputs import MAX_DEPTH
 from extractbench_nb.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["arrow_schema", "pack", "record_batch", "to_frame", "unpack"]
+__all__ = [
+    "ESCAPE",
+    "ESCAPING",
+    "arrow_schema",
+    "escape",
+    "is_time",
+    "pack",
+    "record_batch",
+    "time_array",
+    "time_cells",
+    "time_dtype",
+    "time_type",
+    "to_frame",
+    "unescape",
+    "unpack",
+    "value_from_text",
+    "value_to_text",
+]
+
+
+_MISSING = np.iinfo(np.int64).min
+
+
+def is_time(dtype: str) -> bool:
+    """Say whether a dtype, as text, is one of points in time."""
+    return dtype.startswith("datetime64[")
+
+
+def time_dtype(dtype: Any) -> str | None:
+    """Return the text of a dtype of points in time; None for any other dtype.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of a Series.
+
+    Returns
+    -------
+    str or None
+        Such as ``datetime64[us, Europe/Berlin]``. A zone that has no name, or one that means
+        something else on another machine, becomes UTC.
+    """
+    if isinstance(dtype, np.dtype) and dtype.kind == "M":
+        return str(dtype)
+    if not isinstance(dtype, pd.DatetimeTZDtype):
+        return None
+    try:
+        named = pd.DatetimeTZDtype.construct_from_string(str(dtype)) == dtype
+    except TypeError:
+        named = False
+    portable = named and "local" not in str(dtype)
+    return str(dtype) if portable else f"datetime64[{dtype.unit}, UTC]"
+
+
+def time_cells(series: pd.Series[Any], dtype: str) -> list[int | None]:
+    """Count since 1970 in UTC, in the unit of a dtype.
+
+    Parameters
+    ----------
+    series : pandas.Series
+        Points in time.
+    dtype : str
+        From `time_dtype`.
+
+    Returns
+    -------
+    list of int or None
+        None where a point is missing.
+    """
+    unit = time_type(dtype).unit
+    counts = series.astype(pandas_dtype(dtype)).to_numpy(dtype=f"datetime64[{unit}]").view(np.int64)
+    return [None if count == _MISSING else count for count in counts.tolist()]
+
+
+def time_type(dtype: str) -> pa.DataType:
+    """Return the Arrow type of a dtype."""
+    import pyarrow as pa
+
+    return pa.Array.from_pandas(pd.Series([], dtype=pandas_dtype(dtype))).type
+
+
+def time_array(data: pa.ChunkedArray, dtype: str) -> Any:
+    """Make the pandas array of a dtype from an Arrow column; Parquet may have changed its unit."""
+    import pyarrow as pa
+
+    kind = time_type(dtype)
+    counts = data.cast(kind).cast(pa.int64()).fill_null(_MISSING).to_numpy()
+    points = pd.DatetimeIndex(np.asarray(counts).view(f"datetime64[{kind.unit}]"))
+    zone = getattr(pandas_dtype(dtype), "tz", None)
+    return (points if zone is None else points.tz_localize("UTC").tz_convert(zone)).array
+
+
+ESCAPE = "\x1a"
+#: What readers of the files need to know.
+ESCAPING = "a lone surrogate, or U+001A itself, is U+001A and four hexadecimal digits"
+
+_TO_ESCAPE = re.compile("[\x1a\ud800-\udfff]")
+_ESCAPED = re.compile("\x1a([0-9a-f]{4})")
+_TOO_DEEP = "… nested too deep"
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
+
+
+def escape(text: str) -> str:
+    r"""Replace what UTF-8 cannot hold.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    str
+        Text without surrogates; `unescape` gives the first text back.
+
+    Examples
+    --------
+    >>> escape("a\ud800b") == "a\x1ad800b"
+    True
+    """
+    return _TO_ESCAPE.sub(lambda found: f"{ESCAPE}{ord(found[0]):04x}", text)
+
+
+def unescape(text: str) -> str:
+    """Undo `escape`."""
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if ESCAPE in text else text
+
+
+def value_to_text(value: Any) -> str | None:
+    """Write a value as JSON text.
+
+    Parameters
+    ----------
+    value : object
+        A JSON value; NaN, infinities and integers of any usual size are kept. What JSON cannot hold
+        becomes text.
+
+    Returns
+    -------
+    str or None
+        JSON text, surrogates as they are; None for None.
+    """
+    if value is None:
+        return None
+    try:
+        return _encode(value)
+    except (TypeError, ValueError, RecursionError):
+        return _encode(_plain(value, MAX_DEPTH))
+
+
+def value_from_text(text: str) -> Any:
+    """Restore a value from what `value_to_text` wrote (without its escapes)."""
+    return json.loads(text)
+
+
+def _plain(value: Any, levels: int) -> Any:
+    """Copy a value with only what a JSON encoder takes: text keys, numbers that can be written."""
+    if isinstance(value, dict | list | tuple) and not levels:
+        return _TOO_DEEP
+    if isinstance(value, dict):
+        return {str(key): _plain(part, levels - 1) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part, levels - 1) for part in value]
+    if isinstance(value, int):
+        try:
+            str(value)
+        except ValueError:  # more digits than Python writes
+            return hex(value)
+    return value
+
 
 _TEXT = pd.StringDtype("python")
 _MASKED: dict[str, Any] = {

@@ -2,27 +2,287 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import pandas as pd
+from pandas.api import types
 
 from extractbench_nb._frames import Column
-from extractbench_nb.batch.columns import SUMMARIES
-from extractbench_nb.batch.extras import extra_columns, is_missing
-from extractbench_nb.batch.folders import check_readable, read_folder
-from extractbench_nb.batch.outputs import ABSENT
-from extractbench_nb.batch.schemas import SchemaShelf
+from extractbench_nb.batch.arrow import (
+    is_time,
+    time_cells,
+    time_dtype,
+    value_from_text,
+    value_to_text,
+)
+from extractbench_nb.batch.rows import SUMMARIES
+from extractbench_nb.batch.settings import SchemaShelf
+from extractbench_nb.engine.inputs import read_predicted
+from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.profiles import Profile
 from extractbench_nb.schema.nodes import Schema
 
-__all__ = ["Cell", "Documents", "Plan", "read_runs"]
+__all__ = [
+    "ABSENT",
+    "Cell",
+    "Documents",
+    "Fingerprints",
+    "Output",
+    "Plan",
+    "check_readable",
+    "extra_columns",
+    "is_missing",
+    "own_columns",
+    "read_bytes",
+    "read_folder",
+    "read_output",
+    "read_runs",
+]
+
+
+def extra_columns(
+    frame: pd.DataFrame, names: list[str]
+) -> tuple[tuple[Column, ...], tuple[tuple[Any, ...], ...]]:
+    """Take columns out of a frame in a form that every file format keeps.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The user's.
+    names : list of str
+        Which columns.
+
+    Returns
+    -------
+    tuple of (tuple of Column, tuple of tuple)
+        Their declarations, and one row of cells a row of the frame. Numbers, booleans and texts
+        stay what they are, with nullable dtypes; points in time, lists and dicts too; categories
+        become what they stand for, and anything else text.
+    """
+    columns, cells = [], []
+    for name in names:
+        dtype = _dtype(frame[name])
+        columns.append([name, dtype])
+        cells.append(_cells(frame[name], dtype))
+    rows = zip(*cells, strict=True) if cells else (() for _ in range(len(frame)))
+    return own_columns(columns), tuple(rows)
+
+
+def own_columns(pairs: Iterable[Sequence[str]]) -> tuple[Column, ...]:
+    """Declare columns of the user's from pairs of name and dtype."""
+    return tuple(
+        Column(name, dtype, "column of the user's", nullable=True) for name, dtype in pairs
+    )
+
+
+def _dtype(series: pd.Series) -> str:
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        return _dtype(series.dtype.categories.to_series())
+    known = time_dtype(series.dtype) or _number_dtype(series.dtype)
+    if known is not None:
+        return known
+    values = [value for value in series.tolist() if not is_missing(value)]
+    if all(isinstance(value, str) for value in values):
+        return "string"
+    return "object" if types.is_object_dtype(series.dtype) else "string"
+
+
+def _number_dtype(dtype: Any) -> str | None:
+    kinds = {
+        "boolean": types.is_bool_dtype,
+        "Int64": types.is_integer_dtype,
+        "Float64": types.is_float_dtype,
+    }
+    return next((name for name, is_kind in kinds.items() if is_kind(dtype)), None)
+
+
+def _cells(series: pd.Series, dtype: str) -> Sequence[Any]:
+    if is_time(dtype):
+        return time_cells(series, dtype)
+    return [_cell(value, dtype) for value in series.tolist()]
+
+
+def _cell(value: Any, dtype: str) -> Any:
+    if is_missing(value):
+        return None
+    if dtype == "object":
+        text = value_to_text(value)
+        return None if text is None else value_from_text(text)
+    return str(value) if dtype == "string" else value
+
+
+def is_missing(value: Any) -> bool:
+    """Say whether a cell holds nothing: None, NA, NaT or NaN."""
+    if value is None or value is pd.NA or value is pd.NaT:
+        return True
+    return isinstance(value, float) and value != value  # noqa: PLR0124 - NaN
+
+
+SUFFIX = ".json"
+_LAYOUT = "expected the layout run/document.json"
+
+
+def read_folder(folder: Path) -> pd.DataFrame:
+    """List the outputs of a folder, ordered by run and document.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        With one folder a run; names that begin with a dot are left out, and so is what is no JSON
+        beside the runs.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row an output: run, document, predicted (its path).
+
+    Raises
+    ------
+    InputError
+        No such folder, a file where none belongs, no runs, or a run without outputs.
+    """
+    if not folder.is_dir():
+        found = "a file" if folder.exists() else "nothing"
+        raise InputError(f"runs: found {found} at {str(folder)!r}; expected a folder of runs")
+    rows: list[tuple[str, str, Path]] = []
+    for run in _visible(folder):
+        if run.is_dir():
+            rows.extend((run.name, path.name.removesuffix(SUFFIX), path) for path in _outputs(run))
+        elif run.name.endswith(SUFFIX):
+            raise InputError(f"{str(run)!r} is not in the folder of a run; {_LAYOUT}")
+    if not rows:
+        raise InputError(f"runs: no folder of a run in {str(folder)!r}; {_LAYOUT}")
+    names = ("run", "document", "predicted")
+    columns = zip(names, zip(*rows, strict=True), strict=True)
+    return pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in columns})
+
+
+def _outputs(run: Path) -> list[Path]:
+    outputs = _visible(run)
+    for path in outputs:
+        if not path.name.endswith(SUFFIX):
+            found = "a folder" if path.is_dir() else "a file without .json"
+            raise InputError(f"{str(path)!r} is {found}; {_LAYOUT}")
+    if not outputs:
+        raise InputError(
+            f"no outputs in the folder {str(run)!r} of run {run.name!r}; {_LAYOUT}; remove the "
+            "folder where the run has none"
+        )
+    return outputs
+
+
+def _visible(folder: Path) -> list[Path]:
+    try:
+        entries = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
+    except OSError as error:
+        problem = error.strerror or str(error)
+        raise InputError(f"runs folder {str(folder)!r} cannot be read: {problem}") from None
+    return sorted(entries, key=lambda entry: entry.name)
+
+
+def check_readable(path: Path, where: str) -> None:
+    """Raise `InputError` where a file cannot be opened, before any work is done.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    where : str
+        What names it, such as a row.
+    """
+    try:
+        with path.open("rb"):
+            pass
+    except OSError as error:
+        problem = error.strerror or str(error)
+        raise InputError(f"{where}: file {str(path)!r} cannot be read: {problem}") from None
+
+
+_PLACE = re.compile(r" at line (\d+) column (\d+)")
+
+
+class Absent:
+    """The type of `ABSENT`: a run has no output for the document."""
+
+    def __reduce__(self) -> str:
+        """Stay the one instance when unpickled."""
+        return "ABSENT"
+
+
+ABSENT = Absent()
+
+
+class Output(NamedTuple):
+    """What can be evaluated; where `message` is there, it cannot, and that is why."""
+
+    source: Any
+    message: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+
+def read_output(source: Any) -> Output:
+    """Read an output; one that is no JSON is no error.
+
+    Parameters
+    ----------
+    source : object
+        A ``pathlib.Path`` (a file), a ``str`` (JSON text), `ABSENT`, or the value itself.
+
+    Returns
+    -------
+    Output
+        Its source is a value, or JSON text of a string.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read at all.
+    """
+    if source is ABSENT:
+        return Output(None, "there is no output")
+    if isinstance(source, Path):
+        return _from_bytes(read_bytes(source))
+    return _from_text(source) if isinstance(source, str) else Output(source)
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read the file of an output, or raise `InputError`."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        problem = error.strerror or str(error)
+        raise InputError(f"predicted file {str(path)!r} cannot be read: {problem}") from None
+
+
+def _from_bytes(content: bytes) -> Output:
+    try:
+        return _from_text(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        before = error.object[: error.start].decode("utf-8")
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        message = f"not UTF-8: {error.reason} at line {line} column {column}"
+        return Output(None, message, line, column)
+
+
+def _from_text(text: str) -> Output:
+    if not text.strip():
+        return Output(None, "the output is empty")
+    value, problem = read_predicted(text)
+    if problem is not None:
+        place = _PLACE.search(problem)
+        line, column = map(int, place.groups()) if place else (None, None)
+        return Output(None, problem, line, column)
+    return Output(text if isinstance(value, str) else value)
+
 
 NEEDED = ("run", "document", "predicted")
 _SHOWN = 3
@@ -297,3 +557,60 @@ class _Library:
                 f"{where}: {name} is {type(value).__name__}; expected a value, JSON text or a Path"
             )
         return value
+
+
+class Fingerprints:
+    """Computes the fingerprints of a plan's cells; a file of gold is read once.
+
+    Parameters
+    ----------
+    plan : Plan
+        The batch.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._golds: dict[Any, bytes] = {}
+
+    def of(self, cell: Cell) -> bytes:
+        """Return the fingerprint of a cell's schema, gold and prediction, by their content.
+
+        Parameters
+        ----------
+        cell : Cell
+            One output.
+
+        Returns
+        -------
+        bytes
+            32 bytes.
+
+        Raises
+        ------
+        InputError
+            A file cannot be read.
+        """
+        predicted = _digest(cell.predicted)
+        return hashlib.sha256(cell.schema_key.encode() + self._gold(cell) + predicted).digest()
+
+    def _gold(self, cell: Cell) -> bytes:
+        if not isinstance(cell.gold, Path):
+            return _digest(self._plan.gold(cell))
+        if cell.gold not in self._golds:
+            self._golds[cell.gold] = _digest(cell.gold)
+        return self._golds[cell.gold]
+
+
+def _digest(source: Any) -> bytes:
+    if source is ABSENT:
+        return hashlib.sha256(b"absent").digest()
+    if isinstance(source, Path):
+        try:
+            return hashlib.sha256(b"text" + source.read_bytes()).digest()
+        except OSError as error:
+            problem = error.strerror or str(error)
+            raise InputError(f"file {str(source)!r} cannot be read: {problem}") from None
+    if isinstance(source, str):
+        return hashlib.sha256(b"text" + source.encode("utf-8", "surrogatepass")).digest()
+    text = value_to_text(source) or "null"
+    return hashlib.sha256(b"value" + text.encode("utf-8", "surrogatepass")).digest()

@@ -2,22 +2,313 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
 
-from extractbench_nb._frames import describe_frames
-from extractbench_nb.batch.card import card_html, card_text
-from extractbench_nb.batch.columns import BY_RUN, FRAMES, MISSING_PAIRS, UNITS
+from extractbench_nb._files import make_folder, refuse_irregular, replacing
+from extractbench_nb._frames import Column, describe_frames
+from extractbench_nb._json import read_document
+from extractbench_nb.batch.arrow import to_frame
+from extractbench_nb.batch.rows import BY_RUN, FRAMES, MISSING_PAIRS, UNITS, summary_spec
+from extractbench_nb.batch.settings import FORMAT
+from extractbench_nb.batch.storage import DATABASE, DESCRIPTION, DIGEST, frame_file, refuse_foreign
+from extractbench_nb.display.html import STYLE, document_text, one_line
+from extractbench_nb.display.text import dollars
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.evaluation import Evaluation
 from extractbench_nb.evaluation.frames import SUMMARY
+from extractbench_nb.evaluation.result import Evaluation
 
-__all__ = ["Evaluations", "Source"]
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+__all__ = ["Evaluations", "FolderSource", "Source", "card_html", "card_text", "read_description"]
+
+
+@dataclass(frozen=True)
+class FolderSource:
+    """The results in a folder, read from its files when they are asked for.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        Where the files are.
+    extras : tuple of Column
+        The columns of the user's.
+    digest : str or None
+        Of the files that these results are; None where they tell none.
+    """
+
+    folder: Path
+    extras: tuple[Column, ...]
+    digest: str | None
+
+    def frame(self, name: str) -> pd.DataFrame:
+        """Read one of the frames.
+
+        Parameters
+        ----------
+        name : str
+            Which one.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As the batch wrote it.
+
+        Raises
+        ------
+        InputError
+            The file cannot be read, or is of another batch by now.
+        """
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        path = frame_file(self.folder, name)
+        spec = summary_spec(self.extras) if name == "summary" else FRAMES[name]
+        try:
+            refuse_irregular(path, "frame")
+            with pq.ParquetFile(path, page_checksum_verification=True) as file:
+                self._refuse_other(path, _digest_of(file))
+                table = file.read()
+            table.validate(full=True)
+            return to_frame(table, spec)
+        except InputError:
+            raise
+        except (OSError, pa.ArrowException, ValueError, LookupError, TypeError) as error:
+            raise InputError(f"{str(path)!r} cannot be read: {error}") from error
+
+    def save(self, folder: Path) -> None:
+        """Copy the files; nothing is written where they are of another batch by now.
+
+        Parameters
+        ----------
+        folder : pathlib.Path
+            Where to.
+
+        Raises
+        ------
+        InputError
+            The files cannot be read, or are of another batch; or the target holds what must not
+            be replaced.
+        OutputError
+            The target cannot be written.
+        """
+        self._refuse_other(self.folder / DESCRIPTION, read_description(self.folder).get("digest"))
+        refuse_foreign(folder)
+        make_folder(folder)
+        with ExitStack() as stack:
+            about = stack.enter_context(replacing(folder / DESCRIPTION))
+            self._copy_description(about)
+            for name in FRAMES:
+                self._copy_frame(name, stack.enter_context(replacing(frame_file(folder, name))))
+
+    def _copy_description(self, target: Path) -> None:
+        source = self.folder / DESCRIPTION
+        _copy(source, target)
+        self._refuse_other(source, _parsed(target).get("digest"))
+
+    def _copy_frame(self, name: str, target: Path) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        source = frame_file(self.folder, name)
+        _copy(source, target)
+        try:
+            with pq.ParquetFile(target) as file:
+                self._refuse_other(source, _digest_of(file))
+        except pa.ArrowException as error:
+            raise InputError(f"{str(source)!r} cannot be read: {error}") from error
+
+    def _refuse_other(self, path: Path, digest: str | None) -> None:
+        if digest == self.digest:
+            return
+        folder = str(self.folder)
+        if path.name != DESCRIPTION and read_description(self.folder).get("digest") == self.digest:
+            raise InputError(
+                f"{str(path)!r} is not of the batch that {DESCRIPTION} tells of: writing it anew "
+                f"has begun and not ended; evaluate_runs(..., resume={folder!r})"
+            )
+        raise InputError(
+            f"{folder!r} has been written anew since; load it again: load_evaluations({folder!r})"
+        )
+
+
+def _digest_of(file: pq.ParquetFile) -> str | None:
+    found = (file.metadata.metadata or {}).get(DIGEST)
+    return None if found is None else str(found, "utf-8")
+
+
+def _copy(source: Path, target: Path) -> None:
+    try:
+        content = source.open("rb")
+    except OSError as error:
+        problem = error.strerror or str(error)
+        raise InputError(f"{str(source)!r} cannot be read: {problem}") from error
+    with content, target.open("wb") as copy:
+        shutil.copyfileobj(content, copy)
+
+
+def read_description(folder: Path) -> dict[str, Any]:
+    """Read ``batch.json``, and check that this package can read the files beside it.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        Where the files are.
+
+    Returns
+    -------
+    dict
+        Settings, counts, the user's columns, the digest of the content.
+
+    Raises
+    ------
+    InputError
+        There is no finished batch, or one of another format.
+    """
+    path = folder / DESCRIPTION
+    if not path.is_file():
+        raise InputError(_why_none(folder))
+    return _parsed(path)
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    found = read_document(path, "batch")
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        kind = found.get("format") if isinstance(found, dict) else found
+        raise InputError(f"{str(path)!r} has format {kind!r}; this version reads {FORMAT}")
+    return found
+
+
+def _why_none(folder: Path) -> str:
+    if not folder.is_dir():
+        name = repr(str(folder))
+        return f"{name} is a file, not a folder" if folder.exists() else f"no folder {name}"
+    begun = (folder / DATABASE).exists()
+    hint = f"; its batch is not finished: evaluate_runs(..., resume={str(folder)!r})"
+    return f"no {DESCRIPTION} in {str(folder)!r}{hint if begun else ''}"
+
+
+_MOST_RUNS = 20
+_MOST_NAMES = 3
+_LONGEST = 40
+_SCORES = ("pass_rate", "overall_score", "field_score", "pooled_pass_rate")
+_COUNTS = ("documents", "invalid", "missing")
+
+
+def card_text(by_run: pd.DataFrame, missing: pd.DataFrame, meta: Mapping[str, Any]) -> str:
+    """Write the card as plain text.
+
+    Parameters
+    ----------
+    by_run, missing : pandas.DataFrame
+        The frames of the results.
+    meta : mapping
+        Their profile and counts.
+
+    Returns
+    -------
+    str
+        A few lines; at most 20 runs are listed.
+    """
+    shown = by_run.head(_MOST_RUNS)
+    names = [one_line(run, _LONGEST) for run in shown["run"]]
+    width = max(map(len, names), default=0)
+    lines = [_title(meta)]
+    for run, row in zip(names, shown.to_dict("records"), strict=True):
+        scores = " · ".join(f"{score} {_number(row[score])}" for score in _SCORES[:3])
+        counts = [_counted(row["documents"], "documents")]
+        counts.extend(f"{row[name]} {name}" for name in ("invalid", "missing") if row[name])
+        lines.append(f"  {run:<{width}}  {scores} · {', '.join(counts)}")
+    if len(by_run) > _MOST_RUNS:
+        lines.append(f"  … {len(by_run) - _MOST_RUNS} more runs; .by_run has them")
+    return "\n".join([*lines, *(f"  {note}" for note in _notes(by_run, missing))])
+
+
+def card_html(by_run: pd.DataFrame, missing: pd.DataFrame, meta: Mapping[str, Any]) -> str:
+    """Write the card as static HTML; every text is escaped.
+
+    Parameters
+    ----------
+    by_run, missing : pandas.DataFrame
+        The frames of the results.
+    meta : mapping
+        Their profile and counts.
+
+    Returns
+    -------
+    str
+        One table; at most 20 runs are listed.
+    """
+    numbers = (*_SCORES, *_COUNTS)
+    head = "<th>run</th>" + "".join(
+        f'<th class="xb-num">{name.replace("_", " ")}</th>' for name in numbers
+    )
+    rows = "".join(
+        f"<tr><td>{document_text(row['run'], _LONGEST)}</td>"
+        + "".join(f'<td class="xb-num">{_number(row[name])}</td>' for name in numbers)
+        + "</tr>"
+        for row in by_run.head(_MOST_RUNS).to_dict("records")
+    )
+    hidden = len(by_run) - _MOST_RUNS
+    more = f"<div>… {hidden} more runs; .by_run has them</div>" if hidden > 0 else ""
+    notes = "".join(
+        f'<div class="xb-note">{document_text(note, 400)}</div>' for note in _notes(by_run, missing)
+    )
+    title = document_text(_title(meta), 200)
+    return (
+        f'<div class="xb-root">{STYLE}<div class="xb-title">{title}</div>'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}{notes}</div>"
+    )
+
+
+def _title(meta: Mapping[str, Any]) -> str:
+    counts = ", ".join(_counted(meta[name], name) for name in ("runs", "documents", "outputs"))
+    return f"Evaluations ({one_line(meta['profile'], _LONGEST)}): {counts}"
+
+
+def _counted(count: int, plural: str) -> str:
+    return f"{count} {plural[:-1] if count == 1 else plural}"
+
+
+def _notes(by_run: pd.DataFrame, missing: pd.DataFrame) -> list[str]:
+    notes = []
+    invalid = int(by_run["invalid"].sum())
+    if invalid:
+        notes.append(f"{_counted(invalid, 'outputs')} invalid; none of the fields counts as passed")
+    if len(missing):
+        pairs = missing[["run", "document"]].head(_MOST_NAMES).itertuples(index=False, name=None)
+        first = "; ".join(
+            f"run {one_line(run, _LONGEST)}, document {one_line(name, _LONGEST)}"
+            for run, name in pairs
+        )
+        more = "; …" if len(missing) > _MOST_NAMES else ""
+        notes.append(
+            f"{_counted(len(missing), 'outputs')} that other runs have are missing and not in any "
+            f"mean: {first}{more}; .missing has them"
+        )
+    errors = int(by_run["judge_errors"].sum())
+    if errors:
+        notes.append(f"{_counted(errors, 'fields')} without a verdict: pass_rate is a lower bound")
+    calls = int(by_run["llm_calls"].sum())
+    if calls:
+        cost = by_run["llm_cost_usd"].sum(skipna=False)
+        notes.append(f"{_counted(calls, 'calls')} of models, {dollars(cost)} at list prices")
+    return notes
+
+
+def _number(value: Any) -> str:
+    if pd.isna(value):
+        return "n/a"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 class Source(Protocol):

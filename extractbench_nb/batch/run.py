@@ -5,38 +5,49 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from extractbench_nb._progress import progress_bar
-from extractbench_nb.batch.columns import OWN_SUMMARY
-from extractbench_nb.batch.files import write_files
-from extractbench_nb.batch.inputs import Plan
-from extractbench_nb.batch.keepers import Keeper, MemoryKeeper, StoreKeeper
-from extractbench_nb.batch.memory import MemorySource
-from extractbench_nb.batch.outputs import ABSENT
-from extractbench_nb.batch.results import Evaluations, Source
-from extractbench_nb.batch.saved import FolderSource
-from extractbench_nb.batch.schedule import Pool, Runner, Work
+from extractbench_nb._concurrency import progress_bar
+from extractbench_nb.batch.inputs import ABSENT, Documents, Plan, own_columns, read_runs
+from extractbench_nb.batch.results import Evaluations, FolderSource, Source, read_description
+from extractbench_nb.batch.rows import OWN_SUMMARY
 from extractbench_nb.batch.settings import custom_metrics, settings_of
-from extractbench_nb.batch.store import open_store
-from extractbench_nb.batch.worker import Context, Done, Failed, Finished, Task, failure
-from extractbench_nb.errors import InputError
-from extractbench_nb.evaluation import Evaluation, evaluate
-from extractbench_nb.inputs import (
-    Aligner,
-    check_alignment,
-    check_judge,
-    choose_alignment,
-    choose_judge,
+from extractbench_nb.batch.storage import (
+    FolderStorage,
+    MemorySource,
+    MemoryStorage,
+    Storage,
+    open_store,
+    refuse_occupied,
+    refuse_unfinishable,
+    write_files,
 )
+from extractbench_nb.batch.workers import (
+    Context,
+    Done,
+    Failed,
+    Finished,
+    Pool,
+    Runner,
+    Task,
+    Work,
+    failure,
+)
+from extractbench_nb.engine.inputs import Aligner, check_alignment, check_judge, choose_alignment
+from extractbench_nb.engine.profiles import Profile, get_profile
+from extractbench_nb.errors import InputError
+from extractbench_nb.evaluation.api import evaluate
+from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.judges.base import Judge
-from extractbench_nb.profiles import Profile
+from extractbench_nb.judges.choosing import choose_judge
 
-__all__ = ["Batch", "Options", "meta_of"]
+__all__ = ["Batch", "Options", "evaluate_runs", "load_evaluations", "meta_of"]
+
 
 _SHOWN = 3
 _PASS_RATE = OWN_SUMMARY.names.index("pass_rate")
@@ -92,19 +103,19 @@ class Batch:
 
     def in_memory(self) -> Evaluations:
         """Evaluate, and keep the results in memory."""
-        keeper = MemoryKeeper(self.plan)
+        storage = MemoryStorage(self.plan)
         work, description = self._prepare()
-        counts = self._run(work, keeper)
-        source = MemorySource(tuple(keeper.results()), self.plan.extras, description)
+        counts = self._run(work, storage)
+        source = MemorySource(tuple(storage.results()), self.plan.extras, description)
         return self._results(source, description, counts)
 
     def in_folder(self, folder: Path) -> Evaluations:
         """Evaluate what the folder does not have yet, and write the files."""
         work, description = self._prepare()
         with open_store(folder, description) as store:
-            keeper = StoreKeeper(self.plan, store)
-            counts = self._run(work, keeper)
-            digest = write_files(folder, keeper.results(), self.plan.extras, description)
+            storage = FolderStorage(self.plan, store)
+            counts = self._run(work, storage)
+            digest = write_files(folder, storage.results(), self.plan.extras, description)
         source = FolderSource(folder, self.plan.extras, digest)
         return self._results(source, description, {**counts, "folder": str(folder)})
 
@@ -126,11 +137,11 @@ class Batch:
         }
         return Work(context, metrics, len(cells)), description
 
-    def _run(self, work: Work, keeper: Keeper) -> dict[str, Any]:
+    def _run(self, work: Work, storage: Storage) -> dict[str, Any]:
         started = time.perf_counter()
         bar = progress_bar(shown=self.progress, total=work.count, unit="doc", desc="evaluate")
         with bar, self.pool.runner(work) as evaluate_tasks:
-            course = Course(self.plan, keeper, bar)
+            course = Course(self.plan, storage, bar)
             course.run(evaluate_tasks)
         return {
             "evaluated": course.evaluated,
@@ -190,7 +201,7 @@ class Course:
     """
 
     plan: Plan
-    keeper: Keeper
+    storage: Storage
     bar: Any
     evaluated: int = 0
     reused: int = 0
@@ -218,7 +229,7 @@ class Course:
 
     def _task(self, place: int) -> Task | None:
         """Make the task of an output; None where it is finished already."""
-        if self.keeper.has(place):
+        if self.storage.has(place):
             self.reused += 1
             self.bar.update()
             return None
@@ -228,7 +239,7 @@ class Course:
     def _take(self, done: Done) -> None:
         finished = [item for item in done if isinstance(item, Finished)]
         self.failed.extend(item for item in done if isinstance(item, Failed))
-        self.keeper.keep(finished)
+        self.storage.keep(finished)
         self.evaluated += len(finished)
         self._passed += sum(item.summary[_PASS_RATE] for item in finished)
         if self.evaluated:
@@ -245,3 +256,153 @@ class Course:
         if first.trace:
             error.add_note(first.trace)
         return error
+
+
+def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the options are keywords
+    runs: pd.DataFrame | str | Path | Documents,
+    *,
+    dataset: Documents | None = None,
+    judge: str | Judge = "offline",
+    alignment: str | Aligner = "optimal",
+    profile: str | Profile = "paper",
+    n_jobs: int = 1,
+    executor: Executor | None = None,
+    max_concurrency: int = 8,
+    progress: bool = True,
+    save_to: str | Path | None = None,
+    resume: str | Path | None = None,
+) -> Evaluations:
+    """Evaluate the outputs of many runs on many documents.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame, str, pathlib.Path or Dataset
+        A frame with columns run, document and predicted (a value, JSON text, or a ``pathlib.Path``;
+        None or NA where there is no output), and optionally domain, schema and gold in the same
+        forms. Runs and documents are texts; integers are taken as theirs. All other columns are
+        kept in ``summary``: numbers, booleans, texts, points in time, lists and dicts as they are,
+        categories as what they stand for, and anything else as text. Or a folder laid out as
+        ``run/document.json``. Or a dataset that has runs.
+    dataset : Dataset, optional
+        Where schema and gold come from if they are no columns: anything with ``listing`` or
+        ``documents`` (a frame with columns document, domain, schema), ``schema(id)``, ``gold(id)``.
+    judge : str or Judge, optional
+        See `evaluate`. One that asks models is checked before any work.
+    alignment : str, LLMAligner or callable, optional
+        See `evaluate`.
+    profile : str or Profile, optional
+        See `evaluate`.
+    n_jobs : int, optional
+        Worker processes; 1 is this process, -1 one a processor.
+    executor : concurrent.futures.Executor, optional
+        Evaluates in place of `n_jobs`: threads, processes, a Dask client's ``get_executor()``. It
+        is left running.
+    max_concurrency : int, optional
+        So many documents at a time are evaluated in each worker where metrics are awaited; 1 or
+        more.
+    progress : bool, optional
+        Whether to show a progress bar.
+    save_to : str or pathlib.Path, optional
+        A folder that holds no batch. Each finished output is kept there as it comes, so that memory
+        does not grow with the batch; at the end ``fields.parquet``, ``arrays.parquet``,
+        ``matches.parquet``, ``judge_calls.parquet``, ``summary.parquet`` and ``batch.json`` are
+        written.
+    resume : str or pathlib.Path, optional
+        Like `save_to`, but the folder may hold a batch: what was finished there with the same
+        inputs is not evaluated again, but for outputs in which a metric gave no verdict
+        (``judge_error``); what a judge keeps in its cache is not asked again. Nothing is lost of
+        what is not asked for this time; it is not in the results. Results that were read from the
+        folder before keep the frames that they have, and raise `InputError` for others if the new
+        results differ.
+
+    Returns
+    -------
+    Evaluations
+        One evaluation an output, in the order of `runs`, however it was computed.
+
+    Raises
+    ------
+    InputError
+        A column is missing or of a wrong type, a pair of run and document there twice, a document
+        unknown, a file not readable, a judge without its key: all told before any work. A gold that
+        is no JSON, or a worker that died: told when it comes up, and what is finished stays in the
+        folder. `save_to` holds a batch; `resume` one with other settings, or one that another
+        process works on.
+    SchemaError, ConfigError
+        A schema cannot be read.
+    OutputError
+        The folder cannot be written.
+
+    Notes
+    -----
+    An output that is no JSON, is empty or absent is evaluated too: its outcome in ``summary`` is
+    ``invalid``, with the parser's message and position, and every field counts as not passed
+    (section 4 of the ExtractBench paper). A metric of the user's reaches worker processes also
+    where it is defined in a notebook.
+
+    Calls of models are in ``judge_calls``, their number and cost in ``summary`` and ``by_run``.
+    Threads share one judge; each worker process has a copy, with its own ``budget_usd`` and
+    ``max_concurrency``, and all copies share the cache. A judge or an aligner may have an attribute
+    ``fingerprint``, a JSON value: `resume` refuses one of the same name with another.
+
+    Examples
+    --------
+    >>> schema = {"type": "object", "properties": {"year": {"type": "integer"}}}
+    >>> runs = pd.DataFrame(
+    ...     {
+    ...         "run": ["a", "b"],
+    ...         "document": ["report", "report"],
+    ...         "predicted": [{"year": 2024}, "{'year': 2024}"],
+    ...         "schema": [schema, schema],
+    ...         "gold": [{"year": 2024}, {"year": 2024}],
+    ...     }
+    ... )
+    >>> evs = evaluate_runs(runs, progress=False)
+    >>> evs.summary[["run", "outcome", "pass_rate"]].values.tolist()
+    [['a', 'evaluated', 1.0], ['b', 'invalid', 0.0]]
+    """
+    options = Options(judge, alignment, get_profile(profile), max_concurrency)
+    options.check()
+    pool = Pool(n_jobs, executor)
+    folder = _folder(save_to, resume)
+    plan = read_runs(runs, dataset, options.profile)
+    batch = Batch(plan, options, pool, progress)
+    return batch.in_memory() if folder is None else batch.in_folder(folder)
+
+
+def _folder(save_to: str | Path | None, resume: str | Path | None) -> Path | None:
+    if save_to is not None and resume is not None:
+        raise InputError("save_to and resume are both given; resume alone does what both would")
+    if save_to is not None:
+        refuse_occupied(Path(save_to), "save_to")
+        return Path(save_to)
+    if resume is not None:
+        refuse_unfinishable(Path(resume))
+        return Path(resume)
+    return None
+
+
+def load_evaluations(folder: str | Path) -> Evaluations:
+    """Read the results that `evaluate_runs` or `Evaluations.save` wrote to a folder.
+
+    Parameters
+    ----------
+    folder : str or pathlib.Path
+        With ``batch.json`` and the Parquet files.
+
+    Returns
+    -------
+    Evaluations
+        Frames are read when they are asked for; where the folder has been written anew by then,
+        that raises `InputError`. It cannot evaluate an output again: the inputs are not in the
+        folder.
+
+    Raises
+    ------
+    InputError
+        There is no such folder, no finished batch in it, or one of another format.
+    """
+    path = Path(folder)
+    found = read_description(path)
+    source = FolderSource(path, own_columns(found["extras"]), found.get("digest"))
+    return Evaluations(source, {**meta_of(found), "folder": str(path)})

@@ -1,1 +1,18 @@
-"""The benchmark: the dataset, its loader and what is computed from them."""
+"""The dataset of ExtractBench: loading, fetching, its figures, and recorded runs."""
+
+from extractbench_nb.benchmark import reliability
+from extractbench_nb.benchmark.complexities import complexity
+from extractbench_nb.benchmark.dataset import Dataset, load_dataset
+from extractbench_nb.benchmark.fetch import fetch_dataset
+from extractbench_nb.benchmark.fields import field_definitions
+from extractbench_nb.benchmark.recorded import recorded_outputs
+
+__all__ = [
+    "Dataset",
+    "complexity",
+    "fetch_dataset",
+    "field_definitions",
+    "load_dataset",
+    "recorded_outputs",
+    "reliability",
+]

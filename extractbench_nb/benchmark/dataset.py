@@ -11,30 +11,27 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb._frames import FrameSpec
+from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import read_document
-from extractbench_nb.benchmark.columns import (
-    DOCUMENT_COLUMNS,
-    LISTING_COLUMNS,
-    RUN_COLUMNS,
-    SCHEMA_COLUMNS,
-)
-from extractbench_nb.benchmark.dataset_card import Summary, dataset_html, dataset_text
 from extractbench_nb.benchmark.layout import (
     DocumentFiles,
     SchemaFolder,
+    download_folder,
+    licence_of,
     list_files,
     list_runs,
+    missing_files,
+    origin_of,
     pdf_beside,
+    provenance_of,
     scan,
 )
-from extractbench_nb.benchmark.provenance import licence_of, provenance_of
-from extractbench_nb.benchmark.release import download_folder, missing_files
 from extractbench_nb.benchmark.statistics import GOLD, PDF, STATISTICS, figures_of
 from extractbench_nb.errors import DatasetError, InputError, MissingPdfError, nearest
 
@@ -48,8 +45,116 @@ __all__ = [
     "Dataset",
     "DatasetError",
     "MissingPdfError",
+    "Summary",
+    "dataset_html",
+    "dataset_text",
     "load_dataset",
 ]
+
+
+_DOCUMENTS = "one row a document, ordered by domain, schema and document"
+
+LISTING_COLUMNS = FrameSpec(
+    "listing",
+    _DOCUMENTS,
+    (
+        Column("document", "string", "document id: the gold file's name without `.gold.json`"),
+        Column("domain", "string", "name of the domain folder"),
+        Column("schema", "string", "schema id, as `Dataset.schema` takes it"),
+        Column("gold_path", "object", "where the gold JSON is", "pathlib.Path"),
+        Column("pdf_path", "object", "where the PDF is", "pathlib.Path", nullable=True),
+        Column("has_pdf", "bool", "whether there is a PDF"),
+    ),
+)
+
+DOCUMENT_COLUMNS = FrameSpec("documents", _DOCUMENTS, (*LISTING_COLUMNS.columns, *STATISTICS))
+
+SCHEMA_COLUMNS = FrameSpec(
+    "schemas",
+    "one row a schema, ordered by domain and schema",
+    (
+        Column("schema", "string", "the folder's name, or domain/schema where two share a name"),
+        Column("domain", "string", "name of the domain folder"),
+        Column("schema_path", "object", "where the JSON Schema is", "pathlib.Path"),
+        Column("documents", "int64", "documents with a gold JSON", "0 or more"),
+        Column("pdfs", "int64", "documents with a PDF", "0 or more"),
+    ),
+)
+
+RUN_COLUMNS = FrameSpec(
+    "runs",
+    "one row a model output, ordered by run and document",
+    (
+        Column("run", "string", "name of the run's folder, mostly a model's name"),
+        Column("document", "string", "document id"),
+        Column("predicted", "object", "where the raw output is; it may not parse", "pathlib.Path"),
+    ),
+)
+
+
+class Summary(NamedTuple):
+    """What a card shows: the schema id and whether there is a PDF, for each document."""
+
+    name: str
+    root: Path
+    licence: str | None
+    schemas: tuple[SchemaFolder, ...]
+    files: Sequence[tuple[str, bool]]
+    runs: int
+
+
+def dataset_text(summary: Summary) -> str:
+    """Write the counts, the folder, where it comes from and one line a schema."""
+    lines = [f"Dataset {summary.name!r}: {_counts(summary)}", f"  {summary.root}"]
+    source = _source(summary)
+    if source:
+        lines.append(f"  {source}")
+    schemas = [f"  {s.qualified:<40} {_schema_counts(summary, s)}" for s in summary.schemas]
+    return "\n".join(lines + schemas)
+
+
+def dataset_html(summary: Summary) -> str:
+    """Write the same as a small table; every text escaped."""
+    rows = "".join(
+        f"<tr><td>{escape(s.domain)}</td><td>{escape(s.folder)}</td>"
+        f"<td>{escape(_schema_counts(summary, s))}</td></tr>"
+        for s in summary.schemas
+    )
+    source = _source(summary)
+    return (
+        f"<div><strong>Dataset {escape(summary.name)}</strong>: {escape(_counts(summary))}"
+        f"<br><code>{escape(str(summary.root))}</code>"
+        + (f"<br>{escape(source)}" if source else "")
+        + "<table><thead><tr><th>domain</th><th>schema</th><th>documents</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _source(summary: Summary) -> str:
+    licence = f"licence: {summary.licence}" if summary.licence else None
+    return "; ".join(filter(None, (licence, origin_of(summary.name))))
+
+
+def _counts(summary: Summary) -> str:
+    return ", ".join(
+        [
+            _plural(len(summary.files), "document"),
+            _plural(len(summary.schemas), "schema"),
+            f"{sum(has_pdf for _, has_pdf in summary.files)} with PDF",
+            _plural(summary.runs, "run"),
+        ]
+    )
+
+
+def _schema_counts(summary: Summary, schema: SchemaFolder) -> str:
+    own = [has_pdf for schema_id, has_pdf in summary.files if schema_id == schema.id]
+    without = own.count(False)
+    return _plural(len(own), "document") + (f", {without} without PDF" if without else "")
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
 
 EXTRACTBENCH_VARIABLE = "EXTRACTBENCH_DATASET"
 NAMED_DATASETS = ("extractbench", "sample")

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from extractbench_nb._files import make_folder
-from extractbench_nb._progress import progress_bar
-from extractbench_nb.benchmark.caching import file_hash
+from extractbench_nb._concurrency import progress_bar
+from extractbench_nb._files import file_hash, make_folder
 from extractbench_nb.benchmark.dataset import EXTRACTBENCH_VARIABLE, Dataset, load_dataset
-from extractbench_nb.benchmark.release import (
+from extractbench_nb.benchmark.layout import (
     COMMIT,
     RAW_URL,
     REPOSITORY,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from pooch import Pooch
 
 __all__ = ["fetch_dataset"]
+
 
 RETRIES = 2
 TIMEOUT_SECONDS = 30
@@ -100,7 +100,7 @@ def fetch_dataset(
     if path is not None:
         _refuse_to_replace(wanted, root)
     with _quiet_pooch():
-        _fetch(wanted, _keeper(wanted, root, base_url or RAW_URL), until, progress)
+        _fetch(wanted, _pooch(wanted, root, base_url or RAW_URL), until, progress)
     return load_dataset(name, path=root)
 
 
@@ -140,16 +140,16 @@ def _quiet_pooch() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _fetch(wanted: list[ReleasedFile], keeper: Pooch, until: float, progress: bool) -> None:
+def _fetch(wanted: list[ReleasedFile], pooch: Pooch, until: float, progress: bool) -> None:
     total = sum(file.size or 0 for file in wanted)
     shown = progress and bool(wanted)
     with progress_bar(shown=shown, total=total, unit="B", unit_scale=True, desc="fetch") as bar:
         for file in wanted:
-            _fetch_one(keeper, file, until)
+            _fetch_one(pooch, file, until)
             bar.update(file.size or 0)
 
 
-def _keeper(wanted: list[ReleasedFile], root: Path, base_url: str) -> Pooch:
+def _pooch(wanted: list[ReleasedFile], root: Path, base_url: str) -> Pooch:
     import pooch
 
     return pooch.create(
@@ -161,13 +161,13 @@ def _keeper(wanted: list[ReleasedFile], root: Path, base_url: str) -> Pooch:
     )
 
 
-def _fetch_one(keeper: Pooch, file: ReleasedFile, until: float) -> None:
+def _fetch_one(pooch: Pooch, file: ReleasedFile, until: float) -> None:
     from requests import HTTPError, RequestException
 
-    url = keeper.get_url(file.path)
+    url = pooch.get_url(file.path)
     try:
         most = file.size if file.size is not None else _LARGEST
-        keeper.fetch(file.path, downloader=_Download(most, until))
+        pooch.fetch(file.path, downloader=_Download(most, until))
     except _TooMuch as error:
         raise DatasetError(_by_hand(url, str(error))) from None
     except HTTPError as error:
@@ -184,7 +184,7 @@ def _fetch_one(keeper: Pooch, file: ReleasedFile, until: float) -> None:
         problem = "what came is not the released file" if file.sha256 else "what came is no PDF"
         raise DatasetError(_by_hand(url, problem)) from None
     except OSError as error:
-        raise DatasetError(f"{keeper.abspath}: cannot be written: {error.strerror}") from None
+        raise DatasetError(f"{pooch.abspath}: cannot be written: {error.strerror}") from None
 
 
 class _TooMuch(Exception):  # noqa: N818 - it says what the server does

@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.benchmark.counting import count_gold
 from extractbench_nb.benchmark.dataset import Dataset
-from extractbench_nb.benchmark.published.reader import rows_of
-from extractbench_nb.benchmark.shipped import shipped_table
-from extractbench_nb.pairing import Point, pair_up
+from extractbench_nb.benchmark.published import rows_of
+from extractbench_nb.benchmark.statistics import count_gold, shipped_table
+from extractbench_nb.engine.pairing import Point, pair_up
 from extractbench_nb.schema.complexity import keys_outside_arrays, schema_complexity
 from extractbench_nb.schema.nodes import Schema
 from extractbench_nb.schema.parse import parse_schema
 
 __all__ = ["DEFINITIONS", "FIELD_COLUMNS", "count_fields", "field_definitions"]
+
 
 FIELD_COLUMNS = FrameSpec(
     "field_definitions",

@@ -12,20 +12,182 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import pandas as pd
+
+from extractbench_nb._files import cache_folder, file_hash
+from extractbench_nb.benchmark.statistics import shipped_rows
 from extractbench_nb.errors import DatasetError
 
 __all__ = [
+    "COMMIT",
+    "LICENCE",
+    "RAW_URL",
+    "REPOSITORY",
     "DocumentFiles",
+    "ReleasedFile",
     "SchemaFolder",
+    "check_files",
+    "download_folder",
+    "licence_of",
     "list_files",
     "list_folders",
     "list_runs",
+    "missing_files",
+    "origin_of",
     "pdf_beside",
+    "provenance_of",
+    "released_files",
     "scan",
 ]
+
+
+REPOSITORY = "https://github.com/ContextualAI/extract-bench"
+COMMIT = "88bc6ac0eac2e9cbf73dd697e329de555410f203"
+RAW_URL = f"https://raw.githubusercontent.com/ContextualAI/extract-bench/{COMMIT}"
+LICENCE = "MIT"
+
+
+class ReleasedFile(NamedTuple):
+    """A file of the released dataset.
+
+    Attributes
+    ----------
+    path : str
+        Below the dataset's folder, ``/`` between the parts.
+    source : str
+        Below the repository's root.
+    size : int or None
+        Bytes; None where the file was never at hand.
+    sha256 : str or None
+        64 hexadecimal digits; None where the file was never at hand.
+    """
+
+    path: str
+    source: str
+    size: int | None
+    sha256: str | None
+
+
+@cache
+def released_files() -> tuple[ReleasedFile, ...]:
+    """List the files of the released dataset: schemas, golds, PDFs and the licence.
+
+    Returns
+    -------
+    tuple of ReleasedFile
+        Ordered by path.
+    """
+    return tuple(
+        ReleasedFile(
+            row["path"],
+            row["source"],
+            int(row["size"]) if row["size"] else None,
+            row["sha256"] or None,
+        )
+        for row in shipped_rows("data/registry.csv")
+    )
+
+
+def download_folder() -> Path:
+    """Return the folder that `fetch_dataset` fills where no other is named."""
+    return cache_folder() / f"extractbench-{COMMIT[:12]}"
+
+
+def missing_files(root: Path) -> list[str]:
+    """List the released files with a known hash that a folder lacks, without reading any."""
+    return [f.path for f in released_files() if f.sha256 and not (root / f.path).is_file()]
+
+
+def check_files(root: Path) -> dict[str, int]:
+    """Compare a folder with the released files.
+
+    Parameters
+    ----------
+    root : pathlib.Path
+        The dataset's folder.
+
+    Returns
+    -------
+    dict of str to int
+        How many of the released files are ``verified`` (the same content), ``unverified`` (there,
+        but their content was never at hand), ``changed`` and ``missing``.
+    """
+    counts = dict.fromkeys(("verified", "unverified", "changed", "missing"), 0)
+    for file in released_files():
+        counts[_state(file_hash(root / file.path), file.sha256)] += 1
+    return counts
+
+
+def _state(found: str | None, expected: str | None) -> str:
+    if found is None:
+        return "missing"
+    if expected is None:
+        return "unverified"
+    return "verified" if found == expected else "changed"
+
+
+_OWN_LICENCE = "MIT"
+_LICENCE_FILES = ("LICENSE", "LICENCE", "LICENSE.txt", "LICENSE.md", "COPYING")
+_LONGEST = 200
+
+
+def licence_of(name: str, root: Path) -> str | None:
+    """Name the licence of a dataset; None where nothing says it."""
+    if name == "extractbench":
+        return LICENCE
+    return _OWN_LICENCE if name == "sample" else _first_line(root)
+
+
+def origin_of(name: str) -> str | None:
+    """Say in a few words where a named dataset comes from; None for anybody's folder."""
+    if name == "extractbench":
+        return f"{REPOSITORY} at {COMMIT[:12]}"
+    return "part of extractbench_nb, all of it fictional" if name == "sample" else None
+
+
+def provenance_of(name: str, root: Path) -> pd.Series[Any]:
+    """Say where a dataset comes from, and compare its files with the released ones.
+
+    Parameters
+    ----------
+    name : str
+        ``"extractbench"``, ``"sample"`` or anything.
+    root : pathlib.Path
+        Its folder.
+
+    Returns
+    -------
+    pandas.Series
+        dataset, source, commit, licence, folder; then verified, unverified, changed and missing,
+        the numbers of released files in each state. What does not apply is ``pd.NA``.
+    """
+    released = name == "extractbench"
+    facts: dict[str, Any] = {
+        "dataset": name,
+        "source": REPOSITORY if released else origin_of(name),
+        "commit": COMMIT if released else None,
+        "licence": licence_of(name, root),
+        "folder": str(root),
+    }
+    states = dict.fromkeys(("verified", "unverified", "changed", "missing"))
+    facts |= check_files(root) if released else states
+    cells = [pd.NA if value is None else value for value in facts.values()]
+    return pd.Series(cells, index=list(facts), dtype=object, name="provenance")
+
+
+def _first_line(root: Path) -> str | None:
+    for name in _LICENCE_FILES:
+        try:
+            lines = (root / name).read_text(encoding="utf-8", errors="replace").split("\n")
+        except OSError:
+            continue
+        return next((line.strip()[:_LONGEST] for line in lines if line.strip()), None)
+    return None
+
 
 GOLD_SUFFIX = ".gold.json"
 SCHEMA_SUFFIX = "-schema.json"

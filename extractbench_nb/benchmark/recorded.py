@@ -19,8 +19,8 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import canonical, read_document
 from extractbench_nb.benchmark.dataset import Dataset, load_dataset
 from extractbench_nb.errors import InputError
-from extractbench_nb.evaluation import evaluate
-from extractbench_nb.judges.reports import FAILED_CALL, report_rows
+from extractbench_nb.evaluation.api import evaluate
+from extractbench_nb.judges.recorded import FAILED_CALL, report_rows
 
 __all__ = [
     "OUTPUT_COLUMNS",
@@ -30,6 +30,7 @@ __all__ = [
     "measure_verdicts",
     "recorded_outputs",
 ]
+
 
 _PREDICTED, _REPORT = ".pred.json", ".judge-report.json"
 _JUDGED = ("string_semantic", "array_llm")

@@ -21,11 +21,11 @@ from extractbench_nb.benchmark.recorded import (
     measure_pairs,
     measure_verdicts,
 )
-from extractbench_nb.benchmark.shipped import shipped_frame
-from extractbench_nb.breakdowns.sources import refuse_missing
+from extractbench_nb.benchmark.statistics import shipped_frame
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.stats import Agreement
-from extractbench_nb.stats import agreement as agreement_of
+from extractbench_nb.stats.agreements import Agreement
+from extractbench_nb.stats.agreements import agreement as agreement_of
+from extractbench_nb.stats.breakdowns import refuse_missing
 
 __all__ = [
     "REPORT_COLUMNS",
@@ -37,6 +37,7 @@ __all__ = [
     "reports",
     "verdicts",
 ]
+
 
 _RATES = (
     Column("as_reported", "float64", "passed rows of all rows of the report", "[0, 1]"),

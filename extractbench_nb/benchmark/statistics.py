@@ -6,23 +6,24 @@ known; what is counted for others is kept in the cache folder.
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
+from io import StringIO
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
+from extractbench_nb._files import cache_folder, file_hash, load_figures, save_figures
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import read_document
 from extractbench_nb._tokens import count_tokens
-from extractbench_nb.benchmark.caching import cache_folder, file_hash, load_figures, save_figures
-from extractbench_nb.benchmark.counting import count_gold
-from extractbench_nb.benchmark.pdf import read_pages
-from extractbench_nb.benchmark.shipped import shipped_table
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.pdf.pages import read_pages
 
 __all__ = [
     "GOLD",
@@ -31,11 +32,128 @@ __all__ = [
     "SHIPPED_SCHEMA_COLUMNS",
     "STATISTICS",
     "FileKind",
+    "GoldCounts",
+    "count_gold",
     "figures_of",
     "measure",
+    "shipped_frame",
+    "shipped_rows",
     "shipped_schemas",
     "shipped_statistics",
+    "shipped_table",
 ]
+
+
+@cache
+def _text(place: str) -> str:
+    return files("extractbench_nb.benchmark").joinpath(place).read_text("utf-8")
+
+
+def shipped_rows(place: str) -> list[dict[str, str]]:
+    """Read a table as texts.
+
+    Parameters
+    ----------
+    place : str
+        The CSV file, below this package, ``data/registry.csv``.
+
+    Returns
+    -------
+    list of dict
+        One a row: column to cell.
+    """
+    return list(csv.DictReader(_text(place).splitlines()))
+
+
+def shipped_table(place: str, **options: Any) -> pd.DataFrame:
+    """Read a table as pandas does.
+
+    Parameters
+    ----------
+    place : str
+        The CSV file.
+    **options
+        Of `pandas.read_csv`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A new frame.
+    """
+    frame: pd.DataFrame = pd.read_csv(StringIO(_text(place)), **options)
+    return frame
+
+
+def shipped_frame(place: str, spec: FrameSpec) -> pd.DataFrame:
+    """Read a table into a declared frame; an empty cell is missing.
+
+    Parameters
+    ----------
+    place : str
+        The CSV file.
+    spec : FrameSpec
+        Its columns.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A new frame.
+    """
+    frame = shipped_table(place)
+    cells = {n: [None if pd.isna(cell) else cell for cell in frame[n]] for n in spec.names}
+    return spec.build(cells)
+
+
+class GoldCounts(NamedTuple):
+    """What a JSON value holds.
+
+    Attributes
+    ----------
+    gold_values : int
+        Leaf values anywhere, nulls included (Table 2 of the ExtractBench paper).
+    array_items : int
+        Items of all arrays, those of arrays inside arrays included (Table 6).
+    fields : int
+        Leaf values that no array holds, nulls included.
+    """
+
+    gold_values: int
+    array_items: int
+    fields: int
+
+
+def count_gold(value: Any) -> GoldCounts:
+    """Count the leaf values and array items of a JSON value, at any depth.
+
+    Parameters
+    ----------
+    value : object
+        A parsed JSON value. An empty object or array holds no leaf value.
+
+    Returns
+    -------
+    GoldCounts
+        gold_values, array_items and fields, each 0 and up.
+
+    Examples
+    --------
+    >>> count_gold({"name": "A", "rate": None, "parts": [{"tags": ["x", "y"]}, {"tags": []}]})
+    GoldCounts(gold_values=4, array_items=4, fields=2)
+    """
+    leaves = items = fields = 0
+    stack = [(value, False)]
+    while stack:
+        here, in_array = stack.pop()
+        if isinstance(here, dict):
+            stack.extend((child, in_array) for child in here.values())
+        elif isinstance(here, list):
+            items += len(here)
+            stack.extend((child, True) for child in here)
+        else:
+            leaves += 1
+            fields += not in_array
+    return GoldCounts(leaves, items, fields)
+
 
 STATISTICS = (
     Column("pages", "Int64", "pages of the PDF", "1 and up", nullable=True),

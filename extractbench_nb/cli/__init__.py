@@ -22,9 +22,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """
     import sys
 
-    from extractbench_nb.cli import documents, listing, notebooks, runs  # noqa: F401 - they add commands
-    from extractbench_nb.cli.group import COMMAND, commands
-    from extractbench_nb.cli.output import one_line_errors
+    from extractbench_nb.cli import commands as _  # noqa: F401 - it adds the commands
+    from extractbench_nb.cli.output import COMMAND, commands, one_line_errors
 
     with one_line_errors():
         commands.main(arguments, prog_name=COMMAND, standalone_mode=False)

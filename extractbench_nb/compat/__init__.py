@@ -47,24 +47,29 @@ from typing import Any, ClassVar
 
 from extractbench_nb.compat import evaluator
 from extractbench_nb.compat.evaluator import AsyncEvaluationConfig, Compared
+from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.errors import ConfigError, nearest
-from extractbench_nb.metrics.classes import (
+from extractbench_nb.field_metrics.classes import (
     BaseMetric,
     MetricConfig,
     MetricContext,
+    MetricRegistry,
     MetricResult,
+    global_metric_registry,
     refuse_unknown,
 )
-from extractbench_nb.metrics.factories import MetricRegistry, global_metric_registry
-from extractbench_nb.metrics.released import released_metric
-from extractbench_nb.profiles import Profile
+from extractbench_nb.field_metrics.package_010 import package_010_metric
 from extractbench_nb.report import builder
-from extractbench_nb.report.formats import csv_text, json_text, markdown_text
-from extractbench_nb.report.models import (
+from extractbench_nb.report.content import (
     ArrayStats,
-    ConfusionCounts,
     ContentStats,
     CoverageStats,
+    SchemaStats,
+    published_reason,
+)
+from extractbench_nb.report.formats import csv_text, json_text, markdown_text, summary_text
+from extractbench_nb.report.models import (
+    ConfusionCounts,
     ErrorBreakdown,
     ErrorGroup,
     EvaluationReport,
@@ -72,12 +77,9 @@ from extractbench_nb.report.models import (
     LlmStats,
     LowScoringField,
     OutcomeStats,
-    SchemaStats,
 )
-from extractbench_nb.report.paths import published_reason
-from extractbench_nb.report.summary import summary_text
-from extractbench_nb.schema.presets import DEFAULT_METRICS, PRESETS
-from extractbench_nb.values import EMPTY, MISSING, resolve_states, state_of
+from extractbench_nb.schema.config import DEFAULT_METRICS, PRESETS
+from extractbench_nb.schema.states import EMPTY, MISSING, resolve_states, state_of
 
 __all__ = [
     "AsyncEvaluationConfig",
@@ -465,7 +467,7 @@ class _PublishedMetric(PolicyAwareMetric):
         names = [f.name for f in fields(self) if f.name.startswith("default_")]
         params = {name.removeprefix("default_"): getattr(self, name) for name in names}
         params |= (config.params if config is not None else None) or {}
-        compare = released_metric(self.rule, params, fuzzy="levenshtein")
+        compare = package_010_metric(self.rule, params, fuzzy="levenshtein")
         assert compare is not None  # noqa: S101 - each subclass names one that is there
         score, passed = compare(gold, extracted)
         details = Compared(self.rule, gold, extracted, params, score).details()

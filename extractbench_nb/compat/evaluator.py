@@ -11,21 +11,22 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import json_text
+from extractbench_nb.engine.inputs import Aligner
+from extractbench_nb.engine.pairing import EMPTY_MAP
+from extractbench_nb.engine.profiles import Profile
+from extractbench_nb.engine.records import ArrayRecord, Leaf, settled, states
+from extractbench_nb.engine.scoring import CALLER, Scored
 from extractbench_nb.errors import InputError
-from extractbench_nb.evaluation import Evaluation, evaluate, evaluate_async
+from extractbench_nb.evaluation.api import evaluate, evaluate_async
 from extractbench_nb.evaluation.frames import in_order
-from extractbench_nb.inputs import Aligner
+from extractbench_nb.evaluation.result import Evaluation
+from extractbench_nb.field_metrics.classes import MetricResult
+from extractbench_nb.field_metrics.registry import REGISTRY
+from extractbench_nb.field_metrics.strings import normal_url
 from extractbench_nb.judges.base import Judge
-from extractbench_nb.metrics.classes import MetricResult
-from extractbench_nb.metrics.registry import REGISTRY
-from extractbench_nb.metrics.strings import normal_url
-from extractbench_nb.pairing import EMPTY_MAP
-from extractbench_nb.profiles import Profile
-from extractbench_nb.records import ArrayRecord, Leaf, settled, states
-from extractbench_nb.report.paths import published_reason, schema_paths
-from extractbench_nb.schema.presets import PRESETS
-from extractbench_nb.scoring import CALLER, Scored
-from extractbench_nb.values import MISSING, Unusable, resolve_states
+from extractbench_nb.report.content import published_reason, schema_paths
+from extractbench_nb.schema.config import PRESETS
+from extractbench_nb.schema.states import MISSING, Unusable, resolve_states
 
 __all__ = ["AsyncEvaluationConfig", "StructuredEvaluator", "StructuredEvaluatorConfig"]
 
@@ -252,7 +253,7 @@ _QUOTED = re.compile(r"\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
 def _published(evaluation: Evaluation) -> dict[str, Any]:
     """Write the counted fields of an evaluation as the published evaluator does."""
     leaves = [leaf for leaf in in_order(evaluation.records) if leaf.counted]
-    released = evaluation.profile.released_metrics
+    released = evaluation.profile.package_010_metrics
     results: dict[str, dict[str, MetricResult]] = {}
     paths = schema_paths((*_places(leaf), "") for leaf in leaves)
     for leaf, quoted in zip(leaves, paths, strict=True):

@@ -7,37 +7,36 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from extractbench_nb._json import read_document
-from extractbench_nb._loops import run_anywhere
-from extractbench_nb.errors import InputError
-from extractbench_nb.evaluate import ROOT, Traversal
-from extractbench_nb.evaluation.drift import NOTHING_SCORED, Note, ignored_params
-from extractbench_nb.evaluation.result import Evaluation, Inputs
-from extractbench_nb.inputs import (
+from extractbench_nb._concurrency import run_anywhere
+from extractbench_nb._json import private_copy, read_document
+from extractbench_nb.engine.inputs import (
     MAX_DEPTH,
     Aligner,
     check_alignment,
     check_judge,
     choose_aligner,
     choose_alignment,
-    choose_judge,
     cut,
     depth,
     name_of_alignment,
-    private_copy,
     read_predicted,
     read_schema,
     refuse_non_json,
     refuse_records,
 )
+from extractbench_nb.engine.profiles import Profile, get_profile
+from extractbench_nb.engine.records import Leaf
+from extractbench_nb.engine.scoring import Scored, Scorer
+from extractbench_nb.engine.traversal import ROOT, Traversal
+from extractbench_nb.errors import InputError
+from extractbench_nb.evaluation.result import Evaluation, Inputs
+from extractbench_nb.evaluation.warnings import NOTHING_SCORED, Note, ignored_params
 from extractbench_nb.judges.base import Judge
-from extractbench_nb.judges.choosing import judge_of_document
-from extractbench_nb.profiles import Profile, get_profile
-from extractbench_nb.records import Leaf
+from extractbench_nb.judges.choosing import choose_judge, judge_of_document
 from extractbench_nb.schema.nodes import Schema
-from extractbench_nb.scoring import Scored, Scorer
 
 __all__ = ["evaluate", "evaluate_async"]
+
 
 #: Levels of containers beyond which Python's stack may end wherever a document is looked at.
 MOST_LEVELS = 250

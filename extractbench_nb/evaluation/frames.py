@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from math import nan
 from typing import Any
 
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.metrics.registry import REGISTRY
-from extractbench_nb.records import ArrayRecord, Leaf, settled, states
-from extractbench_nb.values import MISSING, PRESENT, Unusable
+from extractbench_nb.display.html import one_line
+from extractbench_nb.engine.profiles import Profile
+from extractbench_nb.engine.records import ArrayRecord, Leaf, settled, states
+from extractbench_nb.engine.scoring import Scored
+from extractbench_nb.engine.similarity import point_score
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.field_metrics.registry import REGISTRY
+from extractbench_nb.schema.states import MISSING, PRESENT, Unusable
 
 __all__ = [
     "ARRAY_COLUMNS",
@@ -23,13 +31,17 @@ __all__ = [
     "array_row",
     "call_frame",
     "call_rows",
+    "chosen_array",
     "field_frame",
     "field_rows",
     "in_order",
     "match_frame",
     "match_rows",
+    "node_outcome",
+    "summarise",
     "total_cost",
 ]
+
 
 OUTCOMES = (
     "correct",
@@ -321,3 +333,162 @@ def match_rows(a: ArrayRecord) -> Iterator[tuple[Any, ...]]:
     for j, predicted in enumerate(a.predicted_items):
         if j not in theirs:
             yield (a.paths.gold, None, j, "spurious", None, (), None, predicted)
+
+
+_MOST_NAMED = 12
+_LONGEST_NAME = 300
+
+
+def chosen_array(arrays: pd.DataFrame, path: Any = None) -> str:
+    """Return the instance path of the array that is meant.
+
+    Parameters
+    ----------
+    arrays : pandas.DataFrame
+        ``Evaluation.arrays``.
+    path : str or None, optional
+        ``$.authors``, ``authors`` or ``authors[]``; a field may have one array only. None where
+        the evaluation has one array.
+
+    Returns
+    -------
+    str
+        The path.
+
+    Raises
+    ------
+    InputError
+        No array is meant, or more than one; the nearest or all paths are given.
+    """
+    paths = [str(p) for p in arrays["path"]]
+    if not paths:
+        raise InputError("the evaluation has no arrays: neither gold nor prediction has one")
+    if path is None:
+        if len(paths) > 1:
+            raise InputError(f"path is None, but there are {len(paths):,} arrays: {_named(paths)}")
+        return paths[0]
+    if not isinstance(path, str):
+        raise InputError(f"path is {path!r}; expected the path of an array, such as {paths[0]!r}")
+    return _named_array(arrays, paths, path)
+
+
+def _named_array(arrays: pd.DataFrame, paths: list[str], path: str) -> str:
+    if path in paths:
+        return path
+    if f"$.{path}" in paths:
+        return f"$.{path}"
+    fields = [str(f) for f in arrays["field"]]
+    wanted = {path, path.removesuffix("[]"), path.removeprefix("$.").removesuffix("[]")}
+    found = [p for p, field in zip(paths, fields, strict=True) if field in wanted]
+    if len(found) == 1:
+        return found[0]
+    shown = repr(one_line(path, _LONGEST_NAME))
+    if found:
+        raise InputError(
+            f"field {shown} has {len(found):,} arrays: {_named(found)}; name one by its path"
+        )
+    near = nearest(path[:_LONGEST_NAME], {n for n in (*paths, *fields) if len(n) <= _LONGEST_NAME})
+    raise InputError(f"there is no array {shown}; {near}")
+
+
+def _named(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else ""
+    return ", ".join(repr(one_line(p, _LONGEST_NAME)) for p in paths[:_MOST_NAMED]) + more
+
+
+#: Where a node has several metrics, the first of these that occurs is the node's outcome.
+_PRECEDENCE = ("judge_error", "structural", "omission", "hallucination", "incorrect", "correct")
+
+
+@dataclass(slots=True)
+class _Mean:
+    of_nothing: float
+    total: float = 0.0
+    weight: float = 0.0
+    plain: float = 0.0
+    count: int = 0
+
+    def add(self, value: float, weight: float) -> None:
+        self.total += value * weight
+        self.weight += weight
+        self.plain += value
+        self.count += 1
+
+    @property
+    def value(self) -> float:
+        if self.weight > 0:
+            return min(1.0, self.total / self.weight)
+        return min(1.0, self.plain / self.count) if self.count else self.of_nothing
+
+
+@dataclass(slots=True)
+class _Tally:
+    scores: _Mean
+    overall: _Mean
+    passes: _Mean
+    judged: _Mean
+    outcomes: Counter[str] = field(default_factory=Counter)
+    passed: int = 0
+
+
+def summarise(counted: Iterable[Leaf], profile: Profile) -> dict[str, Any]:
+    """Aggregate the counted nodes.
+
+    Parameters
+    ----------
+    counted : iterable of Leaf
+        The nodes.
+    profile : Profile
+        The rules: whether weights and array sizes count.
+
+    Returns
+    -------
+    dict
+        The entries of ``Evaluation.summary`` but for coverage and calls. A node without a verdict
+        adds 0 to every score, so that a judge that is down never raises one.
+    """
+    one, two, three, four = (_Mean(profile.nothing_scored) for _ in range(4))
+    tally = _Tally(one, two, three, four)
+    for leaf in counted:
+        verdicts = settled(leaf)
+        for unit in [[v] for v in verdicts] if profile.metrics_count else [verdicts]:
+            _add(tally, leaf, unit, profile)
+    outcomes, evaluated = tally.outcomes, tally.scores.count
+    judged = tally.judged.count
+    return {
+        "overall_score": tally.overall.value,
+        "field_score": tally.scores.value,
+        "pass_rate": tally.passes.value,
+        "pass_rate_judged": tally.judged.value if judged or not evaluated else math.nan,
+        "evaluated": evaluated,
+        "judged": judged,
+        "passed": tally.passed,
+        "failed": judged - tally.passed,
+        "omissions": outcomes["omission"],
+        "hallucinations": outcomes["hallucination"],
+        "structural": outcomes["structural"],
+        "judge_errors": outcomes["judge_error"],
+    }
+
+
+def _add(tally: _Tally, leaf: Leaf, verdicts: list[Scored], profile: Profile) -> None:
+    score, passed = point_score(verdicts)
+    weight = leaf.node.weight if profile.node_weights else 1.0
+    tally.scores.add(score or 0.0, weight)
+    tally.passes.add(float(bool(passed)), weight)
+    if passed is not None:
+        tally.judged.add(float(passed), weight)
+        tally.passed += passed
+    tally.outcomes[node_outcome(verdicts)] += 1
+    if profile.item_weighted_overall:
+        items = len(leaf.gold_items) if isinstance(leaf, ArrayRecord) else 1
+        tally.overall.add(score or 0.0, weight * max(1, items))
+    else:
+        for verdict in verdicts:
+            tally.overall.add(verdict.score or 0.0, 1.0)
+
+
+def node_outcome(verdicts: list[Scored]) -> str:
+    """Return the outcome of a node from those of its metrics: the gravest one."""
+    found = {v.outcome for v in verdicts}
+    return next((o for o in _PRECEDENCE if o in found), "both_absent")

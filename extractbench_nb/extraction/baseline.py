@@ -3,33 +3,199 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.batch import Evaluations, evaluate_runs
 from extractbench_nb.batch.inputs import Documents
-from extractbench_nb.benchmark.complexity import complexity
-from extractbench_nb.benchmark.paper.names import OVERALL, TOTAL
-from extractbench_nb.breakdowns.sources import refuse_missing
+from extractbench_nb.batch.results import Evaluations
+from extractbench_nb.batch.run import evaluate_runs
+from extractbench_nb.benchmark.complexities import complexity
+from extractbench_nb.engine.inputs import Aligner
+from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.extraction.calling import PASSING
-from extractbench_nb.extraction.failing import failure_modes
-from extractbench_nb.extraction.given import DatasetLike, documents_of
-from extractbench_nb.extraction.layouts import lay_out_runs
-from extractbench_nb.extraction.rates import rate_interval, valid_interval
-from extractbench_nb.extraction.reading import predictions
-from extractbench_nb.inputs import Aligner
+from extractbench_nb.extraction.failures import failure_modes
+from extractbench_nb.extraction.lengths import rate_interval, valid_interval
+from extractbench_nb.extraction.plans import DatasetLike, documents_of
+from extractbench_nb.extraction.reading import predictions, repair_output
 from extractbench_nb.judges.base import Judge
-from extractbench_nb.profiles import Profile
-from extractbench_nb.stats.drawing import Drawing
+from extractbench_nb.paper.cells import DOMAIN_TABLES, OVERALL, SCHEMAS, TOTAL
+from extractbench_nb.paper.layout import Laid
+from extractbench_nb.stats.breakdowns import refuse_missing
+from extractbench_nb.stats.intervals import Drawing
 
 if TYPE_CHECKING:
-    from extractbench_nb.benchmark.paper.styler import PaperStyler
+    from extractbench_nb.paper.layout import PaperStyler
 
-__all__ = ["BASELINE_COLUMNS", "TALLY_COLUMNS", "BaselineTables", "baseline_tables"]
+__all__ = [
+    "BASELINE_COLUMNS",
+    "EFFECT_COLUMNS",
+    "FORMS",
+    "TALLY_COLUMNS",
+    "BaselineTables",
+    "baseline_tables",
+    "forgive",
+    "lay_out_runs",
+    "repair_effect",
+]
+
+
+_Row = Mapping[Any, Any]
+#: Heading, what its cells say of a row of the results, and the rate that ranks them.
+_Head = tuple[str, str, Callable[[_Row], str], str]
+_NONE = "—"
+
+#: Headings of Table 5, and the released dataset's schemas.
+_TITLES: Mapping[str, str] = MappingProxyType(
+    {
+        "Credit": SCHEMAS["credit"],
+        "Research": SCHEMAS["research"],
+        "Resumes": SCHEMAS["resumes"],
+        "Sports": SCHEMAS["sports"],
+        "SEC 10-K/Q": SCHEMAS["10-K/Q"],
+    }
+)
+
+
+def lay_out_runs(results: pd.DataFrame, failures: pd.DataFrame, n: int | str) -> Laid:
+    """Lay out one table.
+
+    Parameters
+    ----------
+    results, failures : pandas.DataFrame
+        Of `BaselineTables`.
+    n : int or str
+        5, 7 or 8, as a number or a text; a schema, or 9 to 13 for the paper's own ones.
+
+    Returns
+    -------
+    Laid
+        Texts by row and heading; the best of a column, and where nothing passed.
+
+    Raises
+    ------
+    InputError
+        There is no such table or schema.
+    """
+    part = str(n)
+    if part == "7":
+        return _failures(failures)
+    schemas = _ordered([name for name in dict.fromkeys(results["schema"]) if name != OVERALL])
+    if part == "5":
+        return _lay(results, _heads_of_5(results, schemas))
+    if part == "8":
+        heads = [(_title(name), name, _rate, "pass_rate") for name in schemas]
+        return _lay(results, [*heads, ("Overall", OVERALL, _rate, "pass_rate")])
+    schema = _schema(part, schemas)
+    heads = [("Valid", schema, _valid, ""), ("Pass Rate", schema, _passed, "pass_rate")]
+    return _lay(results, heads)
+
+
+def _schema(part: str, schemas: Iterable[str]) -> str:
+    names = {str(table): SCHEMAS[domain] for domain, table in DOMAIN_TABLES.items()}
+    wanted = names.get(part, part)
+    schemas = list(schemas)
+    folders = [_folder(name) for name in schemas]
+    known = {f: n for f, n in zip(folders, schemas, strict=True) if folders.count(f) == 1}
+    known |= {name: name for name in schemas}
+    if wanted not in known:
+        found = f"table {part} is of the schema {wanted!r}, which the runs do not have"
+        unknown = f"no table {part!r} of runs; there are 5, 7, 8 and one a schema"
+        near = nearest(wanted, known)
+        raise InputError(f"{found if part in names else unknown}: {near}")
+    return known[wanted]
+
+
+def _folder(schema: str) -> str:
+    return schema.rpartition("/")[2]
+
+
+def _title(schema: str) -> str:
+    """Return the paper's name of a schema where it has one."""
+    return next((title for title, name in _TITLES.items() if name == _folder(schema)), schema)
+
+
+def _ordered(schemas: list[str]) -> list[str]:
+    """Put the paper's schemas first, in the order of its Table 5."""
+    order = list(_TITLES.values())
+    places = {name: order.index(_folder(name)) for name in schemas if _folder(name) in order}
+    return sorted(schemas, key=lambda name: places.get(name, len(order)))
+
+
+def _heads_of_5(results: pd.DataFrame, schemas: Iterable[str]) -> list[_Head]:
+    heads: list[_Head] = [("Valid JSON", OVERALL, _valid, "valid_rate")]
+    for name in schemas:
+        rows = results[(results["schema"] == name) & (results["run"] != TOTAL)]
+        documents = int(rows["documents"].max())
+        keys = int(rows["fields"].iloc[0]) // int(rows["documents"].iloc[0])
+        head = f"{_title(name)} ({documents}docs: {keys}keys)"
+        heads.append((head, name, _passed, "pass_rate"))
+    heads.append(("Overall Pass Rate", OVERALL, _passed, "pass_rate"))
+    heads.append(("Acc Valid", OVERALL, _accuracy, "accuracy_valid"))
+    return heads
+
+
+def _valid(row: _Row) -> str:
+    return f"{row['valid']}/{row['documents']}"
+
+
+def _rate(row: _Row) -> str:
+    return _share_text(row["pass_rate"])
+
+
+def _passed(row: _Row) -> str:
+    return f"{row['passed']}/{row['fields']} ({_share_text(row['pass_rate'])})"
+
+
+def _accuracy(row: _Row) -> str:
+    return _share_text(row["accuracy_valid"])
+
+
+def _share_text(share: object) -> str:
+    return f"{share:.1%}" if isinstance(share, float) else _NONE
+
+
+def _lay(results: pd.DataFrame, heads: Iterable[_Head]) -> Laid:
+    records: list[dict[Any, Any]] = results.to_dict("records")
+    by_cell = {(row["run"], row["schema"]): row for row in records}
+    runs = list(dict.fromkeys(results["run"]))
+    table = list(heads)
+    rows = {
+        run: [
+            write(by_cell[run, schema]) if (run, schema) in by_cell else _NONE
+            for _, schema, write, _ in table
+        ]
+        for run in runs
+    }
+    best: set[tuple[str, str]] = set()
+    failed: set[tuple[str, str]] = set()
+    for heading, schema, _, ranked in table:
+        if ranked:
+            cells = {run: by_cell[run, schema][ranked] for run in runs if (run, schema) in by_cell}
+            known = {run: value for run, value in cells.items() if isinstance(value, float)}
+            best |= {(run, heading) for run in _best(known)}
+            failed |= {(r, heading) for r, v in known.items() if ranked == "pass_rate" and v == 0}
+    return Laid([heading for heading, *_ in table], rows, best, failed)
+
+
+def _best(shares: Mapping[str, float]) -> list[str]:
+    """Return the runs with the highest share above 0."""
+    own = {run: share for run, share in shares.items() if run != TOTAL and share > 0}
+    return [run for run, share in own.items() if share == max(own.values())]
+
+
+def _failures(failures: pd.DataFrame) -> Laid:
+    rows = {
+        str(name): [f"{count:,}" if count else _NONE for count in counts]
+        for name, counts in zip(failures.index, failures.to_numpy(), strict=True)
+    }
+    return Laid([str(name) for name in failures.columns], rows, set(), set())
+
 
 TALLY_COLUMNS = FrameSpec(
     "attempts",
@@ -155,7 +321,7 @@ class BaselineTables:
         InputError
             There is no such table or schema.
         """
-        from extractbench_nb.benchmark.paper.styler import styled
+        from extractbench_nb.paper.layout import styled
 
         laid = lay_out_runs(self.results, self.failures, n)
         # two tables on one page must not share the ids of their cells
@@ -327,3 +493,137 @@ def _percent(share: object) -> str:
 
 def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
+
+
+#: Faults of form, which a more lenient parser could read over.
+FORMS = ("trailing_comma", "truncated_json", "malformed_json")
+#: What can be forgiven: the text of the last one parses, and its value is taken as it is.
+_FORGIVABLE = (*FORMS, "schema_violation")
+
+EFFECT_COLUMNS = FrameSpec(
+    "repair_effect",
+    "one row a run",
+    (
+        Column("run", "string", "run"),
+        Column("attempts", "int64", "attempts", "1 and up"),
+        Column("valid", "int64", "valid outputs", "0 to attempts"),
+        Column("forgiven", "int64", "outputs that would be valid besides", "0 to attempts"),
+        Column("pass_rate", "Float64", "passed / fields, as in Table 5", "0 to 1", True),
+        Column("pass_rate_repaired", "Float64", "the same, with those forgiven", "0 to 1", True),
+        Column("gain", "Float64", "their difference", "0 to 1", True),
+        Column("ceiling", "Float64", "what a perfect run gets", "0 to 1", True),
+    ),
+)
+
+
+def forgive(attempts: pd.DataFrame, failures: str | Iterable[str] = FORMS) -> pd.DataFrame:
+    """Take outputs that failed in some ways for valid, with what repair makes of them.
+
+    Parameters
+    ----------
+    attempts : pandas.DataFrame
+        From `read_outputs`.
+    failures : str or iterable of str, optional
+        What is forgiven: ``trailing_comma``, ``truncated_json``, ``malformed_json``; not by default
+        ``schema_violation``, whose value is taken as it is.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A copy, for `baseline_tables` and whatever takes attempts. Of an output that is forgiven
+        ``valid`` is True, ``failure`` is ``none`` and ``value`` what `repair_output` makes of the
+        text, whether or not it fits the schema; a column ``forgiven`` has its failure. One of which
+        nothing can be made stays as it is.
+
+    Raises
+    ------
+    InputError
+        A failure is not known or cannot be forgiven, or a column is missing.
+
+    Examples
+    --------
+    >>> from extractbench_nb.extraction.reading import read_outputs
+    >>> from extractbench_nb.simulation.outputs import simulate
+    >>> attempts = read_outputs(simulate("sample", "Gemini 3 Flash"), "sample")
+    >>> forgive(attempts, "trailing_comma")["forgiven"].value_counts().to_dict()
+    {'trailing_comma': 2}
+    """
+    refuse_missing(attempts, ("failure", "valid", "parses", "value", "raw"), "attempts")
+    chosen = {failures} if isinstance(failures, str) else {*failures}
+    for name in chosen:
+        if name not in _FORGIVABLE:
+            raise InputError(f"failures: {name!r} cannot be forgiven; {nearest(name, _FORGIVABLE)}")
+    values, found = attempts["value"].tolist(), []
+    columns = (attempts[name] for name in ("failure", "parses", "raw"))
+    for place, (failure, parses, raw) in enumerate(zip(*columns, strict=True)):
+        repaired = None
+        if failure in chosen:
+            repaired = values[place] if parses else repair_output(raw).value
+        found.append(None if repaired is None else failure)
+        values[place] = values[place] if repaired is None else repaired
+    kept = pd.array(found, dtype=pd.StringDtype("python"))
+    isna = kept.isna()
+    return attempts.assign(
+        valid=attempts["valid"].where(isna, other=True).astype("bool"),
+        failure=attempts["failure"].where(isna, other="none"),
+        value=pd.Series(values, attempts.index, object),
+        forgiven=kept,
+    )
+
+
+def repair_effect(
+    attempts: pd.DataFrame,
+    dataset: DatasetLike,
+    *,
+    failures: str | Iterable[str] = FORMS,
+    judge: str | Judge = "offline",
+    profile: str | Profile = "paper",
+    n_jobs: int = 1,
+) -> pd.DataFrame:
+    """Say what the pass rates would be if faults of form were forgiven.
+
+    Parameters
+    ----------
+    attempts : pandas.DataFrame
+        From `read_outputs`.
+    dataset : Dataset, str or path
+        Where schemas and gold come from; or what `load_dataset` takes.
+    failures : str or iterable of str, optional
+        What is forgiven, see `forgive`; ``"trailing_comma"`` alone, say.
+    judge, profile, n_jobs : object, optional
+        See `evaluate_runs`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a run: attempts, valid, forgiven, pass_rate, pass_rate_repaired, gain, ceiling.
+
+    Raises
+    ------
+    InputError
+        A failure cannot be forgiven; see `baseline_tables`.
+
+    Notes
+    -----
+    Rates are those of `baseline_tables`. In the ExtractBench paper 40 of 103 failures are trailing
+    commas and cut outputs (Table 7). A repaired output of which the end is missing passes the
+    fields that came before it.
+    """
+    known = documents_of(dataset)
+    lenient = forgive(attempts, failures)
+    options: dict[str, Any] = {"judge": judge, "profile": profile, "n_jobs": n_jobs}
+    before, after = (
+        baseline_tables(given, known, **options).of_schema(OVERALL).drop(index=TOTAL)
+        for given in (attempts, lenient)
+    )
+    columns: dict[str, Any] = {
+        "run": before.index.tolist(),
+        "attempts": before["documents"].tolist(),
+        "valid": before["valid"].tolist(),
+        "forgiven": (after["valid"] - before["valid"]).tolist(),
+        "pass_rate": before["pass_rate"],
+        "pass_rate_repaired": after["pass_rate"],
+        "gain": after["pass_rate"] - before["pass_rate"],
+        "ceiling": before["ceiling"],
+    }
+    return EFFECT_COLUMNS.build({name: list(values) for name, values in columns.items()})

@@ -15,6 +15,7 @@ from extractbench_nb.schema.validation import Validation
 
 __all__ = ["Conformance", "Location", "touches"]
 
+
 #: Keys and indices from the root down.
 Location: TypeAlias = tuple[Any, ...]
 

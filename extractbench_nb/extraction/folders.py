@@ -42,6 +42,7 @@ __all__ = [
     "now",
 ]
 
+
 #: Version of the layout. A folder of a newer one is not read.
 FORMAT = 1
 KINDS = ("extraction", "simulation")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,20 +12,132 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._tokens import count_tokens
-from extractbench_nb.breakdowns.sources import refuse_missing
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.extraction.failing import AttemptGroups, check_bins, group_attempts
-from extractbench_nb.extraction.given import DatasetLike, documents_of
-from extractbench_nb.extraction.rates import valid_interval
-from extractbench_nb.stats.drawing import DIGITS, Drawing, Numbers
+from extractbench_nb.extraction.failures import AttemptGroups, check_bins, group_attempts
+from extractbench_nb.extraction.plans import DatasetLike, documents_of
+from extractbench_nb.stats.breakdowns import refuse_missing
+from extractbench_nb.stats.intervals import (
+    DIGITS,
+    EQUAL,
+    Drawing,
+    Interval,
+    Numbers,
+    wilson_interval,
+)
 
 __all__ = [
     "LENGTHS",
     "LENGTH_COLUMNS",
     "LENGTH_CORRELATION_COLUMNS",
     "length_correlations",
+    "rate_interval",
+    "valid_interval",
     "validity_by_length",
 ]
+
+
+_UNKNOWN = Interval(None, None, "undefined")
+
+
+def valid_interval(rows: pd.DataFrame, drawing: Drawing) -> Interval:
+    """Return Wilson's interval for the share of valid outputs.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        One row an attempt: document, valid.
+    drawing : Drawing
+        Confidence.
+
+    Returns
+    -------
+    Interval
+        As of so many outputs as there are documents: attempts at one document go together.
+    """
+    return wilson_interval(float(rows["valid"].mean()), rows["document"].nunique(), drawing)
+
+
+def rate_interval(rows: pd.DataFrame, columns: tuple[str, str, str], drawing: Drawing) -> Interval:
+    """Return an interval for the sum of one count over the sum of another.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        One row an attempt: schema, document and the counts.
+    columns : tuple of str
+        Columns of the part, of the whole, and of the most that the part can be.
+    drawing : Drawing
+        Confidence.
+
+    Returns
+    -------
+    Interval
+        Wilson's, scaled to the most that the rate can be; see the module. Attempts at one document
+        go together, and so do the documents of schemas that have a single one. A schema whose
+        documents are all alike is not taken for one without spread: its own is that of Wilson's
+        centre, as of so many outputs as it has documents. Where no schema has any spread, the
+        interval is that of so many outputs as there are documents. None where the whole, or the
+        most, adds up to 0.
+    """
+    strata = list(_strata(rows, columns))
+    part, whole, most = np.concatenate([np.zeros((1, 3)), *strata]).sum(axis=0)
+    if not whole or not most:
+        return _UNKNOWN
+    share, documents = min(1.0, part / most), sum(map(len, strata))
+    spreads = [_spread(counts, part / whole, drawing) for counts in strata]
+    size = float(documents)
+    if 0 < share < 1 and any(spread.observed for spread in spreads):
+        size = _effective_size(spreads, share, float(most), drawing)
+    low, high, method = wilson_interval(share, size, drawing)
+    ceiling = float(most / whole)
+    return Interval(_scaled(low, ceiling), _scaled(high, ceiling), method)
+
+
+class _Spread(NamedTuple):
+    """Variance of a stratum's total, its degrees of freedom, and whether it was observed."""
+
+    variance: float
+    freedom: float
+    observed: bool
+
+
+def _strata(rows: pd.DataFrame, columns: tuple[str, str, str]) -> Iterator[Numbers]:
+    """Yield counts of each schema's documents that have some; single documents go together."""
+    sums = rows.groupby(["schema", "document"], sort=True)[list(dict.fromkeys(columns))].sum()
+    sums = sums[sums[columns[1]] > 0]
+    alone = sums.groupby(level="schema").transform("size").eq(1)
+    for _, counts in sums[~alone].groupby(level="schema", sort=True):
+        yield counts[list(columns)].to_numpy(dtype=np.float64)
+    single = sums[alone]
+    if len(single):
+        yield single[list(columns)].to_numpy(dtype=np.float64)
+
+
+def _spread(counts: Numbers, rate: float, drawing: Drawing) -> _Spread:
+    documents = len(counts)
+    residuals = counts[:, 0] - rate * counts[:, 1]
+    squares = float(((residuals - residuals.mean()) ** 2).sum())
+    if squares > EQUAL:
+        return _Spread(documents / (documents - 1) * squares, documents - 1, observed=True)
+    most = float(counts[:, 2].sum())
+    z = drawing.quantile
+    centre = (counts[:, 0].sum() / most * documents + z**2 / 2) / (documents + z**2) if most else 0
+    return _Spread(most**2 * centre * (1 - centre) / (documents + z**2), documents, observed=False)
+
+
+def _effective_size(spreads: list[_Spread], share: float, most: float, drawing: Drawing) -> float:
+    """Return how many independent trials have the variance, less for few degrees of freedom."""
+    from scipy.special import stdtrit
+
+    variance = sum(spread.variance for spread in spreads)
+    freedom = variance**2 / sum(spread.variance**2 / spread.freedom for spread in spreads)
+    t = float(stdtrit(freedom, drawing.tails[1]))
+    return share * (1 - share) / (variance / most**2) * (drawing.quantile / t) ** 2
+
+
+def _scaled(bound: float | None, ceiling: float) -> float:
+    return ceiling * (math.nan if bound is None else bound)
+
 
 Counts = npt.NDArray[np.int64]
 
@@ -125,7 +238,7 @@ def validity_by_length(
     --------
     >>> from extractbench_nb.benchmark.dataset import load_dataset
     >>> from extractbench_nb.extraction.reading import read_outputs
-    >>> from extractbench_nb.extraction.simulation import simulate
+    >>> from extractbench_nb.simulation.outputs import simulate
     >>> ds = load_dataset("sample")
     >>> attempts = read_outputs(simulate(ds, "Gemini 3 Flash"), ds)
     >>> found = validity_by_length(attempts, ds, bins=2)

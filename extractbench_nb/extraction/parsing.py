@@ -8,17 +8,91 @@ worth as it stands is told beside it.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from extractbench_nb._json import json_type, read_document
 from extractbench_nb.extraction.conforming import Conformance
-from extractbench_nb.extraction.scanning import Scan
 from extractbench_nb.schema.nodes import Schema
 from extractbench_nb.schema.parse import parse_schema
 
-__all__ = ["FAILURES", "OutputReader", "ParsedOutput", "parse_output", "unwrapped"]
+__all__ = ["FAILURES", "OutputReader", "ParsedOutput", "Scan", "parse_output", "unwrapped"]
+
+
+_TOKEN = re.compile(
+    r'(?P<string>"[^"\\]*(?:\\.[^"\\]*)*")|(?P<comma>,(?=\s*[}\]]))|(?P<open>[{\[])|(?P<close>[}\]])'
+    r'|(?P<torn>")',
+    re.DOTALL,
+)
+_CLOSING = {"{": "}", "[": "]"}
+#: The last word of a text, looked for in its last characters only.
+_WORD = re.compile(r"[\w.+-]+$")
+#: An escape that was cut: its backslash is none of a pair.
+_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*+(?P<cut>\\(?:u[0-9a-fA-F]{0,3})?)$")
+_LAST = 64
+
+
+class Scan:
+    """The brackets, strings and commas of a text that does not parse.
+
+    Attributes
+    ----------
+    commas : list of int
+        Where the trailing ones are.
+    open : list of str
+        Brackets that nothing closes.
+    torn : bool
+        Whether the text ends in a string.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.commas: list[int] = []
+        self.open: list[str] = []
+        self.torn = False
+        for token in _TOKEN.finditer(text):
+            kind = token.lastgroup
+            if kind == "comma":
+                self.commas.append(token.start())
+            elif kind == "open":
+                self.open.append(token[0])
+            elif kind == "close" and self.open:
+                self.open.pop()
+            elif kind == "torn":
+                self.torn = True
+                break
+
+    def without_commas(self) -> str:
+        """Return the text without its trailing commas."""
+        parts, end = [], 0
+        for comma in self.commas:
+            parts.append(self.text[end:comma])
+            end = comma + 1
+        return "".join([*parts, self.text[end:]])
+
+    def completions(self) -> Iterator[str]:
+        """Yield what the text may have been on its way to; nothing where nothing is open."""
+        closes = self.text.rstrip().endswith(tuple(_CLOSING.values()))
+        if not self.open or (self.torn and closes):  # a quote is missing somewhere
+            return
+        closing = "".join(_CLOSING[bracket] for bracket in reversed(self.open))
+        for start in self._beginnings():
+            for rest in ("", "null", ":null"):
+                yield start + rest + closing
+
+    def _beginnings(self) -> Iterator[str]:
+        text = self.text.rstrip()
+        if self.torn:
+            escape = _ESCAPE.search(text)
+            yield (text if escape is None else text[: escape.start("cut")]) + '"'
+            return
+        yield text.removesuffix(",")
+        word = _WORD.search(text[-_LAST:])
+        if word is not None:
+            yield text[: len(text) - len(word[0])]
+
 
 #: How an output can fail, in the order in which it is found out. The first five that the paper
 #: names (Table 7) are empty_response, trailing_comma, page_limit, truncated_json, context_length.

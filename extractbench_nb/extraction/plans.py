@@ -9,37 +9,112 @@ from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import pandas as pd
 
+from extractbench_nb._files import file_hash
 from extractbench_nb._json import canonical
-from extractbench_nb.benchmark.caching import file_hash
-from extractbench_nb.benchmark.dataset import Dataset
-from extractbench_nb.benchmark.pdf import read_pages
+from extractbench_nb.batch.inputs import Documents
+from extractbench_nb.benchmark.dataset import Dataset, load_dataset
 from extractbench_nb.errors import InputError, MissingPdfError, nearest
-from extractbench_nb.extraction.folders import RunFolder, describe_run
-from extractbench_nb.extraction.prompting import (
+from extractbench_nb.extraction.calling import (
     MODES,
     Prompt,
     document_text,
     plain_schema,
     strict_breaches,
 )
-from extractbench_nb.judges.access import check_model
+from extractbench_nb.extraction.folders import RunFolder, describe_run
 from extractbench_nb.judges.budget import most_tokens
 from extractbench_nb.judges.client import ModelRequest, litellm
-from extractbench_nb.judges.settings import Settings
+from extractbench_nb.judges.settings import Settings, check_model
+from extractbench_nb.pdf.pages import read_pages
 
 __all__ = [
     "INPUTS",
+    "DatasetLike",
     "Options",
     "Task",
     "choose_documents",
+    "dataset_of",
     "describe_documents",
+    "documents_of",
     "make_tasks",
     "refuse_other_run",
 ]
+
+
+DatasetLike: TypeAlias = Documents | str | os.PathLike[str] | None
+
+_PARTS = ("documents", "schema", "gold")
+
+
+def documents_of(dataset: DatasetLike) -> Documents:
+    """Return the dataset that was given, or read the one that was named.
+
+    Parameters
+    ----------
+    dataset : Dataset, str or path
+        One, or what `load_dataset` takes; None is the sample dataset.
+
+    Returns
+    -------
+    Documents
+        With ``documents``, ``schema`` and ``gold``.
+
+    Raises
+    ------
+    InputError
+        It is something else.
+    DatasetError
+        It cannot be read.
+    """
+    given: Documents = _read(dataset)
+    if not all(hasattr(given, part) for part in _PARTS):
+        raise _no_dataset(given)
+    return given
+
+
+def dataset_of(dataset: Dataset | str | os.PathLike[str] | None) -> Dataset:
+    """Return the dataset that was given, or read the one that was named; with its files.
+
+    Parameters
+    ----------
+    dataset : Dataset, str or path
+        One, or what `load_dataset` takes; None is the sample dataset.
+
+    Returns
+    -------
+    Dataset
+        With its listing and the paths of its PDFs.
+
+    Raises
+    ------
+    InputError
+        It is something else.
+    DatasetError
+        It cannot be read.
+
+    Examples
+    --------
+    >>> dataset_of("sample").name
+    'sample'
+    """
+    given = _read(dataset)
+    if not isinstance(given, Dataset):
+        raise _no_dataset(given)
+    return given
+
+
+def _read(dataset: Any) -> Any:
+    named = dataset is None or isinstance(dataset, str | os.PathLike)
+    return load_dataset(dataset) if named else dataset
+
+
+def _no_dataset(given: object) -> InputError:
+    return InputError(f"dataset is {type(given).__name__}; expected a Dataset, a name or a path")
+
 
 INPUTS = ("auto", "file", "text")
 

@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from extractbench_nb._concurrency import progress_bar, run_anywhere
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb._html import STYLE, document_text
-from extractbench_nb._loops import run_anywhere
-from extractbench_nb._progress import progress_bar
 from extractbench_nb.benchmark.dataset import Dataset
+from extractbench_nb.display.html import STYLE, document_text
 from extractbench_nb.errors import InputError
-from extractbench_nb.extraction.calling import PASSING, REASONS, NotAskedError, call_model
+from extractbench_nb.extraction.calling import PASSING, REASONS, NotAskedError, Prompt, call_model
 from extractbench_nb.extraction.folders import (
     Output,
     RunFolder,
@@ -34,12 +33,12 @@ from extractbench_nb.extraction.plans import (
     make_tasks,
     refuse_other_run,
 )
-from extractbench_nb.extraction.prompting import Prompt
-from extractbench_nb.judges.asking import Desk
-from extractbench_nb.judges.background import HOME
+from extractbench_nb.judges.asking import CallQueue
+from extractbench_nb.judges.background import BACKGROUND
 from extractbench_nb.judges.settings import Settings, read_environment
 
 __all__ = ["RUN_OUTPUT_COLUMNS", "Run", "extract"]
+
 
 RUN_OUTPUT_COLUMNS = FrameSpec(
     "run_outputs",
@@ -357,7 +356,7 @@ async def _ask_all(
     options: Options, tasks: Sequence[Task], folder: RunFolder, *, progress: bool
 ) -> str | None:
     """Ask about all documents; return why some were left, or None."""
-    desk = Desk(options.settings, None)
+    queue = CallQueue(options.settings, None)
     turns = asyncio.Semaphore(options.settings.max_concurrency)
     left: list[str] = []
 
@@ -368,7 +367,7 @@ async def _ask_all(
             request = await asyncio.to_thread(options.request, task)
             sent = "file" if task.text is None else "text"
             try:
-                output = await HOME.run(call_model(desk, request, sent))
+                output = await BACKGROUND.run(call_model(queue, request, sent))
             except NotAskedError as error:
                 left.append(str(error))
                 return

@@ -1,6 +1,6 @@
 """Asking a model until there is an answer: turns, attempts, the second question, the budget.
 
-What is here lives on the loop of `background.HOME`, one `Desk` for each judge in each process.
+What is here lives on the loop of `background.HOME`, one `CallQueue` for each judge in each process.
 """
 
 from __future__ import annotations
@@ -9,35 +9,55 @@ import asyncio
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from extractbench_nb.errors import OutputError
-from extractbench_nb.judges.access import name_of_key
-from extractbench_nb.judges.answers import Unparsable
 from extractbench_nb.judges.background import Shared
-from extractbench_nb.judges.base import JudgeCall, JudgeError
+from extractbench_nb.judges.base import (
+    JudgeCall,
+    JudgeError,
+    Question,
+    Verdict,
+    gather_verdicts,
+    pass_mark,
+    take_vote,
+)
 from extractbench_nb.judges.budget import Budget
-from extractbench_nb.judges.cache import JudgeCache
+from extractbench_nb.judges.cache import Entry, JudgeCache, request_key
 from extractbench_nb.judges.client import Completion, ModelRequest, complete
-from extractbench_nb.judges.entries import Entry, request_key
-from extractbench_nb.judges.failures import LONGEST_WAIT, Failure
-from extractbench_nb.judges.prompts import Message, ask_again
-from extractbench_nb.judges.scrub import scrub
-from extractbench_nb.judges.settings import Settings
+from extractbench_nb.judges.prompts import (
+    ANSWER_SCHEMA,
+    Message,
+    Unparsable,
+    ask_again,
+    judge_messages,
+    read_answer,
+)
+from extractbench_nb.judges.settings import Settings, name_of_key
+from extractbench_nb.judges.transport import LONGEST_WAIT, Failure, scrub
 
 if TYPE_CHECKING:
     from tenacity import AsyncRetrying
 
-__all__ = ["Asked", "Counter", "Desk", "is_readable"]
+__all__ = [
+    "Answerer",
+    "Asked",
+    "CallQueue",
+    "Counter",
+    "ask_anything",
+    "is_readable",
+    "judge_values",
+]
+
 
 #: After one of these a model is not asked again: the key or the address is wrong.
 _HOPELESS = ("bad_key", "not_found", "redirect")
 
 #: Questions under way, with the desk that asks: an answer is everybody's, a failure its own.
-_SHARED: Shared[tuple[Entry | JudgeError, bool, Desk]] = Shared()
+_SHARED: Shared[tuple[Entry | JudgeError, bool, CallQueue]] = Shared()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_SHARED.forget)
 
@@ -140,7 +160,7 @@ class _Tally:
         return self.call
 
 
-class Desk:
+class CallQueue:
     """Where the questions of one judge in one process wait for their turn.
 
     Parameters
@@ -200,7 +220,7 @@ class Desk:
         if kept is not None and is_readable(kept, asked):
             return kept, True
 
-        async def ask() -> tuple[Entry | JudgeError, bool, Desk]:
+        async def ask() -> tuple[Entry | JudgeError, bool, CallQueue]:
             async with self._turns, cache.claimed(key, asked.settings.timeout):
                 theirs = _kept(cache, key)  # another process may have been faster
                 if theirs is not None and is_readable(theirs, asked):
@@ -211,8 +231,8 @@ class Desk:
                 return found, False, self
 
         while True:
-            (found, at_hand, desk), begun = await _SHARED.get((cache.path, key), ask)
-            if desk is self or not isinstance(found, JudgeError):
+            (found, at_hand, queue), begun = await _SHARED.get((cache.path, key), ask)
+            if queue is self or not isinstance(found, JudgeError):
                 return found, at_hand or begun
 
     async def _ask(self, asked: Asked, tally: _Tally) -> Entry | JudgeError:
@@ -347,3 +367,107 @@ def is_readable(entry: Entry, asked: Asked) -> bool:
 
 def _sum(total: Any, more: Any) -> Any:
     return None if total is None or more is None else total + more
+
+
+T = TypeVar("T")
+
+#: Finds an answer that can be read, or raises `JudgeError`.
+Answerer = Callable[[Asked], Awaitable[JudgeCall]]
+
+_REASON = "judged"
+
+
+async def judge_values(
+    settings: Settings, question: Question, answer: Answerer, sample: int | None = None
+) -> Verdict:
+    """Judge the two values of a field.
+
+    Parameters
+    ----------
+    settings : Settings
+        The judge's options.
+    question : Question
+        The values, and what the schema says of the field.
+    answer : callable
+        Finds the answers.
+    sample : int, optional
+        Which of several answers to the same question. By default the vote over as many as the
+        options say, from 0 on.
+
+    Returns
+    -------
+    Verdict
+        With the call behind it, or all of them.
+
+    Raises
+    ------
+    JudgeError
+        There is no answer that can be read, or too few for the vote.
+    ConfigError
+        A param of the field cannot be used.
+    """
+    if sample is not None or settings.n == 1:
+        return await _one(settings, question, answer, sample or 0)
+    found = await gather_verdicts(
+        _one(settings, question, answer, nth) for nth in range(settings.n)
+    )
+    for result in found:
+        if isinstance(result, Exception) and not isinstance(result, JudgeError):
+            raise result  # it cannot be asked at all
+    names = [f"answer {nth}" for nth in range(1, settings.n + 1)]
+    return take_vote(list(zip(names, found, strict=True)), settings.vote, pass_mark(question))
+
+
+async def _one(settings: Settings, question: Question, answer: Answerer, sample: int) -> Verdict:
+    field = settings.for_field(question.params)
+    schema = ANSWER_SCHEMA if field.schema is None else field.schema
+    try:
+        messages = judge_messages(
+            question,
+            schema=schema,
+            template=field.template,
+            instructions=field.settings.additional_instructions,
+        )
+    except RecursionError:
+        raise JudgeError("the values are nested too deep", reason="too_deep") from None
+    read = partial(read_answer, schema=field.schema)
+    asked = Asked(field.settings, messages, read, schema, field.schema is None, sample)
+    call = await answer(asked)
+    score, reasoning = read(call.answer)
+    return Verdict(score, _REASON, reasoning, (call._replace(score=score),))
+
+
+async def ask_anything(  # noqa: PLR0913 - what is asked, and who answers
+    settings: Settings,
+    messages: Sequence[Message],
+    read: Callable[[str | None], T],
+    schema: Mapping[str, Any],
+    answer: Answerer,
+    *,
+    params: Mapping[str, Any],
+    sample: int,
+) -> tuple[T, JudgeCall]:
+    """Put any messages to a model.
+
+    Parameters
+    ----------
+    settings : Settings
+        The judge's options.
+    messages, read, schema, params, sample : object
+        See `LLMJudge.answer`.
+    answer : callable
+        Finds the answer.
+
+    Returns
+    -------
+    tuple of (object, JudgeCall)
+        What `read` returned, and the call.
+
+    Raises
+    ------
+    JudgeError
+        There is no answer that can be read.
+    """
+    own = settings.for_field(params).settings
+    call = await answer(Asked(own, tuple(messages), read, schema, True, sample))
+    return read(call.answer), call

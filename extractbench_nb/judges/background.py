@@ -15,14 +15,15 @@ from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
-__all__ = ["HOME", "Home", "Shared"]
+__all__ = ["BACKGROUND", "BackgroundLoop", "Shared"]
+
 
 T = TypeVar("T")
 
 _PATIENCE = 5.0
 
 
-class Home:
+class BackgroundLoop:
     """The loop and its thread; both begin when they are first needed.
 
     Examples
@@ -168,7 +169,7 @@ class Shared(Generic[T]):
             task.exception()  # those who wait have it; nobody may be left
 
 
-HOME = Home()
-atexit.register(HOME.close)
+BACKGROUND = BackgroundLoop()
+atexit.register(BACKGROUND.close)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=HOME.forget)
+    os.register_at_fork(after_in_child=BACKGROUND.forget)

@@ -10,9 +10,10 @@ from typing import Any
 
 from extractbench_nb._tokens import count_tokens
 from extractbench_nb.judges.client import Completion, ModelRequest, list_price, litellm
-from extractbench_nb.judges.failures import Failure
+from extractbench_nb.judges.transport import Failure
 
 __all__ = ["Budget", "Reservation", "highest_cost", "most_tokens"]
+
 
 #: Tokenizers differ: digits one by one, other scripts. Twice GPT-2's count bounds those in use.
 _MARGIN = 2

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable, Mapping
+from itertools import combinations
 from typing import Any
 
 from extractbench_nb._json import json_text
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.judges.base import Judge, Question
+from extractbench_nb.judges.base import (
+    Judge,
+    Question,
+    Verdict,
+    check_vote,
+    gather_verdicts,
+    pass_mark,
+    take_vote,
+)
+from extractbench_nb.judges.llm import LLMJudge
 from extractbench_nb.judges.offline import OfflineJudge
 
-__all__ = ["choose_judge", "judge_of_document", "verdict_of"]
+__all__ = ["Ensemble", "choose_judge", "judge_of_document", "verdict_of"]
 
 
 def choose_judge(judge: str | Judge, what: str = "judge") -> Judge:
@@ -100,3 +111,207 @@ async def verdict_of(judge: Judge, question: Question) -> Any:
         return await ask(question)
     found: Any = judge.compare(json_text(question.gold), json_text(question.predicted))
     return await found if inspect.isawaitable(found) else found
+
+
+_FEWEST = 2
+_NOTHING: Mapping[str, Any] = {}
+
+
+class Ensemble:
+    """Judge that lets several others vote.
+
+    Parameters
+    ----------
+    judges : iterable of str or Judge
+        At least two of what ``judge=`` takes: ``offline``, the id of a model, an `LLMJudge`, or any
+        object with a name and ``compare``.
+    vote : str, optional
+        What becomes of their scores: the ``median`` (the lower of two middle ones, so that it
+        passes where more than half pass), ``mean``, ``min`` (all must pass) or ``max`` (one is
+        enough).
+    name : str, optional
+        What results call it; by default made of the members' names.
+
+    Raises
+    ------
+    InputError
+        There are too few judges, two are the same, one is no judge, or there is no such vote.
+
+    Notes
+    -----
+    A member may have no verdict. Then the vote stands where it passes, or fails, whatever that
+    member would have said, with the score that is certain; else there is no verdict, and the row is
+    a ``judge_error``. So a member that is down never turns a fail into a pass, nor raises a score.
+
+    The param ``model`` of a field is not heeded: the members are the models. A member that follows
+    rules adds no call.
+
+    Examples
+    --------
+    >>> from extractbench_nb.judges.llm import LLMJudge
+    >>> judge = Ensemble(["offline", LLMJudge("openai/gpt-4o-mini")], vote="min")
+    >>> judge.name
+    'min(offline, openai/gpt-4o-mini)'
+    """
+
+    def __init__(
+        self,
+        judges: Iterable[str | Judge],
+        vote: str = "median",
+        name: str | None = None,
+    ) -> None:
+        check_vote(vote)
+        self._judges = _members(judges)
+        self._vote = vote
+        self._name = _checked_name(name)
+
+    @property
+    def name(self) -> str:
+        """Name shown in results."""
+        return self._name or f"{self._vote}({', '.join(judge.name for judge in self._judges)})"
+
+    @property
+    def judges(self) -> tuple[Judge, ...]:
+        """The members."""
+        return self._judges
+
+    @property
+    def vote(self) -> str:
+        """What becomes of their scores."""
+        return self._vote
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """What its verdicts depend on; a batch that is taken up compares it."""
+        members = [[judge.name, getattr(judge, "fingerprint", None)] for judge in self._judges]
+        return {"vote": self._vote, "judges": members}
+
+    def for_document(self, gold: Any, predicted: Any) -> Ensemble:
+        """Return the ensemble for one evaluation: members that go by documents are told.
+
+        Parameters
+        ----------
+        gold, predicted : object
+            The two documents.
+
+        Returns
+        -------
+        Ensemble
+            With the same name.
+        """
+        other = object.__new__(Ensemble)
+        members = tuple(judge_of_document(judge, gold, predicted) for judge in self._judges)
+        other.__dict__.update(self.__dict__, _judges=members)
+        return other
+
+    def check(self, params: Mapping[str, Any] = _NOTHING) -> None:
+        """Let each member say, before any work, what it lacks.
+
+        Parameters
+        ----------
+        params : mapping, optional
+            The params of a field.
+
+        Raises
+        ------
+        InputError, ConfigError
+            See `LLMJudge.check`.
+        """
+        for judge in self._judges:
+            check = getattr(judge, "check", None)
+            if check is not None:
+                check(_without_model(params))
+
+    async def ask(self, question: Question) -> Verdict:
+        """Let the members judge the two values of a field.
+
+        Parameters
+        ----------
+        question : Question
+            The values, and what the schema says of the field.
+
+        Returns
+        -------
+        Verdict
+            The vote. Its reason is the one that all members give, else ``voted``; its reasoning
+            quotes each of them; its calls are those of all.
+
+        Raises
+        ------
+        JudgeError
+            Members without a verdict decide whether the vote passes.
+        """
+        asked = question._replace(params=_without_model(question.params))
+        found = await gather_verdicts(verdict_of(judge, asked) for judge in self._judges)
+        names = [judge.name for judge in self._judges]
+        return take_vote(list(zip(names, found, strict=True)), self._vote, pass_mark(question))
+
+    async def compare(self, gold: str, predicted: str) -> Verdict:
+        """Let the members judge one pair of texts, of which nothing else is known.
+
+        Parameters
+        ----------
+        gold, predicted : str
+            The two texts; any string is allowed.
+
+        Returns
+        -------
+        Verdict
+            As from `ask`.
+        """
+        return await self.ask(Question(gold, predicted))
+
+    def __repr__(self) -> str:
+        """Write the call that makes it."""
+        name = "" if self._name is None else f", name={self._name!r}"
+        return f"Ensemble({list(self._judges)!r}, vote={self._vote!r}{name})"
+
+    def __eq__(self, other: object) -> bool:
+        """Be equal to an ensemble of the same judges and vote."""
+        return isinstance(other, Ensemble) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        """Agree with equality."""
+        return hash((self._vote, self._name))
+
+    def _parts(self) -> tuple[Any, ...]:
+        return (self._judges, self._vote, self._name)
+
+
+def _members(judges: object) -> tuple[Judge, ...]:
+    listed = not isinstance(judges, str) and isinstance(judges, Iterable)
+    given = list(judges) if listed else []  # type: ignore[call-overload]
+    if len(given) < _FEWEST:
+        raise InputError(f"judges is {judges!r}; expected a list of two judges or more")
+    members = tuple(choose_judge(judge, f"judges[{i}]") for i, judge in enumerate(given))
+    for (i, one), (j, other) in combinations(enumerate(members), 2):
+        if one == other:
+            raise InputError(
+                f"judges[{i}] and judges[{j}] are the same, {one!r}; to ask a model several times "
+                "use LLMJudge(n=...)"
+            )
+        if _share_answers(one, other):
+            raise InputError(
+                f"judges[{i}] and judges[{j}] would get the same answers from the cache: model, "
+                "prompts and parameters are the same; to ask a model several times use "
+                "LLMJudge(n=...)"
+            )
+    return members
+
+
+def _share_answers(one: Judge, other: Judge) -> bool:
+    """Whether two models are asked the same, and answers are kept for both in one place."""
+    if not (isinstance(one, LLMJudge) and isinstance(other, LLMJudge)):
+        return False
+    kept = one.cache is not None and other.cache is not None and one.cache.path == other.cache.path
+    return kept and one.fingerprint == other.fingerprint
+
+
+def _checked_name(name: object) -> str | None:
+    if name is None or (isinstance(name, str) and name.strip()):
+        return name
+    raise InputError(f"name is {name!r}; expected a text or None")
+
+
+def _without_model(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: value for name, value in params.items() if name != "model"}

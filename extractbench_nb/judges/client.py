@@ -20,12 +20,19 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.judges.background import HOME
-from extractbench_nb.judges.exchange import EXCHANGE, Exchange, watch_exchanges
-from extractbench_nb.judges.failures import Failure, failure_of, problem_of
-from extractbench_nb.judges.scrub import scrub
+from extractbench_nb.judges.background import BACKGROUND
+from extractbench_nb.judges.transport import (
+    EXCHANGE,
+    Exchange,
+    Failure,
+    failure_of,
+    problem_of,
+    scrub,
+    watch_exchanges,
+)
 
 __all__ = ["Completion", "ModelRequest", "complete", "list_price", "litellm", "price_is_known"]
+
 
 _LITELLM_LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 #: They log addresses and headers, which may hold a key, unless the user has set their level.
@@ -118,7 +125,7 @@ def _load() -> Any:
     _hush([name for name in _LIBRARIES if logging.getLogger(name).level == 0], logging.WARNING)
     for name in _WRITERS:
         logging.getLogger(name).addFilter(_without_keys)
-    HOME.before_closing(_close_clients)
+    BACKGROUND.before_closing(_close_clients)
     watch_exchanges()
     return module
 

@@ -9,21 +9,21 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.judges.access import check_model
-from extractbench_nb.judges.asking import Asked, Desk
-from extractbench_nb.judges.background import HOME
+from extractbench_nb.judges.asking import Asked, CallQueue, ask_anything, judge_values
+from extractbench_nb.judges.background import BACKGROUND
 from extractbench_nb.judges.base import JudgeCall, Question, Verdict
 from extractbench_nb.judges.cache import JudgeCache, judge_cache
 from extractbench_nb.judges.prompts import PROMPT_VERSION, Message
-from extractbench_nb.judges.questions import ask_anything, judge_values
 from extractbench_nb.judges.settings import (
     Settings,
+    check_model,
     default_model,
     read_environment,
     refuse_unknown,
 )
 
 __all__ = ["LLMJudge"]
+
 
 T = TypeVar("T")
 
@@ -138,7 +138,7 @@ class LLMJudge:
             vote=vote,
         )
         self._cache = _choose_cache(cache)
-        self._desk: tuple[int, Desk] | None = None
+        self._queue: tuple[int, CallQueue] | None = None
         self._checked: set[str] = set()
 
     @property
@@ -157,7 +157,7 @@ class LLMJudge:
 
         With a budget, a request whose cost is not told counts as much as it can have cost.
         """
-        return self._desk[1].spent_usd if self._desk and self._desk[0] == os.getpid() else 0.0
+        return self._queue[1].spent_usd if self._queue and self._queue[0] == os.getpid() else 0.0
 
     def check(self, params: Mapping[str, Any] = _NOTHING) -> None:
         """Check, before any work and without network, that the model can be asked.
@@ -183,8 +183,8 @@ class LLMJudge:
         check_model(settings)
         if self._cache is not None:
             self._cache.prepare()
-        if self._desk is not None:
-            self._desk[1].hopeless.clear()
+        if self._queue is not None:
+            self._queue[1].hopeless.clear()
         self._checked.add(settings.model)
 
     def settings_for(self, params: Mapping[str, Any] = _NOTHING) -> Settings:
@@ -292,12 +292,12 @@ class LLMJudge:
         if asked.settings.model not in self._checked:
             check_model(asked.settings)
             self._checked.add(asked.settings.model)
-        return await HOME.run(self._at_desk(asked))
+        return await BACKGROUND.run(self._in_queue(asked))
 
-    async def _at_desk(self, asked: Asked) -> JudgeCall:
-        if self._desk is None or self._desk[0] != os.getpid():
-            self._desk = (os.getpid(), Desk(self._settings, self._cache))
-        return await self._desk[1].answer(asked)
+    async def _in_queue(self, asked: Asked) -> JudgeCall:
+        if self._queue is None or self._queue[0] != os.getpid():
+            self._queue = (os.getpid(), CallQueue(self._settings, self._cache))
+        return await self._queue[1].answer(asked)
 
     def __repr__(self) -> str:
         """Write the call that makes it; no key is in it."""

@@ -18,26 +18,20 @@ from rapidfuzz.distance import Indel
 
 from extractbench_nb.judges.base import Verdict
 from extractbench_nb.judges.differences import (
+    SHORT_TOKENS,
+    Block,
     conflict,
     explain,
+    explain_by_place,
+    explain_with_context,
     garbled,
     same_quantity,
     same_values,
 )
-from extractbench_nb.judges.extras import (
-    SHORT_TOKENS,
-    Block,
-    explain_by_place,
-    explain_with_context,
-)
-from extractbench_nb.judges.lexicon import (
-    DIRECTIONAL,
-    FIXED_ORDER,
-    FUNCTION_WORDS,
-)
-from extractbench_nb.judges.names import same_person
-from extractbench_nb.judges.tokens import MAX_LENGTH, Prepared, prepare
-from extractbench_nb.metrics.text import fold
+from extractbench_nb.language.lexicon import DIRECTIONAL, FIXED_ORDER, FUNCTION_WORDS
+from extractbench_nb.language.names import same_person
+from extractbench_nb.language.text import fold
+from extractbench_nb.language.tokens import MAX_LENGTH, Prepared, prepare
 
 _FAIL_CEILING = 0.69
 _FAIL_SHARE = 0.65

@@ -6,12 +6,10 @@ first figure is drawn.
 """
 
 from extractbench_nb.plots.analysis import correlations, factor, permutations
-from extractbench_nb.plots.attempts import attempts, validity
-from extractbench_nb.plots.data import complexity, compression, documents, findings, tokens
-from extractbench_nb.plots.keeping import keep_curves
-from extractbench_nb.plots.results import failures, modes, reproduction, results
-from extractbench_nb.plots.runs import differences, difficulty, outcomes
-from extractbench_nb.plots.sensitivity import sensitivity
+from extractbench_nb.plots.dataset import complexity, compression, documents, findings, tokens
+from extractbench_nb.plots.evaluated import attempts, differences, difficulty, outcomes, validity
+from extractbench_nb.plots.paper_results import failures, modes, reproduction, results
+from extractbench_nb.plots.score_curves import keep_curves, sensitivity
 
 __all__ = [
     "attempts",

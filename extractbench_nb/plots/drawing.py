@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+
+from extractbench_nb.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,10 +21,19 @@ __all__ = [
     "INK",
     "MISSING",
     "ORANGE",
+    "OUTCOMES",
     "PALETTE",
     "VERMILLION",
+    "Box",
+    "by_domain",
+    "candidates",
+    "checked",
+    "choose_places",
     "heat",
     "ink_on",
+    "known",
+    "measured",
+    "name_points",
     "new_axes",
     "number",
     "quiet",
@@ -30,6 +42,7 @@ __all__ = [
     "stack",
     "words",
 ]
+
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 
@@ -300,3 +313,265 @@ def _legend_above(ax: Axes, entries: int, title: str) -> None:
         borderaxespad=0.2,
     )
     ax.set_title(title, loc="left", fontsize=10.5, pad=10 + 16 * lines)
+
+
+_SIZE = 8.5
+_CHARACTER = 0.58 * _SIZE
+_POINT = 5.0
+
+#: Where a label may go from its point, in points of 1/72 inch, the best first: its lower left
+#: corner is the point plus this, plus a share of the label's width.
+_PLACES = (
+    (7.0, -4.5, 0.0),
+    (-7.0, -4.5, -1.0),
+    (0.0, 6.0, -0.5),
+    (0.0, -15.0, -0.5),
+    (4.0, 5.0, 0.0),
+    (4.0, -13.5, 0.0),
+    (-4.0, 5.0, -1.0),
+    (-4.0, -13.5, -1.0),
+    (0.0, 17.0, -0.5),
+    (0.0, -26.0, -0.5),
+)
+
+
+class Box(NamedTuple):
+    """A rectangle in points of 1/72 inch."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+    def overlap(self, other: Box) -> float:
+        """Return the area that two rectangles share.
+
+        Parameters
+        ----------
+        other : Box
+            The other one.
+
+        Returns
+        -------
+        float
+            Square points, 0 and up.
+        """
+        width = min(self.right, other.right) - max(self.left, other.left)
+        height = min(self.top, other.top) - max(self.bottom, other.bottom)
+        return max(width, 0.0) * max(height, 0.0)
+
+
+def choose_places(
+    points: Sequence[tuple[float, float]], widths: Sequence[float], frame: Box
+) -> list[tuple[float, float]]:
+    """Choose where the labels of points go, one after the other.
+
+    Parameters
+    ----------
+    points : sequence of tuple of float
+        Points in 1/72 inch.
+    widths : sequence of float
+        Widths of their labels, in the same unit.
+    frame : Box
+        What the labels should stay in.
+
+    Returns
+    -------
+    list of tuple of float
+        Lower left corners, relative to the points.
+
+    Examples
+    --------
+    >>> frame = Box(0, 0, 200, 100)
+    >>> choose_places([(20.0, 50.0), (190.0, 50.0)], [40.0, 40.0], frame)
+    [(7.0, -4.5), (-47.0, -4.5)]
+    """
+    taken = [Box(x - _POINT, y - _POINT, x + _POINT, y + _POINT) for x, y in points]
+    chosen = []
+    for (x, y), width in zip(points, widths, strict=True):
+        boxes = list(candidates(x, y, width))
+        best = min(boxes, key=lambda box: _covered(box, taken, frame))
+        taken.append(best)
+        chosen.append((best.left - x, best.bottom - y))
+    return chosen
+
+
+def candidates(x: float, y: float, width: float) -> Iterator[Box]:
+    """Yield where the label of a point may stand, the best place first."""
+    for right, up, share in _PLACES:
+        left, bottom = x + right + share * width, y + up
+        yield Box(left, bottom, left + width, bottom + _SIZE + 1.0)
+
+
+def _covered(box: Box, taken: Sequence[Box], frame: Box) -> float:
+    """Return what a label would cover, and what of it would be outside."""
+    area = (box.right - box.left) * (box.top - box.bottom)
+    return sum(box.overlap(other) for other in taken) + 3 * (area - box.overlap(frame))
+
+
+def name_points(ax: Axes, names: Sequence[str], x: Numbers, y: Numbers) -> None:
+    """Write a name beside each point; the limits of the Axes have to be set.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    names : sequence of str
+        Labels, made safe by `words`.
+    x, y : ndarray of shape (n,)
+        The points in the units of the axes.
+    """
+    figure = ax.get_figure(root=True)
+    inch = 72 / (figure.dpi if figure is not None else 72)
+    pixels = ax.transData.transform(np.column_stack([x, y])) * inch
+    left, bottom, right, top = (np.asarray(ax.bbox.extents) * inch).tolist()
+    widths = [_CHARACTER * len(name) for name in names]
+    places = [(float(across), float(up)) for across, up in pixels]
+    shifts = choose_places(places, widths, Box(left, bottom, right, top))
+    style: dict[str, Any] = {"textcoords": "offset points", "fontsize": _SIZE, "color": INK}
+    for name, across, up, shift in zip(names, x, y, shifts, strict=True):
+        ax.annotate(name, (across, up), xytext=shift, zorder=5, **style)
+
+
+#: Columns of `measured`, and what `complexity(by="domain")` calls them.
+_DOMAIN_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "mean_pages": "pages",
+        "mean_gold_tokens": "tokens",
+        "mean_fields": "fields",
+        "mean_array_items": "array_items",
+        "compression": "ratio",
+    }
+)
+
+#: Successes and trials of an outcome in `counts`, and its name on an axis.
+OUTCOMES: Mapping[str, tuple[str, str, str]] = MappingProxyType(
+    {
+        "validity": ("valid", "documents", "valid documents (%)"),
+        "pass_rate": ("passed", "fields", "passed fields (%)"),
+    }
+)
+
+
+def checked(data: object, columns: Iterable[str], what: str) -> pd.DataFrame:
+    """Check that a frame has rows and columns to draw.
+
+    Parameters
+    ----------
+    data : object
+        What a caller gave.
+    columns : iterable of str
+        Columns that are needed.
+    what : str
+        The parameter's name, for the message.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The same frame.
+
+    Raises
+    ------
+    InputError
+        It is no frame, has no rows, or a column is missing.
+    """
+    if not isinstance(data, pd.DataFrame):
+        raise InputError(f"{what}: expected a DataFrame, found {type(data).__name__}")
+    names = [str(name) for name in data.columns]
+    for column in columns:
+        if column not in names:
+            raise InputError(f"{what}: there is no column {column!r}; {nearest(column, names)}")
+    if data.empty:
+        raise InputError(f"{what}: no rows, nothing to draw")
+    return data
+
+
+def known(name: object, names: Iterable[str], what: str) -> None:
+    """Refuse a name that is none of the known ones.
+
+    Parameters
+    ----------
+    name : object
+        What a caller gave.
+    names : iterable of str
+        What there is.
+    what : str
+        The parameter's name, for the message.
+
+    Raises
+    ------
+    InputError
+        It is unknown; the nearest names are given.
+    """
+    words = list(names)
+    if name not in words:
+        raise InputError(f"{what}={name!r}: {nearest(name, words)}")
+
+
+def measured(data: object, columns: Iterable[str], what: str) -> pd.DataFrame:
+    """Return figures of domains, one row each, whichever public frame they come from.
+
+    Parameters
+    ----------
+    data : object
+        A table of `paper`, or the frame of ``complexity(by="domain")``.
+    columns : iterable of str
+        Columns that are needed, by the names of the paper's tables.
+    what : str
+        The parameter's name, for the message.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index: domains, or schema ids. Those columns, as float64; NaN where missing.
+
+    Raises
+    ------
+    InputError
+        As `checked`.
+    """
+    frame = checked(data, (), what)
+    if "schema" in frame.columns and "mean_gold_tokens" in frame.columns:
+        frame = frame.set_index("schema").rename(columns=dict(_DOMAIN_NAMES))
+        frame = frame.assign(input_tokens=frame["mean_pdf_tokens"], output_tokens=frame["tokens"])
+    wanted = list(columns)
+    return checked(frame, wanted, what)[wanted].astype("Float64").astype("float64")
+
+
+def by_domain(counts: object, table: object, factor: str, *, outcome: str) -> pd.DataFrame:
+    """Add up the counts of each domain, beside a figure of the domain.
+
+    Parameters
+    ----------
+    counts : object
+        Frame of ``paper.counts()``, or some of its rows.
+    table : object
+        Frame that `measured` takes.
+    factor : str
+        Its column.
+    outcome : str
+        A name of `OUTCOMES`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index: domains. Columns factor, successes, trials and share (0 to 1), all float64. Domains
+        without counts or without the factor are left out.
+
+    Raises
+    ------
+    InputError
+        A name is unknown, or no domain is left.
+    """
+    known(outcome, OUTCOMES, "outcome")
+    successes, trials, _ = OUTCOMES[outcome]
+    rows = checked(counts, ("domain", successes, trials), "counts").dropna(subset=[successes])
+    sums = rows.groupby("domain", sort=False)[[successes, trials]].sum().astype("float64")
+    sums.columns = pd.Index(["successes", "trials"])
+    values = measured(table, (factor,), "table")[factor]
+    found = sums[sums["trials"] > 0].join(values.rename("factor"), how="inner").dropna()
+    if found.empty:
+        raise InputError(f"no domain has both a count of {successes!r} and a value of {factor!r}")
+    if (found["factor"] <= 0).any():
+        raise InputError(f"table: {factor!r} has values of 0 or less; its axis is logarithmic")
+    return found.assign(share=found["successes"] / found["trials"])

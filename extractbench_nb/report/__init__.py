@@ -1,9 +1,6 @@
 """Reports on one document: report.json, summary.txt, fields.csv, fields.md and report.html."""
 
-from extractbench_nb.evaluation.result import use_writer
-from extractbench_nb.report.builder import ReportBuilder, ReportConfig, write_evaluation
+from extractbench_nb.report.builder import ReportBuilder, ReportConfig
 from extractbench_nb.report.models import EvaluationReport
 
 __all__ = ["EvaluationReport", "ReportBuilder", "ReportConfig"]
-
-use_writer("report", write_evaluation)

@@ -10,23 +10,29 @@ from pathlib import Path
 from typing import Any
 
 from extractbench_nb._files import make_folder, write_texts
+from extractbench_nb.display.text import document_json
+from extractbench_nb.engine.inputs import Aligner
+from extractbench_nb.engine.profiles import Profile, get_profile
 from extractbench_nb.errors import InputError
-from extractbench_nb.evaluation import Evaluation, evaluate, evaluate_async
-from extractbench_nb.inputs import Aligner, choose_judge
+from extractbench_nb.evaluation.api import evaluate, evaluate_async
+from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.judges.base import Judge
-from extractbench_nb.judges.reports import document_hash
-from extractbench_nb.profiles import Profile, get_profile
-from extractbench_nb.report.arrays import array_breakdowns
-from extractbench_nb.report.content import content_stats, coverage_stats, schema_stats
-from extractbench_nb.report.formats import csv_text, json_text, markdown_text
+from extractbench_nb.judges.choosing import choose_judge
+from extractbench_nb.judges.recorded import document_hash
+from extractbench_nb.report.content import (
+    ReportWarning,
+    content_stats,
+    coverage_stats,
+    schema_stats,
+)
+from extractbench_nb.report.formats import csv_text, json_text, markdown_text, summary_text
 from extractbench_nb.report.html import html_text
-from extractbench_nb.report.models import EvaluationReport, ReportWarning
-from extractbench_nb.report.outcomes import field_outcomes, outcome_stats
-from extractbench_nb.report.summary import summary_text
-from extractbench_nb.report.texts import document_json
+from extractbench_nb.report.models import EvaluationReport
+from extractbench_nb.report.outcomes import array_breakdowns, field_outcomes, outcome_stats
 from extractbench_nb.schema.nodes import Schema
 
 __all__ = ["ReportBuilder", "ReportConfig", "write_evaluation"]
+
 
 _SWITCHES = ("save_json", "save_text", "save_csv", "save_markdown", "save_html")
 

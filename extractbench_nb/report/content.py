@@ -2,18 +2,258 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
 from extractbench_nb._json import json_type, member
-from extractbench_nb.pairing import resolve_union
-from extractbench_nb.report.models import ArrayStats, ContentStats, CoverageStats, SchemaStats
+from extractbench_nb.engine.pairing import resolve_union
 from extractbench_nb.schema.nodes import Node, Schema
-from extractbench_nb.values import MISSING
+from extractbench_nb.schema.states import MISSING
 
-__all__ = ["content_stats", "coverage_stats", "schema_stats"]
+__all__ = [
+    "ArrayStats",
+    "ContentStats",
+    "CoverageStats",
+    "ReportWarning",
+    "SchemaStats",
+    "content_stats",
+    "coverage_stats",
+    "is_outermost",
+    "normalized",
+    "published_reason",
+    "schema_paths",
+    "schema_stats",
+    "top_key",
+]
+
+
+_MEMBER = r"\.[A-Za-z_$][\w$-]*|\['(?:[^'\\]|\\.)*'\]"
+_STEP = re.compile(rf"{_MEMBER}|\[\+?\d+\]", re.DOTALL)
+_KEYWORD = re.compile(
+    rf"\.properties(?:{_MEMBER})|\.additionalProperties|\.items|\.prefixItems\[\d+\]"
+    r"|\.anyOf\[\d+\]|\.oneOf\[\d+\]",
+    re.DOTALL,
+)
+_REASONS = {
+    "gold_empty": "gold_empty_array",
+    "both_empty": "both_empty_array",
+    "predicted_missing": "extracted_missing",
+    "predicted_null": "extracted_null",
+    "predicted_empty": "extracted_empty_array",
+    "required_missing": "extracted_missing",
+}
+
+
+def published_reason(reason: str) -> str:
+    """Return the published package's word for one of our reason words, else the word itself."""
+    return _REASONS.get(reason, reason)
+
+
+def normalized(path: str) -> str:
+    """Write an instance path without its root: ``$.borrower.name`` is ``borrower.name``."""
+    return path.removeprefix("$").removeprefix(".") or "$"
+
+
+def top_key(path: str) -> str:
+    """Return the first key of a normalized path, ``$`` for the root."""
+    first = _STEP.match(path) or _STEP.match("." + path)
+    return first.group().removeprefix(".") if first else path
+
+
+def is_outermost(path: str) -> bool:
+    """Whether no step of an instance path is an index."""
+    return not any(re.match(r"\[\+?\d", step) for step in _STEP.findall(path))
+
+
+def schema_paths(rows: Iterable[tuple[str | None, str, str]]) -> list[str]:
+    """Write the full path of every row: that of the schema, with keys and indices put in.
+
+    Parameters
+    ----------
+    rows : iterable of tuple
+        Schema path (None where the schema does not know the place), instance path, metric.
+
+    Returns
+    -------
+    list of str
+        No path occurs twice with one metric: a second one gets ``#2``.
+    """
+    seen: Counter[tuple[str, str]] = Counter()
+    paths = []
+    for schema_path, path, metric in rows:
+        full = path if schema_path is None else _placed(schema_path, path)
+        seen[full, metric] += 1
+        nth = seen[full, metric]
+        paths.append(full if nth == 1 else f"{full}#{nth}")
+    return paths
+
+
+def _placed(schema_path: str, path: str) -> str:
+    """Walk both paths at once; where they do not fit, the instance path is appended whole."""
+    keywords = _KEYWORD.findall(schema_path)
+    steps = _STEP.findall(path)
+    if "$" + "".join(keywords) != schema_path or "$" + "".join(steps) != path:
+        return f"{schema_path} {path}"
+    written, place = "$", 0
+    for keyword in keywords:
+        if keyword.startswith((".anyOf[", ".oneOf[")):
+            written += keyword
+            continue
+        if place == len(steps):
+            break
+        written += _with_step(keyword, steps[place])
+        place += 1
+    else:
+        if place == len(steps):
+            return written
+    return f"{schema_path} {path}"
+
+
+def _with_step(keyword: str, step: str) -> str:
+    if keyword.startswith(".properties"):
+        return keyword
+    return keyword.partition("[")[0] + step
+
+
+@dataclass(frozen=True)
+class SchemaStats:
+    """The shape of the schema, references unfolded, a recursive one once.
+
+    Attributes
+    ----------
+    total_nodes : int
+        Constructs of the schema: the root, properties, items, maps, branches.
+    counts_by_type : dict of str to int
+        Nodes by type; ``anyof`` for every kind of union, ``any`` where no type is given.
+    required_keys_count : int
+        Properties that their object requires.
+    optional_keys_count : int
+        The other properties.
+    required_by_type : dict of str to int
+        Required properties by type.
+    optional_by_type : dict of str to int
+        The others by type.
+    """
+
+    total_nodes: int
+    counts_by_type: dict[str, int]
+    required_keys_count: int
+    optional_keys_count: int
+    required_by_type: dict[str, int] = field(default_factory=dict)
+    optional_by_type: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ArrayStats:
+    """The arrays of one document, nested ones included.
+
+    Attributes
+    ----------
+    array_field_count : int
+        Arrays.
+    total_items : int
+        Items of all of them.
+    min_length : int
+        Items of the shortest.
+    median_length : float
+        Median of the lengths.
+    max_length : int
+        Items of the longest.
+    """
+
+    array_field_count: int
+    total_items: int
+    min_length: int
+    median_length: float
+    max_length: int
+
+
+@dataclass(frozen=True)
+class ContentStats:
+    """What one document holds.
+
+    Attributes
+    ----------
+    label : str
+        ``gold`` or ``extracted``.
+    total_keys : int
+        Keys of all objects, at any depth.
+    counts_by_type : dict of str to int
+        The values of those keys by JSON type; items of arrays are not among them.
+    array_stats : ArrayStats or None
+        None where there is no array.
+    null_count : int
+        Keys whose value is null.
+    missing_count : int
+        Evaluated fields that this document has no key for.
+    """
+
+    label: str
+    total_keys: int
+    counts_by_type: dict[str, int]
+    array_stats: ArrayStats | None = None
+    null_count: int = 0
+    missing_count: int = 0
+
+
+@dataclass(frozen=True)
+class CoverageStats:
+    """Which leaves the two documents have, whatever their values; array items by index.
+
+    A leaf is a scalar, a null, or an empty array or object under a key.
+
+    Attributes
+    ----------
+    present_in_both : int
+        Leaves in both.
+    missing_in_extracted : int
+        Leaves in gold only.
+    spurious_in_extracted : int
+        Leaves in the extracted document only.
+    required_missing : int
+        Keys that the schema requires, gold has and the extracted document has not, outside of
+        arrays.
+    missing_paths : list of str
+        The leaves in gold only, sorted.
+    spurious_paths : list of str
+        The leaves in the extracted document only, sorted.
+    required_missing_paths : list of str
+        The required keys that are missing, sorted.
+    """
+
+    present_in_both: int
+    missing_in_extracted: int
+    spurious_in_extracted: int
+    required_missing: int
+    missing_paths: list[str] = field(default_factory=list)
+    spurious_paths: list[str] = field(default_factory=list)
+    required_missing_paths: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class ReportWarning:
+    """Something that is wrong without being a score.
+
+    Attributes
+    ----------
+    side : str
+        ``gold``, ``predicted`` or ``schema``.
+    path : str
+        Where.
+    kind : str
+        ``undeclared``, ``ignored_param``, or the violated keyword.
+    message : str
+        What was found.
+    """
+
+    side: str
+    path: str
+    kind: str
+    message: str
 
 
 def schema_stats(schema: Schema) -> SchemaStats:

@@ -12,10 +12,18 @@ from typing import Any
 
 from extractbench_nb.errors import SchemaError
 from extractbench_nb.schema.config import MetricCatalogue, check_types, parse_config
-from extractbench_nb.schema.resolve import Flat, Part, Resolver
-from extractbench_nb.schema.shapes import Shape, as_url, settled_union, shape_of
+from extractbench_nb.schema.resolve import (
+    Flat,
+    Part,
+    Resolver,
+    Shape,
+    as_url,
+    settled_union,
+    shape_of,
+)
 
 __all__ = ["MAX_LEVELS", "MAX_NODES", "Outline", "item_parts"]
+
 
 #: More nodes than any schema that a person wrote; a guard against references that multiply.
 MAX_NODES = 50_000

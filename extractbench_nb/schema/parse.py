@@ -13,10 +13,10 @@ from extractbench_nb.errors import InputError, SchemaError
 from extractbench_nb.schema.config import MetricCatalogue
 from extractbench_nb.schema.nodes import Children, Node, Schema
 from extractbench_nb.schema.outline import Outline, item_parts
-from extractbench_nb.schema.resolve import Flat, Part
-from extractbench_nb.schema.shapes import STRUCTURE_OR_REF, Shape
+from extractbench_nb.schema.resolve import STRUCTURE_OR_REF, Flat, Part, Shape
 
 __all__ = ["ENVELOPES", "parse_schema", "use_catalogue"]
+
 
 #: Keys under which a schema may be wrapped together with a name or a description.
 ENVELOPES = ("schema_definition", "schema", "json_schema")

@@ -12,10 +12,10 @@ from functools import cache
 from typing import Any
 
 from extractbench_nb._json import count_values, equality_key
-from extractbench_nb.schema.keywords import draft_of
-from extractbench_nb.schema.patterns import Patterns
+from extractbench_nb.schema.keywords import Patterns, draft_of
 
 __all__ = ["Validation"]
+
 
 #: Keywords that are applied to one document at most: so many, and more for each of its values.
 #: A gold document of ExtractBench takes up to 5,200.

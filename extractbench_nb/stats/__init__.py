@@ -1,10 +1,15 @@
 """Uncertainty: intervals over documents, paired comparisons, agreement of judges."""
 
-from extractbench_nb.stats.agreeing import Agreement, agreement
+from extractbench_nb.stats.agreements import Agreement, agreement
+from extractbench_nb.stats.breakdowns import breakdown, difficulty
 from extractbench_nb.stats.compare import compare_runs
 from extractbench_nb.stats.comparison import Comparison
-from extractbench_nb.stats.consistency import SelfConsistency, self_consistency
-from extractbench_nb.stats.judges import JudgeAgreement, judge_agreement
+from extractbench_nb.stats.judges import (
+    JudgeAgreement,
+    SelfConsistency,
+    judge_agreement,
+    self_consistency,
+)
 
 __all__ = [
     "Agreement",
@@ -12,7 +17,9 @@ __all__ = [
     "JudgeAgreement",
     "SelfConsistency",
     "agreement",
+    "breakdown",
     "compare_runs",
+    "difficulty",
     "judge_agreement",
     "self_consistency",
 ]

@@ -13,17 +13,365 @@ import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec, describe_frames
-from extractbench_nb._html import one_line
 from extractbench_nb._json import canonical
-from extractbench_nb.breakdowns.sources import gather, refuse_missing
+from extractbench_nb.display.html import STYLE, document_text, one_line
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.metrics.registry import REGISTRY
-from extractbench_nb.stats.agreeing import Agreement, agreement_of
-from extractbench_nb.stats.drawing import Drawing
-from extractbench_nb.stats.joining import Joined, join_verdicts
-from extractbench_nb.stats.judges_card import judges_html, judges_text
+from extractbench_nb.field_metrics.registry import REGISTRY
+from extractbench_nb.stats.agreements import Agreement, agreement_of
+from extractbench_nb.stats.breakdowns import gather, refuse_missing
+from extractbench_nb.stats.comparison import number, plain, with_range
+from extractbench_nb.stats.intervals import Drawing, mean_intervals, wilson_interval
+from extractbench_nb.stats.kappa import Joined, join_verdicts
 
-__all__ = ["JUDGE_DISAGREEMENTS", "JUDGE_PAIRS", "JudgeAgreement", "judge_agreement"]
+__all__ = [
+    "CONSISTENCY_COLUMNS",
+    "JUDGE_DISAGREEMENTS",
+    "JUDGE_PAIRS",
+    "JudgeAgreement",
+    "SelfConsistency",
+    "consistency_html",
+    "consistency_text",
+    "judge_agreement",
+    "judges_html",
+    "judges_text",
+    "self_consistency",
+]
+
+
+_PAIRS, _FIELDS = 20, 8
+_NAME = 40
+
+
+def judges_text(found: JudgeAgreement) -> str:
+    """Write each pair of judges in a line."""
+    rows = found._pairs.to_dict("records")
+    lines = [_head(found)]
+    for row in rows[:_PAIRS]:
+        names = f"{plain(row['judge_a'], _NAME)} / {plain(row['judge_b'], _NAME)}"
+        lines.append(f"  {names}: {'; '.join(_said(row))}")
+    more = len(rows) - _PAIRS
+    return "\n".join(lines + ([f"  … {more} more; .pairs has them"] if more > 0 else []))
+
+
+def _head(found: JudgeAgreement) -> str:
+    confidence = f"{100 * found.drawing.confidence:.4g} %"
+    return f"Agreement of {len(found.judges)} judges [{confidence} interval]"
+
+
+def _said(row: dict[Any, Any]) -> list[str]:
+    fields = "field" if row["fields"] == 1 else "fields"
+    agree = with_range(row["agree"], row["agree_low"], row["agree_high"])
+    kappa = with_range(row["kappa"], row["kappa_low"], row["kappa_high"])
+    texts = [f"agree {agree} of {row['fields']} {fields}", f"kappa {kappa}"]
+    return texts + [f"{row[name]} {text}" for name, text in _LEFT_OUT.items() if row[name]]
+
+
+_LEFT_OUT = {
+    "without_verdict": "without a verdict",
+    "unmatched": "that only one has",
+}
+
+
+def judges_html(found: JudgeAgreement) -> str:
+    """Write the pairs as static HTML; every text is escaped."""
+    heads = ("judge a", "judge b", "agree", "kappa", "fields", "a only", "b only", *_LEFT_OUT)
+    names = "".join(f"<th>{head}</th>" for head in heads[:2])
+    numbers = "".join(f'<th class="xb-num">{head.replace("_", " ")}</th>' for head in heads[2:])
+    rows = "".join(_row_html(row) for row in found._pairs.head(_PAIRS).to_dict("records"))
+    more = len(found._pairs) - _PAIRS
+    note = f"<div>… {more} more; .pairs has them</div>" if more > 0 else ""
+    return _root(_head(found), f"<thead><tr>{names}{numbers}</tr></thead>", rows, note)
+
+
+def _row_html(row: dict[Any, Any]) -> str:
+    names = "".join(f"<td>{document_text(row[n], _NAME)}</td>" for n in ("judge_a", "judge_b"))
+    ranges = [
+        with_range(row[name], row[f"{name}_low"], row[f"{name}_high"])
+        for name in ("agree", "kappa")
+    ]
+    counts = [row[name] for name in ("fields", "a_only", "b_only", *_LEFT_OUT)]
+    cells = "".join(f'<td class="xb-num">{text}</td>' for text in (*ranges, *counts))
+    return f"<tr>{names}{cells}</tr>"
+
+
+def _root(title: str, head: str, rows: str, note: str) -> str:
+    return (
+        f'<div class="xb-root">{STYLE}<div class="xb-title">{document_text(title, 200)}</div>'
+        f"{f'<table>{head}<tbody>{rows}</tbody></table>' if rows else ''}{note}</div>"
+    )
+
+
+def consistency_text(found: SelfConsistency) -> str:
+    """Write the mean agreement, and the fields on which calls differ most."""
+    lines = [_summary(found)]
+    for row in _least(found):
+        place = " / ".join(plain(row[n], _NAME) for n in _places(row))
+        lines.append(f"  {place}: {_passes(row)}, scores {_scores(row)}")
+    return "\n".join(lines)
+
+
+def _summary(found: SelfConsistency) -> str:
+    share = with_range(found.agreement, found.low, found.high)
+    fields = len(found._fields)
+    return (
+        f"Self-consistency: {share} of the answers are on their field's majority side; "
+        f"they differ on {found.split} of {fields} field{'s' if fields > 1 else ''}"
+    )
+
+
+def _least(found: SelfConsistency) -> list[dict[Any, Any]]:
+    split = found._fields[found._fields["agreement"] < 1]
+    return split.sort_values("agreement", kind="stable").head(_FIELDS).to_dict("records")
+
+
+def _places(row: dict[Any, Any]) -> list[str]:
+    return [n for n in ("run", "document", "path") if isinstance(row[n], str)]
+
+
+def _passes(row: dict[Any, Any]) -> str:
+    return f"{row['passes']} of {row['answered']} pass"
+
+
+def _scores(row: dict[Any, Any]) -> str:
+    return f"{number(row['lowest'])} to {number(row['highest'])}"
+
+
+def consistency_html(found: SelfConsistency) -> str:
+    """Write the same as static HTML; every text is escaped."""
+    rows = "".join(
+        "<tr>"
+        + "".join(
+            f"<td>{document_text(row[n] if isinstance(row[n], str) else '—', _NAME)}</td>"
+            for n in ("run", "document", "path")
+        )
+        + f'<td class="xb-num">{_passes(row)}</td><td class="xb-num">{_scores(row)}</td></tr>'
+        for row in _least(found)
+    )
+    head = "<thead><tr><th>run</th><th>document</th><th>path</th>"
+    head += '<th class="xb-num">verdicts</th><th class="xb-num">scores</th></tr></thead>'
+    return _root(_summary(found), head, rows, "")
+
+
+CONSISTENCY_COLUMNS = FrameSpec(
+    "fields",
+    "one row a field and metric that was asked about several times",
+    (
+        Column("run", "string", "run, in results of a batch", nullable=True),
+        Column("document", "string", "document, in results of a batch", nullable=True),
+        Column("path", "string", "instance path"),
+        Column("field", "string", "path with the indices taken out"),
+        Column("metric", "string", "metric that asked"),
+        Column("models", "int64", "different models that were asked", "1 and up"),
+        Column("calls", "int64", "calls", "2 and up"),
+        Column("answered", "int64", "calls with a score; the rest of this row is of these"),
+        Column("mean", "Float64", "mean score", "0 to 1", True),
+        Column("sd", "Float64", "standard deviation, of two answers or more", "0 to 0.71", True),
+        Column("lowest", "Float64", "lowest score", "0 to 1", True),
+        Column("highest", "Float64", "highest score", "0 to 1", True),
+        Column("passes", "int64", "answers that pass by the field's mark", "0 to answered"),
+        Column(
+            "agreement",
+            "Float64",
+            "share of the answers on the majority's side, of two answers or more",
+            "0.5 to 1",
+            True,
+        ),
+        Column("unanimous", "boolean", "whether all pass or all fail", nullable=True),
+    ),
+)
+
+_KEYS = ["run", "document", "path", "field", "metric"]
+_NEEDED = ("path", "field", "metric", "model", "score", "passed", "error")
+_FEWEST = 2
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SelfConsistency:
+    """How far several answers to the same question are alike. Made by `self_consistency`.
+
+    Attributes
+    ----------
+    agreement : float
+        Mean share of the answers that are on the majority's side, 0.5 to 1. Where there are several
+        documents it is the mean over documents of their means over fields. NaN where no field has
+        two answers.
+    low : float or None
+        Lower end of its bootstrap interval, over documents where there are several, else over
+        fields; None for a single one. Where all answers agree it is Wilson's interval over as many.
+    high : float or None
+        Upper end of the interval.
+    method : str
+        How the interval was made.
+    split : int
+        Fields on which some answers pass and some fail.
+    once : int
+        Fields that were asked about once; they are in nothing else.
+    drawing : Drawing
+        Confidence, number of resamples and seed.
+    """
+
+    agreement: float
+    low: float | None
+    high: float | None
+    method: str
+    split: int
+    once: int
+    drawing: Drawing
+    _fields: pd.DataFrame
+
+    @property
+    def fields(self) -> pd.DataFrame:
+        """One row a field and metric; `SelfConsistency.columns()` tells the columns. A copy."""
+        return self._fields.copy()
+
+    @staticmethod
+    def columns() -> pd.DataFrame:
+        """Describe every column of `fields`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a column: column, dtype, values, nullable, meaning.
+        """
+        return CONSISTENCY_COLUMNS.describe()
+
+    def __repr__(self) -> str:
+        """Write the mean agreement, and the fields on which answers differ most."""
+        return consistency_text(self)
+
+    def _repr_html_(self) -> str:
+        return consistency_html(self)
+
+
+def self_consistency(
+    evaluations: object,
+    *,
+    confidence: float = 0.95,
+    resamples: int = 9999,
+    seed: int = 0,
+) -> SelfConsistency:
+    """Measure how far the answers to each question agree, where it was asked several times.
+
+    Parameters
+    ----------
+    evaluations : Evaluation, results of a batch, pandas.DataFrame, mapping or list
+        Where the rows of ``judge_calls`` are, of a judge that asks several times:
+        ``LLMJudge(n=5)``, or an `Ensemble` of models.
+    confidence : float, optional
+        Of the interval of the mean, between 0 and 1.
+    resamples : int, optional
+        Bootstrap resamples, 100 and up.
+    seed : int, optional
+        The same seed gives the same interval.
+
+    Returns
+    -------
+    SelfConsistency
+        `fields` has one row a field and metric: how many answers, their mean, spread and extremes,
+        how many pass and which share is on the majority's side. `agreement` is the mean of the
+        latter, with its interval.
+
+    Raises
+    ------
+    InputError
+        No model was asked, none was asked twice about the same field, or a column is missing.
+
+    Notes
+    -----
+    Answers of one model at temperature 0 that agree say little of whether they are right: a judge
+    may be wrong in the same way each time. `judge_agreement` compares with others.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> class Thrice:
+    ...     name = "thrice"
+    ...
+    ...     def compare(self, gold, predicted):
+    ...         raise NotImplementedError
+    ...
+    ...     async def ask(self, question):
+    ...         calls = tuple(xb.judges.JudgeCall("m", score=score) for score in (0.9, 0.8, 0.4))
+    ...         return xb.judges.Verdict(0.8, "voted", calls=calls)
+    >>> schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    >>> found = self_consistency(xb.evaluate(schema, {"a": "x"}, {"a": "y"}, judge=Thrice()))
+    >>> found.fields[["path", "calls", "lowest", "highest", "passes"]].values.tolist()
+    [['$.a', 3, 0.4, 0.9, 2]]
+    >>> round(found.agreement, 3)
+    0.667
+    """
+    drawing = Drawing(confidence, resamples, seed)
+    calls = gather(evaluations, "judge_calls")
+    refuse_missing(calls, _NEEDED, "judge_calls")
+    rows = _by_field(calls)
+    several = [row for row in rows if row["calls"] >= _FEWEST]
+    if not several:
+        raise _asked_once(len(rows))
+    fields = CONSISTENCY_COLUMNS.build(
+        {name: [row[name] for row in several] for name in CONSISTENCY_COLUMNS.names}
+    )
+    sample = _sample(fields)
+    if len(sample) and (sample == 1).all():  # a bootstrap would find no other mean
+        interval = wilson_interval(1.0, len(sample), drawing)
+    else:
+        interval = mean_intervals([sample], drawing)[0]
+    return SelfConsistency(
+        agreement=float(sample.mean()) if len(sample) else np.nan,
+        low=interval.low,
+        high=interval.high,
+        method=interval.method,
+        split=int((fields["agreement"] < 1).sum()),
+        once=len(rows) - len(several),
+        drawing=drawing,
+        _fields=fields,
+    )
+
+
+def _by_field(calls: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return a row for each field and metric that a judge was asked about, in their order."""
+    judged = [name for name, entry in REGISTRY.entries.items() if entry.judged]
+    calls = calls[calls["metric"].isin(judged) | calls["score"].notna()]
+    keys = [name for name in _KEYS if name in calls.columns]
+    groups = calls.groupby(keys, sort=False, dropna=False)
+    blank = dict.fromkeys(_KEYS)
+    return [blank | dict(zip(keys, key, strict=True)) | _row(group) for key, group in groups]
+
+
+def _row(calls: pd.DataFrame) -> dict[str, Any]:
+    answers = calls[calls["score"].notna()]
+    scores = answers["score"].astype(float).to_numpy()
+    passes, answered = int(answers["passed"].astype("boolean").sum()), len(scores)
+    share = max(passes, answered - passes) / answered if answered >= _FEWEST else None
+    return {
+        "models": calls["model"].nunique(),
+        "calls": len(calls),
+        "answered": answered,
+        "mean": float(scores.mean()) if answered else None,
+        "sd": float(scores.std(ddof=1)) if answered >= _FEWEST else None,
+        "lowest": float(scores.min()) if answered else None,
+        "highest": float(scores.max()) if answered else None,
+        "passes": passes,
+        "agreement": share,
+        "unanimous": None if share is None else share == 1,
+    }
+
+
+def _sample(fields: pd.DataFrame) -> Any:
+    """Return what is averaged: the means of documents, or the fields of a single one."""
+    known = fields[fields["agreement"].notna()]
+    values = known["agreement"].astype(float)
+    if len(known["document"].dropna().unique()) > 1:
+        values = values.groupby(known["document"]).mean()
+    return values.to_numpy()
+
+
+def _asked_once(fields: int) -> InputError:
+    how = "ask several times with LLMJudge(n=5), or several models with Ensemble([...])"
+    if not fields:
+        return InputError(f"no model was asked: judge_calls has no verdicts; {how}")
+    what = "1 field was" if fields == 1 else f"each of {fields} fields was"
+    return InputError(f"{what} asked about once, so there is nothing to compare; {how}")
+
 
 _UNDEFINED = "NaN where it is not defined"
 
@@ -89,7 +437,6 @@ JUDGE_DISAGREEMENTS = FrameSpec(
 #: Outcomes of rows that a judge was asked about; the others were decided without one.
 _ASKED = ("correct", "incorrect", "judge_error")
 _VALUES = ("gold", "predicted")
-_FEWEST = 2
 _SHOWN = 60
 
 
@@ -199,7 +546,7 @@ def judge_agreement(
     ...     name = "exact"
     ...
     ...     def compare(self, gold, predicted):
-    ...         return xb.Verdict(float(gold == predicted), "compared")
+    ...         return xb.judges.Verdict(float(gold == predicted), "compared")
     >>> schema = {"type": "object", "properties": {k: {"type": "string"} for k in "abc"}}
     >>> gold = {"a": "ACME Inc.", "b": "5 May 2024", "c": "red"}
     >>> predicted = {"a": "Acme", "b": "2024-05-05", "c": "blue"}

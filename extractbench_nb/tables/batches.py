@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, as_completed
 from dataclasses import dataclass
 from functools import partial
@@ -11,24 +11,157 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pandas as pd
 
+from extractbench_nb._concurrency import progress_bar, worker_count, worker_pool
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb._html import STYLE, document_text
-from extractbench_nb._pools import worker_count, worker_pool
-from extractbench_nb._progress import progress_bar
+from extractbench_nb.display.html import STYLE, document_text
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.grits import (
-    GRITS_VARIANTS,
-    TABLE_METRICS,
-    compare_rows,
-    is_complex,
-)
-from extractbench_nb.grits.options import checked_names, checked_variant
-from extractbench_nb.grits.reading import read_table
-from extractbench_nb.stats.bootstrap import mean_intervals
-from extractbench_nb.stats.drawing import Drawing
-from extractbench_nb.tables.pairs import Pair, read_pairs
+from extractbench_nb.evaluation.frames import chosen_array
+from extractbench_nb.evaluation.result import Evaluation
+from extractbench_nb.stats.intervals import Drawing, mean_intervals
+from extractbench_nb.tables.cells import Table
+from extractbench_nb.tables.comparing import TABLE_METRICS, compare_rows
+from extractbench_nb.tables.grid_similarity import GRITS_VARIANTS
+from extractbench_nb.tables.quality import is_complex
+from extractbench_nb.tables.reading import read_table
+from extractbench_nb.tables.records import tables_of_arrays
+from extractbench_nb.tables.similarity import checked_names, checked_variant
 
-__all__ = ["MEAN_COLUMNS", "TABLE_SCORE_COLUMNS", "TableScores", "evaluate_tables"]
+__all__ = [
+    "MEAN_COLUMNS",
+    "TABLE_SCORE_COLUMNS",
+    "Pair",
+    "Pairs",
+    "TableScores",
+    "array_tables",
+    "evaluate_tables",
+    "read_pairs",
+]
+
+
+_SIDES = ("true", "predicted")
+
+
+class Pair(NamedTuple):
+    """Two tables that are not read yet, and where they stand."""
+
+    place: int
+    name: str
+    true: Any
+    predicted: Any
+
+
+class Pairs(NamedTuple):
+    """All pairs, and a frame with a row for each: ``document`` and what else was told of it."""
+
+    pairs: list[Pair]
+    about: pd.DataFrame
+
+
+def read_pairs(given: Any, taken: Sequence[str]) -> Pairs:
+    """Read pairs of tables.
+
+    Parameters
+    ----------
+    given : DataFrame, mapping or iterable of (true, predicted)
+        What `evaluate_tables` is given.
+    taken : sequence of str
+        Names that columns of the user's cannot have.
+
+    Returns
+    -------
+    Pairs
+        In the order given.
+
+    Raises
+    ------
+    InputError
+        It is none of these, or empty, or a column is missing or has a name that is taken.
+    """
+    if isinstance(given, pd.DataFrame):
+        return _of_frame(given, taken)
+    if isinstance(given, Mapping):
+        names, pairs = list(map(str, given)), list(given.values())
+    elif isinstance(given, Iterable) and not isinstance(given, str | bytes):
+        pairs = list(given)
+        names = [str(n) for n in range(len(pairs))]
+    else:
+        raise InputError(
+            f"pairs is {type(given).__name__}; expected a list of (true, predicted), a dict from "
+            "name to such a pair, or a DataFrame with columns true and predicted"
+        )
+    if not pairs:
+        raise InputError("pairs: there is none")
+    about = pd.DataFrame({"document": pd.array(names, dtype="string")})
+    return Pairs(list(_checked(zip(names, pairs, strict=True))), about)
+
+
+def _of_frame(given: pd.DataFrame, taken: Sequence[str]) -> Pairs:
+    missing = [side for side in _SIDES if side not in given.columns]
+    if missing:
+        raise InputError(f"pairs: there is no column {missing[0]!r}")
+    others = [name for name in given.columns if name not in _SIDES]
+    for name in others:
+        if name in taken:
+            raise InputError(f"pairs: column {name!r} is one of the result; rename it")
+    if given.empty:
+        raise InputError("pairs: there is none")
+    about = given[others].reset_index(drop=True)
+    if "document" not in others:
+        about.insert(0, "document", pd.Series(list(map(str, given.index)), dtype="string"))
+    names = about["document"].astype(str).tolist()
+    pairs = zip(given["true"], given["predicted"], strict=True)
+    return Pairs(list(_checked(zip(names, pairs, strict=True))), about)
+
+
+def _checked(named: Iterable[tuple[str, Any]]) -> Iterator[Pair]:
+    for place, (name, pair) in enumerate(named):
+        if not isinstance(pair, tuple | list) or len(pair) != len(_SIDES):
+            raise InputError(f"pairs, {name!r}: expected (true, predicted)")
+        yield Pair(place, name, *pair)
+
+
+def array_tables(ev: Evaluation, path: str | None = None) -> tuple[Table, Table]:
+    """Return an array of objects as two tables, gold and predicted, for `grits`.
+
+    Parameters
+    ----------
+    ev : Evaluation
+        An evaluation.
+    path : str, optional
+        The array, as `show_matches` takes it: ``$.authors``, ``authors``. None where the
+        evaluation has one array.
+
+    Returns
+    -------
+    tuple of Table
+        A header row of keys, a row an item in its own order. Columns are in the order of gold's
+        keys, then those that were made up; a key that no item of a side has is no column of it. An
+        item that is no object is a row without texts but for its own, in a column ``value``.
+
+    Raises
+    ------
+    InputError
+        `ev` is no `Evaluation`; no array is meant, or more than one.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> items = {"type": "object", "properties": {"year": {"type": "integer"}}}
+    >>> schema = {"type": "object", "properties": {"rows": {"type": "array", "items": items}}}
+    >>> ev = xb.evaluate(schema, {"rows": [{"year": 1}, {"year": 2}]}, {"rows": [{"year": 2}]})
+    >>> xb.tables.grits(*array_tables(ev)).scores["fscore"].round(2).to_dict()
+    {'top': 0.8, 'con': 0.8}
+    """
+    if not isinstance(ev, Evaluation):
+        raise InputError(f"ev is {type(ev).__name__}; expected an Evaluation, as of `evaluate`")
+    chosen = chosen_array(ev.arrays, path)
+    rows = ev.matches[ev.matches["path"] == chosen]
+    gold, predicted = (
+        rows[rows[f"{side}_index"].notna()].sort_values(f"{side}_index")[side]
+        for side in ("gold", "predicted")
+    )
+    return tables_of_arrays(gold, predicted)
+
 
 TABLE_SCORE_COLUMNS = FrameSpec(
     "table_scores",

@@ -12,21 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from extractbench_nb.batch import Evaluations
+from extractbench_nb.batch.results import Evaluations
 from extractbench_nb.errors import InputError
-from extractbench_nb.evaluation import Evaluation
-from extractbench_nb.grits import Canonical, GriTS, Table
-from extractbench_nb.schema import parse_schema
-from extractbench_nb.tables import TableScores
-from extractbench_nb.widgets.keeping import keep_static
-from extractbench_nb.widgets.needs import notebook_libraries
+from extractbench_nb.evaluation.result import Evaluation
+from extractbench_nb.schema.parse import parse_schema
+from extractbench_nb.tables.batches import TableScores
+from extractbench_nb.tables.canonical import Canonical
+from extractbench_nb.tables.cells import Table
+from extractbench_nb.tables.grid_similarity import GriTS
+from extractbench_nb.widgets.view import keep_static, notebook_libraries
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from extractbench_nb.benchmark.dataset import Dataset
+    from extractbench_nb.engine.profiles import Profile
     from extractbench_nb.judges.base import Judge
-    from extractbench_nb.profiles import Profile
     from extractbench_nb.widgets.view import View
 
 __all__ = ["explore", "keep_static", "show", "show_evidence", "show_matches", "workbench"]
@@ -76,11 +77,11 @@ def show(subject: Any, evaluation: Any = None, *, name: str = "ev") -> View:
         return explore(subject)
     notebook_libraries()
     if isinstance(subject, Evaluation):
-        from extractbench_nb.widgets.evaluation import EvaluationView
+        from extractbench_nb.widgets.evaluation_view import EvaluationView
 
         return EvaluationView(subject, name=name)
     if isinstance(subject, GriTS):
-        from extractbench_nb.widgets.tables import TableView
+        from extractbench_nb.widgets.tables_view import TableView
 
         return TableView(subject)
     if isinstance(subject, Table | Canonical | TableScores):
@@ -93,7 +94,7 @@ def show(subject: Any, evaluation: Any = None, *, name: str = "ev") -> View:
             f"subject is of type {type(subject).__name__}; show() takes a schema, an Evaluation, "
             "Evaluations or what grits() returns, and explore() also frames of fields and lists"
         )
-    from extractbench_nb.widgets.schema import SchemaExplorer
+    from extractbench_nb.widgets.schema_view import SchemaExplorer
 
     return SchemaExplorer(parse_schema(subject), evaluation)
 
@@ -131,7 +132,7 @@ def show_matches(ev: Evaluation, path: str | None = None) -> View:
     the view says so. After pickling there are no records, and thresholds are fixed.
     """
     notebook_libraries()
-    from extractbench_nb.widgets.matches import MatchesView
+    from extractbench_nb.widgets.matches_view import MatchesView
 
     return MatchesView(ev, path)
 
@@ -168,7 +169,7 @@ def explore(
         ipywidgets or anywidget are not installed.
     """
     notebook_libraries()
-    from extractbench_nb.widgets.failures import FailureExplorer
+    from extractbench_nb.widgets.failures_view import FailureExplorer
 
     return FailureExplorer(source, rows=rows, columns=columns, measure=measure)
 
@@ -209,7 +210,7 @@ def show_evidence(
         ipywidgets or anywidget are not installed.
     """
     notebook_libraries()
-    from extractbench_nb.widgets.evidence import EvidenceView
+    from extractbench_nb.widgets.evidence_view import EvidenceView
 
     return EvidenceView(ds, document, subject, side=side)
 
@@ -259,6 +260,6 @@ def workbench(
         registered.
     """
     notebook_libraries()
-    from extractbench_nb.widgets.workbench import Workbench
+    from extractbench_nb.widgets.workbench_view import Workbench
 
     return Workbench(metric, cases, baseline=baseline, field=field, judge=judge, profile=profile)

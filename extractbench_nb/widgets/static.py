@@ -9,13 +9,14 @@ import math
 from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
+from importlib.resources import files
 
-from extractbench_nb.report.sides import Segment
-from extractbench_nb.report.texts import clean, cut
-from extractbench_nb.widgets.assets import asset
+from extractbench_nb.display.sides import Segment
+from extractbench_nb.display.text import clean, cut
 
 __all__ = [
     "MARKS",
+    "asset",
     "counts_html",
     "counts_text",
     "element",
@@ -25,6 +26,26 @@ __all__ = [
     "table",
     "twin",
 ]
+
+
+@cache
+def asset(*names: str) -> str:
+    """Join files of this package to one text.
+
+    Parameters
+    ----------
+    *names : str
+        Paths from the folder of this module, ``shared/dom.js``, in the order wanted. Scripts share
+        one scope: the last one has the ``export default``, the others declare functions.
+
+    Returns
+    -------
+    str
+        Their texts, one after the other.
+    """
+    here = files("extractbench_nb.widgets") / "assets"
+    return "\n".join(here.joinpath(name).read_text(encoding="utf-8") for name in names)
+
 
 #: Signs of outcomes and of statuses, for those who do not see or do not know the colours.
 MARKS = {
@@ -179,7 +200,7 @@ def segments_html(side: Iterable[Segment]) -> str:
     Parameters
     ----------
     side : iterable of Segment
-        As `extractbench_nb.report.sides.compared` gives it.
+        As `extractbench_nb.display.sides.compared` gives it.
 
     Returns
     -------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,40 @@ import ipywidgets
 import traitlets
 
 from extractbench_nb._files import write_texts
-from extractbench_nb.report.texts import document_json
-from extractbench_nb.widgets.static import page
+from extractbench_nb._json import read_text
+from extractbench_nb.display.text import document_json
+from extractbench_nb.errors import ConfigError, InputError
+from extractbench_nb.widgets.static import asset, page
 
-__all__ = ["Pane", "View", "beside", "wire"]
+__all__ = [
+    "WIDGET",
+    "Pane",
+    "Slider",
+    "View",
+    "beside",
+    "drop_live_part",
+    "keep_static",
+    "notebook_libraries",
+    "wire",
+]
+
+
+def notebook_libraries() -> None:
+    """Refuse to go on without ipywidgets and anywidget.
+
+    Raises
+    ------
+    ConfigError
+        One of them is not installed; names the command that installs it.
+    """
+    missing = [name for name in ("ipywidgets", "anywidget") if find_spec(name) is None]
+    if missing:
+        raise ConfigError(
+            None,
+            f"{' and '.join(missing)}: not installed; views need "
+            f"`pip install {' '.join(missing)}`, or `pip install -e '.[notebook]'` in a clone of "
+            "the repository",
+        )
 
 
 def wire(value: object) -> str:
@@ -111,3 +142,107 @@ def beside(
         pane.layout.margin = "0 12px 8px 0"
     flow = ipywidgets.Layout(flex_flow="row wrap", align_items="flex-start", width="100%")
     return ipywidgets.Box(panes, layout=flow)
+
+
+class Slider(Pane):
+    """A number between two bounds, chosen by pulling, by arrow keys, or in Python.
+
+    Attributes
+    ----------
+    value : float
+        The number. It changes when the handle is let go; one out of bounds is moved to the bound.
+    least, most, step : float
+        The bounds, and the distance between two values.
+    label : str
+        What the number is.
+    disabled : bool
+        Whether it cannot be moved.
+    """
+
+    _esm = asset("shared/dom.js", "shared/slider.js")
+    _css = asset("shared/base.css", "shared/slider.css")
+
+    value = traitlets.Float(0.0).tag(sync=True)
+    least = traitlets.Float(0.0).tag(sync=True)
+    most = traitlets.Float(1.0).tag(sync=True)
+    step = traitlets.Float(0.01).tag(sync=True)
+    label = traitlets.Unicode("").tag(sync=True)
+    disabled = traitlets.Bool(False).tag(sync=True)
+
+    @traitlets.validate("value")
+    def _within(self, proposal: Any) -> float:
+        return min(max(float(proposal["value"]), self.least), self.most)
+
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+def keep_static(notebook: str | Path, target: str | Path | None = None) -> int:
+    """Drop the live part of every view in a saved notebook, so that its static twin is shown.
+
+    A notebook keeps both parts of a view. Where there is no kernel behind it, the live part hides
+    the other: a reopened or exported notebook shows an error or nothing.
+
+    Parameters
+    ----------
+    notebook : str or pathlib.Path
+        The ``.ipynb`` file.
+    target : str, pathlib.Path or None, optional
+        Where to write; None replaces `notebook`.
+
+    Returns
+    -------
+    int
+        How many outputs were changed. Widgets without a static twin, those of other packages, stay
+        as they are; the state of widgets is dropped where none of them is left.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or is no notebook.
+    OutputError
+        The file cannot be written; what was there before is as it was.
+    """
+    source = Path(notebook)
+    content = _read(source)
+    changed = left = 0
+    for cell in content["cells"]:
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            changed += drop_live_part(data)
+            left += WIDGET in data
+    if not left:
+        content.get("metadata", {}).pop("widgets", None)
+    text = json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+    write_texts({source if target is None else Path(target): text})
+    return changed
+
+
+def drop_live_part(data: dict[str, Any]) -> bool:
+    """Drop the live part of one output where there is a static twin beside it.
+
+    Parameters
+    ----------
+    data : dict
+        The MIME bundle of the output; it is changed.
+
+    Returns
+    -------
+    bool
+        Whether there was such a part.
+    """
+    if WIDGET not in data or "text/html" not in data:
+        return False
+    del data[WIDGET]
+    return True
+
+
+def _read(path: Path) -> dict[str, Any]:
+    text = read_text(path, "notebook")
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{str(path)!r} is no notebook: {error}") from None
+    if not isinstance(content, dict) or not isinstance(content.get("cells"), list):
+        raise InputError(f"{str(path)!r} is no notebook: it has no list of cells")
+    return content

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.batch import Evaluations
-from extractbench_nb.metrics.registry import REGISTRY
+from extractbench_nb.batch.results import Evaluations
+from extractbench_nb.field_metrics.registry import REGISTRY
 
 FRAMES = ("fields", "arrays", "matches", "judge_calls", "summary", "by_run", "missing")
 
@@ -41,7 +41,7 @@ def registry() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def sample() -> xb.Dataset:
+def sample() -> xb.benchmark.Dataset:
     return xb.load_dataset("sample")
 
 

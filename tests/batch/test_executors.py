@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.batch import evaluate_runs
-from extractbench_nb.metrics.registry import REGISTRY, metric
+from extractbench_nb.batch.run import evaluate_runs
+from extractbench_nb.field_metrics.registry import REGISTRY, metric
 from tests.waiting import PATIENCE, wait_until
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string", "evaluation_config": "own"}}}
@@ -153,7 +153,7 @@ def test_metrics_judges_and_aligners_reach_other_processes(frame_of, same):
         name = "fixed"
 
         def compare(self, gold, predicted):
-            return xb.Verdict(0.8, "fixed", gold + predicted)
+            return xb.judges.Verdict(0.8, "fixed", gold + predicted)
 
     def align(gold, predicted, node):
         return [(0, 0)]
@@ -208,7 +208,7 @@ def test_what_cannot_be_sent_is_said_before_any_work(frame_of):
 
         def compare(self, gold, predicted):
             with self.lock:
-                return xb.Verdict(1.0, "same")
+                return xb.judges.Verdict(1.0, "same")
 
     runs = frame_of(("r", "d", {"seller": "x"}))
     with pytest.raises(xb.InputError, match=r"judge.*cannot be sent.*lock.*ThreadPoolExecutor"):

@@ -17,8 +17,9 @@ import pytest
 from dateutil import tz
 
 import extractbench_nb as xb
-from extractbench_nb.batch import evaluate_runs, load_evaluations, store
-from extractbench_nb.metrics.registry import metric
+from extractbench_nb.batch import storage as store
+from extractbench_nb.batch.run import evaluate_runs, load_evaluations
+from extractbench_nb.field_metrics.registry import metric
 from tests.waiting import PATIENCE, wait_until
 
 PARTS = ("fields", "arrays", "matches", "judge_calls")
@@ -180,7 +181,7 @@ def test_a_save_that_fails_leaves_what_was_there(three, calls, tmp_path, monkeyp
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("extractbench_nb.batch.files.summary_batch", fail)
+    monkeypatch.setattr("extractbench_nb.batch.storage.summary_batch", fail)
     with pytest.raises(xb.OutputError, match="No space left on device"):
         evs.save(tmp_path)
     assert contents(tmp_path) == before
@@ -370,7 +371,7 @@ class Strict:
     name = "strict-judge"
 
     def compare(self, gold, predicted):
-        return xb.Verdict(float(gold == predicted), "strict")
+        return xb.judges.Verdict(float(gold == predicted), "strict")
 
 
 DIFFERENT = {
@@ -416,7 +417,7 @@ def test_one_process_at_a_time(three, calls, tmp_path):
     def own(gold, predicted):
         with pytest.raises(xb.InputError, match="in use by another batch") as caught:
             evaluate_runs(three, progress=False, resume=tmp_path)
-        code = "import sys, pathlib; from extractbench_nb.batch.store import open_store\n"
+        code = "import sys, pathlib; from extractbench_nb.batch.storage import open_store\n"
         code += "with open_store(pathlib.Path(sys.argv[1]), {}): pass"
         done = subprocess.run(
             [sys.executable, "-c", code, str(tmp_path)], capture_output=True, check=False
@@ -660,7 +661,7 @@ def test_files_are_complete_before_any_takes_its_name(three, calls, tmp_path, mo
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("extractbench_nb.batch.files.summary_batch", fail)
+    monkeypatch.setattr("extractbench_nb.batch.storage.summary_batch", fail)
     with pytest.raises(xb.OutputError, match="No space left on device"):
         evaluate_runs(three, progress=False, resume=tmp_path)
     assert contents(tmp_path) == before

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.batch import evaluate_runs
-from extractbench_nb.metrics.registry import metric
+from extractbench_nb.batch.run import evaluate_runs
+from extractbench_nb.field_metrics.registry import metric
 
 GOOD = {"seller": "Northwind Paper", "total": 12.5, "lines": []}
 

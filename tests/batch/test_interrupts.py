@@ -9,9 +9,9 @@ import threading
 
 import pytest
 
-from extractbench_nb import _loops
-from extractbench_nb._loops import run_anywhere, run_loop, undisturbed
-from extractbench_nb.batch import evaluate_runs
+from extractbench_nb import _concurrency as _loops
+from extractbench_nb._concurrency import run_anywhere, run_loop, undisturbed
+from extractbench_nb.batch.run import evaluate_runs
 from tests.waiting import PATIENCE, wait_until
 
 GOOD = {"seller": "Northwind Paper"}

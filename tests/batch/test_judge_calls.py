@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb._units import dollars
-from extractbench_nb.alignment.llm import LLMAligner
-from extractbench_nb.batch import evaluate_runs, load_evaluations
+from extractbench_nb.batch.run import evaluate_runs, load_evaluations
 from extractbench_nb.batch.settings import fingerprint
+from extractbench_nb.display.text import dollars
+from extractbench_nb.engine.llm_alignment import LLMAligner
 from extractbench_nb.evaluation.frames import CALL_COLUMNS, total_cost
-from extractbench_nb.stats import self_consistency
+from extractbench_nb.stats.judges import self_consistency
 from tests.judges.llm.aligning import knowing
 from tests.judges.llm.conftest import away_from_home, make, no_thread_left, pool, server
 from tests.llm_server import answer, failure, truthful
@@ -78,7 +78,7 @@ def test_calls_of_a_batch_are_those_of_its_evaluations(bills, make):
     evs = evaluate_runs(bills, judge=make(), progress=False)
     calls = evs.judge_calls
     assert calls.columns.tolist() == [*IDS, *CALL_COLUMNS.names]
-    declared = xb.Evaluations.columns().query("frame == 'judge_calls'")
+    declared = xb.batch.Evaluations.columns().query("frame == 'judge_calls'")
     assert calls.columns.tolist() == declared["column"].tolist()
     assert [str(dtype) for dtype in calls.dtypes] == declared["dtype"].tolist()
     assert (len(calls), calls["document"].nunique(), calls["run"].nunique()) == (24, 3, 3)
@@ -277,7 +277,7 @@ class Strict:
         self.fingerprint = own
 
     def compare(self, gold, predicted):
-        return xb.Verdict(float(gold == predicted), "strict")
+        return xb.judges.Verdict(float(gold == predicted), "strict")
 
 
 class Aligner(Strict):

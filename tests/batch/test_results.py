@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.batch import Evaluations, evaluate_runs
+from extractbench_nb.batch.results import Evaluations
+from extractbench_nb.batch.run import evaluate_runs
 
 GOOD = {"seller": "Northwind Paper", "total": 12.5, "lines": [{"item": "Folder", "count": 3}]}
 PARTS = ("fields", "arrays", "matches", "judge_calls")

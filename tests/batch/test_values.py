@@ -12,9 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.batch import evaluate_runs, load_evaluations
-from extractbench_nb.batch.arrow import arrow_schema, pack, record_batch, unpack
-from extractbench_nb.batch.cells import escape, unescape, value_from_text, value_to_text
+from extractbench_nb.batch.arrow import (
+    arrow_schema,
+    escape,
+    pack,
+    record_batch,
+    unescape,
+    unpack,
+    value_from_text,
+    value_to_text,
+)
+from extractbench_nb.batch.run import evaluate_runs, load_evaluations
 
 #: Any text, lone surrogates and the escape character included.
 TEXTS = st.text(st.characters(), max_size=8) | st.text("\x1a\ud83d\ude00a0d8\\", max_size=6)

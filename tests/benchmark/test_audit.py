@@ -14,19 +14,18 @@ import pandas as pd
 import pypdfium2
 import pytest
 
-from extractbench_nb.benchmark.audit import (
+from extractbench_nb.benchmark.dataset import Dataset, load_dataset
+from extractbench_nb.errors import InputError
+from extractbench_nb.gold.checks import audit, check_document
+from extractbench_nb.gold.findings import (
     AUDIT_COLUMNS,
     AUDITED_COLUMNS,
     KINDS,
     SUMMARY_COLUMNS,
     Audit,
-    audit,
+    chosen_kinds,
     sample_findings,
 )
-from extractbench_nb.benchmark.audit.checks import check_document
-from extractbench_nb.benchmark.audit.kinds import chosen_kinds
-from extractbench_nb.benchmark.dataset import Dataset, load_dataset
-from extractbench_nb.errors import InputError
 
 SAMPLE = load_dataset("sample")
 LOAN = ("finance", "facility_agreement", "solvane_revolving_credit")

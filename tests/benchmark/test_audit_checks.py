@@ -6,22 +6,20 @@ from typing import Any
 
 import pytest
 
-from extractbench_nb.benchmark.audit.conformance import (
-    find_empty_required,
-    find_undeclared,
-    find_violations,
-)
-from extractbench_nb.benchmark.audit.dates import find_date_faults, unshifted
-from extractbench_nb.benchmark.audit.entries import (
+from extractbench_nb.gold.checks import find_empty_required, find_undeclared, find_violations
+from extractbench_nb.gold.entries import (
+    Subject,
     find_duplicates,
     find_placeholders,
     find_split_items,
+    find_variants,
+    find_wording_faults,
+    walk,
 )
-from extractbench_nb.benchmark.audit.kinds import KINDS
-from extractbench_nb.benchmark.audit.pdftext import PdfText
-from extractbench_nb.benchmark.audit.places import Subject, walk
-from extractbench_nb.benchmark.audit.variants import find_variants
-from extractbench_nb.benchmark.audit.wording import find_wording_faults
+from extractbench_nb.gold.findings import KINDS
+from extractbench_nb.gold.lookup import find_date_faults
+from extractbench_nb.language.dates import unshifted
+from extractbench_nb.pdf.text import PdfText
 from extractbench_nb.schema.parse import parse_schema
 
 TEXT = {"type": "string"}

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.benchmark.audit.lookup import find_values, is_looked_up
-from extractbench_nb.benchmark.audit.nearest import covered, nearest_passage
-from extractbench_nb.benchmark.audit.pdftext import PdfText, squash, words_of
-from extractbench_nb.benchmark.audit.places import Subject, walk
+from extractbench_nb.gold.entries import Subject, walk
+from extractbench_nb.gold.lookup import find_values, is_looked_up
+from extractbench_nb.pdf.text import PdfText, covered, nearest_passage, squash, words_of
 from extractbench_nb.schema.parse import parse_schema
 
 FIRST = (

@@ -4,27 +4,26 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from extractbench_nb.benchmark import paper
-from extractbench_nb.benchmark.paper.claims import (
+from extractbench_nb import paper
+from extractbench_nb.paper.claim_tests import (
     CLAIM_COLUMNS,
-    CORRELATION_COLUMNS,
-    REGRESSION_COLUMNS,
-)
-from extractbench_nb.benchmark.paper.claims.claim import (
     VERDICTS,
     WAYS,
     of_association,
     of_p_value,
     strongest_factors,
 )
-from extractbench_nb.benchmark.paper.claims.correlation import (
+from extractbench_nb.paper.facts import facts_of
+from extractbench_nb.paper.regression import (
+    CORRELATION_COLUMNS,
+    REGRESSION_COLUMNS,
     Association,
     associate,
+    fit,
     kendall,
+    profile_interval,
     spearman,
 )
-from extractbench_nb.benchmark.paper.claims.firth import fit, profile_interval
-from extractbench_nb.benchmark.paper.facts import facts_of
 
 fives = st.lists(st.integers(0, 4), min_size=5, max_size=5).map(lambda v: np.array(v, dtype=float))
 

@@ -12,11 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb import InputError, SchemaError, load_dataset, parse_schema
-from extractbench_nb.benchmark.complexity import (
-    COMPLEXITY_COLUMNS,
-    DOMAIN_COLUMNS,
-    complexity,
-)
+from extractbench_nb.benchmark.complexities import COMPLEXITY_COLUMNS, DOMAIN_COLUMNS, complexity
 from extractbench_nb.benchmark.dataset import EXTRACTBENCH_VARIABLE
 from extractbench_nb.benchmark.fields import (
     DEFINITIONS,

@@ -7,24 +7,22 @@ import pandas as pd
 import pytest
 from jsonschema import Draft202012Validator
 
-from extractbench_nb.benchmark import paper
+from extractbench_nb import paper
 from extractbench_nb.benchmark.dataset import Dataset, load_dataset
-from extractbench_nb.benchmark.paper import measures
-from extractbench_nb.benchmark.paper.errata import ERRATA_COLUMNS
-from extractbench_nb.benchmark.paper.errata.finding import SEVERITIES
-from extractbench_nb.benchmark.paper.errata.gold import gold
-from extractbench_nb.benchmark.paper.errata.scores import scores
-from extractbench_nb.benchmark.paper.errata.totals import totals
-from extractbench_nb.benchmark.paper.facts import facts_of
-from extractbench_nb.benchmark.paper.measures import (
+from extractbench_nb.errors import InputError
+from extractbench_nb.evaluation.api import evaluate
+from extractbench_nb.paper import facts as measures
+from extractbench_nb.paper.errata_list import ERRATA_COLUMNS
+from extractbench_nb.paper.errata_numbers import SEVERITIES, scores, totals
+from extractbench_nb.paper.errata_sources import gold
+from extractbench_nb.paper.facts import (
+    facts_of,
     measure_gold,
     measure_growth_metric,
     measure_reports,
     shipped_gold,
     shipped_reports,
 )
-from extractbench_nb.errors import InputError
-from extractbench_nb.evaluation import evaluate
 
 
 @cache

@@ -11,16 +11,13 @@ from hypothesis import strategies as st
 from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import validate
 
-from extractbench_nb.benchmark import paper
+from extractbench_nb import paper
 from extractbench_nb.benchmark.dataset import Dataset, load_dataset
-from extractbench_nb.benchmark.paper.cells import Cell
-from extractbench_nb.benchmark.paper.counts import inferred_passed, tally
-from extractbench_nb.benchmark.paper.facts import facts_of
-from extractbench_nb.benchmark.paper.names import CLAUDE, DOMAINS, MODELS
-from extractbench_nb.benchmark.paper.status import STATUSES, status_of
-from extractbench_nb.benchmark.paper.tables import COMPARE_COLUMNS
 from extractbench_nb.benchmark.published import PARTS, Figure, figures
 from extractbench_nb.errors import InputError
+from extractbench_nb.paper.cells import CLAUDE, DOMAINS, MODELS, STATUSES, Cell, status_of
+from extractbench_nb.paper.facts import facts_of, inferred_passed, tally
+from extractbench_nb.paper.tables import COMPARE_COLUMNS
 
 TABLES = [part for part in PARTS if part != "text"]
 
@@ -247,7 +244,7 @@ def test_every_function_is_documented(name: str) -> None:
 def test_importing_imports_no_heavy_library() -> None:
     heavy = "('jinja2', 'scipy', 'jsonschema', 'matplotlib', 'pypdfium2', 'tiktoken')"
     code = (
-        "import sys, extractbench_nb.benchmark.paper as p;"
+        "import sys, extractbench_nb.paper as p;"
         f"print([m for m in {heavy} if m in sys.modules]); p.compare(5);"
         f"print([m for m in {heavy} if m in sys.modules])"
     )

@@ -10,7 +10,7 @@ import pytest
 
 from extractbench_nb import load_dataset
 from extractbench_nb.benchmark.dataset import EXTRACTBENCH_VARIABLE
-from extractbench_nb.benchmark.release import (
+from extractbench_nb.benchmark.layout import (
     COMMIT,
     RAW_URL,
     check_files,

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from extractbench_nb.batch import evaluate_runs
+from extractbench_nb.batch.run import evaluate_runs
 from extractbench_nb.benchmark import reliability
 from extractbench_nb.benchmark.dataset import load_dataset
 from extractbench_nb.benchmark.recorded import (

@@ -18,21 +18,22 @@ from hypothesis import strategies as st
 from reportlab.pdfgen.canvas import Canvas
 
 from extractbench_nb import InputError, load_dataset
-from extractbench_nb.benchmark import statistics
-from extractbench_nb.benchmark.caching import (
+from extractbench_nb._files import (
     CACHE_VARIABLE,
     cache_folder,
     file_hash,
     load_figures,
     save_figures,
 )
-from extractbench_nb.benchmark.counting import GoldCounts, count_gold
+from extractbench_nb.benchmark import statistics
 from extractbench_nb.benchmark.dataset import EXTRACTBENCH_VARIABLE
 from extractbench_nb.benchmark.statistics import (
     GOLD,
     PDF,
     SHIPPED_COLUMNS,
     SHIPPED_SCHEMA_COLUMNS,
+    GoldCounts,
+    count_gold,
     figures_of,
     measure,
     shipped_schemas,

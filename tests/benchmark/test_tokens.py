@@ -19,11 +19,13 @@ from hypothesis import strategies as st
 
 from extractbench_nb import InputError, load_dataset
 from extractbench_nb._tokens import count_tokens, gpt2
-from extractbench_nb.benchmark import pdf, pdf_worker
-from extractbench_nb.benchmark.pdf import read_layers, read_pages
-from extractbench_nb.evidence import find_evidence, render_page
-from extractbench_nb.evidence.index import index_of
-from extractbench_nb.extraction.prompting import document_text
+from extractbench_nb.extraction.calling import document_text
+from extractbench_nb.pdf import pages as pdf
+from extractbench_nb.pdf import worker as pdf_worker
+from extractbench_nb.pdf.evidence import find_evidence
+from extractbench_nb.pdf.images import render_page
+from extractbench_nb.pdf.index import index_of
+from extractbench_nb.pdf.pages import read_layers, read_pages
 from tests.waiting import PATIENCE
 
 text = st.text(st.characters(exclude_categories=["Cs"]))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 import extractbench_nb as xb
-from extractbench_nb.benchmark import pdf
+from extractbench_nb.pdf import pages as pdf
 from tests.benchmarks.workloads import Case
 
 Evaluator = Callable[[Case], Any]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.batch import evaluate_runs, load_evaluations
+from extractbench_nb.batch.run import evaluate_runs, load_evaluations
 from tests.benchmarks.evaluators import label
 from tests.benchmarks.workloads import synthetic_dataset
 
@@ -37,7 +37,7 @@ sys.stdout.write(json.dumps([evs.meta["evaluated"], before, peak()]))
 
 
 @pytest.fixture(scope="module")
-def batch(dataset, tmp_path_factory, request) -> xb.Dataset:
+def batch(dataset, tmp_path_factory, request) -> xb.benchmark.Dataset:
     timed = not request.config.getoption("benchmark_disable")
     folder = tmp_path_factory.mktemp("synthetic")
     return synthetic_dataset(dataset("sample"), folder, MANY if timed else FEW, RUNS)

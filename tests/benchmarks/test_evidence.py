@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.benchmark.pdf import read_layers
-from extractbench_nb.evidence import find_evidence, ground_values, render_page
-from extractbench_nb.evidence.index import DocumentIndex
+from extractbench_nb.pdf.evidence import find_evidence
+from extractbench_nb.pdf.grounding import ground_values
+from extractbench_nb.pdf.images import render_page
+from extractbench_nb.pdf.index import DocumentIndex
+from extractbench_nb.pdf.pages import read_layers
 from tests.benchmarks.evaluators import label
 
 OURS = label("extractbench-nb")
@@ -17,7 +19,7 @@ REAL, SMALL = "mck_10q_fy2025q2", "brindlemoor_10q_q2_fy2031"
 
 
 @pytest.fixture(params=[("sample", SMALL), ("extractbench", REAL)], ids=["sample", "real"])
-def document(request, dataset) -> tuple[xb.Dataset, str]:
+def document(request, dataset) -> tuple[xb.benchmark.Dataset, str]:
     name, chosen = request.param
     return dataset(name), chosen
 

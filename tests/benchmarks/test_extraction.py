@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.extraction.failing import failure_positions
+from extractbench_nb.extraction.failures import failure_positions
 from extractbench_nb.extraction.lengths import validity_by_length
 from extractbench_nb.extraction.reading import predictions
 from tests.benchmarks.evaluators import label
@@ -20,43 +20,49 @@ class Work(NamedTuple):
     """What a stage begins with, made once by the stages before it."""
 
     group: str
-    dataset: xb.Dataset
+    dataset: xb.benchmark.Dataset
     outputs: pd.DataFrame
     attempts: pd.DataFrame
 
 
 class Tables(NamedTuple):
-    baseline: xb.BaselineTables
+    baseline: xb.extraction.BaselineTables
     parts: list[pd.DataFrame]
     failures: list[pd.DataFrame]
 
 
-def simulated(dataset: xb.Dataset) -> pd.DataFrame:
+def simulated(dataset: xb.benchmark.Dataset) -> pd.DataFrame:
     """Return what the paper's six models might have said."""
     return pd.concat(
-        [xb.simulate(dataset, model).outputs for model in xb.model_profiles()], ignore_index=True
+        [
+            xb.simulation.simulate(dataset, model).outputs
+            for model in xb.simulation.model_profiles()
+        ],
+        ignore_index=True,
     )
 
 
-def evaluated(attempts: pd.DataFrame, dataset: xb.Dataset) -> xb.Evaluations:
+def evaluated(attempts: pd.DataFrame, dataset: xb.benchmark.Dataset) -> xb.batch.Evaluations:
     return xb.evaluate_runs(predictions(attempts), dataset=dataset, n_jobs=CORES, progress=False)
 
 
-def summed_up(attempts: pd.DataFrame, dataset: xb.Dataset) -> xb.BaselineTables:
-    return xb.baseline_tables(attempts, dataset, n_jobs=CORES)
+def summed_up(
+    attempts: pd.DataFrame, dataset: xb.benchmark.Dataset
+) -> xb.extraction.BaselineTables:
+    return xb.extraction.baseline_tables(attempts, dataset, n_jobs=CORES)
 
 
-def failure_tables(attempts: pd.DataFrame, dataset: xb.Dataset) -> list[pd.DataFrame]:
+def failure_tables(attempts: pd.DataFrame, dataset: xb.benchmark.Dataset) -> list[pd.DataFrame]:
     return [
-        xb.failure_modes(attempts),
-        xb.failure_modes(attempts, ["run", "domain"]),
+        xb.extraction.failure_modes(attempts),
+        xb.extraction.failure_modes(attempts, ["run", "domain"]),
         failure_positions(attempts),
         *(validity_by_length(attempts, dataset, of) for of in ("gold_tokens", "output_tokens")),
         validity_by_length(attempts, dataset, by="run"),
     ]
 
 
-def whole(outputs: pd.DataFrame, dataset: xb.Dataset) -> Tables:
+def whole(outputs: pd.DataFrame, dataset: xb.benchmark.Dataset) -> Tables:
     """Go from texts to all tables."""
     attempts = xb.read_outputs(outputs, dataset)
     found = summed_up(attempts, dataset)
@@ -66,7 +72,7 @@ def whole(outputs: pd.DataFrame, dataset: xb.Dataset) -> Tables:
 
 
 @pytest.fixture(scope="module", params=["extractbench", "sample"])
-def work(request: pytest.FixtureRequest, dataset: Callable[[str], xb.Dataset]) -> Work:
+def work(request: pytest.FixtureRequest, dataset: Callable[[str], xb.benchmark.Dataset]) -> Work:
     loaded = dataset(request.param)
     outputs = simulated(loaded)
     group = f"runs of six models, {len(loaded.documents)} documents"

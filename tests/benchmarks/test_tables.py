@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from tests.grits import oracle
+from tests.tables import oracle
 
 OURS = "extractbench-nb"
 PLAIN = "the same, pair by pair"
@@ -45,7 +45,7 @@ def pair(rows: int, columns: int, seed: int = 0) -> tuple[list[Any], list[Any]]:
 
 
 def scores(true: Any, predicted: Any, variant: str, *metrics: str) -> dict[str, float]:
-    found = xb.grits(true, predicted, metrics or METRICS, variant).scores
+    found = xb.tables.grits(true, predicted, metrics or METRICS, variant).scores
     return dict(found["fscore"])
 
 
@@ -94,8 +94,8 @@ def test_a_thousand_tables(n_jobs: int, timed: Any, benchmark: Any, quick: bool)
     count = 10 if quick else 1000
     pairs = [pair(20, 10, seed) for seed in range(count)]
 
-    def evaluate() -> xb.TableScores:
-        return xb.evaluate_tables(pairs, n_jobs=n_jobs)
+    def evaluate() -> xb.tables.TableScores:
+        return xb.tables.evaluate_tables(pairs, n_jobs=n_jobs)
 
     name = f"{OURS}, n_jobs={n_jobs}"
     found = timed("1,000 tables of 20 x 10", name, evaluate, rounds=2, warm=0)
@@ -105,9 +105,15 @@ def test_a_thousand_tables(n_jobs: int, timed: Any, benchmark: Any, quick: bool)
 
 def test_other_metrics(timed: Any, benchmark: Any) -> None:
     names = ["adjacency", "bleu", "teds", "teds_structure", "exact"]
-    tables = tuple(map(xb.read_table, pair(20, 10)))
+    tables = tuple(map(xb.tables.read_table, pair(20, 10)))
     found = timed(
-        "tables 20 x 10, other metrics", OURS, xb.compare_tables, *tables, names, rounds=5, warm=1
+        "tables 20 x 10, other metrics",
+        OURS,
+        xb.tables.compare_tables,
+        *tables,
+        names,
+        rounds=5,
+        warm=1,
     )
     benchmark.extra_info["work"] = ", ".join(names)
     assert found["score"].between(0, 1).all()

@@ -13,7 +13,7 @@ GROUP = "evaluation view"
 
 
 @pytest.fixture(scope="module")
-def evaluations(quick: bool) -> dict[str, xb.Evaluation]:
+def evaluations(quick: bool) -> dict[str, xb.evaluation.Evaluation]:
     """The largest schema of the sample, and about 9,000 rows; their warnings are found."""
     sample = xb.load_dataset()
     document = "brindlemoor_10q_q2_fy2031"
@@ -34,9 +34,9 @@ def _kilobytes(view: Any) -> float:
 
 @pytest.mark.parametrize("name", ["511 nodes", "9,000 rows"])
 def test_building(
-    name: str, evaluations: dict[str, xb.Evaluation], timed: Any, benchmark: Any
+    name: str, evaluations: dict[str, xb.evaluation.Evaluation], timed: Any, benchmark: Any
 ) -> None:
-    from extractbench_nb.widgets.evaluation import EvaluationView
+    from extractbench_nb.widgets.evaluation_view import EvaluationView
 
     view = timed(GROUP, f"build, {name}", EvaluationView, evaluations[name], rounds=5, warm=1)
     rows, twin = len(view.rows), len(view.to_html()) / 1024
@@ -47,9 +47,9 @@ def test_building(
 
 
 def test_filtering_while_typing(
-    evaluations: dict[str, xb.Evaluation], timed: Any, benchmark: Any
+    evaluations: dict[str, xb.evaluation.Evaluation], timed: Any, benchmark: Any
 ) -> None:
-    from extractbench_nb.widgets.evaluation import EvaluationView
+    from extractbench_nb.widgets.evaluation_view import EvaluationView
 
     view = EvaluationView(evaluations["9,000 rows"])
 
@@ -64,8 +64,10 @@ def test_filtering_while_typing(
     assert 0 < left < 9000
 
 
-def test_choosing_a_row(evaluations: dict[str, xb.Evaluation], timed: Any, benchmark: Any) -> None:
-    from extractbench_nb.widgets.evaluation import EvaluationView
+def test_choosing_a_row(
+    evaluations: dict[str, xb.evaluation.Evaluation], timed: Any, benchmark: Any
+) -> None:
+    from extractbench_nb.widgets.evaluation_view import EvaluationView
 
     view = EvaluationView(evaluations["9,000 rows"])
 

@@ -36,7 +36,7 @@ def _sent(view: Any) -> str:
 
 @pytest.mark.parametrize("size", ["sample", "many"])
 def test_building(size: str, request: pytest.FixtureRequest, timed: Any, benchmark: Any) -> None:
-    from extractbench_nb.widgets.failures import FailureExplorer
+    from extractbench_nb.widgets.failures_view import FailureExplorer
 
     fields = request.getfixturevalue(size)
     documents = fields["document"].nunique()
@@ -47,7 +47,7 @@ def test_building(size: str, request: pytest.FixtureRequest, timed: Any, benchma
 
 
 def test_filtering_while_typing(many: pd.DataFrame, timed: Any, benchmark: Any) -> None:
-    from extractbench_nb.widgets.failures import FailureExplorer
+    from extractbench_nb.widgets.failures_view import FailureExplorer
 
     view = FailureExplorer(many)
 
@@ -62,7 +62,7 @@ def test_filtering_while_typing(many: pd.DataFrame, timed: Any, benchmark: Any) 
 
 
 def test_a_click(many: pd.DataFrame, timed: Any, benchmark: Any) -> None:
-    from extractbench_nb.widgets.failures import FailureExplorer
+    from extractbench_nb.widgets.failures_view import FailureExplorer
 
     view = FailureExplorer(many)
 

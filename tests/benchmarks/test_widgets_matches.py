@@ -19,15 +19,15 @@ def count(quick: bool) -> int:
 
 
 @pytest.fixture(scope="module")
-def evaluation(count: int) -> xb.Evaluation:
+def evaluation(count: int) -> xb.evaluation.Evaluation:
     ev = xb.evaluate(*citation_objects(count).case)
     assert len(ev.fields) > 5 * count
     return ev
 
 
 @pytest.fixture
-def view(evaluation: xb.Evaluation) -> Any:
-    from extractbench_nb.widgets.matches import MatchesView
+def view(evaluation: xb.evaluation.Evaluation) -> Any:
+    from extractbench_nb.widgets.matches_view import MatchesView
 
     return MatchesView(evaluation, "items")
 
@@ -36,8 +36,10 @@ def _kilobytes(view: Any) -> float:
     return sum(len(pane.data) for pane in (view._counts, view._pairs, view._detail)) / 1024
 
 
-def test_building(evaluation: xb.Evaluation, count: int, timed: Any, benchmark: Any) -> None:
-    from extractbench_nb.widgets.matches import MatchesView
+def test_building(
+    evaluation: xb.evaluation.Evaluation, count: int, timed: Any, benchmark: Any
+) -> None:
+    from extractbench_nb.widgets.matches_view import MatchesView
 
     view = timed(GROUP, "build", MatchesView, evaluation, "items", rounds=5, warm=1)
     twin = len(view.to_html()) / 1024

@@ -24,7 +24,7 @@ class Case(NamedTuple):
 # --- documents ---------------------------------------------------------------------------------
 
 
-def corrupted_documents(dataset: xb.Dataset, seed: int = 7) -> list[Case]:
+def corrupted_documents(dataset: xb.benchmark.Dataset, seed: int = 7) -> list[Case]:
     rng = random.Random(seed)
     cases = []
     for row in dataset.documents.itertuples():
@@ -246,7 +246,9 @@ def code(rng: random.Random) -> str:
 # --- batches -----------------------------------------------------------------------------------
 
 
-def synthetic_dataset(sample: xb.Dataset, folder: Path, documents: int, runs: int) -> xb.Dataset:
+def synthetic_dataset(
+    sample: xb.benchmark.Dataset, folder: Path, documents: int, runs: int
+) -> xb.benchmark.Dataset:
     """Write a dataset: gold documents edited from the sample's, and for each run their corruptions.
 
     Every thousandth output is cut off, and so is no JSON.

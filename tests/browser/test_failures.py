@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from extractbench_nb.widgets.assets import asset
-from extractbench_nb.widgets.static import score_text
+from extractbench_nb.widgets.static import asset, score_text
 from tests.browser.lab import Lab, Notebook, serious_findings
 
 CELLS = [

@@ -11,9 +11,10 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.judges.base import Verdict
-from extractbench_nb.report import EvaluationReport, ReportBuilder, ReportConfig
+from extractbench_nb.report.builder import ReportBuilder, ReportConfig
+from extractbench_nb.report.content import ReportWarning
 from extractbench_nb.report.html import html_text
-from extractbench_nb.report.models import ReportWarning
+from extractbench_nb.report.models import EvaluationReport
 
 ATTACKS = (
     "<script>document.title='owned'</script>",

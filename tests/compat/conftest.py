@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from extractbench_nb.metrics.registry import REGISTRY
+from extractbench_nb.field_metrics.registry import REGISTRY
 
 
 @pytest.fixture(autouse=True)

@@ -10,14 +10,16 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.evaluation.metrics import BaseMetric, MetricResult
-from extractbench_nb.metrics.classes import MetricConfig, MetricContext
-from extractbench_nb.metrics.factories import (
+from extractbench_nb.field_metrics.classes import (
+    BaseMetric,
+    MetricConfig,
+    MetricContext,
     MetricRegistry,
+    MetricResult,
     UnknownMetricError,
     global_metric_registry,
 )
-from extractbench_nb.schema import parse_schema
+from extractbench_nb.schema.parse import parse_schema
 
 PROFILES = ["paper", "strict", "extract-bench-0.1.0", "extract-bench-readme"]
 SCORES_ZERO = PROFILES[2:]

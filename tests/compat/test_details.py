@@ -19,8 +19,8 @@ ONLY_OURS, ONLY_THEIRS = {"gold", "extracted"}, {"model", "raw_response"}
 class Judge:
     name = "fixed"
 
-    def compare(self, gold: str, predicted: str) -> xb.Verdict:
-        return xb.Verdict(JUDGED, "fixed", "in words")
+    def compare(self, gold: str, predicted: str) -> xb.judges.Verdict:
+        return xb.judges.Verdict(JUDGED, "fixed", "in words")
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb import compat
 from extractbench_nb.compat import evaluator as own
-from extractbench_nb.evaluation.metrics import BaseMetric, MetricResult
+from extractbench_nb.field_metrics.classes import BaseMetric, MetricResult
 
 RELEASE = "extract-bench-0.1.0"
 
@@ -60,8 +60,8 @@ def test_a_judges_words():
     class Judge:
         name = "judge"
 
-        def compare(self, gold: str, predicted: str) -> xb.Verdict:
-            return xb.Verdict(0.9, "alike", "nearly the same")
+        def compare(self, gold: str, predicted: str) -> xb.judges.Verdict:
+            return xb.judges.Verdict(0.9, "alike", "nearly the same")
 
     found = results(obj(x={"type": "string"}), {"x": "a"}, {"x": "b"}, judge=Judge())
     assert found["$.properties.x"]["string_semantic"] == MetricResult(
@@ -168,7 +168,7 @@ def test_text_that_is_no_json():
 def test_the_schema_comes_back_parsed():
     config = compat.StructuredEvaluatorConfig(metrics=[])
     found = compat.StructuredEvaluator(config).evaluate(obj(x={"type": "integer"}), {}, {})
-    assert isinstance(found["schema"], xb.Schema)
+    assert isinstance(found["schema"], xb.schema.Schema)
 
 
 def test_configs_may_stand_in_the_schema():

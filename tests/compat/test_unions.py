@@ -14,8 +14,8 @@ ITEMS = {"items": {"type": "string", "evaluation_config": "string_exact"}}
 class Judge:
     name = "fixed"
 
-    def compare(self, gold: str, predicted: str) -> xb.Verdict:
-        return xb.Verdict(0.75, "fixed")
+    def compare(self, gold: str, predicted: str) -> xb.judges.Verdict:
+        return xb.judges.Verdict(0.75, "fixed")
 
 
 def t(kind: str, config: Any = None) -> dict[str, Any]:

@@ -13,10 +13,10 @@ needs_release = pytest.mark.skipif(
 
 
 @cache
-def sample() -> xb.Dataset:
+def sample() -> xb.benchmark.Dataset:
     return xb.load_dataset("sample")
 
 
 @cache
-def released() -> xb.Dataset:
+def released() -> xb.benchmark.Dataset:
     return xb.load_dataset("extractbench", path=os.environ["EXTRACTBENCH_DATASET"])

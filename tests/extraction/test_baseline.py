@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.benchmark.paper.beside import BESIDE_COLUMNS, BESIDE_STATUSES
-from extractbench_nb.benchmark.paper.names import DOMAIN_TABLES, MODELS, SCHEMAS
 from extractbench_nb.benchmark.published import rows_of
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.baseline import TALLY_COLUMNS, BaselineTables
-from extractbench_nb.extraction.model_profiles import model_profiles
-from extractbench_nb.extraction.rates import rate_interval, valid_interval
-from extractbench_nb.stats.drawing import Drawing
+from extractbench_nb.extraction.lengths import rate_interval, valid_interval
+from extractbench_nb.paper.cells import DOMAIN_TABLES, MODELS, SCHEMAS
+from extractbench_nb.paper.runs import RUN_COMPARISON_COLUMNS, RUN_COMPARISON_STATUSES
+from extractbench_nb.simulation.profiles import model_profiles
+from extractbench_nb.stats.intervals import Drawing
 from tests.extraction.conftest import needs_release
 
 DRAWING = Drawing(0.95, 400, 0)
@@ -34,9 +34,11 @@ SAMPLE_DOMAINS = {
 @cache
 def made(mode: str, dataset: str = "sample") -> BaselineTables:
     ds = xb.load_dataset(dataset)
-    runs = [xb.simulate(ds, one, seed=0).outputs for one in model_profiles(mode).values()]
+    runs = [
+        xb.simulation.simulate(ds, one, seed=0).outputs for one in model_profiles(mode).values()
+    ]
     attempts = xb.read_outputs(pd.concat(runs, ignore_index=True), ds)
-    return xb.baseline_tables(attempts, ds)
+    return xb.extraction.baseline_tables(attempts, ds)
 
 
 # Sums.
@@ -73,14 +75,16 @@ def test_intervals_hold_their_figures() -> None:
 
 def test_options_of_intervals() -> None:
     ds = xb.load_dataset()
-    attempts = xb.read_outputs(xb.simulate(ds, "Gemini 3 Pro").outputs, ds)
-    wide, narrow = (xb.baseline_tables(attempts, ds, confidence=c).results for c in (0.99, 0.5))
+    attempts = xb.read_outputs(xb.simulation.simulate(ds, "Gemini 3 Pro").outputs, ds)
+    wide, narrow = (
+        xb.extraction.baseline_tables(attempts, ds, confidence=c).results for c in (0.99, 0.5)
+    )
     for low, high in (("valid_low", "valid_high"), ("pass_rate_low", "pass_rate_high")):
         assert (wide[high] - wide[low] > narrow[high] - narrow[low]).all()
     with pytest.raises(InputError, match="confidence=2"):
-        xb.baseline_tables(attempts, ds, confidence=2)
+        xb.extraction.baseline_tables(attempts, ds, confidence=2)
     with pytest.raises(InputError, match="attempts has no rows"):
-        xb.baseline_tables(attempts.iloc[:0], ds)
+        xb.extraction.baseline_tables(attempts.iloc[:0], ds)
 
 
 def rows(counts: list[tuple[str, str, int, int, int]]) -> pd.DataFrame:
@@ -201,13 +205,19 @@ def test_intervals_of_several_schemas_hold_the_rate() -> None:
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda ds: xb.baseline_tables("gpt-5", ds), "attempts is str; expected a DataFrame"),
-        (lambda ds: xb.check_simulation("GPT-5", ds), "simulation is str; expected what simulate"),
         (
-            lambda ds: xb.read_outputs(xb.simulate(ds, "GPT-5"), 5),
+            lambda ds: xb.extraction.baseline_tables("gpt-5", ds),
+            "attempts is str; expected a DataFrame",
+        ),
+        (
+            lambda ds: xb.simulation.check_simulation("GPT-5", ds),
+            "simulation is str; expected what simulate",
+        ),
+        (
+            lambda ds: xb.read_outputs(xb.simulation.simulate(ds, "GPT-5"), 5),
             "dataset is int; expected a Dataset, a name or a path",
         ),
-        (lambda ds: xb.repair_effect({}, ds), "attempts is dict; expected a DataFrame"),
+        (lambda ds: xb.extraction.repair_effect({}, ds), "attempts is dict; expected a DataFrame"),
     ],
 )
 def test_what_is_no_run_or_dataset(call: Any, message: str) -> None:
@@ -216,11 +226,11 @@ def test_what_is_no_run_or_dataset(call: Any, message: str) -> None:
 
 
 def test_a_dataset_by_its_name() -> None:
-    outputs = xb.simulate("sample", "GPT-5").outputs
+    outputs = xb.simulation.simulate("sample", "GPT-5").outputs
     attempts = xb.read_outputs(outputs, "sample")
     assert attempts.equals(xb.read_outputs(outputs, xb.load_dataset()))
-    assert xb.baseline_tables(attempts, "sample").attempts["document"].nunique() == 14
-    assert len(xb.validity_by_length(attempts, "sample")) == 5
+    assert xb.extraction.baseline_tables(attempts, "sample").attempts["document"].nunique() == 14
+    assert len(xb.extraction.validity_by_length(attempts, "sample")) == 5
 
 
 @pytest.mark.parametrize("reason", ["connection", "bad_key", "rate_limited", "page_limit"])
@@ -228,7 +238,7 @@ def test_trouble_of_the_day_is_told(reason: str) -> None:
     error = {"reason": reason, "message": "no: not now"}
     frame = pd.DataFrame({"run": ["mine"], "document": ["cv_tobias_wendelin"], "raw": [None]})
     attempts = xb.read_outputs(frame.assign(meta=[{"error": error}]), "sample")
-    tables = xb.baseline_tables(attempts, "sample")
+    tables = xb.extraction.baseline_tables(attempts, "sample")
     assert tables.unanswered == (reason != "page_limit")
     assert ("1 without an answer for a passing reason" in repr(tables)) == bool(tables.unanswered)
 
@@ -281,11 +291,11 @@ def test_tables_that_are_not_there(n: Any, message: str) -> None:
 
 def test_runs_need_not_have_the_same_documents() -> None:
     ds = xb.load_dataset()
-    whole = xb.simulate(ds, "GPT-5", run="whole").outputs
-    part = xb.simulate(ds, "GPT-5", run="part").outputs
+    whole = xb.simulation.simulate(ds, "GPT-5", run="whole").outputs
+    part = xb.simulation.simulate(ds, "GPT-5", run="part").outputs
     part = part[part["schema"] == "cv"]
     attempts = xb.read_outputs(pd.concat([whole, part], ignore_index=True), ds)
-    frame = xb.baseline_tables(attempts, ds).style(5).data
+    frame = xb.extraction.baseline_tables(attempts, ds).style(5).data
     rowing = next(name for name in frame.columns if name.startswith("rowing"))
     assert frame.loc["part", rowing] == "—"
     assert frame.loc["part", "Valid JSON"].endswith(f"/{len(part)}")
@@ -296,8 +306,10 @@ HOSTILE = '<script>alert(1)</script> | \n x"><img src=x onerror=alert(2)>'
 
 def test_names_are_text() -> None:
     ds = xb.load_dataset()
-    attempts = xb.read_outputs(xb.simulate(ds, "GPT-5", run=HOSTILE).outputs, ds)
-    tables = xb.baseline_tables(attempts.assign(schema=attempts["schema"] + HOSTILE), Renamed(ds))
+    attempts = xb.read_outputs(xb.simulation.simulate(ds, "GPT-5", run=HOSTILE).outputs, ds)
+    tables = xb.extraction.baseline_tables(
+        attempts.assign(schema=attempts["schema"] + HOSTILE), Renamed(ds)
+    )
     for n in (5, 7, 8, f"cv{HOSTILE}"):
         html = tables.style(n).to_html()
         assert "<script" not in html
@@ -309,7 +321,7 @@ def test_names_are_text() -> None:
 class Renamed:
     """A dataset whose schemas have other names."""
 
-    def __init__(self, ds: xb.Dataset) -> None:
+    def __init__(self, ds: xb.benchmark.Dataset) -> None:
         self.ds, self.gold = ds, ds.gold
         self.documents = ds.documents.assign(schema=ds.documents["schema"] + HOSTILE)
 
@@ -336,9 +348,9 @@ def test_what_cannot_be_summed_up_is_refused_before_anybody_is_asked(
     change: dict[str, Any], message: str
 ) -> None:
     asked: list[Any] = []
-    attempts = xb.read_outputs(xb.simulate("sample", "GPT-5"), "sample").assign(**change)
+    attempts = xb.read_outputs(xb.simulation.simulate("sample", "GPT-5"), "sample").assign(**change)
     with pytest.raises(InputError, match=message):
-        xb.baseline_tables(attempts, "sample", judge=asked.append)
+        xb.extraction.baseline_tables(attempts, "sample", judge=asked.append)
     assert not asked
 
 
@@ -348,7 +360,7 @@ def test_a_schema_of_which_nothing_is_scored(tmp_path: Any) -> None:
     (folder.parent / "bare-schema.json").write_text('{"type": "object", "properties": {}}')
     (folder / "one.gold.json").write_text("{}")
     frame = pd.DataFrame({"run": ["mine"], "document": ["one"], "raw": ["{}"]})
-    tables = xb.baseline_tables(xb.read_outputs(frame, tmp_path), tmp_path)
+    tables = xb.extraction.baseline_tables(xb.read_outputs(frame, tmp_path), tmp_path)
     row = tables.of_schema("overall").loc["mine"]
     assert row[["pass_rate", "pass_rate_low", "ceiling", "accuracy_valid"]].isna().all()
     assert tables.style(5).data.loc["mine", "Overall Pass Rate"] == "0/0 (—)"
@@ -362,9 +374,9 @@ def test_every_printed_figure_of_a_model_is_compared() -> None:
     for n, mode in [(5, "prompt"), (7, "prompt"), (8, "structured"), (13, "prompt")]:
         found = xb.paper.compare(n, runs=made(mode), domains=SAMPLE_DOMAINS)
         printed = [f for f in rows_of(str(n)) if f.row != "header"]
-        assert list(found.columns) == BESIDE_COLUMNS.names
+        assert list(found.columns) == RUN_COMPARISON_COLUMNS.names
         assert found["printed"].tolist() == [f.printed for f in printed]
-        assert set(found["status"]) <= set(BESIDE_STATUSES) - {"no run"}
+        assert set(found["status"]) <= set(RUN_COMPARISON_STATUSES) - {"no run"}
         difference = found["found"] - found["published"]
         assert found["difference"].equals(difference.astype("Float64"))
         runs = found["row"] if n != 7 else found["column"]
@@ -393,10 +405,10 @@ def test_figures_are_those_of_the_tables() -> None:
 
 def test_the_total_is_that_of_all_models_or_of_none() -> None:
     ds = xb.load_dataset()
-    outputs = [xb.simulate(ds, m).outputs for m in MODELS[:2]]
-    outputs.append(xb.simulate(ds, "GPT-5", run="mine").outputs)
+    outputs = [xb.simulation.simulate(ds, m).outputs for m in MODELS[:2]]
+    outputs.append(xb.simulation.simulate(ds, "GPT-5", run="mine").outputs)
     attempts = xb.read_outputs(pd.concat(outputs, ignore_index=True), ds)
-    tables = xb.baseline_tables(attempts, ds)
+    tables = xb.extraction.baseline_tables(attempts, ds)
     found = xb.paper.compare(5, runs=tables, domains=SAMPLE_DOMAINS)
     assert set(found.loc[found["row"] == "total", "status"]) == {"no run"}
     assert set(found.loc[found["row"] == "GPT-5", "status"]) == {"no run"}
@@ -435,8 +447,8 @@ def test_totals_that_are_wrong_in_print_are_told() -> None:
 )
 def test_runs_are_known_by_their_names(name: str, model: str) -> None:
     ds = xb.load_dataset()
-    attempts = xb.read_outputs(xb.simulate(ds, model, run=name).outputs, ds)
-    tables = xb.baseline_tables(attempts, ds)
+    attempts = xb.read_outputs(xb.simulation.simulate(ds, model, run=name).outputs, ds)
+    tables = xb.extraction.baseline_tables(attempts, ds)
     n = 8 if name.endswith("structured") else 5
     found = xb.paper.compare(n, runs=tables, domains=SAMPLE_DOMAINS)
     assert set(found.loc[found["run"] == name, "row"]) == {model}

@@ -11,20 +11,20 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.evaluation import evaluate
-from extractbench_nb.extraction import checking
-from extractbench_nb.extraction.catalogue import CORRUPTIONS
-from extractbench_nb.extraction.checking import (
+from extractbench_nb.evaluation.api import evaluate
+from extractbench_nb.extraction.parsing import FAILURES
+from extractbench_nb.schema.parse import parse_schema
+from extractbench_nb.simulation import checking
+from extractbench_nb.simulation.catalogue import CORRUPTIONS
+from extractbench_nb.simulation.checking import (
     FOUND_COLUMNS,
     REASONS,
     SimulationCheck,
     check_simulation,
 )
-from extractbench_nb.extraction.model_profiles import ModelProfile, model_profiles
-from extractbench_nb.extraction.parsing import FAILURES
-from extractbench_nb.extraction.simulation import Simulation, simulate
-from extractbench_nb.extraction.tasks import pool_of
-from extractbench_nb.schema import parse_schema
+from extractbench_nb.simulation.outputs import Simulation, simulate
+from extractbench_nb.simulation.profiles import ModelProfile, model_profiles
+from extractbench_nb.simulation.tasks import pool_of
 from tests.extraction.conftest import needs_release
 
 #: What is done, and how much of it must be found as made, at least; the rest has a reason.
@@ -57,7 +57,7 @@ OF_MEANING = {"kept": {"not tolerated"}, "changed": {"tolerated", "another type"
 
 
 @cache
-def dataset(name: str) -> xb.Dataset:
+def dataset(name: str) -> xb.benchmark.Dataset:
     return xb.load_dataset(name)
 
 
@@ -233,7 +233,7 @@ def test_an_evaluator_that_finds_the_wrong_thing(
 # --- paths and arrays of every kind ------------------------------------------------------------
 
 
-def of_one(folder: Path, schema: Any, *golds: Any) -> xb.Dataset:
+def of_one(folder: Path, schema: Any, *golds: Any) -> xb.benchmark.Dataset:
     """A dataset of one schema."""
     place = folder / "domain" / "kind" / "pdf+gold"
     place.mkdir(parents=True)

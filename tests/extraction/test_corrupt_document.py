@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError, SchemaError
-from extractbench_nb.extraction import corrupt_document, corruptions
-from extractbench_nb.extraction.catalogue import CORRUPTION_COLUMNS, CORRUPTIONS
-from extractbench_nb.extraction.simulate import RECORD_COLUMNS
+from extractbench_nb.simulation.catalogue import CORRUPTION_COLUMNS, CORRUPTIONS, corruptions
+from extractbench_nb.simulation.corrupt import RECORD_COLUMNS, corrupt_document
 
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
 

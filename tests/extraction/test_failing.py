@@ -11,16 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.benchmark.paper.names import MODELS, SCHEMAS
 from extractbench_nb.errors import InputError
-from extractbench_nb.extraction.failing import (
-    POSITION_COLUMNS,
-    failure_modes,
-    failure_positions,
-)
-from extractbench_nb.extraction.model_profiles import ModelProfile, model_profile
+from extractbench_nb.extraction.failures import POSITION_COLUMNS, failure_modes, failure_positions
 from extractbench_nb.extraction.parsing import FAILURES
-from extractbench_nb.extraction.textual import TEXT_FAILURES
+from extractbench_nb.paper.cells import MODELS, SCHEMAS
+from extractbench_nb.simulation.invalid import TEXT_FAILURES
+from extractbench_nb.simulation.profiles import ModelProfile, model_profile
 from tests.extraction.conftest import needs_release, released, sample
 
 #: One row an attempt: mode, run, domain, failure.
@@ -40,7 +36,7 @@ TABLE = pd.DataFrame(ROWS, columns=["mode", "run", "domain", "failure"])
 def every_failure() -> pd.DataFrame:
     """Two simulated runs of the sample, each with every failure once, as the reader sees them."""
     profile = ModelProfile("every", {"*": dict.fromkeys(FAILURES, 1)}, wrappings={"fence": 0.4})
-    runs = [xb.simulate(sample(), profile, seed, run=f"run {seed}") for seed in range(2)]
+    runs = [xb.simulation.simulate(sample(), profile, seed, run=f"run {seed}") for seed in range(2)]
     return xb.read_outputs(pd.concat([run.outputs for run in runs]), sample())
 
 
@@ -323,7 +319,7 @@ def test_places_of_every_failure() -> None:
 
 @cache
 def released_attempts() -> pd.DataFrame:
-    outputs = pd.concat([xb.simulate(released(), model).outputs for model in MODELS])
+    outputs = pd.concat([xb.simulation.simulate(released(), model).outputs for model in MODELS])
     return xb.read_outputs(outputs, released())
 
 

@@ -12,7 +12,6 @@ from scipy.stats import binomtest, spearmanr
 
 import extractbench_nb as xb
 from extractbench_nb._tokens import count_tokens
-from extractbench_nb.benchmark.paper.names import MODELS
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.lengths import (
     LENGTH_COLUMNS,
@@ -21,8 +20,9 @@ from extractbench_nb.extraction.lengths import (
     length_correlations,
     validity_by_length,
 )
-from extractbench_nb.extraction.model_profiles import ModelProfile
 from extractbench_nb.extraction.parsing import FAILURES
+from extractbench_nb.paper.cells import MODELS
+from extractbench_nb.simulation.profiles import ModelProfile
 from tests.extraction.conftest import needs_release, released, sample
 
 
@@ -49,7 +49,7 @@ def tried(*runs: tuple[str, list[bool]]) -> pd.DataFrame:
 @cache
 def every_failure() -> pd.DataFrame:
     profile = ModelProfile("every", {"*": dict.fromkeys(FAILURES, 1)})
-    runs = [xb.simulate(sample(), profile, seed, run=f"run {seed}") for seed in range(3)]
+    runs = [xb.simulation.simulate(sample(), profile, seed, run=f"run {seed}") for seed in range(3)]
     return xb.read_outputs(pd.concat([run.outputs for run in runs]), sample())
 
 
@@ -195,7 +195,7 @@ def test_groups_of_ones_own_keep_their_values() -> None:
 def test_gold_is_counted_as_in_table_6() -> None:
     attempts = every_failure()
     found = validity_by_length(attempts, sample(), bins=100)
-    figures = xb.complexity(sample())["gold_tokens"]
+    figures = xb.benchmark.complexity(sample())["gold_tokens"]
     assert found["shortest"].tolist() == sorted(figures.unique())
     texts = [path.read_text("utf-8") for path in sample().documents["gold_path"]]
     assert sorted(map(count_tokens, texts)) == sorted(figures)
@@ -326,7 +326,7 @@ def test_correlation_is_spearmans(runs: Any, figures: list[int | None]) -> None:
 @needs_release
 def test_long_gold_is_seldom_valid() -> None:
     ds = released()
-    outputs = pd.concat([xb.simulate(ds, model).outputs for model in MODELS])
+    outputs = pd.concat([xb.simulation.simulate(ds, model).outputs for model in MODELS])
     attempts = xb.read_outputs(outputs, ds)
     found = validity_by_length(attempts, ds)
     assert found["documents"].tolist() == [7] * 5

@@ -96,27 +96,27 @@ def test_outputs_that_cannot_be_read(
 
 
 def test_failures_are_counted_as_in_table_7(attempts: pd.DataFrame) -> None:
-    table = xb.failure_modes(attempts)
+    table = xb.extraction.failure_modes(attempts)
     assert list(table.columns) == [*RUNS, "total"]
     assert list(table.index) == [
         *("page_limit", "empty_response", "trailing_comma", "truncated_json", "total")
     ]
     assert table.loc["total"].tolist() == [0, 0, 14, 14, 14, 14, 56]
     assert table.loc["trailing_comma", "comma"] == 14
-    by_schema = xb.failure_modes(attempts, "schema")
+    by_schema = xb.extraction.failure_modes(attempts, "schema")
     assert by_schema.loc["total", "total"] == 56
     assert set(by_schema.columns) == {*attempts["schema"], "total"}
-    nothing = xb.failure_modes(attempts[attempts["valid"]])
+    nothing = xb.extraction.failure_modes(attempts[attempts["valid"]])
     assert nothing.index.tolist() == ["total"]
     assert nothing.to_numpy().sum() == 0
     with pytest.raises(InputError, match="by is 'model'"):
-        xb.failure_modes(attempts, "model")
+        xb.extraction.failure_modes(attempts, "model")
 
 
 def test_what_is_evaluated(attempts: pd.DataFrame) -> None:
     strict = predictions(attempts)
     assert (strict["predicted"].notna() == attempts["valid"]).all()
-    lenient = predictions(xb.forgive(attempts))
+    lenient = predictions(xb.extraction.forgive(attempts))
     assert lenient["predicted"].notna().groupby(lenient["run"]).all().to_dict() == {
         **dict.fromkeys(("gold", "fenced", "comma", "cut"), True),
         **dict.fromkeys(("empty", "limit"), False),
@@ -124,43 +124,45 @@ def test_what_is_evaluated(attempts: pd.DataFrame) -> None:
 
 
 def test_the_effect_of_repair(attempts: pd.DataFrame, sample: Any) -> None:
-    found = xb.repair_effect(attempts, sample).set_index("run")
+    found = xb.extraction.repair_effect(attempts, sample).set_index("run")
     assert found["attempts"].eq(14).all()
     assert found.loc["comma", ["valid", "forgiven", "pass_rate"]].tolist() == [0, 14, 0]
     assert found.loc["comma", "pass_rate_repaired"] == found.loc["gold", "pass_rate"]
     assert found["pass_rate"].le(found["ceiling"]).all()
     assert found.loc["gold", "pass_rate"] == found.loc["gold", "ceiling"]
     assert 0.02 < found.loc["cut", "gain"] < found.loc["gold", "ceiling"]
-    rates = xb.baseline_tables(attempts, sample).of_schema("overall")["pass_rate"]
+    rates = xb.extraction.baseline_tables(attempts, sample).of_schema("overall")["pass_rate"]
     assert found["pass_rate"].to_dict() == rates.drop("total").to_dict()
     assert found.loc[["gold", "fenced", "empty", "limit"], "gain"].eq(0).all()
 
 
 def test_what_is_forgiven_is_chosen(attempts: pd.DataFrame, sample: Any) -> None:
-    found = xb.repair_effect(attempts, sample, failures="truncated_json").set_index("run")
+    found = xb.extraction.repair_effect(attempts, sample, failures="truncated_json").set_index(
+        "run"
+    )
     assert found["forgiven"].to_dict() == {r: 14 if r == "cut" else 0 for r in found.index}
-    forgiven = xb.forgive(attempts, ["truncated_json"])
+    forgiven = xb.extraction.forgive(attempts, ["truncated_json"])
     changed = forgiven["forgiven"].notna()
     assert set(forgiven.loc[changed, "run"]) == {"cut"}
     assert forgiven.loc[changed, "failure"].eq("none").all()
     assert forgiven.loc[~changed, "failure"].equals(attempts.loc[~changed, "failure"])
     assert attempts["failure"].eq("truncated_json").sum() == changed.sum()
     with pytest.raises(InputError, match="'empty_response' cannot be forgiven; known are"):
-        xb.forgive(attempts, "empty_response")
+        xb.extraction.forgive(attempts, "empty_response")
 
 
 def test_a_breach_of_the_schema_is_no_fault_of_form(sample: Any) -> None:
-    one = xb.ModelProfile("m", {"*": {"schema_violation": 1}})
-    attempts = xb.read_outputs(xb.simulate(sample, one), sample)
-    assert xb.repair_effect(attempts, sample)["forgiven"].item() == 0
-    taken = xb.repair_effect(attempts, sample, failures="schema_violation")
+    one = xb.simulation.ModelProfile("m", {"*": {"schema_violation": 1}})
+    attempts = xb.read_outputs(xb.simulation.simulate(sample, one), sample)
+    assert xb.extraction.repair_effect(attempts, sample)["forgiven"].item() == 0
+    taken = xb.extraction.repair_effect(attempts, sample, failures="schema_violation")
     assert taken["forgiven"].item() == 14
     assert taken["gain"].item() > 0
 
 
 def test_several_runs_at_once(sample: Any, tmp_path: Path) -> None:
-    made = [xb.simulate(sample, model) for model in ("GPT-5", "Gemini 3 Pro")]
-    runs = [xb.Run.open(one.save(tmp_path / one.run)) for one in made]
+    made = [xb.simulation.simulate(sample, model) for model in ("GPT-5", "Gemini 3 Pro")]
+    runs = [xb.extraction.Run.open(one.save(tmp_path / one.run)) for one in made]
     together = xb.read_outputs([*made], sample)
     assert xb.read_outputs(runs, sample)["failure"].tolist() == together["failure"].tolist()
     assert together["run"].unique().tolist() == [one.run for one in made]
@@ -176,14 +178,14 @@ def test_lengths_are_characters(sample: Any) -> None:
 
 
 def test_tables_as_the_paper_has_them(attempts: pd.DataFrame, sample: Any) -> None:
-    found = xb.baseline_tables(attempts, sample)
+    found = xb.extraction.baseline_tables(attempts, sample)
     results = found.results
     assert list(results.columns) == BASELINE_COLUMNS.names
     assert found.table.loc["gold", ["valid", "attempts"]].tolist() == [14, 14]
     for schema, rows in sample.documents.groupby("schema"):
         own = found.of_schema(schema)
         gold = own.loc["gold"]
-        per_document = int(xb.complexity(sample.schema(schema))["keys"].iloc[0])
+        per_document = int(xb.benchmark.complexity(sample.schema(schema))["keys"].iloc[0])
         assert gold["fields"] == len(rows) * per_document
         assert gold["passed"] == gold["evaluated_valid"]
         assert gold["pass_rate"] == gold["ceiling"] <= 1
@@ -196,7 +198,7 @@ def test_tables_as_the_paper_has_them(attempts: pd.DataFrame, sample: Any) -> No
     assert whole.loc["total", "documents"] == 84
     parts = results[(results["schema"] != "overall") & (results["run"] != "total")]
     assert parts["passed"].sum() == whole.loc["total", "passed"]
-    assert found.failures.equals(xb.failure_modes(attempts))
+    assert found.failures.equals(xb.extraction.failure_modes(attempts))
     assert "gold: 14 of 14 valid" in repr(found)
     with pytest.raises(InputError, match="unknown schema 'rowin'; did you mean 'rowing'"):
         found.of_schema("rowin")
@@ -206,11 +208,11 @@ def test_tables_as_the_paper_has_them(attempts: pd.DataFrame, sample: Any) -> No
 @pytest.mark.skipif("EXTRACTBENCH_DATASET" not in os.environ, reason="needs the released dataset")
 def test_recorded_outputs_load_through_the_same_reader() -> None:
     ds = xb.load_dataset("extractbench", path=os.environ["EXTRACTBENCH_DATASET"])
-    recorded = xb.recorded_outputs(os.environ["EXTRACTBENCH_RUNS"])
+    recorded = xb.benchmark.recorded_outputs(os.environ["EXTRACTBENCH_RUNS"])
     attempts = xb.read_outputs(recorded, ds)
     assert len(attempts) == len(recorded) == 22
     assert set(attempts["failure"]) <= {"none", "schema_violation"}
     assert attempts["parses_strictly"].all()
-    found = xb.baseline_tables(attempts, ds)
+    found = xb.extraction.baseline_tables(attempts, ds)
     assert found.of_schema("overall").loc["total", "fields"] == 22 * 16
     assert found.of_schema("overall").loc["total", "valid"] == attempts["valid"].sum()

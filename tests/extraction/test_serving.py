@@ -26,16 +26,21 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb._tokens import count_tokens
 from extractbench_nb.benchmark.dataset import Dataset, load_dataset
-from extractbench_nb.extraction import serving
-from extractbench_nb.extraction.model_profiles import ModelProfile, model_profile
+from extractbench_nb.extraction.calling import Prompt, document_text, plain_schema
 from extractbench_nb.extraction.parsing import FAILURES
-from extractbench_nb.extraction.prompting import Prompt, document_text, plain_schema
 from extractbench_nb.extraction.reading import read_outputs
-from extractbench_nb.extraction.refusals import PROVIDERS
-from extractbench_nb.extraction.replaying import REQUEST_COLUMNS, Replay, Reply
 from extractbench_nb.extraction.runs import Run, extract
-from extractbench_nb.extraction.serving import SimulationServer, serve_simulations
-from extractbench_nb.extraction.simulation import Simulation, simulate
+from extractbench_nb.simulation import server as serving
+from extractbench_nb.simulation.invalid import PROVIDERS
+from extractbench_nb.simulation.outputs import Simulation, simulate
+from extractbench_nb.simulation.profiles import ModelProfile, model_profile
+from extractbench_nb.simulation.server import (
+    REQUEST_COLUMNS,
+    Replay,
+    Reply,
+    SimulationServer,
+    serve_simulations,
+)
 from tests.judges.llm.conftest import away_from_home, no_thread_left
 from tests.waiting import PATIENCE, wait_until
 

@@ -12,24 +12,24 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.benchmark.paper.names import DOMAIN_TABLES, MODELS, SCHEMAS
 from extractbench_nb.benchmark.published import rows_of
 from extractbench_nb.errors import InputError
-from extractbench_nb.extraction.catalogue import CORRUPTIONS
-from extractbench_nb.extraction.model_profiles import (
+from extractbench_nb.extraction.calling import MODES
+from extractbench_nb.extraction.parsing import FAILURES, parse_output
+from extractbench_nb.paper.cells import DOMAIN_TABLES, MODELS, SCHEMAS
+from extractbench_nb.simulation.catalogue import CORRUPTIONS
+from extractbench_nb.simulation.outputs import (
+    SIMULATED_COLUMNS,
+    SIMULATED_RECORD_COLUMNS,
+    Simulation,
+    simulate,
+)
+from extractbench_nb.simulation.profiles import (
     MIXTURE,
     ModelProfile,
     model_profile,
     model_profiles,
     severity_rates,
-)
-from extractbench_nb.extraction.parsing import FAILURES, parse_output
-from extractbench_nb.extraction.prompting import MODES
-from extractbench_nb.extraction.simulation import (
-    SIMULATED_COLUMNS,
-    SIMULATED_RECORD_COLUMNS,
-    Simulation,
-    simulate,
 )
 from tests.extraction.conftest import needs_release, released, sample
 
@@ -41,7 +41,7 @@ def profile(rates: dict[str, float], failures: Any = VALID, **options: Any) -> M
     return ModelProfile("test", failures, {"*": rates}, **options)
 
 
-def found(made: Simulation, dataset: xb.Dataset) -> list[str]:
+def found(made: Simulation, dataset: xb.benchmark.Dataset) -> list[str]:
     """The failures that the parser finds."""
     return [
         parse_output(
@@ -362,7 +362,7 @@ def test_an_unknown_mode() -> None:
 def test_a_saved_simulation_is_read_like_a_run(model: str, tmp_path: Any) -> None:
     made = simulate(sample(), model, seed=1)
     folder = made.save(tmp_path / "run")
-    run = xb.Run.open(folder)
+    run = xb.extraction.Run.open(folder)
     assert run.description["kind"] == "simulation"
     assert run.description["model"] == f"simulated {model}"
     back = xb.read_outputs(run, sample()).set_index("document")["failure"]
@@ -397,11 +397,11 @@ def test_a_saved_simulation_comes_back(tmp_path: Path, seed: int | str) -> None:
 def test_a_saved_simulation_is_checked_and_served(tmp_path: Path) -> None:
     made = simulate(sample(), "Gemini 3 Flash", 1)
     back = Simulation.open(made.save(tmp_path / "run"))
-    one, other = (xb.check_simulation(which, sample()) for which in (made, back))
+    one, other = (xb.simulation.check_simulation(which, sample()) for which in (made, back))
     pd.testing.assert_frame_equal(one.summary, other.summary)
-    with xb.serve_simulations(back, sample()) as server:
+    with xb.simulation.serve_simulations(back, sample()) as server:
         assert list(server.models) == ["Gemini 3 Flash"]
-    assert sorted(xb.Run.open(tmp_path / "run").outputs["document"]) == sorted(
+    assert sorted(xb.extraction.Run.open(tmp_path / "run").outputs["document"]) == sorted(
         made.outputs["document"]
     )
 
@@ -462,7 +462,7 @@ def test_the_tables_of_simulated_models_have_the_published_counts() -> None:
     runs = [simulate(released(), model, seed=0) for model in ("GPT-5.2", "Claude Sonnet 4.5")]
     outputs = pd.concat([made.outputs for made in runs], ignore_index=True)
     attempts = xb.read_outputs(outputs, released())
-    tables = xb.baseline_tables(attempts, released())
+    tables = xb.extraction.baseline_tables(attempts, released())
     whole = tables.of_schema("overall")
     for made in runs:
         printed = {row.column: row.value for row in rows_of("5") if row.row == made.profile.name}

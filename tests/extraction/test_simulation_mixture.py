@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.extraction import corrupt_document
-from extractbench_nb.extraction.catalogue import CORRUPTIONS
 from extractbench_nb.extraction.conforming import Conformance, touches
-from extractbench_nb.extraction.mixture import corrupt_mixed, mixed_copy
-from extractbench_nb.extraction.places import Document
-from extractbench_nb.extraction.tasks import pool_of
+from extractbench_nb.simulation.catalogue import CORRUPTIONS
+from extractbench_nb.simulation.corrupt import corrupt_document, corrupt_mixed, mixed_copy
+from extractbench_nb.simulation.tasks import Document, pool_of
 
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
 

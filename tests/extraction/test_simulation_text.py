@@ -10,16 +10,18 @@ from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.parsing import FAILURES, parse_output
-from extractbench_nb.extraction.quotas import assigned, quotas
-from extractbench_nb.extraction.refusals import CALL_FAILURES, PROVIDERS, call_error
-from extractbench_nb.extraction.textual import (
+from extractbench_nb.simulation.invalid import (
     _MALFORMED,
+    CALL_FAILURES,
+    PROVIDERS,
     TEXT_FAILURES,
     WRAPPINGS,
     Spoken,
+    call_error,
     spoil,
     wrap,
 )
+from extractbench_nb.simulation.profiles import assigned, quotas
 
 SCHEMA = {"type": "object"}
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(

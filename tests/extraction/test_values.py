@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.extraction.draws import Draws, generator, some
-from extractbench_nb.extraction.values import VALUE_CORRUPTIONS, corrupt, kind_of
+from extractbench_nb.simulation.tasks import Draws, generator, some
+from extractbench_nb.simulation.values import VALUE_CORRUPTIONS, corrupt, kind_of
 
 TEXT = "The loan of 25 million euros is due on 6 April 2031 and Limited to one Street"
 TEXTS = sorted(name for name, kind in VALUE_CORRUPTIONS if kind == "string")

@@ -145,7 +145,7 @@ def test_mypy_refuses(project: Project) -> None:
 
 
 @pytest.fixture
-def rooms(project: Project) -> Project:
+def real_package(project: Project) -> Project:
     """The real package, so that the contract is checked on the real imports."""
     shutil.rmtree(project.root / "extractbench_nb")
     shutil.copytree(
@@ -159,39 +159,45 @@ def rooms(project: Project) -> Project:
 @pytest.mark.parametrize(
     "module, imported, contract",
     [
-        ("schema", "extractbench_nb.evaluate", "Each room knows only the rooms below it BROKEN"),
-        ("_json", "extractbench_nb.schema", "Each room knows only the rooms below it BROKEN"),
-        ("values", "litellm", "no model BROKEN"),
+        (
+            "schema",
+            "extractbench_nb.evaluation",
+            "Each package knows only the packages below it BROKEN",
+        ),
+        ("_json", "extractbench_nb.schema", "Each package knows only the packages below it BROKEN"),
+        ("engine.scoring", "litellm", "no model BROKEN"),
         ("judges.offline", "IPython", "no model BROKEN"),
         ("evaluation", "ipywidgets", "no model BROKEN"),
-        ("alignment.assignment", "matplotlib", "no model BROKEN"),
+        ("engine.assignment", "matplotlib", "no model BROKEN"),
     ],
 )
-def test_import_linter_refuses(rooms: Project, module: str, imported: str, contract: str) -> None:
-    rooms.accepts("lint-imports")
-    path = rooms.root / "extractbench_nb" / module.replace(".", "/")
+def test_import_linter_refuses(
+    real_package: Project, module: str, imported: str, contract: str
+) -> None:
+    real_package.accepts("lint-imports")
+    path = real_package.root / "extractbench_nb" / module.replace(".", "/")
     path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     path.write_text(
         path.read_text(encoding="utf-8") + f"\n\ndef hidden() -> None:\n    import {imported}\n",
         encoding="utf-8",
     )
-    rooms.refuses("lint-imports", contract)
+    real_package.refuses("lint-imports", contract)
 
 
-def test_import_linter_refuses_a_room_without_a_place(rooms: Project) -> None:
-    rooms.write("extractbench_nb/attic.py", "")
-    rooms.refuses("lint-imports", "attic")
+def test_import_linter_refuses_a_package_without_a_place(real_package: Project) -> None:
+    real_package.write("extractbench_nb/attic.py", "")
+    real_package.refuses("lint-imports", "attic")
 
 
-def test_the_contract_names_every_room_of_the_evaluator() -> None:
+def test_the_contract_names_every_package_of_the_evaluator() -> None:
     config = configparser.ConfigParser()
     config.read(ROOT / ".importlinter", encoding="utf-8")
-    order = config["importlinter:contract:rooms"]["layers"].replace("(", "").replace(")", "")
-    rooms = [room.strip() for line in order.splitlines() for room in line.split(":")]
+    order = config["importlinter:contract:layers"]["layers"].replace("(", "").replace(")", "")
+    layers = [layer.strip() for line in order.splitlines() for layer in line.split(":")]
     evaluator = config["importlinter:contract:evaluator"]["source_modules"].split()
     named = {module.removeprefix("extractbench_nb.").partition(".")[0] for module in evaluator}
-    assert named <= set(rooms)
-    assert named == set(rooms[rooms.index("evaluation") : rooms.index("schema") + 1])
+    assert named <= set(layers)
+    assert named == set(layers[layers.index("evaluation") : layers.index("display") + 1])
 
 
 BREAKS: dict[str, tuple[str, str, str]] = {

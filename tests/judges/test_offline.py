@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from extractbench_nb.judges.base import Judge, Verdict
 from extractbench_nb.judges.offline import OfflineJudge, similarity
-from extractbench_nb.metrics.quantities import read_number
+from extractbench_nb.language.quantities import read_number
 
 JUDGE = OfflineJudge()
 SURROGATES = st.text(st.characters(categories=("Cs", "Cc", "Nd")))

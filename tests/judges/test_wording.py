@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.judges.wording import reword
-from extractbench_nb.metrics.text import unify
+from extractbench_nb.language.text import unify
+from extractbench_nb.language.tokens import reword
 
 
 @pytest.mark.parametrize(

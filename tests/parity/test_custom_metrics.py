@@ -12,7 +12,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb import compat
-from extractbench_nb.metrics.registry import REGISTRY
+from extractbench_nb.field_metrics.registry import REGISTRY
 
 ABSENT = object()
 

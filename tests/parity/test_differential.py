@@ -31,7 +31,7 @@ BY_CODE = {
 }
 
 
-def _dataset(name: str) -> xb.Dataset:
+def _dataset(name: str) -> xb.benchmark.Dataset:
     if name == "extractbench" and not os.environ.get(VARIABLE):
         pytest.skip(f"{VARIABLE} is not set: no real documents")
     return xb.load_dataset(name)
@@ -398,7 +398,7 @@ def test_defect_i_a_running_event_loop(published):
     documents = (_leaf("integer"), {"x": 1}, {"x": 1})
     assert "cannot be called from a running event loop" in published.in_running_loop(*documents)
 
-    async def cell() -> xb.Evaluation:
+    async def cell() -> xb.evaluation.Evaluation:
         return xb.evaluate(*documents)
 
     assert asyncio.run(cell()).summary.pass_rate == 1.0

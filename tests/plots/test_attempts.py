@@ -10,10 +10,10 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.extraction.failing import failure_modes
+from extractbench_nb.extraction.failures import failure_modes
 from extractbench_nb.extraction.lengths import LENGTHS, validity_by_length
-from extractbench_nb.extraction.model_profiles import ModelProfile
 from extractbench_nb.extraction.parsing import FAILURES
+from extractbench_nb.simulation.profiles import ModelProfile
 
 matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib (extra `notebook`)")
 matplotlib.use("Agg")
@@ -22,8 +22,12 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.colors import to_hex, to_rgb  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
-from extractbench_nb.plots.attempts import ENDINGS, attempts, validity  # noqa: E402
 from extractbench_nb.plots.drawing import ink_on  # noqa: E402
+from extractbench_nb.plots.evaluated import (  # noqa: E402
+    ENDINGS,
+    attempts,
+    validity,
+)
 
 DATASET = xb.load_dataset("sample")
 
@@ -32,7 +36,7 @@ DATASET = xb.load_dataset("sample")
 def tried() -> pd.DataFrame:
     """Three simulated runs in two modes, with every failure."""
     profile = ModelProfile("every", {"*": {**dict.fromkeys(FAILURES, 1), "none": 9}})
-    runs = [xb.simulate(DATASET, profile, seed, run=f"run {seed}") for seed in range(3)]
+    runs = [xb.simulation.simulate(DATASET, profile, seed, run=f"run {seed}") for seed in range(3)]
     found = xb.read_outputs(pd.concat([run.outputs for run in runs]), DATASET)
     return found.assign(mode=["prompt" if run < "run 2" else "structured" for run in found["run"]])
 

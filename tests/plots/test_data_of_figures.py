@@ -8,13 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.benchmark import paper
-from extractbench_nb.benchmark.complexity import complexity
+from extractbench_nb import paper
+from extractbench_nb.benchmark.complexities import complexity
 from extractbench_nb.errors import InputError
-from extractbench_nb.plots.curves import fitted_curve
-from extractbench_nb.plots.drawing import number, spread, words
-from extractbench_nb.plots.labels import Box, candidates, choose_places
-from extractbench_nb.plots.tables import by_domain, measured
+from extractbench_nb.plots.analysis import fitted_curve
+from extractbench_nb.plots.drawing import (
+    Box,
+    by_domain,
+    candidates,
+    choose_places,
+    measured,
+    number,
+    spread,
+    words,
+)
 
 PLACES = st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=12)
 

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb import plots
-from extractbench_nb.benchmark import paper
-from extractbench_nb.benchmark.audit import Audit, audit
-from extractbench_nb.benchmark.complexity import complexity
+from extractbench_nb import paper, plots
+from extractbench_nb.benchmark.complexities import complexity
 from extractbench_nb.errors import InputError
+from extractbench_nb.gold.checks import audit
+from extractbench_nb.gold.findings import Audit
 from extractbench_nb.plots.drawing import PALETTE, ink_on
 
 matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib (extra `notebook`)")
@@ -36,7 +36,7 @@ PAIR = [(NAMES, {"names": [f"{name} street {n}" for n in range(12)]}) for name i
 
 
 @pytest.fixture(scope="module")
-def runs() -> xb.Evaluations:
+def runs() -> xb.batch.Evaluations:
     return xb.evaluate_runs(xb.load_dataset("sample"), progress=False)
 
 
@@ -52,14 +52,18 @@ def spoilt(tmp_path_factory: pytest.TempPathFactory) -> Audit:
 
 
 @pytest.fixture(scope="module")
-def drawn(runs: xb.Evaluations, spoilt: Audit) -> dict[str, Draw]:
+def drawn(runs: xb.batch.Evaluations, spoilt: Audit) -> dict[str, Draw]:
     compared = xb.compare_runs(runs, resamples=200)
     figure_2, sevenths = paper.table("figure2"), paper.table(7)
     corrupted = xb.sensitivity(["paper", "strict"], PAIR, ["drop_items", "typo"], [0, 0.5, 1])
     correlated, reproduced, documents = paper.correlations(), paper.reproduction(), complexity()
-    tried = xb.read_outputs(xb.simulate("sample", "Gemini 3 Pro"), xb.load_dataset("sample"))
-    lengths = xb.validity_by_length(tried, xb.load_dataset("sample"))
-    kept = xb.keep_curves(xb.made_up_tables(3), metrics=["grits_con", "bleu"], rates=[0, 0.5, 1])
+    tried = xb.read_outputs(
+        xb.simulation.simulate("sample", "Gemini 3 Pro"), xb.load_dataset("sample")
+    )
+    lengths = xb.extraction.validity_by_length(tried, xb.load_dataset("sample"))
+    kept = xb.tables.keep_curves(
+        xb.tables.made_up_tables(3), metrics=["grits_con", "bleu"], rates=[0, 0.5, 1]
+    )
     return {
         "attempts": lambda ax: plots.attempts(tried, ax=ax),
         "complexity": lambda ax: plots.complexity(SIXTH, ax=ax),
@@ -285,14 +289,14 @@ def test_permutations_count_all_orders(ax: Axes) -> None:
     assert extreme / 120 == pytest.approx(asked["p_value"].item())
 
 
-def test_outcomes_add_up_to_the_scored_fields(runs: xb.Evaluations, ax: Axes) -> None:
+def test_outcomes_add_up_to_the_scored_fields(runs: xb.batch.Evaluations, ax: Axes) -> None:
     plots.outcomes(runs, ax=ax)
     table = xb.breakdown(runs, by="run")
     assert sum(bar.get_width() for bar in ax.patches) == table["rows"].sum()
     assert sorted(ticks(ax)) == sorted(table["run"])
 
 
-def test_difficulty_writes_passed_of_asked(runs: xb.Evaluations, ax: Axes) -> None:
+def test_difficulty_writes_passed_of_asked(runs: xb.batch.Evaluations, ax: Axes) -> None:
     plots.difficulty(runs, top=3, ax=ax)
     hardest = xb.difficulty(runs).head(3)
     assert ticks(ax) == hardest["field"].tolist()
@@ -303,7 +307,7 @@ def test_difficulty_writes_passed_of_asked(runs: xb.Evaluations, ax: Axes) -> No
     assert rows.tolist() == hardest["rows"].tolist()
 
 
-def test_differences_are_turned_and_sorted(runs: xb.Evaluations, ax: Axes) -> None:
+def test_differences_are_turned_and_sorted(runs: xb.batch.Evaluations, ax: Axes) -> None:
     compared = xb.compare_runs(runs, measures="pass_rate", resamples=200)
     plots.differences(compared, ax=ax)
     points = np.asarray(ax.collections[-1].get_offsets())[:, 0]

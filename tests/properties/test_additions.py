@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.profiles import PROFILES
+from extractbench_nb.engine.profiles import PROFILES
 
 _SPEC = importlib.util.spec_from_file_location(
     "documents", Path(__file__).with_name("documents.py")
@@ -52,7 +52,7 @@ class Case:
     def extended(self, **options: Any) -> Any:
         return documents.extended(self.gold, self.predicted, self.schema, self.rng, **options)
 
-    def evaluate(self, predicted: Any, profile: str) -> xb.Evaluation:
+    def evaluate(self, predicted: Any, profile: str) -> xb.evaluation.Evaluation:
         return xb.evaluate(self.schema, self.gold, predicted, profile=profile)
 
 
@@ -75,7 +75,7 @@ def check_additions_where_gold_has_nothing(case: Case) -> None:
         assert not (two.reindex(one.index) > one + EPSILON).fillna(value=False).any(axis=None)
 
 
-def weights(ev: xb.Evaluation) -> tuple[float, float, float]:
+def weights(ev: xb.evaluation.Evaluation) -> tuple[float, float, float]:
     """Return the weight of absent places, of all others, and what the others score."""
     rows = ev.fields[ev.fields["counted"]]
     absent = rows["outcome"] == "both_absent"

@@ -25,7 +25,7 @@ def outputs() -> list[Path]:
 
 
 @cache
-def schema_of(name: str) -> xb.Schema:
+def schema_of(name: str) -> xb.schema.Schema:
     return xb.parse_schema(next(Path(os.environ[DATASET]).glob(f"*/{name}/{name}-schema.json")))
 
 
@@ -47,7 +47,7 @@ def read() -> Callable[[Path], Any]:
 
 
 @pytest.fixture
-def schema_for() -> Callable[[Path], xb.Schema]:
+def schema_for() -> Callable[[Path], xb.schema.Schema]:
     """From a gold file to its parsed schema."""
     return lambda path: schema_of(path.parent.parent.name)
 

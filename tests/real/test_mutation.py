@@ -83,13 +83,13 @@ def another(value: Any) -> Any:
     return "zzqx wvvk 90417 jjpf"
 
 
-def rows(ev: xb.Evaluation) -> dict[Tokens, tuple[Any, ...]]:
+def rows(ev: xb.evaluation.Evaluation) -> dict[Tokens, tuple[Any, ...]]:
     f = ev.fields
     columns = (f["metric"], f["score"], f["outcome"], f["predicted"], f["predicted_path"].isna())
     return dict(zip(map(tokens, f["path"]), zip(*columns, strict=True), strict=True))
 
 
-def array_rows(ev: xb.Evaluation) -> dict[Tokens, tuple[Any, ...]]:
+def array_rows(ev: xb.evaluation.Evaluation) -> dict[Tokens, tuple[Any, ...]]:
     a = ev.arrays
     names = ["gold_items", "predicted_items", "matched", "partial"]
     return dict(zip(map(tokens, a["path"]), a[names].itertuples(index=False), strict=True))
@@ -128,7 +128,7 @@ def test_one_leaf(gold_file: Path, read: Any, schema_for: Any) -> None:
         assert innermost is None or innermost in changed, (leaf, kind)
 
 
-def _counts(schema: xb.Schema, gold: Any, predicted: Any, path: Tokens) -> list[int]:
+def _counts(schema: xb.schema.Schema, gold: Any, predicted: Any, path: Tokens) -> list[int]:
     ev = xb.evaluate(schema, gold, predicted)
     row = ev.arrays[[tokens(p) == path for p in ev.arrays["path"]]].iloc[0]
     return [int(row[name]) for name in ("matched", "partial", "missed", "spurious")]

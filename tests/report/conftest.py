@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import pytest
 
 import extractbench_nb as xb
+from extractbench_nb.engine.profiles import PROFILES
 from extractbench_nb.judges.base import Verdict
-from extractbench_nb.profiles import PROFILES
-from extractbench_nb.report import EvaluationReport, ReportBuilder, ReportConfig
+from extractbench_nb.report.builder import ReportBuilder, ReportConfig
+from extractbench_nb.report.models import EvaluationReport
 
 
 class Documents(NamedTuple):

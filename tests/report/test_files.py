@@ -17,10 +17,15 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 import extractbench_nb as xb
-from extractbench_nb.report import ReportBuilder, ReportConfig
-from extractbench_nb.report.formats import CSV_COLUMNS, csv_text, json_text, markdown_text
-from extractbench_nb.report.summary import summary_text
-from extractbench_nb.report.texts import columns, document_json, fitted, value_text
+from extractbench_nb.display.text import columns, document_json, fitted, value_text
+from extractbench_nb.report.builder import ReportBuilder, ReportConfig
+from extractbench_nb.report.formats import (
+    CSV_COLUMNS,
+    csv_text,
+    json_text,
+    markdown_text,
+    summary_text,
+)
 
 NASTY = [
     "<script>alert(1)</script>",

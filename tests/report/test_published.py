@@ -21,7 +21,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb._json import read_document
-from extractbench_nb.report import ReportBuilder, ReportConfig
+from extractbench_nb.report.builder import ReportBuilder, ReportConfig
 from extractbench_nb.report.formats import json_text
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")

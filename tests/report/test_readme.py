@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from extractbench_nb.report import ReportBuilder, ReportConfig
-from extractbench_nb.report.summary import summary_text
+from extractbench_nb.report.builder import ReportBuilder, ReportConfig
+from extractbench_nb.report.formats import summary_text
 
 SUMMARY = """\
 OVERALL RESULTS

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.report import ReportBuilder, ReportConfig
-from extractbench_nb.report.formats import json_text
+from extractbench_nb.display.text import columns
+from extractbench_nb.report.builder import ReportBuilder, ReportConfig
+from extractbench_nb.report.formats import json_text, summary_text
 from extractbench_nb.report.html import html_text
-from extractbench_nb.report.summary import summary_text
-from extractbench_nb.report.texts import columns
 
 FILES = {"report.json", "summary.txt", "fields.csv", "fields.md", "report.html"}
 

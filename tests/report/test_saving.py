@@ -14,7 +14,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError, OutputError
-from extractbench_nb.report import ReportBuilder, ReportConfig
+from extractbench_nb.report.builder import ReportBuilder, ReportConfig
 
 FILES = {"report.json", "summary.txt", "fields.csv", "fields.md", "report.html"}
 

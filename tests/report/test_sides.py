@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.report.sides import Segment, alone, compared
-from extractbench_nb.report.views import bar, listed
+from extractbench_nb.display.sides import Segment, alone, compared
+from extractbench_nb.report.html import bar, listed
 
 
 def marked(side: list[Segment]) -> str:
@@ -53,7 +53,7 @@ def test_long_texts_are_cut_and_not_marked() -> None:
 
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_nothing_is_lost(gold: str, extracted: str) -> None:
-    from extractbench_nb.report.texts import clean
+    from extractbench_nb.display.text import clean
 
     left, right = compared(gold, extracted)
     assert "".join(part.text for part in left) == clean(gold)

@@ -13,12 +13,19 @@ from hypothesis import strategies as st
 
 import extractbench_nb as xb
 from extractbench_nb.judges.base import JudgeCall, JudgeError, Question
-from extractbench_nb.report import ReportBuilder, ReportConfig
-from extractbench_nb.report.content import content_stats, coverage_stats, schema_stats
-from extractbench_nb.report.formats import json_text
-from extractbench_nb.report.models import ArrayStats, ConfusionCounts, ErrorSplit, ModelCalls
-from extractbench_nb.report.paths import is_outermost, normalized, schema_paths, top_key
-from extractbench_nb.report.summary import summary_text
+from extractbench_nb.report.builder import ReportBuilder, ReportConfig
+from extractbench_nb.report.content import (
+    ArrayStats,
+    content_stats,
+    coverage_stats,
+    is_outermost,
+    normalized,
+    schema_paths,
+    schema_stats,
+    top_key,
+)
+from extractbench_nb.report.formats import json_text, summary_text
+from extractbench_nb.report.models import ConfusionCounts, ErrorSplit, ModelCalls
 
 
 def test_totals_are_those_of_the_evaluation(
@@ -99,7 +106,7 @@ def test_published_words(every_outcome: Any, report_on: Any, failing_judge: Any)
     ],
 )
 def test_reason_words(ours: str, published: str) -> None:
-    from extractbench_nb.report.paths import published_reason
+    from extractbench_nb.report.content import published_reason
 
     assert published_reason(ours) == published
 
@@ -298,16 +305,16 @@ class Models:
 
     name = "models"
 
-    def compare(self, gold: str, predicted: str) -> xb.Verdict:
+    def compare(self, gold: str, predicted: str) -> xb.judges.Verdict:
         raise NotImplementedError
 
-    async def ask(self, question: Question) -> xb.Verdict:
+    async def ask(self, question: Question) -> xb.judges.Verdict:
         if question.gold == "down":
             raise JudgeError("no", [JudgeCall("p/one", False, 3, 30, None, 0.5, error="timeout")])
         at_hand = question.gold != "new"
         first = JudgeCall("p/one", False, 2, 20, 4, 0.25, score=0.5)
         second = JudgeCall("p/two", at_hand, int(not at_hand), cost_usd=None, score=0.5)
-        return xb.Verdict(0.5, "judged", None, (first, second))
+        return xb.judges.Verdict(0.5, "judged", None, (first, second))
 
 
 def test_calls_by_model(report_on: Any) -> None:
@@ -402,7 +409,7 @@ def test_a_report_is_a_plain_record(cv: Any, report_on: Any) -> None:
 
 
 def test_nothing_is_evaluated_again(cv: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from extractbench_nb.evaluate import Traversal
+    from extractbench_nb.engine.traversal import Traversal
 
     ev = xb.evaluate(*cv)
     monkeypatch.delattr(Traversal, "descend")

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.schema.render import shown_nodes
-from extractbench_nb.widgets.schema.trees import schema_tree
+from extractbench_nb.schema.nodes import shown_nodes
+from extractbench_nb.widgets.schema_view import schema_tree
 
 STRING = {"type": "string"}
 

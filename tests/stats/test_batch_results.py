@@ -8,9 +8,11 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 import extractbench_nb as xb
-from extractbench_nb.batch import Evaluations, evaluate_runs
-from extractbench_nb.breakdowns import breakdown, difficulty
-from extractbench_nb.stats import agreement, compare_runs
+from extractbench_nb.batch.results import Evaluations
+from extractbench_nb.batch.run import evaluate_runs
+from extractbench_nb.stats.agreements import agreement
+from extractbench_nb.stats.breakdowns import breakdown, difficulty
+from extractbench_nb.stats.compare import compare_runs
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 import extractbench_nb as xb
-from extractbench_nb.breakdowns import breakdown, difficulty
-from extractbench_nb.breakdowns.groups import BREAKDOWN_COLUMNS
-from extractbench_nb.breakdowns.hardest import DIFFICULTY_COLUMNS
 from extractbench_nb.evaluation.frames import OUTCOMES
+from extractbench_nb.stats.breakdowns import (
+    BREAKDOWN_COLUMNS,
+    DIFFICULTY_COLUMNS,
+    breakdown,
+    difficulty,
+)
 
 GROUPS = [
     "outcome",

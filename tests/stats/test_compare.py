@@ -14,9 +14,9 @@ from pandas.testing import assert_frame_equal
 from scipy import stats
 
 import extractbench_nb as xb
-from extractbench_nb.stats import Comparison, compare_runs
-from extractbench_nb.stats.drawing import Drawing
-from extractbench_nb.stats.signflips import holm
+from extractbench_nb.stats.compare import compare_runs
+from extractbench_nb.stats.comparison import Comparison
+from extractbench_nb.stats.intervals import Drawing, holm
 
 X = [0.5, 0.6, 0.4, 0.7, 0.5, 0.6, 0.5, 0.4]
 Y = [0.7, 0.9, 0.6, 0.8, 0.4, 0.7, 0.6, 0.7]

@@ -17,9 +17,9 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 import extractbench_nb as xb
-from extractbench_nb.judges.ensemble import Ensemble
-from extractbench_nb.stats import JudgeAgreement, judge_agreement, self_consistency
-from extractbench_nb.stats.agreeing import agreement
+from extractbench_nb.judges.choosing import Ensemble
+from extractbench_nb.stats.agreements import agreement
+from extractbench_nb.stats.judges import JudgeAgreement, judge_agreement, self_consistency
 
 FEW = {"resamples": 100}
 
@@ -51,10 +51,12 @@ class Marked:
     def __init__(self, mark: str = "\0", low: float = 0.0, *, broken: str = "\0") -> None:
         self.name, self.mark, self.low, self.broken = f"not {mark}", mark, low, broken
 
-    def compare(self, gold: str, predicted: str) -> xb.Verdict:
+    def compare(self, gold: str, predicted: str) -> xb.judges.Verdict:
         if self.broken in predicted:
             raise TimeoutError(predicted)
-        return xb.Verdict(self.low if self.mark in predicted else 1.0, "marked", f"by {self.mark}")
+        return xb.judges.Verdict(
+            self.low if self.mark in predicted else 1.0, "marked", f"by {self.mark}"
+        )
 
 
 SCHEMA: dict[str, Any] = {
@@ -89,7 +91,7 @@ PREDICTED = {
 }
 
 
-def said(judge: Any, gold: Any = GOLD, predicted: Any = PREDICTED) -> xb.Evaluation:
+def said(judge: Any, gold: Any = GOLD, predicted: Any = PREDICTED) -> xb.evaluation.Evaluation:
     return xb.evaluate(SCHEMA, gold, predicted, judge=judge)
 
 
@@ -254,13 +256,13 @@ def test_batches_and_mappings_of_runs() -> None:
 
 
 def test_recorded_verdicts_take_part() -> None:
-    recorded = xb.reliability.verdicts()
+    recorded = xb.benchmark.reliability.verdicts()
     recorded = recorded[recorded["decided_by"] == "judge"]
     names = {"offline_score": "score", "offline_passed": "passed"}
     offline = recorded[["run", "document", "path", "field", "metric", *names]].rename(columns=names)
     metrics = ["string_semantic", "array_llm"]
     row = only(judge_agreement({"recorded": recorded, "offline": offline}, metrics=metrics))
-    known = xb.reliability.agreement()
+    known = xb.benchmark.reliability.agreement()
     assert (row["fields"], row["agree"], row["kappa"]) == (known.rows, known.raw, known.kappa)
     assert (row["kappa_low"], row["kappa_high"]) == (known.kappa_low, known.kappa_high)
 
@@ -414,27 +416,27 @@ class Several:
     def __init__(self, *scores: float | None, models: int = 1) -> None:
         self.scores, self.models = scores, models
 
-    def compare(self, gold: str, predicted: str) -> xb.Verdict:
+    def compare(self, gold: str, predicted: str) -> xb.judges.Verdict:
         raise NotImplementedError
 
-    async def ask(self, question: Any) -> xb.Verdict:
+    async def ask(self, question: Any) -> xb.judges.Verdict:
         await asyncio.sleep(0)
         calls = tuple(
-            xb.JudgeCall(
+            xb.judges.JudgeCall(
                 f"m{i % self.models}", score=s, error="timeout: none" if s is None else None
             )
             for i, s in enumerate(self.scores)
         )
         known = [s for s in self.scores if s is not None]
         if not known:
-            raise xb.JudgeError("none", calls)
-        return xb.Verdict(float(np.median(known)), "voted", None, calls)
+            raise xb.judges.JudgeError("none", calls)
+        return xb.judges.Verdict(float(np.median(known)), "voted", None, calls)
 
 
 ONE = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
 
 
-def asked(judge: Any, schema: Any = ONE) -> xb.Evaluation:
+def asked(judge: Any, schema: Any = ONE) -> xb.evaluation.Evaluation:
     return xb.evaluate(schema, {"a": "1", "b": "2"}, {"a": "x", "b": "2"}, judge=judge)
 
 
@@ -503,7 +505,7 @@ def test_fields_that_were_asked_about_once_are_left_out() -> None:
     }
 
     class Sometimes(Several):
-        async def ask(self, question: Any) -> xb.Verdict:
+        async def ask(self, question: Any) -> xb.judges.Verdict:
             verdict = await super().ask(question)
             return verdict._replace(
                 calls=verdict.calls[: 1 if question.params.get("additional_instructions") else 3]
@@ -538,7 +540,7 @@ class Named(Several):
         super().__init__(score)
         self.name = name
 
-    async def ask(self, question: Any) -> xb.Verdict:
+    async def ask(self, question: Any) -> xb.judges.Verdict:
         verdict = await super().ask(question)
         return verdict._replace(calls=(verdict.calls[0]._replace(model=self.name),))
 

@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.breakdowns import difficulty
-from extractbench_nb.stats import agreement, compare_runs
+from extractbench_nb.stats.agreements import agreement
+from extractbench_nb.stats.breakdowns import difficulty
+from extractbench_nb.stats.compare import compare_runs
 
 DATASET, RUNS = "EXTRACTBENCH_DATASET", "EXTRACTBENCH_RUNS"
 pytestmark = pytest.mark.skipif(
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.skipif(
     reason=f"set {DATASET} and {RUNS} to the folders of the real data",
 )
 
-Evaluated = dict[str, dict[str, xb.Evaluation]]
+Evaluated = dict[str, dict[str, xb.evaluation.Evaluation]]
 
 
 @cache

@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.stats.bootstrap import bca_bounds, counts_drawn, mean_intervals
-from extractbench_nb.stats.drawing import Drawing
-from extractbench_nb.stats.signflips import detectable_difference, holm, sign_flip_tests
+from extractbench_nb.stats.intervals import (
+    Drawing,
+    bca_bounds,
+    counts_drawn,
+    detectable_difference,
+    holm,
+    mean_intervals,
+    sign_flip_tests,
+)
 
 DRAWING = Drawing(0.95, 2000, 7)
 

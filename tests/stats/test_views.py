@@ -11,7 +11,9 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.stats import Comparison, agreement, compare_runs
+from extractbench_nb.stats.agreements import agreement
+from extractbench_nb.stats.compare import compare_runs
+from extractbench_nb.stats.comparison import Comparison
 
 TEXT = pd.StringDtype("python")
 HOSTILE = [

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.grits import TABLE_METRICS
 from extractbench_nb.tables.batches import TABLE_SCORE_COLUMNS
+from extractbench_nb.tables.comparing import TABLE_METRICS
 
 TRUE = "Year,Sales\n2023,10\n2024,12"
 HTML = "<table><tr><th>Year</th><th colspan=2>Sales</th></tr><tr><td>1<td>2<td>3</tr></table>"
@@ -28,11 +28,11 @@ def frame(*names: str) -> pd.DataFrame:
 def test_scores_are_those_of_compare_tables() -> None:
     pairs = [(TRUE, TRUE.replace("12", "13")), (HTML, HTML.replace("3", "")), (TRUE, HTML)]
     names = [name for name in TABLE_METRICS if not name.endswith("loc")]
-    found = xb.evaluate_tables(pairs, metrics=names)
+    found = xb.tables.evaluate_tables(pairs, metrics=names)
     assert found.scores.columns.tolist() == TABLE_SCORE_COLUMNS.names
     for place, pair in enumerate(pairs):
         own = found.scores[found.scores["document"] == str(place)].set_index("metric")
-        expected = xb.compare_tables(*pair, names)
+        expected = xb.tables.compare_tables(*pair, names)
         assert own.drop(columns="document").equals(expected)
     assert found.summary["complex"].tolist() == [False, True, False]
     assert found.summary["rows"].tolist() == [3, 2, 3]
@@ -51,7 +51,7 @@ def cells(text: str, size: int) -> list[dict[str, Any]]:
 def test_workers_change_nothing() -> None:
     pairs = {f"t{n}": (cells("x", 3 + n % 4), cells("xy", 3)) for n in range(40)}
     pairs["broken"] = (cells("x", 2), "nothing to see")
-    one, two = (xb.evaluate_tables(pairs, n_jobs=n) for n in (1, 2))
+    one, two = (xb.tables.evaluate_tables(pairs, n_jobs=n) for n in (1, 2))
     assert one.scores.equals(two.scores)
     assert one.summary.equals(two.summary)
     assert one.summary["document"].tolist() == list(pairs)
@@ -62,38 +62,38 @@ BOXED = cells("x", 2)
 
 def test_location_is_scored_where_all_tables_have_boxes() -> None:
     """A mean over some of the tables, or over failures alone, would mislead."""
-    both = xb.evaluate_tables([(BOXED, BOXED), (BOXED, "nothing to see")])
+    both = xb.tables.evaluate_tables([(BOXED, BOXED), (BOXED, "nothing to see")])
     assert both.summary["grits_loc"].tolist() == [1.0, 0.0]
     for other in ((TRUE, TRUE), (BOXED, TRUE), (TRUE, "nothing to see")):
-        found = xb.evaluate_tables([(BOXED, BOXED), other, (BOXED, "nothing to see")])
+        found = xb.tables.evaluate_tables([(BOXED, BOXED), other, (BOXED, "nothing to see")])
         assert found.scores["metric"].unique().tolist() == ["grits_top", "grits_con"]
 
 
 def test_location_that_is_asked_for() -> None:
-    found = xb.evaluate_tables([(BOXED, BOXED), (BOXED, TRUE)], metrics="grits_loc")
+    found = xb.tables.evaluate_tables([(BOXED, BOXED), (BOXED, TRUE)], metrics="grits_loc")
     assert found.summary["grits_loc"].tolist() == [1.0, pd.NA]
     assert "predicted, cell 0 has no bbox" in found.scores["note"][1]
     assert found.means([])["tables"].tolist() == [1]
     with pytest.raises(xb.InputError, match=r"1: true, cell 0 has no bbox, which .* 'grits_loc'"):
-        xb.evaluate_tables([(BOXED, BOXED), (TRUE, TRUE)], metrics="grits_loc")
+        xb.tables.evaluate_tables([(BOXED, BOXED), (TRUE, TRUE)], metrics="grits_loc")
 
 
 def test_groups_without_a_name_are_groups() -> None:
     given = frame("x").assign(model=["m", None])
-    found = xb.evaluate_tables(given, metrics="exact").means("model")
+    found = xb.tables.evaluate_tables(given, metrics="exact").means("model")
     assert found["tables"].tolist() == [1, 1, 2]
 
 
 def test_what_cannot_be_sent_to_a_worker_is_scored_here() -> None:
     pairs = [((cell for cell in BOXED), BOXED) for _ in range(20)]
-    found = xb.evaluate_tables(pairs, n_jobs=2, metrics="grits_con")
+    found = xb.tables.evaluate_tables(pairs, n_jobs=2, metrics="grits_con")
     assert found.summary["grits_con"].tolist() == [1.0] * 20
 
 
 def test_no_score_at_all_is_told() -> None:
-    found = xb.evaluate_tables([(TRUE, TRUE)], metrics="teds", max_teds_nodes=1)
+    found = xb.tables.evaluate_tables([(TRUE, TRUE)], metrics="teds", max_teds_nodes=1)
     assert repr(found) == "TableScores(1 tables; mean of none)"
-    any_size = xb.evaluate_tables([(TRUE, TRUE)], metrics="teds", max_teds_nodes=None)
+    any_size = xb.tables.evaluate_tables([(TRUE, TRUE)], metrics="teds", max_teds_nodes=None)
     assert any_size.scores["score"].tolist() == [1.0]
 
 
@@ -108,7 +108,7 @@ def test_no_score_at_all_is_told() -> None:
     ],
 )
 def test_what_a_model_makes_up_scores_nothing(predicted: Any, problem: str) -> None:
-    found = xb.evaluate_tables([(TRUE, TRUE), (TRUE, predicted)])
+    found = xb.tables.evaluate_tables([(TRUE, TRUE), (TRUE, predicted)])
     assert found.summary["readable"].tolist() == [True, False]
     assert problem in found.summary["problem"][1]
     assert found.summary["grits_con"].tolist() == [1.0, 0.0]
@@ -123,18 +123,18 @@ def test_what_a_model_makes_up_scores_nothing(predicted: Any, problem: str) -> N
 
 def test_what_was_mended_is_told() -> None:
     ragged = "<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>"
-    found = xb.evaluate_tables([(TRUE, ragged)])
+    found = xb.tables.evaluate_tables([(TRUE, ragged)])
     assert "1 position without a cell, filled" in found.summary["problem"][0]
     assert found.summary["readable"][0]
 
 
 def test_an_empty_prediction_loses_everything_and_invents_nothing() -> None:
-    (row,) = xb.evaluate_tables([(TRUE, [])], metrics="grits_con").scores.itertuples()
+    (row,) = xb.tables.evaluate_tables([(TRUE, [])], metrics="grits_con").scores.itertuples()
     assert (row.score, row.precision, row.recall) == (0.0, 1.0, 0.0)
 
 
 def test_means_by_columns_of_the_user() -> None:
-    found = xb.evaluate_tables(frame(*map(str, range(6))))
+    found = xb.tables.evaluate_tables(frame(*map(str, range(6))))
     means = found.means("model").set_index(["model", "metric"])["mean"]
     assert means["a", "grits_con"] == 1.0
     assert means["b", "grits_con"] == pytest.approx(2 * 4 / (4 + 6))
@@ -149,7 +149,9 @@ def test_means_by_columns_of_the_user() -> None:
 
 
 def test_the_split_of_the_paper_comes_first() -> None:
-    found = xb.evaluate_tables([(TRUE, TRUE), (HTML, HTML), (HTML, TRUE)], metrics="grits_top")
+    found = xb.tables.evaluate_tables(
+        [(TRUE, TRUE), (HTML, HTML), (HTML, TRUE)], metrics="grits_top"
+    )
     assert found.means()["complex"].tolist() == [False, True, "all"]
     assert found.means()["tables"].tolist() == [1, 2, 3]
 
@@ -160,20 +162,20 @@ def test_intervals_hold_the_mean() -> None:
     for seed in range(40):
         kept = rng.random(30) < 0.6
         pairs = [(TRUE, TRUE if right else "x,y\nz,w\nu,v") for right in kept]
-        row = xb.evaluate_tables(pairs, metrics="exact").means([], seed=seed).iloc[0]
+        row = xb.tables.evaluate_tables(pairs, metrics="exact").means([], seed=seed).iloc[0]
         held += row["low"] <= 0.6 <= row["high"]
     assert held >= 33
 
 
 def test_models_can_be_compared() -> None:
-    found = xb.evaluate_tables(frame(*map(str, range(8))), metrics=["grits_con"])
+    found = xb.tables.evaluate_tables(frame(*map(str, range(8))), metrics=["grits_con"])
     compared = xb.compare_runs(found.summary, by="model", measures=["grits_con"])
     assert compared.differences["b_minus_a"].tolist() == pytest.approx([-0.2])
 
 
 def test_names_of_a_frame_without_documents_are_its_index() -> None:
     given = frame("x").drop(columns="document").set_index(pd.Index(["p", "q"]))
-    assert xb.evaluate_tables(given).summary["document"].tolist() == ["p", "q"]
+    assert xb.tables.evaluate_tables(given).summary["document"].tolist() == ["p", "q"]
 
 
 @pytest.mark.parametrize(
@@ -200,23 +202,25 @@ def test_names_of_a_frame_without_documents_are_its_index() -> None:
 )
 def test_bad_input(pairs: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(xb.InputError, match=message):
-        xb.evaluate_tables(pairs, **options)
+        xb.tables.evaluate_tables(pairs, **options)
 
 
 def test_the_card_escapes_what_is_not_ours() -> None:
-    found = xb.evaluate_tables([(TRUE, TRUE)])
+    found = xb.tables.evaluate_tables([(TRUE, TRUE)])
     html = found._repr_html_()
     assert "mean grits_top 1.000" in html
     assert "<td>grits_con</td>" in html
     bad = pd.DataFrame({"<b>x</b>": ["<i>"], "true": [TRUE], "predicted": [TRUE]})
-    assert "<i>" not in xb.evaluate_tables(bad)._repr_html_()
+    assert "<i>" not in xb.tables.evaluate_tables(bad)._repr_html_()
 
 
 def test_white_space_counts_unless_it_is_tidied() -> None:
     compact = "<table><tr><td>Year</td><td>H2O</td></tr></table>"
     spaced = "<table><tr><td>\n  Year\n</td><td>H<sub>2</sub>O </td></tr></table>"
-    assert xb.grits(compact, spaced).scores.loc["con", "fscore"] < 0.9
-    assert xb.grits(compact, spaced, tidy=True).scores.loc["con", "fscore"] == 1
-    assert xb.compare_tables(compact, spaced, "exact", tidy=True)["score"].tolist() == [1]
-    tidied = [xb.evaluate_tables([(compact, spaced)], metrics="exact", tidy=t) for t in (0, 1)]
+    assert xb.tables.grits(compact, spaced).scores.loc["con", "fscore"] < 0.9
+    assert xb.tables.grits(compact, spaced, tidy=True).scores.loc["con", "fscore"] == 1
+    assert xb.tables.compare_tables(compact, spaced, "exact", tidy=True)["score"].tolist() == [1]
+    tidied = [
+        xb.tables.evaluate_tables([(compact, spaced)], metrics="exact", tidy=t) for t in (0, 1)
+    ]
     assert [found.summary["exact"][0] for found in tidied] == [0.0, 1.0]

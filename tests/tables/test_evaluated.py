@@ -12,9 +12,9 @@ SCHEMA = {"type": "object", "properties": {"rows": ARRAY, "more": ARRAY}}
 YEARS = [{"year": 2023, "sales": 1.5}, {"year": 2024, "sales": 2}]
 
 
-def tables(predicted: Any, path: str | None = "rows") -> tuple[xb.Table, xb.Table]:
+def tables(predicted: Any, path: str | None = "rows") -> tuple[xb.tables.Table, xb.tables.Table]:
     ev = xb.evaluate(SCHEMA, {"rows": YEARS}, {"rows": predicted})
-    return xb.array_tables(ev, path)
+    return xb.tables.array_tables(ev, path)
 
 
 def test_rows_stay_in_their_own_order() -> None:
@@ -37,20 +37,20 @@ def test_what_a_model_made_up_is_there() -> None:
 def test_a_lost_column_and_a_lost_array() -> None:
     gold, predicted = tables([{"year": 2023}, {"year": 2024}])
     assert predicted.texts == [["year"], ["2023"], ["2024"]]
-    assert xb.grits(gold, predicted).scores.loc["con", "recall"] == pytest.approx(0.5)
+    assert xb.tables.grits(gold, predicted).scores.loc["con", "recall"] == pytest.approx(0.5)
     assert tables([])[1].size == 0
 
 
 def test_which_array() -> None:
     ev = xb.evaluate(SCHEMA, {"rows": YEARS, "more": YEARS}, {"rows": YEARS, "more": []})
-    assert xb.array_tables(ev, "$.more")[1].size == 0
+    assert xb.tables.array_tables(ev, "$.more")[1].size == 0
     with pytest.raises(xb.InputError, match="there are 2 arrays"):
-        xb.array_tables(ev)
+        xb.tables.array_tables(ev)
     with pytest.raises(xb.InputError, match="there is no array 'row'; did you mean"):
-        xb.array_tables(ev, "row")
+        xb.tables.array_tables(ev, "row")
 
 
-@pytest.mark.parametrize("ev", [None, YEARS, "ev", xb.read_table("Year,Sales")])
+@pytest.mark.parametrize("ev", [None, YEARS, "ev", xb.tables.read_table("Year,Sales")])
 def test_only_an_evaluation_has_arrays(ev: Any) -> None:
     with pytest.raises(xb.InputError, match=f"ev is {type(ev).__name__}; expected an Evaluation"):
-        xb.array_tables(ev)
+        xb.tables.array_tables(ev)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.tables.keeping import KEEP_COLUMNS, KEEP_MODES
+from extractbench_nb.tables.curves import KEEP_COLUMNS, KEEP_MODES
 
 
 def table(number: int, rows: int, columns: int) -> pd.DataFrame:
@@ -21,7 +21,7 @@ TABLES = [table(n, 6 + n % 20, 3 + n % 7) for n in range(80)]
 
 @pytest.fixture(scope="module")
 def curves() -> pd.DataFrame:
-    return xb.keep_curves(TABLES, rates=[0.0, 0.3, 0.6, 0.9, 1.0])
+    return xb.tables.keep_curves(TABLES, rates=[0.0, 0.3, 0.6, 0.9, 1.0])
 
 
 def test_recall_is_the_share_that_is_kept(curves: pd.DataFrame) -> None:
@@ -53,7 +53,7 @@ def test_the_ends(curves: pd.DataFrame) -> None:
 
 def test_all_metrics_fall_with_what_is_lost() -> None:
     names = ["adjacency", "bleu", "teds", "teds_structure", "exact"]
-    found = xb.keep_curves(TABLES[:12], metrics=names, rates=[0.3, 0.7, 1.0], modes=["rows"])
+    found = xb.tables.keep_curves(TABLES[:12], metrics=names, rates=[0.3, 0.7, 1.0], modes=["rows"])
     wide = found.pivot_table(index="x", columns="metric", values="score")
     assert wide.loc[1.0].to_numpy() == pytest.approx(1.0)
     assert (wide.loc[0.3, names[:4]] < wide.loc[0.7, names[:4]]).all()
@@ -61,7 +61,7 @@ def test_all_metrics_fall_with_what_is_lost() -> None:
 
 
 def test_the_same_seed_is_the_same() -> None:
-    one, two, other = (xb.keep_curves(TABLES[:5], rates=[0.5], seed=s) for s in (1, 1, 2))
+    one, two, other = (xb.tables.keep_curves(TABLES[:5], rates=[0.5], seed=s) for s in (1, 1, 2))
     assert one.equals(two)
     assert not one.equals(other)
 
@@ -70,7 +70,9 @@ def test_spans_are_kept_or_cut() -> None:
     """A cell over both columns: kept whole, it is found; cut, it is another one."""
     html = "<table><tr><td colspan=2>a</td></tr><tr><td>b</td><td>c</td></tr></table>"
     whole, cut = (
-        xb.keep_curves([html] * 200, metrics="grits_top", rates=[0.5], modes=["columns"], rebuilt=r)
+        xb.tables.keep_curves(
+            [html] * 200, metrics="grits_top", rates=[0.5], modes=["columns"], rebuilt=r
+        )
         for r in (False, True)
     )
     of_top = [f.set_index("metric").loc["grits_top"] for f in (whole, cut)]
@@ -95,7 +97,9 @@ RATES = [0.5, 1.0]
     ],
 )
 def test_options_in_other_words(options: dict[str, Any], same: dict[str, Any]) -> None:
-    one, other = (xb.keep_curves(TABLES[:3], **{"rates": RATES} | o) for o in (options, same))
+    one, other = (
+        xb.tables.keep_curves(TABLES[:3], **{"rates": RATES} | o) for o in (options, same)
+    )
     pd.testing.assert_frame_equal(one, other)
 
 
@@ -105,7 +109,7 @@ CELL = {"row_nums": [0], "column_nums": [0], "text": "a"}
 @pytest.mark.parametrize(
     "tables, options, message",
     [
-        (xb.read_table([CELL]), {}, "tables is a single table; put it into a list"),
+        (xb.tables.read_table([CELL]), {}, "tables is a single table; put it into a list"),
         (TABLES[0], {}, "tables is a single table; put it into a list"),
         ("Year,Sales\n2024,5", {}, "tables is a single table; put it into a list"),
         ([CELL], {}, "tables is a single table; put it into a list"),
@@ -131,4 +135,4 @@ CELL = {"row_nums": [0], "column_nums": [0], "text": "a"}
 )
 def test_bad_input(tables: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(xb.InputError, match=message):
-        xb.keep_curves(tables, **options)
+        xb.tables.keep_curves(tables, **options)

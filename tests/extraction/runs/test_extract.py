@@ -12,8 +12,7 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.errors import DatasetError
-from extractbench_nb.extraction.calling import REASONS
-from extractbench_nb.extraction.prompting import PROMPT_VERSION, plain_schema
+from extractbench_nb.extraction.calling import PROMPT_VERSION, REASONS, plain_schema
 from extractbench_nb.extraction.reading import read_outputs
 from extractbench_nb.extraction.runs import RUN_OUTPUT_COLUMNS, Run
 from tests.extraction.runs.conftest import Extract, asked_about, said_about

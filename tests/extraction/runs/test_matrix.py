@@ -14,15 +14,14 @@ from functools import cache
 from pathlib import Path
 
 from extractbench_nb.benchmark.dataset import Dataset, load_dataset
-from extractbench_nb.benchmark.paper.names import MODELS
+from extractbench_nb.extraction.calling import MODES
 from extractbench_nb.extraction.folders import RunFolder, is_run
-from extractbench_nb.extraction.model_profiles import model_profile
-from extractbench_nb.extraction.prompting import MODES
 from extractbench_nb.extraction.reading import read_outputs
-from extractbench_nb.extraction.replaying import Replay, Reply
 from extractbench_nb.extraction.runs import Run
-from extractbench_nb.extraction.serving import SimulationServer
-from extractbench_nb.extraction.simulation import Simulation, simulate
+from extractbench_nb.paper.cells import MODELS
+from extractbench_nb.simulation.outputs import Simulation, simulate
+from extractbench_nb.simulation.profiles import model_profile
+from extractbench_nb.simulation.server import Replay, Reply, SimulationServer
 from tests.extraction.runs.test_killed import contents
 from tests.waiting import PATIENCE, wait_until
 

@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 
 from extractbench_nb.benchmark.dataset import load_dataset
 from extractbench_nb.errors import InputError, SchemaError
-from extractbench_nb.extraction.prompting import (
-    PLACEHOLDERS,
-    Prompt,
-    plain_schema,
-    strict_breaches,
-)
+from extractbench_nb.extraction.calling import PLACEHOLDERS, Prompt, plain_schema, strict_breaches
 
 SCHEMA = {"type": "object", "properties": {"total": {"type": "number"}}}
 SHOWN = json.dumps(SCHEMA, indent=2)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from extractbench_nb._pools import worker_pool
-from extractbench_nb.judges.background import HOME
+from extractbench_nb._concurrency import worker_pool
+from extractbench_nb.judges.background import BACKGROUND
 from extractbench_nb.judges.base import JudgeError, Question, Verdict
 from extractbench_nb.judges.llm import LLMJudge
 from tests.llm_server import LLMServer, hanging_ends, truthful
@@ -39,7 +39,7 @@ def away_from_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def no_thread_left() -> Iterator[None]:
     """Close LiteLLM's clients: each server has one, and of many it forgets some unclosed."""
     yield
-    HOME.close()
+    BACKGROUND.close()
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.judges import access
+from extractbench_nb.judges import settings as access
 from extractbench_nb.judges.llm import LLMJudge
 from tests.judges.llm.conftest import MakeJudge, ask
 from tests.llm_server import LLMServer

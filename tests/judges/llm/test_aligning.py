@@ -78,12 +78,14 @@ def server() -> Iterator[LLMServer]:
         yield running
 
 
-def run(judge: Any, gold: Any, predicted: Any, schema: Any = None, **more: Any) -> xb.Evaluation:
+def run(
+    judge: Any, gold: Any, predicted: Any, schema: Any = None, **more: Any
+) -> xb.evaluation.Evaluation:
     options = {"judge": judge, "alignment": "llm"} | more
     return xb.evaluate(schema or listing(), {"works": gold}, {"works": predicted}, **options)
 
 
-def same_frames(one: xb.Evaluation, two: xb.Evaluation) -> None:
+def same_frames(one: xb.evaluation.Evaluation, two: xb.evaluation.Evaluation) -> None:
     for name in ("fields", "arrays", "matches"):
         pd.testing.assert_frame_equal(getattr(one, name), getattr(two, name), obj=name)
 
@@ -364,7 +366,7 @@ def test_answers_that_cannot_be_used_are_asked_again_once(
     assert problem in ev.judge_calls["error"][0]
 
 
-def unaligned(ev: xb.Evaluation, reason: str) -> None:
+def unaligned(ev: xb.evaluation.Evaluation, reason: str) -> None:
     row = ev.fields.iloc[0]
     assert (row["outcome"], row["reason"]) == ("judge_error", reason)
     assert pd.isna(row["score"])
@@ -588,10 +590,10 @@ def test_arrays_with_another_metric_are_not_asked_about(
 @pytest.mark.parametrize("profile", ["paper", "strict", "extract-bench-0.1.0"])
 def test_a_matcher_may_say_that_it_has_no_answer(profile: str) -> None:
     async def silent(*_: Any) -> list[tuple[int, int]]:
-        raise xb.JudgeError("not today", reason="holiday")
+        raise xb.judges.JudgeError("not today", reason="holiday")
 
     def plain(*_: Any) -> list[tuple[int, int]]:
-        raise xb.JudgeError("not today", reason="holiday")
+        raise xb.judges.JudgeError("not today", reason="holiday")
 
     for metric in ("array_llm", "set_f1"):
         schema = listing()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.judges.answers import Unparsable, _balanced, _strict, read_answer
+from extractbench_nb.judges.prompts import Unparsable, _balanced, _strict, read_answer
 from tests.waiting import PATIENCE
 
 READ: dict[str, tuple[str, tuple[float, str | None]]] = {

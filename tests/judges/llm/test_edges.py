@@ -18,9 +18,9 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb._tokens import count_tokens
-from extractbench_nb.judges.answers import Unparsable, read_answer
-from extractbench_nb.judges.background import HOME
+from extractbench_nb.judges.background import BACKGROUND
 from extractbench_nb.judges.base import Question
+from extractbench_nb.judges.prompts import Unparsable, read_answer
 from tests.judges.llm.aligning import alignment, knowing, shown
 from tests.judges.llm.conftest import MakeJudge, ask, fail
 from tests.judges.llm.test_aligning import EXACT, edited, listing, run, same_frames, three, works
@@ -348,7 +348,7 @@ def test_whatever_is_cancelled_was_awaited(make: MakeJudge, server: LLMServer) -
         await asyncio.sleep(delay)
         task.cancel()
         await asyncio.wait([task])
-        await HOME.run(settled())
+        await BACKGROUND.run(settled())
 
     async def settled() -> None:
         others = asyncio.all_tasks() - {asyncio.current_task(), *lasting}
@@ -358,7 +358,7 @@ def test_whatever_is_cancelled_was_awaited(make: MakeJudge, server: LLMServer) -
     async def under_way() -> set[Any]:
         return asyncio.all_tasks()
 
-    lasting = asyncio.run(HOME.run(under_way()))
+    lasting = asyncio.run(BACKGROUND.run(under_way()))
 
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

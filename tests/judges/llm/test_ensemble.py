@@ -12,7 +12,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.judges.base import JudgeCall, JudgeError, Question, Verdict
-from extractbench_nb.judges.ensemble import Ensemble
+from extractbench_nb.judges.choosing import Ensemble
 from extractbench_nb.judges.llm import LLMJudge
 from extractbench_nb.judges.offline import OfflineJudge
 from tests.judges.llm.conftest import MakeJudge
@@ -261,7 +261,7 @@ def test_names_copies_and_equality(tmp_path: Path) -> None:
     assert judge.name == "min(offline, openai/x)"
     assert Ensemble(members, name="both").name == "both"
     names = {"Ensemble": Ensemble, "LLMJudge": LLMJudge, "OfflineJudge": OfflineJudge}
-    names["JudgeCache"] = xb.JudgeCache  # type: ignore[assignment]
+    names["JudgeCache"] = xb.judges.JudgeCache  # type: ignore[assignment]
     for one in (judge, Ensemble(members, name="it's")):
         copies = [copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one))]  # noqa: S301
         for other in (*copies, eval(repr(one), names)):  # noqa: S307 - our own repr

@@ -24,7 +24,7 @@ def tokens(requests: list[Request]) -> int:
 
 
 @pytest.fixture(scope="module")
-def sample() -> xb.Dataset:
+def sample() -> xb.benchmark.Dataset:
     return xb.load_dataset("sample")
 
 
@@ -154,10 +154,10 @@ def test_a_judge_of_the_users_is_named_and_not_called(kind: str) -> None:
     class Mine:
         name = f"mine, which {kind}"
 
-        def compare(self, gold: str, predicted: str) -> xb.Verdict:
+        def compare(self, gold: str, predicted: str) -> xb.judges.Verdict:
             raise AssertionError("called")
 
-    async def called(self: Any, *_: Any) -> xb.Verdict:
+    async def called(self: Any, *_: Any) -> xb.judges.Verdict:
         raise AssertionError("called")
 
     if kind != "compares":
@@ -200,7 +200,7 @@ def test_it_shows_itself(make: Any) -> None:
     assert "21 calls of models" in repr(estimate)
     assert "13 more; .by_field has them" in repr(estimate)
     assert "<img" not in estimate._repr_html_()
-    assert xb.CostEstimate.columns()["column"].tolist() == list(estimate.calls.columns)
+    assert xb.batch.CostEstimate.columns()["column"].tolist() == list(estimate.calls.columns)
 
 
 def test_what_is_wrong_is_told(make: Any, tmp_path: Any) -> None:

@@ -58,7 +58,7 @@ PREDICTED = {
 }
 
 
-def run(judge: Any, **changes: Any) -> xb.Evaluation:
+def run(judge: Any, **changes: Any) -> xb.evaluation.Evaluation:
     return xb.evaluate(SCHEMA, GOLD, PREDICTED | changes, judge=judge)
 
 
@@ -81,7 +81,7 @@ def test_each_call_is_a_row(make: MakeJudge, server: LLMServer) -> None:
     assert calls["prompt_tokens"].tolist() == [100, 100, 100]
     assert ev.summary["llm_calls"] == 3
     assert ev.fields.set_index("path").loc["$.seller", "outcome"] == "incorrect"
-    described = xb.Evaluation.columns().query("frame == 'judge_calls'")
+    described = xb.evaluation.Evaluation.columns().query("frame == 'judge_calls'")
     assert described["column"].tolist() == list(calls.columns)
 
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from extractbench_nb.judges import failures
+from extractbench_nb.judges import transport as failures
 from extractbench_nb.judges.asking import _attempts
-from extractbench_nb.judges.failures import Failure, asked_wait, failure_of
 from extractbench_nb.judges.settings import Settings
+from extractbench_nb.judges.transport import Failure, asked_wait, failure_of
 
 
 class RaisedError(Exception):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.judges.background import HOME, Home
+from extractbench_nb.judges.background import BACKGROUND, BackgroundLoop
 from extractbench_nb.judges.base import JudgeError, Question
 from tests.judges.llm.conftest import MakeJudge, ask
 from tests.llm_server import CUT, HANG, LLMServer, failure
@@ -104,7 +104,7 @@ def test_who_leaves_does_not_take_the_others_along(make: MakeJudge, server: LLMS
             await asyncio.sleep(0.005)
         second = asyncio.create_task(judge.ask(Question("a", "a")))
         for _ in range(20):  # turns of the judges' loop: more than the second needs to join
-            await HOME.run(asyncio.sleep(0))
+            await BACKGROUND.run(asyncio.sleep(0))
         first.cancel()
         with pytest.raises(asyncio.CancelledError):
             await first
@@ -143,17 +143,17 @@ def test_a_failure_frees_its_turn(make: MakeJudge, server: LLMServer) -> None:
 def test_the_loop_ends_and_begins_again(make: MakeJudge, server: LLMServer) -> None:
     judge = make(cache=False)
     ask(judge)
-    before = HOME.loop()
-    HOME.close()
+    before = BACKGROUND.loop()
+    BACKGROUND.close()
     assert before.is_closed()
     assert not [t for t in threading.enumerate() if t.name == "extractbench-judges"]
-    HOME.close()
+    BACKGROUND.close()
     assert ask(judge, "a", "a").score == 1.0
     assert len(server.requests) == 2
 
 
 def test_closing_cancels_what_is_under_way() -> None:
-    home = Home()
+    home = BackgroundLoop()
     begun, never = threading.Event(), asyncio.Event()
     caught: list[BaseException] = []
 
@@ -180,7 +180,7 @@ def test_closing_cancels_what_is_under_way() -> None:
 def test_what_cannot_be_begun_is_closed() -> None:
     """As after the end of the interpreter has begun, when no thread can be started."""
 
-    class Ended(Home):
+    class Ended(BackgroundLoop):
         def loop(self) -> asyncio.AbstractEventLoop:
             raise RuntimeError("can't start new thread at interpreter shutdown")
 
@@ -191,7 +191,7 @@ def test_what_cannot_be_begun_is_closed() -> None:
 
 
 def test_what_comes_while_it_closes_is_closed() -> None:
-    home, coroutine = Home(), asyncio.sleep(600)
+    home, coroutine = BackgroundLoop(), asyncio.sleep(600)
     loop = home.loop()
 
     stop = loop.stop

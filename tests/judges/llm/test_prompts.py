@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb.errors import ConfigError
-from extractbench_nb.judges.answers import ANSWER_SCHEMA
 from extractbench_nb.judges.base import Question
 from extractbench_nb.judges.prompts import (
+    ANSWER_SCHEMA,
     PLACEHOLDERS,
     ask_again,
     check_template,

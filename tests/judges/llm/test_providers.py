@@ -10,11 +10,10 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.judges import client
-from extractbench_nb.judges.background import HOME
+from extractbench_nb.judges.background import BACKGROUND
 from extractbench_nb.judges.base import JudgeCall, JudgeError, Question
 from extractbench_nb.judges.client import ModelRequest, complete
-from extractbench_nb.judges.exchange import EXCHANGE
-from extractbench_nb.judges.failures import Failure
+from extractbench_nb.judges.transport import EXCHANGE, Failure
 from tests.judges.llm.providers import (
     PROVIDERS,
     ProviderServer,
@@ -333,7 +332,7 @@ def fail(provider: str, server: ProviderServer, wire: Wire) -> Failure:
 
     async def main() -> Failure:
         with pytest.raises(Failure) as caught:
-            await HOME.run(complete(request))
+            await BACKGROUND.run(complete(request))
         return caught.value
 
     return asyncio.run(main())

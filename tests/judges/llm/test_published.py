@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.judges.background import HOME
+from extractbench_nb.judges.background import BACKGROUND
 from extractbench_nb.judges.base import JudgeError, Question, Verdict
 from extractbench_nb.judges.client import litellm
 from tests.judges.llm.conftest import MakeJudge
@@ -197,7 +197,7 @@ def published(
             client.in_memory_llm_clients_cache.flush_cache()
 
     def rates(case: Case) -> tuple[int, int]:
-        HOME.close()  # clients are kept by LiteLLM for both, and each belongs to a loop
+        BACKGROUND.close()  # clients are kept by LiteLLM for both, and each belongs to a loop
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = asyncio.run(evaluate(case))
@@ -269,7 +269,9 @@ def test_on_the_sample(
 # --- whatever fails ---------------------------------------------------------------------------
 
 
-def check_never_higher(failing: xb.Evaluation, working: xb.Evaluation) -> None:
+def check_never_higher(
+    failing: xb.evaluation.Evaluation, working: xb.evaluation.Evaluation
+) -> None:
     """Assert that calls that fail raise nothing, and that what got no verdict is told."""
     down, up = failing.summary, working.summary
     assert down["evaluated"] == up["evaluated"]
@@ -283,7 +285,7 @@ def check_never_higher(failing: xb.Evaluation, working: xb.Evaluation) -> None:
     assert (rows["outcome"].eq("judge_error") == rows["passed"].isna()).all()
 
 
-def passed_paths(ev: xb.Evaluation) -> set[str]:
+def passed_paths(ev: xb.evaluation.Evaluation) -> set[str]:
     rows = ev.fields[ev.fields["counted"] & ev.fields["passed"].fillna(False)]
     return set(rows["path"])
 
@@ -316,7 +318,9 @@ class Never(Half):
         return Verdict(0.0, "judged")
 
 
-def evaluated(case: Case, share: float, salt: int, profile: str = "paper") -> xb.Evaluation:
+def evaluated(
+    case: Case, share: float, salt: int, profile: str = "paper"
+) -> xb.evaluation.Evaluation:
     return xb.evaluate(*case, judge=Half(share, salt), profile=profile)
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.judges.base import JudgeError, Question, Verdict
-from extractbench_nb.judges.ensemble import Ensemble
+from extractbench_nb.judges.choosing import Ensemble
 from extractbench_nb.judges.llm import LLMJudge
 from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.judges.replay import ReplayJudge
@@ -54,7 +54,7 @@ FRAMES = ("fields", "arrays", "matches")
 ASKED_ANEW = ["cached", "attempts", "prompt_tokens", "completion_tokens", "cost_usd"]
 
 
-def evaluated(judge: Any, schema: Any = SCHEMA, **more: Any) -> xb.Evaluation:
+def evaluated(judge: Any, schema: Any = SCHEMA, **more: Any) -> xb.evaluation.Evaluation:
     return xb.evaluate(schema, GOLD, PREDICTED, judge=judge, **more)
 
 
@@ -74,7 +74,7 @@ def refused(judge: Any, gold: Any = "a", predicted: Any = "b", **more: Any) -> t
     return caught.value.reason, str(caught.value)
 
 
-def assert_same(one: xb.Evaluation, other: xb.Evaluation) -> None:
+def assert_same(one: xb.evaluation.Evaluation, other: xb.evaluation.Evaluation) -> None:
     for name in FRAMES:
         pd.testing.assert_frame_equal(getattr(one, name), getattr(other, name))
     left_out = [*ASKED_ANEW, "latency_seconds"]
@@ -489,7 +489,7 @@ def test_places_that_are_refused(tmp_path: Path) -> None:
     report(tmp_path, row())
     with pytest.raises(xb.InputError, match="does not say by gold_hash and extracted_hash"):
         ReplayJudge(tmp_path)
-    empty = xb.JudgeCache(tmp_path / "cache")
+    empty = xb.judges.JudgeCache(tmp_path / "cache")
     with pytest.raises(xb.InputError, match="holds no answers"):
         ReplayJudge(empty)
     assert not empty.path.exists()
@@ -530,7 +530,7 @@ def test_copies(make: MakeJudge, tmp_path: Path) -> None:
         ReplayJudge(judge.cache or ""),
         ReplayJudge(report(tmp_path, row())),
     ]
-    kinds = (ReplayJudge, LLMJudge, OfflineJudge, xb.JudgeCache)
+    kinds = (ReplayJudge, LLMJudge, OfflineJudge, xb.judges.JudgeCache)
     names = {kind.__name__: kind for kind in kinds}
     for one in made:
         copies = [copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one))]  # noqa: S301
@@ -583,7 +583,7 @@ def test_recorded_reports_say_what_they_said() -> None:
     dataset = xb.load_dataset("extractbench", path=os.environ["EXTRACTBENCH_DATASET"])
     schemas = dataset.listing.set_index("document")["schema"]
     judged = failed = 0
-    outputs = xb.recorded_outputs(os.environ["EXTRACTBENCH_RUNS"])
+    outputs = xb.benchmark.recorded_outputs(os.environ["EXTRACTBENCH_RUNS"])
     for document, predicted in zip(outputs["document"], outputs["predicted"], strict=True):
         path = predicted.with_name(f"{document}.judge-report.json")
         said = {r["path"]: r for r in json.loads(path.read_text("utf-8"))["field_outcomes"]}
@@ -611,7 +611,7 @@ def test_recorded_reports_say_what_they_said() -> None:
 @pytest.mark.skipif("EXTRACTBENCH_DATASET" not in os.environ, reason="needs the released dataset")
 def test_a_folder_of_recorded_reports_serves_a_batch() -> None:
     dataset = xb.load_dataset("extractbench", path=os.environ["EXTRACTBENCH_DATASET"])
-    outputs = xb.recorded_outputs(os.environ["EXTRACTBENCH_RUNS"])
+    outputs = xb.benchmark.recorded_outputs(os.environ["EXTRACTBENCH_RUNS"])
     one = outputs[outputs["run"] == outputs["run"].iloc[0]]
     folder = one["predicted"].iloc[0].parent
     evs = xb.evaluate_runs(one, dataset=dataset, judge=ReplayJudge(folder), progress=False)

@@ -15,7 +15,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.judges.base import JudgeError
-from extractbench_nb.judges.scrub import holds_credentials, scrub
+from extractbench_nb.judges.transport import holds_credentials, scrub
 from tests.judges.llm.conftest import MakeJudge, ask, fail
 from tests.llm_server import EMPTY, LLMServer, Reply, Request, answer, failure
 
@@ -197,7 +197,7 @@ def body_of(provider: str, text: str) -> dict[str, Any] | None:
     return None
 
 
-def telling(provider: str) -> Callable[[Request], Reply]:
+def specificity(provider: str) -> Callable[[Request], Reply]:
     """Quote the whole request, headers and address first, in every answer and every error."""
 
     def respond(request: Request) -> Reply:
@@ -244,7 +244,7 @@ def base(server: LLMServer, provider: str, monkeypatch: pytest.MonkeyPatch) -> s
     for other, (_, variable) in MODELS.items():
         monkeypatch.setenv(variable, key_of(other))
     monkeypatch.setenv("AZURE_API_VERSION", "2024-10-21")
-    server.respond = telling(provider)
+    server.respond = specificity(provider)
     return address
 
 

@@ -10,10 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.judges.base import JudgeCall, JudgeError, Question, Verdict
-from extractbench_nb.judges.voting import (
+from extractbench_nb.judges.base import (
     VOTES,
     Found,
+    JudgeCall,
+    JudgeError,
+    Question,
+    Verdict,
     check_vote,
     gather_verdicts,
     pass_mark,

@@ -7,9 +7,15 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.widgets.evaluation.filters import Filters, narrowed
-from extractbench_nb.widgets.evaluation.heads import head
-from extractbench_nb.widgets.evaluation.model import detail, filters_text, page, pages
+from extractbench_nb.widgets.evaluation_model import (
+    Filters,
+    detail,
+    filters_text,
+    narrowed,
+    page,
+    pages,
+)
+from extractbench_nb.widgets.evaluation_view import head
 from extractbench_nb.widgets.view import wire
 from tests.widgets.hostile import HOSTILE
 
@@ -30,7 +36,7 @@ class Judge:
     def compare(self, gold: str, predicted: str) -> Any:
         if gold == "down":
             raise RuntimeError("overloaded")
-        return xb.Verdict(0.25, "not_alike", HOSTILE["script"])
+        return xb.judges.Verdict(0.25, "not_alike", HOSTILE["script"])
 
 
 def an_object(**properties: Any) -> dict[str, Any]:
@@ -48,11 +54,11 @@ PREDICTED = {"a": "x", "c": "made up", "e": "up", "f": "down", "g": "Northwinds"
 
 
 @pytest.fixture(scope="module")
-def ev() -> xb.Evaluation:
+def ev() -> xb.evaluation.Evaluation:
     return xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=Judge())
 
 
-def shown(ev: xb.Evaluation, path: str, **options: Any) -> Any:
+def shown(ev: xb.evaluation.Evaluation, path: str, **options: Any) -> Any:
     fields = ev.fields
     return detail(ev, fields, int(fields.index[fields["path"] == path][0]), **options)
 
@@ -60,7 +66,7 @@ def shown(ev: xb.Evaluation, path: str, **options: Any) -> Any:
 # --- head --------------------------------------------------------------------------------------
 
 
-def test_the_head_agrees_with_the_summary(ev: xb.Evaluation) -> None:
+def test_the_head_agrees_with_the_summary(ev: xb.evaluation.Evaluation) -> None:
     found = head(ev)
     assert dict(found.scores) == {
         name: ev.summary[name.replace(" ", "_")]
@@ -79,14 +85,14 @@ def test_the_head_agrees_with_the_summary(ev: xb.Evaluation) -> None:
     assert found.problem is None
 
 
-def test_the_head_says_what_limits_the_scores(ev: xb.Evaluation) -> None:
+def test_the_head_says_what_limits_the_scores(ev: xb.evaluation.Evaluation) -> None:
     one, two = head(ev).notes
     assert one.startswith("1 field has no verdict")
     assert "42.9% of the judged fields pass" in one
     assert two.startswith("The schema declares only")
 
 
-def test_the_head_groups_the_warnings(ev: xb.Evaluation) -> None:
+def test_the_head_groups_the_warnings(ev: xb.evaluation.Evaluation) -> None:
     found = head(ev)
     assert found.warned == len(ev.warnings) == sum(group.number for group in found.warnings)
     undeclared = next(group for group in found.warnings if group.kind == "undeclared")
@@ -150,7 +156,7 @@ def test_a_page_is_cut_out(long: Any, number: int, first: int, count: int) -> No
     assert [row.label for row in found.rows] == list(range(first, first + count))
 
 
-def test_a_row_says_what_its_field_says(ev: xb.Evaluation) -> None:
+def test_a_row_says_what_its_field_says(ev: xb.evaluation.Evaluation) -> None:
     fields = ev.fields
     found = page(narrowed(fields, Filters()), 0, Filters(), len(fields)).rows
     for row, (label, expected) in zip(found, fields.iterrows(), strict=True):
@@ -172,7 +178,7 @@ EMPTY = [
 
 @pytest.mark.parametrize("filters, in_all, said", EMPTY)
 def test_an_empty_page_says_why(
-    ev: xb.Evaluation, filters: Filters, in_all: int, said: str
+    ev: xb.evaluation.Evaluation, filters: Filters, in_all: int, said: str
 ) -> None:
     nothing = narrowed(ev.fields.head(0), Filters())
     assert page(nothing, 0, filters, in_all).empty.startswith(said)
@@ -190,7 +196,7 @@ def test_filters_in_words() -> None:
 # --- one row -----------------------------------------------------------------------------------
 
 
-def test_a_detail_has_what_is_known_of_a_field(ev: xb.Evaluation) -> None:
+def test_a_detail_has_what_is_known_of_a_field(ev: xb.evaluation.Evaluation) -> None:
     found = shown(ev, "$.g")
     facts = dict(found.facts)
     assert found.about == "As printed."
@@ -204,19 +210,19 @@ def test_a_detail_has_what_is_known_of_a_field(ev: xb.Evaluation) -> None:
     assert "items" not in facts
 
 
-def test_a_detail_of_an_array_has_its_counts(ev: xb.Evaluation) -> None:
+def test_a_detail_of_an_array_has_its_counts(ev: xb.evaluation.Evaluation) -> None:
     items = dict(shown(ev, "$.lines", name="evs[2]").facts)["items"]
     assert items.startswith("1 matched, 1 partial, 1 missed, 2 spurious; precision 0.33")
     assert "xb.show_matches(evs[2], '$.lines')" in items
 
 
-def test_a_detail_inside_an_array_tells_the_other_place(ev: xb.Evaluation) -> None:
+def test_a_detail_inside_an_array_tells_the_other_place(ev: xb.evaluation.Evaluation) -> None:
     facts = dict(shown(ev, "$.lines[0].n").facts)
     assert facts["predicted at"] == "$.lines[1].n"
     assert facts["weight"].endswith("inside an array item, not counted")
 
 
-def test_a_detail_keeps_a_judges_words_as_text(ev: xb.Evaluation) -> None:
+def test_a_detail_keeps_a_judges_words_as_text(ev: xb.evaluation.Evaluation) -> None:
     assert dict(shown(ev, "$.f").facts)["reasoning"] == HOSTILE["script"]
     failed = dict(shown(ev, "$.e").facts)
     assert failed["score"] == "no verdict"
@@ -252,7 +258,7 @@ def test_messages_stay_small_and_are_ascii(attack: str) -> None:
         name = text
 
         def compare(self, gold: str, predicted: str) -> Any:
-            return xb.Verdict(0.1, "other", text)
+            return xb.judges.Verdict(0.1, "other", text)
 
     schema = an_object(**{text: SEMANTIC | {"description": text}, "map": an_object()})
     schema["properties"]["map"]["additionalProperties"] = EXACT

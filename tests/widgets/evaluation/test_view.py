@@ -12,23 +12,23 @@ import traitlets
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.widgets.evaluation import EvaluationView
+from extractbench_nb.widgets.evaluation_view import EvaluationView
 from tests.widgets.evaluation.test_model import EXACT, GOLD, PREDICTED, SCHEMA, Judge, an_object
 from tests.widgets.hostile import HOSTILE, Twin
 
 
 @pytest.fixture(scope="module")
-def ev() -> xb.Evaluation:
+def ev() -> xb.evaluation.Evaluation:
     return xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=Judge())
 
 
 @pytest.fixture
-def view(ev: xb.Evaluation) -> EvaluationView:
+def view(ev: xb.evaluation.Evaluation) -> EvaluationView:
     return EvaluationView(ev)
 
 
 @pytest.fixture(scope="module")
-def long() -> xb.Evaluation:
+def long() -> xb.evaluation.Evaluation:
     """An evaluation of 1,000 rows, two of which fail."""
     names = [f"k{i}" for i in range(1000)]
     gold = dict.fromkeys(names, "x")
@@ -90,7 +90,9 @@ def test_a_control_narrows_the_rows(view: EvaluationView) -> None:
     assert (view.text, listed(view)) == ("made", ["$.c"])
 
 
-def test_rows_keep_their_labels_and_are_a_copy(view: EvaluationView, ev: xb.Evaluation) -> None:
+def test_rows_keep_their_labels_and_are_a_copy(
+    view: EvaluationView, ev: xb.evaluation.Evaluation
+) -> None:
     view.worst_first = True
     rows = view.rows
     pd.testing.assert_frame_equal(rows.sort_index(), ev.fields)
@@ -100,7 +102,7 @@ def test_rows_keep_their_labels_and_are_a_copy(view: EvaluationView, ev: xb.Eval
     assert view.rows["path"].iloc[0] != "changed"
 
 
-def test_the_code_is_what_the_rows_are(view: EvaluationView, ev: xb.Evaluation) -> None:
+def test_the_code_is_what_the_rows_are(view: EvaluationView, ev: xb.evaluation.Evaluation) -> None:
     view.only_failed, view.selected_path = True, "lines"
     found = eval(view.code, {"ev": ev})  # noqa: S307 - the code is what is tested
     pd.testing.assert_frame_equal(found, view.rows)
@@ -164,7 +166,7 @@ def test_choosing_a_hidden_row_clears_what_hides_it(view: EvaluationView) -> Non
     assert view.selected_row == "$.a"
 
 
-def test_the_page_turns_to_the_chosen_row(long: xb.Evaluation) -> None:
+def test_the_page_turns_to_the_chosen_row(long: xb.evaluation.Evaluation) -> None:
     view = EvaluationView(long)
     view.selected_row = "k700"
     assert view._list.number == 14
@@ -213,7 +215,7 @@ def test_what_does_not_exist_is_refused(
     assert len(view.rows) == 12
 
 
-def test_a_name_that_is_no_name_is_refused(ev: xb.Evaluation) -> None:
+def test_a_name_that_is_no_name_is_refused(ev: xb.evaluation.Evaluation) -> None:
     with pytest.raises(InputError, match="expected what the evaluation is called"):
         EvaluationView(ev, name="my evaluation")
 
@@ -250,7 +252,7 @@ def test_the_twin_is_of_what_is_shown(view: EvaluationView) -> None:
     assert "No field matches; clear the filters." in Twin(view.to_html()).text
 
 
-def test_the_twin_of_a_long_list_counts_the_rest(long: xb.Evaluation) -> None:
+def test_the_twin_of_a_long_list_counts_the_rest(long: xb.evaluation.Evaluation) -> None:
     html = EvaluationView(long, name="best").to_html()
     assert "… 950 more rows; best.fields has them all" in Twin(html).text
     assert "… 801 more nodes" in Twin(html).text
@@ -274,7 +276,7 @@ def test_the_twin_where_nothing_is_scored() -> None:
     assert view.rows.empty
 
 
-def test_the_twin_is_the_same_every_time(ev: xb.Evaluation, tmp_path: Path) -> None:
+def test_the_twin_is_the_same_every_time(ev: xb.evaluation.Evaluation, tmp_path: Path) -> None:
     one, two = EvaluationView(ev), EvaluationView(ev)
     assert one.to_html() == two.to_html()
     kept = one.save(tmp_path / "evaluation.html")
@@ -289,7 +291,7 @@ def test_hostile_texts_stay_texts(attack: str) -> None:
         name = text
 
         def compare(self, gold: str, predicted: str) -> Any:
-            return xb.Verdict(0.1, "other", text)
+            return xb.judges.Verdict(0.1, "other", text)
 
     judged = {"type": "string", "description": text, "evaluation_config": "string_semantic"}
     schema = an_object(**{text: judged, "map": an_object() | {"additionalProperties": EXACT}})

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 from hypothesis import strategies as st
 
-from extractbench_nb.batch.columns import FRAMES
+from extractbench_nb.batch.rows import FRAMES
 from extractbench_nb.evaluation.frames import OUTCOMES
 
 PASSES = ("correct", "both_absent")

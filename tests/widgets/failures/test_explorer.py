@@ -12,8 +12,7 @@ import pytest
 import traitlets
 
 import extractbench_nb as xb
-from extractbench_nb.widgets.failures import FailureExplorer
-from extractbench_nb.widgets.failures.panes import BarsPane, HeatPane, ValuesPane
+from extractbench_nb.widgets.failures_view import BarsPane, FailureExplorer, HeatPane, ValuesPane
 from extractbench_nb.widgets.static import score_text
 from tests.widgets.failures.frames import frame, row
 from tests.widgets.hostile import HOSTILE, Twin

@@ -12,12 +12,9 @@ from hypothesis import strategies as st
 
 import extractbench_nb as xb
 from extractbench_nb.evaluation.frames import OUTCOMES
-from extractbench_nb.widgets.failures.bars import bars
-from extractbench_nb.widgets.failures.choices import Choice, failed_by_every_run, kept, within
-from extractbench_nb.widgets.failures.coding import coded
-from extractbench_nb.widgets.failures.grids import Grid, grid
-from extractbench_nb.widgets.failures.values import value_rows
-from extractbench_nb.widgets.failures.words import shortened
+from extractbench_nb.widgets.failures_grid import Grid, bars, grid, shortened
+from extractbench_nb.widgets.failures_html import value_rows
+from extractbench_nb.widgets.failures_rows import Choice, coded, failed_by_every_run, kept, within
 from tests.widgets.failures.frames import batches, frame, row
 
 AXES = st.permutations(["field", "document", "run"]).map(lambda names: names[:2])

@@ -13,12 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
+from extractbench_nb.engine.profiles import PROFILES
 from extractbench_nb.evaluation.frames import array_frame, field_frame, in_order, match_frame
+from extractbench_nb.field_metrics.registry import REGISTRY
 from extractbench_nb.judges.base import Verdict
-from extractbench_nb.metrics.registry import REGISTRY
-from extractbench_nb.profiles import PROFILES
-from extractbench_nb.widgets.matches.alignments import ArrayMatches
-from extractbench_nb.widgets.matches.deciding import decided_anew
+from extractbench_nb.widgets.matches_items import ArrayMatches, redecided
 
 same = pd.testing.assert_frame_equal
 
@@ -109,7 +108,7 @@ class Case(NamedTuple):
     items: str
     flat: bool
 
-    def evaluate(self, profile: str = "paper", **thresholds: float) -> xb.Evaluation:
+    def evaluate(self, profile: str = "paper", **thresholds: float) -> xb.evaluation.Evaluation:
         parts = schema(**thresholds), GOLD, predicted()
         if self.flat:
             shelf = parts[0]["properties"]["shelves"]["items"]
@@ -208,7 +207,7 @@ def test_nothing_of_the_evaluation_changes() -> None:
 # --- recorded pairs decided anew ---------------------------------------------------------------
 
 
-def sample() -> list[xb.Evaluation]:
+def sample() -> list[xb.evaluation.Evaluation]:
     dataset = xb.load_dataset()
     schemas = dataset.documents.set_index("document")["schema"]
     return [
@@ -228,7 +227,7 @@ def test_a_pair_of_two_kinds_stays_a_pair() -> None:
     schema = {"type": "object", "properties": {"a": {"type": "array", "items": items}}}
     documents = {"a": [{"n": "Ada Lovelace"}]}, {"a": ["Ada Lovelace"]}
     (record,) = xb.evaluate(schema, *documents, profile="strict").array_records()
-    again = decided_anew(record, {}, PROFILES["strict"])
+    again = redecided(record, {}, PROFILES["strict"])
     assert match_frame([record])["status"].tolist() == ["partial"]
     same(match_frame([again]), match_frame([record]))
 
@@ -237,7 +236,7 @@ def test_under_the_same_thresholds_every_array_is_decided_as_before() -> None:
     seen = 0
     for ev in sample():
         for record in ev.array_records():
-            again = decided_anew(record, {}, ev.profile)
+            again = redecided(record, {}, ev.profile)
             same(match_frame([again]), match_frame([record]))
             counted = array_frame([record]).assign(counted=again.counted)
             same(array_frame([again]), counted)

@@ -10,16 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.alignment.similarity import MapItem, map_items
-from extractbench_nb.records import array_items
-from extractbench_nb.values import MISSING
-from extractbench_nb.widgets.matches.board import PAGE, Board
-from extractbench_nb.widgets.matches.cards import cards, sides
-from extractbench_nb.widgets.matches.detail import LIMIT, WHOLE
-from extractbench_nb.widgets.matches.model import (
+from extractbench_nb.engine.records import array_items
+from extractbench_nb.engine.similarity import MapItem, map_items
+from extractbench_nb.schema.states import MISSING
+from extractbench_nb.widgets.matches_board import LIMIT, PAGE, WHOLE, Board
+from extractbench_nb.widgets.matches_model import (
     SORTS,
     STATUSES,
     Row,
+    cards,
     counted,
     entries,
     failed_places,
@@ -27,6 +26,7 @@ from extractbench_nb.widgets.matches.model import (
     item_steps,
     ordered,
     plain,
+    sides,
 )
 
 TEXT = {"type": "string", "evaluation_config": "string_fuzzy"}

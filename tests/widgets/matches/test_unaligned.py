@@ -9,7 +9,7 @@ import extractbench_nb as xb
 
 pytest.importorskip("anywidget")
 
-from extractbench_nb.widgets.matches import MatchesView
+from extractbench_nb.widgets.matches_view import MatchesView
 
 ITEM = {
     "type": "object",
@@ -35,12 +35,12 @@ class Silent:
         return xb.LLMJudge("openai/nobody").settings_for({})
 
     async def ask(self, question):
-        raise xb.JudgeError("said nothing", reason="empty")
+        raise xb.judges.JudgeError("said nothing", reason="empty")
 
     compare = ask
 
     async def answer(self, messages, read, schema, *, params=None):
-        raise xb.JudgeError("said nothing", reason="empty")
+        raise xb.judges.JudgeError("said nothing", reason="empty")
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 import traitlets
 
 import extractbench_nb as xb
-from extractbench_nb.widgets.matches import MatchesView
+from extractbench_nb.widgets.matches_view import MatchesView
 from tests.widgets.hostile import HOSTILE, Twin
 
 TEXT = {"type": "string", "evaluation_config": "string_fuzzy"}
@@ -50,12 +50,12 @@ PREDICTED = {
 
 
 @pytest.fixture(scope="module")
-def ev() -> xb.Evaluation:
+def ev() -> xb.evaluation.Evaluation:
     return xb.evaluate(SCHEMA, GOLD, PREDICTED)
 
 
 @pytest.fixture
-def view(ev: xb.Evaluation) -> MatchesView:
+def view(ev: xb.evaluation.Evaluation) -> MatchesView:
     return MatchesView(ev, "people")
 
 
@@ -85,7 +85,9 @@ def shown(view: MatchesView) -> dict[str, Any]:
         ("['odd name']", "$['odd name']"),
     ],
 )
-def test_an_array_is_named_by_path_or_by_field(ev: xb.Evaluation, path: str, found: str) -> None:
+def test_an_array_is_named_by_path_or_by_field(
+    ev: xb.evaluation.Evaluation, path: str, found: str
+) -> None:
     assert MatchesView(ev, path).path == found
 
 
@@ -100,7 +102,9 @@ def test_an_array_is_named_by_path_or_by_field(ev: xb.Evaluation, path: str, fou
         ("x" * 1_000_000, "there is no array 'x+…'"),
     ],
 )
-def test_another_name_is_refused_with_the_nearest(ev: xb.Evaluation, path: Any, told: str) -> None:
+def test_another_name_is_refused_with_the_nearest(
+    ev: xb.evaluation.Evaluation, path: Any, told: str
+) -> None:
     with pytest.raises(xb.InputError, match=told) as raised:
         MatchesView(ev, path)
     assert len(str(raised.value)) < 2_000
@@ -301,7 +305,9 @@ def test_declared_values_are_no_change(view: MatchesView) -> None:
     assert view.thresholds == {"people[].name": 0.9}
 
 
-def test_frames_and_the_evaluation_are_left_alone(ev: xb.Evaluation, view: MatchesView) -> None:
+def test_frames_and_the_evaluation_are_left_alone(
+    ev: xb.evaluation.Evaluation, view: MatchesView
+) -> None:
     matches, summary = view.matches, view.summary
     matches["status"], summary["matched"] = "spoilt", 99
     assert view.matches["status"].tolist() == ["matched", "partial", "missed", "spurious"]
@@ -310,7 +316,7 @@ def test_frames_and_the_evaluation_are_left_alone(ev: xb.Evaluation, view: Match
     assert view.summary["matched"] == ev.arrays["matched"][0] == 1
 
 
-def test_a_pickled_evaluation_is_shown_with_its_slider_off(ev: xb.Evaluation) -> None:
+def test_a_pickled_evaluation_is_shown_with_its_slider_off(ev: xb.evaluation.Evaluation) -> None:
     loaded = pickle.loads(pickle.dumps(ev))  # noqa: S301 - our own bytes
     view = MatchesView(loaded, "people")
     assert view._tuner.slider.disabled
@@ -406,7 +412,7 @@ def test_the_twin_reads_without_style(view: MatchesView) -> None:
         assert told in twin.text
 
 
-def test_the_twin_is_the_same_every_time(ev: xb.Evaluation, tmp_path: Path) -> None:
+def test_the_twin_is_the_same_every_time(ev: xb.evaluation.Evaluation, tmp_path: Path) -> None:
     one, two = MatchesView(ev, "people"), MatchesView(ev, "people")
     assert one.to_html() == two.to_html()
     kept = one.save(tmp_path / "matches.html")
@@ -436,7 +442,7 @@ def test_a_thousand_items_are_cut_in_the_twin() -> None:
 # --- hostile content ---------------------------------------------------------------------------
 
 
-def attacked(slot: str, text: str) -> tuple[xb.Evaluation, str]:
+def attacked(slot: str, text: str) -> tuple[xb.evaluation.Evaluation, str]:
     """An evaluation with a text in one slot, and the path of its array."""
     key = text if slot in ("key", "field") else "n"
     exact = {"type": "string", "evaluation_config": "string_exact"}
@@ -492,7 +498,7 @@ def test_a_judges_words_and_names_stay_text() -> None:
         name = bad
 
         def compare(self, gold: str, predicted: str) -> Any:
-            return xb.Verdict(0.6, bad, bad * 1000)
+            return xb.judges.Verdict(0.6, bad, bad * 1000)
 
     judged = {"type": "string", "evaluation_config": "string_llm"}
     one = {"type": "object", "properties": {"rows": {"type": "array", "items": judged}}}

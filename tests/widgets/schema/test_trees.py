@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.widgets.schema.trees import Tally, schema_tree, tallies, tree_json
+from extractbench_nb.widgets.schema_view import Tally, schema_tree, tallies, tree_json
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -10,18 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.grits.api import GRITS_METRICS, GriTS, grits
-from extractbench_nb.grits.drawing import grits_html
-from extractbench_nb.grits.drawing.html import line_text
-from extractbench_nb.grits.drawing.model import (
+from extractbench_nb.tables.drawing import (
     GAP,
     METRICS,
     Comparison,
     Line,
     compare,
     drawn,
+    grits_html,
+    line_text,
     notes_of,
 )
+from extractbench_nb.tables.grid_similarity import GRITS_METRICS, GriTS, grits
 from tests.widgets.hostile import HOSTILE, Twin
 from tests.widgets.tables.tables import PREDICTED, TRUE, plain
 

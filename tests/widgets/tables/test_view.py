@@ -12,8 +12,8 @@ import traitlets
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.grits.api import GriTS, grits
-from extractbench_nb.widgets.tables import TableView
+from extractbench_nb.tables.grid_similarity import GriTS, grits
+from extractbench_nb.widgets.tables_view import TableView
 from tests.widgets.hostile import HOSTILE, Twin
 from tests.widgets.tables.tables import PREDICTED, TRUE, plain
 
@@ -327,9 +327,9 @@ def test_the_twin_is_saved_as_a_page(view: TableView, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["Table", "Canonical", "TableScores"])
 def test_what_shows_itself_is_told_apart_from_schemas(kind: str) -> None:
     made = {
-        "Table": xb.read_table("a,b\n1,2"),
-        "Canonical": xb.canonicalize("a,b\n1,2"),
-        "TableScores": xb.evaluate_tables([("a,b\n1,2", "a,b\n1,2")]),
+        "Table": xb.tables.read_table("a,b\n1,2"),
+        "Canonical": xb.tables.canonicalize("a,b\n1,2"),
+        "TableScores": xb.tables.evaluate_tables([("a,b\n1,2", "a,b\n1,2")]),
     }
     with pytest.raises(xb.InputError, match=f"subject is of type {kind}, which shows itself"):
         xb.show(made[kind])

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.metrics.registry import REGISTRY
+from extractbench_nb.field_metrics.registry import REGISTRY
 
 
 @pytest.fixture(scope="session")
-def evs() -> xb.Evaluations:
+def evs() -> xb.batch.Evaluations:
     """The sample's model outputs, evaluated."""
     return xb.evaluate_runs(xb.load_dataset(), progress=False)
 

@@ -10,10 +10,16 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import ConfigError, InputError
-from extractbench_nb.widgets.workbench.bench import RESULT_COLUMNS, Bench
-from extractbench_nb.widgets.workbench.cases import read_cases
-from extractbench_nb.widgets.workbench.model import Fact, config_text, curve_model, facts
-from extractbench_nb.widgets.workbench.rows import PAGE, case_detail, case_row, chosen
+from extractbench_nb.widgets.workbench_bench import (
+    RESULT_COLUMNS,
+    Bench,
+    Fact,
+    config_text,
+    curve_model,
+    facts,
+)
+from extractbench_nb.widgets.workbench_cases import read_cases
+from extractbench_nb.widgets.workbench_rows import PAGE, case_detail, case_row, chosen
 
 NAMES = [
     ("Northwind Paper", "Northwind Papre", True),
@@ -144,8 +150,8 @@ def test_a_judge_and_a_profile_are_passed_on() -> None:
     class Judge:
         name = "half"
 
-        def compare(self, gold: str, predicted: str) -> xb.Verdict:
-            return xb.Verdict(0.5, "half")
+        def compare(self, gold: str, predicted: str) -> xb.judges.Verdict:
+            return xb.judges.Verdict(0.5, "half")
 
     bench = Bench("string_semantic", read_cases([("a", "b")]), judge=Judge())
     assert bench.results()["score"].tolist() == [0.5]

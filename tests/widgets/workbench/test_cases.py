@@ -11,8 +11,8 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.values import MISSING
-from extractbench_nb.widgets.workbench.cases import Case, Cases, read_cases
+from extractbench_nb.schema.states import MISSING
+from extractbench_nb.widgets.workbench_cases import Case, Cases, read_cases
 
 SCHEMA = {
     "type": "object",
@@ -34,7 +34,7 @@ PREDICTED = {"year": "1843", "size": "3", "open": None, "tags": ["b"]}
 
 
 @pytest.fixture(scope="module")
-def ev() -> xb.Evaluation:
+def ev() -> xb.evaluation.Evaluation:
     return xb.evaluate(SCHEMA, GOLD, PREDICTED)
 
 
@@ -116,7 +116,7 @@ def test_what_cannot_be_read_says_why(source: Any, words: str) -> None:
 # --- evaluations -------------------------------------------------------------------------------
 
 
-def test_a_field_with_several_metrics_is_one_case(ev: xb.Evaluation) -> None:
+def test_a_field_with_several_metrics_is_one_case(ev: xb.evaluation.Evaluation) -> None:
     found = read_cases(ev, field="name")
     assert found.rows == (Case("Ada", MISSING, ("string",)),)
     assert found.more.to_dict("list") == {"path": ["$.name"]}
@@ -132,19 +132,19 @@ def test_a_field_with_several_metrics_is_one_case(ev: xb.Evaluation) -> None:
     ],
 )
 def test_values_of_the_types_that_are_meant(
-    ev: xb.Evaluation, kinds: tuple[str, ...], paths: list[str]
+    ev: xb.evaluation.Evaluation, kinds: tuple[str, ...], paths: list[str]
 ) -> None:
     assert read_cases(ev, kinds=kinds).more["path"].tolist() == paths
 
 
 @pytest.mark.parametrize("field, types", [("year", ("number",)), ("size", ("number", "string"))])
 def test_a_type_that_the_schema_allowed_is_allowed(
-    ev: xb.Evaluation, field: str, types: tuple[str, ...]
+    ev: xb.evaluation.Evaluation, field: str, types: tuple[str, ...]
 ) -> None:
     assert read_cases(ev, field=field).rows[0].types == types
 
 
-def test_runs_and_documents_name_the_cases(ev: xb.Evaluation) -> None:
+def test_runs_and_documents_name_the_cases(ev: xb.evaluation.Evaluation) -> None:
     found = read_cases({"one": {"d1": ev}, "two": {"d1": ev}}, field="year")
     assert found.more.to_dict("list") == {
         "run": ["one", "two"],
@@ -153,7 +153,7 @@ def test_runs_and_documents_name_the_cases(ev: xb.Evaluation) -> None:
     }
 
 
-def test_a_frame_of_fields_may_carry_labels(ev: xb.Evaluation) -> None:
+def test_a_frame_of_fields_may_carry_labels(ev: xb.evaluation.Evaluation) -> None:
     fields = ev.fields.assign(expected=True)
     assert {case.expected for case in read_cases(fields).rows} == {True}
 
@@ -165,7 +165,9 @@ def test_a_frame_of_fields_may_carry_labels(ev: xb.Evaluation) -> None:
         ([("a", "b")], "name", "field='name' chooses among the fields of an Evaluation"),
     ],
 )
-def test_a_field_that_is_not_there(ev: xb.Evaluation, source: Any, field: str, words: str) -> None:
+def test_a_field_that_is_not_there(
+    ev: xb.evaluation.Evaluation, source: Any, field: str, words: str
+) -> None:
     with pytest.raises(InputError) as caught:
         read_cases(ev if source == "ev" else source, field=field)
     assert words in str(caught.value)

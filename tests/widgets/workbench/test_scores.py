@@ -11,11 +11,18 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.profiles import PROFILES
-from extractbench_nb.values import MISSING
-from extractbench_nb.widgets.workbench.cases import Case, Cases, read_cases
-from extractbench_nb.widgets.workbench.scores import CaseScorer, Verdicts, case_schema, remembering
-from extractbench_nb.widgets.workbench.tuning import Tuning
+from extractbench_nb.engine.profiles import PROFILES
+from extractbench_nb.schema.states import MISSING
+from extractbench_nb.widgets.workbench_cases import (
+    Case,
+    Cases,
+    CaseScorer,
+    Verdicts,
+    case_schema,
+    read_cases,
+    remembering,
+)
+from extractbench_nb.widgets.workbench_metric import Tuning
 
 
 class Counting:
@@ -26,11 +33,11 @@ class Counting:
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
 
-    def compare(self, gold: str, predicted: str) -> xb.Verdict:
+    def compare(self, gold: str, predicted: str) -> xb.judges.Verdict:
         self.asked.append((gold, predicted))
         if predicted == "down":
             raise TimeoutError("no answer")
-        return xb.Verdict(0.75, "said", "because")
+        return xb.judges.Verdict(0.75, "said", "because")
 
 
 class CountingAsync(Counting):
@@ -47,7 +54,7 @@ def verdicts(metric: Any, cases: Any, **options: Any) -> Verdicts:
     return CaseScorer(found, **options).verdicts(tuning.config(tuning.start))
 
 
-def test_verdicts_are_those_of_evaluate(evs: xb.Evaluations) -> None:
+def test_verdicts_are_those_of_evaluate(evs: xb.batch.Evaluations) -> None:
     runs = evs.fields
     rows = runs[(runs["metric"] == "string_semantic") & runs["counted"]].head(60)
     found = verdicts("string_semantic", read_cases(rows))
@@ -216,7 +223,7 @@ def test_a_judge_is_asked_once_about_each_pair(judge: Counting) -> None:
 def test_a_judge_that_returns_something_to_await() -> None:
     class Handing(Counting):
         def compare(self, gold: str, predicted: str) -> Any:
-            async def later() -> xb.Verdict:
+            async def later() -> xb.judges.Verdict:
                 return super(Handing, self).compare(gold, predicted)
 
             return later()

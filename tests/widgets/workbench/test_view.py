@@ -15,9 +15,9 @@ import traitlets
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.widgets.workbench import Workbench
-from extractbench_nb.widgets.workbench.rows import PAGE
-from extractbench_nb.widgets.workbench.soon import Soon
+from extractbench_nb.widgets.workbench_controls import Debounced
+from extractbench_nb.widgets.workbench_rows import PAGE
+from extractbench_nb.widgets.workbench_view import Workbench
 from tests.widgets.hostile import HOSTILE, Twin
 from tests.widgets.workbench.test_bench import NAMES
 
@@ -294,7 +294,7 @@ def test_an_empty_page_says_what_is_missing(
     assert words in Twin(view.to_html()).text
 
 
-def test_the_cases_of_an_evaluation(evs: xb.Evaluations) -> None:
+def test_the_cases_of_an_evaluation(evs: xb.batch.Evaluations) -> None:
     view = Workbench("number_tolerance", evs)
     kinds = {type(value) for value in view.results["gold"].dropna()}
     assert kinds <= {int, float}
@@ -313,7 +313,7 @@ def test_the_cases_of_an_evaluation(evs: xb.Evaluations) -> None:
 def test_many_changes_are_drawn_once() -> None:
     async def held_key() -> list[int]:
         drawn: list[int] = []
-        soon = Soon(lambda: drawn.append(1))
+        soon = Debounced(lambda: drawn.append(1))
         for _ in range(20):
             soon()
         await asyncio.sleep(0.2)

@@ -1,0 +1,228 @@
+"""Progress bars: where one is asked for, in a terminal or a notebook."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any, TypeVar
+
+from extractbench_nb.errors import InputError
+
+__all__ = ["progress_bar", "run_anywhere", "run_loop", "undisturbed", "worker_count", "worker_pool"]
+
+
+T = TypeVar("T")
+
+
+def run_anywhere(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end, also where an event loop is running (a notebook cell).
+
+    Parameters
+    ----------
+    coroutine : coroutine
+        What to run; in another thread where this one has a running loop.
+
+    Returns
+    -------
+    object
+        Its result.
+    """
+    try:
+        if _is_in_loop():
+            return _run_elsewhere(coroutine)
+        return run_loop(coroutine)
+    finally:
+        with suppress(RuntimeError, ValueError):  # it runs on, after a second interruption
+            coroutine.close()  # the first may come before it is awaited
+
+
+def _is_in_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _run_elsewhere(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in another thread; an interruption here cancels it there, and waits.
+
+    Who settles `begun` first has the coroutine: the thread, to run it, or this one, to close it.
+    """
+    begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = Future()
+
+    async def work() -> T:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - a coroutine that runs has one
+        begun.set_result((asyncio.get_running_loop(), task))
+        return await coroutine
+
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            return pool.submit(lambda: run_loop(work())).result()
+        except BaseException:
+            if begun.cancel():
+                coroutine.close()
+            else:
+                loop, task = begun.result()
+                with suppress(RuntimeError):  # it has ended
+                    loop.call_soon_threadsafe(task.cancel)
+            raise
+
+
+def run_loop(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in a new event loop, as ``asyncio.run`` does.
+
+    Parameters
+    ----------
+    coroutine : coroutine
+        What to run.
+
+    Returns
+    -------
+    object
+        Its result.
+
+    Notes
+    -----
+    A loop that is half closed when an interruption comes cannot be closed a second time, and says
+    so with a traceback when it is collected.
+    """
+    runner = asyncio.Runner()
+    try:
+        with undisturbed():
+            runner.get_loop()
+        return runner.run(coroutine)
+    finally:
+        with undisturbed():
+            runner.close()
+        coroutine.close()
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Put one interruption (SIGINT) off until the block ends; a second one comes at once.
+
+    Yields
+    ------
+    None
+        In other threads than the main one, which no signal reaches, this does nothing.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    waiting: list[tuple[int, FrameType | None]] = []
+
+    def put_off(number: int, frame: FrameType | None) -> None:
+        if waiting:
+            before(number, frame)
+        waiting.append((number, frame))
+
+    signal.signal(signal.SIGINT, put_off)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if waiting:
+            before(*waiting[0])
+
+
+_WATCH_SECONDS = 1.0
+
+
+def worker_count(n_jobs: Any) -> int:
+    """Return how many processes are meant.
+
+    Parameters
+    ----------
+    n_jobs : int
+        1 or more, or -1 for one a processor.
+
+    Returns
+    -------
+    int
+        1 or more.
+
+    Raises
+    ------
+    InputError
+        It is neither.
+    """
+    if type(n_jobs) is not int or n_jobs < -1 or n_jobs == 0:
+        raise InputError(f"n_jobs is {n_jobs!r}; expected 1 or more, or -1 for all processors")
+    if n_jobs > 0:
+        return n_jobs
+    import loky
+
+    return int(loky.cpu_count())
+
+
+@contextmanager
+def worker_pool(workers: int) -> Iterator[Executor]:
+    """Start worker processes, and end all of them whatever happens.
+
+    Parameters
+    ----------
+    workers : int
+        How many.
+
+    Yields
+    ------
+    concurrent.futures.Executor
+        Its workers end soon after this process, however that one ends.
+    """
+    import loky
+
+    pool = loky.ProcessPoolExecutor(workers, initializer=_end_with, initargs=(os.getpid(),))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, kill_workers=True)
+
+
+def _end_with(parent: int) -> None:
+    """Have this worker end with its parent, where the system tells who that is."""
+    if os.name == "posix":
+        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_WATCH_SECONDS)
+    os._exit(1)
+
+
+def progress_bar(items: Any = None, *, shown: bool, **options: Any) -> Any:
+    """Make a tqdm bar; where none is asked for, nothing of a notebook is imported.
+
+    Parameters
+    ----------
+    items : iterable, optional
+        What to iterate over.
+    shown : bool
+        Whether to show the bar.
+    **options
+        Of tqdm: ``total``, ``desc``, ``unit`` and so on.
+
+    Returns
+    -------
+    tqdm.tqdm
+        The bar.
+    """
+    if not shown:
+        from tqdm import tqdm
+
+        return tqdm(items, disable=True, **options)
+    with warnings.catch_warnings():  # a notebook without ipywidgets gets a bar of text
+        warnings.simplefilter("ignore")
+        from tqdm.auto import tqdm as auto
+    return auto(items, **options)

@@ -1,0 +1,163 @@
+"""Read the published figures from the files beside this module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from types import MappingProxyType
+from typing import NamedTuple
+
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.benchmark.statistics import shipped_rows
+from extractbench_nb.errors import InputError, nearest
+
+__all__ = ["FIGURE_COLUMNS", "PARTS", "Figure", "figures", "part_name", "rows_of"]
+
+
+_TABLES = range(1, 14)
+
+#: What was printed: the tables by number, Figure 2's caption and the numbers of the text.
+PARTS = MappingProxyType(
+    {
+        **{str(number): f"table_{number:02d}.csv" for number in _TABLES},
+        "figure2": "figure_2.csv",
+        "text": "text.csv",
+    }
+)
+
+FIGURE_COLUMNS = FrameSpec(
+    "figures",
+    "one row a printed figure, in the order of printing",
+    (
+        Column("table", "string", "where it is printed", "1 to 13, figure2, text"),
+        Column("row", "string", "domain, model, preset or kind of failure; an id in the text"),
+        Column("label", "string", "the row's name as printed; in the text, what is counted"),
+        Column("column", "string", "what the figure is; in the text, a quantity and its subject"),
+        Column("value", "Float64", "the number, percentages as 85.4; missing for words", "", True),
+        Column("unit", "string", "unit of the value"),
+        Column("digits", "Int64", "decimals printed; -3 for 25k", "-3 to 1", True),
+        Column("printed", "string", "the figure as printed"),
+        Column("bold", "bool", "printed in bold"),
+        Column("red", "bool", "printed as a complete failure"),
+        Column("where", "string", "section, caption or footnote"),
+    ),
+)
+
+
+class Figure(NamedTuple):
+    """One printed figure; the fields are the columns of `FIGURE_COLUMNS`."""
+
+    table: str
+    row: str
+    label: str
+    column: str
+    value: float | None
+    unit: str
+    digits: int | None
+    printed: str
+    bold: bool
+    red: bool
+    where: str
+
+
+def part_name(part: object) -> str:
+    """Check the name of a table.
+
+    Parameters
+    ----------
+    part : int or str
+        1 to 13, ``"figure2"`` or ``"text"``.
+
+    Returns
+    -------
+    str
+        The name as the column ``table`` has it.
+
+    Raises
+    ------
+    InputError
+        There is no such table.
+
+    Examples
+    --------
+    >>> part_name(5)
+    '5'
+    """
+    if isinstance(part, (int, str)) and not isinstance(part, bool) and str(part) in PARTS:
+        return str(part)
+    known = "tables 1 to 13, 'figure2' and 'text'"
+    hint = f"; {nearest(part, ('figure2', 'text'))}" if isinstance(part, str) else ""
+    raise InputError(f"no table {part!r} in the paper: there are {known}{hint}")
+
+
+@cache
+def rows_of(part: str) -> tuple[Figure, ...]:
+    """Return the figures of one part.
+
+    Parameters
+    ----------
+    part : str
+        A name that `part_name` returned.
+
+    Returns
+    -------
+    tuple of Figure
+        In the order of printing.
+    """
+    return tuple(_figure(row) for row in shipped_rows(f"data/published/{PARTS[part]}"))
+
+
+def _figure(row: dict[str, str]) -> Figure:
+    return Figure(
+        table=row["table"],
+        row=row["row"],
+        label=row["label"],
+        column=row["column"],
+        value=float(row["value"]) if row["value"] else None,
+        unit=row["unit"],
+        digits=int(row["digits"]) if row["digits"] else None,
+        printed=row["printed"],
+        bold=row["bold"] == "1",
+        red=row["red"] == "1",
+        where=row["where"],
+    )
+
+
+def figures(part: int | str | None = None) -> pd.DataFrame:
+    """Return the printed figures of the paper, one a row.
+
+    Parameters
+    ----------
+    part : int or str, optional
+        1 to 13 for a table, ``"figure2"`` for that figure's caption, ``"text"`` for the numbers of
+        the text. All of them by default.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a figure: table, row, label, column, value, unit, digits, printed, bold, red, where.
+
+    Raises
+    ------
+    InputError
+        There is no such table.
+
+    Notes
+    -----
+    Source: arXiv 2602.12247.
+
+    Examples
+    --------
+    >>> frame = figures(2)
+    >>> frame.loc[frame["row"] == "total", "printed"].tolist()
+    ['35', '2,076', '12,867']
+    """
+    names = PARTS if part is None else (part_name(part),)
+    return _frame(figure for name in names for figure in rows_of(name))
+
+
+def _frame(rows: Iterable[Figure]) -> pd.DataFrame:
+    columns = list(zip(*rows, strict=True))
+    return FIGURE_COLUMNS.build(dict(zip(Figure._fields, columns, strict=True)))

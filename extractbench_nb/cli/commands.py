@@ -1,0 +1,453 @@
+"""Commands for many documents: ``batch`` and ``compare``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from numbers import Integral
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from extractbench_nb._json import canonical
+from extractbench_nb.cli.output import (
+    COMMAND,
+    FILE,
+    commands,
+    counts_and_scores,
+    document_files,
+    json_option,
+    print_json,
+    print_table,
+    print_text,
+    records,
+    scoring_options,
+)
+from extractbench_nb.errors import InputError
+from extractbench_nb.evaluation.result import scores_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from extractbench_nb.batch.results import Evaluations
+    from extractbench_nb.evaluation.result import Evaluation
+
+
+#: Columns of the documents' table.
+_SHOWN = ("document", "domain", "schema", "pages", "gold_values", "array_items", "gold_tokens")
+_COMPLETION_HELP = """Print a completion script.
+
+\b
+bash:  eval "$(extractbench-nb completion bash)"    in ~/.bashrc
+zsh:   eval "$(extractbench-nb completion zsh)"     in ~/.zshrc
+fish:  extractbench-nb completion fish | source     in ~/.config/fish/config.fish
+"""
+
+
+@commands.command()
+@click.argument("schema", type=FILE)
+@json_option
+def schema(schema: Path, *, as_json: bool) -> None:
+    """Print a schema as a tree.
+
+    Every node of the file SCHEMA with its type, metric and params.
+    """
+    from extractbench_nb.schema.parse import parse_schema
+
+    tree = parse_schema(schema)
+    if as_json:
+        print_json(records(tree.to_frame()))
+    else:
+        print_text(repr(tree))
+
+
+@commands.command()
+@click.argument("name", required=False)
+@json_option
+def datasets(name: str | None, *, as_json: bool) -> None:
+    """List datasets, or one's documents.
+
+    NAME is sample, extractbench or a folder. Without it: which named datasets are at hand.
+    """
+    from extractbench_nb.benchmark.dataset import load_dataset
+
+    if name is None:
+        _show_datasets(as_json=as_json)
+        return
+    dataset = load_dataset(name)
+    if as_json:
+        documents, runs = records(dataset.documents), records(dataset.runs)
+        print_json(
+            {"name": dataset.name, "root": str(dataset.root), "documents": documents}
+            | {"runs": runs}
+        )
+        return
+    print_text(repr(dataset))
+    shown = dataset.documents[list(_SHOWN)]
+    print_table(shown)
+
+
+def _show_datasets(*, as_json: bool) -> None:
+    from extractbench_nb.benchmark.dataset import NAMED_DATASETS, load_dataset
+    from extractbench_nb.errors import DatasetError
+
+    rows: list[dict[str, Any]] = []
+    for name in NAMED_DATASETS:
+        try:
+            found = load_dataset(name)
+        except DatasetError as error:
+            rows.append({"name": name, "documents": None, "where": None, "problem": str(error)})
+        else:
+            count, root = len(found.listing), str(found.root)
+            rows.append({"name": name, "documents": count, "where": root, "problem": None})
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        if row["problem"] is None:
+            print_text(f"{row['name']}: {row['documents']} documents in {row['where']}")
+        else:
+            print_text(f"{row['name']}: not at hand; {row['problem']}")
+
+
+@commands.command()
+@json_option
+def profiles(*, as_json: bool) -> None:
+    """Show the scoring rules.
+
+    Those of all profiles, side by side.
+    """
+    from extractbench_nb.engine.profiles import profiles as all_rules
+
+    table = all_rules().reset_index()
+    if as_json:
+        print_json(records(table))
+    else:
+        print_table(table)
+
+
+@commands.command()
+@json_option
+def metrics(*, as_json: bool) -> None:
+    """List metrics.
+
+    All that an evaluation_config can name.
+    """
+    from extractbench_nb.field_metrics.registry import metrics as all_metrics
+
+    table = all_metrics()
+    if as_json:
+        print_json(records(table))
+    else:
+        print_table(table[["metric", "applies_to", "pass_rule", "summary"]])
+
+
+@commands.command(help=_COMPLETION_HELP)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the completion script for a shell."""
+    from click.shell_completion import get_completion_class
+
+    found = get_completion_class(shell)
+    assert found is not None  # noqa: S101 - click knows the three
+    variable = f"_{COMMAND.upper().replace('-', '_')}_COMPLETE"
+    print_text(found(commands, {}, COMMAND, variable).source())
+
+
+@commands.command()
+@click.argument("notebooks", type=FILE, nargs=-1, required=True)
+def static(notebooks: tuple[Path, ...]) -> None:
+    """Keep the static part of views.
+
+    Drops the live part of each view in saved NOTEBOOKS, which are replaced. A reopened or exported
+    notebook then shows the static twins.
+    """
+    from extractbench_nb.widgets.view import keep_static
+
+    for path in notebooks:
+        changed = keep_static(path)
+        print_text(f"{path}: {changed} view{'' if changed == 1 else 's'}")
+
+
+#: Arrays and wrong values that are printed, and characters of each side.
+_MOST, _LONGEST = 20, 60
+_FAILURE = ("path", "outcome", "gold", "predicted")
+
+
+@commands.command()
+@document_files
+@scoring_options
+@click.option(
+    "--fail-under",
+    type=click.FloatRange(0, 1),
+    metavar="SCORE",
+    help="Exit with 1 where overall_score is below SCORE (0 to 1).",
+)
+def evaluate(*, as_json: bool, fail_under: float | None, **inputs: Any) -> None:
+    """Score one document.
+
+    Compares PREDICTED with GOLD as SCHEMA says, and prints what is wrong. The three are JSON files;
+    PREDICTED may be - for standard input, and may be broken JSON.
+    """
+    ev = _evaluated(**inputs)
+    if as_json:
+        frames = {name: records(getattr(ev, name)) for name in ("fields", "arrays", "matches")}
+        warnings = records(ev.warnings)
+        print_json({"summary": counts_and_scores(ev.summary), **frames, "warnings": warnings})
+    else:
+        print_text(scores_text(ev))
+        if ev.inputs.problem is not None:
+            print_text(f"  not JSON: {ev.inputs.problem}")
+        _print_arrays(ev)
+        _print_failures(ev)
+        _print_warnings(ev)
+    if fail_under is not None:
+        _check(ev, fail_under)
+
+
+@commands.command()
+@document_files
+@click.option(
+    "-o",
+    "--output",
+    type=FILE,
+    default=Path("outputs"),
+    show_default=True,
+    help="Folder for reports; each gets a folder of its own in it.",
+)
+@click.option("--name", help="Name of the report's folder; from time and content by default.")
+@scoring_options
+def report(*, output: Path, name: str | None, as_json: bool, **inputs: Any) -> None:
+    """Write a report on one document.
+
+    Compares PREDICTED with GOLD as SCHEMA says, and writes report.html, report.json, summary.txt,
+    fields.csv and fields.md. Prints the folder that holds them.
+    """
+    from extractbench_nb.report.builder import ReportBuilder, ReportConfig
+
+    builder = ReportBuilder(ReportConfig(output_dir=output, output_name=name))
+    built = builder.from_evaluation(_evaluated(**inputs))
+    folder = builder.save(built)
+    if as_json:
+        print_json({"folder": str(folder), "summary": counts_and_scores(built.evaluation.summary)})
+    else:
+        print_text(str(folder))
+
+
+def _evaluated(schema: Path, gold: Path, predicted: Path, profile: str, judge: str) -> Evaluation:
+    from extractbench_nb.evaluation.api import evaluate as evaluate_one
+
+    source = _standard_input() if str(predicted) == "-" else predicted
+    return evaluate_one(schema, gold, source, profile=profile, judge=judge)
+
+
+def _standard_input() -> str:
+    return sys.stdin.buffer.read().decode("utf-8-sig", "replace")
+
+
+def _check(ev: Evaluation, least: float) -> None:
+    score = float(ev.summary["overall_score"])
+    if not ev.summary["evaluated"]:
+        raise InputError("no field is scored, so there is no score to check")
+    if score < least:
+        raise InputError(f"overall_score is {score:.4f}, below {least:g}")
+
+
+def _print_arrays(ev: Evaluation) -> None:
+    arrays = ev.arrays
+    off = (arrays["missed"] + arrays["spurious"] > 0).fillna(True)
+    differ = arrays[off.astype(bool)]
+    for a in differ.head(_MOST).itertuples():
+        counts = f"{a.matched} of {a.gold_items} matched, {a.missed} missed, {a.spurious} spurious"
+        if not isinstance(a.matched, Integral):
+            counts = f"{a.gold_items} and {a.predicted_items} items were not aligned"
+        print_text(f"  {'array':<13} {a.path}: {counts}")
+    if len(differ) > _MOST:
+        print_text(f"  ... {len(differ) - _MOST} more arrays that differ; --json has all")
+
+
+def _print_failures(ev: Evaluation) -> None:
+    """Print the values that are wrong, those inside of array items included."""
+    fields = ev.fields
+    wrong = fields[~fields["passed"].fillna(False).astype(bool)]
+    wrong = wrong[~wrong["path"].isin(ev.arrays["path"])]
+    for path, outcome, gold, predicted in wrong[list(_FAILURE)].head(_MOST).itertuples(index=False):
+        print_text(f"  {outcome:<13} {path}: {_short(gold)} -> {_short(predicted)}")
+    if len(wrong) > _MOST:
+        print_text(f"  ... {len(wrong) - _MOST} more; --json has all")
+
+
+def _short(value: Any) -> str:
+    text = canonical(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _print_warnings(ev: Evaluation) -> None:
+    counts = ev.warnings[["side", "kind"]].value_counts(sort=False).reset_index()
+    for side, kind, count in counts.itertuples(index=False):
+        print_text(f"  warning: {side}: {count} x {kind}")
+
+
+#: Documents without output that are named; the others are counted.
+_NAMED = 3
+_MEANS = ["overall_score", "field_score", "pass_rate"]
+_COUNTS = ["evaluated", "passed", "omissions", "hallucinations", "structural", "judge_errors"]
+
+
+@commands.command()
+@click.argument("runs", metavar="RUNS")
+@click.option(
+    "--dataset",
+    metavar="NAME",
+    help="Where schemas and gold are: sample, extractbench or a folder. Not needed where RUNS is "
+    "itself a dataset with runs.",
+)
+@click.option("--save-to", type=FILE, metavar="FOLDER", help="Write results there, as Parquet.")
+@click.option("--resume", is_flag=True, help="Go on with what is in --save-to already.")
+@click.option(
+    "-j", "--jobs", default=1, show_default=True, help="Worker processes; -1: one a core."
+)
+@click.option("--progress/--no-progress", default=True, help="Show a bar on standard error.")
+@scoring_options
+def batch(runs: str, dataset: str | None, save_to: Path | None, **options: Any) -> None:
+    """Evaluate many model outputs.
+
+    Prints one line a run. RUNS is a folder that holds a folder for every run, with outputs named
+    after their documents (RUN/DOCUMENT.json), or a dataset that has runs. Output that is not JSON
+    counts as zero.
+    """
+    from extractbench_nb.batch.run import evaluate_runs
+
+    if options["resume"] and save_to is None:
+        raise click.UsageError("--resume needs --save-to, the folder to go on with.")
+    if save_to is not None and not options["resume"] and _holds_a_batch(save_to):
+        raise InputError(
+            f"{str(save_to)!r} holds a batch; go on with it by --resume, or name another folder"
+        )
+    source, gold = _runs_and_dataset(runs, dataset)
+    evs = evaluate_runs(
+        source,
+        dataset=gold,
+        judge=options["judge"],
+        profile=options["profile"],
+        n_jobs=options["jobs"],
+        progress=options["progress"] and sys.stderr.isatty(),
+        save_to=None if options["resume"] else save_to,
+        resume=save_to if options["resume"] else None,
+    )
+    _show_runs(evs, as_json=options["as_json"])
+
+
+def _runs_and_dataset(runs: str, dataset: str | None) -> tuple[Any, Any]:
+    from extractbench_nb.benchmark.dataset import NAMED_DATASETS, load_dataset
+    from extractbench_nb.errors import DatasetError
+
+    if dataset is not None:
+        return Path(runs), load_dataset(dataset)
+    if runs not in NAMED_DATASETS and not Path(runs).is_dir():
+        raise InputError(f"no folder {runs!r} with runs, and no dataset of that name")
+    try:
+        found = load_dataset(runs)
+    except DatasetError:
+        if runs in NAMED_DATASETS:
+            raise
+        raise InputError(
+            f"{runs!r} is not a dataset; where are schemas and gold of its documents? "
+            "Name them with --dataset"
+        ) from None
+    if found.runs.empty:
+        raise InputError(
+            f"dataset {runs!r} has no runs; name a folder of runs and --dataset {runs}"
+        )
+    return found, found
+
+
+def _holds_a_batch(folder: Path) -> bool:
+    return (folder / "batch.json").exists() or (folder / "finished.sqlite").exists()
+
+
+def _show_runs(evs: Evaluations, *, as_json: bool) -> None:
+    table = evs.by_run
+    missing = evs.missing
+    if as_json:
+        runs = [counts_and_scores(row) for row in records(table)]
+        print_json({"runs": runs, "missing": records(missing)})
+        return
+    shown = table[["run", "documents", "invalid", *_MEANS, *_COUNTS]]
+    print_table(shown.astype(dict.fromkeys(_COUNTS, "int64")))
+    for run, group in missing.groupby("run"):
+        names = ", ".join(group["document"].head(_NAMED))
+        names += ", ..." if len(group) > _NAMED else ""
+        print_text(f"note: run {run} has no output for {len(group)} documents: {names}")
+
+
+@commands.command()
+@click.argument("folders", nargs=-1, required=True, type=FILE, metavar="FOLDER...")
+@click.option("--by", default="run", show_default=True, help="Column that names what is compared.")
+@click.option("--baseline", metavar="RUN", help="Compare all others with this one only.")
+@click.option(
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="NAME",
+    default=("pass_rate", "overall_score", "field_score"),
+    show_default=True,
+    help="A score of the summary; repeatable.",
+)
+@click.option(
+    "--confidence",
+    default=0.95,
+    show_default=True,
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Of the intervals.",
+)
+@click.option("--seed", default=0, show_default=True, help="Of the resampling.")
+@json_option
+def compare(folders: tuple[Path, ...], measures: tuple[str, ...], **options: Any) -> None:
+    """Tell runs from noise.
+
+    Prints means with intervals, and paired differences with p-values. FOLDER is what
+    `batch --save-to` wrote. Documents are resampled, not fields. Where runs of several folders have
+    the same names, they are told apart as FOLDER/RUN.
+    """
+    from extractbench_nb.stats.compare import compare_runs
+
+    found = compare_runs(
+        _summaries(folders),
+        by=options["by"],
+        baseline=options["baseline"],
+        confidence=options["confidence"],
+        seed=options["seed"],
+        measures=measures,
+    )
+    if options["as_json"]:
+        names = ("scores", "differences", "domains", "domain_differences")
+        print_json({name: records(getattr(found, name)) for name in names})
+    else:
+        print_text(repr(found))
+
+
+def _summaries(folders: Iterable[Path]) -> pd.DataFrame:
+    import pandas as pd
+
+    from extractbench_nb.batch.run import load_evaluations
+
+    frames = [(folder, load_evaluations(folder).summary) for folder in dict.fromkeys(folders)]
+    everything = pd.concat([frame for _, frame in frames], ignore_index=True)
+    if not everything.duplicated(["run", "document"]).any():
+        return everything
+    names = _short_names([folder for folder, _ in frames])
+    return pd.concat(
+        [
+            frame.assign(run=f"{name}/" + frame["run"])
+            for name, (_, frame) in zip(names, frames, strict=True)
+        ],
+        ignore_index=True,
+    )
+
+
+def _short_names(folders: list[Path]) -> list[str]:
+    """Name folders by their last part, or in full where two end alike."""
+    ends = [folder.resolve().name for folder in folders]
+    return ends if len(set(ends)) == len(ends) else [str(folder) for folder in folders]

@@ -1,0 +1,1 @@
+"""Values as text and HTML for people: shortened, cleaned, set side by side."""

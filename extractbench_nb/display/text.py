@@ -1,0 +1,168 @@
+"""Values of documents as JSON that is always valid, and as text that always fits."""
+
+from __future__ import annotations
+
+import json
+import math
+import unicodedata
+from math import isnan
+from typing import Any
+
+__all__ = [
+    "clean",
+    "columns",
+    "cut",
+    "document_json",
+    "dollars",
+    "fitted",
+    "single_line",
+    "value_text",
+]
+
+
+def dollars(amount: float | None) -> str:
+    """Write an amount in US dollars: cents from a dollar on, else two digits that say something.
+
+    Examples
+    --------
+    >>> dollars(12.345), dollars(0.00047), dollars(0)
+    ('$12.35', '$0.00047', '$0')
+    >>> dollars(None), dollars(float("nan"))
+    ('an unknown amount', 'an unknown amount')
+    """
+    if amount is None or isnan(amount):
+        return "an unknown amount"
+    if amount >= 1:
+        return f"${amount:,.2f}"
+    text = f"{amount:.8f}" if amount < _SMALLEST else f"{float(f'{amount:.2g}'):.8f}"
+    return "$" + (text.rstrip("0").rstrip(".") or "0")
+
+
+_SMALLEST = 1e-7
+
+
+#: Levels of containers that a value keeps in a report; what is below becomes a short text.
+_LEVELS = 200
+_TOO_DEEP = "… nested too deep"
+#: Python refuses to write integers of more than 4,300 digits; these have fewer.
+_MOST_BITS = 14_000
+#: Invisible characters that scripts and emoji need: zero width joiner and non-joiner.
+_JOINERS = "\u200c\u200d"
+
+
+def document_json(value: Any, levels: int = _LEVELS) -> Any:
+    """Turn any value of a document into one that is valid JSON.
+
+    Parameters
+    ----------
+    value : object
+        Whatever stands in gold or in a prediction.
+    levels : int, optional
+        Levels of objects and arrays to keep.
+
+    Returns
+    -------
+    object
+        Dicts with text keys, lists and scalars. NaN and infinities become the texts ``NaN``,
+        ``Infinity`` and ``-Infinity``; what JSON does not know becomes its text.
+    """
+    if not isinstance(value, dict | list | tuple):
+        return _scalar(value)
+    if not levels:
+        return _TOO_DEEP
+    if isinstance(value, dict):
+        return {_text_of(key): document_json(v, levels - 1) for key, v in value.items()}
+    return [document_json(v, levels - 1) for v in value]
+
+
+def _scalar(value: Any) -> Any:
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        return value if value.bit_length() <= _MOST_BITS else hex(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else json.dumps(value)
+    return _text_of(value)
+
+
+def _text_of(value: Any) -> str:
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001 - a foreign object may raise anything
+        return object.__repr__(value)
+
+
+def value_text(value: Any) -> str:
+    """Write a value as one text: strings as they are, null as nothing, all else as JSON."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    return json.dumps(document_json(value), ensure_ascii=False)
+
+
+def clean(text: str) -> str:
+    """Put U+FFFD in place of what no reader should obey: controls, bidi overrides, surrogates.
+
+    Parameters
+    ----------
+    text : str
+        Text of a document.
+
+    Returns
+    -------
+    str
+        The same length; line ends and tabs stay.
+    """
+    if text.isprintable():
+        return text
+    return "".join(map(_clean, text))
+
+
+def _clean(character: str) -> str:
+    if character.isprintable() or character in _JOINERS or character in "\n\t":
+        return character
+    return " " if character.isspace() else "\ufffd"
+
+
+def cut(text: str, limit: int) -> str:
+    """Cut a text to `limit` characters, the last of which says that there was more."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def single_line(text: str, limit: int) -> str:
+    """Write a text of a document on one line of at most `limit` characters, cleaned.
+
+    Examples
+    --------
+    >>> single_line("Total   assets", 80)
+    'Total assets'
+    """
+    return cut(" ".join(clean(text[: 4 * limit]).split()), limit)
+
+
+def columns(text: str) -> int:
+    """Count the columns that a text takes in a terminal; East Asian characters take two."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_columns, text))
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def fitted(text: str, width: int) -> str:
+    """Write a text of a document on one line of at most `width` columns."""
+    line = " ".join(clean(text[: 4 * width]).split())
+    if columns(line) <= width and len(text) <= 4 * width:
+        return line
+    used, kept = 1, ""
+    for character in line:
+        used += _columns(character)
+        if used > width:
+            break
+        kept += character
+    return kept + "…"

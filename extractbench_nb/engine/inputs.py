@@ -1,0 +1,321 @@
+"""What a user hands over to `evaluate`: options checked, a prediction read whatever it is."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
+from operator import index
+from pathlib import Path
+from typing import Any
+
+from extractbench_nb._json import (
+    Unreadable,
+    json_type,
+    member,
+    parser_problem,
+    private_copy,
+    read_text,
+)
+from extractbench_nb.engine.assignment import OptimalAligner
+from extractbench_nb.engine.llm_alignment import ALIGNING, Alignment, LLMAligner
+from extractbench_nb.engine.profiles import Profile
+from extractbench_nb.engine.scoring import Scorer
+from extractbench_nb.engine.similarity import is_aligned
+from extractbench_nb.errors import ConfigError, InputError
+from extractbench_nb.field_metrics.registry import REGISTRY
+from extractbench_nb.judges.base import Judge
+from extractbench_nb.judges.choosing import choose_judge
+from extractbench_nb.schema.nodes import Node, Schema
+from extractbench_nb.schema.parse import parse_schema
+
+__all__ = [
+    "MAX_DEPTH",
+    "Aligner",
+    "check_alignment",
+    "check_judge",
+    "choose_aligner",
+    "choose_alignment",
+    "choose_judge",
+    "cut",
+    "depth",
+    "name_of_alignment",
+    "private_copy",
+    "read_predicted",
+    "read_schema",
+    "refuse_non_json",
+    "refuse_records",
+]
+
+
+#: A matcher of the user's: (gold items, predicted items, item node) to index pairs.
+Aligner = (
+    Callable[[Sequence[Any], Sequence[Any], Node], Iterable[tuple[int, int]]]
+    | Callable[[Sequence[Any], Sequence[Any], Node], Awaitable[Iterable[tuple[int, int]]]]
+    | LLMAligner
+)
+Align = Callable[[Node, list[Any], list[Any]], list[tuple[int, int]]]
+AwaitedAlign = Callable[[Node, list[Any], list[Any]], Awaitable[Alignment]]
+
+#: Levels of containers that a predicted document keeps where it is too deep to be compared.
+MAX_DEPTH = 100
+_TOO_DEEP = "… nested too deep"
+
+
+def read_schema(schema: Any, profile: Profile) -> Schema:
+    """Parse a schema under the rules of a profile."""
+    rules = (profile.package_010_schema, profile.url_rule)
+    if isinstance(schema, Schema) and (schema.released, schema.url_rule) != rules:
+        schema = dict(schema.document)
+    return parse_schema(schema, released=profile.package_010_schema, url_rule=profile.url_rule)
+
+
+def check_judge(judge: Judge, schema: Schema) -> None:
+    """Let a judge that asks models say what is missing, before anything is asked.
+
+    Parameters
+    ----------
+    judge : Judge
+        One with a method ``check(params)`` is checked for each field that it is to decide.
+    schema : Schema
+        The parsed schema.
+
+    Raises
+    ------
+    InputError, ConfigError
+        No key, no such provider, a param that cannot be used.
+    """
+    check = getattr(judge, "check", None)
+    if check is not None:
+        judged = {name for name, entry in REGISTRY.entries.items() if entry.judged}
+        _check_fields(check, schema, judged)
+
+
+def check_alignment(alignment: str | Aligner, schema: Schema) -> None:
+    """Let an aligner that asks a model say what is missing; see `check_judge`."""
+    if isinstance(alignment, LLMAligner):
+        _check_fields(alignment.check, schema, {ALIGNING})
+
+
+def _check_fields(check: Callable[..., None], schema: Schema, metrics: Collection[str]) -> None:
+    check()
+    nodes = [node for node in schema.nodes() if node.config is not None]
+    configs = {id(node.config): (node.pointer, node.config) for node in reversed(nodes)}
+    for pointer, config in configs.values():
+        assert config is not None  # noqa: S101 - see above
+        for spec in config.metrics:
+            if spec.metric_id in metrics and spec.params:
+                _check_params(check, spec.params, pointer)
+
+
+def _check_params(check: Callable[..., None], params: Mapping[str, Any], pointer: str) -> None:
+    try:
+        check(params)
+    except ConfigError as error:
+        raise ConfigError(pointer + "/evaluation_config", error.problem) from None
+
+
+def choose_alignment(alignment: str | Aligner, judge: Judge) -> str | Aligner:
+    """Return ``"optimal"``, an aligner that knows whom to ask, or the user's own matcher.
+
+    Raises
+    ------
+    InputError
+        The option names none of them.
+    """
+    if alignment == "llm":
+        alignment = LLMAligner()
+    if isinstance(alignment, LLMAligner):
+        return alignment.asking(judge)
+    is_matcher = callable(alignment) and not isinstance(alignment, type)
+    if alignment != "optimal" and not is_matcher:
+        known = "'optimal', 'llm', an LLMAligner or a function "
+        raise InputError(
+            f"alignment is {alignment!r}; expected {known}"
+            "(gold items, predicted items, item node) -> index pairs"
+        )
+    return alignment
+
+
+def name_of_alignment(alignment: str | Aligner) -> str:
+    """Return how results name an alignment: ``optimal``, ``llm(...)`` or ``callable``."""
+    if isinstance(alignment, LLMAligner):
+        return alignment.name
+    return alignment if isinstance(alignment, str) else "callable"
+
+
+def choose_aligner(alignment: str | Aligner, scorer: Scorer) -> Align | AwaitedAlign:
+    """Return what aligns the items of an array under a scorer; see `choose_alignment`."""
+    alignment = choose_alignment(alignment, scorer.judge)
+    if isinstance(alignment, LLMAligner):
+        return _asking(alignment, OptimalAligner(scorer))
+    if isinstance(alignment, str):
+        return OptimalAligner(scorer)
+    if not _is_awaited(alignment):
+        return lambda node, *sides: _checked_pairs(alignment(*_given(node, *sides)), node, *sides)
+
+    match: Any = alignment
+
+    async def awaited(node: Node, gold: list[Any], predicted: list[Any]) -> Alignment:
+        found = await match(*_given(node, gold, predicted))
+        return Alignment(_checked_pairs(found, node, gold, predicted))
+
+    return awaited
+
+
+def _asking(aligner: LLMAligner, optimal: OptimalAligner) -> AwaitedAlign:
+    """Ask about the arrays whose metric is alignment; for others nothing depends on it but rows."""
+
+    async def align(node: Node, gold: list[Any], predicted: list[Any]) -> Alignment:
+        if is_aligned(node):
+            return await aligner.align(node, gold, predicted)
+        return Alignment(optimal(node, gold, predicted))
+
+    return align
+
+
+def _is_awaited(alignment: Callable[..., Any]) -> bool:
+    call = getattr(alignment, "__call__", None)  # noqa: B004 - an object may have an async one
+    return inspect.iscoroutinefunction(alignment) or inspect.iscoroutinefunction(call)
+
+
+def _given(node: Node, gold: list[Any], predicted: list[Any]) -> tuple[list[Any], list[Any], Node]:
+    """Return what a matcher of the user's is called with."""
+    return list(gold), list(predicted), node.children.items or node
+
+
+def _checked_pairs(
+    found: Any, node: Node, gold: list[Any], predicted: list[Any]
+) -> list[tuple[int, int]]:
+    if inspect.isawaitable(found):
+        if inspect.iscoroutine(found):
+            found.close()
+        raise InputError(
+            f"alignment of {node.field!r} gave something to wait for; write it as an async def"
+        )
+    try:
+        pairs = [(index(i), index(j)) for i, j in found]
+    except (TypeError, ValueError):
+        raise InputError(
+            f"alignment of {node.field!r} gave {found!r}; expected pairs of indices"
+        ) from None
+    for side, count, name in ((0, len(gold), "gold"), (1, len(predicted), "predicted")):
+        indices = [pair[side] for pair in pairs]
+        bad = [i for i in indices if not 0 <= i < count]
+        if bad or len(set(indices)) < len(indices):
+            raise InputError(
+                f"alignment of {node.field!r} gave {name} indices {indices!r}; "
+                f"expected each at most once, from 0 to {count - 1}"
+            )
+    return sorted(pairs)
+
+
+def read_predicted(source: Any) -> tuple[Any, str | None]:
+    """Read what a model said; a text that is no JSON is no error here.
+
+    Parameters
+    ----------
+    source : object
+        A ``pathlib.Path`` (a file), a ``str`` (JSON text) or the value itself.
+
+    Returns
+    -------
+    tuple of (object, str or None)
+        The value and None; or the text and the parser's message with its position.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read at all.
+    """
+    if issubclass(type(source), Path):
+        try:
+            source = read_text(source, "predicted")
+        except InputError as error:
+            if "not UTF-8" in str(error):
+                return source.read_bytes().decode("utf-8", "replace"), str(error)
+            raise
+    if not issubclass(type(source), str):
+        try:
+            return private_copy(source, "predicted"), None
+        except InputError as error:
+            return Unreadable(type(source).__name__), str(error)
+    source = str.__str__(source)
+    try:
+        return json.loads(source.removeprefix("\ufeff")), None
+    except json.JSONDecodeError as error:
+        return source, parser_problem(error, source)
+    except (RecursionError, ValueError) as error:
+        return source, str(error)
+
+
+def refuse_non_json(gold: Any) -> None:
+    """Raise `InputError` for the first value in gold that JSON cannot hold, with its path."""
+    for path, value in _foreign(gold):
+        raise _not_json("gold", path, value)
+
+
+def refuse_records(predicted: Any) -> None:
+    """Raise `InputError` for the first Pydantic model or dataclass in a prediction.
+
+    Other values that JSON cannot hold are there as they are: of a type that no schema has.
+    """
+    for path, value in _foreign(predicted):
+        if _plain_hint(value):
+            raise _not_json("predicted", path, value)
+
+
+def _foreign(document: Any) -> Iterator[tuple[str, Any]]:
+    """Yield path and value of what JSON cannot hold."""
+    stack = [("$", document)]
+    seen: set[int] = set()
+    while stack:
+        path, value = stack.pop()
+        if isinstance(value, dict | list):
+            if id(value) not in seen:
+                seen.add(id(value))
+                stack.extend(_below(path, value))
+        elif json_type(value) == "unknown":
+            yield path, value
+
+
+def _below(path: str, value: dict[Any, Any] | list[Any]) -> list[tuple[str, Any]]:
+    if isinstance(value, dict):
+        return [(path + member(str(k)), v) for k, v in value.items()]
+    return [(f"{path}[{i}]", v) for i, v in enumerate(value)]
+
+
+def _not_json(what: str, path: str, value: Any) -> InputError:
+    name = value.name if isinstance(value, Unreadable) else type(value).__name__
+    return InputError(
+        f"{what} at {path} is a {name}; expected a JSON value "
+        f"(str, int, float, bool, None, list or dict){_plain_hint(value)}"
+    )
+
+
+def _plain_hint(value: Any) -> str:
+    """Say how a model or a dataclass becomes a JSON value."""
+    if callable(getattr(value, "model_dump", None)):
+        return "; pass its model_dump(mode='json')"
+    return "; pass dataclasses.asdict of it" if is_dataclass(value) else ""
+
+
+def depth(value: Any) -> int:
+    """Count the levels of containers in a document."""
+    deepest, stack = 0, [(value, 1)]
+    while stack:
+        top, level = stack.pop()
+        if isinstance(top, dict | list):
+            deepest = max(deepest, level)
+            stack.extend((v, level + 1) for v in (top.values() if isinstance(top, dict) else top))
+    return deepest
+
+
+def cut(value: Any, levels: int) -> Any:
+    """Copy a document with everything below `levels` containers replaced by a short text."""
+    if isinstance(value, dict):
+        return {k: cut(v, levels - 1) for k, v in value.items()} if levels else _TOO_DEEP
+    if isinstance(value, list):
+        return [cut(v, levels - 1) for v in value] if levels else _TOO_DEEP
+    return value

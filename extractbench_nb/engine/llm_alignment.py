@@ -1,0 +1,654 @@
+"""The aligner that asks a language model which predicted item is which gold item."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extractbench_nb._tokens import count_tokens
+from extractbench_nb.engine.assignment import (
+    DENSE_PAIRS,
+    HOPELESS,
+    Pairs,
+    Side,
+    at_most,
+    equal_pairs,
+)
+from extractbench_nb.engine.proxy import proxy_matrix
+from extractbench_nb.engine.questions import (
+    ALIGNMENT_SCHEMA,
+    AROUND_ANSWER,
+    LINE_TOKENS,
+    NAMED_ITEM,
+    align_messages,
+    describe_fields,
+    item_text,
+    read_pairs,
+    tokens_of,
+)
+from extractbench_nb.errors import ExtractBenchError, InputError
+from extractbench_nb.judges.base import JudgeCall, JudgeError
+from extractbench_nb.judges.prompts import Message
+from extractbench_nb.judges.settings import Settings
+from extractbench_nb.schema.nodes import Node
+
+__all__ = [
+    "ALIGNING",
+    "Alignment",
+    "Answering",
+    "Batch",
+    "LLMAligner",
+    "Limits",
+    "array_params",
+    "batches",
+    "likely_partners",
+]
+
+
+#: Gold items that each predicted item proposes itself to, if they did not choose it.
+_PROPOSALS = 2
+#: Candidates that are shown in any case; others must have this share of the best one's worth.
+_ALWAYS = 2
+_FAR_BEHIND = 0.5
+
+Partners = list[dict[int, float]]
+
+
+class Batch(NamedTuple):
+    """Items that are shown in one call, by their index in the array."""
+
+    gold: tuple[int, ...]
+    predicted: tuple[int, ...]
+
+    def halves(self) -> tuple[Batch, Batch]:
+        """Split the gold items; the predicted ones are shown to both halves."""
+        middle = len(self.gold) // 2
+        return Batch(self.gold[:middle], self.predicted), Batch(self.gold[middle:], self.predicted)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What fits into one call.
+
+    Parameters
+    ----------
+    tokens : int
+        Tokens of all items together.
+    items : int
+        Items of both sides together: each is named in the answer.
+    candidates : int
+        Predicted items that are shown for each gold item, where not all are.
+    """
+
+    tokens: int
+    items: int
+    candidates: int
+
+    @property
+    def of_an_item(self) -> int:
+        """Tokens of one item at most, so that it fits with its candidates."""
+        return max(1, self.tokens // (2 * self.candidates + 2))
+
+
+def batches(
+    gold: Mapping[int, int],
+    predicted: Mapping[int, int],
+    partners: Mapping[int, Mapping[int, float]] | None,
+    limits: Limits,
+) -> list[Batch]:
+    """Cut what is to be aligned into batches.
+
+    Parameters
+    ----------
+    gold, predicted : mapping of int to int
+        Tokens of the items by index.
+    partners : mapping, optional
+        For gold indices, the worth of predicted ones that may belong to them. None puts everything
+        into one batch if it fits, and returns nothing if it does not.
+    limits : Limits
+        What fits into one.
+
+    Returns
+    -------
+    list of Batch
+        Gold items without partners are in none of them.
+    """
+    if partners is None:
+        tokens = sum(gold.values()) + sum(predicted.values())
+        fits = tokens <= limits.tokens and len(gold) + len(predicted) <= limits.items
+        return [Batch(tuple(gold), tuple(predicted))] if fits else []
+    return list(_fill(gold, predicted, partners, limits))
+
+
+def _fill(
+    gold: Mapping[int, int],
+    predicted: Mapping[int, int],
+    partners: Mapping[int, Mapping[int, float]],
+    limits: Limits,
+) -> Iterator[Batch]:
+    """Gather gold items whose best partners stand near each other until a batch is full."""
+    asked = [i for i in gold if partners.get(i)]
+    asked.sort(key=lambda i: (max(partners[i], key=partners[i].__getitem__), i))
+    ours: list[int] = []
+    theirs: dict[int, None] = {}
+    tokens = 0
+    for i in asked:
+        new = [j for j in partners[i] if j not in theirs]
+        more = gold[i] + sum(predicted[j] for j in new)
+        items = len(ours) + 1 + len(theirs) + len(new)
+        if ours and (tokens + more > limits.tokens or items > limits.items):
+            yield Batch(tuple(sorted(ours)), tuple(sorted(theirs)))
+            ours, theirs, new = [], {}, list(partners[i])
+            tokens, more = 0, gold[i] + sum(predicted[j] for j in new)
+        ours.append(i)
+        theirs.update(dict.fromkeys(new))
+        tokens += more
+    if ours:
+        yield Batch(tuple(sorted(ours)), tuple(sorted(theirs)))
+
+
+def likely_partners(
+    node: Node, gold: Sequence[Any], predicted: Sequence[Any], count: int
+) -> Partners:
+    """Choose for each gold item the predicted items that are most like it.
+
+    Parameters
+    ----------
+    node : Node
+        The schema of the items.
+    gold, predicted : sequence
+        The items, n and m of them.
+    count : int
+        Partners to choose at most; fewer where the best one is far ahead. An item that no gold item
+        has chosen proposes itself to the two that are most like it, so that up to twice as many may
+        come together.
+
+    Returns
+    -------
+    list of dict
+        For each gold item, worth by place in `predicted`, the most worthy first. Worth is the
+        similarity in [0, 1] by `proxy_matrix`, and 1 more where all fields are likely to match. An
+        item that is like none comes with those that stand where it stands: lists follow their
+        document. Their worth is 0.
+    """
+    found: Partners = []
+    kept = _Proposals(len(predicted))
+    step = max(1, DENSE_PAIRS // (4 * len(predicted)))
+    for start in range(0, len(gold), step):
+        similar, likely = proxy_matrix(node, gold[start : start + step], predicted)
+        worth = similar + likely
+        for place, row in enumerate(worth, start):
+            found.append(_best(row, count) or _around(place / len(gold), len(predicted), count))
+        kept.add(worth, start)
+    proposed: list[dict[int, float]] = [{} for _ in gold]
+    chosen = {column for row in found for column in row}
+    for column, row, worth_of in kept:
+        if column not in chosen and column not in found[row]:
+            proposed[row][column] = worth_of
+    return [row | _most(more, count) for row, more in zip(found, proposed, strict=True)]
+
+
+def _best(row: NDArray[np.float32], count: int) -> dict[int, float]:
+    count = min(count, len(row))
+    best = np.argpartition(-row, count - 1)[:count]
+    ranked = _most({int(j): float(row[j]) for j in best if row[j] >= HOPELESS}, count)
+    mark = _FAR_BEHIND * max(ranked.values(), default=0.0)
+    return {j: w for place, (j, w) in enumerate(ranked.items()) if place < _ALWAYS or w >= mark}
+
+
+def _around(share: float, size: int, count: int) -> dict[int, float]:
+    """Choose the items about a place in a list, given as a share of its length."""
+    middle = int(share * size)
+    start = max(0, min(middle - count // 2, size - count))
+    return dict.fromkeys(range(start, min(size, start + count)), 0.0)
+
+
+def _most(worth: Mapping[int, float], count: int) -> dict[int, float]:
+    ranked = sorted(worth.items(), key=lambda entry: (-entry[1], entry[0]))
+    return dict(ranked[:count])
+
+
+class _Proposals:
+    """The gold items that each predicted item is most like, over all chunks of gold items."""
+
+    def __init__(self, columns: int) -> None:
+        self._worth = np.full((_PROPOSALS, columns), -1.0, np.float32)
+        self._rows = np.zeros((_PROPOSALS, columns), np.int64)
+
+    def add(self, worth: NDArray[np.float32], start: int) -> None:
+        """Look at the worth of more gold items, the first of which has the place `start`."""
+        rows = np.broadcast_to(np.arange(start, start + len(worth))[:, None], worth.shape)
+        both = np.concatenate([self._worth, worth]), np.concatenate([self._rows, rows])
+        order = np.argsort(-both[0], axis=0, kind="stable")[:_PROPOSALS]
+        self._worth, self._rows = (np.take_along_axis(part, order, axis=0) for part in both)
+
+    def __iter__(self) -> Iterator[tuple[int, int, float]]:
+        """Yield predicted place, gold place and worth."""
+        for place in range(_PROPOSALS):
+            for column, value in enumerate(self._worth[place].tolist()):
+                if value >= HOPELESS:
+                    yield column, int(self._rows[place, column]), value
+
+
+T = TypeVar("T")
+
+#: The metric that stands for alignment.
+ALIGNING = "array_llm"
+
+#: Rounds of batches: the second one is for items that lost their partner, or found none.
+ROUNDS = 2
+_FEWEST_ITEMS = 8
+_FEWEST_TOKENS = 2_000
+_NOTHING: Mapping[str, Any] = {}
+_USUAL = {"max_prompt_tokens": 16_000, "candidates": 5}
+
+
+class Alignment(NamedTuple):
+    """Which items belong together, and the calls that were made to find out.
+
+    Attributes
+    ----------
+    pairs : list of tuple of int
+        (gold index, predicted index), in gold order.
+    calls : tuple of JudgeCall
+        None where nothing had to be asked.
+    """
+
+    pairs: Pairs
+    calls: tuple[JudgeCall, ...] = ()
+
+
+@runtime_checkable
+class Answering(Protocol):
+    """A judge that can be asked anything, such as `LLMJudge`."""
+
+    @property
+    def name(self) -> str:
+        """Name shown in results."""
+        ...
+
+    async def answer(
+        self,
+        messages: Sequence[Message],
+        read: Callable[[str | None], T],
+        schema: Mapping[str, Any],
+        *,
+        params: Mapping[str, Any] = ...,
+    ) -> tuple[T, JudgeCall]:
+        """Ask; see `LLMJudge.answer`."""
+        ...
+
+    def check(self, params: Mapping[str, Any] = ...) -> None:
+        """Check that it can be asked; see `LLMJudge.check`."""
+        ...
+
+    def settings_for(self, params: Mapping[str, Any]) -> Settings:
+        """Return what holds for a field with these params; see `LLMJudge.settings_for`."""
+        ...
+
+
+class LLMAligner:
+    """Aligner of array items that asks a language model; see section 3.4 of the ExtractBench paper.
+
+    Parameters
+    ----------
+    judge : str or LLMJudge, optional
+        Whom to ask: a LiteLLM model id, or a judge with its options. By default the judge of the
+        evaluation, if it is a model, or its first member that is one; else the default model of
+        `LLMJudge`.
+    max_prompt_tokens : int, optional
+        Tokens of one question at most, 2,000 or more, counted as GPT-2 does. Larger arrays are
+        asked about in batches; and so are those that an answer of the judge's ``max_tokens`` has
+        no room for: with 2,048, more than 240 items of both sides.
+    candidates : int, optional
+        In batches, predicted items that each gold item is shown with, chosen by offline similarity.
+
+    Raises
+    ------
+    InputError
+        An option is not allowed.
+
+    Notes
+    -----
+    Items that are equal are paired without asking, and so are the last two that are left. What the
+    model answers is checked: every number was shown, none is in two pairs; else it is asked once
+    more, and then there is no alignment, and no verdict on the array. Whether a pair matches is
+    decided by the metrics of its fields, as after any other alignment.
+
+    In batches, what is asked grows with the number of items. Two batches that claim the same
+    predicted item are settled by offline similarity; items without a partner are shown once more,
+    with the likeliest of the items that are left. An item that is like none, as in a translation,
+    is shown with those that stand where it stands.
+
+    The params of an array's ``array_llm`` override ``model``, ``temperature``, ``max_tokens`` and
+    ``additional_instructions``.
+
+    Examples
+    --------
+    >>> LLMAligner("openai/gpt-4o-mini", candidates=3)
+    LLMAligner('openai/gpt-4o-mini', candidates=3)
+    """
+
+    def __init__(
+        self,
+        judge: str | Answering | None = None,
+        *,
+        max_prompt_tokens: int = _USUAL["max_prompt_tokens"],
+        candidates: int = _USUAL["candidates"],
+    ) -> None:
+        for name, value, least in (
+            ("max_prompt_tokens", max_prompt_tokens, _FEWEST_TOKENS),
+            ("candidates", candidates, 1),
+        ):
+            if type(value) is not int or value < least:
+                raise InputError(f"{name} is {value!r}; expected a whole number from {least:,} on")
+        self._given = judge
+        self.judge = _answering(judge)
+        self.max_prompt_tokens = max_prompt_tokens
+        self.candidates = candidates
+
+    def __repr__(self) -> str:
+        """Write the call that makes it."""
+        given = [] if self._given is None else [repr(self._given)]
+        named = [f"{k}={getattr(self, k)!r}" for k, v in _USUAL.items() if getattr(self, k) != v]
+        return f"LLMAligner({', '.join([*given, *named])})"
+
+    @property
+    def name(self) -> str:
+        """Name shown in results: ``llm(...)`` with the model, once it is chosen."""
+        return "llm" if self.judge is None else f"llm({self.judge.name})"
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """What its alignments depend on; a batch that is taken up compares it."""
+        judge = self.judge
+        own = None if judge is None else getattr(judge, "fingerprint", judge.name)
+        return {"judge": own} | {name: getattr(self, name) for name in _USUAL}
+
+    def asking(self, judge: object) -> LLMAligner:
+        """Return the aligner that asks its own judge, or the given one, or the default model.
+
+        Parameters
+        ----------
+        judge : object
+            The judge of an evaluation.
+
+        Returns
+        -------
+        LLMAligner
+            Whose `judge` is not None.
+        """
+        if self.judge is not None:
+            return self
+        known = [judge, *getattr(judge, "judges", ())]
+        other = next((one for one in known if isinstance(one, Answering)), None) or _model(None)
+        return LLMAligner(
+            other, max_prompt_tokens=self.max_prompt_tokens, candidates=self.candidates
+        )
+
+    def check(self, params: Mapping[str, Any] = _NOTHING) -> None:
+        """Check, before any work and without network, that the model can be asked.
+
+        Parameters
+        ----------
+        params : mapping, optional
+            The params of an array, which may name another model.
+
+        Raises
+        ------
+        InputError, ConfigError, OutputError
+            See `LLMJudge.check`.
+        """
+        if self.judge is not None:
+            self.judge.check(params)
+
+    async def align(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Alignment:
+        """Align the items of one array.
+
+        Parameters
+        ----------
+        node : Node
+            The array.
+        gold, predicted : sequence
+            The items of both sides.
+
+        Returns
+        -------
+        Alignment
+            ``prefixItems`` are paired by position.
+
+        Raises
+        ------
+        JudgeError
+            A question has no answer that can be used; with all calls that were made.
+        """
+        return await _Task(self, node, gold, predicted).run()
+
+
+class _Asked(NamedTuple):
+    """One question: the items that it shows, and its words."""
+
+    batch: Batch
+    messages: tuple[Message, ...]
+
+
+class _Task:
+    """One array on its way to an alignment."""
+
+    def __init__(
+        self, aligner: LLMAligner, node: Node, gold: Sequence[Any], predicted: Sequence[Any]
+    ) -> None:
+        assert aligner.judge is not None  # noqa: S101 - see `asking`
+        self._aligner, self._judge, self._node = aligner, aligner.judge, node
+        self._gold, self._predicted = gold, predicted
+        prefix = len(node.children.prefix)
+        self._pairs = [(i, i) for i in range(min(prefix, len(gold), len(predicted)))]
+        self._calls: list[JudgeCall] = []
+        self._shown: dict[int, set[int]] = {}
+        self._worth: dict[tuple[int, int], float] = {}
+        self._left: list[int] = []
+        self._right: list[int] = []
+        if node.children.items is not None:
+            self._items = node.children.items
+            self._pair_equal(prefix)
+
+    def _pair_equal(self, prefix: int) -> None:
+        """Pair equal items; of others, keep as many equal ones as can find a partner."""
+        try:
+            ours, theirs = Side(self._gold, {}, {}), Side(self._predicted, {}, {})
+        except RecursionError:
+            raise JudgeError("the items are nested too deep", reason="too_deep") from None
+        left, right = ours.order_from(prefix), theirs.order_from(prefix)
+        equal = equal_pairs(ours, theirs, left, right)
+        self._pairs += equal
+        done = {i for i, _ in equal}, {j for _, j in equal}
+        left = [i for i in left if i not in done[0]]
+        right = [j for j in right if j not in done[1]]
+        self._left = sorted(at_most(len(right), left, ours))
+        self._right = sorted(at_most(len(left), right, theirs))
+
+    def paired_without_asking(self) -> bool:
+        """Whether nothing is left to ask; the last two items are a pair, whatever they say."""
+        if len(self._left) == len(self._right) == 1:
+            self._accept([(self._left[0], self._right[0])])
+        return not self._left or not self._right
+
+    async def run(self) -> Alignment:
+        """Ask, in as many rounds as there are."""
+        if not self.paired_without_asking():
+            for _ in range(ROUNDS):
+                asked = self.ask_next()
+                if not asked:
+                    break
+                self._accept(await self._answers(asked))
+        return Alignment(sorted(self._pairs), tuple(self._calls))
+
+    def ask_next(self) -> list[_Asked]:
+        """Write down the questions on the items that are left; none twice on the same two."""
+        if not self._left or not self._right:
+            return []
+        params = array_params(self._node)
+        settings = self._judge.settings_for(params)
+        fields = describe_fields(self._items, self._aligner.max_prompt_tokens // 4)
+        words = partial(align_messages, self._node, fields)
+        empty = words({}, {}, settings.additional_instructions)
+        room = self._aligner.max_prompt_tokens - tokens_of(m["content"] for m in empty)
+        if room < self._aligner.max_prompt_tokens // 4:
+            raise JudgeError("the instructions take too much of max_prompt_tokens", (), "too_long")
+        named = (settings.max_tokens // 2 - AROUND_ANSWER) // NAMED_ITEM
+        limits = Limits(room, max(_FEWEST_ITEMS, named), self._aligner.candidates)
+        texts = self._texts(limits)
+        ask = partial(self._ask, words, texts, settings.additional_instructions)
+        return [one for batch in self._batches(texts, limits) for one in ask(batch)]
+
+    def _texts(self, limits: Limits) -> _Texts:
+        """Write down the items that are left; where all fit as they are, none is cut."""
+        found = self._written(limits.tokens)
+        return found if found.tokens <= limits.tokens else self._written(limits.of_an_item)
+
+    def _written(self, most: int) -> _Texts:
+        return _Texts(
+            {i: item_text(self._gold[i], most) for i in self._left},
+            {j: item_text(self._predicted[j], most) for j in self._right},
+        )
+
+    def _batches(self, texts: _Texts, limits: Limits) -> list[Batch]:
+        sizes = texts.gold_tokens, texts.predicted_tokens
+        if not self._shown:
+            whole = batches(*sizes, None, limits)
+            if whole:
+                return whole
+        return batches(*sizes, self._partners(limits.candidates), limits)
+
+    def _partners(self, count: int) -> dict[int, dict[int, float]]:
+        """Choose likely partners among the items that are left, of those not shown together yet."""
+        most = count + max(map(len, self._shown.values()), default=0)
+        ours = [self._gold[i] for i in self._left]
+        theirs = [self._predicted[j] for j in self._right]
+        found: dict[int, dict[int, float]] = {}
+        for i, row in zip(
+            self._left, likely_partners(self._items, ours, theirs, most), strict=True
+        ):
+            worth = {self._right[place]: value for place, value in row.items()}
+            seen = self._shown.get(i, set())
+            fresh = [j for j in worth if j not in seen][: 2 * count]
+            found[i] = {j: worth[j] for j in fresh}
+            self._worth.update({(i, j): value for j, value in worth.items()})
+        return found
+
+    def _ask(
+        self, words: Any, texts: _Texts, instructions: str | None, batch: Batch
+    ) -> list[_Asked]:
+        """Write down the question on a batch; one that came out too long is asked in two."""
+        gold = {i: texts.gold[i][0] for i in batch.gold}
+        predicted = {j: texts.predicted[j][0] for j in batch.predicted}
+        messages = words(gold, predicted, instructions)
+        tokens = sum(count_tokens(m["content"]) for m in messages)
+        if tokens > self._aligner.max_prompt_tokens and len(batch.gold) > 1:
+            halves = (self._ask(words, texts, instructions, half) for half in batch.halves())
+            return [one for half in halves for one in half]
+        return [_Asked(batch, messages)]
+
+    async def _answers(self, asked: list[_Asked]) -> list[tuple[int, int]]:
+        """Ask all at once; one question without an answer leaves the array without an alignment."""
+        params = array_params(self._node)
+        found = await asyncio.gather(
+            *(
+                self._judge.answer(
+                    one.messages,
+                    partial(read_pairs, gold=one.batch.gold, predicted=one.batch.predicted),
+                    ALIGNMENT_SCHEMA,
+                    params=params,
+                )
+                for one in asked
+            ),
+            return_exceptions=True,
+        )
+        self._refuse_failures(found)
+        claims: list[tuple[int, int]] = []
+        for one, (pairs, call) in zip(asked, found, strict=True):  # type: ignore[misc]
+            self._calls.append(call)
+            claims.extend(pairs)
+            for i in one.batch.gold:
+                self._shown.setdefault(i, set()).update(one.batch.predicted)
+        return claims
+
+    def _refuse_failures(self, found: Sequence[Any]) -> None:
+        errors = [one for one in found if isinstance(one, BaseException)]
+        if not errors:
+            return
+        for one in found:
+            self._calls.extend([one[1]] if isinstance(one, tuple) else getattr(one, "calls", ()))
+        for one in errors:
+            if not isinstance(one, Exception) or isinstance(one, ExtractBenchError):
+                raise one  # it cannot be asked at all, or is to stop
+        first = errors[0]
+        if not isinstance(first, JudgeError):
+            first = JudgeError(f"{type(first).__name__}: {first}")
+        many = f" ({len(errors)} of {len(found)} calls on the array)" if len(found) > 1 else ""
+        raise JudgeError(f"no alignment: {first.problem}{many}", self._calls, first.reason)
+
+    def _accept(self, claims: Iterable[tuple[int, int]]) -> None:
+        """Take the claims, the likelier one where two want the same item."""
+        ranked = sorted(claims, key=lambda pair: (-self._worth.get(pair, 0.0), pair))
+        left, right = set(self._left), set(self._right)
+        for i, j in ranked:
+            if i in left and j in right:
+                left.discard(i)
+                right.discard(j)
+                self._pairs.append((i, j))
+        self._left, self._right = sorted(left), sorted(right)
+
+
+class _Texts(NamedTuple):
+    """The items that are left as texts, each with its tokens."""
+
+    gold: dict[int, tuple[str, int]]
+    predicted: dict[int, tuple[str, int]]
+
+    @property
+    def tokens(self) -> int:
+        return sum(self.gold_tokens.values()) + sum(self.predicted_tokens.values())
+
+    @property
+    def gold_tokens(self) -> dict[int, int]:
+        return _sizes(self.gold)
+
+    @property
+    def predicted_tokens(self) -> dict[int, int]:
+        return _sizes(self.predicted)
+
+
+def _sizes(texts: Mapping[int, tuple[str, int]]) -> dict[int, int]:
+    return {index: tokens + LINE_TOKENS for index, (_, tokens) in texts.items()}
+
+
+def array_params(node: Node) -> Mapping[str, Any]:
+    """Return the params of the `ALIGNING` metric of an array; none where it has another metric."""
+    specs = node.config.metrics if node.config is not None else ()
+    return next((spec.params for spec in specs if spec.metric_id == ALIGNING), {})
+
+
+def _answering(judge: object) -> Answering | None:
+    if isinstance(judge, str):
+        if "/" not in judge:
+            raise InputError(
+                f"judge of an aligner is {judge!r}; expected a LiteLLM model id such as "
+                "'openai/gpt-4o-mini', or an LLMJudge"
+            )
+        return _model(judge)
+    if judge is None or isinstance(judge, Answering):
+        return judge
+    raise InputError(f"judge of an aligner is {judge!r}; expected a model id or an LLMJudge")
+
+
+def _model(name: str | None) -> Answering:
+    from extractbench_nb.judges.llm import LLMJudge
+
+    return LLMJudge(name)

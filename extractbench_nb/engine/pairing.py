@@ -1,0 +1,396 @@
+"""Pairing a gold value with a predicted one, down to the leaves and arrays of the schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any, NamedTuple
+
+from extractbench_nb._json import bracketed, canonical_unordered, json_type
+from extractbench_nb.schema.config import PRESETS, NodeConfig, parse_config
+from extractbench_nb.schema.nodes import Node
+from extractbench_nb.schema.states import BROKEN, MISFIT, MISSING, Unusable
+
+__all__ = ["EMPTY_MAP", "Point", "holds_something", "is_map_of_arrays", "pair_up", "resolve_union"]
+
+
+class Point(NamedTuple):
+    """A place where two values meet and a score is due: a leaf or an array.
+
+    ``suffix`` is the path from where pairing began; it is the same on both sides.
+    """
+
+    node: Node
+    gold: Any
+    predicted: Any
+    suffix: str
+
+
+def pair_up(
+    node: Node,
+    gold: Any,
+    predicted: Any,
+    *,
+    released: bool = False,
+    inherit: bool = False,
+) -> list[Point]:
+    """Pair a gold value with a predicted one, down to the leaves and arrays of the schema.
+
+    Parameters
+    ----------
+    node : Node
+        The schema node both stand at.
+    gold, predicted : object
+        The values; `MISSING` where the key is absent.
+    released : bool, optional
+        Pair as the published package does: nothing is compared below an object that is null on
+        either side, nor in an ``anyOf`` without its own metric.
+    inherit : bool, optional
+        Where pairing as the package does: an ``anyOf`` without a metric takes the one that its
+        branches agree on, with the params of its preset. A branch that declares none stands for
+        the metric of its type; null, skipped branches and those of several metrics have no say.
+        In maps and recursion that only the prediction has, absent fields do not count.
+
+    Returns
+    -------
+    list of Point
+        In schema order. Arrays are one point each; what is in them is a matter of alignment.
+    """
+    points: list[Point] = []
+    if released:
+        _Package010Pairing(points, inherit).collect(node, gold, predicted, "")
+    else:
+        _collect(points, node, gold, predicted, "")
+    return points
+
+
+def _collect(
+    points: list[Point], node: Node, gold: Any, predicted: Any, suffix: str, asked: bool = True
+) -> None:
+    """Collect the points of two values.
+
+    Where neither schema nor gold asked for what the prediction has, only what it invented is a
+    point: its other fields are absent on both sides because it invented something.
+    """
+    absent = gold is MISSING or gold is None
+    if node.kind == "union":
+        chosen = resolve_union(node, gold, predicted)
+        usual = resolve_union(node, gold, MISSING) if asked and absent else chosen
+        if chosen is not usual and "object" in (chosen.kind, usual.kind):
+            before = len(points)
+            _collect(points, chosen, gold, predicted, suffix, asked=False)
+            if len(points) > before:
+                return
+            # an object of nothing that the schema knows: what it holds is invented all the same
+            chosen = usual
+            if usual.kind == "object" or not holds_something(predicted):
+                predicted = MISSING
+        node = chosen
+    if node.config is not None and node.config.skip:
+        return
+    kind, due = node.kind, asked or holds_something(predicted)
+    whole = kind == "object" and node.config is not None
+    if whole and due:
+        points.append(Point(node.itself, gold, predicted, suffix))
+    within = asked or isinstance(predicted, dict)
+    if kind == "object" and within and (absent or isinstance(gold, dict)):
+        _collect_object(points, node, gold, predicted, suffix, asked)
+    elif kind != "null" and not whole and due:
+        points.append(Point(node, gold, predicted, suffix))
+
+
+def holds_something(value: Any) -> bool:
+    """Whether there is a value that is neither null nor a container of nothing else.
+
+    Parameters
+    ----------
+    value : object
+        A JSON value, `MISSING`, or what stands below a broken container.
+    """
+    stack = [value]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, dict):
+            stack.extend(top.values())
+        elif isinstance(top, list | tuple):
+            stack.extend(top)
+        elif top is not None and top is not MISSING and not isinstance(top, Unusable):
+            return True
+    return False
+
+
+def _collect_object(
+    points: list[Point], node: Node, gold: Any, predicted: Any, suffix: str, asked: bool
+) -> None:
+    below = node.children
+    has_gold, has_predicted = isinstance(gold, dict), isinstance(predicted, dict)
+    if node.recursive and not has_gold:
+        if not has_predicted:
+            return
+        asked = False
+    ours = gold if has_gold else _NOTHING
+    theirs = predicted if has_predicted else _NOTHING
+    rest = MISSING if has_predicted else _below_broken(node, predicted)
+    lack = None if gold is None else MISSING  # below null everything is null
+    for name, child in below.properties.items():
+        one, two = ours.get(name, lack), theirs.get(name, rest)
+        _collect(points, child, one, two, suffix + child.step, asked)
+    if below.entries:
+        for key in dict.fromkeys((*ours, *theirs)):
+            entry = None if key in below.properties else below.entry(key)
+            if entry is not None:
+                one, two = ours.get(key, lack), theirs.get(key, rest)
+                step = suffix + bracketed(str(key))
+                _collect(points, entry, one, two, step, asked and key in ours)
+
+
+class _Package010Pairing:
+    """Pairs as the published package does.
+
+    A union is a place of its own where it has a metric, else it is left out. Below a nullable
+    object that is null on either side nothing is compared, and all of it passes. A map without
+    entries is one place, where both sides are absent.
+    """
+
+    def __init__(self, points: list[Point], inherit: bool) -> None:
+        self.points = points
+        self.inherit = inherit
+
+    def collect(self, node: Node, gold: Any, predicted: Any, suffix: str) -> None:
+        if node.kind == "union" or (node.kind not in _CONTAINERS and _has_alternatives(node)):
+            config = _own_or_agreed(node, self.inherit)
+            if config is not None and not config.skip:
+                whole = _whole_union(_with_config(node, config), gold, predicted)
+                self.points.append(Point(whole, gold, predicted, suffix))
+        elif node.kind == "object" and (gold is MISSING or gold is None or isinstance(gold, dict)):
+            if node.config is not None and not node.config.skip:
+                self.points.append(Point(node.itself, gold, predicted, suffix))
+            hidden = node.nullable and (gold is None or predicted is None)
+            ours, theirs = (None, None) if hidden else (gold, predicted)
+            for child, step, one, two, asked in _package_010_children(node, ours, theirs):
+                before = len(self.points)
+                self.collect(child, one, two, suffix + step)
+                if self.inherit and not asked:
+                    self.points[before:] = filter(_is_invented, self.points[before:])
+        else:
+            _collect(self.points, node, gold, predicted, suffix)
+
+
+def _is_invented(point: Point) -> bool:
+    return holds_something(point.predicted)
+
+
+def _own_or_agreed(node: Node, inherit: bool) -> NodeConfig | None:
+    """Return the config that a union declares, or the one that its branches agree on."""
+    if node.declared:
+        return node.config
+    if not inherit:
+        return None
+    if node.kind != "union":  # a list of types in which one is not null
+        return node.config if _has_type_list(node) else None
+    votes = {}
+    for branch in node.children.branches:
+        config = _vote(branch)
+        if config is not None and not config.skip and len(config.metrics) == 1:
+            votes[config.metrics[0].metric_id] = config
+    if len(votes) != 1:
+        return None
+    ((metric_id, config),) = votes.items()
+    return _of_preset(metric_id) or config
+
+
+def _vote(branch: Node) -> NodeConfig | None:
+    return _own_or_agreed(branch, inherit=True) if branch.kind == "union" else branch.config
+
+
+@cache
+def _of_preset(metric_id: str) -> NodeConfig | None:
+    return parse_config(metric_id, "", None) if metric_id in PRESETS else None
+
+
+def _with_config(node: Node, config: NodeConfig) -> Node:
+    return node if config is node.config else replace(node, config=config, _choices={})
+
+
+def _package_010_children(
+    node: Node, gold: Any, predicted: Any
+) -> Iterator[tuple[Node, str, Any, Any, bool]]:
+    """Yield node, step, both values, and whether the schema or gold asks for the place."""
+    below = node.children
+    ours, theirs = (side if isinstance(side, dict) else _NOTHING for side in (gold, predicted))
+    lack = None if gold is None else MISSING  # below null everything is null
+    rest = MISSING if isinstance(predicted, dict) else _below_broken(node, predicted)
+    if node.recursive and not ours and not theirs:
+        return
+    for name, child in below.properties.items():
+        asked = not node.recursive or bool(ours)
+        yield child, child.step, ours.get(name, lack), theirs.get(name, rest), asked
+    if below.additional is not None:
+        keys = dict.fromkeys(k for k in (*ours, *theirs) if k not in below.properties)
+        for key in keys:
+            step = bracketed(str(key))
+            yield below.additional, step, ours.get(key, lack), theirs.get(key, rest), key in ours
+        if not keys:
+            yield below.additional, EMPTY_MAP, None, None, True
+
+
+#: Stands for the key of a map that has none, where that is a place of its own.
+EMPTY_MAP = "[*]"
+_ALTERNATIVES = {"anyOf", "oneOf"}
+_CONTAINERS = ("object", "array")
+
+
+def _has_alternatives(node: Node) -> bool:
+    return bool(_ALTERNATIVES & node.keywords.keys()) or _has_type_list(node)
+
+
+def _has_type_list(node: Node) -> bool:
+    return isinstance(node.keywords.get("type"), list)
+
+
+def _whole_union(node: Node, gold: Any, predicted: Any) -> Node:
+    """Return a union as one value of any type; only where an array is due is there more to do."""
+    due = isinstance(gold, list | dict) and predicted is not MISSING and predicted is not None
+    if due and node.kind == "union" and _aligned_as_array(node):
+        chosen = resolve_union(node, gold, predicted)
+        if chosen.config is None or not chosen.config.skip:  # a skipped branch has no say
+            return chosen
+    return node.whole
+
+
+_NOTHING: dict[str, Any] = {}
+
+
+def _below_broken(node: Node, predicted: Any) -> Any:
+    if predicted is MISSING or predicted is None or isinstance(predicted, Unusable):
+        return predicted
+    return (MISFIT if json_type(predicted) in node.types else BROKEN).of(predicted)
+
+
+def resolve_union(node: Node, gold: Any, predicted: Any) -> Node:
+    """Return the node that a union is for these values.
+
+    Parameters
+    ----------
+    node : Node
+        A union.
+    gold, predicted : object
+        The first branch that gold fits decides, else predicted; else the first that is not null.
+
+    Returns
+    -------
+    Node
+        At the union's own path. A map of arrays under an array metric comes back as an array of
+        its (key, item) pairs. Where only the prediction has an object, an object of all that the
+        branches declare: which of them it is depends on what it holds.
+    """
+    while node.kind == "union":
+        absent = gold is MISSING or gold is None
+        if absent and isinstance(predicted, dict) and node.has_several_objects:
+            return node.joined
+        index = _branch_index(node, predicted if absent else gold)
+        chosen = node.choose(index)
+        if chosen.kind == "object" and _aligned_as_array(node) and is_map_of_arrays(chosen):
+            return node.choose_flattened(index)
+        node = chosen
+    return node
+
+
+def _aligned_as_array(node: Node) -> bool:
+    return node.config is not None and node.config.metrics[0].metric_id == "array_llm"
+
+
+def is_map_of_arrays(node: Node) -> bool:
+    """Whether a node is an object whose only content is a map from keys to arrays."""
+    entries = node.children.entries
+    return not node.children.properties and len(entries) == 1 and entries[0].kind == "array"
+
+
+def _branch_index(node: Node, value: Any) -> int:
+    branches = node.children.branches
+    if value is not MISSING and value is not None and not isinstance(value, Unusable):
+        if isinstance(value, dict) and (told := _told_by_discriminator(node, value)) is not None:
+            return told
+        for fits in (_fits_fully, _fits_type):
+            for index, branch in enumerate(branches):
+                if fits(branch, value):
+                    return index
+    return next((i for i, b in enumerate(branches) if b.kind != "null"), 0)
+
+
+def _told_by_discriminator(node: Node, value: dict[str, Any]) -> int | None:
+    """Return the branch that a key's value names: no other branch allows it there."""
+    keyword = node.keywords.get("discriminator")
+    named = keyword.get("propertyName") if isinstance(keyword, Mapping) else None
+    branches = node.children.branches
+    for name in sorted(value, key=lambda key: key != named):
+        allowed = [_allows(branch, name, value[name]) for branch in branches]
+        if isinstance(keyword, Mapping) and name == named and True not in allowed:
+            allowed = [_is_called(branch, value[name], keyword) for branch in branches]
+        if allowed.count(True) == 1 and None not in allowed:
+            return allowed.index(True)
+    return None
+
+
+def _allows(branch: Node, name: str, value: Any) -> bool | None:
+    """Whether a branch names this value of a key; None where it leaves the key open."""
+    if branch.kind == "union":
+        verdicts = {_allows(inner, name, value) for inner in branch.children.branches}
+        return True if True in verdicts else None if None in verdicts else False
+    child = branch.children.properties.get(name) if branch.kind == "object" else None
+    return False if child is None else _names(child, value)
+
+
+def _names(node: Node, value: Any) -> bool | None:
+    if node.kind == "union":
+        verdicts = {_names(branch, value) for branch in node.children.branches}
+        return True if True in verdicts else None if None in verdicts else False
+    return value is None if node.kind == "null" else _listed(node, value)
+
+
+def _listed(node: Node, value: Any) -> bool | None:
+    """Whether ``const`` or ``enum`` lists a value; None where the node has neither."""
+    words = node.keywords
+    listed = [words["const"]] if "const" in words else words.get("enum")
+    if not isinstance(listed, list):
+        return None
+    return canonical_unordered(value) in map(canonical_unordered, listed)
+
+
+def _is_called(branch: Node, value: Any, keyword: Mapping[str, Any]) -> bool:
+    """Whether OpenAPI's ``discriminator`` maps a value to a branch, or it is the branch's name."""
+    mapping = keyword.get("mapping")
+    target = mapping.get(value) if isinstance(mapping, Mapping) and isinstance(value, str) else None
+    names = {branch.ref, branch.ref.rpartition("/")[2]} if branch.ref is not None else set()
+    return (target or value) in names if isinstance(target or value, str) else False
+
+
+def _fits_type(branch: Node, value: Any) -> bool:
+    return branch.kind == "any" or json_type(value) in branch.types
+
+
+def _fits_fully(branch: Node, value: Any) -> bool:
+    """Type, enum, const and whole numbers; for objects also required, unknown and listed keys."""
+    if not _fits_type(branch, value):
+        return False
+    if branch.kind == "union":
+        return any(_fits_fully(b, value) for b in branch.children.branches)
+    if _listed(branch, value) is False:
+        return False
+    if branch.label.startswith("integer"):
+        return isinstance(value, int) or float(value).is_integer()
+    return branch.kind != "object" or _object_fits(branch, value)
+
+
+def _object_fits(branch: Node, value: dict[str, Any]) -> bool:
+    below = branch.children
+    if any(child.required and name not in value for name, child in below.properties.items()):
+        return False
+    if any(key not in below.properties and below.entry(key) is None for key in value):
+        return False
+    return not any(
+        _names(child, value[name]) is False
+        for name, child in below.properties.items()
+        if name in value and not (value[name] is None and child.nullable)
+    )

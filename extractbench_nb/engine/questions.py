@@ -1,0 +1,310 @@
+"""What a model is asked about two lists of items, and how its answer is read and checked."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from extractbench_nb._json import canonical
+from extractbench_nb._tokens import count_tokens
+from extractbench_nb.engine.similarity import MapItem
+from extractbench_nb.field_metrics.arrays import JUDGE_PARAMS
+from extractbench_nb.judges.prompts import (
+    Message,
+    Unparsable,
+    message,
+    objects,
+    prompt_text,
+    quoted,
+    sendable,
+)
+from extractbench_nb.schema.nodes import Node
+
+__all__ = [
+    "ALIGNMENT_SCHEMA",
+    "AROUND_ANSWER",
+    "LINE_TOKENS",
+    "NAMED_ITEM",
+    "align_messages",
+    "answer_tokens",
+    "describe_fields",
+    "item_text",
+    "read_pairs",
+    "tokens_of",
+]
+
+
+_NUMBERS: Mapping[str, Any] = {"type": "array", "items": {"type": "integer"}}
+#: What a model is asked to answer with.
+ALIGNMENT_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "pairs": {"type": "array", "items": _NUMBERS},
+        "missed_gold": _NUMBERS,
+        "spurious_predicted": _NUMBERS,
+    },
+    "required": ["pairs", "missed_gold", "spurious_predicted"],
+    "additionalProperties": False,
+}
+
+#: Tokens that name one item in an answer, and that stand around all of them.
+NAMED_ITEM, AROUND_ANSWER = 4, 64
+
+_NUMBERED = re.compile(r"^\d+: ", re.MULTILINE)
+#: What ends a line but is no control character in JSON.
+_LINE_ENDS = {ord(c): f"\\u{ord(c):04x}" for c in "\x85\u2028\u2029"}
+_CUT = " […] "
+_LONGEST_DESCRIPTION = 300
+_MOST_CHARACTERS = 8  # a token; GPT-2's longest in JSON have fewer
+_HIDDEN = {param.name for param in JUDGE_PARAMS} - {"pass_threshold"}
+_SIDES = ("gold", "predicted")
+_PAIR = 2
+
+
+def align_messages(
+    node: Node,
+    fields: str,
+    gold: Mapping[int, str],
+    predicted: Mapping[int, str],
+    instructions: str | None = None,
+) -> tuple[Message, ...]:
+    """Write down the question which items belong together.
+
+    Parameters
+    ----------
+    node : Node
+        The array.
+    fields : str
+        From `describe_fields`.
+    gold, predicted : mapping of int to str
+        The items as texts, by their index in the array.
+    instructions : str, optional
+        What else to heed.
+
+    Returns
+    -------
+    tuple of dict
+        One message of the system and one of the user. What comes from documents and schemas stands
+        between marks that no document can hold.
+    """
+    about = {"field": node.field or "$", "description": _short(node.description)}
+    blocks = quoted(
+        {
+            "list": _json({k: v for k, v in about.items() if v is not None}),
+            "fields": fields,
+            "gold_items": _lines(gold),
+            "predicted_items": _lines(predicted),
+        }
+    )
+    text = prompt_text("align").format_map(blocks)
+    if instructions:
+        text += "\n\n" + prompt_text("instructions").format(instructions=instructions)
+    schema = canonical(ALIGNMENT_SCHEMA)
+    text += "\n\n" + prompt_text("align_format").format(structured_output_schema=schema)
+    return (message("system", prompt_text("align_system")), message("user", text))
+
+
+def describe_fields(node: Node, most_tokens: int) -> str:
+    """Describe the fields of an item: type, description, metric and its params, one line each.
+
+    Parameters
+    ----------
+    node : Node
+        The schema of the items.
+    most_tokens : int
+        Beyond that, descriptions are left out, and then the last fields.
+
+    Returns
+    -------
+    str
+        One JSON object a line.
+    """
+    known = list(_criteria(node))
+    lines = [_json(field) for field in known]
+    if tokens_of(lines) > most_tokens:
+        lines = [_json({k: v for k, v in f.items() if k != "description"}) for f in known]
+    if tokens_of(lines) > most_tokens:
+        lines = [*_first(lines, most_tokens), "…"]
+    return "\n".join(lines)
+
+
+def _first(lines: Iterable[str], most_tokens: int) -> Iterator[str]:
+    tokens = 0
+    for line in lines:
+        tokens += tokens_of([line])
+        if tokens > most_tokens:
+            return
+        yield line
+
+
+def _criteria(node: Node) -> Iterable[dict[str, Any]]:
+    """Tell the scored places of an item; of a choice, those of all its branches."""
+    found: dict[str, dict[str, Any]] = {}
+    stack = [node]
+    while stack:
+        at = stack.pop()
+        if at.config is not None and not at.config.skip:
+            found.setdefault(at.field, _criterion(at, node))
+        if not at.recursive or at is node:
+            stack.extend(reversed(list(at.children)))
+    return found.values()
+
+
+def _criterion(at: Node, node: Node) -> dict[str, Any]:
+    assert at.config is not None  # noqa: S101 - the caller checked
+    metrics = {
+        spec.metric_id: {k: v for k, v in spec.params.items() if k not in _HIDDEN}
+        for spec in at.config.metrics
+    }
+    known = {
+        "field": at.field[len(node.field) :].lstrip(".") or "(the item)",
+        "type": at.label,
+        "compared_by": metrics,
+        "description": _short(at.description),
+    }
+    return {k: v for k, v in known.items() if v is not None}
+
+
+def answer_tokens(messages: Sequence[Message]) -> int:
+    """Estimate the tokens of an answer to `align_messages`, which names each item once."""
+    items = sum(len(_NUMBERED.findall(m["content"])) for m in messages)
+    return AROUND_ANSWER + NAMED_ITEM * items
+
+
+def item_text(item: Any, most_tokens: int) -> tuple[str, int]:
+    """Write an item as JSON in one line, cut in its middle where it is too long.
+
+    Parameters
+    ----------
+    item : object
+        A JSON value, or a `MapItem`.
+    most_tokens : int
+        Tokens of the text at most.
+
+    Returns
+    -------
+    tuple of (str, int)
+        The text, and its tokens.
+    """
+    value = {"key": item.key, "item": item.item} if isinstance(item, MapItem) else item
+    text = sendable(canonical(value)).translate(_LINE_ENDS)
+    most = most_tokens * _MOST_CHARACTERS
+    cut = _cut(text, most)
+    while (tokens := count_tokens(cut)) > most_tokens and most > len(_CUT):
+        most = min(most - 1, int(len(cut) * 0.9 * most_tokens / tokens))
+        cut = _cut(text, most)
+    return cut, tokens
+
+
+def tokens_of(texts: Iterable[str]) -> int:
+    """Count the tokens of lines, each with its number and line break."""
+    return sum(count_tokens(text) + LINE_TOKENS for text in texts)
+
+
+#: Tokens of the number, the colon and the line break around an item.
+LINE_TOKENS = 6
+
+
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    kept = max(0, most - len(_CUT))
+    end = kept // 3
+    return text[: kept - end] + _CUT + text[len(text) - end :]
+
+
+def read_pairs(
+    text: str | None, gold: Collection[int], predicted: Collection[int]
+) -> list[tuple[int, int]]:
+    """Read which items belong together, and check it against what was shown.
+
+    Parameters
+    ----------
+    text : str or None
+        What a model said.
+    gold, predicted : collection of int
+        The numbers of the items that it was shown.
+
+    Returns
+    -------
+    list of tuple of int
+        Pairs (gold, predicted), each number at most once. Items that the answer does not name are
+        in none, and a pair that is named twice counts once.
+
+    Raises
+    ------
+    Unparsable
+        No object with pairs, a number that was not shown, an item in two pairs, or an item that is
+        both paired and missed or spurious.
+
+    Examples
+    --------
+    >>> read_pairs('{"pairs": [[0, 2]], "missed_gold": [1]}', range(2), range(3))
+    [(0, 2)]
+    """
+    found = [value for value in objects(text) if isinstance(value.get("pairs"), list)]
+    if not found:
+        raise Unparsable('it holds no JSON object with a list "pairs"')
+    if any(value["pairs"] != found[0]["pairs"] for value in found):
+        raise Unparsable("it holds several JSON objects, and their pairs differ")
+    pairs = list(dict.fromkeys(_pair(entry) for entry in found[-1]["pairs"]))
+    for side, shown, alone in zip((0, 1), (gold, predicted), _ALONE, strict=True):
+        _check_side([pair[side] for pair in pairs], shown, _numbers(found[-1], alone), side)
+    return sorted(pairs)
+
+
+_ALONE = ("missed_gold", "spurious_predicted")
+
+
+def _check_side(paired: list[int], shown: Collection[int], alone: set[int], side: int) -> None:
+    name = _SIDES[side]
+    seen: set[int] = set()
+    known = set(shown)
+    for index in paired:
+        if index not in known:
+            raise Unparsable(f"it pairs {name} item {str(index)[:20]}, which was not shown")
+        if index in seen:
+            raise Unparsable(f"{name} item {index} stands in two pairs")
+        if index in alone:
+            raise Unparsable(f"{name} item {index} is paired, and in {_ALONE[side]} as well")
+        seen.add(index)
+
+
+def _pair(entry: Any) -> tuple[int, int]:
+    if isinstance(entry, Mapping):
+        entry = [entry.get("gold"), entry.get("predicted")]
+    if isinstance(entry, list) and len(entry) == _PAIR:
+        one, two = map(_number, entry)
+        if one is not None and two is not None:
+            return one, two
+    raise Unparsable(f"{json.dumps(entry)[:80]} is no pair [gold number, predicted number]")
+
+
+def _numbers(answer: Mapping[str, Any], name: str) -> set[int]:
+    value = answer.get(name)
+    found = [_number(entry) for entry in value] if isinstance(value, list) else []
+    return {number for number in found if number is not None}
+
+
+def _number(value: Any) -> int | None:
+    """Read a whole number, also one in quotes."""
+    if isinstance(value, str) and value.strip().isdecimal():
+        value = int(value.strip()[:20])
+    whole = isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1
+    return int(value) if whole else None
+
+
+def _lines(items: Mapping[int, str]) -> str:
+    return "\n".join(f"{index}: {text}" for index, text in items.items())
+
+
+def _short(text: str | None) -> str | None:
+    if text is None or len(text) <= _LONGEST_DESCRIPTION:
+        return text
+    return text[:_LONGEST_DESCRIPTION] + "…"
+
+
+def _json(value: Any) -> str:
+    return sendable(json.dumps(value, ensure_ascii=False)).translate(_LINE_ENDS)

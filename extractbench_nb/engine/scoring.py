@@ -1,0 +1,531 @@
+"""One place of the schema, two values: the verdict of each of its metrics.
+
+States are resolved first, then types, then the metrics run. Nothing here raises for any value: a
+metric that fails is a verdict of its own, ``judge_error``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from extractbench_nb._json import canonical, canonical_unordered, json_text, json_type
+from extractbench_nb.engine.profiles import Profile
+from extractbench_nb.errors import ConfigError
+from extractbench_nb.field_metrics.classes import MetricResult, error_result
+from extractbench_nb.field_metrics.numbers import as_number
+from extractbench_nb.field_metrics.package_010 import package_010_metric
+from extractbench_nb.field_metrics.registry import REGISTRY, Metric, MetricScore
+from extractbench_nb.judges.base import Judge, JudgeCall, JudgeError, Question, Verdict
+from extractbench_nb.judges.offline import OfflineJudge
+from extractbench_nb.schema.config import MetricSpec, NodeConfig, default_config
+from extractbench_nb.schema.nodes import Node
+from extractbench_nb.schema.states import (
+    BROKEN,
+    MISFIT,
+    PRESENT,
+    Resolution,
+    Unusable,
+    resolve_states,
+    state_of,
+)
+
+__all__ = ["ALIGNED", "CALLER", "Pending", "Scored", "Scorer", "asks"]
+
+
+#: Outcome of a verdict that the alignment of items will replace.
+ALIGNED = "aligned"
+
+_ALIGNABLE = (list, tuple, dict)
+_MEMO = 200_000
+#: From here on the offline judge says that two texts mean the same; below, how alike they look.
+_SAME = 0.7
+_CONTAINERS = {"object", "array"}
+_NO_METRIC = MetricSpec("equality")
+
+
+Call = Callable[[], Awaitable[Any]]
+
+#: How the awaited metrics of an evaluation are called, with a timeout for example; None: directly.
+CALLER: ContextVar[Callable[[Call], Awaitable[Any]] | None] = ContextVar("caller", default=None)
+
+
+class Scored(NamedTuple):
+    """The verdict of one metric on one pair of values.
+
+    ``result`` is what a metric that is a class returned, or the error of one that failed;
+    ``calls`` are the calls of models behind the verdict.
+    """
+
+    metric: str
+    score: float | None
+    passed: bool | None
+    outcome: str
+    reason: str
+    reasoning: str | None = None
+    weight: float = 1.0
+    result: MetricResult | None = None
+    calls: tuple[JudgeCall, ...] = ()
+
+
+class Pending(NamedTuple):
+    """A verdict that must be awaited: the metric, and the call that gives its result."""
+
+    spec: MetricSpec
+    call: Call
+    finish: Callable[[Any], Scored]
+
+
+Verdicts = tuple[Scored | Pending, ...]
+Run = Callable[[Any, Any], Scored | Pending]
+
+
+class Scorer:
+    """Scores pairs of values under one profile, with one judge.
+
+    Parameters
+    ----------
+    profile : Profile
+        The rules.
+    judge : Judge
+        Decides the judged metrics.
+    """
+
+    def __init__(self, profile: Profile, judge: Judge) -> None:
+        self.profile = profile
+        self.judge = judge
+        self.ignored_params: dict[str, str] = {}
+        self._caller = CALLER.get()
+        self._runs: dict[Any, tuple[Run, ...]] = {}
+        self._per_node: set[Any] = set()
+        self._keep: list[Any] = []
+        self._memo: dict[tuple[Any, ...], Verdicts] = {}
+
+    def verdicts(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
+        """Score one pair of values at a leaf, or at an array that is scored as a whole.
+
+        Parameters
+        ----------
+        node : Node
+            The schema node, unions resolved.
+        gold, predicted : object
+            The values; `MISSING` where absent, `Unusable` below a broken container.
+
+        Returns
+        -------
+        tuple of Scored or Pending
+            One a metric.
+        """
+        gold_state = state_of(gold, node)
+        if isinstance(predicted, Unusable):
+            absent = gold_state != PRESENT
+            resolution = _UNUSABLE[absent, predicted.outcome]
+            reason = resolution.reason if absent else predicted.reason
+            return self.resolved(node, gold, resolution._replace(reason=reason))
+        if type(gold) is str and type(predicted) is str and node.kind != "array":
+            return self._remembered(node, gold, predicted)
+        predicted_state = state_of(predicted, node)
+        if gold_state != PRESENT or predicted_state != PRESENT:
+            found = resolve_states(gold_state, predicted_state)
+            assert found is not None  # noqa: S101 - both present is excluded above
+            if predicted_state == "missing" and node.required and gold_state == PRESENT:
+                found = found._replace(reason="required_missing")
+            return self._absent(node, gold, predicted, found)
+        return self._compare(node, gold, predicted)
+
+    def _remembered(self, node: Node, gold: str, predicted: str) -> Verdicts:
+        """Compare two texts once: the alignment asks for the same pair again and again."""
+        key = (id(node.keywords), id(node.config), gold, predicted)
+        found = self._memo.get(key)
+        if found is None:
+            found = self._compare(node, gold, predicted)
+            if len(self._memo) < _MEMO and all(type(v) is Scored for v in found):
+                self._memo[key] = found
+                self._keep.append((node.keywords, node.config))  # ids stay unique meanwhile
+        return found
+
+    def text_comparer(self, node: Node) -> Callable[[str, str], tuple[float, bool]] | None:
+        """Return the shortest way to compare two texts at a node, for alignments.
+
+        Parameters
+        ----------
+        node : Node
+            A leaf.
+
+        Returns
+        -------
+        callable or None
+            Two texts to score and verdict; None where there is more to it than one metric of a
+            string, or its verdict must be awaited.
+        """
+        config = node.config
+        if node.kind != "scalar" or "string" not in node.types or config is None:
+            return None
+        entry = REGISTRY.entries.get(config.metrics[0].metric_id)
+        if len(config.metrics) > 1 or entry is None or entry.is_async:
+            return None
+        if entry.judged and not self.profile.package_010_metrics:
+            return self._judged_texts(entry.pass_mark(config.metrics[0].params))
+        run = self._runs_of(node, "")[0]
+
+        def compare(gold: str, predicted: str) -> tuple[float, bool]:
+            found = run(gold, predicted)
+            if isinstance(found, Pending):
+                return 0.0, False
+            return found.score or 0.0, bool(found.passed)
+
+        return compare
+
+    def _judged_texts(self, mark: float) -> Callable[[str, str], tuple[float, bool]]:
+        # too many pairs to wait for
+        awaited = asks(self.judge) or inspect.iscoroutinefunction(self.judge.compare)
+        ask: Callable[[str, str], Any] = OfflineJudge().compare if awaited else self.judge.compare
+
+        def compare(gold: str, predicted: str) -> tuple[float, bool]:
+            try:
+                score = float(ask(gold, predicted).score)
+            except Exception:  # noqa: BLE001 - told where the verdict itself is asked for
+                return 0.0, False
+            return (score, score >= mark) if 0.0 <= score <= 1.0 else (0.0, False)
+
+        return compare
+
+    def whole_array(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
+        """Score an array node without alignment: a side is absent, broken, or a metric takes all.
+
+        Parameters
+        ----------
+        node : Node
+            An array node.
+        gold, predicted : object
+            The values.
+
+        Returns
+        -------
+        tuple of Scored or Pending
+            One a metric.
+        """
+        if state_of(gold, node) != PRESENT or state_of(predicted, node) != PRESENT:
+            return self.verdicts(node, gold, predicted)
+        if not _is_array(node, gold):  # a fault of the annotation: compared as what it is
+            return self.verdicts(replace(node, kind="any", config=None), gold, predicted)
+        if not _is_array(node, predicted) or isinstance(gold, dict) != isinstance(predicted, dict):
+            known = not node.types or json_type(predicted) in node.types
+            return self.verdicts(node, gold, MISFIT if known else BROKEN)
+        return self.verdicts(node, gold, predicted)
+
+    def resolved(self, node: Node, gold: Any, found: Resolution) -> tuple[Scored, ...]:
+        """Give every metric of the node the same verdict, decided without running it."""
+        score, passed, outcome, reason = found
+        return tuple(
+            Scored(s.metric_id, score, passed, outcome, reason, None, s.weight)
+            for s in self.specs(node, gold)
+        )
+
+    def _absent(self, node: Node, gold: Any, predicted: Any, found: Resolution) -> Verdicts:
+        """Give the verdict of the states; a profile may have metrics that are classes decide."""
+        verdicts = self.resolved(node, gold, found)
+        if not self.profile.absent_to_class_metrics:
+            return verdicts
+        runs = self._runs_of(node, gold)
+        return tuple(
+            run(gold, predicted) if _takes_node(verdict.metric) else verdict
+            for verdict, run in zip(verdicts, runs, strict=True)
+        )
+
+    def specs(self, node: Node, gold: Any) -> tuple[MetricSpec, ...]:
+        """Return the metrics of a node; gold's type decides where the schema names none."""
+        config = node.config or self._by_value(gold)
+        return config.metrics if config is not None else (_NO_METRIC,)
+
+    @staticmethod
+    def _by_value(gold: Any) -> NodeConfig | None:
+        kind = json_type(gold)
+        if kind in _CONTAINERS:
+            return None
+        return default_config("integer" if type(gold) is int else kind)
+
+    def _compare(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
+        types = node.types
+        gold_type, predicted_type = json_type(gold), json_type(predicted)
+        if self.profile.booleans_are_numbers and "number" in types:
+            types |= {"boolean"}
+        fits = predicted_type in types or _reads_texts(node, predicted)
+        if not types or (gold_type in types and fits):
+            config = node.config
+            whole = self.profile.package_010_pairing and config is not None
+            if predicted_type != gold_type and _CONTAINERS & {gold_type, predicted_type}:
+                if not whole:
+                    return self.resolved(node, gold, _MISFIT)
+            elif gold_type in _CONTAINERS and not (whole or self._takes_containers(node)):
+                return self._equality(node, gold, predicted, "value_mismatch")
+            return tuple(run(gold, predicted) for run in self._runs_of(node, gold))
+        if predicted_type not in types and predicted_type != gold_type:
+            return self.resolved(node, gold, _STRUCTURAL)
+        if gold_type in _CONTAINERS or predicted_type in _CONTAINERS:
+            return self._equality(node, gold, predicted, "gold_type_mismatch")
+        # a fault of the annotation: the values are compared as they are written
+        if gold_type != predicted_type:
+            gold, predicted = json_text(gold), json_text(predicted)
+        return tuple(run(gold, predicted) for run in self._runs_of(node, gold))
+
+    @staticmethod
+    def _takes_containers(node: Node) -> bool:
+        return node.kind == "array" or _asks_classes(node.config)
+
+    def _equality(self, node: Node, gold: Any, predicted: Any, reason: str) -> Verdicts:
+        same = canonical_unordered(gold) == canonical_unordered(predicted)
+        found = Resolution(
+            float(same), same, "correct" if same else "incorrect", "identical" if same else reason
+        )
+        return self.resolved(node, gold, found)
+
+    def _runs_of(self, node: Node, gold: Any) -> tuple[Run, ...]:
+        config = node.config or self._by_value(gold)
+        if config is None:
+            return (self._run(_NO_METRIC, node),)
+        # nodes that a $ref leads to share their config
+        key: Any = (id(config), node.kind == "array")
+        if key in self._per_node:
+            key = (key, id(node))
+        return self._runs.get(key) or self._bind(config, node)
+
+    def _bind(self, config: NodeConfig, node: Node) -> tuple[Run, ...]:
+        key: Any = (id(config), node.kind == "array")
+        if _asks_classes(config) or asks(self.judge):  # what they are told depends on the node
+            self._per_node.add(key)
+            key = (key, id(node))
+        self._keep.append((config, node))  # ids stay unique meanwhile
+        self._runs[key] = tuple(self._run(spec, node) for spec in config.metrics)
+        return self._runs[key]
+
+    def _run(self, spec: MetricSpec, node: Node) -> Run:
+        """Bind one metric to its params: a function of two values that never raises."""
+        if self.profile.package_010_metrics and not _takes_node(spec.metric_id):
+            released = package_010_metric(spec.metric_id, spec.params, fuzzy=self.profile.fuzzy)
+            if released is not None:
+                return self._run_metric(spec, lambda g, p: MetricScore(*released(g, p)))
+        try:
+            entry = REGISTRY.get(spec.metric_id)
+            return self._bound(spec, entry, entry.pass_mark(spec.params), node)
+        except (ConfigError, TypeError, ValueError) as error:  # where nothing was checked before
+            problem = error.problem if isinstance(error, ConfigError) else _told(error)
+            failed = self.failed(spec, problem, error)
+            return lambda g, p: failed
+
+    def _bound(self, spec: MetricSpec, entry: Metric, mark: float, node: Node) -> Run:
+        function = entry.function
+        if entry.takes_node and function is not None:
+            return lambda g, p: self._pending(spec, lambda: function(node, g, p, spec), mark)
+        if entry.judged:
+            return self._judged(spec, mark, node)
+        if spec.metric_id == "array_llm":
+            aligned = Scored(spec.metric_id, None, None, ALIGNED, "", None, spec.weight)
+            judged = self._judged(spec, mark, None)  # nothing to align: the judge decides
+            alignable = _ALIGNABLE if node.kind == "array" else ()
+            return lambda g, p: aligned if isinstance(g, alignable) else judged(g, p)
+        if function is None:
+            return lambda g, p: self.failed(spec, f"{spec.metric_id} cannot score this value")
+        params = dict(spec.params)
+        if entry.is_async:
+            return lambda g, p: self._pending(spec, lambda: function(g, p, **params), mark)
+        return self._run_metric(spec, lambda g, p: function(g, p, **params), mark)
+
+    def _pending(self, spec: MetricSpec, call: Call, mark: float) -> Pending:
+        caller = self._caller
+        called = call if caller is None else lambda: caller(call)
+        return Pending(spec, called, lambda r: self._finish(spec, r, mark))
+
+    def _run_metric(
+        self, spec: MetricSpec, function: Callable[[Any, Any], Any], mark: float = 1.0
+    ) -> Run:
+        metric_id, weight = spec.metric_id, spec.weight
+        right = Scored(metric_id, 1.0, True, "correct", "match", None, weight)
+        wrong = Scored(metric_id, 0.0, False, "incorrect", "value_mismatch", None, weight)
+
+        def run(gold: Any, predicted: Any) -> Scored | Pending:
+            try:
+                result = function(gold, predicted)
+            except Exception as error:  # noqa: BLE001 - a metric must not stop an evaluation
+                return self.failed(spec, _told(error), error)
+            if result is True:
+                return right
+            if result is False:
+                return wrong
+            if inspect.isawaitable(result):
+                return Pending(spec, lambda: result, lambda r: self._finish(spec, r, mark))
+            return self._finish(spec, result, mark)
+
+        return run
+
+    def _judged(self, spec: MetricSpec, mark: float, node: Node | None) -> Run:
+        if asks(self.judge):
+            return self._asked(spec, mark, node)
+        if "model" in spec.params and node is not None:
+            self.ignored_params.setdefault(node.schema_path, spec.metric_id)
+        ask: Callable[[str, str], Any] = self.judge.compare
+
+        async def awaited(gold: Any, predicted: Any) -> Any:
+            return await ask(json_text(gold), json_text(predicted))
+
+        if inspect.iscoroutinefunction(ask):
+            return lambda g, p: Pending(
+                spec, lambda: awaited(g, p), lambda r: self._finish_judged(spec, r, mark)
+            )
+        graded = isinstance(self.judge, OfflineJudge)
+
+        def compare(gold: Any, predicted: Any) -> MetricScore:
+            verdict = ask(json_text(gold), json_text(predicted))
+            wholes = isinstance(gold, _ALIGNABLE), isinstance(predicted, _ALIGNABLE)
+            # how alike containers look as texts depends on whatever is added to them, and a text
+            # may be what a container holds: "null" and [null]
+            if graded and any(wholes) and (verdict.score < _SAME or not all(wholes)):
+                verdict = Verdict(0.0, verdict.reason if verdict.score < _SAME else "other_type")
+            return _told_by(verdict, mark)
+
+        return self._run_metric(spec, compare)
+
+    def _asked(self, spec: MetricSpec, mark: float, node: Node | None) -> Run:
+        """Ask a judge that takes the question as a whole: what the schema says, and the params.
+
+        Two values that read the same need no judge, but where the field words the question itself.
+        """
+        ask: Callable[[Question], Awaitable[Any]] = self.judge.ask  # type: ignore[attr-defined]
+        blank = Question(None, None, spec.metric_id, spec.params)
+        if node is not None:
+            blank = blank._replace(
+                schema_path=node.schema_path,
+                field=node.field,
+                type=node.label,
+                description=node.description,
+            )
+
+        identical = Scored(spec.metric_id, 1.0, True, "correct", "identical", None, spec.weight)
+        always = spec.params.get("prompt_template") is not None
+
+        def run(gold: Any, predicted: Any) -> Scored | Pending:
+            if not always and _read_the_same(gold, predicted):
+                return identical
+            question = blank._replace(gold=gold, predicted=predicted)
+            return Pending(
+                spec, lambda: ask(question), lambda r: self._finish_judged(spec, r, mark)
+            )
+
+        return run
+
+    def _finish_judged(self, spec: MetricSpec, result: Any, mark: float) -> Scored:
+        """Turn a judge's verdict into one of ours, with the calls behind it."""
+        if isinstance(result, JudgeError):
+            failed = self.failed(spec, str(result), result)
+            return failed._replace(reason=result.reason, calls=result.calls)
+        if isinstance(result, BaseException):
+            return self.failed(spec, _told(result), result)
+        try:
+            score = _told_by(result, mark)
+        except (AttributeError, TypeError) as error:
+            return self.failed(spec, f"returned {result!r}; expected a Verdict", error)
+        return self._finish(spec, score, mark)._replace(calls=getattr(result, "calls", ()))
+
+    def _finish(self, spec: MetricSpec, result: Any, mark: float) -> Scored:
+        """Turn what a metric returned into a verdict, or say why it is none."""
+        if isinstance(result, BaseException):
+            return self.failed(spec, _told(result), result)
+        score, passed, reason, reasoning = _unpack(result)
+        if score is None:
+            return self.failed(
+                spec, f"returned {result!r}; expected a score from 0 to 1, a bool or a MetricScore"
+            )
+        if passed is None:
+            passed = score >= mark
+        outcome = "correct" if passed else "incorrect"
+        reason = reason or ("match" if passed else "value_mismatch")
+        kept = result if isinstance(result, MetricResult) else None
+        return Scored(spec.metric_id, score, passed, outcome, reason, reasoning, spec.weight, kept)
+
+    def unaligned(self, error: JudgeError) -> Scored:
+        """Return the verdict on an array whose items could not be aligned."""
+        failed = self.failed(MetricSpec("array_llm"), error.problem, error)
+        return failed._replace(reason=error.reason, calls=error.calls)
+
+    def failed(self, spec: MetricSpec, problem: str, error: BaseException | None = None) -> Scored:
+        """Return the verdict of a metric that gave none."""
+        score, passed = (0.0, False) if self.profile.metric_error_scores_zero else (None, None)
+        verdict = Scored(
+            spec.metric_id, score, passed, "judge_error", "metric_error", problem, spec.weight
+        )
+        return verdict._replace(result=error_result(error or ValueError(problem)))
+
+
+def asks(judge: Judge) -> bool:
+    """Whether a judge takes a whole `Question`, which is then awaited."""
+    return callable(getattr(judge, "ask", None))
+
+
+def _read_the_same(gold: Any, predicted: Any) -> bool:
+    """Whether two values are the same JSON: ``1`` is neither ``"1"`` nor ``true``."""
+    if type(gold) is str and type(predicted) is str:
+        return gold == predicted
+    return canonical(gold) == canonical(predicted)
+
+
+def _told_by(verdict: Any, mark: float) -> MetricScore:
+    passed = verdict.score >= mark
+    return MetricScore(verdict.score, passed, verdict.reason, verdict.reasoning)
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _takes_node(metric_id: str) -> bool:
+    entry = REGISTRY.entries.get(metric_id)
+    return entry is not None and entry.takes_node
+
+
+def _asks_classes(config: NodeConfig | None) -> bool:
+    return config is not None and any(_takes_node(spec.metric_id) for spec in config.metrics)
+
+
+def _reads_texts(node: Node, predicted: Any) -> bool:
+    """Whether a text stands for a number, because the schema has texts read as numbers."""
+    specs = node.config.metrics if node.config is not None else ()
+    lenient = any(spec.params.get("parse") == "lenient" for spec in specs)
+    return lenient and isinstance(predicted, str) and as_number(predicted, "lenient") is not None
+
+
+def _is_array(node: Node, value: Any) -> bool:
+    return isinstance(value, list | tuple) or (node.flattened and isinstance(value, dict))
+
+
+_STRUCTURAL = Resolution(0.0, False, "structural", "type_mismatch")
+_MISFIT = Resolution(0.0, False, "incorrect", "branch_mismatch")
+_ABSENT = Resolution(1.0, True, "both_absent", "both_absent")
+_UNUSABLE: Mapping[tuple[bool, str], Resolution] = {
+    (True, "structural"): _ABSENT,
+    (True, "incorrect"): _ABSENT,
+    (False, "structural"): _STRUCTURAL,
+    (False, "incorrect"): _MISFIT,
+}
+
+
+_VERDICTS = (None, True, False)
+
+
+def _unpack(result: Any) -> tuple[float | None, bool | None, str | None, str | None]:
+    if isinstance(result, MetricScore):
+        score, passed, reason, reasoning = result
+    elif isinstance(result, MetricResult):
+        score, passed = result.score, result.passed
+        reason, reasoning = result.said("reason"), result.said("reasoning")
+    else:
+        score, passed, reason, reasoning = result, None, None, None
+    try:
+        number = float(score)
+    except (TypeError, ValueError):
+        return None, None, None, None
+    if not 0.0 <= number <= 1.0 or (isinstance(result, MetricScore) and passed not in _VERDICTS):
+        return None, None, None, None
+    return number, None if passed is None else bool(passed), reason, reasoning

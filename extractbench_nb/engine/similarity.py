@@ -1,0 +1,444 @@
+"""How alike two array items are, by the declared metrics of their fields.
+
+Most items are regular: objects with scalars, and arrays of such. Their values are read once an
+item, and verdicts are remembered by field, so that comparing all pairs of a small array is cheap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, NamedTuple
+
+from extractbench_nb._json import canonical_unordered, json_text, json_type, leaf_texts
+from extractbench_nb.engine.pairing import pair_up, resolve_union
+from extractbench_nb.engine.scoring import ALIGNED, Pending, Scored, Scorer
+from extractbench_nb.field_metrics.strings import string_normalized
+from extractbench_nb.judges.offline import similarity as text_similarity
+from extractbench_nb.schema.nodes import Node
+from extractbench_nb.schema.states import PRESENT, state_of
+
+__all__ = [
+    "FlatField",
+    "ItemComparer",
+    "MapItem",
+    "PairScore",
+    "array_score",
+    "flat_fields",
+    "is_aligned",
+    "map_items",
+    "never_match",
+    "pass_threshold",
+    "point_score",
+    "same_key",
+    "text_of",
+]
+
+
+#: Score of an offline guess from which a verdict that is still awaited is taken for a pass.
+_LIKELY = 0.7
+
+Memo = dict[tuple[Any, ...], tuple[float, bool, bool]]
+Align = Callable[[Node, list[Any], list[Any]], list[tuple[int, int]]]
+
+
+class _KeyAndItem(NamedTuple):
+    key: str
+    item: Any
+
+
+class MapItem(_KeyAndItem):
+    """One item of a map of arrays, flattened: the key it stands under, and the item.
+
+    ``siblings`` are all keys of its map.
+    """
+
+    siblings: Collection[Any] = ()
+
+
+class PairScore(NamedTuple):
+    """Similarity in [0, 1] of two items, and whether every scored field passes."""
+
+    similarity: float
+    matched: bool
+
+
+def map_items(value: dict[Any, Any]) -> list[MapItem]:
+    """Flatten a map of arrays; an entry that is not an array counts as one item, null as none."""
+    items = []
+    for key, inner in value.items():
+        for item in inner if isinstance(inner, list) else [inner] if inner is not None else ():
+            items.append(MapItem(str(key), item))
+            items[-1].siblings = value
+    return items
+
+
+def same_key(gold: MapItem, predicted: MapItem) -> bool:
+    """Whether two items stand under the same key.
+
+    Keys may differ in case and punctuation, but not where a map holds both ways of writing it.
+    """
+    one, two = gold.key, predicted.key
+    if one == two or not string_normalized(one, two):
+        return one == two
+    return two not in gold.siblings and one not in predicted.siblings
+
+
+def array_score(matched: int, gold: int, predicted: int, kind: str) -> float:
+    """Return the score of an array from its counts.
+
+    Parameters
+    ----------
+    matched, gold, predicted : int
+        Matched pairs, gold items, predicted items.
+    kind : str
+        ``recall`` (section 3.4 of the ExtractBench paper and its README) or ``f1``.
+
+    Returns
+    -------
+    float
+        In [0, 1]; two empty arrays score 1, an invented one 0.
+    """
+    if gold == predicted == 0:
+        return 1.0
+    if kind == "f1":
+        return 2 * matched / (gold + predicted)
+    return matched / gold if gold else 0.0
+
+
+def pass_threshold(node: Node, name: str = "pass_threshold", default: float = 0.7) -> float:
+    """Return a threshold param of an array node."""
+    specs = node.config.metrics if node.config is not None else ()
+    params = next((s.params for s in specs if s.metric_id == "array_llm"), {})
+    value = params.get(name, default)
+    return float(value) if isinstance(value, int | float) else default
+
+
+def never_match(gold: Any, predicted: Any) -> bool:
+    """Whether two items can never match because one is a container and the other is not."""
+    one, two = json_type(gold), json_type(predicted)
+    return one != two and bool({one, two} & {"object", "array"})
+
+
+def text_of(value: Any) -> str:
+    """Return an item as one text: its leaves, joined."""
+    return value if isinstance(value, str) else " ".join(leaf_texts(value))
+
+
+class ItemComparer:
+    """Compares array items by the metrics that the schema declares for their fields.
+
+    Results are remembered by the identity of the items, which must live as long as the comparer:
+    an alignment asks for the same pairs at every level of nesting.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        Runs the metrics.
+    align : callable
+        Aligns arrays inside the items.
+    """
+
+    def __init__(self, scorer: Scorer, align: Align) -> None:
+        self.scorer = scorer
+        self.align = align
+        self._pairs: dict[tuple[Node, int, int], PairScore] = {}
+        self._fields: dict[Node, tuple[FlatField, ...] | None] = {}
+        self._rows: dict[tuple[Node, int], tuple[Any, ...] | None] = {}
+        self._memos: dict[tuple[int, int], Memo] = {}
+        self._flattened: dict[int, list[MapItem]] = {}
+
+    def __call__(self, node: Node, gold: Any, predicted: Any) -> PairScore:
+        """Compare two items.
+
+        Parameters
+        ----------
+        node : Node
+            The schema of the items.
+        gold, predicted : object
+            The items, or `MapItem`.
+
+        Returns
+        -------
+        PairScore
+            Similarity is the mean over the fields that are present on either side.
+        """
+        key = (node, id(gold), id(predicted))
+        found = self._pairs.get(key)
+        if found is None:
+            found = self._pairs[key] = self._compare(node, gold, predicted)
+        return found
+
+    def table(self, node: Node, gold: list[Any], predicted: list[Any]) -> list[list[PairScore]]:
+        """Compare all pairs of items.
+
+        Parameters
+        ----------
+        node : Node
+            The schema of the items.
+        gold, predicted : list
+            The items.
+
+        Returns
+        -------
+        list of list of PairScore
+            One row a gold item, one column a predicted item.
+        """
+        if not any(isinstance(item, MapItem) for item in gold):
+            left = [self._row(node, item) for item in gold]
+            right = [self._row(node, item) for item in predicted]
+            if None not in left and None not in right:
+                fields = self._fields[node] or ()
+                if len(fields) == 1 and (texts := _text_table(fields[0], left, right)):
+                    return texts
+                columns = list(zip(right, predicted, strict=True))
+                return [
+                    [self._flat_items(fields, one or (), two or (), g, p) for two, p in columns]
+                    for one, g in zip(left, gold, strict=True)
+                ]
+        return [[self(node, g, p) for p in predicted] for g in gold]
+
+    def _compare(self, node: Node, gold: Any, predicted: Any) -> PairScore:
+        if isinstance(gold, MapItem):
+            return self._map_items(node, gold, predicted)
+        one, two = self._row(node, gold), self._row(node, predicted)
+        if one is not None and two is not None:
+            return self._flat_items(self._fields[node] or (), one, two, gold, predicted)
+        if never_match(gold, predicted):
+            return PairScore(text_similarity(text_of(gold), text_of(predicted)), False)
+        points = pair_up(node, gold, predicted)
+        results = [self._point(at, one, two) for at, one, two, _ in points]
+        return _mean(results, gold, predicted)
+
+    def _map_items(self, node: Node, gold: MapItem, predicted: MapItem) -> PairScore:
+        same = same_key(gold, predicted)
+        inner = self(node, gold.item, predicted.item)
+        return PairScore((inner.similarity + same) / 2, inner.matched and same)
+
+    def _row(self, node: Node, item: Any) -> tuple[Any, ...] | None:
+        """Return an item's values by field; None where its schema or the item is irregular."""
+        key = (node, id(item))
+        if key not in self._rows:
+            if node not in self._fields:
+                self._fields[node] = self._with_memos(flat_fields(node))
+            fields = self._fields[node]
+            self._rows[key] = None if fields is None else _values(fields, item)
+        return self._rows[key]
+
+    def _with_memos(self, fields: tuple[FlatField, ...] | None) -> tuple[FlatField, ...] | None:
+        """Let fields that a ``$ref`` leads to the same definition share their verdicts."""
+        if fields is None:
+            return None
+        return tuple(
+            f._replace(
+                memo=self._memos.setdefault((id(f.node.keywords), id(f.node.config)), {}),
+                texts=self.scorer.text_comparer(f.node),
+            )
+            for f in fields
+        )
+
+    def _flat_items(
+        self,
+        fields: tuple[FlatField, ...],
+        one: tuple[Any, ...],
+        two: tuple[Any, ...],
+        gold: Any,
+        predicted: Any,
+    ) -> PairScore:
+        total, count, matched = 0.0, 0, True
+        for field, ours, theirs in zip(fields, one, two, strict=True):
+            if ours is None and theirs is None:
+                continue
+            if field.texts is not None and type(ours) is str and type(theirs) is str:
+                found = field.memo.get((ours, theirs))
+                if found is None:
+                    found = field.memo[ours, theirs] = (*field.texts(ours, theirs), True)
+                score, passed, present = found
+            elif not field.is_array and (ours is None or theirs is None):
+                score, passed, present = _ONE_SIDED
+            elif ours is None or theirs is None or field.is_array:
+                score, passed, present = self._point(field.node, ours, theirs)
+            else:
+                key = (ours, theirs, type(ours), type(theirs))
+                found = field.memo.get(key)
+                if found is None:
+                    found = field.memo[key] = self._point(field.node, ours, theirs)
+                score, passed, present = found
+            matched = matched and passed
+            if present:
+                total += score
+                count += 1
+        if not fields:
+            return _mean([], gold, predicted)
+        return PairScore(total / count if count else 1.0, matched)
+
+    def _point(self, node: Node, gold: Any, predicted: Any) -> tuple[float, bool, bool]:
+        """Return score, verdict, and whether the field is present on either side."""
+        node = resolve_union(node, gold, predicted) if node.kind == "union" else node
+        score_it = self.scorer.whole_array if node.kind == "array" else self.scorer.verdicts
+        settled = [self._settled(v, node, gold, predicted) for v in score_it(node, gold, predicted)]
+        score, passed = point_score(settled)
+        present = PRESENT in (state_of(gold, node), state_of(predicted, node))
+        return score or 0.0, bool(passed), present
+
+    def _settled(self, verdict: Scored | Pending, node: Node, gold: Any, predicted: Any) -> Scored:
+        """Replace what is still open: an inner alignment, or a verdict that must be awaited."""
+        if isinstance(verdict, Pending):
+            return _guess(verdict, gold, predicted)
+        if verdict.outcome != ALIGNED:
+            return verdict
+        score, passed = self._inner_array(node, gold, predicted)
+        return verdict._replace(score=score, passed=passed)
+
+    def _items(self, value: Any) -> Any:
+        """Return the items of an array or of a map of arrays; always the same ones for a map."""
+        if not isinstance(value, dict):
+            return value
+        return self._flattened.setdefault(id(value), map_items(value))
+
+    def _inner_array(self, node: Node, gold: Any, predicted: Any) -> tuple[float, bool]:
+        gold, predicted = self._items(gold), self._items(predicted)
+        items, prefix = node.children.items, node.children.prefix
+        matched = 0
+        for i, j in self.align(node, gold, predicted):
+            at = prefix[i] if i < len(prefix) else items
+            if at is not None:
+                matched += self(at, gold[i], predicted[j]).matched
+        score = array_score(matched, len(gold), len(predicted), self.scorer.profile.array_score)
+        return score, score >= pass_threshold(node)
+
+
+def _text_table(field: FlatField, left: list[Any], right: list[Any]) -> list[list[PairScore]]:
+    """Compare all pairs of items that hold one text each; empty where some hold none."""
+    compare, memo = field.texts, field.memo
+    ours, theirs = [row[0] for row in left], [row[0] for row in right]
+    if compare is None or not all(type(text) is str for text in (*ours, *theirs)):
+        return []
+    table = []
+    for gold in ours:
+        row = []
+        for predicted in theirs:
+            found = memo.get((gold, predicted))
+            if found is None:
+                found = memo[gold, predicted] = (*compare(gold, predicted), True)
+            row.append(PairScore(found[0], found[1]))
+        table.append(row)
+    return table
+
+
+def _mean(results: list[tuple[float, bool, bool]], gold: Any, predicted: Any) -> PairScore:
+    if not results:  # no scored field: equality of the whole value
+        same = canonical_unordered(gold) == canonical_unordered(predicted)
+        return PairScore(float(same), same)
+    present = [score for score, _, is_present in results if is_present]
+    similarity = sum(present) / len(present) if present else 1.0
+    return PairScore(similarity, all(passed for _, passed, _ in results))
+
+
+#: A field that stands on one side only, by the table of states.
+_ONE_SIDED = (0.0, False, True)
+
+
+class FlatField(NamedTuple):
+    """One scored field of regular items: the keys that lead to it, its node, verdicts so far.
+
+    ``texts`` is the shortest way to compare two texts, where there is one.
+    """
+
+    keys: tuple[str, ...]
+    node: Node
+    is_array: bool
+    memo: Memo
+    texts: Callable[[str, str], tuple[float, bool]] | None = None
+
+
+def flat_fields(node: Node, keys: tuple[str, ...] = ()) -> tuple[FlatField, ...] | None:
+    """List the scored fields of items whose shape does not depend on the values.
+
+    Parameters
+    ----------
+    node : Node
+        The schema of the items.
+    keys : tuple of str, optional
+        Keys that led here.
+
+    Returns
+    -------
+    tuple of FlatField or None
+        None where maps, recursion, or a choice between containers make items irregular.
+    """
+    if node.kind == "scalar" or (node.kind == "union" and _only_scalars(node)):
+        skipped = node.config is not None and node.config.skip
+        return () if skipped else (FlatField(keys, node, False, {}),)
+    if node.kind == "array":
+        skipped = node.config is not None and node.config.skip
+        return () if skipped else (FlatField(keys, node, True, {}),)
+    if node.kind != "object" or node.recursive or node.children.entries:
+        return None
+    found: list[FlatField] = []
+    for name, child in node.children.properties.items():
+        below = flat_fields(child, (*keys, name))
+        if below is None:
+            return None
+        found.extend(below)
+    return tuple(found)
+
+
+def _only_scalars(node: Node) -> bool:
+    return all(b.kind in ("scalar", "null") for b in node.children.branches)
+
+
+def _values(fields: tuple[FlatField, ...], item: Any) -> tuple[Any, ...] | None:
+    """Read an item's fields; null and missing are both None; None for an irregular item."""
+    values = []
+    for field in fields:
+        value = item
+        for key in field.keys:
+            if value is None:
+                break
+            if type(value) is not dict:
+                return None
+            value = value.get(key)
+        regular = value is None or (type(value) is list) == field.is_array
+        if not regular or json_type(value) in ("object", "unknown"):
+            return None
+        values.append(value)
+    if not isinstance(item, dict) and not (fields and fields[0].keys == ()):
+        return None
+    return tuple(values)
+
+
+def is_aligned(node: Node) -> bool:
+    """Whether an array node is scored by aligning its items."""
+    if node.kind != "array" or node.config is None:
+        return False
+    return any(spec.metric_id == "array_llm" for spec in node.config.metrics)
+
+
+def _guess(pending: Pending, gold: Any, predicted: Any) -> Scored:
+    score, spec = text_similarity(json_text(gold), json_text(predicted)), pending.spec
+    return Scored(spec.metric_id, score, score >= _LIKELY, "", "", weight=spec.weight)
+
+
+def point_score(verdicts: Iterable[Scored]) -> tuple[float | None, bool | None]:
+    """Combine the verdicts of a node's metrics.
+
+    Parameters
+    ----------
+    verdicts : iterable of Scored
+        One a metric.
+
+    Returns
+    -------
+    tuple of (float or None, bool or None)
+        Score: mean weighted by metric weight. Passed: all passed. None where one gave no verdict.
+    """
+    rows = list(verdicts)
+    if len(rows) == 1:
+        return rows[0].score, rows[0].passed
+    if any(row.passed is None for row in rows):
+        return None, None
+    weights = [row.weight for row in rows]
+    if not sum(weights):
+        weights = [1.0] * len(rows)
+    total = sum((row.score or 0.0) * w for row, w in zip(rows, weights, strict=True))
+    return min(1.0, total / sum(weights)), all(row.passed for row in rows)

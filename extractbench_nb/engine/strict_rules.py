@@ -1,0 +1,231 @@
+"""Profile ``strict``: the leaves of array items count in place of their array.
+
+Leaves of missed items are omissions, leaves of spurious items hallucinations, and so are predicted
+leaves that nobody asked for. Where items were not aligned, all their leaves are without a verdict.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from extractbench_nb._json import json_text
+from extractbench_nb.engine.records import (
+    ArrayRecord,
+    Leaf,
+    Pair,
+    Paths,
+    item_node,
+    settled,
+    states,
+)
+from extractbench_nb.engine.scoring import Scored
+from extractbench_nb.engine.similarity import MapItem, never_match
+from extractbench_nb.engine.undeclared import Part, leaves, undeclared
+from extractbench_nb.schema.nodes import Node
+from extractbench_nb.schema.states import BROKEN, MISFIT, MISSING, PRESENT, Unusable
+
+__all__ = ["count_leaves", "invented_leaves"]
+
+
+_STEP = re.compile(r"[.\[]")
+_INDEX = re.compile(r"\[\+?\d+\]")
+
+
+class Walk(Protocol):
+    """What is needed of the traversal."""
+
+    top: Pair
+    arrays: list[ArrayRecord]
+
+    def enter(self, parent: Pair, node: Node, gold: Any, predicted: Any, paths: Paths) -> None:
+        """Score everything below two values."""
+        ...
+
+
+def count_leaves(walk: Walk) -> None:
+    """Count item leaves instead of arrays, and give missed and spurious items their rows.
+
+    Parameters
+    ----------
+    walk : Traversal
+        After the roll-up. Arrays that appear inside one-sided items are visited in turn.
+    """
+    place = 0
+    while place < len(walk.arrays):
+        array = walk.arrays[place]
+        place += 1
+        paired = [p for p in array.pairs if p.status in ("matched", "partial")]
+        ours, theirs = {p.gold_index for p in paired}, {p.predicted_index for p in paired}
+        one_sided = [
+            *(_one_sided(walk, array, i, None) for i in _others(array.gold_items, ours)),
+            *(_one_sided(walk, array, None, j) for j in _others(array.predicted_items, theirs)),
+        ]
+        array.pairs.extend(one_sided)
+        for pair in paired:
+            if not pair.children:
+                _enter_unlike(walk, array, pair)
+        below = [child for pair in (*paired, *one_sided) for child in pair.children]
+        for child in _without_verdict(array, one_sided, below):
+            _leave_open(child, array)
+        # absent on both sides, a leaf of an item is there because the prediction has the item
+        present = [child for child in below if PRESENT in states(child)]
+        for child in present:
+            child.counted = array.counted
+        # of items without leaves in gold there is nothing to count but the array
+        in_gold = not array.gold_items or any(states(c)[0] == PRESENT for c in present)
+        array.counted = array.counted and not (present and in_gold)
+
+
+def _without_verdict(array: ArrayRecord, one_sided: list[Pair], below: list[Leaf]) -> list[Leaf]:
+    """Return the places of items of which nobody could say whether they belong together."""
+    if array.unaligned:
+        return below
+    unsure = [pair for pair in array.pairs if pair.status == "apart" and pair.unresolved]
+    ours, theirs = {p.gold_index for p in unsure}, {p.predicted_index for p in unsure}
+    return [
+        child
+        for pair in one_sided
+        if (pair.gold_index if pair.predicted_index is None else pair.predicted_index)
+        in (ours if pair.predicted_index is None else theirs)
+        for child in pair.children
+    ]
+
+
+def _leave_open(leaf: Leaf, array: ArrayRecord) -> None:
+    """Give a place in an array no verdict, for the reason that the array has."""
+    of_array = array.unaligned or settled(array)[0]
+    why = of_array._replace(score=None, passed=None, outcome="judge_error", calls=())
+    leaf.verdicts = [why._replace(metric=v.metric, weight=v.weight) for v in settled(leaf)]
+    if isinstance(leaf, ArrayRecord):
+        leaf.unaligned = why
+        leaf.score, leaf.passed = None, None
+
+
+def _others(items: list[Any], paired: set[int | None]) -> list[int]:
+    return [i for i in range(len(items)) if i not in paired]
+
+
+def _one_sided(walk: Walk, array: ArrayRecord, i: int | None, j: int | None) -> Pair:
+    """Make the rows of an item that stands on one side only; what is absent has no row."""
+    pair = Pair(i, j, status="missed" if j is None else "spurious")
+    gold = _item(array.gold_items, i)
+    predicted = _item(array.predicted_items, j) if j is not None else _in_place_of_items(array)
+    node = item_node(array.node, i if i is not None else (j or 0))
+    paths = array.item_paths(i, j)
+    if i is not None and isinstance(predicted, Unusable):  # what is broken may stand elsewhere
+        paths = array.paths.below(array.gold_steps[i])
+    if node is not None:
+        walk.enter(pair, node, gold, predicted, paths)
+    pair.children = [child for child in pair.children if PRESENT in states(child)]
+    return pair
+
+
+def _enter_unlike(walk: Walk, array: ArrayRecord, pair: Pair) -> None:
+    """Make the rows of a container that was paired with a value of another kind."""
+    i, j = pair.gold_index, pair.predicted_index
+    assert i is not None and j is not None  # noqa: S101, PT018 - it is a pair
+    node = item_node(array.node, i)
+    gold, predicted = _item(array.gold_items, i), _item(array.predicted_items, j)
+    if node is not None and never_match(gold, predicted):
+        walk.enter(pair, node, gold, predicted, array.item_paths(i, j))
+        pair.children = [child for child in pair.children if PRESENT in states(child)]
+
+
+def _in_place_of_items(array: ArrayRecord) -> Any:
+    """Return what stands for a missed item: nothing, or what is below a broken container."""
+    if isinstance(array.predicted, Unusable):
+        return array.predicted
+    outcomes = {verdict.outcome for verdict in settled(array)}
+    reasons = {verdict.reason for verdict in settled(array)}
+    if "structural" in outcomes:
+        return BROKEN.of(array.predicted)
+    return MISFIT.of(array.predicted) if MISFIT.reason in reasons else MISSING
+
+
+def _item(items: list[Any], index: int | None) -> Any:
+    if index is None:
+        return MISSING
+    item = items[index]
+    return item.item if isinstance(item, MapItem) else item
+
+
+def invented_leaves(walk: Walk, root: Node, gold: Any, predicted: Any) -> None:
+    """Add a hallucination for each predicted leaf that the schema and gold do not have.
+
+    Parameters
+    ----------
+    walk : Traversal
+        After `count_leaves`.
+    root : Node
+        The schema.
+    gold, predicted : object
+        The documents.
+    """
+    _add_invented(walk.top, root, gold, predicted, Paths("$"))
+    for array in walk.arrays:
+        for pair in array.pairs:
+            i, j = pair.gold_index, pair.predicted_index
+            node = item_node(array.node, i if i is not None else (j or 0))
+            if j is not None and node is not None and pair.status != "apart":
+                ours, theirs = _item(array.gold_items, i), _item(array.predicted_items, j)
+                _add_invented(pair, node, ours, theirs, array.item_paths(i, j))
+
+
+def _add_invented(parent: Pair, node: Node, gold: Any, predicted: Any, paths: Paths) -> None:
+    scored = {leaf.paths.gold for leaf in parent.children}
+    for part in undeclared(node, predicted, gold, compared=True):
+        if paths.below(part.path).gold in scored:
+            continue
+        verdict = Scored("undeclared", 0.0, False, "hallucination", part.reason)
+        for suffix, value in _beyond_gold(part):
+            at = _undeclared_node(node, suffix)
+            parent.children.append(Leaf(at, paths.below(suffix), MISSING, value, True, [verdict]))
+
+
+def _beyond_gold(part: Part) -> list[tuple[str, Any]]:
+    """Return the leaves that gold does not have as many of, whatever the order of items."""
+    known: dict[str, Counter[str]] = defaultdict(Counter)
+    ours = dict(leaves(part.gold, part.path)) if part.gold is not MISSING else {}
+    for path, value in ours.items():
+        known[_INDEX.sub("[]", path)][json_text(value)] += 1
+    places: dict[str, list[tuple[str, Any]]] = defaultdict(list)
+    theirs = dict(leaves(part.value, part.path))
+    for path, value in theirs.items():
+        places[_INDEX.sub("[]", path)].append((path, value))
+    # where gold has an object or array, it has something at that path
+    containers, paired = _containers(ours), _containers(theirs)
+    invented = []
+    for place, here in places.items():
+        spare = known[place].total() + max(0, containers[place] - paired[place])
+        # equal values first: the leaves left over are the ones that gold does not have
+        ranked = sorted(here, key=lambda leaf: json_text(leaf[1]) not in known[place])
+        invented.extend(ranked[spare:])
+    return invented
+
+
+def _containers(paths: Iterable[str]) -> Counter[str]:
+    """Count the objects and arrays that hold leaves, by their path without indices."""
+    within = {path[: step.start()] for path in paths for step in _STEP.finditer(path)}
+    return Counter(_INDEX.sub("[]", path) for path in within)
+
+
+def _undeclared_node(above: Node, suffix: str) -> Node:
+    field = (above.field + _INDEX.sub("[]", suffix)).removeprefix(".")
+    return Node(
+        kind="any",
+        types=frozenset(),
+        label="any",
+        schema_path="",
+        pointer="",
+        field=field,
+        name=suffix,
+        depth=above.depth + 1,
+        required=False,
+        nullable=True,
+        config=None,
+        declared=False,
+        keywords={},
+    )

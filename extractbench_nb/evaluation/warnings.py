@@ -1,0 +1,180 @@
+"""Where gold, prediction and schema drift apart without being a score: `Evaluation.warnings`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._json import bracketed, json_text, member
+from extractbench_nb.engine.pairing import resolve_union
+from extractbench_nb.engine.undeclared import undeclared
+from extractbench_nb.schema.nodes import Node, Schema
+from extractbench_nb.schema.states import MISSING
+from extractbench_nb.schema.validation import Validation
+
+__all__ = [
+    "NOTHING_SCORED",
+    "WARNING_COLUMNS",
+    "Note",
+    "document_warnings",
+    "ignored_params",
+    "violations",
+]
+
+
+WARNING_COLUMNS = FrameSpec(
+    "warnings",
+    "one row a finding",
+    (
+        Column("side", "string", "whose fault it is", "gold, predicted, schema"),
+        Column("path", "string", "instance path (schema path for the schema)"),
+        Column(
+            "kind",
+            "string",
+            "undeclared, ignored_param, nothing_scored, ..., or the violated keyword",
+        ),
+        Column("message", "string", "what was found"),
+        Column("value", "object", "the value", nullable=True),
+    ),
+)
+
+_LONGEST = 200
+#: One warning: side, path, kind, message, value.
+Note = tuple[str, str, str, str, Any]
+_SAYS_NOTHING: Note = (
+    "schema",
+    "$",
+    "says_nothing",
+    "the schema has neither type nor properties: the document is compared as one value",
+    None,
+)
+NOTHING_SCORED: Note = (
+    "schema",
+    "$",
+    "nothing_scored",
+    "the schema scores no field of this document; its scores say nothing",
+    None,
+)
+
+
+def document_warnings(
+    schema: Schema, gold: Any, predicted: Any, problem: str | None, notes: Iterable[Note]
+) -> pd.DataFrame:
+    """Collect the warnings of one evaluation.
+
+    Parameters
+    ----------
+    schema : Schema
+        The parsed schema.
+    gold, predicted : object
+        The documents.
+    problem : str or None
+        The parser's message where the prediction did not parse.
+    notes : iterable of tuple
+        Warnings that arose during the evaluation.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a finding: side, path, kind, message, value.
+    """
+    rows = list(_of_side("gold", schema, gold, gold))
+    if problem is None:
+        rows.extend(_of_side("predicted", schema, predicted, gold))
+    else:
+        rows.append(("predicted", "$", "unparsable_json", problem, predicted))
+    rows.extend(notes)
+    rows.extend(_ignored_configs(schema))
+    if schema.root.kind == "any" and not schema.root.declared:
+        rows.append(_SAYS_NOTHING)
+    return WARNING_COLUMNS.from_rows(rows)
+
+
+def _ignored_configs(schema: Schema) -> Iterator[Note]:
+    """Tell of an ``evaluation_config`` at an object, whose children are scored instead of it."""
+    for node in schema.nodes():
+        if node.kind == "object" and node.declared and node.config is None:
+            message = "evaluation_config of an object is ignored: its children are scored"
+            value = node.keywords.get("evaluation_config")
+            yield "schema", node.schema_path, "ignored_config", message, value
+
+
+def ignored_params(ignored: Mapping[str, str]) -> list[Note]:
+    """Say once that the offline judge ignores the ``model`` param.
+
+    Parameters
+    ----------
+    ignored : mapping of str to str
+        Schema path to metric, where it was ignored.
+
+    Returns
+    -------
+    list of tuple
+        One warning, or none.
+    """
+    if not ignored:
+        return []
+    path, metric = next(iter(ignored.items()))
+    nodes = f"{len(ignored)} node{'s' if len(ignored) > 1 else ''}"
+    message = f"param 'model' of {metric} is ignored by the offline judge ({nodes})"
+    return [("schema", path, "ignored_param", message, None)]
+
+
+def _of_side(side: str, schema: Schema, document: Any, gold: Any) -> Iterator[Note]:
+    for path, value, *_ in undeclared(schema.root, document, gold):
+        yield side, "$" + path, "undeclared", "the schema does not declare this", value
+    for violation in violations(schema, document):
+        yield side, *violation
+
+
+def violations(schema: Schema, document: Any) -> Iterator[tuple[str, str, str, Any]]:
+    """Validate a document with jsonschema, by the draft of the schema, formats too.
+
+    Parameters
+    ----------
+    schema : Schema
+        The parsed schema.
+    document : object
+        The document.
+
+    Yields
+    ------
+    tuple of (str, str, str, object)
+        Instance path, violated keyword, message and value. Undeclared keys are left out. What
+        could not be validated is a violation of its own, of the keyword ``not_validated``.
+    """
+    for error in Validation(schema.document).iter_errors(document):
+        if error.validator != "additionalProperties":  # told above, key by key
+            path = _instance_path(schema.root, document, error.absolute_path)
+            yield path, str(error.validator), _short(error.message), error.instance
+
+
+def _instance_path(root: Node, document: Any, parts: Iterable[Any]) -> str:
+    """Write a path as in ``fields``: keys of maps in brackets."""
+    path, node, value = "$", root, document
+    for part in parts:
+        node = resolve_union(node, value, MISSING)
+        value, below = value[part], node.children
+        if isinstance(part, int):
+            prefix = below.prefix
+            path += f"[{part}]"
+            node = prefix[part] if part < len(prefix) else below.items or _NOWHERE
+        elif part in below.properties:
+            path, node = path + member(part), below.properties[part]
+        else:
+            entry = below.entry(part)
+            is_key = entry is not None or node.flattened
+            path += bracketed(str(part)) if is_key else member(str(part))
+            node = entry or _NOWHERE
+    return path
+
+
+_NOWHERE = Node("any", frozenset(), "any", "", "", "", "", 0, False, True, None, False, {})
+
+
+def _short(text: str) -> str:
+    text = json_text(text)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

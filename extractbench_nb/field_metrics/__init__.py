@@ -1,0 +1,20 @@
+"""The metrics of fields: the registry, `metric`, and the metrics that are built in."""
+
+from extractbench_nb.field_metrics import (  # noqa: F401 - importing them fills the registry
+    arrays,
+    numbers,
+    strings,
+)
+from extractbench_nb.field_metrics.classes import BaseMetric, MetricResult, global_metric_registry
+from extractbench_nb.field_metrics.registry import REGISTRY, Metric, MetricScore, metric, metrics
+
+__all__ = [
+    "REGISTRY",
+    "BaseMetric",
+    "Metric",
+    "MetricResult",
+    "MetricScore",
+    "global_metric_registry",
+    "metric",
+    "metrics",
+]

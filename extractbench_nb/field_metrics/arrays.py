@@ -1,0 +1,197 @@
+"""Metrics for whole arrays. ``array_llm`` is the name of item alignment; the evaluator does it."""
+
+from __future__ import annotations
+
+from pkgutil import resolve_name
+from typing import Any
+
+from extractbench_nb._json import canonical_unordered, json_text
+from extractbench_nb.field_metrics.registry import REGISTRY, Metric, Param
+from extractbench_nb.language.text import normalize
+
+__all__ = ["JUDGE_PARAMS", "set_f1", "table_grits"]
+
+
+def set_f1(
+    gold: Any, predicted: Any, *, pass_threshold: float = 0.7, normalize_text: bool = True
+) -> float:
+    """F1 of two arrays as sets of values; order and repetition set aside.
+
+    Parameters
+    ----------
+    gold, predicted : list
+        Arrays of scalars; an object counts as its canonical JSON text.
+    pass_threshold : float, optional
+        Score in [0, 1] that passes (used by the pass rule, not here).
+    normalize_text : bool, optional
+        Whether case, white space, punctuation and Unicode variants of texts are set aside.
+
+    Returns
+    -------
+    float
+        ``2 |G ∩ P| / (|G| + |P|)`` in [0, 1]; 1 where both are empty.
+
+    Examples
+    --------
+    >>> set_f1(["Python", "SQL"], ["sql", "python", "R"])
+    0.8
+    """
+    del pass_threshold
+    one, two = _as_set(gold, normalize_text), _as_set(predicted, normalize_text)
+    if not one and not two:
+        return 1.0
+    return 2 * len(one & two) / (len(one) + len(two))
+
+
+def _as_set(value: Any, normalize_text: bool) -> set[str]:
+    items = value if isinstance(value, list | tuple) else [value]
+    return {_key(item, normalize_text) for item in items}
+
+
+def _key(item: Any, normalize_text: bool) -> str:
+    if isinstance(item, str):
+        return "s:" + (normalize(item) or item if normalize_text else item)
+    if isinstance(item, float) and item.is_integer():
+        item = int(item)
+    return "v:" + (canonical_unordered(item) if isinstance(item, dict | list) else json_text(item))
+
+
+PASS_THRESHOLD = Param("pass_threshold", "number", 0.7, 0.0, 1.0)
+
+for _entry in (
+    Metric(
+        "set_f1",
+        set_f1,
+        ("array",),
+        (PASS_THRESHOLD, Param("normalize_text", "boolean", True)),
+        "F1 >= pass_threshold",
+        "extractbench_nb",
+        "F1 of two sets of scalars",
+        threshold="pass_threshold",
+    ),
+    Metric(
+        "skip",
+        None,
+        ("any",),
+        pass_rule="not scored",
+        source="ExtractBench README, presets table",
+        summary="leaves the node out",
+    ),
+):
+    REGISTRY.add(_entry)
+
+
+#: Params of every judged metric. All but the first concern judges that are language models.
+JUDGE_PARAMS = (
+    PASS_THRESHOLD,
+    Param("model", "string", None),
+    Param("additional_instructions", "string", None),
+    Param("prompt_template", "string", None),
+    Param("structured_output_schema", "object", None),
+    Param("temperature", "number", None, 0.0),
+    Param("max_tokens", "number", None, 1),
+)
+
+_RULE = "the judge's score >= pass_threshold"
+
+for _entry in (
+    Metric(
+        "string_semantic",
+        None,
+        ("string", "any"),
+        JUDGE_PARAMS,
+        _RULE,
+        "ExtractBench paper, Table 4",
+        "same meaning, as a judge sees it",
+        judged=True,
+        threshold="pass_threshold",
+    ),
+    Metric(
+        "string_llm",
+        None,
+        ("any",),
+        JUDGE_PARAMS,
+        _RULE,
+        "ExtractBench README, metrics table",
+        "same by a judge's verdict",
+        judged=True,
+        threshold="pass_threshold",
+    ),
+    Metric(
+        "array_llm",
+        None,
+        ("array",),
+        (*JUDGE_PARAMS, Param("align_threshold", "number", 0.5, 0.0, 1.0)),
+        "matched / gold items >= pass_threshold",
+        "ExtractBench paper, section 3.4",
+        "items aligned one to one, each item field by its own metric",
+        threshold="pass_threshold",
+    ),
+):
+    REGISTRY.add(_entry)
+
+
+def table_grits(
+    gold: Any,
+    predicted: Any,
+    *,
+    measure: str = "con",
+    variant: str = "paper",
+    pass_threshold: float = 0.7,
+) -> float:
+    """Grid table similarity of two arrays of flat objects: a row an object, a column a key.
+
+    A column is compared with the one of the same key; a key that only one side has counts as
+    missing or made up. Rows are aligned in order, unlike the items of an alignment.
+
+    Parameters
+    ----------
+    gold, predicted : list of dict
+        Arrays; an item that is no object is a row with one text. Texts stay as they are, null and
+        a missing key are empty, other values are written as by `read_table`: 1.0 is 1.
+    measure : str, optional
+        ``"con"``: content; ``"top"``: the shape alone.
+    variant : str, optional
+        How texts are compared, as in `grits`.
+    pass_threshold : float, optional
+        Score in [0, 1] that passes (used by the pass rule, not here).
+
+    Returns
+    -------
+    float
+        The f-score in [0, 1]; 1 where both are empty. With columns given by their keys it is the
+        best there is, not a lower bound.
+
+    Raises
+    ------
+    InputError
+        A name is not known.
+
+    Examples
+    --------
+    >>> year = [{"year": 2023, "sales": 10}, {"year": 2024, "sales": 12}]
+    >>> table_grits(year, year[1:]), table_grits(year, [{"jahr": 2023, "sales": 10}])
+    (0.6666666666666666, 0.3333333333333333)
+    """
+    del pass_threshold
+    # Tables stand above metrics: theirs is looked up by name when the first array is scored.
+    similarity = resolve_name("extractbench_nb.tables.field_metric:arrays_similarity")
+    return float(similarity(gold, predicted, measure, variant))
+
+
+REGISTRY.add(
+    Metric(
+        "table_grits",
+        table_grits,
+        ("array",),
+        (
+            PASS_THRESHOLD,
+            Param("measure", "string", "con", choices=("con", "top")),
+            Param("variant", "string", "paper", choices=("paper", "paper_substring", "released")),
+        ),
+        "f-score >= pass_threshold",
+        "after Smock et al. 2022, section 6",
+        "grid table similarity of an array of flat objects",
+        threshold="pass_threshold",
+    )
+)

@@ -1,0 +1,222 @@
+"""Metrics for numbers. Booleans are not numbers; two texts that are none are compared as text."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from extractbench_nb._json import json_text
+from extractbench_nb.field_metrics.registry import REGISTRY, Metric, Param
+from extractbench_nb.language.quantities import read_number
+
+__all__ = ["as_number", "boolean_exact", "integer_exact", "number_exact", "number_tolerance"]
+
+
+_PLAIN = re.compile(r"\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,4})?\s*\Z", re.ASCII)
+_LONGEST = 4000
+
+
+def as_number(value: Any, parse: str = "plain") -> int | float | None:
+    """Read a value as a number.
+
+    Parameters
+    ----------
+    value : object
+        A JSON value. Booleans are no numbers.
+    parse : str, optional
+        ``plain``: text counts only if it is written as JSON writes numbers. ``lenient``: thousands
+        separators, currency signs, percent and parentheses for negatives are understood too.
+
+    Returns
+    -------
+    int, float or None
+        None for what is not a number.
+
+    Examples
+    --------
+    >>> as_number("1e3"), as_number("1,000"), as_number("(1,000)", "lenient"), as_number(True)
+    (1000.0, None, -1000.0, None)
+    """
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return value
+    if not isinstance(value, str) or len(value) > _LONGEST:
+        return None
+    if _PLAIN.match(value):
+        return _from_text(value)
+    return read_number(value) if parse == "lenient" else None
+
+
+def _from_text(text: str) -> int | float:
+    text = text.strip()
+    if text.lstrip("+-").isdigit():
+        return int(text)
+    number = float(text)
+    return number if math.isfinite(number) else int(Decimal(text))
+
+
+def _both(gold: Any, predicted: Any, parse: str) -> tuple[int | float, int | float] | bool:
+    """Return both numbers, or the verdict where they are not both numbers."""
+    one, two = as_number(gold, parse), as_number(predicted, parse)
+    if one is None and two is None:
+        return json_text(gold).strip() == json_text(predicted).strip()
+    if one is None or two is None:
+        return False
+    return one, two
+
+
+def _same(one: int | float, two: int | float) -> bool:
+    return one == two or (one != one and two != two)  # noqa: PLR0124 - NaN equals only NaN
+
+
+def number_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
+    """Compare as numbers: ``1`` equals ``1.0``."""
+    pair = _both(gold, predicted, parse)
+    return pair if isinstance(pair, bool) else _same(*pair)
+
+
+def number_tolerance(
+    gold: Any,
+    predicted: Any,
+    *,
+    tolerance: float = 0.001,
+    mode: str = "relative",
+    parse: str = "plain",
+) -> bool:
+    """Accept numbers within a margin: ``|gold - predicted| <= tolerance * |gold|``.
+
+    Parameters
+    ----------
+    gold, predicted : object
+        The values.
+    tolerance : float, optional
+        The margin, 0 or more: a share of gold (0.001 is 0.1 %), or the distance itself where
+        `mode` is ``absolute``.
+    mode : str, optional
+        ``relative`` (ExtractBench paper, Table 4 and appendix C) or ``absolute``.
+    parse : str, optional
+        See `as_number`.
+
+    Returns
+    -------
+    bool
+        Whether the numbers are near enough. Gold 0 needs exactly 0 in relative mode. NaN and
+        infinities equal nothing but themselves.
+
+    Examples
+    --------
+    >>> number_tolerance(1_000_000, 1_000_500), number_tolerance(0.0005, 0.0010)
+    (True, False)
+    """
+    pair = _both(gold, predicted, parse)
+    if isinstance(pair, bool):
+        return pair
+    one, two = pair
+    if _same(one, two):
+        return True
+    if not (_is_finite(one) and _is_finite(two)):
+        return False
+    return _within(one, two, tolerance, mode)
+
+
+def _within(one: int | float, two: int | float, tolerance: float, mode: str) -> bool:
+    try:
+        gap = abs(one - two)
+        margin = tolerance * abs(one) if mode == "relative" else tolerance
+        if not math.isclose(gap, margin, rel_tol=1e-9) and math.isfinite(gap + margin):
+            return gap <= margin
+    except OverflowError:
+        pass
+    # at the edge, or beyond the range of floats: decide exactly, by the numbers as written
+    first, second, share = _as_written(one), _as_written(two), _as_written(tolerance)
+    return abs(first - second) <= (share * abs(first) if mode == "relative" else share)
+
+
+def _is_finite(number: int | float) -> bool:
+    return isinstance(number, int) or math.isfinite(number)
+
+
+def _as_written(number: int | float) -> Fraction:
+    return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
+
+
+def integer_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
+    """Compare as integers: ``3``, ``3.0`` and ``"3"`` are equal, ``3.7`` is no integer."""
+    pair = _both(gold, predicted, parse)
+    if isinstance(pair, bool):
+        return pair
+    if all(_is_finite(n) and n == int(n) for n in pair):
+        return int(pair[0]) == int(pair[1])
+    return json_text(gold) == json_text(predicted)
+
+
+_PARSE = Param("parse", "string", "plain", choices=("plain", "lenient"))
+_NUMERIC = ("number", "integer", "any")
+
+for _entry in (
+    Metric(
+        "number_exact",
+        number_exact,
+        _NUMERIC,
+        (_PARSE,),
+        "gold == predicted",
+        "ExtractBench README, metrics table",
+        "equal numbers",
+    ),
+    Metric(
+        "number_tolerance",
+        number_tolerance,
+        _NUMERIC,
+        (
+            Param("tolerance", "number", 0.001, 0.0),
+            Param("mode", "string", "relative", choices=("relative", "absolute")),
+            _PARSE,
+        ),
+        "|gold - predicted| <= tolerance * |gold|",
+        "ExtractBench paper, Table 4 and appendix C",
+        "numbers within a relative margin",
+    ),
+    Metric(
+        "integer_exact",
+        integer_exact,
+        _NUMERIC,
+        (_PARSE,),
+        "int(gold) == int(predicted), both whole",
+        "ExtractBench README, metrics table",
+        "equal whole numbers",
+    ),
+):
+    REGISTRY.add(_entry)
+
+
+_WORDS = {"true": True, "false": False}
+
+
+def boolean_exact(gold: Any, predicted: Any) -> bool:
+    """Compare booleans; the words ``true`` and ``false`` count as such, numbers do not."""
+    one, two = _as_boolean(gold), _as_boolean(predicted)
+    if one is None and two is None:
+        return json_text(gold) == json_text(predicted)
+    return one is two
+
+
+def _as_boolean(value: Any) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    return _WORDS.get(value.strip().lower()) if isinstance(value, str) else None
+
+
+REGISTRY.add(
+    Metric(
+        "boolean_exact",
+        boolean_exact,
+        ("boolean", "any"),
+        source="ExtractBench README, metrics table",
+        pass_rule="gold == predicted",
+        summary="equal booleans",
+    )
+)

@@ -1,0 +1,365 @@
+"""The registry: one entry a metric, with its params, ranges, pass rule and source."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from math import isnan
+from typing import Any, NamedTuple, overload
+
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.errors import ConfigError, nearest
+from extractbench_nb.schema.parse import use_catalogue
+
+__all__ = ["REGISTRY", "Metric", "MetricScore", "Param", "Registry", "metric", "metrics"]
+
+
+APPLIES_TO = ("string", "number", "integer", "boolean", "array", "any")
+
+
+class MetricScore(NamedTuple):
+    """What a metric may return instead of a plain number.
+
+    Parameters
+    ----------
+    score : float
+        In [0, 1].
+    passed : bool, optional
+        The verdict; by default the metric's pass rule decides.
+    reason : str, optional
+        Short machine word for why.
+    reasoning : str, optional
+        An explanation for people.
+    """
+
+    score: float
+    passed: bool | None = None
+    reason: str | None = None
+    reasoning: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A parameter of a metric: its type, default and range.
+
+    ``kind`` is ``number``, ``boolean``, ``string``, ``object`` or ``any``.
+    """
+
+    name: str
+    kind: str = "any"
+    default: Any = None
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[Any, ...] = ()
+
+    def problem(self, value: Any) -> str | None:
+        """Say what is wrong with a value, or return None."""
+        if not _of_kind(value, self.kind):
+            return f"{self.name} is {value!r}; expected {self.expected}"
+        if self.choices and value not in self.choices:
+            return f"{self.name} is {value!r}; expected {self.expected}"
+        low = self.minimum is not None and value < self.minimum
+        high = self.maximum is not None and value > self.maximum
+        if self.kind == "number" and (low or high or isnan(value)):
+            return f"{self.name} is {value!r}; expected {self.expected}"
+        return None
+
+    @property
+    def expected(self) -> str:
+        """The allowed values in words."""
+        if self.choices:
+            return "one of " + ", ".join(repr(c) for c in self.choices)
+        if self.minimum is not None and self.maximum is not None:
+            return f"a number from {self.minimum:g} to {self.maximum:g}"
+        if self.minimum is not None:
+            return f"a number that is {self.minimum:g} or more"
+        article = "an" if self.kind in ("object", "any") else "a"
+        return f"{article} {self.kind}"
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "number": (int, float),
+    "boolean": (bool,),
+    "string": (str,),
+    "object": (dict,),
+}
+
+
+def _of_kind(value: Any, kind: str) -> bool:
+    if kind == "any":
+        return True
+    if isinstance(value, bool):
+        return kind == "boolean"
+    return isinstance(value, _KINDS[kind])
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric as a value: a name, a function, and everything that can be said about it.
+
+    Parameters
+    ----------
+    name : str
+        What an ``evaluation_config`` says.
+    function : callable
+        ``(gold, predicted, **params)`` to a score in [0, 1], a bool or a `MetricScore`; sync or
+        async. None where the evaluator itself does the work (``array_llm``, ``skip``).
+    applies_to : tuple of str
+        JSON types it is meant for.
+    params : tuple of Param
+        Its parameters.
+    pass_rule : str
+        When a score passes, in words.
+    source : str
+        Where its definition comes from.
+    judged : bool
+        Whether a judge decides it.
+    threshold : str or None
+        The parameter that a score must reach to pass; None: only 1.0 passes.
+    takes_node : bool
+        Written as a class: the function is async and takes the schema node, gold, predicted and
+        the metric's spec; its params are free.
+    """
+
+    name: str
+    function: Callable[..., Any] | None
+    applies_to: tuple[str, ...]
+    params: tuple[Param, ...] = ()
+    pass_rule: str = "score is 1"
+    source: str = "user"
+    summary: str = ""
+    judged: bool = False
+    threshold: str | None = None
+    takes_node: bool = False
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the function must be awaited."""
+        return self.takes_node or inspect.iscoroutinefunction(self.function)
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Default values of the parameters."""
+        return {p.name: p.default for p in self.params}
+
+    def pass_mark(self, params: Mapping[str, Any]) -> float:
+        """Return the score that is needed to pass under these params."""
+        if self.threshold is None:
+            return 1.0
+        value = params.get(self.threshold, self.defaults.get(self.threshold))
+        return float(value) if value is not None else 1.0
+
+    def __call__(self, gold: Any, predicted: Any, **params: Any) -> Any:
+        """Call the metric's function."""
+        if self.function is None or self.takes_node:
+            raise TypeError(f"{self.name} is done by the evaluator; use xb.evaluate")
+        return self.function(gold, predicted, **params)
+
+    def __repr__(self) -> str:
+        """Write the metric as one can read it aloud."""
+        params = ", ".join(f"{p.name}={p.default!r}" for p in self.params)
+        return f"Metric({self.name!r}, {params})" if params else f"Metric({self.name!r})"
+
+
+METRIC_COLUMNS = FrameSpec(
+    "metrics",
+    "one row a metric",
+    (
+        Column("metric", "string", "name to write in evaluation_config"),
+        Column("applies_to", "string", "JSON types it is meant for"),
+        Column("params", "object", "params and their defaults, as a dict"),
+        Column("ranges", "string", "allowed values of each param"),
+        Column("pass_rule", "string", "when a score passes"),
+        Column("judged", "bool", "whether a judge decides it"),
+        Column("source", "string", "where the definition comes from"),
+        Column("summary", "string", "what it compares"),
+    ),
+)
+
+
+@dataclass(slots=True)
+class Registry:
+    """All metrics by name; the schema asks it which names and params are right.
+
+    A metric may stand under several names; only its own is listed.
+    """
+
+    entries: dict[str, Metric] = field(default_factory=dict)
+
+    def add(self, entry: Metric) -> None:
+        """Add a metric, or replace the one of the same name."""
+        self.entries[entry.name] = entry
+
+    def get(self, name: str) -> Metric:
+        """Return a metric by name, or raise `ConfigError` with the nearest known names."""
+        try:
+            return self.entries[name]
+        except KeyError:
+            hint = nearest(name, self.entries)
+            raise ConfigError(None, f"unknown metric {name!r}; {hint}") from None
+
+    def names(self) -> Iterable[str]:
+        """Return the names of all metrics."""
+        return self.entries.keys()
+
+    def takes_objects(self, metric_id: str) -> bool:
+        """Say whether a metric can be asked about an object as a whole."""
+        entry = self.entries.get(metric_id)
+        return entry is not None and entry.takes_node
+
+    def types_of(self, metric_id: str) -> tuple[str, ...]:
+        """Return the JSON Schema types that a metric applies to; none where to all.
+
+        A metric that is also meant for ``any`` compares values of other types as they are written.
+        """
+        entry = self.entries.get(metric_id)
+        if entry is None or entry.takes_node or "any" in entry.applies_to:
+            return ()
+        return entry.applies_to
+
+    def problem_with_params(self, metric_id: str, params: Mapping[str, Any]) -> str | None:
+        """Say what is wrong with the params of a metric, or return None."""
+        entry = self.entries[metric_id]
+        if entry.takes_node:
+            return None
+        known = {p.name: p for p in entry.params}
+        for name, value in params.items():
+            if name not in known:
+                return f"{metric_id} has no param {name!r}; {nearest(name, known)}"
+            problem = known[name].problem(value)
+            if problem is not None:
+                return f"{metric_id}: {problem}"
+        return None
+
+
+REGISTRY = Registry()
+use_catalogue(REGISTRY)
+
+
+@overload
+def metric(name: Callable[..., Any], /) -> Callable[..., Any]: ...
+@overload
+def metric(
+    name: str | None = None,
+    /,
+    *,
+    applies_to: str | Iterable[str] = "any",
+    source: str = "user",
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
+def metric(
+    name: str | Callable[..., Any] | None = None,
+    /,
+    *,
+    applies_to: str | Iterable[str] = "any",
+    source: str = "user",
+) -> Any:
+    """Make a function a metric; running the cell again replaces it.
+
+    Parameters
+    ----------
+    name : str, optional
+        What an ``evaluation_config`` says; the function's own name by default.
+    applies_to : str or iterable of str, optional
+        ``string``, ``number``, ``integer``, ``boolean``, ``array`` or ``any``.
+    source : str, optional
+        Where the definition comes from.
+
+    Returns
+    -------
+    callable
+        A decorator that returns the function as it is.
+
+    Raises
+    ------
+    ConfigError
+        The function does not take ``(gold, predicted)`` and keyword params with defaults.
+
+    Notes
+    -----
+    The function returns a score in [0, 1] or a bool, or a `MetricScore`. It passes at its param
+    ``threshold`` (or ``pass_threshold``) if it has one, else at 1.0. It sees only values that are
+    present on both sides. It may be ``async``; what it raises becomes a ``judge_error`` row.
+
+    Examples
+    --------
+    >>> @metric("same_length", applies_to="string")
+    ... def same_length(gold, predicted, *, threshold=0.9):
+    ...     return min(len(gold), len(predicted)) / max(len(gold), len(predicted), 1)
+    >>> REGISTRY.get("same_length").pass_rule
+    'score >= threshold'
+    >>> del REGISTRY.entries["same_length"]
+    """
+    if callable(name):
+        return metric()(name)
+    kinds = (applies_to,) if isinstance(applies_to, str) else tuple(applies_to)
+    for kind in kinds:
+        if kind not in APPLIES_TO:
+            raise ConfigError(None, f"applies_to is {kind!r}; {nearest(kind, APPLIES_TO)}")
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        REGISTRY.add(_entry(name or function.__name__, function, kinds, source))
+        return function
+
+    return register
+
+
+def _entry(name: str, function: Callable[..., Any], kinds: tuple[str, ...], source: str) -> Metric:
+    params = tuple(_declared_params(name, function))
+    names = [p.name for p in params]
+    threshold = next((n for n in ("threshold", "pass_threshold") if n in names), None)
+    rule = f"score >= {threshold}" if threshold else "score is 1"
+    summary = (inspect.getdoc(function) or "").partition("\n")[0]
+    return Metric(name, function, kinds, params, rule, source, summary, False, threshold)
+
+
+def _declared_params(name: str, function: Callable[..., Any]) -> Iterable[Param]:
+    parameters = list(inspect.signature(function).parameters.values())
+    if len(parameters) < len(("gold", "predicted")):
+        problem = f"metric {name!r} must take (gold, predicted, *, params with defaults)"
+        raise ConfigError(None, problem)
+    for p in parameters[2:]:
+        if p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL):
+            continue
+        if p.default is p.empty:
+            raise ConfigError(None, f"param {p.name!r} of metric {name!r} needs a default")
+        yield _param(p.name, p.default)
+
+
+def _param(name: str, default: Any) -> Param:
+    unit = name in ("threshold", "pass_threshold", "align_threshold")
+    for kind in ("boolean", "number", "string", "object"):
+        if _of_kind(default, kind):
+            low, high = (0.0, 1.0) if unit and kind == "number" else (None, None)
+            return Param(name, kind, default, low, high)
+    return Param(name, "any", default)
+
+
+def metrics() -> pd.DataFrame:
+    """List the metrics that an ``evaluation_config`` can name, the user's own included.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a metric: metric, applies_to, params, ranges, pass_rule, judged, source, summary.
+
+    Examples
+    --------
+    >>> metrics().set_index("metric").loc["number_tolerance", "pass_rule"]
+    '|gold - predicted| <= tolerance * |gold|'
+    """
+    rows = list({m.name: m for m in REGISTRY.entries.values()}.values())
+    return METRIC_COLUMNS.build(
+        {
+            "metric": [m.name for m in rows],
+            "applies_to": [", ".join(m.applies_to) for m in rows],
+            "params": [m.defaults for m in rows],
+            "ranges": ["; ".join(f"{p.name}: {p.expected}" for p in m.params) for m in rows],
+            "pass_rule": [m.pass_rule for m in rows],
+            "judged": [m.judged for m in rows],
+            "source": [m.source for m in rows],
+            "summary": [m.summary for m in rows],
+        }
+    )

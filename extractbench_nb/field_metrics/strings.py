@@ -1,0 +1,190 @@
+"""Metrics for strings. Values that are not strings are compared by their JSON text."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, cast
+from urllib.parse import urlsplit
+
+from rapidfuzz.distance import Levenshtein
+
+from extractbench_nb._json import json_text
+from extractbench_nb.field_metrics.registry import REGISTRY, Metric, Param
+from extractbench_nb.language.dates import dates_equal, parse_date
+from extractbench_nb.language.text import normalize
+
+__all__ = [
+    "date",
+    "string_case_insensitive",
+    "string_exact",
+    "string_fuzzy",
+    "string_normalized",
+    "string_url",
+]
+
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def string_exact(gold: Any, predicted: Any) -> bool:
+    """Compare character by character, case included; nothing is stripped."""
+    return json_text(gold) == json_text(predicted)
+
+
+def string_case_insensitive(gold: Any, predicted: Any) -> bool:
+    """Compare after Unicode case folding."""
+    return json_text(gold).casefold() == json_text(predicted).casefold()
+
+
+def string_normalized(gold: Any, predicted: Any) -> bool:
+    """Compare with case, white space, punctuation and Unicode variants set aside."""
+    one, two = json_text(gold), json_text(predicted)
+    return one == two or _normal(one) == _normal(two)
+
+
+def _normal(text: str) -> str:
+    return normalize(text) or text.strip()
+
+
+def string_fuzzy(
+    gold: Any, predicted: Any, *, threshold: float = 0.8, case_sensitive: bool = False
+) -> float:
+    """Normalised Levenshtein similarity, ``1 - distance / max(len)``.
+
+    Parameters
+    ----------
+    gold, predicted : object
+        The values; JSON text is compared where they are not strings.
+    threshold : float, optional
+        Similarity in [0, 1] that passes (used by the pass rule, not here).
+    case_sensitive : bool, optional
+        Whether case counts.
+
+    Returns
+    -------
+    float
+        Similarity in [0, 1]; two empty strings are 1.
+
+    Examples
+    --------
+    >>> string_fuzzy("kitten", "sitting")
+    0.5714285714285714
+    """
+    del threshold
+    one, two = json_text(gold), json_text(predicted)
+    if not case_sensitive:
+        one, two = one.casefold(), two.casefold()
+    return float(Levenshtein.normalized_similarity(one, two))
+
+
+def string_url(gold: Any, predicted: Any) -> bool:
+    """Compare web addresses: scheme, ``www.``, host case, default port, last slash set aside."""
+    return normal_url(json_text(gold)) == normal_url(json_text(predicted))
+
+
+def normal_url(text: str) -> str:
+    """Write a web address without what does not change where it leads.
+
+    Parameters
+    ----------
+    text : str
+        A URL, with or without its scheme.
+
+    Returns
+    -------
+    str
+        Host in lower case, then port, path, query and fragment.
+
+    Examples
+    --------
+    >>> normal_url("HTTPS://www.Example.com:443/a/")
+    'example.com/a'
+    """
+    stripped = text.strip()
+    has_scheme = stripped[:8].lower().startswith(("http://", "https://"))
+    try:
+        parts = urlsplit(stripped if has_scheme else f"http://{stripped}")
+        port = parts.port
+    except ValueError:
+        return stripped.rstrip("/")
+    host = (parts.hostname or "").removeprefix("www.")
+    if port is not None and port != _DEFAULT_PORTS.get(parts.scheme):
+        host = f"{host}:{port}"
+    query = f"?{parts.query}" if parts.query else ""
+    fragment = f"#{parts.fragment}" if parts.fragment else ""
+    return f"{host}{parts.path.rstrip('/')}{query}{fragment}"
+
+
+_README = "ExtractBench README, metrics table"
+_TEXT = ("string", "any")
+
+for _entry in (
+    Metric("string_exact", string_exact, _TEXT, source=_README, summary="equal text"),
+    Metric(
+        "string_case_insensitive",
+        string_case_insensitive,
+        _TEXT,
+        source=_README,
+        summary="equal text after case folding",
+    ),
+    Metric(
+        "string_normalized",
+        string_normalized,
+        _TEXT,
+        source="extractbench_nb",
+        summary="equal text; white space, punctuation, case and Unicode aside",
+    ),
+    Metric(
+        "string_fuzzy",
+        string_fuzzy,
+        _TEXT,
+        (Param("threshold", "number", 0.8, 0.0, 1.0), Param("case_sensitive", "boolean", False)),
+        "similarity >= threshold",
+        "ExtractBench paper, Table 4: Levenshtein",
+        "normalised Levenshtein similarity",
+        threshold="threshold",
+    ),
+    Metric("string_url", string_url, _TEXT, source=_README, summary="same web address"),
+):
+    REGISTRY.add(_entry)
+
+
+def date(gold: Any, predicted: Any, *, precision: str = "day") -> bool:
+    """Compare dates in any common format.
+
+    Parameters
+    ----------
+    gold, predicted : object
+        ``2025-04-06``, ``6 Apr 2025``, ``April 6th, 2025``, ``2025-04``, ``2025``, ...
+    precision : str, optional
+        ``day``, ``month`` or ``year``: how far the two must agree.
+
+    Returns
+    -------
+    bool
+        Whether they are the same date. Two texts that are no dates are compared as
+        ``string_normalized`` does.
+
+    Examples
+    --------
+    >>> date("2025-04-06", "6 Apr 2025"), date("2025-04-06", "2025-04-07", precision="month")
+    (True, True)
+    """
+    one, two = parse_date(json_text(gold)), parse_date(json_text(predicted))
+    if one is None and two is None:
+        return string_normalized(gold, predicted)
+    if one is None or two is None:
+        return False
+    return dates_equal(one, two, cast(Literal["day", "month", "year"], precision))
+
+
+REGISTRY.add(
+    Metric(
+        "date",
+        date,
+        ("string", "any"),
+        (Param("precision", "string", "day", choices=("day", "month", "year")),),
+        "same date at the precision",
+        "extractbench_nb",
+        "dates in any common format",
+    )
+)

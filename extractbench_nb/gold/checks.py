@@ -1,0 +1,430 @@
+"""All checks of one document: read its files, then run every check that is wanted."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from extractbench_nb._concurrency import progress_bar
+from extractbench_nb._json import json_type
+from extractbench_nb.benchmark.dataset import Dataset
+from extractbench_nb.engine.undeclared import undeclared
+from extractbench_nb.errors import ExtractBenchError, InputError
+from extractbench_nb.evaluation.warnings import violations
+from extractbench_nb.gold.entries import (
+    INDEX_KEYS,
+    Place,
+    Subject,
+    find_duplicates,
+    find_placeholders,
+    find_split_items,
+    find_variants,
+    find_wording_faults,
+    walk,
+)
+from extractbench_nb.gold.findings import (
+    AUDIT_COLUMNS,
+    AUDITED_COLUMNS,
+    KINDS,
+    SEVERITIES,
+    Audit,
+    Finding,
+    chosen_kinds,
+)
+from extractbench_nb.gold.lookup import find_date_faults, find_values
+from extractbench_nb.pdf.pages import read_pages
+from extractbench_nb.pdf.text import PdfText
+from extractbench_nb.schema.nodes import Node, Schema
+from extractbench_nb.schema.parse import parse_schema
+
+__all__ = [
+    "Checked",
+    "audit",
+    "check_document",
+    "find_empty_required",
+    "find_undeclared",
+    "find_violations",
+]
+
+
+_TYPE_KEYWORDS = frozenset(("type", "anyOf", "oneOf"))
+
+
+def find_violations(subject: Subject) -> Iterator[Finding]:
+    """Find what JSON Schema Draft 2020-12 forbids, wrong types told apart from the rest.
+
+    Parameters
+    ----------
+    subject : Subject
+        The document.
+
+    Yields
+    ------
+    Finding
+        Of kind ``schema_violation``, ``wrong_type`` or ``text_for_object``.
+    """
+    places = {place.path: place for place in subject.places}
+    for path, keyword, message, value in violations(subject.schema, subject.gold):
+        place = places.get(path)
+        kind = _kind(keyword, value, place.node if place else None)
+        field = place.field if place else ""
+        if kind != "schema_violation" and place is not None and place.node is not None:
+            told = f"found {_article(json_type(value))}, the schema has {place.node.label}"
+        else:
+            told = message
+        yield Finding(path, field, kind, told, value, _as_declared(kind, value, place))
+
+
+def _kind(keyword: str, value: Any, node: Node | None) -> str:
+    if keyword not in _TYPE_KEYWORDS or node is None or json_type(value) in node.types:
+        return "schema_violation"
+    wants_object = "object" in node.types and not node.types & {"string", "array"}
+    return "text_for_object" if isinstance(value, str) and wants_object else "wrong_type"
+
+
+def _article(name: str) -> str:
+    return "null" if name == "null" else f"an {name}" if name[0] in "aio" else f"a {name}"
+
+
+def _as_declared(kind: str, value: Any, place: Place | None) -> str | None:
+    """Suggest the same value as text, where a number stands for one."""
+    if kind != "wrong_type" or place is None or place.node is None:
+        return None
+    number = json_type(value) == "number" and "string" in place.node.types
+    return f'"{value}"' if number else None
+
+
+def find_undeclared(subject: Subject) -> Iterator[Finding]:
+    """Find keys that the schema does not know; what is below one is not told again.
+
+    Where items of an array carry their own index, that is one finding for all of them.
+
+    Parameters
+    ----------
+    subject : Subject
+        The document.
+
+    Yields
+    ------
+    Finding
+        Of kind ``undeclared_key`` or ``item_index``.
+    """
+    paths = {"$" + p.path for p in undeclared(subject.schema.root, subject.gold, subject.gold)}
+    indices: dict[str, list[Place]] = defaultdict(list)
+    for place in subject.places:
+        if place.path not in paths:
+            continue
+        if _is_item_index(place):
+            indices[place.field].append(place)
+        else:
+            message = "the schema does not declare this key"
+            yield Finding(place.path, place.field, "undeclared_key", message, place.value)
+    for name, found in indices.items():
+        message = f"{len(found)} items carry their own index, which the schema does not declare"
+        yield Finding(found[0].path, name, "item_index", message, found[0].value)
+
+
+def _is_item_index(place: Place) -> bool:
+    """Say whether a value is the index, from 0 or 1, of the item that holds it."""
+    index = re.search(r"\[(\d+)\]\.\w+\Z", place.path)
+    return (
+        index is not None
+        and type(place.value) is int
+        and place.value - int(index[1]) in (0, 1)
+        and place.key in INDEX_KEYS
+    )
+
+
+def find_empty_required(subject: Subject) -> Iterator[Finding]:
+    """Find required keys whose value is empty: ``""``, blanks, ``[]``, ``{}``.
+
+    A null is a violation where the schema does not allow it, and an answer where it does.
+
+    Parameters
+    ----------
+    subject : Subject
+        The document.
+
+    Yields
+    ------
+    Finding
+        Of kind ``empty_required``.
+    """
+    for place in subject.places:
+        if place.node is not None and place.node.required and _is_empty(place.value):
+            message = f"required, and an empty {json_type(place.value)}"
+            yield Finding(place.path, place.field, "empty_required", message, place.value)
+
+
+def _is_empty(value: Any) -> bool:
+    if isinstance(value, str):
+        return not value.strip()
+    return isinstance(value, dict | list) and not value
+
+
+Check = Callable[[Subject], Iterator[Finding]]
+
+
+class _Rule(NamedTuple):
+    check: Check
+    kinds: frozenset[str]
+
+
+_RULES: tuple[_Rule, ...] = (
+    _Rule(find_violations, frozenset(("schema_violation", "wrong_type", "text_for_object"))),
+    _Rule(find_undeclared, frozenset(("undeclared_key", "item_index"))),
+    _Rule(find_empty_required, frozenset(("empty_required",))),
+    _Rule(find_placeholders, frozenset(("placeholder",))),
+    _Rule(find_duplicates, frozenset(("duplicate_item", "contradicting_item"))),
+    _Rule(find_split_items, frozenset(("split_item",))),
+    _Rule(find_date_faults, frozenset(("malformed_date", "shifted_date", "odd_date_style"))),
+    _Rule(
+        find_wording_faults,
+        frozenset(
+            ("glued_words", "broken_word", "line_break", "trailing_punctuation", "stray_whitespace")
+        ),
+    ),
+    _Rule(find_variants, frozenset(("spelling_variant", "case_variant"))),
+)
+_LOOKUP = frozenset(("unlike_pdf", "not_in_pdf", "field_not_quoted"))
+_USE_PDF = _LOOKUP | {"glued_words", "broken_word"}
+_PDF_KINDS = frozenset(("pdf_missing", "pdf_unreadable", "pdf_without_text"))
+
+
+@dataclass
+class Checked:
+    """What was found in one document.
+
+    Attributes
+    ----------
+    document, domain, schema : str
+        Which document.
+    findings : list of Finding
+        From everything but the look-up.
+    not_found : list of tuple of (str, Finding)
+        Values that were looked up in the PDF and not found, each with its definition.
+    sought, found : Counter
+        Values looked up and found, by definition.
+    gold_readable : bool
+        Whether the gold file could be used.
+    pages, text_length, values : int or None
+        Pages and characters of the PDF, leaf values of the gold JSON; None where not read.
+    """
+
+    document: str
+    domain: str
+    schema: str
+    findings: list[Finding] = field(default_factory=list)
+    not_found: list[tuple[str, Finding]] = field(default_factory=list)
+    sought: Counter[str] = field(default_factory=Counter)
+    found: Counter[str] = field(default_factory=Counter)
+    gold_readable: bool = True
+    pages: int | None = None
+    text_length: int | None = None
+    values: int | None = None
+
+
+def check_document(dataset: Dataset, row: Any, kinds: frozenset[str]) -> Checked:
+    """Run the wanted checks over one document.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The dataset.
+    row : object
+        A row of its `documents`, with document, domain, schema and has_pdf.
+    kinds : frozenset of str
+        Names of the kinds that are wanted.
+
+    Returns
+    -------
+    Checked
+        A file that cannot be used is a finding.
+    """
+    checked = Checked(row.document, row.domain, row.schema)
+    pdf = _read_pdf(dataset, row, kinds, checked)
+    gold = _read(checked, "gold_unreadable", lambda: dataset.gold(row.document))
+    checked.gold_readable = gold is not _UNREADABLE
+    schema = _read(checked, "schema_unreadable", lambda: parse_schema(dataset.schema(row.schema)))
+    if gold is _UNREADABLE or schema is _UNREADABLE:
+        return checked
+    subject = _subject(schema, gold, pdf)
+    checked.values = sum(_is_leaf(place) for place in subject.places)
+    for rule in _RULES:
+        if rule.kinds & kinds:
+            checked.findings += rule.check(subject)
+    if kinds & _LOOKUP:
+        _look_up(subject, checked)
+    return checked
+
+
+_UNREADABLE = object()
+
+
+def _subject(schema: Schema, gold: Any, pdf: PdfText | None) -> Subject:
+    return Subject(schema, gold, tuple(walk(schema, gold)), pdf)
+
+
+def _is_leaf(place: Place) -> bool:
+    return place.value is not None and not isinstance(place.value, dict | list)
+
+
+def _read(checked: Checked, kind: str, read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except ExtractBenchError as error:
+        checked.findings.append(Finding("$", "", kind, str(error)))
+        return _UNREADABLE
+
+
+def _read_pdf(
+    dataset: Dataset, row: Any, kinds: frozenset[str], checked: Checked
+) -> PdfText | None:
+    """Read the PDF where a wanted kind needs it."""
+    if not kinds & (_USE_PDF | _PDF_KINDS):
+        return None
+    if not row.has_pdf:
+        message = "there is no PDF beside the gold file"
+        checked.findings.append(Finding("$", "", "pdf_missing", message))
+        return None
+    pages = _read(checked, "pdf_unreadable", lambda: read_pages(dataset.pdf_path(row.document)))
+    if pages is _UNREADABLE:
+        return None
+    pdf = PdfText(pages)
+    checked.pages, checked.text_length = pdf.pages, len(pdf.text)
+    if pdf.words:
+        return pdf
+    message = f"no text on its {pdf.pages} page{'s' if pdf.pages > 1 else ''}: scanned or drawn"
+    checked.findings.append(Finding("$", "", "pdf_without_text", message))
+    return None
+
+
+def _look_up(subject: Subject, checked: Checked) -> None:
+    for place, finding in find_values(subject):
+        checked.sought[place.definition] += 1
+        if finding is None:
+            checked.found[place.definition] += 1
+        else:
+            checked.not_found.append((place.definition, finding))
+
+
+_FEWEST_SOUGHT = 4
+_QUOTED_SHARE = 0.5
+_ORDER = {kind: i for i, kind in enumerate(KINDS)}
+
+
+def audit(
+    ds: Dataset, *, kinds: str | Iterable[str] | None = None, progress: bool = False
+) -> Audit:
+    """Look a dataset over for what its annotation may have got wrong.
+
+    Gold is held against its schema, against itself and against the text of its PDF. What comes
+    out are suspects, each with the nearest text or form as a suggestion where there is one.
+
+    Parameters
+    ----------
+    ds : Dataset
+        As `load_dataset` returns it. A gold file, schema or PDF that cannot be read is a finding.
+    kinds : str or iterable of str, optional
+        What to look for, by the names in `Audit.kinds()`. Everything by default. PDFs are read
+        only where a kind needs them.
+    progress : bool, optional
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    Audit
+        ``.findings``, ``.summary`` and ``.documents``.
+
+    Raises
+    ------
+    InputError
+        A kind is unknown, or `ds` is no dataset.
+
+    Notes
+    -----
+    A text is found in a PDF if its letters and digits stand there in a row, whatever the case,
+    spacing, punctuation, accents and line breaks; a text of twelve words or more also if it
+    stands there in pieces of four words or more. A number is found if the PDF has it in any scale
+    from thousandths of millions to billions, with thousands separators, or in words; a date in
+    any form. Fields of which less than half of the values are found (labels, codes, calculated
+    values) get one finding of kind ``field_not_quoted`` a document, not one a value.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> from extractbench_nb.gold import audit
+    >>> audit(xb.load_dataset("sample"), kinds=["malformed_date", "unlike_pdf"])
+    Audit of 'sample': 14 documents, 0 errors, 0 warnings, 0 notes;
+    1,470 of 1,470 values looked up stand in the PDFs
+    """
+    if not isinstance(ds, Dataset):
+        raise InputError(f"ds: pass a Dataset as load_dataset returns it, found {ds!r:.80}")
+    wanted = chosen_kinds(kinds)
+    rows = list(ds.listing.itertuples(index=False))
+    shown = progress_bar(rows, shown=progress, desc="audit", unit="document")
+    checked = [check_document(ds, row, wanted) for row in shown]
+    unquoted = _unquoted_fields(checked)
+    found = [(one, f) for one in checked for f in _settled(one, unquoted) if f.kind in wanted]
+    return Audit(ds.name, _findings_frame(found), _documents_frame(checked, found))
+
+
+def _unquoted_fields(checked: Sequence[Checked]) -> frozenset[tuple[str, str]]:
+    """Return schema and definition of which less than half of all values were found."""
+    sought: Counter[tuple[str, str]] = Counter()
+    found: Counter[tuple[str, str]] = Counter()
+    for one in checked:
+        for name, count in one.sought.items():
+            sought[one.schema, name] += count
+            found[one.schema, name] += one.found[name]
+    rare = {
+        key
+        for key, count in sought.items()
+        if count >= _FEWEST_SOUGHT and found[key] < _QUOTED_SHARE * count
+    }
+    # an undeclared key means what the declared ones of its name mean
+    return frozenset(rare | {(schema, name.rsplit("/", 1)[-1]) for schema, name in rare})
+
+
+def _settled(one: Checked, unquoted: frozenset[tuple[str, str]]) -> list[Finding]:
+    """Return a document's findings in order, with one for each field that is not quoted."""
+    findings = list(one.findings)
+    told: dict[str, Finding] = {}
+    for definition, finding in one.not_found:
+        if (one.schema, definition) in unquoted:
+            told.setdefault(definition, finding)
+        else:
+            findings.append(finding)
+    findings += [_field_finding(one, *entry) for entry in told.items()]
+    return sorted(findings, key=lambda finding: _ORDER[finding.kind])
+
+
+def _field_finding(one: Checked, definition: str, first: Finding) -> Finding:
+    sought = one.sought[definition]
+    message = (
+        f"{sought - one.found[definition]} of {sought} values of {definition} are not in "
+        "the PDF, nor are most in other documents: not quoted"
+    )
+    return first._replace(kind="field_not_quoted", message=message, suggestion=None, page=None)
+
+
+def _findings_frame(found: Sequence[tuple[Checked, Finding]]) -> Any:
+    rows = [
+        (c.document, c.domain, c.schema, f.path, f.field, f.kind, KINDS[f.kind].severity,
+         f.message, f.value, f.suggestion, f.page)
+        for c, f in found
+    ]  # fmt: skip
+    return AUDIT_COLUMNS.from_rows(rows)
+
+
+def _documents_frame(checked: Sequence[Checked], found: Sequence[tuple[Checked, Finding]]) -> Any:
+    counts = Counter((id(c), KINDS[f.kind].severity) for c, f in found)
+    rows = [
+        (c.document, c.domain, c.schema, c.gold_readable, c.values, c.pages, c.text_length,
+         c.sought.total(), c.found.total(), *(counts[id(c), name] for name in SEVERITIES))
+        for c in checked
+    ]  # fmt: skip
+    return AUDITED_COLUMNS.from_rows(rows)

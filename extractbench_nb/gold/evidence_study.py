@@ -1,0 +1,284 @@
+"""How much of a dataset's gold stands in its PDFs, and how much of it in other documents' PDFs."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.benchmark.dataset import Dataset
+from extractbench_nb.benchmark.statistics import shipped_frame
+from extractbench_nb.errors import InputError
+from extractbench_nb.pdf.grounding import Grounds, is_asked, leaves, look_up
+from extractbench_nb.pdf.index import index_of
+from extractbench_nb.pdf.search import amount_of, date_of
+
+__all__ = [
+    "AGAINST",
+    "BANDS",
+    "BAND_COLUMNS",
+    "COUNT_COLUMNS",
+    "KINDS",
+    "MISSING_COLUMNS",
+    "EvidenceCounts",
+    "count_evidence",
+    "shipped_bands",
+    "shipped_counts",
+    "shipped_missing",
+]
+
+
+KINDS = ("short text", "long text", "number", "date")
+AGAINST = ("own", "same domain", "other domains")
+BANDS = ("below 0.1", "0.1 to 0.5", "0.5 to 0.9", "0.9 and up")
+_BOUNDS = (0.1, 0.5, 0.9)
+_LONG = 60
+_HALF, _NINE_TENTHS = 0.5, 0.9
+_COUNTS = "0 and up"
+
+COUNT_COLUMNS = FrameSpec(
+    "evidence_counts",
+    "one row a document, kind of value and PDF that was searched",
+    (
+        Column("document", "string", "document id"),
+        Column("domain", "string", "its domain"),
+        Column("kind", "string", "kind of value", ", ".join(KINDS)),
+        Column("against", "string", "whose PDF was searched", ", ".join(AGAINST)),
+        Column("leaves", "int64", "leaves of gold that were looked for", _COUNTS),
+        Column("leaves_found", "int64", "of these, found", "0 to leaves"),
+        Column("values", "int64", "different values that were looked for", _COUNTS),
+        Column("found", "int64", "of these, found", "0 to values"),
+        Column("found_half", "int64", "of these, with a score of 0.5 or more", "0 to found"),
+        Column("found_nine", "int64", "of these, with a score of 0.9 or more", "0 to found_half"),
+    ),
+)
+
+MISSING_COLUMNS = FrameSpec(
+    "evidence_missing",
+    "one row a document and key of which a value is not in the document's own PDF",
+    (
+        Column("document", "string", "document id"),
+        Column("domain", "string", "its domain"),
+        Column("key", "string", "the last key on the way to the value"),
+        Column("leaves", "int64", "leaves that were looked for", "1 and up"),
+        Column("missing", "int64", "of these, not found", "1 to leaves"),
+    ),
+)
+
+BAND_COLUMNS = FrameSpec(
+    "evidence_bands",
+    "one row a document, band of scores and PDF that was searched",
+    (
+        Column("document", "string", "document id"),
+        Column("domain", "string", "its domain"),
+        Column("band", "string", "score of the value in the document's own PDF", ", ".join(BANDS)),
+        Column("against", "string", "whose PDF was searched", ", ".join(AGAINST[1:])),
+        Column("values", "int64", "different values that were looked for", _COUNTS),
+        Column("found", "int64", "of these, found", "0 to values"),
+    ),
+)
+
+
+class EvidenceCounts(NamedTuple):
+    """What was counted for one document.
+
+    Attributes
+    ----------
+    counts : pandas.DataFrame
+        What was found in which PDFs (see `COUNT_COLUMNS`).
+    bands : pandas.DataFrame
+        Of what is found in the document's own PDF, by its score there: how much is found in other
+        documents' PDFs (see `BAND_COLUMNS`).
+    missing : pandas.DataFrame
+        Keys with values that are not found in the document's own PDF (see `MISSING_COLUMNS`).
+    """
+
+    counts: pd.DataFrame
+    bands: pd.DataFrame
+    missing: pd.DataFrame
+
+
+class _Key(NamedTuple):
+    kind: str
+    against: str
+
+
+def count_evidence(ds: Dataset, document: str) -> EvidenceCounts:
+    """Look a document's gold up in its own PDF, and in PDFs of other documents.
+
+    The others are the next document of the same domain, and one document of each other domain at
+    the same place of the listing; documents whose PDF is absent or has no text are left out.
+
+    Parameters
+    ----------
+    ds : Dataset
+        As `load_dataset` returns it.
+    document : str
+        The id of a document whose PDF has text.
+
+    Returns
+    -------
+    EvidenceCounts
+        Three frames.
+
+    Raises
+    ------
+    InputError
+        The document has no PDF with text.
+    DatasetError
+        The dataset has no such document.
+    """
+    rows: list[Any] = [row for row in ds.listing.itertuples(index=False) if row.has_pdf]
+    asked = [row for row in leaves(ds.gold(document)) if is_asked(row[2])]
+    values = [value for *_, value in asked]
+    own = next((row for row in rows if row.document == document), None)
+    if own is None or not index_of(own.pdf_path).words:
+        raise InputError(f"document {document!r} has no PDF with text to be searched")
+    known = look_up(values, index_of(own.pdf_path))
+    counts: Counter[tuple[_Key, str]] = Counter()
+    bands: Counter[tuple[_Key, str]] = Counter()
+    for against, path in _searched(rows, own):
+        found = look_up(values, index_of(path))
+        counts.update(_counted(values, found, against))
+        if against != AGAINST[0]:
+            bands.update(_banded(values, known, found, against))
+    missing = _missing([_last_key(field) for _, field, _ in asked], known)
+    return EvidenceCounts(
+        _counts_frame(COUNT_COLUMNS, own, KINDS, counts),
+        _counts_frame(BAND_COLUMNS, own, BANDS, bands),
+        MISSING_COLUMNS.from_rows((own.document, own.domain, *row) for row in missing),
+    )
+
+
+def _searched(rows: Sequence[Any], own: Any) -> Iterator[tuple[str, Path]]:
+    """Yield whose PDF is searched, and where it is."""
+    yield "own", own.pdf_path
+    domains = dict.fromkeys(row.domain for row in rows)
+    place = [row.document for row in rows if row.domain == own.domain].index(own.document)
+    for domain in domains:
+        same = domain == own.domain
+        turn = [row for row in rows if row.domain == domain]
+        for step in range(same, len(turn)):
+            other = turn[(place + step) % len(turn)]
+            if index_of(other.pdf_path).words:
+                yield ("same domain" if same else "other domains"), other.pdf_path
+                break
+
+
+def _counted(
+    values: Sequence[Any], found: Sequence[Grounds], against: str
+) -> Iterator[tuple[_Key, str]]:
+    """Yield each count that goes up by one."""
+    for value, one in zip(values, found, strict=True):
+        key = _Key(_kind(value), against)
+        yield key, "leaves"
+        if one.grounded:
+            yield key, "leaves_found"
+    for i in _first_of_each(values):
+        key = _Key(_kind(values[i]), against)
+        yield from ((key, name) for name in _reached(found[i]))
+
+
+def _banded(
+    values: Sequence[Any], known: Sequence[Grounds], found: Sequence[Grounds], against: str
+) -> Iterator[tuple[_Key, str]]:
+    for i in _first_of_each(values):
+        if known[i].grounded:
+            key = _Key(_band(known[i].score or 0.0), against)
+            yield key, "values"
+            if found[i].grounded:
+                yield key, "found"
+
+
+def _first_of_each(values: Sequence[Any]) -> list[int]:
+    """Return where each different value stands first; 1 and "1" differ."""
+    places = {(isinstance(v, str), v): i for i, v in reversed(list(enumerate(values)))}
+    return sorted(places.values())
+
+
+def _band(score: float) -> str:
+    return BANDS[bisect_right(_BOUNDS, score)]
+
+
+def _reached(found: Grounds) -> list[str]:
+    score = found.score or 0.0
+    reached = (True, bool(found.grounded), score >= _HALF, score >= _NINE_TENTHS)
+    names = ("values", "found", "found_half", "found_nine")
+    return [name for name, is_reached in zip(names, reached, strict=True) if is_reached]
+
+
+def _kind(value: str | float) -> str:
+    if not isinstance(value, str):
+        return "number"
+    if date_of(value) is not None:
+        return "date"
+    if amount_of(value) is not None:
+        return "number"
+    return "long text" if len(value) > _LONG else "short text"
+
+
+def _last_key(field: str) -> str:
+    return field.rstrip("[]").rsplit(".", 1)[-1].rstrip("[]")
+
+
+def _missing(fields: Sequence[str], known: Sequence[Grounds]) -> list[tuple[str, int, int]]:
+    total = Counter(fields)
+    lost = Counter(f for f, found in zip(fields, known, strict=True) if not found.grounded)
+    return [(field, total[field], count) for field, count in lost.items()]
+
+
+def _counts_frame(
+    spec: FrameSpec, own: Any, groups: Sequence[str], counts: Counter[tuple[_Key, str]]
+) -> pd.DataFrame:
+    names = spec.names[4:]
+    rows = [
+        (
+            own.document,
+            own.domain,
+            group,
+            against,
+            *(counts[_Key(group, against), n] for n in names),
+        )
+        for group in groups
+        for against in AGAINST
+        if counts[_Key(group, against), "values"]
+    ]
+    return spec.from_rows(rows)
+
+
+def shipped_counts() -> pd.DataFrame:
+    """Return the counts of the published ExtractBench dataset.
+
+    Returns
+    -------
+    pandas.DataFrame
+        See `COUNT_COLUMNS`: the 29 documents whose PDF is at hand and has text.
+    """
+    return shipped_frame("data/evidence_counts.csv", COUNT_COLUMNS)
+
+
+def shipped_bands() -> pd.DataFrame:
+    """Return how much of the published dataset's values other PDFs have, by their own scores.
+
+    Returns
+    -------
+    pandas.DataFrame
+        See `BAND_COLUMNS`.
+    """
+    return shipped_frame("data/evidence_bands.csv", BAND_COLUMNS)
+
+
+def shipped_missing() -> pd.DataFrame:
+    """Return the keys of the published dataset with values that are not in the PDFs.
+
+    Returns
+    -------
+    pandas.DataFrame
+        See `MISSING_COLUMNS`.
+    """
+    return shipped_frame("data/evidence_missing.csv", MISSING_COLUMNS)

@@ -1,0 +1,371 @@
+"""A sample of findings to be judged by hand, and the share of them that is real."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec, describe_frames
+from extractbench_nb.display.html import STYLE, document_text
+from extractbench_nb.errors import InputError, nearest
+
+__all__ = [
+    "AUDITED_COLUMNS",
+    "AUDIT_COLUMNS",
+    "KINDS",
+    "SEVERITIES",
+    "SUMMARY_COLUMNS",
+    "Audit",
+    "Finding",
+    "Kind",
+    "card_html",
+    "card_text",
+    "chosen_kinds",
+    "sample_findings",
+]
+
+
+Severity = Literal["error", "warning", "info"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+
+
+class Kind(NamedTuple):
+    """One kind of suspect.
+
+    Attributes
+    ----------
+    name : str
+        As it stands in the column ``kind``.
+    severity : str
+        ``error``: breaks the contract of files and schema. ``warning``: mostly a slip of the
+        annotation. ``info``: a matter of style, or nothing to be sure of.
+    meaning : str
+        What a finding of this kind says.
+    """
+
+    name: str
+    severity: Severity
+    meaning: str
+
+
+class Finding(NamedTuple):
+    """One suspect, as a check yields it.
+
+    Attributes
+    ----------
+    path, field : str
+        Where: the instance path in the gold JSON, and the same without indices.
+    kind : str
+        A name of `KINDS`.
+    message : str
+        What was found.
+    value : object
+        The value.
+    suggestion : str or None
+        What may be meant, where something is near.
+    page : int or None
+        Page of the PDF that has the suggestion, counted from 1.
+    """
+
+    path: str
+    field: str
+    kind: str
+    message: str
+    value: Any = None
+    suggestion: str | None = None
+    page: int | None = None
+
+
+_ALL: tuple[Kind, ...] = (
+    Kind("gold_unreadable", "error", "the gold file is no JSON that can be read"),
+    Kind("schema_unreadable", "error", "the schema file is missing or no schema"),
+    Kind("pdf_missing", "error", "there is no PDF"),
+    Kind("pdf_unreadable", "error", "the PDF cannot be opened"),
+    Kind("pdf_without_text", "info", "the PDF has no text layer: no value was looked up in it"),
+    Kind("schema_violation", "error", "the schema forbids it: required, enum, format, range, ..."),
+    Kind("wrong_type", "error", "a JSON type that the schema does not allow here"),
+    Kind("text_for_object", "error", "text where the schema declares an object"),
+    Kind("undeclared_key", "warning", "a key that the schema does not know: nobody scores it"),
+    Kind("item_index", "info", "items carry their own index under a key the schema does not know"),
+    Kind("empty_required", "warning", "required, and empty"),
+    Kind("placeholder", "warning", "a word for nothing, such as NA, where null says it"),
+    Kind("duplicate_item", "warning", "an array item that equals an earlier one"),
+    Kind("contradicting_item", "warning", "equals an earlier item in all but one number"),
+    Kind("split_item", "warning", "an array item that looks like the end of the one before"),
+    Kind("malformed_date", "warning", "looks like a date and is none"),
+    Kind("shifted_date", "warning", "midnight of another time zone: the day before is written"),
+    Kind("odd_date_style", "warning", "a date unlike its siblings, or unlike what the schema asks"),
+    Kind("glued_words", "warning", "two words without the space between them"),
+    Kind("broken_word", "warning", "a word cut in two, as at the end of a line"),
+    Kind("line_break", "info", "a line break of the page in the middle of a sentence"),
+    Kind("trailing_punctuation", "warning", "begins or ends with punctuation that is not its own"),
+    Kind("stray_whitespace", "info", "spaces at the ends or doubled"),
+    Kind("spelling_variant", "warning", "the same name is spelt otherwise in this document"),
+    Kind("case_variant", "info", "the same text with other capitals or marks in this document"),
+    Kind("unlike_pdf", "warning", "almost in the PDF, which has it otherwise"),
+    Kind("not_in_pdf", "info", "nothing like it in the PDF's text"),
+    Kind("field_not_quoted", "info", "values of this field hardly ever stand in the PDFs"),
+)
+
+#: Every kind by name, in the order of the findings of a document.
+KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}
+
+
+def chosen_kinds(kinds: str | Iterable[str] | None) -> frozenset[str]:
+    """Check the names of kinds that a caller wants.
+
+    Parameters
+    ----------
+    kinds : str, iterable of str or None
+        One name, several, or None for all.
+
+    Returns
+    -------
+    frozenset of str
+        The names.
+
+    Raises
+    ------
+    InputError
+        A name is unknown.
+    """
+    if kinds is None:
+        return frozenset(KINDS)
+    names = [kinds] if isinstance(kinds, str) else list(kinds)
+    for name in names:
+        if name not in KINDS:
+            raise InputError(f"kinds: no kind {name!r}; {nearest(name, KINDS)}")
+    return frozenset(names)
+
+
+_MOST_DOMAINS = 12
+_WIDEST = 14
+
+
+def _counts(audit: Audit) -> pd.DataFrame:
+    """Return findings by kind (rows, in the order of the kinds) and domain."""
+    summary = audit.summary
+    wide = summary.pivot_table(
+        index="kind", columns="domain", values="findings", aggfunc="sum", fill_value=0
+    )
+    return wide.reindex([kind for kind in KINDS if kind in wide.index]).iloc[:, :_MOST_DOMAINS]
+
+
+def _head(audit: Audit) -> str:
+    documents = audit.documents
+    totals = [
+        f"{documents[f'{severity}s'].sum():,} {severity}s" for severity in ("error", "warning")
+    ]
+    infos = f"{documents['infos'].sum():,} notes"
+    looked, found = documents["looked_up"].sum(), documents["found"].sum()
+    share = f"; {found:,} of {looked:,} values looked up stand in the PDFs" if looked else ""
+    name = f"Audit of {audit.dataset!r}: {len(documents)} documents"
+    return f"{name}, {', '.join([*totals, infos])}{share}"
+
+
+def card_text(audit: Audit) -> str:
+    """Write the card as plain text."""
+    counts = _counts(audit)
+    lines = [_head(audit)]
+    if len(counts):
+        lines.append("  " + " " * 30 + "".join(f"{d[:_WIDEST]:>15}" for d in counts.columns))
+    for kind, row in zip(counts.index, counts.to_numpy().tolist(), strict=True):
+        cells = "".join(f"{n or '·':>15}" for n in row)
+        lines.append(f"  {KINDS[kind].severity:<8}{kind:<22}{cells}")
+    return "\n".join(lines)
+
+
+def card_html(audit: Audit) -> str:
+    """Write the card as static HTML; every text is escaped."""
+    counts = _counts(audit)
+    names = "".join(
+        f'<th class="xb-num" scope="col">{document_text(str(d), 40)}</th>' for d in counts.columns
+    )
+    rows = []
+    for kind, row in zip(counts.index, counts.to_numpy().tolist(), strict=True):
+        cells = "".join(f'<td class="xb-num">{n or "·"}</td>' for n in row)
+        severity = KINDS[kind].severity
+        mark = ' class="xb-bad"' if severity == "error" else ""
+        rows.append(
+            f'<tr title="{document_text(KINDS[kind].meaning, 200)}"><td{mark}>{severity}</td>'
+            f'<th scope="row">{kind}</th>{cells}</tr>'
+        )
+    head = f'<tr><th scope="col">severity</th><th scope="col">kind</th>{names}</tr>'
+    table = f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>" if rows else ""
+    title = document_text(_head(audit), 300)
+    note = "Findings are suspects; .findings lists them, Audit.kinds() says what each kind means."
+    return (
+        f'<div class="xb-root">{STYLE}<div class="xb-title">{title}</div>{table}'
+        f'<div class="xb-desc">{note}</div></div>'
+    )
+
+
+_SEVERITY_VALUES = ", ".join(SEVERITIES)
+
+AUDIT_COLUMNS = FrameSpec(
+    "findings",
+    "one row a finding, ordered by document, kind and place in the document",
+    (
+        Column("document", "string", "document id"),
+        Column("domain", "string", "name of the domain folder"),
+        Column("schema", "string", "schema id"),
+        Column("path", "string", "instance path in the gold JSON, `$` for the files"),
+        Column("field", "string", "the path without indices"),
+        Column("kind", "string", "what is suspected; `Audit.kinds()` lists them"),
+        Column("severity", "string", "how much it matters", _SEVERITY_VALUES),
+        Column("message", "string", "what was found"),
+        Column("value", "object", "the gold value", nullable=True),
+        Column("suggestion", "string", "what may be meant, or the nearest text", nullable=True),
+        Column("page", "Int64", "page of the PDF with the suggestion", "1 or more", nullable=True),
+    ),
+)
+
+SUMMARY_COLUMNS = FrameSpec(
+    "summary",
+    "one row a domain and kind that occurs, by domain and the order of `Audit.kinds()`",
+    (
+        Column("domain", "string", "name of the domain folder"),
+        Column("kind", "string", "what is suspected"),
+        Column("severity", "string", "how much it matters", _SEVERITY_VALUES),
+        Column("findings", "int64", "findings", "1 or more"),
+        Column("documents", "int64", "documents that have one", "1 or more"),
+        Column("fields", "int64", "fields that have one", "1 or more"),
+    ),
+)
+
+AUDITED_COLUMNS = FrameSpec(
+    "documents",
+    "one row a document, in the dataset's order",
+    (
+        Column("document", "string", "document id"),
+        Column("domain", "string", "name of the domain folder"),
+        Column("schema", "string", "schema id"),
+        Column("readable", "bool", "whether the gold JSON could be read"),
+        Column(
+            "values", "Int64", "leaf values of the gold JSON, nulls left out", "0 or more", True
+        ),
+        Column("pages", "Int64", "pages of the PDF, where it was read", "0 or more", True),
+        Column("characters", "Int64", "characters of its text", "0 or more", True),
+        Column("looked_up", "int64", "values looked up in the PDF", "0 or more"),
+        Column("found", "int64", "of these, found", "0 or more"),
+        Column("errors", "int64", "findings of severity error", "0 or more"),
+        Column("warnings", "int64", "findings of severity warning", "0 or more"),
+        Column("infos", "int64", "findings of severity info", "0 or more"),
+    ),
+)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Audit:
+    """What an audit of a dataset found. Made by `audit`.
+
+    The findings are suspects: some are right as they are. Frames are copies at every access, so
+    changing one changes nothing here.
+
+    Attributes
+    ----------
+    dataset : str
+        The dataset's name.
+    """
+
+    dataset: str
+    _findings: pd.DataFrame
+    _documents: pd.DataFrame
+
+    @property
+    def findings(self) -> pd.DataFrame:
+        """One row a finding (see `Audit.columns`)."""
+        return self._findings.copy()
+
+    @property
+    def documents(self) -> pd.DataFrame:
+        """One row a document: what was read, looked up, found and suspected."""
+        return self._documents.copy()
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """Findings, documents and fields by domain and kind."""
+        groups = self._findings.groupby(["domain", "kind", "severity"], sort=False)
+        counts = groups.agg(
+            findings=("path", "size"),
+            documents=("document", "nunique"),
+            fields=("field", "nunique"),
+        ).reset_index()
+        rank = {kind: i for i, kind in enumerate(KINDS)}
+        counts["rank"] = [rank[kind] for kind in counts["kind"]]
+        counts = counts.sort_values(["domain", "rank"], kind="stable")
+        return SUMMARY_COLUMNS.build(
+            {name: counts[name].tolist() for name in SUMMARY_COLUMNS.names}
+        )
+
+    @staticmethod
+    def kinds() -> pd.DataFrame:
+        """List what an audit looks for.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a kind: kind, severity, meaning.
+        """
+        return pd.DataFrame(list(KINDS.values()), columns=["kind", "severity", "meaning"])
+
+    @staticmethod
+    def columns() -> pd.DataFrame:
+        """Describe every column of the three frames.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a column: column, dtype, values, nullable, meaning, frame.
+        """
+        return describe_frames((AUDIT_COLUMNS, SUMMARY_COLUMNS, AUDITED_COLUMNS))
+
+    def __repr__(self) -> str:
+        """Write the counts by kind and domain as text."""
+        return card_text(self)
+
+    def _repr_html_(self) -> str:
+
+        return card_html(self)
+
+
+def sample_findings(audit: Audit, n: int = 60, *, seed: int = 0) -> pd.DataFrame:
+    """Draw findings to be judged by hand, spread over the kinds.
+
+    Every kind gets an equal part; what a rare kind cannot fill goes to the others in turn. Within
+    a kind each finding has the same chance.
+
+    Parameters
+    ----------
+    audit : Audit
+        The audit.
+    n : int, optional
+        How many, 1 or more; all findings where there are fewer.
+    seed : int, optional
+        Of the random order; the same seed draws the same findings.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Rows of `Audit.findings`, their index kept, in their order; and a column ``weight``, the
+        number of findings of its kind that each row stands for.
+
+    Raises
+    ------
+    InputError
+        `n` is less than 1.
+    """
+    if n < 1:
+        raise InputError(f"n: at least one finding, found {n!r}")
+    findings = audit.findings
+    shuffled = findings.sample(frac=1, random_state=seed)
+    turn = shuffled.groupby("kind").cumcount()
+    rank = shuffled["kind"].map({kind: i for i, kind in enumerate(KINDS)})
+    order = pd.DataFrame({"turn": turn, "rank": rank}).sort_values(["turn", "rank"])
+    chosen = findings.loc[sorted(order.index[:n])].copy()
+    totals, drawn = findings["kind"].value_counts(), chosen["kind"].value_counts()
+    chosen["weight"] = [float(totals[kind] / drawn[kind]) for kind in chosen["kind"]]
+    return chosen

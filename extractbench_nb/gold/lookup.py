@@ -1,0 +1,378 @@
+"""Gold values in the text of the PDF: texts, numbers and dates, each in its own spellings."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from datetime import date
+from typing import Any
+
+from extractbench_nb.gold.entries import INDEX_KEYS, Place, Subject
+from extractbench_nb.gold.findings import Finding
+from extractbench_nb.judges.differences import abbreviates
+from extractbench_nb.language.dates import MONTHS, Date, parse_date, unshifted
+from extractbench_nb.language.text import fold, is_placeholder
+from extractbench_nb.pdf.text import Passage, PdfText, covered, nearest_passage, squash, words_of
+from extractbench_nb.schema.nodes import Node
+
+__all__ = ["find_date_faults", "find_values", "is_looked_up", "is_malformed"]
+
+
+_ASKED = re.compile(r"\bYYYY(?:-MM(?:-DD)?)?(?![\w-])")
+_SHAPES = {"YYYY-MM-DD": r"\d{4}-\d\d-\d\d", "YYYY-MM": r"\d{4}-\d\d", "YYYY": r"\d{4}"}
+_STYLES = (
+    ("timestamp", re.compile(r"\d{4}-\d\d-\d\d[t ].*")),
+    ("YYYY-MM-DD", re.compile(r"\d{4}-\d\d(?:-\d\d)?")),
+    ("day/month/year with slashes", re.compile(r"\d{1,2}/\d{1,2}/\d{2,4}|\d{1,2}/\d{4}")),
+    ("digits with dots", re.compile(r"\d{1,2}\.\d{1,2}\.\d{2,4}")),
+    ("month in words", re.compile(r".*[a-z]{3,}.*")),
+)
+_DATE_NAME = re.compile(
+    r"date|_on$|_at$|(?:^|_)(?:day|birthday|dob|deadline|expiry)(?:_|$)", re.IGNORECASE
+)
+_ALL_DIGITS = re.compile(r"\d{1,4}([-/.])\d{1,4}\1\d{1,4}(?:[T ].*)?")
+_WORDED = re.compile(r"(?:\d{1,2}(?:st|nd|rd|th)?\s+([a-z]+)\.?,?\s+\d{4}|([a-z]+)\.?\s+\d{1,2}"
+                     r"(?:st|nd|rd|th)?,?\s+\d{4})")  # fmt: skip
+_LONGEST_DATE = 60
+_MIN_SIBLINGS = 3
+_MAJORITY = 2 / 3
+
+
+def find_date_faults(subject: Subject) -> Iterator[Finding]:
+    """Find dates that cannot be, that a time zone shifted, or that are written unlike others.
+
+    Parameters
+    ----------
+    subject : Subject
+        The document.
+
+    Yields
+    ------
+    Finding
+        Of kind ``malformed_date``, ``shifted_date`` or ``odd_date_style``.
+    """
+    siblings: dict[str, list[Place]] = defaultdict(list)
+    for place in subject.texts():
+        if len(place.value) > _LONGEST_DATE:
+            continue
+        if (finding := _shifted(place) or _malformed(place)) is not None:
+            yield finding
+        elif parse_date(place.value) is not None:
+            siblings[place.field.rpartition(".")[0]].append(place)
+            yield from _unlike_schema(place)
+    for group in siblings.values():
+        yield from _unlike_siblings(group)
+
+
+def _shifted(place: Place) -> Finding | None:
+    meant = unshifted(place.value)
+    if meant is None:
+        return None
+    first = meant.day == 1
+    message = "midnight of a zone further east: the day before is written"
+    message += ", and another month" if first else ""
+    better = f"{meant:%Y-%m} or {meant:%Y-%m-%d}" if first else f"{meant:%Y-%m-%d}"
+    return Finding(place.path, place.field, "shifted_date", message, place.value, better)
+
+
+def is_malformed(place: Place) -> bool:
+    """Say whether a text wants to be a date and is none.
+
+    Parameters
+    ----------
+    place : Place
+        A text and where it stands: only keys and formats for dates can hold malformed ones.
+
+    Returns
+    -------
+    bool
+        Whether it has the shape of a date and no day, month and year of the calendar.
+    """
+    if len(place.value) > _LONGEST_DATE or parse_date(place.value) is not None:
+        return False
+    return _claims_date(place, fold(place.value).strip(" .,;"))
+
+
+def _malformed(place: Place) -> Finding | None:
+    if not is_malformed(place):
+        return None
+    message = "is no date of the calendar, nor a date in any form we know"
+    return Finding(place.path, place.field, "malformed_date", message, place.value)
+
+
+def _claims_date(place: Place, text: str) -> bool:
+    """Say whether a text wants to be a date: day, month and year, at a place for dates."""
+    format_ = place.node.keywords.get("format") if place.node is not None else None
+    if not (format_ == "date" or _DATE_NAME.search(place.name)):
+        return False
+    worded = _WORDED.fullmatch(text)
+    if worded:
+        return (worded[1] or worded[2]) in MONTHS
+    return bool(_ALL_DIGITS.fullmatch(text)) and max(map(len, re.findall(r"\d+", text))) > 2  # noqa: PLR2004 - a year
+
+
+def _unlike_schema(place: Place) -> Iterator[Finding]:
+    asked = _ASKED.findall(place.node.description or "") if place.node is not None else []
+    if asked and not any(re.fullmatch(_SHAPES[form], place.value.strip()) for form in asked):
+        message = f"the schema asks for {' or '.join(dict.fromkeys(asked))}"
+        iso = _iso(place.value)
+        yield Finding(place.path, place.field, "odd_date_style", message, place.value, iso)
+
+
+def _iso(text: str) -> str | None:
+    date = parse_date(text)
+    if date is None or date.swapped:
+        return None
+    parts = [f"{date.year:04}"] + [f"{part:02}" for part in (date.month, date.day) if part]
+    return "-".join(parts)
+
+
+def _style(text: str) -> str | None:
+    folded = fold(text)
+    return next((name for name, pattern in _STYLES if pattern.fullmatch(folded)), None)
+
+
+def _unlike_siblings(group: list[Place]) -> Iterator[Finding]:
+    """Compare the styles of dates in one kind of object; bare years have none."""
+    styles = [(place, style) for place in group if (style := _style(place.value)) is not None]
+    counts = Counter(style for _, style in styles)
+    if len(counts) < 2 or len(styles) < _MIN_SIBLINGS:  # noqa: PLR2004 - two styles differ
+        return
+    usual, count = counts.most_common(1)[0]
+    if count < _MAJORITY * len(styles):
+        return
+    for place, style in styles:
+        if style != usual:
+            message = f"written as {style}, {count} of {len(styles)} dates beside it as {usual}"
+            iso = _iso(place.value)
+            yield Finding(place.path, place.field, "odd_date_style", message, place.value, iso)
+
+
+_LARGE, _TOO_LARGE = 1e6, 1e18
+_TABLE_SCALES = (1e-3, 1e-6)
+_PERCENT = 100.0
+_LONG_WORDS = 12
+_MOSTLY = 0.75
+_NEAR = 0.8
+_MAX_SHOWN = 3
+_SHORT_WORD = 3
+_ABBREVIATED = 5
+_SLIGHT = frozenset(("a", "an", "the", "and", "for", "from", "of", "on", "in"))
+_DIGITS_TO_COMPARE = 4
+_A_YEAR = 366
+_ANNIVERSARY = frozenset(("anniversary", "anniversaries"))
+
+
+def is_looked_up(place: Place) -> bool:
+    """Say whether a value can be expected in the text of the PDF.
+
+    Parameters
+    ----------
+    place : Place
+        The value and its schema node.
+
+    Returns
+    -------
+    bool
+        False for null, booleans, containers, empty texts, placeholders, malformed dates, numbers
+        without bounds or beyond 1e18, running numbers of items, and what the schema restricts to a
+        list of words or a pattern.
+    """
+    value = place.value
+    if value is None or isinstance(value, bool | dict | list) or _is_restricted(place.node):
+        return False
+    if isinstance(value, str):
+        return bool(squash(value)) and not (is_placeholder(value) or is_malformed(place))
+    is_number = isinstance(value, int | float) and abs(value) < _TOO_LARGE
+    return is_number and place.key not in INDEX_KEYS
+
+
+def _is_restricted(node: Node | None) -> bool:
+    parts = (node, *node.children.branches) if node is not None else ()
+    return any(key in part.keywords for part in parts for key in ("enum", "const", "pattern"))
+
+
+def find_values(subject: Subject) -> Iterator[tuple[Place, Finding | None]]:
+    """Look every value up in the PDF.
+
+    Parameters
+    ----------
+    subject : Subject
+        The document, with a PDF.
+
+    Yields
+    ------
+    tuple of (Place, Finding or None)
+        Each value that was looked up; None where it was found, else a finding of kind
+        ``unlike_pdf`` or ``not_in_pdf``.
+    """
+    pdf = subject.pdf
+    if pdf is None:
+        return
+    for place in subject.places:
+        if is_looked_up(place):
+            yield place, _look_up(place, pdf)
+
+
+def _look_up(place: Place, pdf: PdfText) -> Finding | None:
+    value = place.value
+    if not isinstance(value, str):
+        return _look_up_number(place, float(value), pdf)
+    if pdf.has(squash(value)):
+        return None
+    meant = unshifted(value)
+    date_ = Date(meant.year, meant.month) if meant is not None else parse_date(value)
+    if date_ is not None:
+        return _look_up_date(place, date_, pdf)
+    words = words_of(value)
+    if _is_address(value) and all(word in pdf.places for word in words):
+        return None
+    if len(words) >= _LONG_WORDS:
+        return _look_up_long(place, pdf)
+    return _look_up_short(place, words, pdf)
+
+
+def _is_address(text: str) -> bool:
+    """Say whether a text is one e-mail address, which papers write in groups: {a,b}@c.org."""
+    return "@" in text and len(text.split()) == 1
+
+
+def _finding(place: Place, kind: str, message: str, passage: Passage | None = None) -> Finding:
+    near, page = (passage.text, passage.page) if passage is not None else (None, None)
+    return Finding(place.path, place.field, kind, message, place.value, near, page)
+
+
+def _look_up_short(place: Place, words: list[str], pdf: PdfText) -> Finding | None:
+    """Look for a name or phrase; words that only stand apart (in a table, say) are found too."""
+    passage = nearest_passage(place.value, pdf)
+    if passage is None:
+        return _finding(place, "not_in_pdf", "nothing in the PDF is like it")
+    missing = _not_in(words, words_of(passage.around))
+    if not missing:
+        return None
+    message = f"{_shown(missing)} not in the text most like it, on page {passage.page}"
+    kind = "unlike_pdf" if passage.similarity >= _NEAR else "not_in_pdf"
+    return _finding(place, kind, message, passage)
+
+
+def _not_in(words: list[str], passage: list[str]) -> list[str]:
+    """Return the words that a passage has in no form: whole, glued, abbreviated, as initials."""
+    known, glued = set(passage), "".join(passage)
+    initials = "".join(word[0] for word in passage if word not in _SLIGHT)
+    unknown = [word for word in words if word not in known and not _is_slight(word)]
+    return [
+        word
+        for word in unknown
+        if not (len(word) > _SHORT_WORD and word in glued)
+        and not (len(word) >= _SHORT_WORD and word.removesuffix("s") in initials)
+        and not any(_abbreviates(word, other) or _abbreviates(other, word) for other in known)
+    ]
+
+
+def _abbreviates(short: str, word: str) -> bool:
+    """Say whether one word is short for another: its beginning, or five of its letters at most."""
+    return abbreviates(short, word) and (word.startswith(short) or len(short) <= _ABBREVIATED)
+
+
+def _is_slight(word: str) -> bool:
+    return word in _SLIGHT or (len(word) < _SHORT_WORD and word.isalpha())
+
+
+def _shown(missing: list[str]) -> str:
+    more = f" and {len(missing) - _MAX_SHOWN} more" if len(missing) > _MAX_SHOWN else ""
+    return ", ".join(repr(run[:60]) for run in missing[:_MAX_SHOWN]) + more
+
+
+def _look_up_long(place: Place, pdf: PdfText) -> Finding | None:
+    share, missing = covered(place.value, pdf)
+    if not missing:
+        return None
+    passage = nearest_passage(place.value, pdf)
+    if passage is not None:
+        around = words_of(passage.around)
+        missing = [word for run in missing for word in _not_in(run.split(), around)]
+        if not missing:
+            return None
+    if share >= _MOSTLY or (passage is not None and passage.similarity >= _NEAR):
+        message = f"in the PDF but for {_shown(missing)}"
+        return _finding(place, "unlike_pdf", message, passage)
+    message = f"{share:.0%} of its words stand in the PDF in a row of four or more"
+    return _finding(place, "not_in_pdf", message, passage)
+
+
+def _look_up_number(place: Place, value: float, pdf: PdfText) -> Finding | None:
+    sought = abs(value)
+    if value == pdf.pages or any(number in pdf.numbers for number in _spellings(place, sought)):
+        return None
+    if any(number in pdf.quantities for number in (sought, _scaled(place, sought))):
+        return None
+    near = _misprint(sought, pdf)
+    if near is not None:
+        message = "not in the PDF in any spelling; a number of it differs in one digit"
+        return Finding(place.path, place.field, "unlike_pdf", message, place.value, near)
+    return _finding(place, "not_in_pdf", "not in the PDF in any spelling")
+
+
+def _spellings(place: Place, sought: float) -> list[float]:
+    """Return the digits that may stand for a number: in full, in millions, in percent."""
+    spelt = [sought, _scaled(place, sought)]
+    if sought >= _LARGE:
+        spelt += [sought * scale for scale in _TABLE_SCALES]
+    elif sought < 1:
+        spelt.append(sought * _PERCENT)
+    return [_tidy(number) for number in spelt]
+
+
+def _scaled(place: Place, sought: float) -> float:
+    """Multiply a number by the ``scale`` beside it, where there is one."""
+    scale: Any = place.parent.get("scale") if isinstance(place.parent, dict) else None
+    usable = type(scale) in (int, float) and abs(scale) < _TOO_LARGE
+    return _tidy(sought * scale) if usable else sought
+
+
+def _tidy(number: float) -> float:
+    return float(f"{number:.12g}")
+
+
+def _misprint(value: float, pdf: PdfText) -> str | None:
+    """Find a number of the PDF with one digit changed, added, dropped or two exchanged."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
+    digits = f"{value:.12g}"
+    if len(re.sub(r"\D", "", digits)) < _DIGITS_TO_COMPARE:
+        return None
+    numbers = [f"{number:.12g}" for number in pdf.numbers]
+    found = process.extractOne(digits, numbers, scorer=OSA.distance, score_cutoff=1)
+    return None if found is None else str(found[0])
+
+
+def _look_up_date(place: Place, sought: Date, pdf: PdfText) -> Finding | None:
+    depth = {"year": 1, "month": 2, "day": 3}[sought.precision]
+    wanted = {reading[:depth] for reading in sought.readings}
+    if any(reading[:depth] in wanted for reading in pdf.dates):
+        return None
+    if sought.precision == "year" and float(sought.year) in pdf.numbers:
+        return None
+    if _is_anniversary(sought, pdf):
+        return None
+    near = _nearest_date(sought, pdf)
+    message = "not a date of the PDF"
+    return Finding(place.path, place.field, "not_in_pdf", message, place.value, near)
+
+
+def _is_anniversary(sought: Date, pdf: PdfText) -> bool:
+    """Say whether a date may be calculated: a contract's third anniversary of another date."""
+    if sought.day is None or not _ANNIVERSARY & pdf.counts.keys():
+        return False
+    return any(month == sought.month and day == sought.day for _, month, day in pdf.dates)
+
+
+def _nearest_date(sought: Date, pdf: PdfText) -> str | None:
+    if sought.month is None or sought.day is None:
+        return None
+    target = date(sought.year, sought.month, sought.day)
+    days = [date(y, m, d) for y, m, d in pdf.dates if m is not None and d is not None]
+    near = min(days, key=lambda day: (abs(day - target), day), default=target)
+    return near.isoformat() if 0 < abs(near - target).days <= _A_YEAR else None

@@ -1,0 +1,407 @@
+"""What goes over the wire for one request, seen before LiteLLM reads it.
+
+LiteLLM words the same fault differently for each provider, follows redirects with the key in its
+headers, and reads responses of any size. Its asynchronous requests to all providers pass
+`httpx.AsyncClient.send`: those of this package are watched there, and no others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import re
+import time
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+__all__ = [
+    "EXCHANGE",
+    "LONGEST_WAIT",
+    "Exchange",
+    "Failure",
+    "asked_wait",
+    "failure_of",
+    "holds_credentials",
+    "problem_of",
+    "scrub",
+    "watch_exchanges",
+]
+
+
+_HIDDEN = "[hidden]"
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
+_MIN_SECRET = 8
+#: Longer texts are cut: whatever is shown, raised or read as an answer is shorter.
+_LONGEST = 250_000
+_FORMS = re.compile(
+    r"(?<![A-Za-z0-9])(?:sk|pk|gsk|xai|hf|r8|nvapi)[-_][A-Za-z0-9_*.-]{8,}"
+    r"|AIza[\w-]{20,}"
+    r"|(?i:(?<=bearer ))[\w.~+/=-]{8,}"
+    r"|(?i:(?<=key=)|(?<=token=))[\w.~+/%-]{8,}"
+    r"|(?<=://)[^/@\s]+(?=@)"
+)
+
+
+def scrub(text: str) -> str:
+    """Take keys out of a text.
+
+    Parameters
+    ----------
+    text : str
+        Such as the message of a provider's error, which may quote headers and addresses.
+
+    Returns
+    -------
+    str
+        With ``[hidden]`` in place of the values of environment variables that are called key,
+        token, secret, password or credential, and of what has the form of a key. Of a text of more
+        than 250,000 characters the beginning.
+
+    Examples
+    --------
+    >>> scrub("Incorrect API key provided: sk-abcdefgh12345678.")
+    'Incorrect API key provided: [hidden]'
+    """
+    if len(text) > _LONGEST:  # a key must not be cut in two
+        text = text[: max(text.rfind(" ", 0, _LONGEST), _LONGEST // 2)] + "…"
+    for secret in _secrets():
+        text = text.replace(secret, _HIDDEN)
+    return _FORMS.sub(_HIDDEN, text)
+
+
+def _secrets() -> list[str]:
+    """Return the secrets of the environment, longest first: one may be part of another."""
+    found = {
+        value
+        for name, value in os.environ.items()
+        if len(value) >= _MIN_SECRET and _SECRET_NAME.search(name)
+    }
+    return sorted(found, key=len, reverse=True)
+
+
+def holds_credentials(address: str) -> bool:
+    """Say whether an address has a user, a password or a query in it.
+
+    Parameters
+    ----------
+    address : str
+        A URL.
+
+    Returns
+    -------
+    bool
+        Such an address must not be shown.
+    """
+    parts = urlsplit(address)
+    return bool(parts.username or parts.password or parts.query)
+
+
+#: Seconds; a provider that asks for more patience than this is not asked again.
+LONGEST_WAIT = 300.0
+
+_LONGEST_TEXT = 500
+#: Characters of a message or body that are looked at.
+_MOST_READ = 20_000
+_NAMES = re.compile(r"^(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)(?::| -) )+")
+_REFUSED = {401: "bad_key", 403: "forbidden", 404: "not_found"}
+_PASSING = {408: "timeout", 409: "conflict", 425: "too_early", 429: "rate_limit"}
+_SERVER_ERROR = 500
+#: How long to wait, as bodies have it: Gemini's RetryInfo, and in words ("try again in 1m2.5s").
+_RETRY_INFO = re.compile(r'"retryDelay"\s*:\s*"([\d.]{1,20}s)"')
+_IN_WORDS = re.compile(
+    r"(?:try again|retry)\s+(?:in|after)\s+((?:[\d.]{1,20}\s?(?:ms|h|m|s)[a-z]{0,11}\s?)+)",
+    re.IGNORECASE,
+)
+_PART = re.compile(r"([\d.]+)\s?(ms|milli|h|m|s)", re.IGNORECASE)
+_UNITS = {"ms": 0.001, "milli": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class Failure(Exception):  # noqa: N818 - it is a finding more than an error
+    """A request had no answer.
+
+    Parameters
+    ----------
+    reason : str
+        Short machine word.
+    problem : str
+        In words, without keys.
+    transient : bool
+        Whether another attempt may help.
+    retry_after : float
+        Seconds that the provider asks to wait, 0 where it does not.
+    billed : bool
+        Whether the provider may bill the request all the same.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        problem: str,
+        *,
+        transient: bool = False,
+        retry_after: float = 0.0,
+        billed: bool = False,
+    ) -> None:
+        self.reason = reason
+        self.problem = problem
+        self.transient = transient
+        self.retry_after = retry_after
+        self.billed = billed
+        super().__init__(f"{reason}: {problem}")
+
+    def blame(self, key: str) -> Failure:
+        """Return the same finding with where the refused key is from."""
+        return Failure(self.reason, f"the key in {key} was refused: {self.problem}")
+
+
+def failure_of(error: Exception, status: int | None = None, wait: float = 0.0) -> Failure:
+    """Say what an error of LiteLLM means.
+
+    Parameters
+    ----------
+    error : Exception
+        What a request raised.
+    status : int, optional
+        HTTP status of the response; by default the one that LiteLLM gives the error.
+    wait : float, optional
+        Seconds that the response asks to wait.
+
+    Returns
+    -------
+    Failure
+        Rate limits, timeouts and trouble of the server are transient; what is wrong with the
+        request or the key is not.
+    """
+    status = getattr(error, "status_code", None) if status is None else status
+    text = problem_of(error)
+    if type(error).__name__ == "ContextWindowExceededError":
+        return Failure("context_window", text)
+    if _code(error) == "insufficient_quota":
+        return Failure("quota", text)
+    if not isinstance(status, int):
+        return Failure("model_failed", text)
+    if status not in _PASSING and status < _SERVER_ERROR:
+        return Failure(_REFUSED.get(status, "bad_request"), text)
+    if wait > LONGEST_WAIT:
+        text = f"{text} (asks to wait {wait:,.0f} s)"
+    reason = _PASSING.get(status, "server_error")
+    return Failure(reason, text, transient=wait <= LONGEST_WAIT, retry_after=wait)
+
+
+def asked_wait(headers: Mapping[str, str], body: str) -> float:
+    """Read how long a response asks to wait before the next request.
+
+    Parameters
+    ----------
+    headers : mapping of str to str
+        ``retry-after-ms``, else ``retry-after`` in seconds or as a date.
+    body : str
+        Else Gemini's ``retryDelay``, or words such as ``try again in 1m2.5s``.
+
+    Returns
+    -------
+    float
+        Seconds, 0 and up; 0 where it does not ask, or what it asks cannot be read.
+
+    Examples
+    --------
+    >>> asked_wait({"retry-after-ms": "1500"}, "")
+    1.5
+    >>> asked_wait({}, "Rate limit reached. Please try again in 1m2.5s.")
+    62.5
+    """
+    found = [_seconds(headers.get("retry-after-ms", "")) / 1000]
+    found += [_seconds(headers.get("retry-after", "")) or _until(headers.get("retry-after", ""))]
+    for pattern in (_RETRY_INFO, _IN_WORDS):
+        said = pattern.search(body[:_MOST_READ])
+        parts = _PART.findall(said[1]) if said else []
+        found.append(sum(_seconds(number) * _UNITS[unit.lower()] for number, unit in parts))
+    return next(filter(None, found), 0.0)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        return 0.0
+    return max(value, 0.0) if math.isfinite(value) else 0.0
+
+
+def _until(date: str) -> float:
+    try:
+        return max(parsedate_to_datetime(date).timestamp() - time.time(), 0.0)
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+def _code(error: Exception) -> Any:
+    body = getattr(error, "body", None)
+    return body.get("code") if isinstance(body, Mapping) else None
+
+
+def problem_of(error: Exception) -> str:
+    """Return the message of an error in one short line, without keys and without a traceback."""
+    message = scrub(str(error)[:_MOST_READ]).partition("Traceback (most recent call last)")[0]
+    text = _NAMES.sub("", " ".join(message.split()))
+    return text if len(text) <= _LONGEST_TEXT else text[:_LONGEST_TEXT] + "…"
+
+
+#: Bytes of a decoded response; the longest answers of models have a tenth of it.
+_LARGEST = 32 * 2**20
+#: At most one of these: in others, and in several, a kilobyte may hold gigabytes.
+_ENCODINGS = ("", "identity", "gzip", "deflate")
+_DECODED = ("content-encoding", "content-length", "transfer-encoding")
+_MOST_REDIRECTS = 3
+_ERRORS = 400
+#: Characters; aiohttp's errors may quote all headers.
+_LONGEST_CAUSE = 120
+
+
+@dataclass
+class Exchange:
+    """What is known of one request to a server.
+
+    Parameters
+    ----------
+    sent : bool
+        Whether it may have reached the server, which then may bill it.
+    status : int or None
+        HTTP status of the response.
+    wait : float
+        Seconds that an error response asks to wait; 0 where it does not.
+    failure : Failure or None
+        Why the response cannot be read; LiteLLM raises its own error for it.
+    stopped : bool
+        Whether nobody waits for it any more.
+    """
+
+    sent: bool = False
+    status: int | None = None
+    wait: float = 0.0
+    failure: Failure | None = None
+    stopped: bool = False
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the server reports success."""
+        return self.status is not None and self.status // 100 == 2  # noqa: PLR2004 - HTTP's class
+
+    def fail(self, reason: str, problem: str, *, transient: bool = True) -> Failure:
+        """Keep the reason for a missing response, and return it to be raised."""
+        self.failure = Failure(reason, problem, transient=transient, billed=self.sent)
+        return self.failure
+
+
+#: Set while a request of this package is made.
+EXCHANGE: ContextVar[Exchange | None] = ContextVar("EXCHANGE", default=None)
+
+
+def watch_exchanges() -> None:
+    """Watch the requests that are made while `EXCHANGE` is set; others stay as they are.
+
+    Calling it again changes nothing: each further layer would follow the redirects of the one
+    below, and a redirect loop would take 4**n requests.
+    """
+    import httpx
+
+    if httpx.AsyncClient.send.__module__ == __name__:
+        return
+    send, send_blocking = httpx.AsyncClient.send, httpx.Client.send
+
+    async def watched(client: Any, request: Any, **options: Any) -> Any:
+        exchange = EXCHANGE.get()
+        if exchange is None:
+            return await send(client, request, **options)
+        if exchange.stopped:
+            raise asyncio.CancelledError
+        streamed = options.pop("stream", False)
+        request.headers["accept-encoding"] = "gzip, deflate"
+        exchange.sent, exchange.status, exchange.wait, exchange.failure = True, None, 0.0, None
+        options |= {"stream": True, "follow_redirects": False}
+        try:
+            response = await _followed(partial(send, client, **options), request)
+            return response if streamed else await _read(response, exchange)
+        except httpx.DecodingError:
+            raise  # the response is there
+        except httpx.RequestError as error:
+            raise _broken(error, exchange) from None
+
+    def unredirected(client: Any, request: Any, **options: Any) -> Any:
+        if EXCHANGE.get() is not None:
+            options["follow_redirects"] = False
+        return send_blocking(client, request, **options)
+
+    for kind, method in ((httpx.AsyncClient, watched), (httpx.Client, unredirected)):
+        setattr(kind, "send", method)  # noqa: B010 - mypy refuses the assignment
+
+
+async def _followed(send: Any, request: Any) -> Any:
+    """Send a request, and again where its own server redirects to."""
+    response = await send(request)
+    for _ in range(_MOST_REDIRECTS):
+        following = response.next_request
+        if following is None or _origin(following) != _origin(request):
+            break
+        await response.aclose()
+        response = await send(following)
+    return response
+
+
+async def _read(response: Any, exchange: Exchange) -> Any:
+    """Read a response within its limits, into one that is decoded."""
+    from httpx import Response
+
+    exchange.status = response.status_code
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    body = bytearray()
+    try:
+        if response.next_request is not None:
+            exchange.sent = False  # to the right server
+            where, status = _origin(response.next_request), response.status_code
+            raise exchange.fail(
+                "redirect",
+                f"the server redirects to {where} (HTTP status {status}), which would be sent the "
+                "key and the texts; if that is the right server, name it by api_base",
+                transient=False,
+            )
+        if encoding not in _ENCODINGS:
+            raise exchange.fail("server_error", f"the response is encoded as {encoding[:40]!r}")
+        async for piece in response.aiter_bytes():
+            body += piece
+            if len(body) > _LARGEST:
+                raise exchange.fail("server_error", f"the response exceeds {_LARGEST:,} bytes")
+    finally:
+        await response.aclose()
+    if exchange.status >= _ERRORS:
+        exchange.wait = asked_wait(response.headers, bytes(body).decode("utf-8", "replace"))
+    headers = [pair for pair in response.headers.multi_items() if pair[0] not in _DECODED]
+    extensions = {k: v for k, v in response.extensions.items() if k != "network_stream"}
+    about = {"request": response.request, "extensions": extensions}
+    return Response(response.status_code, headers=headers, content=bytes(body), **about)
+
+
+def _broken(error: Exception, exchange: Exchange) -> Failure:
+    """Tell a timeout from a cut connection, and whether there was one at all."""
+    import httpx
+
+    never = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+    # aiohttp reports a connection that is reset by the same error as one that is refused
+    reset = type(error.__cause__).__name__ == "ClientOSError"
+    exchange.sent = reset or not isinstance(error, never)
+    if isinstance(error, httpx.TimeoutException):
+        return exchange.fail("timeout", problem_of(error) or "no answer in time")
+    words = "the connection broke" if exchange.sent else "no connection"
+    return exchange.fail("connection", f"{words}: {problem_of(error)[:_LONGEST_CAUSE]}")
+
+
+def _origin(request: Any) -> str:
+    """Return scheme, host and port: what a redirect must not change."""
+    url = request.url
+    port = "" if url.port is None else f":{url.port}"
+    return scrub(f"{url.scheme}://{url.host}{port}")

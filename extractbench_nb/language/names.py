@@ -1,0 +1,226 @@
+"""Names of people: initials, order, honorifics and degrees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from extractbench_nb.language.lexicon import (
+    DEGREES,
+    FEMALE_TITLES,
+    GENERATIONS,
+    HONORIFICS,
+    LEGAL_SUFFIXES,
+    MALE_TITLES,
+    NOT_PERSONAL,
+    PARTICLES,
+    PLACE_CODES,
+)
+
+_MAX_WORDS = 7
+_MAX_NAME = 120
+_MAX_PARTS = 3
+_CLUSTER = (2, 3)
+_SURE = 2
+_FIRM_ENDINGS = frozenset(suffix for suffix in LEGAL_SUFFIXES if len(suffix) > len("co"))
+_MAX_LIST = 1_000
+_SEPARATOR = re.compile(r",? (?:and|&) |;|, and ")
+_INITIALS = re.compile(r"(?:[A-Z]\.?[ -]?){1,4}")
+_VOWELS = frozenset("AEIOUY")
+
+
+class Person(NamedTuple):
+    """A name taken apart.
+
+    Attributes
+    ----------
+    words : tuple of str
+        Names and initials, given names first where a comma told the order; initials of a cluster
+        (``J.R.``) apart.
+    generation : frozenset of str
+        Jr, Sr, II and their like.
+    gender : str
+        ``m`` or ``f`` where a title says it.
+    marked : bool
+        True if the writing itself says that this is a person: an initial, a comma, a title.
+    """
+
+    words: tuple[str, ...]
+    generation: frozenset[str]
+    marked: bool
+    gender: str = ""
+
+
+def read_person(text: str, canonical: Sequence[str]) -> Person | None:
+    """Take a text apart as one person's name.
+
+    Parameters
+    ----------
+    text : str
+        Unified text, case kept.
+    canonical : sequence of str
+        Its canonical words.
+
+    Returns
+    -------
+    Person or None
+        None where the text cannot be one person's name.
+    """
+    if len(text) > _MAX_NAME or not 1 <= len(canonical) <= _MAX_WORDS or text.islower():
+        return None
+    groups = _name_groups(text) if NOT_PERSONAL.isdisjoint(canonical) else None
+    if not groups:
+        return None
+    words, marked = _in_order(groups)
+    kept = _strip_titles(words)
+    if any(word.isupper() and word.lower() in _FIRM_ENDINGS for word in kept):
+        return None
+    generation = frozenset(word.lower() for word in kept if word.lower() in GENERATIONS)
+    names = tuple(w for word in kept if word.lower() not in GENERATIONS for w in _split(word, kept))
+    if not names or any(name in _FIRM_ENDINGS for name in names):
+        return None
+    initials = any(len(name) == 1 for name in names)
+    marked = marked or len(kept) < len(words) or initials
+    return Person(names, generation, marked, _gender(words))
+
+
+def _name_groups(text: str) -> list[list[str]] | None:
+    """Split at commas, and each part into words; None if a part cannot belong to a name."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not 1 <= len(parts) <= _MAX_PARTS or (len(parts) > 1 and parts[-1] in PLACE_CODES):
+        return None
+    groups = [_words(part) for part in parts]
+    return None if None in groups else [group for group in groups if group]
+
+
+def read_people(text: str) -> tuple[Person, ...]:
+    """Take a list of names apart: ``Smith, J. and Doe, R.``, ``John Smith, Rita Doe``.
+
+    Parameters
+    ----------
+    text : str
+        Unified text, case kept.
+
+    Returns
+    -------
+    tuple of Person
+        The people in order; empty where the text is not a list of at least two.
+    """
+    if not ("," in text or ";" in text or " and " in text) or len(text) > _MAX_LIST:
+        return ()
+    parts = [part.strip() for part in _SEPARATOR.split(text) if part.strip()]
+    if ";" not in text:
+        parts = _join_surnames(parts)
+    people: list[Person] = []
+    for part in parts:
+        person = read_person(part, part.lower().split())
+        if person is None or len(person.words) == 1:
+            return ()
+        people.append(person)
+    return tuple(people) if len(people) > 1 else ()
+
+
+def _join_surnames(parts: list[str]) -> list[str]:
+    """Put ``Smith`` and ``J.`` back together where every second part is initials."""
+    parts = [piece.strip() for part in parts for piece in part.split(",") if piece.strip()]
+    if len(parts) % 2 or not all(_INITIALS.fullmatch(part) for part in parts[1::2]):
+        return parts
+    return [f"{last}, {first}" for last, first in zip(parts[::2], parts[1::2], strict=True)]
+
+
+def same_person(a: Person, b: Person) -> bool | None:
+    """Say whether two names can be one person's; None where the names alone don't tell.
+
+    Full names must agree; an initial stands for any name that begins with it; a middle name may be
+    left out where two other names agree.
+    """
+    left, right = list(a.words), list(b.words)
+    common = [word for word in left if len(word) > 1 and word in right]
+    for word in common:
+        if word in left and word in right:
+            left.remove(word)
+            right.remove(word)
+    if not common:
+        return None
+    matched = len(common)
+    if a.generation != b.generation or (a.gender and b.gender and a.gender != b.gender):
+        return None if left or right else False
+    matched += _match_initials(left, right)
+    if left and right:
+        return False
+    if not left and not right:
+        return True
+    rest = left or right
+    longer, shorter = (a.words, b.words) if left else (b.words, a.words)
+    if matched < _SURE or len(shorter) > _SURE or not (a.marked or b.marked):
+        return None
+    return True if all(_is_middle(word, longer) for word in rest) else None
+
+
+def _match_initials(left: list[str], right: list[str]) -> int:
+    """Pair initials with names, first come first; paired words leave the lists."""
+    pairs = 0
+    for word in list(left):
+        other = next((o for o in right if _fits(word, o)), None)
+        if other is not None:
+            left.remove(word)
+            right.remove(other)
+            pairs += 1
+    return pairs
+
+
+def _fits(a: str, b: str) -> bool:
+    return a[0] == b[0] and (len(a) == 1 or len(b) == 1)
+
+
+def _is_middle(word: str, words: tuple[str, ...]) -> bool:
+    return len(word) == 1 or word not in (words[0], words[-1]) or word in PARTICLES
+
+
+def _words(part: str) -> list[str] | None:
+    """Split a part of a name; None if something in it is not a name."""
+    words = part.replace(".", " ").replace("-", " ").replace("'", "").split()
+    for word in words:
+        if not word.isalpha():
+            return None
+        if word.islower() and word not in PARTICLES and len(word) > 1 and not part.islower():
+            return None
+    return words
+
+
+def _in_order(groups: list[list[str]]) -> tuple[list[str], bool]:
+    """Put given names first: ``Smith, John`` has the surname before the comma."""
+    head, *rest = groups
+    extra = [word for group in rest for word in group]
+    titles = all(word.lower() in DEGREES | HONORIFICS | GENERATIONS for word in extra)
+    if not extra or titles:
+        return head + extra, bool(extra)
+    given, *after = rest
+    return given + head + [word for group in after for word in group], True
+
+
+def _strip_titles(words: list[str]) -> list[str]:
+    start, end = 0, len(words)
+    while start < end - 1 and words[start].lower() in HONORIFICS:
+        start += 1
+    while end - 1 > start + 1 and words[end - 1].lower() in DEGREES:
+        end -= 1
+    if words[end - 2 : end] == ["Ph", "D"] and end - 2 > start:
+        end -= 2
+    return words[start:end]
+
+
+def _gender(words: Sequence[str]) -> str:
+    folded = {word.lower() for word in words}
+    if not folded.isdisjoint(MALE_TITLES):
+        return "m"
+    return "" if folded.isdisjoint(FEMALE_TITLES) else "f"
+
+
+def _split(word: str, words: list[str]) -> tuple[str, ...]:
+    """Take a cluster of capitals apart (``JR Okafor``) unless the whole name is in capitals."""
+    mixed = any(not other.isupper() for other in words)
+    if mixed and len(word) in _CLUSTER and word.isupper() and _VOWELS.isdisjoint(word):
+        return tuple(word.lower())
+    return (word.casefold(),)

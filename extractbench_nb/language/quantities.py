@@ -1,0 +1,566 @@
+"""Numbers and quantities in text: ``$1.5 million``, ``(1,204)``, ``5 km``, ``twenty-five``.
+
+`read_tokens` cuts a text into words and quantities; `read_quantity` and `read_number` read a text
+that is one quantity and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from extractbench_nb.language.text import any_of, unify
+
+_ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+    "fifteen sixteen seventeen eighteen nineteen"
+)  # fmt: skip
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_ORDINALS = (
+    "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth "
+    "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
+)
+_TENTHS = "twentieth thirtieth fortieth fiftieth sixtieth seventieth eightieth ninetieth"
+SMALL_NUMBERS = {w: i for i, w in enumerate(_ONES.split())} | {
+    w: 10 * i for i, w in enumerate(_TENS.split(), 2)
+}
+ORDINALS = {w: i for i, w in enumerate(_ORDINALS.split())} | {
+    w: 10 * i for i, w in enumerate(_TENTHS.split(), 2)
+}
+WHOLE_TENS = range(20, 100, 10)
+WORD_SCALES = {"hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9,
+               "trillion": 10**12}  # fmt: skip
+SCALES = WORD_SCALES | {"millions": 10**6, "billions": 10**9, "thousands": 1_000, "mn": 10**6,
+                        "mio": 10**6, "mln": 10**6, "mm": 10**6, "bn": 10**9, "bln": 10**9,
+                        "tn": 10**12}  # fmt: skip
+MONEY_SCALES = {"k": 1_000, "m": 10**6, "b": 10**9, "t": 10**12}
+CURRENCY_SIGNS = {"$": "usd", "€": "eur", "£": "gbp", "¥": "jpy", "₹": "inr", "₩": "krw",
+                  "₽": "rub", "₺": "try", "₪": "ils"}  # fmt: skip
+CURRENCIES = {
+    code: code
+    for code in ("usd eur gbp jpy chf cad aud nzd cny hkd sgd sek nok dkk inr krw brl mxn zar "
+                 "pln czk huf try rub ils thb").split()
+} | {"dollar": "usd", "dollars": "usd", "euro": "eur", "euros": "eur", "yen": "jpy",
+     "rmb": "cny", "yuan": "cny", "rupees": "inr", "francs": "chf"}  # fmt: skip
+_UNIT_ROWS: tuple[tuple[str, float, str], ...] = (
+    ("%", 1, "% percent pct"),
+    ("%", 0.01, "bp bps"),
+    ("%", 0.1, "‰"),
+    ("pctpt", 1, "pctpt"),
+    ("m", 1, "m meter meters metre metres mtr mtrs"),
+    ("m", 1e3, "km kms kilometer kilometers kilometre kilometres"),
+    ("m", 1e-2, "cm centimeter centimeters centimetre centimetres"),
+    ("m", 1e-3, "millimeter millimeters millimetre millimetres"),
+    ("m", 1e-6, "μm um micrometer micrometers micrometre micrometres"),
+    ("m", 1e-9, "nm nanometer nanometers nanometre nanometres"),
+    ("m", 1609.344, "mi mile miles"),
+    ("m", 0.9144, "yd yds yard yards"),
+    ("m", 0.3048, "ft foot feet"),
+    ("m", 0.0254, "inch inches"),
+    ("kg", 1, "kg kgs kilogram kilograms kilogramme kilogrammes kilo kilos"),
+    ("kg", 1e-3, "g gram grams gramme grammes"),
+    ("kg", 1e-6, "mg milligram milligrams"),
+    ("kg", 1e-9, "μg ug mcg microgram micrograms"),
+    ("kg", 1e3, "tonne tonnes"),
+    ("kg", 0.45359237, "lb lbs pound pounds"),
+    ("kg", 0.028349523125, "oz ounce ounces"),
+    ("l", 1, "l liter liters litre litres"),
+    ("l", 1e-3, "ml milliliter milliliters millilitre millilitres"),
+    ("l", 1e-6, "μl ul microliter microliters microlitre microlitres"),
+    ("s", 1, "s sec secs second seconds"),
+    ("s", 1e-3, "ms millisecond milliseconds"),
+    ("s", 60, "min mins minute minutes"),
+    ("s", 3600, "h hr hrs hour hours"),
+    ("s", 86400, "day days"),
+    ("s", 604800, "wk wks week weeks"),
+    ("month", 1, "mo mos month months"),
+    ("month", 12, "yr yrs year years"),
+    ("byte", 1, "byte bytes"),
+    ("byte", 1e3, "kb kilobyte kilobytes"),
+    ("byte", 1e6, "mb megabyte megabytes"),
+    ("byte", 1e9, "gb gigabyte gigabytes"),
+    ("byte", 1e12, "tb terabyte terabytes"),
+    ("bit", 1, "bit bits"),
+    ("bitps", 1e3, "kbps"),
+    ("bitps", 1e6, "mbps"),
+    ("bitps", 1e9, "gbps"),
+    ("m3", 1, "cbm"),
+    ("m2", 1, "sqm"),
+    ("m2", 1e6, "sqkm"),
+    ("m2", 1e4, "ha hectare hectares"),
+    ("m2", 0.09290304, "sqft"),
+    ("m2", 4046.8564224, "acre acres"),
+    ("hz", 1, "hz hertz"),
+    ("hz", 1e6, "mhz megahertz"),
+    ("hz", 1e9, "ghz gigahertz"),
+    ("w", 1, "w watt watts"),
+    ("w", 1e3, "kw kilowatt kilowatts"),
+    ("w", 1e6, "mw megawatt megawatts"),
+    ("w", 1e9, "gw gigawatt gigawatts"),
+    ("pa", 1, "pa pascal pascals"),
+    ("pa", 1e3, "kpa"),
+    ("pa", 1e6, "mpa"),
+    ("v", 1e-3, "mv"),
+    ("v", 1e3, "kv"),
+    ("mph", 1, "mph"),
+    ("mph", 0.621371192237334, "kph kmh"),
+    ("°c", 1, "°c"),
+    ("°f", 1, "°f"),
+    ("ord", 1, "st nd rd th"),
+)
+# Units whose letters mean something else in another case; in any other case they are read as above.
+CASED_UNITS = {
+    "mW": ("w", 1e-3), "mHz": ("hz", 1e-3), "mPa": ("pa", 1e-3), "MV": ("v", 1e6),
+    "Mg": ("kg", 1e3), "Mm": ("m", 1e6), "Mb": ("bit", 1e6), "Gb": ("bit", 1e9),
+    "kBps": ("byteps", 1e3), "MBps": ("byteps", 1e6), "GBps": ("byteps", 1e9),
+}  # fmt: skip
+UNIT_NAMES = tuple(tuple(names.split()) for base, _, names in _UNIT_ROWS if base != "ord")
+UNITS = {name: (base, factor) for base, factor, names in _UNIT_ROWS for name in names.split()}
+UNITS |= CASED_UNITS
+UNITS |= {code: (code, 1.0) for code in CURRENCIES.values()} | {
+    "": ("", 1.0),
+    "ord": ("ord", 1.0),
+    "mm": ("m", 1e-3),
+}
+MONEY = frozenset(CURRENCIES.values())
+VALUE_WORDS = frozenset((*SMALL_NUMBERS, *ORDINALS, *WORD_SCALES, *CURRENCIES))
+
+
+_ORDINAL_ENDINGS = frozenset(("st", "nd", "rd", "th"))
+
+_PHRASES = {
+    "degrees celsius": "°C", "degree celsius": "°C", "degrees fahrenheit": "°F", "deg c": "°C",
+    "miles per hour": "mph", "kilometers per hour": "kph", "kilometres per hour": "kph",
+    "km/h": "kph", "basis points": "bps", "basis point": "bps", "per cent": "%",
+    "percentage points": "pctpt", "percentage point": "pctpt", "us dollars": "usd",
+    "u.s. dollars": "usd", "us$": "$", "u.s.$": "$",
+    "canadian dollars": "cad", "australian dollars": "aud", "pounds sterling": "gbp",
+    "square feet": "sqft", "square foot": "sqft", "sq. ft": "sqft", "sq ft": "sqft",
+    "sq.ft": "sqft",
+    "square meters": "sqm", "square metres": "sqm", "sq. m": "sqm", "sq m": "sqm",
+    "square kilometers": "sqkm", "square kilometres": "sqkm", "sq. km": "sqkm", "sq km": "sqkm",
+    "gigabits per second": "gbps", "megabits per second": "mbps", "cubic meters": "cbm",
+    "cubic metres": "cbm",
+    "swiss francs": "chf", "c$": "cad ", "a$": "aud ", "hk$": "hkd ",
+}  # fmt: skip
+# Each phrase has one of these: a quick look that most texts do not pass.
+_PARTS = ("per", "deg", "$", "dollar", "sq", "cubic", "basis", "sterling", "franc", "km/h")
+_PHRASE = re.compile(
+    rf"(?<!\w){any_of(_PHRASES)}(?!\w)"
+    r"|(?<!\w)(?:us|u\.s\.|c|a|hk)\$",
+    re.IGNORECASE,
+)
+_TOKEN = re.compile(
+    r"(?P<number>(?=[\d.'])(?:\d{1,4} [1-7]/[2-8](?![\d/])"
+    r"|\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?(?![\d.]*\d)"
+    r"|\d{1,3}(?:\.\d{3})+,\d+(?!\d)"
+    r"|\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|[1-9]\d{0,2}(?: \d{3})+(?!\d| \d|[-.,:]\d)"
+    r"|\d+(?:\.\d+){2,}|\d{1,3}(?::\d\d)+(?:\.\d+)?(?!\d)|'\d\d(?!\d)|\d+(?:[.,]\d+)?|\.\d+))"
+    r"|(?P<dotted>(?=\w{1,3}\.)(?<!\w)(?:(?:[^\W\d_]\.){2,}(?:[^\W\d_](?!\w))?|(?:[A-Z][a-z]{0,2}\.){2,}))"
+    r"|(?P<word>(?:(?<![\w+-])[A-D]{1,3}[+-](?![\w+-])|[qhQH][1-4](?!\w)|(?<![\w&])[A-Z]{1,3}&[A-Z]{1,3}(?![\w&])|[^\W\d_]+(?:'[^\W\d_]+)*(?:\+\+|\#(?!\w))?))"
+    r"|(?P<sign>°\s?[cCfF](?!\w)|[$€£¥₹₩₽₺₪%‰])"
+)
+_THOUSANDS_COMMA = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_THOUSANDS_DOT = re.compile(r"\d{1,3}(?:(?:\.\d{3}){2,}(?:,\d+)?|(?:\.\d{3})+,\d+)")
+_CURRENCY_GAPS = frozenset((" ", "", "(", " (", "-", " -"))
+_ATTACHING_GAPS = frozenset(("", " ", "-", ")", ") ", " (", " - "))
+_COMPOUND_GAPS = frozenset((" ", "", ". ", " and ", ", "))
+_COMPOUND_BASES = frozenset(("s", "month", "m", "kg"))
+_ATTACHED_SCALES = frozenset("kKMB")
+_INNER_MARKS = str.maketrans("", "", "'.&")
+_EXACT_DIGITS = 15
+_TWO_DIGIT_PIVOT = 70
+
+
+class Quantity(NamedTuple):
+    """A number with its unit as written.
+
+    Attributes
+    ----------
+    value : float
+        The number, scale words (million, k) multiplied in.
+    unit : str
+        Lower-case unit, currency code, ``%``, ``ord`` for ordinals, or empty.
+    """
+
+    value: float
+    unit: str = ""
+
+    def to_base(self) -> Quantity:
+        """Convert to the base unit: 5 km to 5000 m, 50 bp to 0.5 %."""
+        base, factor = UNITS[self.unit]
+        return Quantity(self.value * factor, base)
+
+
+class Token(NamedTuple):
+    """A piece of text: a word or, where `quantity` is set, a number with its unit.
+
+    Attributes
+    ----------
+    text : str
+        The word as written (apostrophes and inner periods removed), or the number's text.
+    start, end : int
+        Span in the text that was read.
+    kind : str
+        ``number``, ``dotted`` (an abbreviation like U.S.), ``word`` or ``sign``.
+    quantity : Quantity or None
+        Set for plain numbers, unset for words and for versions and clock times.
+    """
+
+    text: str
+    start: int
+    end: int
+    kind: str
+    quantity: Quantity | None = None
+
+
+def read_tokens(unified: str) -> tuple[str, list[Token]]:
+    """Cut a text into words and quantities.
+
+    Parameters
+    ----------
+    unified : str
+        Text as `text.unify` returns it.
+
+    Returns
+    -------
+    tuple of (str, list of Token)
+        The text with unit phrases shortened (the spans refer to it), and its tokens in order.
+    """
+    text = unified
+    has = unified.lower().__contains__
+    if not unified.isalnum() and any(map(has, _PARTS)) and any(map(has, _PHRASES)):
+        text = _PHRASE.sub(lambda match: _PHRASES[match[0].lower()], unified)
+    raw = [_raw_token(match) for match in _TOKEN.finditer(text)]
+    return text, _merge(text, raw)
+
+
+def read_quantity(text: str) -> Quantity | None:
+    """Read a text that is one quantity and nothing else.
+
+    Parameters
+    ----------
+    text : str
+        For example ``$1.5 million``, ``(1,204)``, ``12.5 %``, ``5 km`` or ``three``.
+
+    Returns
+    -------
+    Quantity or None
+        None where the text is anything more, less or else.
+
+    Examples
+    --------
+    >>> read_quantity("USD 2.3bn")
+    Quantity(value=2300000000.0, unit='usd')
+    >>> read_quantity("ISO 9001") is None
+    True
+    """
+    if len(text) > _MAX_QUANTITY_TEXT:
+        return None
+    tokens = read_tokens(unify(text))[1]
+    return tokens[0].quantity if len(tokens) == 1 else None
+
+
+def read_number(text: str) -> float | None:
+    """Read a text that is one number, whatever its unit.
+
+    Thousands separators, currency signs, percent, scale words and parentheses for negatives are
+    understood; the unit is dropped, not converted (``5 km`` is 5, ``12.5%`` is 12.5).
+
+    Parameters
+    ----------
+    text : str
+        The number's text.
+
+    Returns
+    -------
+    float or None
+        None where the text is not one number.
+
+    Examples
+    --------
+    >>> read_number("$ (1,204.50)")
+    -1204.5
+    >>> read_number("33-37") is None
+    True
+    """
+    quantity = read_quantity(text)
+    return None if quantity is None else quantity.value
+
+
+_MAX_QUANTITY_TEXT = 200
+
+
+def _raw_token(match: re.Match[str]) -> Token:
+    kind = match.lastgroup or ""
+    text = match[0]
+    if not text.isalpha() and kind in ("word", "dotted"):
+        text = text.translate(_INNER_MARKS)
+    start, end = match.span()
+    return Token(text, start, end, kind)
+
+
+def _merge(text: str, raw: Sequence[Token]) -> list[Token]:
+    """Join each number with the currency, scale and unit around it."""
+    out: list[Token] = []
+    i = 0
+    while i < len(raw):
+        token = raw[i]
+        if token.kind == "word" and token.text.lower() not in VALUE_WORDS:
+            out.append(token)
+            i += 1
+            continue
+        token, i = _next_token(text, raw, i)
+        if out and (repeated := _repeated(text, out[-1], token)):
+            out[-1] = repeated
+            continue
+        last = -2 if len(out) > 1 and out[-1].text == "and" else -1
+        if out and (joined := _compound(text, out[last], token)):
+            out[last:] = [joined]
+            continue
+        _share_unit(text, out, token)
+        out.append(token)
+    return out
+
+
+def _next_token(text: str, raw: Sequence[Token], i: int) -> tuple[Token, int]:
+    """Read the token at `i`, with all that belongs to it; return it and the next position."""
+    currency = _currency(raw[i])
+    amount = i + 2 if currency and _is_sign_next(text, raw, i + 1) else i + 1
+    if currency and amount < len(raw) and raw[amount].kind == "number":
+        gap = text[raw[amount - 1].end : raw[amount].start]
+        if gap in _CURRENCY_GAPS:
+            return _quantity(text, raw, i, amount, currency)
+    if raw[i].kind == "number":
+        return _quantity(text, raw, i, i, "")
+    if raw[i].kind == "word":
+        return _number_words(text, raw, i)
+    return raw[i], i + 1
+
+
+def _quantity(
+    text: str, raw: Sequence[Token], start: int, i: int, currency: str
+) -> tuple[Token, int]:
+    value = _literal(raw[i].text)
+    if value is None:
+        return raw[i], i + 1
+    if _is_negative(text, raw, start, i):
+        value = -value
+    return _with_unit(text, raw, start, i + 1, value, currency)
+
+
+def _number_words(text: str, raw: Sequence[Token], i: int) -> tuple[Token, int]:
+    """Read a run of number words: ``one hundred and twenty``, ``twenty-fifth``."""
+    total, current, end, unit = 0, 0, i, ""
+    for j in range(i, len(raw)):
+        word = raw[j].text.lower()
+        if word in SMALL_NUMBERS and _extends(current, SMALL_NUMBERS[word], j > i):
+            current += SMALL_NUMBERS[word]
+        elif word in WORD_SCALES and end > i - 1 and j > i and end == j:
+            scaled = max(current, 1) * WORD_SCALES[word]
+            total, current = (total, scaled) if word == "hundred" else (total + scaled, 0)
+        elif word in ORDINALS and _extends(current, ORDINALS[word], j > i):
+            current, unit, end = current + ORDINALS[word], "ord", j + 1
+            break
+        elif word == "and" and j > i and _continues(raw, j):
+            end = j + 1
+            continue
+        else:
+            break
+        end = j + 1
+    if end == i:
+        return raw[i], i + 1
+    if unit:
+        token = Token(raw[i].text, raw[i].start, raw[end - 1].end, "number",
+                      Quantity(float(total + current), unit))  # fmt: skip
+        return token, end
+    return _with_unit(text, raw, i, end, float(total + current), "")
+
+
+def _extends(current: int, value: int, started: bool) -> bool:
+    """Say whether `value` may follow `current` in one number: twenty + five, hundred + twelve."""
+    if not started or current == 0:
+        return True
+    tens = current % 100
+    room = 100 if tens == 0 else 10 if tens in WHOLE_TENS else 0
+    return 0 < value < room
+
+
+def _continues(raw: Sequence[Token], j: int) -> bool:
+    """Say whether the ``and`` at `j` stands inside a number: hundred and twenty."""
+    after = raw[j + 1].text.lower() if j + 1 < len(raw) else ""
+    return raw[j - 1].text.lower() in WORD_SCALES and after in SMALL_NUMBERS
+
+
+def _with_unit(
+    text: str, raw: Sequence[Token], start: int, i: int, value: float, unit: str
+) -> tuple[Token, int]:
+    """Multiply scale words in and take the unit or currency that follows."""
+    in_code = _ends_code(text, raw[start].start)
+    while (following := _following(text, raw, i)) is not None:
+        if in_code and following.start == raw[i - 1].end:
+            break
+        word = following.text.lower()
+        attached = following.start == raw[i - 1].end and following.text in _ATTACHED_SCALES
+        scale = _scale(word, bool(unit) or attached or _is_money_next(raw, i + 1))
+        if scale and unit != "%":
+            value *= scale
+        elif not unit and (found := _unit(following, text, raw, i)):
+            unit = found
+        elif unit in MONEY and _currency(following) == unit:
+            pass
+        else:
+            break
+        i += 1
+        if unit and unit not in MONEY:
+            break
+    first, last = raw[start], raw[i - 1]
+    return Token(text[first.start : last.end], first.start, last.end, "number",
+                 Quantity(value, unit)), i  # fmt: skip
+
+
+def _ends_code(text: str, position: int) -> bool:
+    """Say whether a code begins before the number at `position`: the g of KH-1736g is not grams."""
+    before = text[max(0, position - 2) : position].removesuffix("-")[-1:]
+    return before.isalpha() and before not in "xX"
+
+
+def _following(text: str, raw: Sequence[Token], i: int) -> Token | None:
+    if i == len(raw) or raw[i].kind == "number":
+        return None
+    if i + 1 < len(raw) and raw[i].kind == "sign" and raw[i].text != "%":
+        after = raw[i + 1]
+        if after.kind == "number" and after.start == raw[i].end:
+            return None
+    return raw[i] if text[raw[i - 1].end : raw[i].start] in _ATTACHING_GAPS else None
+
+
+def _scale(word: str, money: bool) -> int | None:
+    if word == "mm" and not money:
+        return None
+    return SCALES.get(word) or (MONEY_SCALES.get(word) if money else None)
+
+
+def _unit(token: Token, text: str, raw: Sequence[Token], i: int) -> str:
+    if token.text in CASED_UNITS:
+        return token.text
+    word = token.text.lower().replace(" ", "")
+    if word == "in" and (token.end == len(text) or text[token.end] == "."):
+        return "inch"
+    attached = raw[i - 1].end == token.start
+    if word in _ORDINAL_ENDINGS:
+        return "ord" if attached else ""
+    if word in CURRENCIES or word in CURRENCY_SIGNS:
+        return CURRENCIES.get(word) or CURRENCY_SIGNS[word]
+    if word in UNITS and (len(word) > 1 or not word.isalpha() or not token.text.isupper()):
+        return word
+    return ""
+
+
+def _currency(token: Token) -> str:
+    if token.kind == "sign":
+        return CURRENCY_SIGNS.get(token.text, "")
+    if token.kind == "word" and len(token.text) == len("usd"):
+        return CURRENCIES.get(token.text.lower(), "")
+    return ""
+
+
+def _is_money_next(raw: Sequence[Token], i: int) -> bool:
+    return i < len(raw) and bool(_currency(raw[i]))
+
+
+def _is_sign_next(text: str, raw: Sequence[Token], i: int) -> bool:
+    """Say whether a currency sign follows a currency code: USD $5."""
+    if i >= len(raw) or raw[i].kind != "sign" or not _currency(raw[i]):
+        return False
+    return raw[i - 1].kind == "word" and text[raw[i - 1].end : raw[i].start] in ("", " ")
+
+
+def _is_negative(text: str, raw: Sequence[Token], start: int, i: int) -> bool:
+    before, opening = _char_before(text, raw[i].start), _char_before(text, raw[start].start)
+    if "-" in (before, opening):
+        return _is_sign(text, raw, start if opening == "-" else i)
+    if "(" not in (before, opening) or not text[raw[i].end : raw[i].end + 3].lstrip(
+        " %"
+    ).startswith(")"):
+        return False
+    if start < i or len(raw) == 1:
+        return True
+    amount = not raw[i].text.isdigit() and _literal(raw[i].text) is not None
+    return amount and (i == 0 or text.startswith(")", raw[i].end))
+
+
+def _char_before(text: str, position: int) -> str:
+    return text[max(0, position - 2) : position].rstrip()[-1:]
+
+
+def _is_sign(text: str, raw: Sequence[Token], i: int) -> bool:
+    """Say whether the dash before token `i` is a minus and not a hyphen or a range."""
+    dash = text.rfind("-", max(0, raw[i].start - 3), raw[i].start)
+    if dash == 0:
+        return True
+    if raw[i].start - dash > 1 and i > 0:
+        return False
+    before = text[dash - 1]
+    if before.isalnum() or before in ")-":
+        return False
+    after_number = i > 0 and raw[i - 1].kind == "number" and raw[i - 1].end == dash - 1
+    return not (before == " " and after_number)
+
+
+def _literal(text: str) -> float | None:
+    """Read digits with separators; None for versions, clock times and over-long digit strings."""
+    if text.startswith("'"):
+        short = int(text[1:])
+        return float(short + (1900 if short >= _TWO_DIGIT_PIVOT else 2000))
+    if "/" in text:
+        whole, numerator, denominator = re.split("[ /]", text)
+        return int(whole) + int(numerator) / int(denominator)
+    text = text.replace(" ", "")
+    if _THOUSANDS_COMMA.fullmatch(text):
+        text = text.replace(",", "")
+    elif _THOUSANDS_DOT.fullmatch(text):
+        text = text.replace(".", "").replace(",", ".")
+    text = text.replace(",", ".")
+    if ":" in text or text.count(".") > 1 or len(text) > _EXACT_DIGITS:
+        return None
+    return float(text)
+
+
+def _repeated(text: str, before: Token, token: Token) -> Token | None:
+    """Join a number with its repetition in parentheses: five (5) years, ten dollars ($10)."""
+    one, two = before.quantity, token.quantity
+    if one is None or two is None or text[before.end : token.start] != " (":
+        return None
+    if one.unit not in ("", two.unit) or abs(one.value) != abs(two.value):
+        return None
+    return token._replace(start=before.start, quantity=Quantity(one.value, two.unit))
+
+
+def _compound(text: str, before: Token, token: Token) -> Token | None:
+    """Join two parts of one measure, the smaller unit after the larger: 2 min 5 s, 6 ft 2 in."""
+    large, small = before.quantity, token.quantity
+    if large is None or small is None or text[before.end : token.start] not in _COMPOUND_GAPS:
+        return None
+    (base, factor), (small_base, small_factor) = UNITS[large.unit], UNITS[small.unit]
+    if base != small_base or base not in _COMPOUND_BASES or not large.value.is_integer():
+        return None
+    if not 0 <= small.value * small_factor < factor:
+        return None
+    value = large.value * factor / small_factor + small.value
+    return Token(text[before.start : token.end], before.start, token.end, "number",
+                 Quantity(value, small.unit))  # fmt: skip
+
+
+def _share_unit(text: str, out: list[Token], token: Token) -> None:
+    """Give the start of a range the unit of its end: 10-15%, 5 to 10 km."""
+    worded = len(out) > 1 and out[-1].text.lower() == "to"
+    at = len(out) - (2 if worded else 1)
+    if at < 0 or token.quantity is None or token.quantity.unit in ("", "ord"):
+        return
+    start = out[at]
+    if start.quantity is None or start.quantity.unit:
+        return
+    if text[start.end : token.start].strip().lower() in ("-", "to"):
+        out[at] = start._replace(quantity=start.quantity._replace(unit=token.quantity.unit))

@@ -1,0 +1,216 @@
+"""One recomputed cell, and how a printed figure is looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from functools import cache
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+from extractbench_nb.benchmark.published import Figure, part_name, rows_of
+
+__all__ = [
+    "CLAUDE",
+    "DIFFERS",
+    "DOMAINS",
+    "DOMAIN_TABLES",
+    "EQUAL",
+    "GPT",
+    "HEADER",
+    "MODELS",
+    "NOT_REPRODUCIBLE",
+    "OVERALL",
+    "ROUNDING",
+    "SCHEMAS",
+    "STATUSES",
+    "TOTAL",
+    "Cell",
+    "Cells",
+    "given",
+    "printed",
+    "ratio",
+    "rounded",
+    "said",
+    "status_of",
+    "value_of",
+    "written",
+]
+
+
+#: By the number of keys, as the paper orders them.
+DOMAINS = ("sports", "credit", "research", "resumes", "10-K/Q")
+
+#: By overall pass rate, as Table 5 orders them.
+MODELS = (
+    "Gemini 3 Flash",
+    "Gemini 3 Pro",
+    "GPT-5.2",
+    "GPT-5",
+    "Claude Sonnet 4.5",
+    "Claude Opus 4.5",
+)
+CLAUDE = MODELS[4:]
+GPT = MODELS[2:4]
+
+#: The row of totals, whatever a table calls it.
+TOTAL = "total"
+
+#: What is summed up over all domains.
+OVERALL = "overall"
+
+#: Schema folder of the released dataset, by domain.
+SCHEMAS: Mapping[str, str] = MappingProxyType(
+    {
+        "sports": "swimming",
+        "credit": "credit_agreement",
+        "research": "research",
+        "resumes": "resume",
+        "10-K/Q": "10kq",
+    }
+)
+
+#: The table of each domain's counts, by domain.
+DOMAIN_TABLES: Mapping[str, int] = MappingProxyType(
+    {"10-K/Q": 9, "credit": 10, "resumes": 11, "research": 12, "sports": 13}
+)
+
+
+class Cell(NamedTuple):
+    """A recomputed figure.
+
+    Attributes
+    ----------
+    value : float, str or None
+        The figure; None where it cannot be recomputed.
+    source : str
+        What it was computed from.
+    note : str
+        Why it may differ from the printed one, or what is missing.
+    given : bool
+        Whether the figure is the printed one: data of its own, which nothing released gives.
+    """
+
+    value: float | str | None
+    source: str
+    note: str = ""
+    given: bool = False
+
+
+#: Cells by row and column.
+Cells: TypeAlias = dict[tuple[str, str], Cell]
+
+
+@cache
+def _by_cell(part: str) -> Mapping[tuple[str, str], Figure]:
+    return MappingProxyType({(f.row, f.column): f for f in rows_of(part)})
+
+
+def printed(part: int | str, row: str, column: str) -> Figure:
+    """Return a printed figure by its table, row and column."""
+    return _by_cell(part_name(part))[row, column]
+
+
+def value_of(part: int | str, row: str, column: str) -> float:
+    """Return a printed number by its table, row and column."""
+    value = printed(part, row, column).value
+    if value is None:
+        raise TypeError(f"table {part}, {row}, {column}: words, not a number")
+    return value
+
+
+def given(part: int | str, row: str, column: str, missing: str) -> Cell:
+    """Take a printed number over as data, and say what its own source would be."""
+    return Cell(value_of(part, row, column), f"Table {part}, as printed", missing, given=True)
+
+
+def said(quantity: str, place: str = "") -> Figure:
+    """Return the first number that the text gives for a quantity, in a section if one is named."""
+    found = (f for f in rows_of("text") if f.column == quantity and f.where.startswith(place))
+    return next(found)
+
+
+def ratio(part: float, whole: float) -> float:
+    """Return a share in percent."""
+    return 100 * part / whole
+
+
+EQUAL, ROUNDING, DIFFERS = "equal", "rounding", "differs"
+NOT_REPRODUCIBLE = "not reproducible"
+STATUSES = (EQUAL, ROUNDING, DIFFERS, NOT_REPRODUCIBLE)
+
+#: Units that are counted: no rounding explains a difference of one.
+_COUNTED = frozenset(
+    "documents pages keys levels values fields failures kinds items people models schemas domains"
+    " words".split()
+)
+
+#: Digits beyond which two results of floating-point arithmetic are the same number.
+_NOISE = Decimal("1e-9")
+
+
+def rounded(value: float, digits: int, *, how: str = ROUND_HALF_EVEN) -> Decimal:
+    """Round to so many decimals, or to tens and thousands where `digits` is negative."""
+    exact = Decimal(repr(float(value))).quantize(_NOISE)
+    return exact.quantize(Decimal(1).scaleb(-digits), rounding=how)
+
+
+def status_of(figure: Figure, cell: Cell) -> str:
+    """Compare a printed figure with a recomputed one.
+
+    Parameters
+    ----------
+    figure : Figure
+        As printed. ``100+`` is a lower bound, ``<1×`` an upper one.
+    cell : Cell
+        As recomputed.
+
+    Returns
+    -------
+    str
+        ``equal``: the same after rounding to the printed decimals (half up or half even).
+        ``rounding``: one unit of the last decimal apart, for averages and shares only.
+        ``differs``; ``not reproducible``.
+
+    Examples
+    --------
+    >>> figure = Figure("5", "GPT-5.2", "", "rate", 6.2, "%", 1, "6.2%", False, False, "")
+    >>> [status_of(figure, Cell(v, "")) for v in (6.25, 6.3, 7.0, None)]
+    ['equal', 'rounding', 'differs', 'not reproducible']
+    """
+    if cell.value is None or cell.given:
+        return NOT_REPRODUCIBLE
+    if figure.value is None or isinstance(cell.value, str):
+        return EQUAL if cell.value == figure.printed else DIFFERS
+    return _of_numbers(figure, figure.value, cell.value)
+
+
+def _of_numbers(figure: Figure, printed: float, value: float) -> str:
+    if figure.printed.endswith(("+", "+%")):
+        return EQUAL if value >= printed else DIFFERS
+    if figure.printed.startswith("<"):
+        return EQUAL if value < printed else DIFFERS
+    digits = figure.digits or 0
+    target = rounded(printed, digits)
+    near = {rounded(value, digits, how=how) for how in (ROUND_HALF_EVEN, ROUND_HALF_UP)}
+    if target in near:
+        return EQUAL
+    unit = Decimal(1).scaleb(-digits)
+    if figure.unit not in _COUNTED and min(abs(n - target) for n in near) <= unit:
+        return ROUNDING
+    return DIFFERS
+
+
+#: Row of Table 5 that holds what its column heads say; it is not part of the wide table.
+HEADER = "header"
+
+
+def written(figure: Figure, value: float | str | None) -> str | None:
+    """Write a recomputed figure the way the printed one is written; None where there is none."""
+    if value is None or isinstance(value, str):
+        return value
+    digits = max(figure.digits or 0, 0)
+    number = rounded(value, digits)
+    comma = "," if "," in figure.printed else ""
+    suffix = "%" if figure.unit == "%" else "×" if figure.printed.endswith("×") else ""
+    return f"{number:{comma}.{digits}f}{suffix}"

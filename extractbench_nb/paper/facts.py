@@ -1,0 +1,486 @@
+"""What is known of each domain: the dataset's figures, added up from one row a document."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.benchmark.dataset import Dataset
+from extractbench_nb.benchmark.statistics import shipped_frame, shipped_schemas, shipped_statistics
+from extractbench_nb.errors import InputError
+from extractbench_nb.evaluation.api import evaluate
+from extractbench_nb.paper.cells import DOMAIN_TABLES, DOMAINS, MODELS, SCHEMAS, printed, value_of
+from extractbench_nb.schema.complexity import schema_complexity
+
+__all__ = [
+    "COUNT_COLUMNS",
+    "GOLD_COLUMNS",
+    "REPORT_COLUMNS",
+    "Count",
+    "Facts",
+    "Tally",
+    "counts",
+    "facts_of",
+    "inferred_passed",
+    "measure_gold",
+    "measure_growth_metric",
+    "measure_reports",
+    "shipped_gold",
+    "shipped_reports",
+    "tally",
+]
+
+
+GOLD_COLUMNS = FrameSpec(
+    "gold",
+    "one row a document of the released dataset",
+    (
+        Column("document", "string", "document id"),
+        Column("schema", "string", "schema id"),
+        Column("scored", "int64", "fields that are scored, by the paper's rules", "1 and up"),
+        Column("scored_released", "int64", "fields the published package 0.1.0 scores", "1 and up"),
+        Column("present", "int64", "scored fields for which gold has a value", "0 to scored"),
+        Column("citations", "Int64", "items of `citations`; missing elsewhere", "0 and up", True),
+        Column("violations", "int64", "breaches of the document's own schema", "0 and up"),
+    ),
+)
+
+REPORT_COLUMNS = FrameSpec(
+    "reports",
+    "one row a judge report of the published package",
+    (
+        Column("run", "string", "run, as its folder is named"),
+        Column("document", "string", "document id"),
+        Column("evaluated", "int64", "rows of the report", "1 and up"),
+        Column("passed", "int64", "passed rows", "0 to evaluated"),
+        Column("failed_calls", "int64", "rows of judge calls that failed", "0 and up"),
+        Column("extra", "int64", "rows below a failed call", "0 and up"),
+        Column("extra_passed", "int64", "passed rows below a failed call", "0 to extra"),
+    ),
+)
+
+_FAILED_CALL = "error_"
+
+#: Counts of the gold documents that were measured, by a hash of schema and gold.
+_COUNTED: dict[bytes, tuple[Any, ...]] = {}
+
+
+def shipped_gold() -> pd.DataFrame:
+    """Return the shipped figures of the released dataset's gold (see `GOLD_COLUMNS`)."""
+    return shipped_frame("data/gold.csv", GOLD_COLUMNS)
+
+
+def shipped_reports() -> pd.DataFrame:
+    """Return the shipped figures of recorded judge reports (see `REPORT_COLUMNS`)."""
+    return shipped_frame("data/judge_reports.csv", REPORT_COLUMNS)
+
+
+def measure_gold(dataset: Dataset) -> pd.DataFrame:
+    """Count fields, citations and schema violations of each gold document.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The released dataset, or one in its layout.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a document (see `GOLD_COLUMNS`).
+    """
+    ids = zip(dataset.listing["document"], dataset.listing["schema"], strict=True)
+    return _build(GOLD_COLUMNS, [_gold_row(dataset, *pair) for pair in ids])
+
+
+def _gold_row(dataset: Dataset, document: str, schema_id: str) -> tuple[Any, ...]:
+    schema, gold = dataset.schema(schema_id), dataset.gold(document)
+    content = hashlib.sha256(json.dumps([schema, gold]).encode()).digest()
+    if content not in _COUNTED:  # each table of the paper asks for all documents
+        _COUNTED[content] = _gold_counts(schema, gold)
+    return (document, schema_id, *_COUNTED[content])
+
+
+def _gold_counts(schema: Mapping[str, Any], gold: Any) -> tuple[Any, ...]:
+    fields = evaluate(schema, gold, gold).fields
+    counted = fields[fields["counted"]]
+    released = evaluate(schema, gold, gold, profile="extract-bench-0.1.0").fields
+    cited = gold.get("citations") if isinstance(gold, dict) else None
+    return (
+        len(counted),
+        len(released[released["counted"]]),
+        int((counted["gold_state"] == "present").sum()),
+        len(cited) if isinstance(cited, list) else None,
+        _violations(schema, gold),
+    )
+
+
+def _violations(schema: Mapping[str, Any], gold: Any) -> int:
+    from jsonschema import Draft202012Validator
+
+    plain = schema.get("schema_definition", schema)
+    return sum(1 for _ in Draft202012Validator(plain).iter_errors(gold))
+
+
+def measure_growth_metric(dataset: Dataset) -> int:
+    """Count the properties of the definition ``growth_metric`` in the 10-K/Q schema."""
+    schema = dataset.schema("10kq")
+    plain = schema.get("schema_definition", schema)
+    return len(plain["$defs"]["growth_metric"]["properties"])
+
+
+def measure_reports(folder: str | Path) -> pd.DataFrame:
+    """Count rows, passes and what failed judge calls added, in reports of the published package.
+
+    Parameters
+    ----------
+    folder : str or pathlib.Path
+        A folder with ``{run}/{document}.judge-report.json``, at any depth.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a report, ordered by run and document (see `REPORT_COLUMNS`).
+
+    Raises
+    ------
+    InputError
+        The folder holds no report.
+    """
+    suffix = ".judge-report.json"
+    found = sorted(Path(folder).rglob(f"*{suffix}"), key=lambda p: (p.parent.name, p.name))
+    if not found:
+        raise InputError(f"{str(folder)!r}: no {{run}}/{{document}}{suffix} in this folder")
+    return _build(
+        REPORT_COLUMNS,
+        [(path.parent.name, path.name.removesuffix(suffix), *_report(path)) for path in found],
+    )
+
+
+def _report(path: Path) -> tuple[int, int, int, int, int]:
+    rows = json.loads(path.read_text(encoding="utf-8"))["field_outcomes"]
+    failed = [row["path"] for row in rows if str(row["metric_id"]).startswith(_FAILED_CALL)]
+    below = list(_below(rows, failed))
+    return (
+        len(rows),
+        sum(row["passed"] for row in rows),
+        len(failed),
+        len(below),
+        sum(row["passed"] for row in below),
+    )
+
+
+def _below(rows: list[dict[str, Any]], paths: list[str]) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        if any(row["path"].startswith((f"{path}.", f"{path}[")) for path in paths):
+            yield row
+
+
+def _build(spec: FrameSpec, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
+    return spec.build(dict(zip(spec.names, zip(*rows, strict=True), strict=True)))
+
+
+SHIPPED = "shipped statistics"
+
+#: Fields of the definition ``growth_metric`` in the released 10-K/Q schema.
+_GROWTH_METRIC = 8
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Figures by domain.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame
+        One row a document: document, domain (the paper's), pages, gold_values, array_items, fields,
+        gold_tokens, pdf_tokens, scored, scored_released, present, citations, violations.
+    keys, depth : mapping of str to int
+        By domain, of the schema.
+    growth_metric : int
+        Properties of the definition that Figure 1 shows.
+    source : str
+        ``"shipped statistics"`` or the dataset's name.
+    """
+
+    frame: pd.DataFrame
+    keys: Mapping[str, int]
+    depth: Mapping[str, int]
+    growth_metric: int
+    source: str
+
+    @property
+    def documents(self) -> dict[str, int]:
+        """Number of documents by domain."""
+        return {domain: int((self.frame["domain"] == domain).sum()) for domain in DOMAINS}
+
+    @property
+    def scored(self) -> dict[str, int]:
+        """Scored fields a document, by domain."""
+        return {domain: int(self.of(domain, "scored").max()) for domain in DOMAINS}
+
+    @property
+    def scored_by_package_010(self) -> dict[str, int]:
+        """Fields a document that the published package scores, by domain."""
+        return {domain: int(self.of(domain, "scored_released").max()) for domain in DOMAINS}
+
+    def of(self, domain: str, column: str) -> pd.Series[Any]:
+        """Return a column of one domain's documents; a document without PDF has no pages."""
+        return self.frame.loc[self.frame["domain"] == domain, column]
+
+    def total(self, domain: str, column: str) -> float | None:
+        """Return a domain's total; None where a document's figure is unknown."""
+        values = self.of(domain, column)
+        return None if values.isna().any() else float(values.sum())
+
+    def mean(self, domain: str, column: str) -> float | None:
+        """Return a domain's average a document; None where a document's figure is unknown."""
+        total = self.total(domain, column)
+        return None if total is None else total / len(self.of(domain, column))
+
+    def figure(self, domain: str, name: str) -> float | None:
+        """Return a domain's documents, keys or depth, or an average a document.
+
+        Parameters
+        ----------
+        domain : str
+            One of the paper's domains.
+        name : str
+            ``documents``, ``keys``, ``depth``, ``pages``, ``tokens``, ``fields`` or
+            ``array_items``.
+
+        Returns
+        -------
+        float or None
+            None where a document's figure is unknown.
+        """
+        own = {"documents": self.documents, "keys": self.keys, "depth": self.depth}
+        if name in own:
+            return own[name][domain]
+        return self.mean(domain, "gold_tokens" if name == "tokens" else name)
+
+
+def facts_of(dataset: Dataset | None = None) -> Facts:
+    """Gather the figures of a dataset.
+
+    Parameters
+    ----------
+    dataset : Dataset, optional
+        The released dataset, read and counted anew. The shipped statistics by default.
+
+    Returns
+    -------
+    Facts
+        By domain.
+
+    Raises
+    ------
+    InputError
+        The dataset lacks one of the paper's schemas.
+    """
+    return _shipped() if dataset is None else _measured(dataset)
+
+
+@cache
+def _shipped() -> Facts:
+    sizes = shipped_schemas().set_index("schema")[["keys", "depth"]].to_dict("index")
+    return Facts(
+        _joined(shipped_statistics(), shipped_gold()),
+        {domain: sizes[schema]["keys"] for domain, schema in SCHEMAS.items()},
+        {domain: sizes[schema]["depth"] for domain, schema in SCHEMAS.items()},
+        _GROWTH_METRIC,
+        SHIPPED,
+    )
+
+
+def _measured(dataset: Dataset) -> Facts:
+    _check_schemas(dataset)
+    sizes = {d: schema_complexity(dataset.schema(s)) for d, s in SCHEMAS.items()}
+    return Facts(
+        _joined(dataset.documents, measure_gold(dataset)),
+        {domain: size.keys for domain, size in sizes.items()},
+        {domain: size.depth for domain, size in sizes.items()},
+        measure_growth_metric(dataset),
+        f"dataset {dataset.name!r}",
+    )
+
+
+def _check_schemas(dataset: Dataset) -> None:
+    found, wanted = set(dataset.schemas["schema"]), set(SCHEMAS.values())
+    if found != wanted:
+        raise InputError(
+            f"dataset {dataset.name!r} has the schemas {', '.join(sorted(found))}: the paper's "
+            f"tables need those of the released one, {', '.join(sorted(wanted))}"
+        )
+
+
+def _joined(statistics: pd.DataFrame, gold: pd.DataFrame) -> pd.DataFrame:
+    domain_of = {schema: domain for domain, schema in SCHEMAS.items()}
+    names = ["document", "schema", "pages", "gold_values", "array_items", "fields"]
+    counted = statistics[[*names, "gold_tokens", "pdf_tokens"]]
+    frame = counted.merge(gold, on=["document", "schema"])
+    frame.insert(1, "domain", [domain_of[schema] for schema in frame["schema"]])
+    return frame
+
+
+MODES = ("prompt", "structured")
+
+COUNT_COLUMNS = FrameSpec(
+    "counts",
+    "one row a model and domain",
+    (
+        Column("model", "string", "model, as the appendix names it"),
+        Column("domain", "string", "sports, credit, research, resumes or 10-K/Q"),
+        Column("documents", "int64", "documents, one attempt each", "1 and up"),
+        Column("valid", "Int64", "parseable outputs that fit the schema; not printed", "", True),
+        Column("fields", "int64", "documents x keys, what the paper divides by", "1 and up"),
+        Column("passed", "int64", "passed fields; 0 for what is not valid", "0 to fields"),
+        Column("source", "string", "where the counts come from"),
+    ),
+)
+
+
+class Count(NamedTuple):
+    """Counts of one model on one domain; the fields are the columns of `COUNT_COLUMNS`."""
+
+    model: str
+    domain: str
+    documents: int
+    valid: int | None
+    fields: int
+    passed: int
+    source: str
+
+
+class Tally(NamedTuple):
+    """Counts added up over models and domains."""
+
+    documents: int
+    valid: int
+    fields: int
+    passed: int
+
+    @property
+    def validity(self) -> float:
+        """Valid documents in percent."""
+        return 100 * self.valid / self.documents
+
+    @property
+    def pass_rate(self) -> float:
+        """Passed fields in percent of documents x keys."""
+        return 100 * self.passed / self.fields
+
+
+def counts(mode: str = "prompt") -> pd.DataFrame:
+    """Return the counts that the paper's results are made of.
+
+    Parameters
+    ----------
+    mode : str, optional
+        ``"prompt"``: as Tables 9 to 13 print them. ``"structured"``: with structured outputs; the
+        paper prints percentages with one decimal there (Table 8), and exactly one whole number of
+        fields gives each of them. Their valid documents are not printed. Resumes and 10-K/Q had
+        no valid output in that mode.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a model and domain, 30 in all: model, domain, documents, valid, fields, passed,
+        source.
+
+    Raises
+    ------
+    InputError
+        There is no such mode.
+
+    Examples
+    --------
+    >>> frame = counts()
+    >>> int(frame["valid"].sum()), int(frame["passed"].sum()), int(frame["fields"].sum())
+    (107, 844, 18516)
+    """
+    rows = _counts(mode)
+    columns = list(zip(*rows, strict=True))
+    return COUNT_COLUMNS.build(dict(zip(Count._fields, columns, strict=True)))
+
+
+def tally(
+    mode: str = "prompt",
+    *,
+    models: tuple[str, ...] = MODELS,
+    domains: tuple[str, ...] = DOMAINS,
+) -> Tally:
+    """Add the counts of some models on some domains; what is not printed adds nothing."""
+    rows = [c for c in _counts(mode) if c.model in models and c.domain in domains]
+    return Tally(
+        sum(c.documents for c in rows),
+        sum(c.valid or 0 for c in rows),
+        sum(c.fields for c in rows),
+        sum(c.passed for c in rows),
+    )
+
+
+@cache
+def _counts(mode: str) -> tuple[Count, ...]:
+    if mode not in MODES:
+        raise InputError(f"unknown mode {mode!r}: known are 'prompt' and 'structured'")
+    make = _prompt if mode == "prompt" else _structured
+    return tuple(make(model, domain) for model in MODELS for domain in DOMAINS)
+
+
+def _prompt(model: str, domain: str) -> Count:
+    table = DOMAIN_TABLES[domain]
+    documents, valid, fields, passed = (
+        int(value_of(table, model, column)) for column in ("documents", "valid", "fields", "passed")
+    )
+    return Count(model, domain, documents, valid, fields, passed, f"Table {table}")
+
+
+def _structured(model: str, domain: str) -> Count:
+    prompt = _prompt(model, domain)
+    if domain in ("resumes", "10-K/Q"):
+        return prompt._replace(valid=0, passed=0, source="Table 8, caption")
+    passed = inferred_passed(model, domain, prompt.fields)
+    return prompt._replace(valid=None, passed=passed, source="Table 8, the only count that fits")
+
+
+def inferred_passed(model: str, domain: str, fields: int) -> int:
+    """Return the one count of passed fields that gives Table 8's printed percentage.
+
+    Parameters
+    ----------
+    model, domain : str
+        Row and domain of Table 8.
+    fields : int
+        Fields in all, fewer than 1,000: else several counts give one percentage.
+
+    Returns
+    -------
+    int
+        Passed fields.
+
+    Raises
+    ------
+    ValueError
+        No count gives it, or more than one does.
+    """
+    share = printed(8, model, f"{domain} rate")
+    found = list(_counts_near(share.value or 0.0, share.digits or 0, fields))
+    if len(found) != 1:
+        raise ValueError(f"Table 8, {model}, {domain}: {found} of {fields} give {share.printed}")
+    return found[0]
+
+
+def _counts_near(percent: float, digits: int, fields: int) -> Iterator[int]:
+    half = 0.5 * 10.0**-digits
+    low = math.ceil((percent - half) * fields / 100 - 1e-9)
+    high = math.floor((percent + half) * fields / 100 + 1e-9)
+    return iter(range(max(low, 0), min(high, fields) + 1))

@@ -1,0 +1,527 @@
+"""One logistic regression a factor: the odds of a valid output or a passed field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from itertools import permutations
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.paper.cells import CLAUDE, DOMAINS, GPT, MODELS, value_of
+from extractbench_nb.paper.facts import Facts, Tally, facts_of, tally
+
+__all__ = [
+    "CORRELATION_COLUMNS",
+    "FACTORS",
+    "GROUPS",
+    "OUTCOMES",
+    "REGRESSION_COLUMNS",
+    "Association",
+    "Fit",
+    "Numbers",
+    "associate",
+    "associations",
+    "attempts",
+    "correlations",
+    "factor_values",
+    "fit",
+    "kendall",
+    "outcome_values",
+    "profile_interval",
+    "regressions",
+    "spearman",
+]
+
+
+Numbers: TypeAlias = npt.NDArray[np.float64]
+
+#: Columns of Table 6 that the paper holds against failures.
+FACTORS = ("keys", "tokens", "pages", "depth", "array_items")
+
+#: Shares by domain: valid documents; passed fields of documents x keys; passed of scored fields.
+OUTCOMES = ("validity", "pass_rate", "scored_pass_rate")
+
+#: Models that are added up. ``able`` leaves Claude out where its page limit kept it out.
+GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "pooled": MODELS,
+        "able": MODELS,
+        "GPT": GPT,
+        "Claude": CLAUDE,
+        **{model: (model,) for model in MODELS},
+    }
+)
+
+
+def factor_values(factor: str) -> Numbers:
+    """Return a factor by domain, as Table 6 prints it."""
+    return np.array([value_of(6, domain, factor) for domain in DOMAINS])
+
+
+def attempts(group: str, domain: str) -> Tally:
+    """Return the counts of a group of models on a domain."""
+    models = GROUPS[group]
+    if group == "able" and domain == "credit":
+        models = tuple(model for model in models if model not in CLAUDE)
+    return tally(models=models, domains=(domain,))
+
+
+def outcome_values(outcome: str, group: str, facts: Facts) -> Numbers:
+    """Return an outcome by domain, from 0 to 1."""
+    parts = [outcome_counts(outcome, attempts(group, d), facts.scored[d]) for d in DOMAINS]
+    return np.array([successes / trials for successes, trials in parts])
+
+
+def outcome_counts(outcome: str, counted: Tally, scored: int) -> tuple[int, int]:
+    """Return successes and trials of an outcome."""
+    if outcome == "validity":
+        return counted.valid, counted.documents
+    if outcome == "pass_rate":
+        return counted.passed, counted.fields
+    return counted.passed, counted.documents * scored
+
+
+_ROUNDS = 60
+_LONGEST_STEP = 2.0
+_CLOSE = 1e-8
+
+#: Half of the 95% point of chi-squared with one degree of freedom.
+_HALF_CHI2_95 = 1.920729
+
+
+class Fit(NamedTuple):
+    """Estimates of a batch of designs.
+
+    Attributes
+    ----------
+    coefficients : ndarray of shape (batch, k)
+        Log-odds.
+    errors : ndarray of shape (batch, k)
+        Standard errors from the information matrix: rows taken as independent.
+    penalised : ndarray of shape (batch,)
+        Log-likelihood plus half the log determinant of the information.
+    """
+
+    coefficients: Numbers
+    errors: Numbers
+    penalised: Numbers
+
+
+def fit(
+    design: Numbers,
+    successes: Numbers,
+    trials: Numbers,
+    *,
+    start: Numbers | None = None,
+    free: npt.NDArray[np.bool_] | None = None,
+) -> Fit:
+    """Fit binomial logistic regressions with Firth's penalty.
+
+    Parameters
+    ----------
+    design : ndarray of shape (batch, n, k)
+        Columns of full rank, a constant among them.
+    successes, trials : ndarray of shape (batch, n) or (n,)
+        Counts; a row with no trials does not count.
+    start : ndarray of shape (batch, k), optional
+        First guess; zeros by default.
+    free : ndarray of bool of shape (k,), optional
+        Coefficients to estimate; the others stay as in `start`. All by default.
+
+    Returns
+    -------
+    Fit
+        Finite estimates, also where a factor separates successes from failures.
+
+    References
+    ----------
+    D. Firth, Bias reduction of maximum likelihood estimates, Biometrika 80 (1993).
+    G. Heinze and M. Schemper, A solution to the problem of separation in logistic regression,
+    Statistics in Medicine 21 (2002).
+
+    Examples
+    --------
+    One group of 3 successes in 10, and the penalty's half success and half failure:
+
+    >>> found = fit(np.ones((1, 1, 1)), np.array([3.0]), np.array([10.0]))
+    >>> round(float(1 / (1 + np.exp(-found.coefficients[0, 0]))), 4) == round(3.5 / 11, 4)
+    True
+    """
+    size = design.shape[-1]
+    beta = np.zeros((len(design), size)) if start is None else start.copy()
+    moving = np.ones(size, dtype=bool) if free is None else free
+    for _ in range(_ROUNDS):
+        score, information = _score(design, beta, successes, trials)
+        step = np.zeros_like(beta)
+        inner = information[:, moving][:, :, moving]
+        step[:, moving] = np.linalg.solve(inner, score[:, moving, None])[..., 0]
+        beta += np.clip(step, -_LONGEST_STEP, _LONGEST_STEP)
+        if np.abs(step).max() < _CLOSE:
+            break
+    return _finish(design, beta, successes, trials)
+
+
+def _chances(design: Numbers, beta: Numbers) -> Numbers:
+    found: Numbers = 1 / (1 + np.exp(-np.einsum("bnk,bk->bn", design, beta)))
+    return found
+
+
+def _score(
+    design: Numbers, beta: Numbers, successes: Numbers, trials: Numbers
+) -> tuple[Numbers, Numbers]:
+    """Return Firth's score and the information matrix."""
+    chance = _chances(design, beta)
+    weights = trials * chance * (1 - chance)
+    information = np.einsum("bnk,bn,bnl->bkl", design, weights, design)
+    inverse = np.linalg.inv(information)
+    leverage = weights * np.einsum("bnk,bkl,bnl->bn", design, inverse, design)
+    residual = successes - trials * chance + leverage * (0.5 - chance)
+    return np.einsum("bnk,bn->bk", design, residual), information
+
+
+def _finish(design: Numbers, beta: Numbers, successes: Numbers, trials: Numbers) -> Fit:
+    eta = np.einsum("bnk,bk->bn", design, beta)
+    likelihood = (successes * eta - trials * np.logaddexp(0, eta)).sum(axis=-1)
+    _, information = _score(design, beta, successes, trials)
+    errors = np.sqrt(np.diagonal(np.linalg.inv(information), axis1=-2, axis2=-1))
+    penalised = likelihood + np.linalg.slogdet(information)[1] / 2
+    return Fit(beta, errors, penalised)
+
+
+def profile_interval(
+    design: Numbers, successes: Numbers, trials: Numbers, *, column: int
+) -> tuple[float, float]:
+    """Return the 95% interval of a coefficient from the profile of the penalised likelihood.
+
+    Parameters
+    ----------
+    design : ndarray of shape (n, k)
+        One design.
+    successes, trials : ndarray of shape (n,)
+        Counts.
+    column : int
+        Which coefficient.
+
+    Returns
+    -------
+    tuple of float
+        Lower and upper end, by bisection.
+    """
+    best = fit(design[None], successes, trials)
+    centre, error = best.coefficients[0, column], best.errors[0, column]
+    limit = best.penalised[0] - _HALF_CHI2_95
+    inside, outside = np.full(2, centre), centre + np.array([-1.0, 1.0]) * 12 * max(error, 0.05)
+    free = np.arange(design.shape[-1]) != column
+    both = np.broadcast_to(design, (2, *design.shape))
+    for _ in range(30):
+        middle = (inside + outside) / 2
+        start = np.repeat(best.coefficients, 2, axis=0)
+        start[:, column] = middle
+        kept = fit(both, successes, trials, start=start, free=free).penalised >= limit
+        inside, outside = np.where(kept, middle, inside), np.where(kept, outside, middle)
+    return float(inside[0]), float(inside[1])
+
+
+CORRELATION_COLUMNS = FrameSpec(
+    "correlations",
+    "one row a group of models, outcome, factor and measure",
+    (
+        Column("group", "string", "models added up: pooled, able, GPT, Claude, or one model"),
+        Column("outcome", "string", "validity, pass_rate or scored_pass_rate, by domain"),
+        Column("factor", "string", "keys, tokens, pages, depth or array_items, by domain"),
+        Column("measure", "string", "spearman or kendall (tau-b)"),
+        Column("domains", "int64", "number of domains", "5"),
+        Column("correlation", "Float64", "missing where the outcome is constant", "-1 to 1", True),
+        Column("p_value", "Float64", "share of all 120 orders at least as extreme", "0 to 1", True),
+        Column("p_smallest", "Float64", "the least that these ties allow", "0 to 1", True),
+        Column("without_one_low", "Float64", "least with one domain left out", "-1 to 1", True),
+        Column("without_one_high", "Float64", "most with one domain left out", "-1 to 1", True),
+    ),
+)
+
+#: Two results of floating-point arithmetic that are the same correlation.
+_NOISE = 1e-9
+
+
+def _ranks(values: Numbers) -> Numbers:
+    """Rank along the last axis, ties at their mean."""
+    below = (values[..., None, :] < values[..., :, None]).sum(-1)
+    equal = (values[..., None, :] == values[..., :, None]).sum(-1)
+    ranks: Numbers = below + (equal + 1) / 2
+    return ranks
+
+
+def spearman(one: Numbers, two: Numbers) -> Numbers:
+    """Return Spearman's rank correlation along the last axis.
+
+    Parameters
+    ----------
+    one, two : ndarray of shape (..., n)
+        Values; ties get their mean rank.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        From -1 to 1; NaN where either side is constant.
+
+    Examples
+    --------
+    >>> float(spearman(np.array([1.0, 2, 3]), np.array([5.0, 9, 7])))
+    0.5
+    """
+    first, second = (_ranks(v) - (v.shape[-1] + 1) / 2 for v in (one, two))
+    return _cosine(first, second, axes=(-1,))
+
+
+def kendall(one: Numbers, two: Numbers) -> Numbers:
+    """Return Kendall's tau-b along the last axis.
+
+    Parameters
+    ----------
+    one, two : ndarray of shape (..., n)
+        Values; ties as in tau-b.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        From -1 to 1; NaN where either side is constant.
+
+    Examples
+    --------
+    >>> round(float(kendall(np.array([1.0, 2, 3]), np.array([5.0, 9, 7]))), 3)
+    0.333
+    """
+    first, second = (np.sign(v[..., :, None] - v[..., None, :]) for v in (one, two))
+    return _cosine(first, second, axes=(-2, -1))
+
+
+def _cosine(one: Numbers, two: Numbers, *, axes: tuple[int, ...]) -> Numbers:
+    scale = np.sqrt((one**2).sum(axis=axes) * (two**2).sum(axis=axes))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: Numbers = (one * two).sum(axis=axes) / scale
+    return found
+
+
+_MEASURES: Mapping[str, Callable[[Numbers, Numbers], Numbers]] = MappingProxyType(
+    {"spearman": spearman, "kendall": kendall}
+)
+
+
+class Association(NamedTuple):
+    """A correlation, its exact p-values, and its range with one domain left out."""
+
+    correlation: float | None
+    p_value: float | None
+    p_smallest: float | None
+    without_one_low: float | None
+    without_one_high: float | None
+
+    @property
+    def steady(self) -> bool:
+        """Whether the sign stays the same whichever domain is left out."""
+        low, high = self.without_one_low, self.without_one_high
+        return low is not None and high is not None and low * high > 0
+
+
+def associate(factor: Numbers, outcome: Numbers, *, measure: str = "spearman") -> Association:
+    """Correlate a factor with an outcome and permute the outcome over the domains.
+
+    Parameters
+    ----------
+    factor, outcome : ndarray of shape (n,)
+        One value a domain; n of 8 or fewer, since all n! orders are tried.
+    measure : str, optional
+        ``"spearman"`` or ``"kendall"``.
+
+    Returns
+    -------
+    Association
+        The p-value is two-sided: the share of orders with a correlation at least as large in
+        absolute value. All None where either side is constant.
+
+    Examples
+    --------
+    >>> found = associate(np.arange(5.0), np.array([0.9, 0.7, 0.6, 0.4, 0.0]))
+    >>> round(found.correlation, 2), round(found.p_value, 4) == round(2 / 120, 4)
+    (-1.0, True)
+    """
+    correlate = _MEASURES[measure]
+    found = float(correlate(factor, outcome))
+    if np.isnan(found):
+        return Association(None, None, None, None, None)
+    orders = np.array(list(permutations(range(len(outcome)))))
+    sizes = np.abs(correlate(factor, outcome[orders]))
+    kept = [np.delete(np.arange(len(outcome)), left_out) for left_out in range(len(outcome))]
+    without = np.array([float(correlate(factor[k], outcome[k])) for k in kept])
+    without = without[~np.isnan(without)]
+    return Association(
+        found,
+        float((sizes >= abs(found) - _NOISE).mean()),
+        float((sizes >= sizes.max() - _NOISE).mean()),
+        float(without.min()) if len(without) else None,
+        float(without.max()) if len(without) else None,
+    )
+
+
+Key = tuple[str, str, str, str]
+
+
+def associations(facts: Facts) -> dict[Key, Association]:
+    """Return all associations by group, outcome, factor and measure."""
+    return dict(_all(facts))
+
+
+def _all(facts: Facts) -> Iterator[tuple[Key, Association]]:
+    for group in GROUPS:
+        for outcome in OUTCOMES:
+            values = outcome_values(outcome, group, facts)
+            for factor in FACTORS:
+                for measure in _MEASURES:
+                    found = associate(factor_values(factor), values, measure=measure)
+                    yield (group, outcome, factor, measure), found
+
+
+def correlations() -> pd.DataFrame:
+    """Correlate the paper's factors with its outcomes over the five domains.
+
+    Factors are Table 6's, outcomes follow from the counts of Tables 9 to 13. The p-values are
+    exact: all 120 orders of five domains are tried, so that none can be smaller than 2/120, and
+    after Holm's correction for five factors none can be smaller than 0.083.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a group of models, outcome, factor and measure: group, outcome, factor, measure,
+        domains, correlation, p_value, p_smallest, without_one_low, without_one_high.
+
+    Examples
+    --------
+    >>> frame = correlations().set_index(["group", "outcome", "factor", "measure"])
+    >>> frame.loc[("pooled", "validity", "keys", "spearman"), "correlation"].round(2).item()
+    -0.9
+    """
+    rows: list[tuple[Any, ...]] = [
+        (*key, len(DOMAINS), *found) for key, found in associations(facts_of()).items()
+    ]
+    columns = zip(*rows, strict=True)
+    return CORRELATION_COLUMNS.build(dict(zip(CORRELATION_COLUMNS.names, columns, strict=True)))
+
+
+REGRESSION_COLUMNS = FrameSpec(
+    "regressions",
+    "one row a group of attempts, outcome and factor",
+    (
+        Column("group", "string", "pooled, or able: without Claude on credit agreements"),
+        Column("outcome", "string", "validity, pass_rate or scored_pass_rate"),
+        Column("factor", "string", "keys, tokens, pages, depth or array_items"),
+        Column("cells", "int64", "model x domain counts that were fitted", "28 or 30"),
+        Column("domains", "int64", "clusters: a factor has one value a domain", "5"),
+        Column("coefficient", "float64", "log odds when the factor doubles"),
+        Column("error", "float64", "standard error, cells taken as independent", "0 and up"),
+        Column("odds_ratio", "float64", "odds when the factor doubles", "0 and up"),
+        Column("odds_low", "float64", "lower end of 95%, cells taken as independent"),
+        Column("odds_high", "float64", "upper end of 95%, cells taken as independent"),
+        Column("without_one_low", "float64", "least odds ratio with one domain left out"),
+        Column("without_one_high", "float64", "largest odds ratio with one domain left out"),
+        Column("gain", "float64", "penalised log-likelihood above a model without the factor"),
+        Column("p_value", "float64", "share of all 120 assignments to domains with such a gain"),
+    ),
+)
+
+_ROUNDING = 1e-7
+
+
+def regressions() -> pd.DataFrame:
+    """Fit a logistic model a factor to the published counts.
+
+    Each cell is a model on a domain; each model has its own intercept, the factor enters as its
+    logarithm to base 2, so that an odds ratio is for a factor twice as large. Firth's penalty
+    keeps estimates finite (no 10-K/Q output is valid). ``odds_low`` and ``odds_high`` take cells as
+    independent and are far too narrow, since a factor has five values: read ``without_one_low``
+    and ``without_one_high``, and ``p_value``, which permutes the factor over whole domains. Models
+    with several factors are not fitted: five domains leave nothing to tell them apart.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a group, outcome and factor: group, outcome, factor, cells, domains, coefficient,
+        error, odds_ratio, odds_low, odds_high, without_one_low, without_one_high, gain, p_value.
+    """
+    return REGRESSION_COLUMNS.build(
+        dict(zip(REGRESSION_COLUMNS.names, zip(*_rows(), strict=True), strict=True))
+    )
+
+
+@cache
+def _rows() -> tuple[tuple[Any, ...], ...]:
+    return tuple(
+        (group, outcome, factor, *_fitted(group, outcome, factor))
+        for group in ("pooled", "able")
+        for outcome in OUTCOMES
+        for factor in FACTORS
+    )
+
+
+def _counted(group: str, outcome: str) -> tuple[Numbers, Numbers]:
+    """Return successes and trials by model and domain, flattened; 0 trials where left out."""
+    scored = facts_of().scored
+    cells = [
+        outcome_counts(outcome, tally(models=(m,), domains=(d,)), scored[d])
+        if group == "pooled" or not (d == "credit" and m in CLAUDE)
+        else (0, 0)
+        for m in MODELS
+        for d in DOMAINS
+    ]
+    counts = np.array(cells, dtype=float)
+    return counts[:, 0], counts[:, 1]
+
+
+def _design(values: Numbers) -> Numbers:
+    """Return an intercept a model and the factor, which is one value a domain."""
+    logs = np.log2(values)
+    intercepts = np.repeat(np.eye(len(MODELS)), len(DOMAINS), axis=0)
+    return np.column_stack([intercepts, np.tile(logs - logs.mean(), len(MODELS))])
+
+
+def _fitted(group: str, outcome: str, factor: str) -> tuple[Any, ...]:
+    values = factor_values(factor)
+    successes, trials = _counted(group, outcome)
+    design = _design(values)
+    gain, orders = _gain(values, successes, trials)
+    own = fit(design[None], successes, trials)
+    low, high = profile_interval(design, successes, trials, column=-1 % design.shape[1])
+    without = _without_one(design, successes, trials)
+    slope = float(own.coefficients[0, -1])
+    return (
+        int((trials > 0).sum()),
+        len(DOMAINS),
+        slope,
+        float(own.errors[0, -1]),
+        *(float(np.exp(x)) for x in (slope, low, high, without.min(), without.max())),
+        gain,
+        float((orders >= gain - _ROUNDING).mean()),
+    )
+
+
+def _without_one(design: Numbers, successes: Numbers, trials: Numbers) -> Numbers:
+    """Return the factor's coefficient with each domain left out in turn."""
+    keep = np.tile(1 - np.eye(len(DOMAINS)), len(MODELS))
+    batch = np.broadcast_to(design, (len(DOMAINS), *design.shape))
+    found: Numbers = fit(batch, successes * keep, trials * keep).coefficients[:, -1]
+    return found
+
+
+def _gain(values: Numbers, successes: Numbers, trials: Numbers) -> tuple[float, Numbers]:
+    """Return what the factor adds, as it is and in every order of the domains."""
+    orders = np.array(list(permutations(range(len(values)))))
+    designs = np.stack([_design(values[order]) for order in orders])
+    free = np.arange(designs.shape[-1]) != designs.shape[-1] - 1
+    full = fit(designs, successes, trials).penalised
+    none = fit(designs, successes, trials, free=free).penalised
+    return float(full[0] - none[0]), full - none

@@ -1,0 +1,368 @@
+"""`render_page`: a page as a picture, with places on it marked."""
+
+from __future__ import annotations
+
+import math
+import struct
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+import pandas as pd
+
+from extractbench_nb.errors import InputError
+from extractbench_nb.pdf.index import Excerpt
+from extractbench_nb.pdf.pages import MOST_PIXELS, draw_page
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from pypdfium2 import PdfDocument, PdfTextPage
+
+__all__ = ["Box", "HasPdfs", "Line", "PageImage", "lines_of", "pdf_of", "render_page"]
+
+
+_UPRIGHT = 0.7
+
+
+class Box(NamedTuple):
+    """A rectangle on a page, in PDF points; the origin is at the bottom left.
+
+    Attributes
+    ----------
+    x0, y0, x1, y1 : float
+        Left, bottom, right, top, in the page's own coordinates: before any rotation.
+    """
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+    def joined(self, other: Box) -> Box:
+        """Return the smallest box around both.
+
+        Parameters
+        ----------
+        other : Box
+            On the same page.
+
+        Returns
+        -------
+        Box
+            The box.
+        """
+        low = min(self.x0, other.x0), min(self.y0, other.y0)
+        return Box(*low, max(self.x1, other.x1), max(self.y1, other.y1))
+
+    def holds(self, other: Box, across: bool) -> bool:
+        """Say whether the middle of another box is in the same line.
+
+        Parameters
+        ----------
+        other : Box
+            On the same page.
+        across : bool
+            Whether the text runs up or down, so that a line is a column.
+
+        Returns
+        -------
+        bool
+            Whether it is.
+        """
+        if across:
+            return self.x0 <= (other.x0 + other.x1) / 2 <= self.x1
+        return self.y0 <= (other.y0 + other.y1) / 2 <= self.y1
+
+
+class Line(NamedTuple):
+    """A part of an excerpt that stands in one line.
+
+    Attributes
+    ----------
+    excerpt : Excerpt
+        Its characters.
+    box : Box
+        Around them.
+    """
+
+    excerpt: Excerpt
+    box: Box
+
+
+def lines_of(pdf: PdfDocument, excerpts: Sequence[Excerpt]) -> list[list[Line]]:
+    """Find the boxes of excerpts.
+
+    Parameters
+    ----------
+    pdf : pypdfium2.PdfDocument
+        The document that they come from.
+    excerpts : sequence of Excerpt
+        In any order.
+
+    Returns
+    -------
+    list of list of Line
+        The lines of each excerpt, in the order of the text.
+    """
+    found: dict[int, list[Line]] = {}
+    order = sorted(range(len(excerpts)), key=lambda i: excerpts[i].page)
+    start = 0
+    while start < len(order):
+        number = excerpts[order[start]].page
+        page = pdf[number - 1]
+        try:
+            layer = page.get_textpage()
+            while start < len(order) and excerpts[order[start]].page == number:
+                found[order[start]] = list(_lines(layer, excerpts[order[start]]))
+                start += 1
+        finally:
+            page.close()
+    return [found[i] for i in range(len(excerpts))]
+
+
+def _lines(layer: PdfTextPage, excerpt: Excerpt) -> Iterator[Line]:
+    line: Line | None = None
+    for index, box, across in _boxes(layer, excerpt):
+        if line is not None and line.box.holds(box, across):
+            whole = line.excerpt._replace(end=index + 1)
+            line = Line(whole, line.box.joined(box))
+            continue
+        if line is not None:
+            yield line
+        line = Line(Excerpt(excerpt.page, index, index + 1), box)
+    yield line or Line(excerpt, Box(*layer.get_charbox(excerpt.first, loose=True)))
+
+
+def _boxes(layer: PdfTextPage, excerpt: Excerpt) -> Iterator[tuple[int, Box, bool]]:
+    """Yield the characters that are drawn: index, box, and whether the text runs up or down."""
+    from pypdfium2.raw import FPDFText_GetCharAngle, FPDFText_IsGenerated
+
+    for index in range(excerpt.first, excerpt.end):
+        if FPDFText_IsGenerated(layer, index) == 1:
+            continue
+        box = Box(*layer.get_charbox(index, loose=True))
+        if box.x1 > box.x0 and box.y1 > box.y0:
+            angle = FPDFText_GetCharAngle(layer, index)
+            yield index, box, abs(math.sin(angle)) > _UPRIGHT
+
+
+@runtime_checkable
+class HasPdfs(Protocol):
+    """What knows the PDFs of documents by their ids: a `Dataset`, or one of your own."""
+
+    def pdf_path(self, document: str, /) -> Path:
+        """Return the PDF of a document."""
+
+
+def pdf_of(ds: HasPdfs | None, document: Any) -> Path:
+    """Return the PDF that a caller means.
+
+    Parameters
+    ----------
+    ds : Dataset or None
+        The dataset of the document; not used with a path.
+    document : str or pathlib.Path
+        The id of a document, or the path of any PDF.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
+    Raises
+    ------
+    InputError
+        Neither of the two.
+    DatasetError
+        The dataset has no such document.
+    MissingPdfError
+        The document has no PDF.
+    """
+    if isinstance(document, Path):
+        return document
+    if not isinstance(document, str):
+        raise InputError(
+            f"document: expected the id of a document or the pathlib.Path of a PDF, "
+            f"found {document!r:.80}"
+        )
+    if not isinstance(ds, HasPdfs):
+        raise InputError(
+            f"ds: document {document!r:.80} is looked up in a Dataset as load_dataset returns it, "
+            f"found {ds!r:.80}; for a PDF of your own pass document=pathlib.Path(...)"
+        )
+    return ds.pdf_path(document)
+
+
+_MARK = (255, 222, 89)
+_MARGIN = 2
+_LARGEST_SCALE = 10.0
+_MOST_PAGES = 2**31  # PDFium counts in 32 bits
+_EDGES = ("x0", "y0", "x1", "y1")
+
+
+@dataclass(frozen=True, slots=True)
+class PageImage:
+    """A page as a picture.
+
+    Parameters
+    ----------
+    png : bytes
+        The picture.
+    width, height : int
+        Its size in pixels.
+    page, pages : int
+        Which page it is, counted from 1, and how many the document has.
+    points : tuple of (float, float)
+        Width and height of the page as it is seen, in PDF points: cropped and rotated.
+    boxes : tuple of (int, int, int, int)
+        Where the marked boxes are in the picture: left, top, right, bottom in pixels from the top
+        left.
+    """
+
+    png: bytes = field(repr=False)
+    width: int
+    height: int
+    page: int
+    pages: int
+    points: tuple[float, float]
+    boxes: tuple[tuple[int, int, int, int], ...] = ()
+
+    def _repr_png_(self) -> bytes:
+        """Return the picture, for a notebook."""
+        return self.png
+
+
+def render_page(
+    ds: HasPdfs | None,
+    document: str | Path,
+    page: int,
+    *,
+    scale: float = 1.5,
+    boxes: Iterable[Sequence[float]] | pd.DataFrame = (),
+    mark: bool = True,
+) -> PageImage:
+    """Draw a page of a PDF, as a reader sees it.
+
+    Parameters
+    ----------
+    ds : Dataset or None
+        As `load_dataset` returns it; None where `document` is a path.
+    document : str or pathlib.Path
+        The id of a document, or the path of any PDF.
+    page : int
+        Counted from 1.
+    scale : float, optional
+        Pixels a point, above 0 and up to 10. At 1 a letter-size page has 612 x 792 pixels.
+    boxes : iterable of (float, float, float, float) or pandas.DataFrame, optional
+        Places on this page: x0, y0, x1, y1 in PDF points; or what `find_evidence` returned, of
+        which the rows on this page are taken.
+    mark : bool, optional
+        Whether to colour the boxes in the picture, as a marker pen does.
+
+    Returns
+    -------
+    PageImage
+        The picture, its size, and the boxes in pixels.
+
+    Raises
+    ------
+    InputError
+        There is no such page; a scale or box is out of range; the picture would have more than 40
+        million pixels; or the PDF cannot be read.
+    DatasetError
+        The dataset has no such document.
+    MissingPdfError
+        The document has no PDF.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> from extractbench_nb.pdf import find_evidence, render_page
+    >>> ds = xb.load_dataset()
+    >>> found = find_evidence(ds, "night bus demand", "Verrin Transit Authority")
+    >>> render_page(ds, "night bus demand", 1, scale=1, boxes=found).width
+    596
+    """
+    places = [_box(box) for box in _on_page(boxes, page)]
+    _check_scale(scale)
+    path = pdf_of(ds, document)
+    number = _page_number(page)
+    drawn = draw_page(path, number, scale, places)
+    if drawn.points is None:
+        raise InputError(f"page={page!r}; {str(path)!r} has pages 1 to {drawn.pages}")
+    if drawn.pixels is None:
+        width, height = drawn.points
+        raise InputError(
+            f"scale={scale!r}: the page has {width:.0f} x {height:.0f} points, the picture would "
+            f"have {width * height * scale**2:,.0f} pixels; expected {MOST_PIXELS:,} at most"
+        )
+    pixels, found = drawn.pixels, [_turned(*box) for box in drawn.boxes]
+    if mark:
+        for box in found:
+            _colour(pixels, box)
+    height, width = pixels.shape[:2]
+    return PageImage(_png(pixels), width, height, number, drawn.pages, drawn.points, tuple(found))
+
+
+def _page_number(page: object) -> int:
+    """Return the page, 0 if there can be none of that number."""
+    # not `page in range(...)`, which compares anything but a plain int with each number in turn
+    if isinstance(page, int | float | np.integer) and 1 <= page < _MOST_PAGES and page == int(page):
+        return int(page)
+    return 0
+
+
+def _check_scale(scale: object) -> None:
+    if not isinstance(scale, int | float) or not 0 < scale <= _LARGEST_SCALE:
+        raise InputError(f"scale={scale!r}; expected a number above 0 and up to 10")
+
+
+def _on_page(boxes: Iterable[Any] | pd.DataFrame, page: int) -> Iterable[Any]:
+    if not isinstance(boxes, pd.DataFrame):
+        return boxes
+    missing = [name for name in (*_EDGES, "page") if name not in boxes.columns]
+    if missing:
+        raise InputError(f"boxes: the DataFrame has no column {missing[0]!r}, as find_evidence has")
+    found: Iterable[Any] = boxes.loc[boxes["page"] == page, list(_EDGES)].to_numpy().tolist()
+    return found
+
+
+def _box(box: Any) -> tuple[float, ...]:
+    try:
+        values = tuple(map(float, box))
+    except (TypeError, ValueError):
+        values = ()
+    if len(values) != len(_EDGES) or not np.isfinite(values).all():
+        raise InputError(f"boxes hold {box!r:.80}; expected four finite numbers x0, y0, x1, y1")
+    return values
+
+
+def _turned(one: Sequence[int], other: Sequence[int]) -> tuple[int, int, int, int]:
+    (left, right), (top, bottom) = (sorted(pair) for pair in zip(one, other, strict=True))
+    return left, top, right, bottom
+
+
+def _colour(pixels: NDArray[np.uint8], box: Sequence[int]) -> None:
+    """Multiply with the colour of a marker pen, so that the writing stays."""
+    left, top = (max(0, edge - _MARGIN) for edge in box[:2])
+    right, bottom = (max(0, edge + _MARGIN) for edge in box[2:])
+    part = pixels[top:bottom, left:right].astype(np.uint16)
+    pixels[top:bottom, left:right] = part * np.array(_MARK, dtype=np.uint16) // 255
+
+
+def _png(pixels: NDArray[np.uint8]) -> bytes:
+    """Encode as PNG (ISO/IEC 15948), true colour, without filters."""
+    height, width = pixels.shape[:2]
+    lines = np.zeros((height, 1 + 3 * width), dtype=np.uint8)
+    lines[:, 1:] = pixels.reshape(height, 3 * width)
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), 6)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*part) for part in parts)
+
+
+def _chunk(name: bytes, content: bytes) -> bytes:
+    checksum: Any = zlib.crc32(name + content)
+    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", checksum)

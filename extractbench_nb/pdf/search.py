@@ -1,0 +1,554 @@
+"""Search for one value in the text of a PDF: as a text, as a number, as a date."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
+from itertools import islice
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from extractbench_nb.errors import InputError
+from extractbench_nb.language.dates import Date, parse_date, unshifted
+from extractbench_nb.language.quantities import CURRENCY_SIGNS, MONEY, read_quantity
+from extractbench_nb.pdf.index import DocumentIndex, Figure, in_words, shape_of, tidy
+from extractbench_nb.pdf.text import nearest_span, pieces, squash, words_of
+
+__all__ = [
+    "UNSPACED",
+    "WRITTEN",
+    "Hit",
+    "amount_of",
+    "date_of",
+    "find_currency",
+    "find_date",
+    "find_number",
+    "find_text",
+    "has_percent",
+    "is_sought",
+    "search",
+    "sought",
+    "spellings",
+    "without_overlaps",
+]
+
+
+#: How a hit stands in the PDF, each with its meaning.
+WRITTEN = {
+    "as_is": "the same letters and digits",
+    "number": "the same number, in digits or words; the sign of a currency for its code",
+    "date": "the same date",
+    "apart": "the same words close together, in another order or with others between them",
+    "in_pieces": "a long text in pieces of four words or more",
+    "similar": "a text that is spelt much alike",
+}
+
+
+class Hit(NamedTuple):
+    """One place where a value stands.
+
+    Attributes
+    ----------
+    spans : tuple of (int, int)
+        Start and end in the text of the index; several for a text in pieces.
+    similarity : float
+        In (0, 1].
+    written : str
+        A key of `WRITTEN`.
+    """
+
+    spans: tuple[tuple[int, int], ...]
+    similarity: float
+    written: str
+
+    @property
+    def start(self) -> int:
+        """Where it begins."""
+        return self.spans[0][0]
+
+    @property
+    def end(self) -> int:
+        """Where its first piece ends."""
+        return self.spans[0][1]
+
+
+def without_overlaps(hits: Iterable[Hit]) -> list[Hit]:
+    """Keep the best hit of those that overlap.
+
+    Parameters
+    ----------
+    hits : iterable of Hit
+        In any order.
+
+    Returns
+    -------
+    list of Hit
+        The most similar first, then in the order of the text.
+    """
+    by_place = sorted(hits, key=lambda hit: (hit.start, -hit.similarity))
+    kept: list[Hit] = []
+    for hit in by_place:
+        if kept and hit.start < kept[-1].spans[-1][1]:
+            if hit.similarity > kept[-1].similarity:
+                kept[-1] = hit
+        else:
+            kept.append(hit)
+    return sorted(kept, key=lambda hit: (-hit.similarity, hit.start))
+
+
+#: Scripts that write without spaces between words: Thai and its neighbours, Chinese, Japanese.
+UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uf900-\ufaff]")
+_LEAST_ALIKE, _LEAST_COVERED = 0.85, 0.75
+_INSIDE_WORDS, _OTHER_CASE, _APART = 0.9, 0.7, 0.9
+_FEWEST_INSIDE, _FEWEST_ALIKE = 7, 12
+_SHORT_CODE = 4
+_LONG_DIGITS = 7
+_LONG_WORDS = 8
+_FEWEST_APART, _MOST_APART = 2, 8
+_MOST_PLACES = 200
+_SLACK = 4
+_LONGEST_ALIKE = 100_000
+_DIGITS = re.compile(r"\d+")
+_LINK = re.compile(r"(?:https?://|mailto:)?(?:www\.)?", re.IGNORECASE)
+
+
+def find_text(text: str, key: str, index: DocumentIndex, *, exactly: bool) -> Iterator[Hit]:
+    """Find a text whatever its case, spacing, punctuation, accents and line breaks.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    key : str
+        Its letters and digits, as `squash` returns them.
+    index : DocumentIndex
+        Where to look.
+    exactly : bool
+        Whether to leave out what is only alike.
+
+    Yields
+    ------
+    Hit
+        The exact ones in order; only where there is none, the best of the others.
+    """
+    found = False
+    for hit in _exact(text, key, index):
+        found = True
+        yield hit
+    if found or exactly or len(text) > _LONGEST_ALIKE:
+        return
+    linked = _LINK.sub("", text, count=1)
+    hits = list(_exact(linked, squash(linked), index)) if linked != text else []
+    yield from hits or _alike(text, key, index)
+
+
+def _exact(text: str, key: str, index: DocumentIndex) -> Iterator[Hit]:
+    runs = _DIGITS.findall(text)
+    inside = len(key) >= _FEWEST_INSIDE and not key.isdigit()
+    unspaced = bool(key and UNSPACED.match(key[0]) and UNSPACED.match(key[-1]))
+    is_code = len(key) <= _SHORT_CODE and text.isupper()
+    for start, end, is_whole in index.occurrences(key):
+        stands = index.text[start:end]
+        if not (is_whole or inside or unspaced) or not _same_digits(runs, stands):
+            continue
+        quality = 1.0 if is_whole or unspaced else _INSIDE_WORDS
+        if is_code and not stands.isupper():
+            quality *= _OTHER_CASE
+        yield Hit(((start, end),), quality, "as_is")
+
+
+def _same_digits(runs: Sequence[str], stands: str) -> bool:
+    """Say whether digits are grouped alike; long ones, as of telephones, may be grouped anew."""
+    if not runs or len("".join(runs)) >= _LONG_DIGITS:
+        return True
+    return list(runs) == _DIGITS.findall(stands)
+
+
+def _alike(text: str, key: str, index: DocumentIndex) -> Iterator[Hit]:
+    words = words_of(text)
+    hit = _words_apart(words, index) if _FEWEST_APART <= len(words) <= _MOST_APART else None
+    if hit is None and len(words) >= _LONG_WORDS:
+        hit = _in_pieces(text, index)
+    if hit is None and len(key) >= _FEWEST_ALIKE:
+        hit = _similar(text, index)
+    if hit is not None:
+        yield hit
+
+
+def _words_apart(words: Sequence[str], index: DocumentIndex) -> Hit | None:
+    """Find all words within a few words of the rarest one; mere digits are no words."""
+    wanted = set(words)
+    if sum(map(str.isalpha, wanted)) < _FEWEST_APART or not wanted <= index.places.keys():
+        return None
+    rarest = min(words, key=lambda word: len(index.places[word]))
+    for place in index.places[rarest][:_MOST_PLACES]:
+        first = max(0, place - len(words) - _SLACK)
+        window = index.words[first : place + len(words) + _SLACK]
+        if wanted.issubset(window):
+            return Hit(tuple(_nearest(wanted, window, first, place, index)), _APART, "apart")
+    return None
+
+
+def _nearest(
+    wanted: set[str], window: Sequence[str], first: int, place: int, index: DocumentIndex
+) -> Iterator[tuple[int, int]]:
+    """Yield where the wanted words stand nearest to a place, neighbours in one span."""
+    at = {
+        min((i for i, w in enumerate(window, first) if w == word), key=lambda i: abs(i - place))
+        for word in wanted
+    }
+    start = end = min(at)
+    for i in sorted(at):
+        if i > end:
+            yield index.span_of_words(start, end)
+            start = i
+        end = i + 1
+    yield index.span_of_words(start, end)
+
+
+def _in_pieces(text: str, index: DocumentIndex) -> Hit | None:
+    """Find a long text in pieces of four words or more, each behind the last one if it can be."""
+    words, found = pieces(text, index)
+    share = sum(count for _, count in found) / len(words)
+    if share < _LEAST_COVERED:
+        return None
+    spans: list[tuple[int, int]] = []
+    after = 0
+    for first, count in found:
+        key = "".join(words[first : first + count])
+        at = index.squashed.find(key, after)
+        at = index.squashed.find(key) if at < 0 else at
+        spans.append(index.span(at, at + len(key)))
+        after = at + len(key)
+    return Hit(tuple(spans), share, "in_pieces")
+
+
+def _similar(text: str, index: DocumentIndex) -> Hit | None:
+    near = nearest_span(text, index)
+    if near is None or near[2] < _LEAST_ALIKE:
+        return None
+    start, end = index.span(near[0], near[1])
+    if not set(_DIGITS.findall(text)) <= set(_DIGITS.findall(index.text[start:end])):
+        return None
+    return Hit(((start, end),), near[2], "similar")
+
+
+_PERCENT, _MOST_AS_SHARE = 100.0, 10
+_SCALES = (1e3, 1e6, 1e9)
+_NAMES = {"thousands": 1e3, "millions": 1e6, "billions": 1e9}
+_SCALE_WORDS = {scale: word for word, scale in _NAMES.items()}
+_STATED = re.compile(r"\bin (thousands|millions|billions)\b|\b(thousands|millions) of\b")
+_OTHER_SIGN, _UNSURE, _IN_WORDS, _IN_DATE = 0.9, 0.85, 0.9, 0.9
+_SCALED, _GUESSED = 0.95, 0.75
+_SIGN_FOR_CODE = 0.5
+_FEWEST_DIGITS = 3
+_LONGEST_NUMBER = 7
+
+
+def amount_of(text: str) -> tuple[float, str] | None:
+    """Read a text that is a number, a share or a sum of money and nothing else.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    tuple of (float, str) or None
+        The number, and ``""``, ``"%"`` or a currency. None for all else, for number words, and
+        for digits that are a name: ``007``, ``20240131``.
+    """
+    digits = text.strip()
+    if digits.isdigit() and (digits.startswith("0") or len(digits) > _LONGEST_NUMBER):
+        return None
+    quantity = read_quantity(text)
+    if quantity is None or not any(map(str.isdigit, text)):
+        return None
+    if quantity.unit not in ("", "%") and quantity.unit not in MONEY:
+        return None
+    return quantity.value, quantity.unit
+
+
+def has_percent(hit: Hit, index: DocumentIndex) -> bool:
+    """Say whether a percent sign or word follows a hit.
+
+    Parameters
+    ----------
+    hit : Hit
+        A number.
+    index : DocumentIndex
+        Where it stands.
+
+    Returns
+    -------
+    bool
+        Whether it does.
+    """
+    after = index.lower[hit.end : hit.end + len(" percent")].lstrip()
+    return after.startswith(("%", "percent", "per cent", "pct"))
+
+
+def spellings(value: float) -> Iterator[tuple[float, float]]:
+    """Write a number in the scales of tables and texts.
+
+    Parameters
+    ----------
+    value : float
+        Any number.
+
+    Yields
+    ------
+    tuple of (float, float)
+        What digits may stand for it, without sign, and what they are to be multiplied by: 1, a
+        thousand, a million, a billion, or 0.01 for percent.
+
+    Examples
+    --------
+    >>> list(spellings(-0.125)), list(spellings(2500))
+    ([(0.125, 1.0), (12.5, 0.01)], [(2500.0, 1.0), (2.5, 1000.0)])
+    """
+    size = abs(value)
+    yield tidy(size), 1.0
+    for scale in _SCALES:
+        if size >= scale:
+            yield tidy(size / scale), scale
+    if 0 < size <= _MOST_AS_SHARE:
+        yield tidy(size * _PERCENT), 1 / _PERCENT
+
+
+def find_number(value: float, index: DocumentIndex) -> Iterator[Hit]:
+    """Find a number.
+
+    Parameters
+    ----------
+    value : float
+        Finite.
+    index : DocumentIndex
+        Where to look.
+
+    Yields
+    ------
+    Hit
+        In no order; some may overlap. One with another sign, in another scale, with two readings
+        or in words is less similar.
+    """
+    for number, scale in spellings(value):
+        for figure in index.figures.get(number, ()):
+            quality = _figure_quality(figure, scale, value, index)
+            if quality:
+                yield Hit(((figure.start, figure.end),), quality, "number")
+    for span in index.years.get(abs(value), ()):
+        yield Hit((span,), _IN_DATE, "number")
+    for words in (in_words(abs(value)), _SCALE_WORDS.get(abs(value))):
+        for start, end, is_whole in index.occurrences(squash(words or "")):
+            if is_whole:
+                yield Hit(((start, end),), _IN_WORDS, "number")
+
+
+def find_currency(text: str, index: DocumentIndex) -> Iterator[Hit]:
+    """Find the sign of a currency that is named by its code: ``USD`` as ``$``.
+
+    Parameters
+    ----------
+    text : str
+        Any text; what is no code of a currency with a sign has no hit.
+    index : DocumentIndex
+        Where to look.
+
+    Yields
+    ------
+    Hit
+        In order. Several currencies share a sign, so the similarity is 0.5.
+    """
+    for sign, code in CURRENCY_SIGNS.items():
+        start = index.text.find(sign) if code == text.strip().lower() else -1
+        while start >= 0:
+            yield Hit(((start, start + 1),), _SIGN_FOR_CODE, "number")
+            start = index.text.find(sign, start + 1)
+
+
+def _figure_quality(figure: Figure, scale: float, value: float, index: DocumentIndex) -> float:
+    quality = 1.0 if figure.is_sure else _UNSURE
+    if figure.is_negative != (value < 0):
+        quality *= _OTHER_SIGN
+    if scale == 1:
+        return quality
+    stated = 1 / _PERCENT if figure.is_percent else figure.scale
+    if stated == 1 and scale > 1:
+        stated = _scale_above(index, figure)
+    if stated == scale:
+        return quality * _SCALED
+    # A table may say its scale pages away, or in the heading of a column.
+    is_long = shape_of(figure.value)[0] >= _FEWEST_DIGITS
+    return quality * _GUESSED if is_long and figure.scale == 1 else 0.0
+
+
+def _scale_above(index: DocumentIndex, figure: Figure) -> float:
+    """Return the scale that the page says last above a number; 1 if none."""
+    top = index.text.rfind("\n", 0, figure.start) + 1
+    scale = 1.0
+    for match in _STATED.finditer(index.lower, top, figure.start):
+        scale = _NAMES[match[1] or match[2]]
+    return scale
+
+
+_LONGEST = 80
+_PART, _SHIFTED = 0.8, 0.9
+
+
+def date_of(text: str) -> tuple[Date, float] | None:
+    """Read a text that is a date and nothing else.
+
+    Parameters
+    ----------
+    text : str
+        Any text. A timestamp that is midnight of a zone further east is that midnight.
+
+    Returns
+    -------
+    tuple of (Date, float) or None
+        The date and how sure it is, in (0, 1]; None for all else.
+    """
+    if len(text) > _LONGEST:
+        return None
+    meant = unshifted(text)
+    if meant is not None:
+        return Date(meant.year, meant.month, meant.day), _SHIFTED
+    date = parse_date(text)
+    return None if date is None else (date, 1.0)
+
+
+def find_date(date: Date, sure: float, index: DocumentIndex) -> Iterator[Hit]:
+    """Find a date.
+
+    Parameters
+    ----------
+    date : Date
+        A day, month or year.
+    sure : float
+        What to multiply the similarities with, in (0, 1].
+    index : DocumentIndex
+        Where to look.
+
+    Yields
+    ------
+    Hit
+        In no order; some may overlap. A month is found in each of its days, and the first day of
+        a month in the month, both less similar.
+    """
+    if date.month is None:
+        for start, end, is_whole in index.occurrences(str(date.year)):
+            if is_whole and end - start == len(str(date.year)):
+                yield Hit(((start, end),), sure, "date")
+        return
+    for year, month, day in date.readings:
+        for found, spans in index.dated.items():
+            quality = _day_quality(day, found[2]) if found[:2] == (year, month) else 0.0
+            for span in spans if quality else ():
+                yield Hit((span,), sure * quality, "date")
+
+
+def _day_quality(day: int | None, found: int | None) -> float:
+    if day == found:
+        return 1.0
+    is_part = day is None or (day == 1 and found is None)
+    return _PART if is_part else 0.0
+
+
+_MOST_HITS = 5_000
+_EXACT = 2**53
+_NO_PERCENT = 0.9
+
+
+def is_sought(value: Any) -> bool:
+    """Say whether a value can be looked for at all.
+
+    Parameters
+    ----------
+    value : object
+        A JSON value.
+
+    Returns
+    -------
+    bool
+        True for finite numbers, and for texts with a letter or digit.
+    """
+    if isinstance(value, str):
+        return any(map(str.isalnum, value))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return isinstance(value, int) or math.isfinite(value)
+
+
+def sought(value: Any) -> str | float:
+    """Check a value that a caller wants to be looked for.
+
+    Parameters
+    ----------
+    value : object
+        A text or number; dates and NumPy scalars are turned into them.
+
+    Returns
+    -------
+    str, int or float
+        The value.
+
+    Raises
+    ------
+    InputError
+        It is null, a boolean, an array, an object, NaN or infinite.
+    """
+    if isinstance(value, date) and value is not pd.NaT:
+        return value.isoformat()
+    plain = value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
+    if isinstance(plain, str) or is_sought(plain):
+        return plain  # type: ignore[no-any-return]
+    raise InputError(
+        f"value: {value!r:.80} cannot be looked for; expected a text, a finite number or a date. "
+        "ground_values looks for what an array or object holds"
+    )
+
+
+def search(value: str | float, index: DocumentIndex) -> list[Hit]:
+    """Find every place where a value stands.
+
+    Parameters
+    ----------
+    value : str, int or float
+        As `sought` returns it.
+    index : DocumentIndex
+        The text.
+
+    Returns
+    -------
+    list of Hit
+        The most similar first, then in the order of the text; no two overlap. 5,000 at most.
+    """
+    found = _of_text(value, index) if isinstance(value, str) else _of_number(value, index)
+    return without_overlaps(found)
+
+
+def _of_number(value: float, index: DocumentIndex) -> Iterator[Hit]:
+    if abs(value) > _EXACT and isinstance(value, int):
+        digits = str(abs(value))  # a float would not keep them
+        return islice(find_text(digits, digits, index, exactly=True), _MOST_HITS)
+    return islice(find_number(value, index), _MOST_HITS)
+
+
+def _of_text(text: str, index: DocumentIndex) -> Iterator[Hit]:
+    dated, amount = date_of(text), amount_of(text)
+    if dated is not None:
+        yield from islice(find_date(*dated, index), _MOST_HITS)
+    elif amount is not None:
+        value, unit = amount
+        for hit in islice(find_number(value, index), _MOST_HITS):
+            fits = unit != "%" or has_percent(hit, index)
+            yield hit if fits else hit._replace(similarity=hit.similarity * _NO_PERCENT)
+    if amount is None or amount[1]:
+        exactly = dated is not None or amount is not None
+        yield from islice(find_text(text, squash(text), index, exactly=exactly), _MOST_HITS)
+    yield from islice(find_currency(text, index), _MOST_HITS)

@@ -1,0 +1,135 @@
+"""Reads one PDF in a process of its own, whose memory is limited: a small file may unpack to much.
+
+Run as a script by `benchmark.pdf`, and so without an import from this package. A request is one
+JSON object on standard input; the answer is a line of JSON and, of a drawn page, its pixels.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
+
+
+_SURROGATES = range(0xD800, 0xE000)
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_NO_WIDTH = "\u200b"
+
+
+def _pages(pdf: PdfDocument, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    return {"texts": _texts(pdf, _text, request["most"])}, b""
+
+
+def _layers(pdf: PdfDocument, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    return {"texts": _texts(pdf, _layer, request["most"])}, b""
+
+
+def _texts(pdf: PdfDocument, read: Any, most: int) -> list[str]:
+    texts, total = [], 0
+    for index in range(len(pdf)):
+        page = pdf[index]
+        try:
+            texts.append(read(page))
+        finally:
+            page.close()  # and its text page: a long document is not kept in memory
+        total += len(texts[-1])
+        if total > most:
+            raise ValueError(f"it has more than {most:,} characters of text")
+    return texts
+
+
+def _text(page: PdfPage) -> str:
+    text: str = page.get_textpage().get_text_bounded()
+    return text
+
+
+def _layer(page: PdfPage) -> str:
+    layer = page.get_textpage()
+    characters = _characters(layer)
+    if page.get_cropbox() == page.get_mediabox():
+        return characters
+    return _visible(page, layer, characters)
+
+
+def _characters(layer: PdfTextPage) -> str:
+    """Read one code point a character; PDFium gives all in one piece only where they are plain."""
+    from pypdfium2.raw import FPDFText_GetUnicode
+
+    count: int = layer.count_chars()
+    text: str = layer.get_text_range()
+    if len(text) == count and all(ord(c) not in _SURROGATES for c in set(text)):
+        return text
+    units = "".join(chr(FPDFText_GetUnicode(layer, index)) for index in range(count))
+    return _PAIR.sub(_joined, units)
+
+
+def _joined(pair: re.Match[str]) -> str:
+    """Make one character of two surrogates, and a blank without width, so that none is moved."""
+    return pair[0].encode("utf-16-le", "surrogatepass").decode("utf-16-le") + _NO_WIDTH
+
+
+def _visible(page: PdfPage, layer: PdfTextPage, characters: str) -> str:
+    left, bottom, right, top = page.get_bbox()
+
+    def is_seen(index: int) -> bool:
+        x0, y0, x1, y1 = layer.get_charbox(index)
+        return bool(left <= (x0 + x1) / 2 <= right and bottom <= (y0 + y1) / 2 <= top)
+
+    return "".join(c if c.isspace() or is_seen(i) else " " for i, c in enumerate(characters))
+
+
+def _drawn(pdf: PdfDocument, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    """Draw a page; without pixels if the page does not exist or would have too many."""
+    found: dict[str, Any] = {"pages": len(pdf)}
+    if not 1 <= request["page"] <= len(pdf):
+        return found, b""
+    sheet = pdf[request["page"] - 1]
+    width, height = found["points"] = sheet.get_size()
+    scale = request["scale"]
+    if width * height * scale**2 > request["most"]:
+        return found, b""
+    bitmap = sheet.render(scale=scale, rev_byteorder=True)
+    place = bitmap.get_posconv(sheet).to_bitmap
+    found["boxes"] = [[place(x0, y0), place(x1, y1)] for x0, y0, x1, y1 in request["boxes"]]
+    found["shape"] = (bitmap.height, bitmap.stride, bitmap.width, bitmap.n_channels)
+    return found, bytes(bitmap.buffer)
+
+
+_OPERATIONS = {"pages": _pages, "layers": _layers, "draw": _drawn}
+
+
+def _limit(memory: int) -> None:
+    """Have the system refuse more memory, where it can."""
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    except (ImportError, ValueError, OSError):  # Windows; a limit that is lower already
+        return
+
+
+def _answer(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    import pypdfium2
+
+    try:
+        with pypdfium2.PdfDocument(request["path"]) as pdf:
+            return _OPERATIONS[request["operation"]](pdf, request)
+    except (pypdfium2.PdfiumError, OSError, ValueError) as error:
+        return {"error": str(error)}, b""
+
+
+def main() -> None:
+    """Read a request, and write the answer."""
+    request = json.load(sys.stdin)
+    _limit(request["memory"])
+    head, content = _answer(request)
+    sys.stdout.buffer.write(json.dumps(head).encode() + b"\n" + content)
+
+
+if __name__ == "__main__":
+    main()

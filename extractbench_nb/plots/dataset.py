@@ -1,0 +1,287 @@
+"""Figures of a dataset: how much there is to read and to write, how complex it is, its suspects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from extractbench_nb.plots.drawing import (
+    BLUE,
+    GREY,
+    INK,
+    PALETTE,
+    VERMILLION,
+    checked,
+    heat,
+    measured,
+    new_axes,
+    number,
+    quiet,
+    segments,
+    words,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from extractbench_nb.gold.findings import Audit
+
+__all__ = ["complexity", "compression", "documents", "findings", "tokens"]
+
+
+_FACTORS = ("pages", "keys", "depth", "tokens", "fields", "array_items")
+_MARKERS = "osD^vPX*"
+
+
+def tokens(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw what is read and what is written a document: tokens of PDF text and of gold.
+
+    Left part of Figure 2 of the ExtractBench paper.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        ``paper.table("figure2")``, or ``complexity(ds, by="domain")``.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One row a domain, from input to output in GPT-2 tokens on a logarithmic axis. What is not
+        known is left out.
+
+    Raises
+    ------
+    InputError
+        The frame is another one, or empty.
+    """
+    frame = measured(table, ("input_tokens", "output_tokens"), "table")
+    ax = new_axes(ax, 0.9 + 0.5 * len(frame))
+    rows = np.arange(len(frame))
+    ends = {"PDF text": ("input_tokens", BLUE), "gold JSON": ("output_tokens", VERMILLION)}
+    segments(ax, frame.min(axis=1), frame.max(axis=1), "#bdbdbd")
+    for name, (column, colour) in ends.items():
+        other = frame.drop(columns=column).iloc[:, 0]
+        ax.scatter(frame[column], rows, s=55, color=colour, zorder=2, label=name)
+        for row, (value, end) in enumerate(zip(frame[column], other, strict=True)):
+            _beside(ax, value, row, colour, left=bool(value < end))
+    _log_rows(ax, frame, "GPT-2 tokens a document, average")
+    ax.set_title("What there is to read, and to write", loc="left", fontsize=10.5)
+    ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False, fontsize=9)
+    return ax
+
+
+def compression(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw how many tokens are read for one that is written.
+
+    Right part of Figure 2 of the ExtractBench paper.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        ``paper.table("figure2")``, or ``complexity(ds, by="domain")``.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One row a domain, its ratio on a logarithmic axis, with a line at 1.
+
+    Raises
+    ------
+    InputError
+        The frame is another one, or empty.
+    """
+    frame = measured(table, ("ratio",), "table")
+    ax = new_axes(ax, 0.9 + 0.5 * len(frame))
+    rows = np.arange(len(frame))
+    more_read = (frame["ratio"] >= 1).to_numpy()
+    colours = np.where(more_read, BLUE, VERMILLION)
+    ax.axvline(1, color=GREY, linewidth=1, linestyle="--", zorder=1)
+    segments(ax, np.ones(len(frame)), frame["ratio"], colours)
+    ax.scatter(frame["ratio"], rows, s=55, color=colours, zorder=2)
+    for row, value in enumerate(frame["ratio"]):
+        text = f"{value:.1f}×" if value >= 1 else f"{value:.2f}×"
+        _beside(ax, value, row, str(colours[row]), left=bool(value < 1), text=text)
+    _log_rows(ax, frame, "PDF tokens / gold tokens")
+    ax.set_title("Read for one token written", loc="left", fontsize=10.5)
+    return ax
+
+
+def _beside(
+    ax: Axes, value: float, row: int, colour: str, *, left: bool, text: str | None = None
+) -> None:
+    if not np.isfinite(value):
+        return
+    ax.annotate(
+        text or number(value),
+        (value, row),
+        xytext=(-8 if left else 8, 0),
+        textcoords="offset points",
+        ha="right" if left else "left",
+        va="center",
+        color=colour,
+        fontsize=9,
+    )
+
+
+def _log_rows(ax: Axes, frame: pd.DataFrame, unit: str) -> None:
+    """Set a logarithmic axis with room for numbers at both ends, and one row a domain."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    ax.set_xscale("log")
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    values = frame.to_numpy(dtype=float)
+    known = values[np.isfinite(values) & (values > 0)]
+    if len(known):
+        ax.set_xlim(known.min() / 4, known.max() * 5)
+    ax.set_yticks(np.arange(len(frame)), [words(name) for name in frame.index])
+    ax.set_ylim(len(frame) - 0.5, -0.5)
+    ax.set_xlabel(unit, fontsize=9)
+    quiet(ax, grid="x")
+    ax.tick_params(axis="x", which="minor", length=0)
+
+
+def documents(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw every document: tokens of its PDF's text against tokens of its gold.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        ``complexity(ds)``: one row a document.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One mark a document on logarithmic axes, a colour and shape a schema, and the line on which
+        as much is written as read. Documents without PDF or text are left out.
+
+    Raises
+    ------
+    InputError
+        The frame is another one, or empty.
+    """
+    rows = checked(frame, ("schema", "pdf_tokens", "gold_tokens"), "frame")
+    rows = rows[(rows["pdf_tokens"] > 0) & (rows["gold_tokens"] > 0)]
+    ax = new_axes(ax, 4.2)
+    ax.set(xscale="log", yscale="log")
+    for i, (name, own) in enumerate(rows.groupby("schema", sort=False)):
+        x, y = (own[column].astype(float) for column in ("pdf_tokens", "gold_tokens"))
+        colour, marker = PALETTE[i % len(PALETTE)], _MARKERS[i % len(_MARKERS)]
+        style: dict[str, Any] = {"color": colour, "marker": marker, "alpha": 0.85, "linewidth": 0}
+        ax.scatter(x, y, s=42, label=words(name), **style)
+    _even_line(ax, rows)
+    ax.set_xlabel("GPT-2 tokens of the PDF's text", fontsize=9)
+    ax.set_ylabel("GPT-2 tokens of gold", fontsize=9)
+    ax.set_title("Every document", loc="left", fontsize=10.5)
+    quiet(ax)
+    ax.spines["left"].set(visible=True, color=ax.spines["bottom"].get_edgecolor())
+    if len(rows):
+        ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, fontsize=9)
+    return ax
+
+
+def _even_line(ax: Axes, rows: pd.DataFrame) -> None:
+    """Draw where output equals input, over the range that both axes show."""
+    if rows.empty:
+        return
+    both = rows[["pdf_tokens", "gold_tokens"]].to_numpy(dtype=float)
+    ends = np.array([both.min() / 1.5, both.max() * 1.5])
+    ax.plot(ends, ends, color=GREY, linewidth=1, linestyle="--", zorder=0)
+    ax.annotate(
+        "as much written as read",
+        (ends[1], ends[1]),
+        xytext=(-24, 0),
+        textcoords="offset points",
+        ha="right",
+        va="top",
+        color=GREY,
+        fontsize=8.5,
+    )
+
+
+def complexity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw how complex each domain is, factor by factor.
+
+    Tables 1 and 6 of the ExtractBench paper as a picture.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        ``paper.table(6)``, ``paper.published(6)`` or ``complexity(ds, by="domain")``.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One row a domain, one column a factor, shaded by its share of the column's maximum. Pages,
+        tokens, fields and array items are averages a document; a dash where one is not known.
+
+    Raises
+    ------
+    InputError
+        The frame is another one, or empty.
+    """
+    frame = measured(table, _FACTORS, "table")
+    ax = new_axes(ax, 1.0 + 0.45 * len(frame))
+    top = frame.max().where(lambda column: column > 0, 1.0)
+    shares = (frame / top).rename(columns={"array_items": "array items"})
+    heat(ax, shares, [[number(value) for value in row] for row in frame.to_numpy()])
+    ax.set_xlabel("a document, on average; shade: share of the column's largest", fontsize=9)
+    ax.set_title("Complexity by domain", loc="left", fontsize=10.5)
+    return ax
+
+
+def findings(audit: Audit, *, ax: Axes | None = None) -> Axes:
+    """Draw what an audit found, by kind and domain.
+
+    Parameters
+    ----------
+    audit : Audit
+        As ``audit(ds)`` returns it.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One row a kind that occurs, in the order of `Audit.kinds()`, with its severity; one column
+        a domain; shaded by the logarithm of the number of findings. A sentence where nothing was
+        found.
+    """
+    summary = audit.summary
+    domains = audit.documents["domain"].drop_duplicates().tolist()
+    order = audit.kinds()["kind"].tolist()
+    table = summary.pivot_table(
+        index="kind", columns="domain", values="findings", aggfunc="sum", fill_value=0
+    ).reindex(index=[k for k in order if k in set(summary["kind"])], columns=domains, fill_value=0)
+    ax = new_axes(ax, 1.2 + 0.28 * max(len(table), 1))
+    ax.set_title(f"Findings of the audit of {words(audit.dataset)!r}", loc="left", fontsize=10.5)
+    if table.empty:
+        return _nothing(ax, f"no findings in {len(audit.documents)} documents")
+    severity = dict(zip(audit.kinds()["kind"], audit.kinds()["severity"], strict=True))
+    labels = [f"{kind} ({severity[kind]})" for kind in table.index]
+    logs = np.log1p(table.to_numpy(dtype=float))
+    shades = pd.DataFrame(logs / logs.max(), index=labels, columns=table.columns)
+    heat(ax, shades, [[_count(found) for found in row] for row in table.to_numpy()])
+    ax.set_xlabel("domain", fontsize=9)
+    return ax
+
+
+def _count(found: Any) -> str:
+    return number(float(found)) if found else "·"
+
+
+def _nothing(ax: Axes, sentence: str) -> Axes:
+    ax.text(0.5, 0.5, sentence, ha="center", va="center", color=INK, transform=ax.transAxes)
+    ax.set(xticks=[], yticks=[], xlabel="domain")
+    ax.spines[:].set_visible(False)
+    return ax

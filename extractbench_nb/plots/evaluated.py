@@ -1,0 +1,414 @@
+"""Figures of attempts: how the outputs of runs ended, and how many are valid at which length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from extractbench_nb.errors import InputError
+from extractbench_nb.evaluation.frames import OUTCOMES
+from extractbench_nb.extraction.failures import count_failures, group_attempts
+from extractbench_nb.extraction.lengths import LENGTH_COLUMNS
+from extractbench_nb.extraction.parsing import FAILURES
+from extractbench_nb.plots.drawing import (
+    BLUE,
+    GREY,
+    INK,
+    PALETTE,
+    checked,
+    heat,
+    known,
+    new_axes,
+    quiet,
+    segments,
+    stack,
+    words,
+)
+from extractbench_nb.stats.breakdowns import breakdown, gather, label
+from extractbench_nb.stats.breakdowns import difficulty as ranked
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from extractbench_nb.stats.comparison import Comparison
+
+__all__ = ["ENDINGS", "attempts", "differences", "difficulty", "outcomes", "validity"]
+
+
+#: Blues are right or rightly absent; warm colours are faults of content, black of form.
+_COLOURS = {
+    "correct": "#0072B2",
+    "both_absent": "#56B4E9",
+    "incorrect": "#E69F00",
+    "omission": "#F0E442",
+    "hallucination": "#D55E00",
+    "structural": "#333333",
+    "judge_error": "#bdbdbd",
+}
+
+
+def outcomes(source: object, *, by: str = "run", ax: Axes | None = None) -> Axes:
+    """Draw what happened to the scored fields, run by run.
+
+    Parameters
+    ----------
+    source : results of a batch, Evaluation, pandas.DataFrame, mapping or list
+        Where the rows of `fields` are, as `breakdown` takes them.
+    by : str, optional
+        What makes a bar: ``run``, ``domain``, ``schema``, ``document``, ``metric``, ...
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One bar a group, the best on top, stacked by outcome, in counted rows of `fields`. Outcomes
+        that nowhere occur are left out.
+
+    Raises
+    ------
+    InputError
+        The source holds no fields, or has no such column.
+    """
+    table = checked(breakdown(source, by), (by, *OUTCOMES), "source")
+    bars = table.iloc[::-1].set_index(by)[list(_COLOURS)]
+    bars = bars.loc[:, bars.sum() > 0]
+    colours = [_COLOURS[name] for name in bars.columns]
+    bars.columns = pd.Index([name.replace("_", " ") for name in bars.columns])
+    ax = new_axes(ax, 1.3 + 0.4 * len(bars))
+    stack(ax, bars, colours, f"Outcomes by {words(by)}")
+    ax.set_xlabel("scored fields", fontsize=9)
+    return ax
+
+
+def difficulty(source: object, *, top: int = 15, ax: Axes | None = None) -> Axes:
+    """Draw how often the hardest fields pass, run by run.
+
+    Parameters
+    ----------
+    source : results of a batch, Evaluation, pandas.DataFrame, mapping or list
+        Where the rows of `fields` are, as `difficulty` takes them.
+    top : int, optional
+        How many fields, the hardest first; 1 and up.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One row a field that gold has somewhere, one column a run; each cell with passed rows of
+        all rows, shaded by the share that passes, grey where the run was not asked.
+
+    Raises
+    ------
+    InputError
+        The source holds no fields, or `top` is less than 1.
+    """
+    if top < 1:
+        raise InputError(f"top={top!r}: expected 1 or more")
+    hardest = checked(ranked(source), (), "source").head(top)
+    fields = gather(source, "fields")
+    asked = fields[fields["gold_state"].eq("present")]
+    names = [name for name in ("schema", "field") if name in asked.columns]
+    runs = ["run"] if "run" in asked.columns else []
+    table = breakdown(asked, [*names, *runs])
+    if not runs:
+        table = table.assign(run="all rows")
+    keyed = table.set_index([*names, "run"])
+    order = hardest.set_index(names).index
+    passed, rows = (
+        keyed[column].unstack("run").reindex(order)  # noqa: PD010 - a Series
+        for column in ("passed", "rows")
+    )
+    shares = (passed / rows).set_axis(_labels(hardest), axis=0)
+    ax = new_axes(ax, 1.2 + 0.3 * len(shares))
+    heat(ax, shares, _texts(passed, rows))
+    ax.set_xlabel("run; passed rows of those in which gold has a value", fontsize=9)
+    ax.set_title(f"The {len(shares)} hardest fields", loc="left", fontsize=10.5)
+    return ax
+
+
+def _labels(hardest: pd.DataFrame) -> list[str]:
+    """Name the fields; with their schema where two schemas share a name among them."""
+    if not hardest["field"].duplicated().any():
+        return hardest["field"].tolist()
+    return [f"{s}: {f}" for s, f in zip(hardest["schema"], hardest["field"], strict=True)]
+
+
+def _texts(passed: pd.DataFrame, rows: pd.DataFrame) -> list[list[str]]:
+    pairs = zip(passed.to_numpy(dtype=float), rows.to_numpy(dtype=float), strict=True)
+    return [[_of(*cell) for cell in zip(*row, strict=True)] for row in pairs]
+
+
+def _of(passed: float, rows: float) -> str:
+    return f"{passed:.0f}/{rows:.0f}" if np.isfinite(rows) else "–"
+
+
+def differences(
+    comparison: Comparison, measure: str | None = None, *, ax: Axes | None = None
+) -> Axes:
+    """Draw the differences between runs with their intervals.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        As ``compare_runs(source)`` returns it.
+    measure : str, optional
+        One of its measures; the first by default.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One row a pair, the largest difference on top: the mean difference over documents, turned
+        so that it is not negative, and its interval. Filled where it is significant after Holm's
+        correction, hollow where not. A pair of one document has no interval.
+
+    Raises
+    ------
+    InputError
+        There is no such measure.
+    """
+    name = comparison.measures[0] if measure is None else measure
+    known(name, comparison.measures, "measure")
+    rows = comparison.differences
+    rows = _turned(checked(rows[rows["measure"] == name], (), "comparison"))
+    ax = new_axes(ax, 1.1 + 0.36 * len(rows))
+    places = np.arange(len(rows))
+    colours = np.where(rows["significant"], BLUE, GREY)
+    ax.axvline(0, color=INK, linewidth=1)
+    segments(ax, rows["low"], rows["high"], colours)
+    fills = np.where(rows["significant"], BLUE, "white")
+    ax.scatter(
+        rows["mean"],
+        places,
+        s=52,
+        color=fills,
+        edgecolors=colours.tolist(),
+        linewidth=1.6,
+        zorder=3,
+    )
+    ax.set_yticks(places, rows["label"].tolist())
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.set_xlabel(_unit(name, comparison), fontsize=9)
+    ax.set_title("Filled: more than noise (Holm)", loc="left", fontsize=10.5)
+    quiet(ax, grid="x")
+    return ax
+
+
+def _turned(rows: pd.DataFrame) -> pd.DataFrame:
+    """Turn each pair so that its difference is not negative, and sort by it."""
+    numbers = rows[["b_minus_a", "low", "high"]].astype("float64")
+    sign = np.where(numbers["b_minus_a"] < 0, -1.0, 1.0)
+    ends = numbers[["low", "high"]].mul(sign, axis=0)
+    better, other = (
+        np.where(sign < 0, rows[one], rows[two]) for one, two in (("a", "b"), ("b", "a"))
+    )
+    table = pd.DataFrame(
+        {
+            "mean": numbers["b_minus_a"] * sign,
+            "low": ends.min(axis=1),
+            "high": ends.max(axis=1),
+            "significant": rows["significant"].fillna(value=False).astype(bool),
+            "label": [
+                f"{words(b, 22)} − {words(a, 22)}" for b, a in zip(better, other, strict=True)
+            ],
+        }
+    )
+    return table.sort_values("mean", ascending=False, kind="stable")
+
+
+def _unit(name: str, comparison: Comparison) -> str:
+    percent = f"{100 * comparison.drawing.confidence:g}%"
+    return f"difference in {words(name)} (mean over documents, {percent} interval)"
+
+
+#: A colour each ending, the same in all figures: blue is valid, warm are texts that are no use,
+#: greens and greys are calls that gave none.
+ENDINGS: Mapping[str, str] = MappingProxyType(
+    {
+        "none": "#0072B2",
+        "empty_response": "#E69F00",
+        "trailing_comma": "#F0E442",
+        "truncated_json": "#D55E00",
+        "malformed_json": "#CC79A7",
+        "not_an_object": "#F6C6DC",
+        "schema_violation": "#7A1F4B",
+        "page_limit": "#009E73",
+        "context_length": "#8FD9BF",
+        "schema_rejected": "#14532D",
+        "refused": "#333333",
+        "rate_limited": "#6b6b6b",
+        "timeout": "#a3a3a3",
+        "other": "#d4d4d4",
+    }
+)
+
+_UNITS: Mapping[str, str] = MappingProxyType(
+    {
+        "gold_tokens": "GPT-2 tokens of gold",
+        "gold_values": "values of gold",
+        "array_items": "array items of gold",
+        "fields": "fields of gold outside of arrays",
+        "pages": "pages of the PDF",
+        "pdf_tokens": "GPT-2 tokens of the PDF's text",
+        "output_tokens": "GPT-2 tokens of the output",
+        "output_characters": "characters of the output",
+    }
+)
+
+_MARKERS = ("o", "s", "D", "^", "v", "P", "X")
+_DRAWN = ("shortest", "median", "longest", "share", "low", "high", "valid", "attempts")
+
+#: Distance of two groups at one length, in points.
+_APART = 4.0
+
+
+def attempts(
+    frame: pd.DataFrame, *, by: str | Iterable[str] = "run", ax: Axes | None = None
+) -> Axes:
+    """Draw how the outputs of runs ended.
+
+    Table 7 of the ExtractBench paper as a picture, and what was valid beside it.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        From `read_outputs`.
+    by : str or iterable of str, optional
+        What makes a bar, as for `failure_modes`: one column, or several.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One bar a group, in the order in which they first occur, stacked by ending: valid outputs
+        first, then failures. Endings that nowhere occur are left out; a colour always stands for
+        the same one.
+
+    Raises
+    ------
+    InputError
+        The frame is another one or empty, or has no such column.
+    """
+    rows = checked(frame, ("failure",), "frame")
+    groups = group_attempts(rows, by)
+    names = [label(key) for key in groups.labels]
+    counts = pd.DataFrame(count_failures(rows, groups).T, names, list(FAILURES))
+    bars = counts[[name for name in ENDINGS if counts[name].any()]]
+    colours = [ENDINGS[name] for name in bars.columns]
+    bars.columns = pd.Index([_ending(name) for name in bars.columns])
+    ax = new_axes(ax, 1.4 + 0.4 * len(bars))
+    stack(ax, bars, colours, f"How outputs ended by {words(' and '.join(map(str, groups.names)))}")
+    ax.set_xlabel("outputs", fontsize=9)
+    return ax
+
+
+def _ending(name: str) -> str:
+    return "valid" if name == "none" else name.replace("_", " ")
+
+
+def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw how many outputs are valid, from short ones to long ones.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        From `validity_by_length`, of one measure.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        A point a bin, at the median of its lengths, with the interval; a colour and shape a group.
+        Of a single group also valid of all outputs, and a line from the shortest to the longest;
+        points of several groups are moved apart. The axis is logarithmic where no length is 0.
+        Attempts without a length are counted in the title.
+
+    Raises
+    ------
+    InputError
+        The frame is another one or empty, is of several measures, or no attempt has a length.
+    """
+    rows = checked(frame, LENGTH_COLUMNS.names, "frame")
+    measures = rows["measure"].unique().tolist()
+    if len(measures) > 1:
+        raise InputError(f"frame: of {len(measures)} measures ({', '.join(measures)}); draw one")
+    left_out = int(rows.loc[rows["bin"].isna(), "attempts"].sum())
+    rows = rows[rows["bin"].notna()]
+    if rows.empty:
+        raise InputError(f"frame: none of {left_out:,} attempts has a length, nothing to draw")
+    names = frame.columns[: frame.columns.get_loc("measure")].tolist()
+    groups = group_attempts(rows, names or None)
+    ax = new_axes(ax, 3.6)
+    _set_axes(ax, rows, measures[0])
+    for number, key in enumerate(groups.labels):
+        own = rows[groups.numbers == number].astype(dict.fromkeys(_DRAWN, "float64"))
+        _draw_group(ax, own, number, len(groups.labels), label(key))
+    _finish(ax, left_out, groups.names)
+    return ax
+
+
+def _set_axes(ax: Axes, rows: pd.DataFrame, measure: str) -> None:
+    """Set the scale and the limits, with room for numbers on the right."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    low, high = float(rows["shortest"].min()), float(rows["longest"].max())
+    if low > 0:
+        ax.set_xscale("log")
+        ax.set_xlim(low / 1.6, high * 2.2)
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        room = 0.1 * (high - low) or 1.0
+        ax.set_xlim(low - 0.5 * room, high + 1.5 * room)
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    ax.set_ylim(-6, 106)
+    ax.set_xlabel(_UNITS.get(measure, words(measure)), fontsize=9)
+    ax.set_ylabel("valid outputs (%)", fontsize=9)
+    quiet(ax, grid="y")
+    ax.tick_params(axis="x", which="minor", length=0)
+
+
+def _draw_group(ax: Axes, own: pd.DataFrame, number: int, groups: int, name: str) -> None:
+    from matplotlib.transforms import offset_copy
+
+    apart = _APART * (number - (groups - 1) / 2)
+    moved = offset_copy(ax.transData, fig=ax.get_figure(root=True), x=apart, units="points")
+    colour, marker = PALETTE[number % len(PALETTE)], _MARKERS[number % len(_MARKERS)]
+    at, share = own["median"], 100 * own["share"]
+    style: dict[str, Any] = {"color": colour, "transform": moved}
+    ax.vlines(at, 100 * own["low"], 100 * own["high"], linewidth=1.6, **style)
+    ax.plot(at, share, label=words(name), linewidth=0.9, marker=marker, markersize=6, **style)
+    if groups == 1:
+        ax.hlines(share, own["shortest"], own["longest"], linewidth=1, alpha=0.5, **style)
+        for x, y, valid, tried in zip(at, share, own["valid"], own["attempts"], strict=True):
+            ax.annotate(
+                f"{valid:.0f}/{tried:.0f}",
+                (x, y),
+                xytext=(7, 5),
+                textcoords="offset points",
+                color=INK,
+                fontsize=8.5,
+            )
+
+
+def _finish(ax: Axes, left_out: int, names: list[str]) -> None:
+    more = f"; {left_out:,} without a length left out" if left_out else ""
+    ax.set_title(f"Validity by length{more}", loc="left", fontsize=10.5)
+    if names:
+        title = words(label(tuple(names)))
+        ax.legend(
+            title=title,
+            loc="center left",
+            bbox_to_anchor=(1, 0.5),
+            frameon=False,
+            fontsize=9,
+            title_fontsize=9,
+        )

@@ -1,0 +1,450 @@
+"""Whether parser and evaluator find what a simulation did: its record beside their outcomes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
+
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._json import bracketed, canonical, json_type
+from extractbench_nb.engine.inputs import Aligner
+from extractbench_nb.engine.profiles import Profile
+from extractbench_nb.engine.similarity import MapItem
+from extractbench_nb.errors import InputError
+from extractbench_nb.evaluation.api import evaluate
+from extractbench_nb.evaluation.result import Evaluation
+from extractbench_nb.extraction.parsing import FAILURES
+from extractbench_nb.extraction.plans import DatasetLike, documents_of
+from extractbench_nb.extraction.reading import read_outputs
+from extractbench_nb.judges.base import Judge
+from extractbench_nb.simulation.catalogue import CHANGED, CORRUPTIONS, KEPT
+from extractbench_nb.simulation.outputs import (
+    Simulation,
+    Stop,
+    TracedOutput,
+    Way,
+    alike,
+    is_of_item,
+    prefixes,
+)
+
+__all__ = ["FOUND_COLUMNS", "REASONS", "SimulationCheck", "check_simulation"]
+
+
+#: Why a change may be found as something else than what it is.
+REASONS: Mapping[str, str] = MappingProxyType(
+    {
+        "no value": "the output is not valid, and none of its fields is scored",
+        "unpaired": "inside an item of an array that alignment gives no partner, so that the whole "
+        "item is missed",
+        "paired with another": "an item of an array that alignment pairs with another one, as like "
+        "it or more so, or something inside of such an item",
+        "compared as a whole": "in an array or object that has one outcome, and nothing inside it",
+        "another type": "the value of another document is of another JSON type, which is found as "
+        "structural",
+        "tolerated": "the meaning was changed, and the field's metric forgives as much: a near "
+        "number, a text that is alike",
+        "not tolerated": "the meaning was kept, and the field's metric does not know it",
+    }
+)
+
+FOUND_COLUMNS = FrameSpec(
+    "changes",
+    "one row a change, in the order of the record",
+    (
+        Column("run", "string", "name of the run"),
+        Column("document", "string", "document id"),
+        Column("path", "string", "place in gold, with gold's indices"),
+        Column("corruption", "string", "what was done"),
+        Column("expected", "string", "what is to be found; missing where two things may", "", True),
+        Column("found", "string", "what it finds; outcomes of several fields by commas", "", True),
+        Column("agrees", "bool", "whether that is what was expected"),
+        Column("reason", "string", "why not", ", ".join(REASONS), True),
+    ),
+)
+
+_SPURIOUS, _MISSED = "spurious item", "missed item"
+_RIGHT, _WRONG = "correct", "incorrect"
+_OWN, _UNPAIRED, _PAIRED, _WHOLE = "own", "unpaired", "paired with another", "compared as a whole"
+_THERE = ("present", "empty")
+
+
+#: What is to be found, where what becomes of the meaning does not say it.
+_EXPECTED: Mapping[str, str] = MappingProxyType(
+    {
+        "omit": "omission",
+        "null_out": "omission",
+        "drop_items": "omission",
+        "hallucinate": "hallucination",
+        "spurious_items": _SPURIOUS,
+        "duplicate_items": _SPURIOUS,
+        "split_items": _SPURIOUS,
+        "merge_items": _MISSED,
+        "wrong_type": "structural",
+        "wrong_nesting": "structural",
+    }
+)
+
+
+@dataclass(frozen=True, eq=False)
+class SimulationCheck:
+    """What was found again of a simulation; made by `check_simulation`.
+
+    Parameters
+    ----------
+    run : str
+        Name of the simulated run.
+    failures : pandas.DataFrame
+        How many outputs were made to fail in one way (rows) and found to fail in which (columns).
+    changes : pandas.DataFrame
+        One row a change; see `FOUND_COLUMNS`.
+    """
+
+    run: str
+    failures: pd.DataFrame
+    changes: pd.DataFrame
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """One row a corruption: changes, agreed, each reason, unexplained."""
+        rows = self.changes
+        columns = {"changes": rows["agrees"].notna(), "agreed": rows["agrees"]}
+        columns |= {reason: rows["reason"].eq(reason).fillna(value=False) for reason in REASONS}
+        columns["unexplained"] = ~rows["agrees"] & rows["reason"].isna()
+        found = pd.DataFrame({name: flags.astype("int64") for name, flags in columns.items()})
+        order = [name for name in CORRUPTIONS if rows["corruption"].eq(name).any()]
+        return found.groupby(rows["corruption"]).sum().reindex(order)
+
+    @property
+    def unexplained(self) -> pd.DataFrame:
+        """The changes that were found as something else for no reason that is known."""
+        rows = self.changes
+        return rows[~rows["agrees"] & rows["reason"].isna()]
+
+    def __repr__(self) -> str:
+        """Say how much was found."""
+        table = self.failures.to_numpy()
+        seen = self.changes["reason"].ne("no value").fillna(value=True)
+        return (
+            f"SimulationCheck of {self.run!r}: {table.trace()} of {table.sum()} failures found as "
+            f"made, {int(self.changes['agrees'].sum()):,} of {int(seen.sum()):,} changes in valid "
+            f"outputs; {len(self.unexplained)} without a reason"
+        )
+
+
+def check_simulation(
+    simulation: Simulation,
+    dataset: DatasetLike,
+    *,
+    judge: str | Judge = "offline",
+    alignment: str | Aligner = "optimal",
+    profile: str | Profile = "strict",
+) -> SimulationCheck:
+    """Put what parser and evaluator find beside what a simulation did.
+
+    Parameters
+    ----------
+    simulation : Simulation
+        From `simulate`.
+    dataset : Dataset, str or path
+        The one that it was made from; or what `load_dataset` takes.
+    judge, alignment, profile : object, optional
+        See `evaluate`. A metric of your own, in the schema, is tested like any other.
+
+    Returns
+    -------
+    SimulationCheck
+        ``failures``, the injected ones by those that were found; ``changes``, one row a change,
+        with a reason (see `REASONS`) where it is found as something else; ``summary``,
+        ``unexplained``.
+
+    Raises
+    ------
+    InputError
+        A document is not in the dataset; see `evaluate`.
+
+    Notes
+    -----
+    What is expected: omissions where something was left out or made null, hallucinations where
+    something was invented, spurious items for invented, doubled and split ones, a missed item for
+    two that were run together, ``incorrect`` where a value's meaning was changed and ``correct``
+    where it was kept. Where it is not clear what became of the meaning, both will do. An invention
+    is looked for on the predicted side, everything else at its place in gold.
+
+    Nothing is taken on trust. The output must hold what the record says, at the place where the
+    items of its arrays went; and gold's value must be compared with what was put there, or its item
+    with a partner that the output has at that index. A change of which this is not so neither
+    agrees nor has a reason.
+
+    Examples
+    --------
+    >>> from extractbench_nb.benchmark.dataset import load_dataset
+    >>> from extractbench_nb.simulation.outputs import simulate
+    >>> ds = load_dataset()
+    >>> made = simulate(ds, "GPT-5", seed=1)
+    >>> len(check_simulation(made, ds).unexplained)
+    0
+    """
+    given: object = simulation
+    if not isinstance(given, Simulation):
+        raise InputError(f"simulation is {type(given).__name__}; expected what simulate() makes")
+    dataset = documents_of(dataset)
+    attempts = read_outputs(simulation.outputs, dataset)
+    failures = pd.crosstab(
+        pd.Series(simulation.outputs["failure"].tolist(), name="injected"),
+        pd.Series(attempts["failure"].tolist(), name="found"),
+    )
+    order = [name for name in FAILURES if name in {*failures.index, *failures.columns}]
+    options: dict[str, Any] = {"judge": judge, "alignment": alignment, "profile": profile}
+    changes: dict[Any, list[Any]] = defaultdict(list)
+    for change in simulation.record.itertuples(index=False):
+        changes[change.document].append(change)
+    found: dict[Any, _Found] = {}
+    for row in attempts[attempts["valid"]].to_dict("records"):
+        schema, gold = dataset.schema(row["schema"]), dataset.gold(row["document"])
+        output = TracedOutput(gold, row["value"], changes[row["document"]])
+        found[row["document"]] = _Found(evaluate(schema, gold, row["value"], **options), output)
+    record = simulation.record.itertuples(index=False)
+    rows = [_row(change, found.get(change.document)) for change in record]
+    return SimulationCheck(
+        simulation.run,
+        failures.reindex(index=order, columns=order, fill_value=0),
+        FOUND_COLUMNS.from_rows(rows),
+    )
+
+
+def _expected(corruption: str) -> str | None:
+    meaning = CORRUPTIONS[corruption].meaning
+    by_meaning = {KEPT: _RIGHT, CHANGED: _WRONG}.get(meaning)
+    return _EXPECTED.get(corruption, by_meaning)
+
+
+def _row(change: Any, found: _Found | None) -> tuple[Any, ...]:
+    expected = _expected(change.corruption)
+    outcomes = [] if found is None else found.outcomes(change)
+    agrees, reason = False, "no value" if found is None else None
+    if found is not None and (way := found.output.held(change)):
+        wanted = {expected} if expected else {_RIGHT, _WRONG}
+        agrees = bool(outcomes) and {*outcomes} <= wanted and found.sees(change, way)
+        reason = None if agrees else found.reason(change, way, outcomes)
+    return (
+        *(change.run, change.document, change.path, change.corruption, expected),
+        *(", ".join(outcomes) or None, agrees, reason),
+    )
+
+
+# --- what the evaluator says -------------------------------------------------------------------
+
+
+class _Leaf(NamedTuple):
+    path: str
+    outcome: str
+    gold_state: str
+    predicted_state: str
+    predicted: Any
+
+
+#: An item of an array: path and index.
+_Item: TypeAlias = tuple[str, int]
+
+
+_UNKNOWN: _Item = ("", -1)
+
+
+class _Theirs(NamedTuple):
+    """A predicted item, and which item of gold it is paired with."""
+
+    item: Any
+    partner: _Item | None
+
+
+class _Found:
+    """An evaluation, to look up what became of places and items."""
+
+    def __init__(self, ev: Evaluation, output: TracedOutput) -> None:
+        self.output = output
+        self.leaves: dict[str, list[_Leaf]] = defaultdict(list)
+        self.arrays: dict[str, list[_Leaf]] = {}
+        self.values: dict[str, Any] = {}
+        self.partners: dict[_Item, _Item | None] = {}
+        self.theirs: dict[str, dict[int, _Theirs]] = defaultdict(dict)
+        arrays = set(ev.arrays["path"])
+        columns = (ev.fields[name].tolist() for name in _Leaf._fields)
+        for leaf in map(_Leaf, *columns):
+            self.values[leaf.path] = leaf.predicted
+            if leaf.path in arrays:
+                self.arrays[leaf.path] = [leaf]
+                continue
+            for above in prefixes(leaf.path):
+                self.leaves[above].append(leaf)
+        for path, rows in ev.matches.groupby("path", sort=False):
+            self._note(str(path), rows)
+        self.aligned = {array for array, _ in self.partners}
+
+    def _note(self, path: str, rows: pd.DataFrame) -> None:
+        """Note who is paired with whom in one array, or in a map of arrays."""
+        gold, predicted = (_placed(path, rows, side) for side in ("gold", "predicted"))
+        pairs = zip(rows["gold_index"].tolist(), rows["predicted_index"].tolist(), strict=True)
+        for ours, theirs in pairs:
+            one, other = gold.get(ours), predicted.get(theirs)
+            if one is not None:
+                self.partners[one[0]] = None if other is None else other[0]
+            if other is not None:
+                (array, index), item = other
+                self.theirs[array][index] = _Theirs(item, None if one is None else one[0])
+
+    def outcomes(self, change: Any) -> list[str]:
+        """Return what is found where something was changed, each outcome once."""
+        corruption = change.corruption
+        if is_of_item(change) and pd.isna(change.item):
+            return []
+        if corruption == "merge_items":
+            pair = ((_array_of(change), int(change.item) + n) for n in (0, 1))
+            return [_MISSED] if any(self.partners.get(one, 0) is None for one in pair) else []
+        if _EXPECTED.get(corruption) == _SPURIOUS:
+            theirs = self.theirs.get(_array_of(change), {}).values()
+            there = {canonical(one.item) for one in theirs if one.partner is None}
+            several = corruption != "spurious_items" and isinstance(change.after, list)
+            after = change.after if several else [change.after]
+            return [_SPURIOUS] if any(canonical(item) in there for item in after) else []
+        found = sorted({leaf.outcome for leaf in self._own_leaves(change)})
+        if not found and corruption == "drop_items":  # a profile may give missed items no rows
+            missed = self.partners.get((_array_of(change), int(change.item)), _UNKNOWN) is None
+            return ["omission"] if missed else []
+        return found
+
+    def _own_leaves(self, change: Any) -> list[_Leaf]:
+        """Return the leaves at or inside of a change, but for those that others changed too."""
+        side = "predicted_state" if change.corruption == "hallucinate" else "gold_state"
+        leaves = self.leaves.get(change.path) or self.arrays.get(change.path, [])
+        leaves = [leaf for leaf in leaves if getattr(leaf, side) in _THERE]
+        return [leaf for leaf in leaves if not self._is_of_another(leaf.path, change.path)]
+
+    def _is_of_another(self, path: str, change: str) -> bool:
+        inside = (above for above in prefixes(path) if len(above) > len(change))
+        above_one = path != change and path in self.output.touched
+        return above_one or any(above in self.output.changed for above in inside)
+
+    def sees(self, change: Any, way: Way) -> bool:
+        """Whether an outcome that was expected is about what was put there."""
+        level, corruption = CORRUPTIONS[change.corruption].level, change.corruption
+        if level == "value":
+            return _is_there(change, self.leaves.get(change.path, ()))
+        own = corruption in ("hallucinate", "shuffle_items")
+        return not own or all(self._state(stop) == _OWN for stop in way.stops)
+
+    def reason(self, change: Any, way: Way, outcomes: list[str]) -> str | None:
+        """Return why something else is found than expected, or None."""
+        for stop in way.stops[:-1] if is_of_item(change) else way.stops:
+            if stop.array in self.aligned and (state := self._state(stop)) != _OWN:
+                missed = {*outcomes} <= {"omission"}
+                return state if state != _UNPAIRED or missed else None
+        whole = self._whole(change.path)
+        if whole is not None:
+            at = self.output.way(whole)
+            return _WHOLE if at is not None and alike(at.value, self.values[whole]) else None
+        if is_of_item(change):
+            return self._of_item(change, way.stops[-1])
+        there = _is_there(change, self.leaves.get(change.path, ()))
+        return _of_values(change, outcomes, there=there)
+
+    def _whole(self, path: str) -> str | None:
+        """Return what a place is inside of that has an outcome, where nothing inside has one."""
+        for above in prefixes(path)[:-1]:
+            inside = (leaf.path for leaf in self.leaves.get(above, ()))
+            if above in self.values and all(leaf == above for leaf in inside):
+                return above
+        return None
+
+    def _state(self, stop: Stop) -> str | None:
+        """Return what an item of gold is paired with; None if the output does not hold that."""
+        partner = self.partners.get((stop.array, stop.number), _UNKNOWN)
+        own = [(stop.array, i) for i in stop.own]
+        if partner == _UNKNOWN or not all(map(self._shows, [partner] if partner else own)):
+            return None
+        if partner is None:
+            return _PAIRED if any(map(self._partner, own)) else _UNPAIRED
+        there = self.theirs[partner[0]][partner[1]].item
+        same = partner[0] == stop.array and any(alike(stop.items[i], there) for i in stop.own)
+        return _OWN if same else _PAIRED
+
+    def _partner(self, theirs: _Item) -> _Item | None:
+        return self.theirs[theirs[0]][theirs[1]].partner
+
+    def _shows(self, theirs: _Item) -> bool:
+        """Whether an item that the evaluator has is the one that the output holds."""
+        array, index = theirs
+        known, way = self.theirs.get(array, {}), self.output.way(array)
+        items = way.value if way is not None and isinstance(way.value, list) else []
+        return index in known and index < len(items) and alike(items[index], known[index].item)
+
+    def _of_item(self, change: Any, stop: Stop) -> str | None:
+        """Return what became of an item that is changed itself, where that is why."""
+        corruption = change.corruption
+        if _EXPECTED.get(corruption) == _SPURIOUS:
+            added = [(stop.array, i) for i in stop.layout.added.get(stop.number, ())]
+            paired = added and all(self._shows(i) and self._partner(i) for i in added)
+            return _PAIRED if paired else None
+        if corruption == "merge_items":
+            states = {self._state(stop._replace(number=stop.number + n)) for n in (0, 1)}
+            return _PAIRED if _PAIRED in states and None not in states else None
+        state = self._state(stop)
+        if corruption == "shuffle_items" and state == _OWN:
+            return self._of_inner_items(change)
+        return state if state == _PAIRED or corruption == "shuffle_items" else None
+
+    def _of_inner_items(self, change: Any) -> str | None:
+        """Return what became of items inside an item, if that is why it is not as it was."""
+        reasons = []
+        for leaf in self._own_leaves(change):
+            if leaf.outcome != _RIGHT:
+                way = self.output.way(leaf.path)
+                stops = [] if way is None else way.stops
+                inner = (self._state(stop) for stop in stops if len(stop.array) > len(change.path))
+                reasons.append(next((state for state in inner if state != _OWN), None))
+        return reasons[0] if reasons and None not in reasons else None
+
+
+def _of_values(change: Any, outcomes: list[str], *, there: bool) -> str | None:
+    """Return why a value is found as something else, where it is what gold is compared with."""
+    expected = _expected(change.corruption)
+    if CORRUPTIONS[change.corruption].level != "value":
+        return None
+    if outcomes == ["structural"] and json_type(change.before) != json_type(change.after):
+        return "another type"
+    if not there:
+        return None
+    if expected == _WRONG and outcomes == [_RIGHT]:
+        return "tolerated"
+    return "not tolerated" if expected == _RIGHT and outcomes == [_WRONG] else None
+
+
+def _placed(path: str, rows: pd.DataFrame, side: str) -> dict[Any, tuple[_Item, Any]]:
+    """Return place and value of items by index; those of a map of arrays in their own arrays."""
+    known = rows[rows[f"{side}_index"].notna()].sort_values(f"{side}_index")
+    found: dict[Any, tuple[_Item, Any]] = {}
+    seen: dict[str, int] = defaultdict(int)
+    for index, item in zip(known[f"{side}_index"].tolist(), known[side].tolist(), strict=True):
+        place, value = (path, index), item
+        if isinstance(item, MapItem):
+            array = path + bracketed(item.key)
+            place, value = (array, seen[array]), item.item
+            seen[array] += 1
+        found[index] = place, value
+    return found
+
+
+def _array_of(change: Any) -> str:
+    path: str = change.path
+    return path[: path.rindex("[")]
+
+
+def _is_there(change: Any, leaves: Iterable[_Leaf]) -> bool:
+    """Whether what was put in gold's place is what gold is compared with."""
+    there = (leaf.predicted for leaf in leaves if leaf.predicted_state in _THERE)
+    return any(alike(value, change.after) for value in there)

@@ -1,0 +1,472 @@
+"""What a simulated model does to documents: how often it fails in which way, and how it errs.
+
+The profiles of the paper's six models are calibrated on what the paper prints; see `calibration`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
+
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.extraction.calling import MODES
+from extractbench_nb.extraction.parsing import FAILURES
+from extractbench_nb.paper.cells import DOMAINS, MODELS, SCHEMAS
+from extractbench_nb.paper.facts import tally
+from extractbench_nb.simulation.corrupt import check_rates, check_share
+from extractbench_nb.simulation.invalid import PROVIDERS, WRAPPINGS
+from extractbench_nb.simulation.tasks import generator
+
+__all__ = [
+    "ANY",
+    "FAILED",
+    "KINDS",
+    "MIXTURE",
+    "SEVERITY",
+    "USUAL_SEVERITY",
+    "ModelProfile",
+    "assigned",
+    "model_profile",
+    "model_profiles",
+    "quotas",
+    "severity_rates",
+]
+
+
+T = TypeVar("T")
+
+
+def quotas(shares: Mapping[str, float], total: int) -> dict[str, int]:
+    """Divide a number by shares, by the method of the largest remainder.
+
+    Parameters
+    ----------
+    shares : mapping of str to float
+        Weights of 0 and up, not all 0. Counts that sum to `total` come out as they are.
+    total : int
+        What is divided, 0 and up.
+
+    Returns
+    -------
+    dict of str to int
+        Whole numbers that sum to `total`; of equal remainders the first is served first.
+
+    Notes
+    -----
+    The method is Hamilton's: every share is rounded down, and what is left goes to the largest
+    remainders.
+
+    Examples
+    --------
+    >>> quotas({"none": 5, "trailing_comma": 2}, 4)
+    {'none': 3, 'trailing_comma': 1}
+    """
+    whole = sum(shares.values())
+    exact = {name: share * total / whole for name, share in shares.items()}
+    counts = {name: int(part) for name, part in exact.items()}
+    largest = sorted(exact, key=lambda name: counts[name] - exact[name])
+    for name in largest[: total - sum(counts.values())]:
+        counts[name] += 1
+    return counts
+
+
+def assigned(shares: Mapping[str, float], to: Sequence[T], seed: str) -> dict[T, str]:
+    """Draw without replacement: who gets what, so that the counts are the quotas.
+
+    Parameters
+    ----------
+    shares : mapping of str to float
+        Weights of what there is to get.
+    to : sequence
+        Who gets it; hashable.
+    seed : str
+        The same seed gives the same result.
+
+    Returns
+    -------
+    dict
+        What each gets, in the order of `to`.
+
+    Examples
+    --------
+    >>> sorted(assigned({"none": 1, "timeout": 1}, ["a", "b"], "0").values())
+    ['none', 'timeout']
+    """
+    lots = [name for name, count in quotas(shares, len(to)).items() for _ in range(count)]
+    generator(seed).shuffle(lots)
+    return dict(zip(to, lots, strict=True))
+
+
+_Counts: TypeAlias = Mapping[str, Mapping[str, Mapping[str, int]]]
+_Shares: TypeAlias = Mapping[str, Mapping[str, float]]
+
+#: Schemas that are rejected whoever is asked, and by the providers that limit their size.
+_REJECTED = {"resumes": {"schema_rejected": 7}}
+_TOO_LARGE = {**_REJECTED, "10-K/Q": {"schema_rejected": 7}}
+_CLAUDE = {**_TOO_LARGE, "credit": {"page_limit": 10}, "research": {"schema_rejected": 6}}
+
+#: By mode, model and domain, how many outputs fail in which way; all others are valid.
+FAILED: Mapping[str, _Counts] = {
+    "prompt": {
+        "Gemini 3 Flash": {
+            "10-K/Q": {"trailing_comma": 5, "truncated_json": 2},
+            "resumes": {"trailing_comma": 2},
+            "research": {"truncated_json": 1},
+        },
+        "Gemini 3 Pro": {
+            "10-K/Q": {"empty_response": 5, "trailing_comma": 1, "truncated_json": 1},
+            "resumes": {"trailing_comma": 2},
+            "research": {"trailing_comma": 2, "truncated_json": 3},
+        },
+        "GPT-5.2": {
+            "10-K/Q": {"empty_response": 7},
+            "resumes": {"empty_response": 2},
+            "research": {"empty_response": 5},
+        },
+        "GPT-5": {
+            "10-K/Q": {"empty_response": 7},
+            "resumes": {"empty_response": 6},
+            "research": {"empty_response": 6},
+            "sports": {"empty_response": 3},
+        },
+        "Claude Sonnet 4.5": {
+            "10-K/Q": {"trailing_comma": 7},
+            "credit": {"page_limit": 10},
+            "resumes": {"trailing_comma": 1, "truncated_json": 1},
+            "research": {"context_length": 1},
+        },
+        "Claude Opus 4.5": {
+            "10-K/Q": {"trailing_comma": 7},
+            "credit": {"page_limit": 10},
+            "resumes": {"trailing_comma": 2},
+            "research": {"trailing_comma": 2, "truncated_json": 1, "context_length": 1},
+        },
+    },
+    "structured": {
+        "Gemini 3 Flash": {**_TOO_LARGE, "sports": {"truncated_json": 1}},
+        "Gemini 3 Pro": {
+            **_TOO_LARGE,
+            "research": {"truncated_json": 5},
+            "sports": {"truncated_json": 3},
+        },
+        "GPT-5.2": {**_REJECTED, "10-K/Q": {"empty_response": 7}},
+        "GPT-5": {
+            **_REJECTED,
+            "10-K/Q": {"empty_response": 7},
+            "credit": {"empty_response": 2},
+            "research": {"empty_response": 2},
+            "sports": {"empty_response": 4},
+        },
+        "Claude Sonnet 4.5": _CLAUDE,
+        "Claude Opus 4.5": _CLAUDE,
+    },
+}
+
+#: Severity by mode, model and domain at which as many fields pass on the valid documents as in
+#: Tables 8 and 10 to 13 (under the rules of the profile ``paper`` and the offline judge).
+SEVERITY: Mapping[str, _Shares] = {
+    "prompt": {
+        "Gemini 3 Flash": {"credit": 0.075, "research": 0.03, "resumes": 0.071, "sports": 0.608},
+        "Gemini 3 Pro": {"credit": 0.08, "research": 0.26, "resumes": 0.065, "sports": 0.734},
+        "GPT-5.2": {"credit": 0.1, "research": 0.169, "resumes": 0.085, "sports": 0.734},
+        "GPT-5": {"credit": 0.067, "resumes": 0.113, "sports": 0.922},
+        "Claude Sonnet 4.5": {"research": 0.024, "resumes": 0.065, "sports": 0.734},
+        "Claude Opus 4.5": {"research": 0.079, "resumes": 0.037, "sports": 0.734},
+    },
+    "structured": {
+        "Gemini 3 Flash": {"credit": 0.078, "research": 0.047, "sports": 0.669},
+        "Gemini 3 Pro": {"credit": 0.063, "research": 0.042, "sports": 0.581},
+        "GPT-5.2": {"credit": 0.087, "research": 0.077, "sports": 0.665},
+        "GPT-5": {"credit": 0.068, "research": 0.093, "sports": 0.9},
+        "Claude Sonnet 4.5": {"sports": 0.616},
+        "Claude Opus 4.5": {"sports": 0.735},
+    },
+}
+
+#: Where there is nothing to calibrate on: no valid output in that domain.
+USUAL_SEVERITY = 0.1
+
+#: Schemas of the sample dataset beside those of the released one.
+KINDS: Mapping[str, str] = {
+    **{schema: domain for domain, schema in SCHEMAS.items()},
+    "rowing": "sports",
+    "facility_agreement": "credit",
+    "preprint": "research",
+    "cv": "resumes",
+    "quarterly_report": "10-K/Q",
+}
+
+
+#: The kind of documents that has no entry of its own.
+ANY = "*"
+
+
+@dataclass(frozen=True)
+class ModelProfile:
+    """What a simulated model does.
+
+    Parameters
+    ----------
+    name : str
+        The model's name; a run is called ``simulated`` and that, and ``structured`` where it is.
+    failures : mapping of str to mapping
+        By kind of document, weight of each failure that `parse_output` knows, ``none`` included.
+        The kind ``*`` stands for every other one. Counts are met exactly on as many documents.
+    corruptions : mapping of str to mapping, optional
+        By kind of document, probability of each corruption that `corruptions` lists.
+    kinds : mapping of str to str, optional
+        The kind of a schema's documents; else it is the schema's name, or its domain's.
+    wrappings : mapping of str to float, optional
+        Probability of a code ``fence`` around a text and of a ``bom`` before it.
+    strength : float, optional
+        How much of a value changes, above 0 and up to 1.
+    provider : str, optional
+        Whose errors it gives: ``openai``, ``anthropic`` or ``google``.
+    mode : str, optional
+        How it was asked: ``prompt``, or ``structured`` with the schema as the answer's format.
+
+    Raises
+    ------
+    InputError
+        A name is not known, or a number out of range.
+
+    Examples
+    --------
+    >>> profile = ModelProfile("careless", {"*": {"none": 3, "trailing_comma": 1}},
+    ...     {"*": {"typo": 0.1, "drop_items": 0.05}})
+    >>> profile.failures_of(profile.kind_of("cv", "hiring"))
+    {'none': 3, 'trailing_comma': 1}
+    """
+
+    name: str
+    failures: Mapping[str, Mapping[str, float]]
+    corruptions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    wrappings: Mapping[str, float] = field(default_factory=dict)
+    strength: float = 0.3
+    provider: str = "openai"
+    mode: str = "prompt"
+
+    def __post_init__(self) -> None:
+        """Check every name and number."""
+        if not self.name or type(self.name) is not str:
+            raise InputError(f"name is {self.name!r}; expected a model's name")
+        for kind, weights in _mapping("failures", self.failures).items():
+            _check_weights(f"failures[{kind!r}]", weights)
+        for kind, rates in _mapping("corruptions", self.corruptions).items():
+            check_rates(rates, f"corruptions[{kind!r}]")
+        for wrapping, rate in _mapping("wrappings", self.wrappings).items():
+            _check_name("wrappings", wrapping, WRAPPINGS)
+            check_share(f"wrappings[{wrapping!r}]", rate)
+        check_share("strength", self.strength, above=0)
+        _check_name("provider", self.provider, PROVIDERS)
+        _check_name("mode", self.mode, MODES)
+
+    @property
+    def label(self) -> str:
+        """The name, and the mode where it is not the plain one: what a run is called after it."""
+        return self.name if self.mode == MODES[0] else f"{self.name} {self.mode}"
+
+    def kind_of(self, schema: str, domain: str) -> str:
+        """Return the kind of a schema's documents; ``*`` where the profile has none for them.
+
+        Parameters
+        ----------
+        schema : str
+            Id of the schema.
+        domain : str
+            Domain of the dataset.
+
+        Returns
+        -------
+        str
+            A key of `failures` and `corruptions`.
+        """
+        folder = schema.rpartition("/")[2]
+        known = (self.kinds.get(schema), self.kinds.get(folder), schema, folder, domain)
+        mine = {*self.failures, *self.corruptions}
+        return next((kind for kind in known if kind is not None and kind in mine), ANY)
+
+    def failures_of(self, kind: str) -> Mapping[str, float]:
+        """Return the weights of failures for a kind; those of all kinds where it has none.
+
+        Parameters
+        ----------
+        kind : str
+            From `kind_of`.
+
+        Returns
+        -------
+        mapping of str to float
+            Weight by failure.
+        """
+        if kind in self.failures or ANY in self.failures:
+            return self.failures.get(kind, self.failures.get(ANY, {}))
+        total: dict[str, float] = {}
+        for weights in self.failures.values():
+            for failure, weight in weights.items():
+                total[failure] = total.get(failure, 0) + weight
+        return total or {"none": 1}
+
+    def corruptions_of(self, kind: str) -> Mapping[str, float]:
+        """Return the rates of corruptions for a kind; the mean of all kinds where it has none.
+
+        Parameters
+        ----------
+        kind : str
+            From `kind_of`.
+
+        Returns
+        -------
+        mapping of str to float
+            Rate by corruption.
+        """
+        if kind in self.corruptions or ANY in self.corruptions:
+            return self.corruptions.get(kind, self.corruptions.get(ANY, {}))
+        names = dict.fromkeys(name for rates in self.corruptions.values() for name in rates)
+        count = len(self.corruptions)
+        return {n: sum(r.get(n, 0) for r in self.corruptions.values()) / count for n in names}
+
+
+def _mapping(name: str, value: Any) -> Mapping[Any, Any]:
+    if not isinstance(value, Mapping):
+        raise InputError(f"{name} is {value!r}; expected a dict")
+    return value
+
+
+def _check_weights(name: str, weights: Any) -> None:
+    for failure, weight in _mapping(name, weights).items():
+        _check_name(name, failure, FAILURES)
+        if not _is_weight(weight):
+            raise InputError(f"{name}[{failure!r}] is {weight!r}; expected a number of 0 and up")
+    if not any(weights.values()):
+        raise InputError(f"{name} is {weights!r}; expected a weight above 0")
+
+
+def _is_weight(value: Any) -> bool:
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return known and 0 <= value < float("inf")
+
+
+def _check_name(what: str, name: Any, known: Iterable[str]) -> None:
+    words = tuple(known)
+    if name not in words:
+        raise InputError(f"{what}: no {name!r}; {nearest(name, words)}")
+
+
+#: Rates of corruptions at severity 1, calibrated or not: mostly values that are wrong or left out,
+#: items that are missed, and some that change nothing in the meaning.
+MIXTURE: Mapping[str, float] = {
+    "whitespace": 0.2,
+    "case": 0.2,
+    "abbreviation": 0.3,
+    "date_format": 0.3,
+    "typo": 0.2,
+    "rounding": 0.2,
+    "dropped_word": 0.5,
+    "truncation": 0.4,
+    "changed_digit": 0.5,
+    "unit": 0.2,
+    "substitute": 0.6,
+    "null_out": 0.5,
+    "omit": 0.5,
+    "hallucinate": 1.0,
+    "shuffle_items": 0.2,
+    "drop_items": 1.0,
+    "duplicate_items": 0.1,
+    "split_items": 0.1,
+    "merge_items": 0.1,
+    "spurious_items": 0.3,
+}
+
+
+def severity_rates(severity: float) -> dict[str, float]:
+    """Return the rates of `MIXTURE` at a severity, none above 1.
+
+    Examples
+    --------
+    >>> severity_rates(0.1)["drop_items"]
+    0.1
+    """
+    return {name: min(1.0, round(rate * severity, 6)) for name, rate in MIXTURE.items()}
+
+
+_MAKERS = {"GPT": "openai", "Claude": "anthropic", "Gemini": "google"}
+
+
+def model_profile(name: str | ModelProfile, mode: str = "prompt") -> ModelProfile:
+    """Return the profile of one of the paper's models.
+
+    Parameters
+    ----------
+    name : str or ModelProfile
+        A model as Table 5 names it; a profile is returned as it is.
+    mode : str, optional
+        ``prompt`` or ``structured``: how it was asked.
+
+    Returns
+    -------
+    ModelProfile
+        Calibrated on the paper's Tables 7 and 9 to 13, or on Table 8 and section 4.3.
+
+    Raises
+    ------
+    InputError
+        There is no such model or mode.
+
+    Examples
+    --------
+    >>> model_profile("GPT-5").failures["sports"]
+    {'none': 2, 'empty_response': 3}
+    >>> model_profile("GPT-5", "structured").failures["resumes"]
+    {'none': 0, 'schema_rejected': 7}
+    """
+    if isinstance(name, ModelProfile):
+        return name
+    if name not in MODELS:
+        known = nearest(name, MODELS)
+        raise InputError(f"profile is {name!r}; expected a ModelProfile or a model: {known}")
+    _check_name("mode", mode, MODES)
+    severity = SEVERITY[mode].get(name, {})
+    return ModelProfile(
+        name,
+        {domain: _failures(name, domain, mode) for domain in DOMAINS},
+        {domain: severity_rates(severity.get(domain, USUAL_SEVERITY)) for domain in DOMAINS},
+        KINDS,
+        {"fence": 0.5} if mode == "prompt" else {},
+        provider=next(maker for start, maker in _MAKERS.items() if name.startswith(start)),
+        mode=mode,
+    )
+
+
+def _failures(model: str, domain: str, mode: str) -> dict[str, float]:
+    failed = FAILED[mode][model].get(domain, {})
+    documents = tally(mode, models=(model,), domains=(domain,)).documents
+    return {"none": documents - sum(failed.values()), **failed}
+
+
+def model_profiles(mode: str = "prompt") -> dict[str, ModelProfile]:
+    """Return the profiles of the paper's six models by name, in the order of Table 5.
+
+    Parameters
+    ----------
+    mode : str, optional
+        ``prompt`` or ``structured``: how they were asked.
+
+    Returns
+    -------
+    dict of str to ModelProfile
+        Each named as its model; what they make is named a simulation.
+
+    Raises
+    ------
+    InputError
+        There is no such mode.
+
+    Examples
+    --------
+    >>> list(model_profiles())[:2]
+    ['Gemini 3 Flash', 'Gemini 3 Pro']
+    """
+    return {name: model_profile(name, mode) for name in MODELS}

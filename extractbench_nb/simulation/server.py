@@ -1,0 +1,570 @@
+"""`serve_simulations`: a server on this machine that says what simulated models say.
+
+A real socket and OpenAI's protocol, so that `extract` and any client of OpenAI's ask it as they ask
+a provider. It listens on 127.0.0.1 only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from hashlib import sha256
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import TCPServer
+from threading import Event, Lock, Thread
+from time import monotonic
+from typing import Any, NamedTuple, Self
+
+import pandas as pd
+
+from extractbench_nb._concurrency import undisturbed
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._tokens import count_tokens
+from extractbench_nb.benchmark.dataset import Dataset
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.extraction.plans import dataset_of
+from extractbench_nb.simulation.outputs import Simulation
+from extractbench_nb.simulation.recognising import Asked, Recognition, UnrecognisedError
+
+__all__ = ["REQUEST_COLUMNS", "Replay", "Reply", "SimulationServer", "failed", "serve_simulations"]
+
+
+REQUEST_COLUMNS = FrameSpec(
+    "requests",
+    "one row an output that can be asked for, in the order of simulations and outputs",
+    (
+        Column("model", "string", "name of the simulated model"),
+        Column("mode", "string", "how it is asked", "prompt, structured"),
+        Column("document", "string", "document id"),
+        Column("requests", "int64", "how often it was asked for", "0 and up"),
+    ),
+)
+
+_PREFIX = "simulated-"
+_PROVIDER = "openai/"
+_NO_NAME = re.compile(r"[^\w.]+")
+_OK, _BAD, _NOT_FOUND, _SERVER_ERROR = 200, 400, 404, 500
+_INVALID = "invalid_request_error"
+
+#: HTTP status, type and code of OpenAI's errors, by the reason of a call's error.
+_ERRORS: Mapping[str, tuple[int, str, str | None]] = {
+    "page_limit": (_BAD, _INVALID, None),
+    "context_length": (_BAD, _INVALID, "context_length_exceeded"),
+    "schema_rejected": (_BAD, _INVALID, None),
+    "refused": (_BAD, _INVALID, "content_policy_violation"),
+    "rate_limited": (429, "requests", "rate_limit_exceeded"),
+    "timeout": (408, "timeout", None),
+}
+_OTHER = (_SERVER_ERROR, "server_error", None)
+
+
+class Reply(NamedTuple):
+    """What is answered: a status of HTTP and a JSON object."""
+
+    status: int
+    body: dict[str, Any]
+
+
+def failed(status: int, message: str, kind: str = _INVALID, code: str | None = None) -> Reply:
+    """Write an error in OpenAI's form.
+
+    Parameters
+    ----------
+    status : int
+        Of HTTP.
+    message : str
+        What is wrong.
+    kind, code : str, optional
+        OpenAI's words for it.
+
+    Returns
+    -------
+    Reply
+        The error.
+
+    Examples
+    --------
+    >>> failed(404, "no such page").body["error"]["message"]
+    'no such page'
+    """
+    error = {"message": message, "type": kind, "param": None, "code": code}
+    return Reply(status, {"error": error})
+
+
+class Replay:
+    """The outputs of simulations, found again for requests in OpenAI's form; safe for threads.
+
+    Parameters
+    ----------
+    simulations : Simulation, or iterable of Simulation
+        What is answered; at most one for a model and mode.
+    dataset : Dataset
+        Where their documents are.
+
+    Raises
+    ------
+    InputError
+        There is no simulation, or something else; two are of one model and mode; or one has a
+        document that is not in the dataset.
+
+    Examples
+    --------
+    >>> from extractbench_nb.benchmark.dataset import load_dataset
+    >>> from extractbench_nb.simulation.outputs import simulate
+    >>> dataset = load_dataset("sample")
+    >>> replay = Replay(simulate(dataset, "GPT-5"), dataset)
+    >>> replay.models
+    {'GPT-5': 'openai/simulated-gpt-5'}
+    >>> replay.reply(b"Hello?").status
+    400
+    """
+
+    def __init__(self, simulations: Simulation | Iterable[Simulation], dataset: Dataset) -> None:
+        self._served = _by_model(simulations)
+        _check_documents(self._served, dataset)
+        self._recognised = Recognition(dataset)
+        self._counts: Counter[tuple[str, str, str]] = Counter()
+        self._lock = Lock()
+        self._counted: dict[bytes, int] = {}
+
+    @property
+    def models(self) -> dict[str, str]:
+        """By the name of a simulated model the LiteLLM id to ask it by."""
+        return {
+            one.profile.name: f"{_PROVIDER}{model}"
+            for model, modes in self._served.items()
+            for one in modes.values()
+        }
+
+    @property
+    def modes(self) -> dict[str, list[str]]:
+        """By the name of a simulated model the modes in which it answers."""
+        return {
+            name: list(self._served[model.removeprefix(_PROVIDER)])
+            for name, model in self.models.items()
+        }
+
+    @property
+    def requests(self) -> pd.DataFrame:
+        """How often each output was asked for; see `REQUEST_COLUMNS`."""
+        with self._lock:
+            counts = self._counts.copy()
+        return REQUEST_COLUMNS.from_rows(
+            (one.profile.name, mode, document, counts[one.profile.name, mode, document])
+            for modes in self._served.values()
+            for mode, one in modes.items()
+            for document in one.outputs["document"]
+        )
+
+    def listing(self) -> dict[str, Any]:
+        """List the models in OpenAI's form.
+
+        Returns
+        -------
+        dict
+            What ``GET /v1/models`` gives.
+        """
+        about = {"object": "model", "created": 0, "owned_by": "extractbench_nb"}
+        return {"object": "list", "data": [{"id": model, **about} for model in self._served]}
+
+    def reply(self, body: bytes) -> Reply:
+        """Answer a request.
+
+        Parameters
+        ----------
+        body : bytes
+            Of ``POST /v1/chat/completions``.
+
+        Returns
+        -------
+        Reply
+            The output, or the error, that the simulation has for the document; or an error that
+            says why it has none.
+        """
+        try:
+            asked = Asked.read(body)
+        except UnrecognisedError as error:
+            return failed(_BAD, str(error))
+        model = asked.model.removeprefix(_PROVIDER)
+        modes = self._served.get(model)
+        if modes is None:
+            message = f"the model {model!r} does not exist; {nearest(model, self._served)}"
+            return failed(_NOT_FOUND, message, code="model_not_found")
+        if asked.mode not in modes:
+            return failed(_BAD, _other_mode(model, *modes))
+        try:
+            document = self._recognised.document(asked)
+        except UnrecognisedError as error:
+            return failed(_NOT_FOUND, str(error), code="document_not_found")
+        return self._said(asked, modes[asked.mode], document)
+
+    def _said(self, asked: Asked, simulation: Simulation, document: str) -> Reply:
+        """Answer what the simulation has for a document."""
+        row = simulation.outputs[simulation.outputs["document"] == document]
+        if row.empty:
+            message = f"{simulation.run!r} has no output for document {document!r}"
+            return failed(_NOT_FOUND, message, code="document_not_found")
+        with self._lock:
+            self._counts[simulation.profile.name, asked.mode, document] += 1
+        raw, meta = row["raw"].iloc[0], row["meta"].iloc[0]
+        error = meta["error"]
+        if error is not None:
+            status, kind, code = _ERRORS.get(error["reason"], _OTHER)
+            return failed(status, error["message"], kind, code)
+        return Reply(_OK, self._completion(asked, document, raw, meta))
+
+    def _completion(
+        self, asked: Asked, document: str, raw: str | None, meta: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        texts = [*asked.texts, *([self._recognised.text(document)] if asked.files else [])]
+        prompt = meta.get("prompt_tokens") or sum(map(self._tokens, texts))
+        written = meta.get("completion_tokens")
+        written = self._tokens(raw or "") if written is None else written
+        message = {"role": "assistant", "content": raw, "refusal": None}
+        choice = {"index": 0, "message": message, "logprobs": None}
+        return {
+            "id": "chatcmpl-simulated",
+            "object": "chat.completion",
+            "created": 0,
+            "model": asked.model,
+            "choices": [{**choice, "finish_reason": meta["finish_reason"]}],
+            "usage": {
+                "prompt_tokens": prompt,
+                "completion_tokens": written,
+                "total_tokens": prompt + written,
+            },
+        }
+
+    def _tokens(self, text: str) -> int:
+        """Count tokens; of what was counted before, as a prompt is for every model, once."""
+        key = sha256(text.encode("utf-8", "surrogatepass")).digest()
+        if key not in self._counted:
+            self._counted[key] = count_tokens(text)
+        return self._counted[key]
+
+
+def _other_mode(model: str, mode: str) -> str:
+    only = f"{model!r} is simulated in the mode {mode!r} only"
+    if mode == "structured":
+        return f"{only}; ask with a response_format of type json_schema"
+    return f"{only}; a response_format of type json_schema is not supported by this model"
+
+
+def _by_model(
+    simulations: Simulation | Iterable[Simulation],
+) -> dict[str, dict[str, Simulation]]:
+    """Sort simulations by model and mode, or say what is wrong with them."""
+    found: dict[str, dict[str, Simulation]] = {}
+    for one in _listed(simulations):
+        model = _PREFIX + _NO_NAME.sub("-", one.profile.name.casefold()).strip("-")
+        modes = found.setdefault(model, {})
+        for other in modes.values():
+            if other.profile.name != one.profile.name:
+                names = f"{other.profile.name!r} and {one.profile.name!r}"
+                raise InputError(f"simulations of {names}: both would be asked as {model!r}")
+        mode = one.profile.mode
+        if mode in modes:
+            raise InputError(
+                f"two simulations of {one.profile.name!r} in the mode {mode!r}, {modes[mode].run!r}"
+                f" and {one.run!r}; serve one, or give the profile of the other another name"
+            )
+        modes[mode] = one
+    return found
+
+
+def _listed(simulations: object) -> list[Simulation]:
+    if isinstance(simulations, Simulation):
+        return [simulations]
+    if isinstance(simulations, str | bytes) or not isinstance(simulations, Iterable):
+        raise InputError(f"simulations is {simulations!r}; expected what simulate() makes")
+    found = list(simulations)
+    for one in found:
+        if not isinstance(one, Simulation):
+            raise InputError(f"simulations has {one!r} in it; expected what simulate() makes")
+    if not found:
+        raise InputError("simulations: there are none; simulate() makes one")
+    return found
+
+
+def _check_documents(served: Mapping[str, Mapping[str, Simulation]], dataset: Dataset) -> None:
+    known = {*dataset.listing["document"]}
+    for one in (one for modes in served.values() for one in modes.values()):
+        for document in one.outputs["document"]:
+            if document not in known:
+                raise InputError(
+                    f"{one.run!r} has document {document!r}, which is not in the dataset "
+                    f"{dataset.name!r}; {nearest(document, known)}"
+                )
+
+
+_HOST = "127.0.0.1"
+_MODELS, _COMPLETIONS = "/v1/models", "/v1/chat/completions"
+_NAME = "extractbench-simulations"
+#: Seconds: between looks at whether to stop, and for what is under way to end.
+_POLL, _PATIENCE = 0.02, 5.0
+_LONGEST = 3600
+#: Bytes of a request.
+_LARGEST = 2**30
+_LENGTH_REQUIRED, _TOO_LARGE = 411, 413
+
+
+def serve_simulations(
+    simulations: Simulation | Iterable[Simulation],
+    dataset: Dataset | str | os.PathLike[str] | None,
+    *,
+    latency: float = 0.0,
+) -> SimulationServer:
+    """Serve what simulated models say, to be asked as a provider is.
+
+    Parameters
+    ----------
+    simulations : Simulation, or iterable of Simulation
+        From `simulate`; at most one for a model and mode.
+    dataset : Dataset, str or path
+        What they are of, or what `load_dataset` takes; None is the sample dataset.
+    latency : float, optional
+        Seconds that every answer takes, 0 to 3,600.
+
+    Returns
+    -------
+    SimulationServer
+        Running, at an address of this machine that no other one reaches. To be used with ``with``,
+        or closed.
+
+    Raises
+    ------
+    InputError
+        There is no simulation, or two of one model and mode; `dataset` is something else, or a
+        document is not in it; or `latency` is no such number.
+    DatasetError
+        The dataset cannot be read.
+
+    Notes
+    -----
+    A request is answered with the simulation's text, finish reason and completion tokens, or with
+    its error as an HTTP error. The document is known by the PDF that is sent, or else by its text;
+    the mode by the ``response_format``. So ``prompt=`` of `extract` may be anything; only where two
+    documents have the same PDF or text, the document's name must be in it. ``prompt_tokens`` are
+    GPT-2's, of all texts of the messages, and of the PDF's where the file itself is sent.
+
+    What is not simulated has no answer: a model or document that is not known is HTTP error 404, a
+    mode that the model is not simulated in is 400. Where ``schema_rejected`` is simulated in the
+    mode ``prompt``, a run keeps it as ``other``: no schema was given that could be rejected.
+
+    Examples
+    --------
+    >>> from extractbench_nb.simulation.outputs import simulate
+    >>> with serve_simulations(simulate("sample", "GPT-5"), "sample") as server:
+    ...     server.models
+    {'GPT-5': 'openai/simulated-gpt-5'}
+
+    While it runs, ``extract(..., model=server.models["GPT-5"], api_base=server.url)`` asks it.
+    """
+    _check_latency(latency)
+    return SimulationServer(Replay(simulations, dataset_of(dataset)), latency=latency)
+
+
+def _check_latency(value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LONGEST:
+        raise InputError(f"latency is {value!r}; expected seconds from 0 to {_LONGEST:,}")
+
+
+class SimulationServer:
+    """A server that answers as simulated models do; made by `serve_simulations`.
+
+    Parameters
+    ----------
+    replay : Replay
+        Knows the answers.
+    latency : float, optional
+        Seconds that every answer takes.
+
+    Attributes
+    ----------
+    url : str
+        What to give as ``api_base``.
+    """
+
+    def __init__(self, replay: Replay, *, latency: float = 0.0) -> None:
+        self._replay = replay
+        self._http = _HTTPServer(replay, latency)
+        self._thread = Thread(
+            target=self._http.serve_forever, args=(_POLL,), name=_NAME, daemon=True
+        )
+        try:
+            self._thread.start()
+        except BaseException:  # no more threads: the port is given back
+            self._http.server_close()
+            raise
+        self.url = f"http://{_HOST}:{self._http.server_address[1]}/v1"
+
+    @property
+    def models(self) -> dict[str, str]:
+        """By the name of a simulated model the LiteLLM id to give to `extract`."""
+        return self._replay.models
+
+    @property
+    def requests(self) -> pd.DataFrame:
+        """How often each output was asked for: model, mode, document, requests.
+
+        One row an output, also where nobody asked. Requests that have no answer are not counted.
+        """
+        return self._replay.requests
+
+    def close(self) -> None:
+        """Stop, and close all connections; a second time does nothing.
+
+        Ctrl-C waits until it is done. A second one does not; what is left then closes next time.
+        """
+        with undisturbed():
+            self._http.stop(self._thread)
+
+    def __enter__(self) -> Self:
+        """Return the server itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Return the address, the models with their modes, and how many requests there were."""
+        where = "closed" if self._http.is_closed else self.url
+        models = ", ".join(f"{x} ({', '.join(m)})" for x, m in self._replay.modes.items())
+        return f"SimulationServer({where}: {models}; {self.requests['requests'].sum():,} requests)"
+
+
+class _HTTPServer(ThreadingHTTPServer):
+    """Serves each connection in a thread of its own, and knows those that are under way."""
+
+    request_queue_size = 128
+
+    def __init__(self, replay: Replay, latency: float) -> None:
+        self.replay, self.latency = replay, latency
+        self.stopped = Event()
+        self._served: dict[Any, Thread] = {}
+        super().__init__((_HOST, 0), _Handler)
+
+    def server_bind(self) -> None:
+        """Take a port; the base class would look up the machine's name."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = _HOST, self.server_address[1]
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve a connection that was just made, and forget those that have ended."""
+        given = (request, client_address)
+        thread = Thread(target=self.process_request_thread, args=given, name=_NAME, daemon=True)
+        thread.start()
+        still = {one: by for one, by in self._served.items() if by.is_alive()}
+        self._served = {**still, request: thread}
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: a client that went away is no error."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nobody can connect any more."""
+        return self.fileno() < 0
+
+    def stop(self, thread: Thread) -> None:
+        """Take no more connections, close those that are open, wait for their threads.
+
+        Parameters
+        ----------
+        thread : threading.Thread
+            Where this serves. It is not there in a forked process.
+        """
+        deadline = monotonic() + _PATIENCE
+        self.stopped.set()
+        if thread.is_alive():
+            self.shutdown()
+        self.server_close()
+        for request, by in self._served.items():
+            with suppress(OSError):
+                if by.is_alive():
+                    request.shutdown(socket.SHUT_RDWR)
+        for one in (thread, *self._served.values()):
+            one.join(max(0.0, deadline - monotonic()))
+        self._served = {}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection, which stays open from request to request."""
+
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "extractbench_nb", ""
+    disable_nagle_algorithm = True
+    server: _HTTPServer
+
+    def do_GET(self) -> None:
+        """List the models."""
+        if self._path() == _MODELS:
+            self._send(Reply(200, self.server.replay.listing()))
+        else:
+            self._send(self._nothing_here())
+
+    def do_POST(self) -> None:
+        """Answer for a model."""
+        length = self.headers.get("content-length", "")
+        if not length.isdecimal():
+            self.close_connection = True  # nobody knows where the next request begins
+            self._send(failed(_LENGTH_REQUIRED, "expected a Content-Length"))
+            return
+        if len(length) > len(str(_LARGEST)) or int(length) > _LARGEST:
+            self.close_connection = True
+            self._send(failed(_TOO_LARGE, f"expected at most {_LARGEST:,} bytes"))
+            return
+        body = self.rfile.read(int(length))
+        reply = self._reply(body) if self._path() == _COMPLETIONS else self._nothing_here()
+        if not self.server.stopped.wait(self.server.latency):
+            self._send(reply)
+
+    def _reply(self, body: bytes) -> Reply:
+        try:
+            return self.server.replay.reply(body)
+        except Exception as error:  # noqa: BLE001 - whoever asks is to know, not the screen
+            return _fault(error)
+
+    def _path(self) -> str:
+        return self.path.partition("?")[0].rstrip("/")
+
+    def _nothing_here(self) -> Reply:
+        message = f"no {self.command} {self._path()}; there are GET {_MODELS}, POST {_COMPLETIONS}"
+        return failed(_NOT_FOUND, message)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer in OpenAI's form what is no request that is known here."""
+        self.close_connection = True
+        self._send(failed(code, explain or message or HTTPStatus(code).phrase))
+
+    def _send(self, reply: Reply) -> None:
+        status, data = _written(reply)
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
+        """Write nothing to the screen."""
+
+
+def _written(reply: Reply) -> tuple[int, bytes]:
+    """Write an answer as JSON; where it has what JSON has not, say so in its place."""
+    try:
+        return reply.status, json.dumps(reply.body, allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        return _written(_fault(error))
+
+
+def _fault(error: Exception) -> Reply:
+    return failed(_SERVER_ERROR, f"{type(error).__name__}: {error}", "server_error")

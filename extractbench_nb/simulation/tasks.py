@@ -1,0 +1,330 @@
+"""What a corruption is given, what it reports, and what can be borrowed from other documents."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any, NamedTuple, TypeVar
+
+from extractbench_nb._json import bracketed
+from extractbench_nb.engine.pairing import resolve_union
+from extractbench_nb.engine.records import item_node
+from extractbench_nb.schema.nodes import Node
+from extractbench_nb.schema.states import MISSING
+
+__all__ = [
+    "Change",
+    "Document",
+    "Draws",
+    "Place",
+    "Pool",
+    "Task",
+    "borrowed",
+    "copied",
+    "generator",
+    "pool_of",
+    "same",
+    "some",
+]
+
+
+T = TypeVar("T")
+
+_BYTES = 8
+_ALL = 2.0 ** (8 * _BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """Which places are corrupted: each independently of all others.
+
+    Parameters
+    ----------
+    seed : str
+        The same seed gives the same draws.
+    rate : float
+        Probability of each place, in [0, 1]. A place that is drawn at one rate is drawn at every
+        higher one: each place has one uniform number, which is compared with the rate.
+    """
+
+    seed: str
+    rate: float
+
+    def hits(self, path: str) -> bool:
+        """Say whether the place at a path is drawn."""
+        return _number(f"{self.seed}\x1f{path}") < self.rate * _ALL
+
+    def generator(self, path: str) -> random.Random:
+        """Return a generator of the place's own, for how it is changed."""
+        return generator(f"{self.seed}\x1f{path}\x1fhow")
+
+
+def generator(text: str) -> random.Random:
+    """Return a generator that is seeded with a text; any text, lone surrogates included."""
+    return random.Random(_number(text))
+
+
+def _number(text: str) -> int:
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_BYTES)
+    return int.from_bytes(digest.digest())
+
+
+def some(found: Sequence[T], share: float, rng: random.Random) -> list[T]:
+    """Choose a share of what was found, at least one, in order.
+
+    Parameters
+    ----------
+    found : sequence
+        Not empty.
+    share : float
+        In [0, 1].
+    rng : random.Random
+        One in the same state chooses at a higher share all that it chose at a lower one.
+
+    Returns
+    -------
+    list
+        The chosen ones.
+    """
+    order = rng.sample(range(len(found)), len(found))
+    count = max(1, round(share * len(found)))
+    return [found[i] for i in sorted(order[:count])]
+
+
+def copied(value: Any) -> Any:
+    """Copy a JSON value of any depth; mappings become dicts, sequences lists."""
+    holder = [value]
+    stack: list[tuple[Any, Any]] = [(holder, 0)]
+    while stack:
+        box, key = stack.pop()
+        part = box[key]
+        if isinstance(part, Mapping):
+            box[key] = own = dict(part)
+            stack.extend((own, name) for name in own)
+        elif isinstance(part, list | tuple):
+            box[key] = items = list(part)
+            stack.extend((items, i) for i in range(len(items)))
+    return holder[0]
+
+
+class Place(NamedTuple):
+    """A place in a document: its path, its schema, and what it is a member or an item of."""
+
+    path: str
+    node: Node
+    box: Any
+    key: Any
+    above: Place | None
+
+    @property
+    def value(self) -> Any:
+        """What stands there now; None also where nothing does."""
+        return self.box.get(self.key) if isinstance(self.box, dict) else self.box[self.key]
+
+    def put(self, value: Any) -> None:
+        """Write a value there."""
+        self.box[self.key] = value
+
+    def item(self, index: int) -> Place:
+        """Return the place of an array's item."""
+        node = item_node(self.node, index) or self.node
+        return Place(f"{self.path}[{index}]", node, self.value, index, self)
+
+
+class Document:
+    """A copy of a document, with the places that its schema declares and scores.
+
+    Places under ``skip``, keys that the schema does not know, and values of no declared type are
+    left out.
+
+    Parameters
+    ----------
+    root : Node
+        The schema.
+    value : object
+        The document; it is copied.
+    """
+
+    def __init__(self, root: Node, value: Any) -> None:
+        self._holder = [copied(value)]
+        self.places = list(_walk(Place("$", root, self._holder, 0, None)))
+
+    @property
+    def value(self) -> Any:
+        """The document as it is now."""
+        return self._holder[0]
+
+    @cached_property
+    def leaves(self) -> list[Place]:
+        """Scalars that are not null and have a declared type or metric, in document order."""
+        return [p for p in self.places if _is_leaf(p.value) and not _is_unscored(p.node)]
+
+    @cached_property
+    def arrays(self) -> list[Place]:
+        """Arrays whose items have one schema, outer before inner."""
+        return [
+            p
+            for p in self.places
+            if p.node.kind == "array" and isinstance(p.value, list) and not p.node.children.prefix
+        ]
+
+    @cached_property
+    def objects(self) -> list[Place]:
+        """Objects, outer before inner."""
+        return [p for p in self.places if p.node.kind == "object" and isinstance(p.value, dict)]
+
+    @cached_property
+    def absent(self) -> list[Place]:
+        """Declared properties of objects that are there, but are null, empty or have no key."""
+        found = []
+        for place in self.objects:
+            for name, child in place.node.children.properties.items():
+                scored = not (_is_skipped(child) or _is_unscored(child) or child.kind == "null")
+                if scored and place.value.get(name) in (None, []):
+                    found.append(Place(place.path + child.step, child, place.value, name, place))
+        return found
+
+
+def _walk(start: Place) -> Iterator[Place]:
+    stack = [start]
+    while stack:
+        place = stack.pop()
+        if place.node.kind == "union":
+            place = place._replace(node=resolve_union(place.node, place.value, MISSING))
+        if not _is_skipped(place.node):
+            yield place
+            stack.extend(reversed(list(_below(place))))
+
+
+def _below(place: Place) -> Iterator[Place]:
+    value, node = place.value, place.node
+    if isinstance(value, dict):
+        if node.flattened:
+            for key, part in value.items():
+                if isinstance(part, list):
+                    yield Place(place.path + bracketed(str(key)), node, value, key, place)
+        elif node.kind == "object":
+            yield from _members(place)
+    elif isinstance(value, list) and node.kind == "array":
+        for i in range(len(value)):
+            if item_node(node, i) is not None:
+                yield place.item(i)
+
+
+def _members(place: Place) -> Iterator[Place]:
+    below, value = place.node.children, place.value
+    for key in value:
+        if key in below.properties:
+            child = below.properties[key]
+            yield Place(place.path + child.step, child, value, key, place)
+        elif (entry := below.entry(key)) is not None:
+            yield Place(place.path + bracketed(key), entry, value, key, place)
+
+
+def _is_leaf(value: Any) -> bool:
+    return value is not None and not isinstance(value, dict | list)
+
+
+def _is_skipped(node: Node) -> bool:
+    return node.config is not None and node.config.skip
+
+
+def _is_unscored(node: Node) -> bool:
+    return node.kind == "any" and node.config is None
+
+
+#: The values of a document by field, items under the field of the items.
+Pool = Mapping[str, Sequence[Any]]
+
+_TRIES = 20
+
+
+class Change(NamedTuple):
+    """One change: at which place of gold, what stood there and what stands there instead."""
+
+    place: Place
+    before: Any
+    after: Any
+
+
+class Task(NamedTuple):
+    """A document to corrupt, the draws, how much of a value changes, and who lends values."""
+
+    document: Document
+    draws: Draws
+    strength: float
+    donors: Sequence[Pool]
+
+
+def pool_of(root: Node, value: Any) -> Pool:
+    """Collect the values that a document can lend to others of its schema.
+
+    Parameters
+    ----------
+    root : Node
+        The schema.
+    value : object
+        The document.
+
+    Returns
+    -------
+    mapping of str to list
+        Values that are not null or empty, nor made of such alone, by field.
+    """
+    found = defaultdict(list)
+    for place in Document(root, value).places:
+        if _says_something(place.value):
+            found[place.node.field].append(place.value)
+    return dict(found)
+
+
+def _says_something(value: Any) -> bool:
+    """Whether there is a scalar in a value, at any depth, that is not null or empty."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict | list):
+            waiting.extend(one.values() if isinstance(one, dict) else one)
+        elif one is not None and one != "":
+            return True
+    return False
+
+
+def borrowed(donors: Sequence[Pool], field: str, refused: Iterable[Any], rng: random.Random) -> Any:
+    """Borrow a value of the same field from another document.
+
+    Parameters
+    ----------
+    donors : sequence of mapping
+        Who lends; the document first, then its value, each with equal chances.
+    field : str
+        Path without indices.
+    refused : iterable of object
+        Values that will not do.
+    rng : random.Random
+        Chooses.
+
+    Returns
+    -------
+    object
+        A copy; `MISSING` where nobody has another value.
+    """
+    lenders = [pool[field] for pool in donors if field in pool]
+    own = list(refused)
+    for _ in range(_TRIES if lenders else 0):
+        value = rng.choice(rng.choice(lenders))
+        if not any(same(value, other) for other in own):
+            return copied(value)
+    return MISSING
+
+
+def same(one: Any, other: Any) -> bool:
+    """Compare two values; what is nested too deep to be compared counts as different."""
+    try:
+        return bool(one == other)
+    except RecursionError:
+        return False

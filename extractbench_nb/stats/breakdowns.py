@@ -1,0 +1,499 @@
+"""`difficulty`: which fields are hard, and for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.evaluation.frames import OUTCOMES, SUMMARY
+
+__all__ = [
+    "BREAKDOWN_COLUMNS",
+    "DIFFICULTY_COLUMNS",
+    "TEXT",
+    "breakdown",
+    "chosen_rows",
+    "difficulty",
+    "gather",
+    "known_columns",
+    "label",
+    "refuse_missing",
+    "with_extra_columns",
+]
+
+
+#: Python storage: names of runs and documents may hold lone surrogates, which Arrow cannot.
+TEXT = pd.StringDtype("python")
+
+_LEVELS = ("run", "document")
+
+
+def gather(source: object, part: str) -> pd.DataFrame:
+    """Return one frame of results.
+
+    Parameters
+    ----------
+    source : object
+        A DataFrame, which is returned as it is; an object with the attribute `part` (an
+        `Evaluation`, a batch); a mapping from run to such a source, or from run to a mapping from
+        document to `Evaluation`; or a list of sources. The evaluations of a list are numbered as
+        documents.
+    part : str
+        ``"fields"`` or ``"summary"``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The rows of all sources. The keys of mappings are in the columns ``run`` and ``document``.
+
+    Raises
+    ------
+    InputError
+        The source holds no such frame, is empty, or a key stands for several runs or documents.
+    """
+    return _frame(source, part, _LEVELS)
+
+
+def _frame(source: object, part: str, levels: tuple[str, ...]) -> pd.DataFrame:
+    if isinstance(source, pd.DataFrame):
+        return source
+    if isinstance(source, Mapping):
+        return _from_mapping(source, part, levels)
+    if isinstance(source, list | tuple):
+        return _from_list(source, part, levels)
+    found = getattr(source, part, None)
+    if isinstance(found, pd.Series):
+        return _one_row(found, source)
+    if isinstance(found, pd.DataFrame):
+        return found
+    raise InputError(
+        f"{type(source).__name__} has no frame {part!r}; pass an Evaluation, the results of a "
+        "batch, a DataFrame, a mapping from run to one of these, or a list of them"
+    )
+
+
+def _one_row(summary: pd.Series, evaluation: object) -> pd.DataFrame:
+    """Return the summary of a single evaluation as a batch has it."""
+    problem = getattr(getattr(evaluation, "inputs", None), "problem", None)
+    row = {str(name): [value] for name, value in summary.items()}
+    return pd.DataFrame(row | {"outcome": ["invalid" if problem else "evaluated"]})
+
+
+def _from_mapping(source: Mapping[Any, object], part: str, levels: tuple[str, ...]) -> pd.DataFrame:
+    if not levels:
+        raise InputError("a mapping goes from run to document to Evaluation, and no deeper")
+    _refuse_empty(source, "mapping")
+    frames = []
+    for key, value in source.items():
+        frame = _frame(value, part, levels[1:])
+        _refuse_several(frame, levels[0], key)
+        frames.append(frame.assign(**{levels[0]: pd.array([str(key)] * len(frame), dtype=TEXT)}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _from_list(source: Sequence[object], part: str, levels: tuple[str, ...]) -> pd.DataFrame:
+    _refuse_empty(source, type(source).__name__)
+    frames = []
+    for number, value in enumerate(source):
+        frame = _frame(value, part, levels)
+        if "document" not in frame.columns and not isinstance(value, pd.DataFrame):
+            frame = frame.assign(document=pd.array([str(number)] * len(frame), dtype=TEXT))
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True)
+
+
+def _refuse_empty(source: Mapping[Any, object] | Sequence[object], kind: str) -> None:
+    if not source:
+        raise InputError(f"an empty {kind} holds no results")
+
+
+def _refuse_several(frame: pd.DataFrame, level: str, key: object) -> None:
+    found = list(frame[level].unique()) if level in frame.columns else []
+    if len(found) > 1:
+        names = ", ".join(repr(str(name)) for name in found[:4])
+        raise InputError(
+            f"{key!r} would stand for {len(found)} {level}s ({names}); "
+            f"pass one {level} a key, or one DataFrame with a column of your own to tell them apart"
+        )
+
+
+def with_extra_columns(fields: pd.DataFrame, source: object, names: Iterable[str]) -> pd.DataFrame:
+    """Add columns that a batch keeps in its summary only, such as a model's temperature.
+
+    Parameters
+    ----------
+    fields : pandas.DataFrame
+        The rows of `source`.
+    source : object
+        Where a frame ``summary`` with run and document may be.
+    names : iterable of str
+        Columns that are asked for.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The same frame where nothing is to be added.
+    """
+    summary = getattr(source, "summary", None)
+    if not isinstance(summary, pd.DataFrame):
+        return fields
+    extra = [n for n in names if n not in fields.columns and n in summary.columns]
+    extra = [n for n in extra if n not in SUMMARY.names]
+    if not extra:
+        return fields
+    keys = list(_LEVELS)
+    return fields.merge(summary[[*keys, *extra]], on=keys, how="left", validate="many_to_one")
+
+
+def known_columns(
+    by: str | Iterable[str], frame: pd.DataFrame, *, without: Iterable[str] = ()
+) -> list[str]:
+    """Return the columns that `by` names, each once, or raise `InputError` with the nearest names.
+
+    Parameters
+    ----------
+    by : str or iterable of str
+        One name, or several.
+    frame : pandas.DataFrame
+        Where the columns have to be.
+    without : iterable of str, optional
+        Columns that are no groups.
+
+    Returns
+    -------
+    list of str
+        The names, in the order given.
+
+    Raises
+    ------
+    InputError
+        A name is not a column, or none is given.
+    """
+    names = [by] if isinstance(by, str) else list(dict.fromkeys(by))
+    if not names:
+        raise InputError("`by` is empty; name a column, for example 'run'")
+    known = [str(c) for c in frame.columns if c not in set(without)]
+    for name in names:
+        if name not in known:
+            raise InputError(f"there is no column {name!r} to group by; {nearest(name, known)}")
+    return names
+
+
+def refuse_missing(frame: pd.DataFrame, names: Iterable[str], what: str = "fields") -> None:
+    """Raise `InputError` that names a column which a frame does not have, if any."""
+    given: object = frame
+    if not isinstance(given, pd.DataFrame):
+        raise InputError(f"{what} is {type(given).__name__}; expected a DataFrame")
+    for name in names:
+        if name not in frame.columns:
+            known = [str(c) for c in frame.columns]
+            raise InputError(f"{what}: there is no column {name!r}; {nearest(name, known)}")
+
+
+def label(key: object) -> str:
+    """Write a group's key as text: a tuple's parts joined by `` / ``."""
+    return " / ".join(str(part) for part in key) if isinstance(key, tuple) else str(key)
+
+
+BREAKDOWN_COLUMNS = FrameSpec(
+    "breakdown",
+    "one row a group; the columns that name the group come first",
+    (
+        Column("rows", "int64", "rows of `fields`, judged or not", "1 and up"),
+        Column("documents", "int64", "documents they come from", "1 and up"),
+        Column("judged", "int64", "rows with a verdict", "0 to rows"),
+        Column("passed", "int64", "rows that pass", "0 to judged"),
+        Column("pass_rate", "float64", "passed / rows; a lower bound", "0 to 1"),
+        Column("pass_rate_judged", "Float64", "passed / judged", "0 to 1", True),
+        Column("mean_score", "float64", "mean score; a row without a verdict adds 0", "0 to 1"),
+        *(Column(name, "int64", f"rows whose outcome is `{name}`") for name in OUTCOMES),
+    ),
+)
+
+#: Columns of `fields` that measure or hold a value rather than name a group.
+_NO_GROUPS = ("score", "passed", "gold", "predicted", "reasoning", "weight")
+
+#: Groups that have an order of their own; all others are sorted by how badly they do.
+_OWN_ORDER = ("outcome", "depth", "required", "counted")
+
+
+def breakdown(
+    source: object, by: str | Iterable[str] = "outcome", *, counted: bool = True
+) -> pd.DataFrame:
+    """Count rows, passes and outcomes by group.
+
+    Parameters
+    ----------
+    source : Evaluation, results of a batch, pandas.DataFrame, mapping or list
+        Where the rows of `fields` are; a mapping goes from run to one of the others, or from run
+        to document to `Evaluation`.
+    by : str or iterable of str, optional
+        What makes a group: ``outcome``, ``metric``, ``field``, ``depth``, ``required``, ``reason``;
+        of a batch also ``run``, ``document``, ``domain``, ``schema`` and its extra columns; or
+        several of them. Fields of two schemas may share a name: ``["schema", "field"]`` keeps them
+        apart.
+    counted : bool, optional
+        True: the rows that enter the scores. False: also those inside array items, of which there
+        are as many as items were paired.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a group: the columns of `by`, then rows, documents, judged, passed, pass_rate,
+        pass_rate_judged, mean_score, and one column an outcome, which add up to rows. A node with
+        several metrics has a row a metric and counts once for each; nothing is weighted. Outcome,
+        depth and required are in their own order, everything else the worst first; of several
+        columns that is the order within the last.
+
+    Raises
+    ------
+    InputError
+        `by` names no column (the nearest are named), or the source holds no fields.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> schema = {"type": "object", "properties": {"a": {"type": "integer"},
+    ...           "b": {"type": "string"}}}
+    >>> ev = xb.evaluate(schema, {"a": 1, "b": "x"}, {"a": 2})
+    >>> breakdown(ev, "metric")[["metric", "rows", "passed", "incorrect", "omission"]]
+                metric  rows  passed  incorrect  omission
+    0    integer_exact     1       0          1         0
+    1  string_semantic     1       0          0         1
+    """
+    asked = [by] if isinstance(by, str) else list(by)
+    fields = with_extra_columns(gather(source, "fields"), source, asked)
+    names = known_columns(asked, fields, without=_NO_GROUPS)
+    rows = chosen_rows(fields, counted=counted)
+    groups = rows.groupby(names, sort=False, dropna=False, observed=True)
+    number = np.asarray(groups.ngroup(), dtype=np.int64)
+    table = groups.size().reset_index()[names].astype(dict(rows[names].dtypes))
+    sums = _row_numbers(rows).groupby(number).sum()
+    measures = BREAKDOWN_COLUMNS.build(_measures(sums, _documents(rows, number)))
+    return _sorted(pd.concat([table, measures], axis=1), names)
+
+
+def chosen_rows(fields: pd.DataFrame, *, counted: bool) -> pd.DataFrame:
+    """Return the rows that are asked for, or raise `InputError` where columns are missing.
+
+    Parameters
+    ----------
+    fields : pandas.DataFrame
+        Rows of the form of ``Evaluation.fields``.
+    counted : bool
+        Whether to leave out the rows inside array items.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The rows, with a fresh index.
+    """
+    refuse_missing(fields, ("outcome", "score", "passed", *(("counted",) if counted else ())))
+    unknown = set(fields["outcome"].dropna().unique()) - set(OUTCOMES)
+    if unknown or fields["outcome"].isna().any():
+        found = min(map(str, unknown)) if unknown else None
+        raise InputError(f"fields: outcome {found!r} is unknown; {nearest(found, OUTCOMES)}")
+    rows = fields[fields["counted"].to_numpy(dtype=bool)] if counted else fields
+    return rows.reset_index(drop=True)
+
+
+def _row_numbers(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return what is summed up: per row judged, passed, score and one column an outcome."""
+    codes = pd.Categorical(rows["outcome"], categories=list(OUTCOMES)).codes
+    numbers = pd.DataFrame(np.eye(len(OUTCOMES), dtype=np.int64)[codes], columns=list(OUTCOMES))
+    passed = rows["passed"].astype("boolean")
+    return numbers.assign(
+        rows=1,
+        judged=passed.notna().to_numpy(dtype=np.int64),
+        passed=passed.fillna(value=False).to_numpy(dtype=np.int64),
+        score=rows["score"].astype("Float64").fillna(0.0).to_numpy(dtype=np.float64),
+    )
+
+
+def _documents(rows: pd.DataFrame, number: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Count the documents of each group; rows that name no document are of one evaluation."""
+    if "document" not in rows.columns:
+        return np.ones(len(np.unique(number)), dtype=np.int64)
+    documents = pd.DataFrame({"group": number, "document": pd.factorize(rows["document"])[0]})
+    return np.asarray(documents.groupby("group")["document"].nunique(), dtype=np.int64)
+
+
+def _measures(sums: pd.DataFrame, documents: npt.NDArray[np.int64]) -> dict[str, Sequence[object]]:
+    rows, judged, passed = (sums[name] for name in ("rows", "judged", "passed"))
+    columns = {
+        "rows": rows,
+        "documents": pd.Series(documents),
+        "judged": judged,
+        "passed": passed,
+        "pass_rate": passed / rows,
+        "mean_score": (sums["score"] / rows).round(12),  # whatever the order of the rows
+        **{name: sums[name] for name in OUTCOMES},
+    }
+    of_judged = [p / j if j else None for p, j in zip(passed, judged, strict=True)]
+    return {name: column.tolist() for name, column in columns.items()} | {
+        "pass_rate_judged": of_judged
+    }
+
+
+def _sorted(table: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+    last = names[-1]
+    worst = [] if last in _OWN_ORDER else ["pass_rate", "mean_score"]
+    return table.sort_values(
+        [*names[:-1], *worst, last], key=_rank, kind="stable", na_position="last"
+    ).reset_index(drop=True)
+
+
+def _rank(column: pd.Series) -> pd.Series:
+    if column.name == "outcome":
+        return column.map({name: i for i, name in enumerate(OUTCOMES)}).astype("int64")
+    return column.astype(str) if column.dtype == object else column
+
+
+DIFFICULTY_COLUMNS = FrameSpec(
+    "difficulty",
+    "one row a schema and field that gold has somewhere, the hardest first",
+    (
+        Column("schema", "string", "schema id", nullable=True),
+        Column("field", "string", "path with the indices taken out"),
+        Column("rows", "int64", "rows in which gold is present", "1 and up"),
+        Column("documents", "int64", "documents in which gold is present", "1 and up"),
+        Column("runs", "int64", "runs that were asked for them", "1 and up"),
+        Column("passed", "int64", "rows that pass", "0 to rows"),
+        Column("pass_rate", "float64", "passed / rows", "0 to 1"),
+        Column("mean_score", "float64", "mean score; a row without a verdict adds 0", "0 to 1"),
+        Column("runs_failing", "int64", "runs in which no row passes", "0 to runs"),
+        Column("failed_by_all", "bool", "whether that is so in all runs"),
+        Column("outcome", "string", "commonest outcome of the rows that fail", nullable=True),
+        Column("reason", "string", "commonest reason of the rows that fail", nullable=True),
+        Column("best_run", "string", "run that does best; missing where all do alike", "", True),
+        Column("hallucinations", "int64", "rows with a value where gold has none"),
+    ),
+)
+
+
+def difficulty(source: object, *, counted: bool = True) -> pd.DataFrame:
+    """Rank the fields by how hard they are.
+
+    Only rows in which gold is present count: a field that is absent on both sides passes, and says
+    nothing of how hard it is to read. What was invented where gold has nothing is a column of its
+    own.
+
+    Parameters
+    ----------
+    source : results of a batch, Evaluation, pandas.DataFrame, mapping or list
+        Where the rows of `fields` are, as in `breakdown`. In a batch the fields of an invalid
+        document are rows that fail, so they count.
+    counted : bool, optional
+        True: the rows that enter the scores. False: also the fields of array items; those have
+        rows only where the item was paired, so their rates are over paired items.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a schema and field: schema (missing where the source has none), field, rows,
+        documents, runs, passed, pass_rate, mean_score, runs_failing (runs in which no row passes),
+        failed_by_all, the commonest outcome and reason of the rows that fail, best_run (highest
+        pass rate, then mean score) and hallucinations. Sorted by pass rate, mean score, then the
+        number of rows. A node with several metrics has a row a metric and counts once for each.
+
+    Raises
+    ------
+    InputError
+        The source holds no fields.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> schema = {"type": "object", "properties": {"a": {"type": "integer"},
+    ...           "b": {"type": "integer"}, "c": {"type": "integer"}}}
+    >>> gold = {"a": 1, "b": 2, "c": None}
+    >>> evs = {"x": xb.evaluate(schema, gold, {"a": 1}), "y": xb.evaluate(schema, gold, {"c": 3})}
+    >>> difficulty(evs)[["field", "pass_rate", "runs_failing", "failed_by_all", "best_run"]]
+      field  pass_rate  runs_failing  failed_by_all best_run
+    0     b        0.0             2           True     <NA>
+    1     a        0.5             1          False        x
+    """
+    fields = gather(source, "fields")
+    refuse_missing(fields, ("field", "gold_state", "reason"))
+    rows = _keyed(chosen_rows(fields, counted=counted))
+    asked = rows[rows["gold_state"].to_numpy() == "present"]
+    names = asked.drop_duplicates("key").set_index("key")[["schema", "field"]]
+    table = names.join([_rates(asked, ["key"]), _by_run(asked), _best_run(asked)])
+    failing = asked[~asked["passed"]]
+    table = table.join(_commonest_failure(failing))
+    invented = rows.loc[rows["outcome"].to_numpy() == "hallucination", "key"].value_counts()
+    table["hallucinations"] = invented.reindex(table.index, fill_value=0)
+    return _finished(table)
+
+
+def _keyed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Keep what is needed, and number the fields; `key` is one number a schema and field."""
+    passed = rows["passed"].astype("boolean").fillna(value=False)
+    frame = rows[["field", "gold_state", "outcome", "reason"]].assign(
+        passed=passed.to_numpy(dtype=bool),
+        score=rows["score"].astype("Float64").fillna(0.0).to_numpy(dtype=np.float64),
+    )
+    for name in ("schema", "run", "document"):
+        absent = pd.array([None] * len(rows), dtype=TEXT)
+        frame[name] = rows[name].array if name in rows.columns else absent
+    frame["key"] = frame.groupby(["schema", "field"], dropna=False, sort=False).ngroup()
+    return frame
+
+
+def _rates(rows: pd.DataFrame, key: list[str]) -> pd.DataFrame:
+    groups = rows.groupby(key, dropna=False)
+    table = groups.agg(
+        rows=("passed", "size"), passed=("passed", "sum"), mean_score=("score", "mean")
+    )
+    table["documents"] = groups["document"].nunique().clip(lower=1)
+    table["pass_rate"] = table["passed"] / table["rows"]
+    return table.round({"mean_score": 12})  # whatever the order of the rows
+
+
+def _by_run(rows: pd.DataFrame) -> pd.DataFrame:
+    """Count the runs that were asked for each field, and those that fail it."""
+    passes = rows.groupby(["key", "run"], dropna=False)["passed"].any()
+    groups = passes.groupby("key")
+    table = pd.DataFrame({"runs": groups.size(), "runs_failing": groups.size() - groups.sum()})
+    table["failed_by_all"] = table["runs"] == table["runs_failing"]
+    return table
+
+
+def _best_run(rows: pd.DataFrame) -> pd.Series:
+    """Name the run that does best on each field, where not all do alike."""
+    runs = _rates(rows, ["key", "run"])[["pass_rate", "mean_score"]].reset_index()
+    groups = runs.groupby("key")[["pass_rate", "mean_score"]]
+    alike = (groups.max() == groups.min()).all(axis=1)
+    ranked = runs.sort_values(
+        ["pass_rate", "mean_score", "run"], ascending=[False, False, True], kind="stable"
+    )
+    best = ranked.drop_duplicates("key").set_index("key")["run"]
+    return best[~alike.reindex(best.index)].rename("best_run")
+
+
+def _commonest_failure(failing: pd.DataFrame) -> pd.DataFrame:
+    """Return each field's commonest pair of outcome and reason, the first by name of equals."""
+    pair = ["outcome", "reason"]
+    counts = failing.groupby(["key", *pair], dropna=False).size().rename("n").reset_index()
+    ranked = counts.sort_values(["n", *pair], ascending=[False, True, True], kind="stable")
+    return ranked.drop_duplicates("key").set_index("key")[pair]
+
+
+def _finished(table: pd.DataFrame) -> pd.DataFrame:
+    table = table.sort_values(
+        ["pass_rate", "mean_score", "rows", "schema", "field"],
+        ascending=[True, True, False, True, True],
+        kind="stable",
+    )
+    data = {name: _cells(table[name]) for name in DIFFICULTY_COLUMNS.names}
+    return DIFFICULTY_COLUMNS.build(data)
+
+
+def _cells(column: pd.Series) -> list[Any]:
+    return [None if missing else v for v, missing in zip(column, column.isna(), strict=True)]

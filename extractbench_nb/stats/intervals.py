@@ -1,0 +1,446 @@
+"""The paired sign-flip test, Holm's correction, and what so many documents could show.
+
+The p-values are those of ``scipy.stats.permutation_test`` with ``permutation_type="samples"``,
+for many samples at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from extractbench_nb.errors import InputError
+
+__all__ = [
+    "DIGITS",
+    "EQUAL",
+    "Drawing",
+    "Interval",
+    "Numbers",
+    "PValue",
+    "bca_bounds",
+    "by_size",
+    "chunks",
+    "counts_drawn",
+    "detectable_difference",
+    "holm",
+    "mean_intervals",
+    "sign_flip_tests",
+    "wilson_interval",
+]
+
+
+Numbers = npt.NDArray[np.float64]
+
+#: Sums of equal values in another order differ in the last digits; these digits are kept.
+DIGITS, EQUAL = 12, 1e-12
+
+#: How many cells of a resampling matrix are in memory at once, and how many means share one pass.
+_CELLS, _TOGETHER = 1 << 20, 512
+_FEWEST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """How samples are drawn.
+
+    Parameters
+    ----------
+    confidence : float
+        Of intervals, between 0 and 1.
+    resamples : int
+        Number of bootstrap resamples and of sign flips, 100 and up.
+    seed : int
+        0 and up.
+
+    Raises
+    ------
+    InputError
+        A value is out of range.
+    """
+
+    confidence: float
+    resamples: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        """Refuse values out of range."""
+        known = isinstance(self.confidence, float | int | np.number)
+        if not known or not 0 < self.confidence < 1:
+            raise InputError(f"confidence={self.confidence!r}; it lies between 0 and 1, as 0.95")
+        for name, least in (("resamples", _FEWEST), ("seed", 0)):
+            value = getattr(self, name)
+            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+            if not whole or value < least:
+                raise InputError(f"{name}={value!r}; it is a whole number from {least} up")
+
+    @property
+    def tails(self) -> tuple[float, float]:
+        """The two quantiles that enclose the confidence."""
+        return (1 - self.confidence) / 2, (1 + self.confidence) / 2
+
+    @property
+    def quantile(self) -> float:
+        """The standard normal quantile of the upper one, 1.96 for a confidence of 0.95."""
+        from scipy.special import ndtri
+
+        return float(ndtri(self.tails[1]))
+
+    @property
+    def alpha(self) -> float:
+        """The error that is accepted, 0.05 for a confidence of 0.95."""
+        return round(1 - self.confidence, DIGITS)
+
+    def generator(self, size: int, purpose: str) -> np.random.Generator:
+        """Return the generator for samples of one size.
+
+        Parameters
+        ----------
+        size : int
+            Number of documents.
+        purpose : str
+            ``"bootstrap"`` or ``"flips"``.
+
+        Returns
+        -------
+        numpy.random.Generator
+            The same for the same seed, size and purpose.
+        """
+        return np.random.default_rng([self.seed, size, ("bootstrap", "flips").index(purpose)])
+
+
+def by_size(samples: Sequence[Numbers], which: Sequence[int]) -> Iterator[list[int]]:
+    """Group samples of one length, so many at a time that their resamples fit into memory.
+
+    Parameters
+    ----------
+    samples : sequence of ndarray
+        The samples.
+    which : sequence of int
+        Which of them to group.
+
+    Yields
+    ------
+    list of int
+        Places of samples of one length.
+    """
+    sizes = defaultdict(list)
+    for i in which:
+        sizes[len(samples[i])].append(i)
+    for same in sizes.values():
+        for start in range(0, len(same), _TOGETHER):
+            yield same[start : start + _TOGETHER]
+
+
+def chunks(total: int, size: int) -> Iterator[int]:
+    """Yield numbers that add up to `total`, each small enough for a matrix of `size` columns."""
+    step = max(1, _CELLS // size)
+    for start in range(0, total, step):
+        yield min(step, total - start)
+
+
+class Interval(NamedTuple):
+    """A confidence interval and how it was made; None where it is not known."""
+
+    low: float | None
+    high: float | None
+    method: str
+
+
+def mean_intervals(samples: Sequence[Numbers], drawing: Drawing) -> list[Interval]:
+    """Return a bootstrap interval for the mean of each sample.
+
+    Parameters
+    ----------
+    samples : sequence of ndarray of shape (n,)
+        One value a document; the samples may differ in length.
+    drawing : Drawing
+        Confidence, resamples and seed.
+
+    Returns
+    -------
+    list of Interval
+        BCa intervals; the percentile interval where BCa is not defined; the point itself where all
+        values are equal; none for a single document.
+
+    References
+    ----------
+    B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap (1993), section 14.3. For a mean
+    the jackknife has a closed form: the acceleration is sum(d^3) / (6 sum(d^2)^1.5) with d the
+    deviations from the mean.
+    """
+    found: dict[int, Interval] = {}
+    varied = []
+    for i, sample in enumerate(samples):
+        if len(sample) <= 1:
+            found[i] = Interval(None, None, "one document")
+        elif np.ptp(sample) <= EQUAL * max(1.0, float(np.abs(sample).max())):
+            mean = float(sample.mean())
+            found[i] = Interval(mean, mean, "all equal")
+        else:
+            varied.append(i)
+    for block in by_size(samples, varied):
+        found.update(zip(block, _equal_sized([samples[i] for i in block], drawing), strict=True))
+    return [found[i] for i in range(len(samples))]
+
+
+def _equal_sized(samples: list[Numbers], drawing: Drawing) -> Iterator[Interval]:
+    values = np.stack(samples)
+    means = values.mean(axis=1)
+    deviations = values - means[:, None]
+    scale = np.abs(deviations).max(axis=1)
+    deviations /= scale[:, None]
+    size = values.shape[1]
+    resampled = np.vstack([c @ deviations.T for c in counts_drawn(size, drawing)]) / size
+    resampled = np.round(resampled, DIGITS)
+    acceleration = (deviations**3).sum(axis=1) / (6 * (deviations**2).sum(axis=1) ** 1.5)
+    bounds, defined = bca_bounds(resampled, np.zeros(len(means)), acceleration, drawing)
+    for mean, (low, high), bca, unit in zip(means, bounds, defined, scale, strict=True):
+        method = "BCa" if bca else "percentile"
+        yield Interval(float(mean + unit * low), float(mean + unit * high), method)
+
+
+def counts_drawn(size: int, drawing: Drawing) -> Iterator[Numbers]:
+    """Yield how often each of `size` documents is in each resample, some resamples at a time.
+
+    Parameters
+    ----------
+    size : int
+        Number of documents.
+    drawing : Drawing
+        Resamples and seed.
+
+    Yields
+    ------
+    ndarray of shape (some, size)
+        Counts; each row adds up to `size`.
+    """
+    generator = drawing.generator(size, "bootstrap")
+    for rows in chunks(drawing.resamples, size):
+        drawn = generator.integers(0, size, (rows, size))
+        drawn += np.arange(rows)[:, None] * size
+        counts = np.bincount(drawn.ravel(), minlength=rows * size)
+        yield counts.reshape(rows, size).astype(np.float64)
+
+
+def bca_bounds(
+    resampled: Numbers, estimates: Numbers, acceleration: Numbers, drawing: Drawing
+) -> tuple[Numbers, npt.NDArray[np.bool_]]:
+    """Return bias-corrected and accelerated bounds, percentiles where those are not defined.
+
+    Parameters
+    ----------
+    resampled : ndarray of shape (resamples, k)
+        The statistic in each resample, without NaN.
+    estimates : ndarray of shape (k,)
+        The statistic in the sample.
+    acceleration : ndarray of shape (k,)
+        A sixth of the skewness of the jackknife; NaN where it is not known.
+    drawing : Drawing
+        Confidence.
+
+    Returns
+    -------
+    tuple of ndarray of shape (k, 2) and ndarray of shape (k,)
+        Low and high, and where they are BCa.
+    """
+    from scipy.special import ndtr, ndtri
+
+    below = (resampled < estimates).mean(axis=0) + (resampled <= estimates).mean(axis=0)
+    bias = ndtri(below / 2)[:, None]
+    curve = acceleration[:, None]
+    with np.errstate(invalid="ignore"):
+        shifted = bias + ndtri(np.array(drawing.tails))
+        stretch = 1 - curve * shifted
+        levels = ndtr(bias + shifted / stretch)
+        defined = np.isfinite(levels).all(axis=1) & (stretch > 0).all(axis=1)
+    defined &= np.isfinite(bias[:, 0])
+    levels = np.where(defined[:, None], levels, drawing.tails)
+    bounds = [np.quantile(column, at) for column, at in zip(resampled.T, levels, strict=True)]
+    return np.array(bounds).reshape(-1, 2), defined
+
+
+def wilson_interval(share: float, rows: float, drawing: Drawing) -> Interval:
+    """Return Wilson's score interval.
+
+    Parameters
+    ----------
+    share : float
+        0 to 1.
+    rows : float
+        Of how many independent rows it is the share; above 0, not necessarily a whole number.
+    drawing : Drawing
+        Confidence.
+
+    Returns
+    -------
+    Interval
+        Holds the share, and lies between 0 and 1.
+
+    References
+    ----------
+    E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22
+    (1927).
+
+    Examples
+    --------
+    >>> low, high, _ = wilson_interval(0.0, 7, Drawing(0.95, 100, 0))
+    >>> low, round(high, 3)
+    (0.0, 0.354)
+    """
+    z = drawing.quantile
+    middle = share + z**2 / (2 * rows)
+    half = z * math.sqrt(share * (1 - share) / rows + z**2 / (4 * rows**2))
+    low, high = ((middle + side * half) / (1 + z**2 / rows) for side in (-1, 1))
+    # rounding must not leave the share itself outside
+    return Interval(max(0.0, min(low, share)), min(1.0, max(high, share)), "Wilson")
+
+
+#: Up to so many documents that differ, all sign flips are looked at.
+_EXACT = 16
+_POWER = 0.8
+
+
+class PValue(NamedTuple):
+    """A p-value, and whether all sign flips were looked at (``exact``) or a sample of them."""
+
+    p: float
+    method: str
+
+
+def sign_flip_tests(samples: Sequence[Numbers], drawing: Drawing) -> list[PValue]:
+    """Test for each sample of paired differences whether their mean is 0.
+
+    Under the hypothesis that the two sides could be exchanged in any document, each difference has
+    either sign with equal probability. The p-value is the share of sign flips with a mean at least
+    as far from 0 as the one found.
+
+    Parameters
+    ----------
+    samples : sequence of ndarray of shape (n,)
+        One difference a document.
+    drawing : Drawing
+        Resamples and seed.
+
+    Returns
+    -------
+    list of PValue
+        Two-sided, ``exact`` where at most 16 differences are not 0. Otherwise ``sampled``: the
+        flips drawn and the one found, (1 + as far) / (1 + resamples), which is never 0.
+
+    References
+    ----------
+    B. Phipson, G. K. Smyth, Permutation p-values should never be zero, Statistical Applications in
+    Genetics and Molecular Biology 9 (2010).
+    """
+    found: dict[int, PValue] = {}
+    many = []
+    for i, sample in enumerate(samples):
+        differing = sample[np.abs(sample) > EQUAL]
+        if len(differing) <= _EXACT:
+            found[i] = PValue(_exact_p(differing), "exact")
+        else:
+            many.append(i)
+    for block in by_size(samples, many):
+        far = _as_far(np.stack([samples[i] for i in block], axis=1), drawing)
+        for i, count in zip(block, far, strict=True):
+            found[i] = PValue(float((1 + count) / (1 + drawing.resamples)), "sampled")
+    return [found[i] for i in range(len(samples))]
+
+
+def _exact_p(differences: Numbers) -> float:
+    if not len(differences):
+        return 1.0
+    scaled = differences / np.abs(differences).max()
+    sums = np.abs(np.round(_all_signs(len(scaled)) @ scaled, DIGITS))
+    return float((sums >= sums[0]).mean())
+
+
+@lru_cache(maxsize=_EXACT)
+def _all_signs(size: int) -> Numbers:
+    """Return all signs but for the first, which needs no flip: sums come in pairs of +x and -x."""
+    numbers = np.arange(1 << (size - 1))[:, None] << 1
+    flipped: Numbers = ((numbers >> np.arange(size)) & 1).astype(np.float64)
+    return 1.0 - 2.0 * flipped
+
+
+def _as_far(differences: Numbers, drawing: Drawing) -> npt.NDArray[np.int64]:
+    """Count the drawn sign flips whose mean is as far from 0 as the one found."""
+    size = len(differences)
+    scaled = differences / np.abs(differences).max(axis=0)
+    found = np.abs(np.round(scaled.mean(axis=0), DIGITS))
+    generator = drawing.generator(size, "flips")
+    count = np.zeros(scaled.shape[1], dtype=np.int64)
+    for rows in chunks(drawing.resamples, size):
+        signs = generator.integers(0, 2, (rows, size), dtype=np.int8) * 2.0 - 1.0
+        means = np.abs(np.round(signs @ scaled / size, DIGITS))
+        count += (means >= found).sum(axis=0)
+    return count
+
+
+def holm(p_values: npt.ArrayLike) -> Numbers:
+    """Adjust p-values so that all that stay under alpha are true with probability 1 - alpha.
+
+    Parameters
+    ----------
+    p_values : array_like of shape (k,)
+        The p-values of one family; NaN where there was no test.
+
+    Returns
+    -------
+    ndarray of shape (k,)
+        Adjusted p-values in the same order, at most 1; NaN where there was no test.
+
+    References
+    ----------
+    S. Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of
+    Statistics 6 (1979).
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    given = np.asarray(p_values, dtype=np.float64)
+    adjusted = np.full(len(given), np.nan)
+    order = np.argsort(given, kind="stable")[: int((~np.isnan(given)).sum())]
+    factors = len(order) - np.arange(len(order))
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(given[order] * factors))
+    return adjusted
+
+
+def detectable_difference(differences: Numbers, drawing: Drawing) -> float | None:
+    """Return the smallest true mean difference that so many documents would show.
+
+    Parameters
+    ----------
+    differences : ndarray of shape (n,)
+        One paired difference a document; their spread is taken for the true one.
+    drawing : Drawing
+        Confidence of the two-sided test, without correction for many pairs.
+
+    Returns
+    -------
+    float or None
+        (t(1 - alpha / 2) + t(0.8)) * sd / sqrt(n), t with n - 1 degrees of freedom: a true
+        difference of this size is found with a probability of 80 %. None for fewer than two
+        documents or without any spread.
+
+    References
+    ----------
+    H. S. Bloom, Minimum detectable effects, Evaluation Review 19 (1995).
+    """
+    from scipy.stats import t
+
+    size = len(differences)
+    if size <= 1 or np.ptp(differences) <= EQUAL:
+        return None
+    quantiles: Any = t.ppf([1 - drawing.alpha / 2, _POWER], size - 1)
+    return float(quantiles.sum() * differences.std(ddof=1) / np.sqrt(size))

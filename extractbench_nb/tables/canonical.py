@@ -1,0 +1,604 @@
+"""`canonicalize`: one cell for each node of a table's headers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.display.html import STYLE, document_text
+from extractbench_nb.errors import InputError
+from extractbench_nb.tables.canonical_draft import (
+    FREE,
+    REASONS,
+    Change,
+    Draft,
+    Node,
+    Rectangle,
+    finish,
+)
+from extractbench_nb.tables.cells import Box, Cell, Table
+from extractbench_nb.tables.reading import read_table
+
+__all__ = [
+    "CHANGE_COLUMNS",
+    "Canonical",
+    "HeaderRows",
+    "canonical_html",
+    "canonicalize",
+    "fill_first_column",
+    "merge_header",
+    "project",
+]
+
+
+def merge_header(draft: Draft, height: int) -> None:
+    """Merge what is one node in the first rows of a draft, until nothing is left to merge."""
+    rules = (_merge_repeated, _widen, _grow_up, _grow_down)
+    while any(_apply(rule, draft, height) for rule in rules):
+        pass
+
+
+_Rule = Callable[[Draft, Node, int], tuple[Rectangle, str] | None]
+
+
+def _apply(rule: _Rule, draft: Draft, height: int) -> bool:
+    """Apply a rule to all cells of the header, from the top."""
+    changed = False
+    nodes = [n for n in draft.nodes.values() if n.whole and n.area.bottom <= height]
+    for node in sorted(nodes, key=lambda n: (n.area.top, n.area.left)):
+        found = rule(draft, node, height) if node.number in draft.nodes else None
+        if found is not None:
+            draft.stretch(node, *found)
+            changed = True
+    return changed
+
+
+def _merge_repeated(draft: Draft, node: Node, height: int) -> tuple[Rectangle, str] | None:
+    """Return the area of a cell and its neighbours on the right, or below, with the same text."""
+    area = node.area
+    wider = area._replace(right=_last_on_right(draft, node).area.right)
+    if wider != area and _is_parent(draft, wider, height):
+        return wider, "repeated"
+    taller = area._replace(bottom=_last_below(draft, node, height).area.bottom)
+    return (taller, "repeated") if taller != area else None
+
+
+def _last_on_right(draft: Draft, node: Node) -> Node:
+    """Return the last of the cells on the right of a cell with the same text, and parent."""
+    last, above = node, draft.owner[node.area.top - 1] if node.area.top else None
+    while (column := last.area.right) < draft.columns:
+        other = draft.node_at(node.area.top, column)
+        if other is None or not _is_same(last, other, axis=0):
+            break
+        if above is not None and above[column] != above[node.area.left]:
+            break
+        last = other
+    return last
+
+
+def _last_below(draft: Draft, node: Node, height: int) -> Node:
+    """Return the last of the header cells below a cell with the same text."""
+    last = node
+    while last.area.bottom < height:
+        other = draft.node_at(last.area.bottom, last.area.left)
+        if other is None or other.area.bottom > height or not _is_same(last, other, axis=1):
+            break
+        last = other
+    return last
+
+
+def _is_same(one: Node, other: Node, *, axis: int) -> bool:
+    """Return whether neighbours have the same text and extent, and boxes without a gap."""
+    along = slice(0, 2) if axis == 0 else slice(2, 4)
+    return (
+        other.whole
+        and one.text.strip() == other.text.strip()
+        and one.area[along] == other.area[along]
+        and _touch(one.box, other.box, axis)
+    )
+
+
+def _touch(one: Box | None, other: Box | None, axis: int) -> bool:
+    if one is None or other is None:
+        return True
+    return max(one[axis], other[axis]) <= min(one[axis + 2], other[axis + 2])
+
+
+def _widen(draft: Draft, node: Node, height: int) -> tuple[Rectangle, str] | None:
+    """Return the area of a cell over one column with the blank ones on its right."""
+    area, below = node.area, range(node.area.bottom, height)
+    column = area.right
+    if column - area.left > 1 or not below or draft.owner[area.bottom][area.left] == FREE:
+        return None
+    while column < draft.columns and _continues(draft, area, column):
+        if not _has_own(draft, below, column):
+            break
+        column += 1
+    wider = area._replace(right=column)
+    return (wider, "parent") if wider != area and _is_parent(draft, wider, height) else None
+
+
+def _continues(draft: Draft, area: Rectangle, column: int) -> bool:
+    """Return whether a column is blank beside an area, and below the same node."""
+    if area.top and draft.owner[area.top - 1][column] != draft.owner[area.top - 1][area.left]:
+        return False
+    return draft.is_free(area._replace(left=column, right=column + 1))
+
+
+def _is_parent(draft: Draft, area: Rectangle, height: int) -> bool:
+    """Return whether an area can be one node: its columns are told apart below it."""
+    below = range(area.bottom, height)
+    paths = [_texts_below(draft, below, column) for column in area.columns]
+    return (
+        len(set(paths)) == len(paths)
+        and all(_has_own(draft, below, column) for column in area.columns)
+        and not any(_is_crossed(draft, below, edge) for edge in (area.left, area.right))
+    )
+
+
+def _has_own(draft: Draft, rows: range, column: int) -> bool:
+    """Return whether one of the rows has a cell with text over this column alone."""
+    found = (draft.node_at(row, column) for row in rows)
+    return any(
+        node is not None and node.area.right - node.area.left == 1 and node.area.bottom <= rows.stop
+        for node in found
+    )
+
+
+def _texts_below(draft: Draft, rows: range, column: int) -> tuple[str, ...]:
+    numbers = dict.fromkeys(draft.owner[row][column] for row in rows)
+    return tuple(draft.nodes[n].text.strip() for n in numbers if n != FREE)
+
+
+def _is_crossed(draft: Draft, rows: range, edge: int) -> bool:
+    """Return whether a cell with text lies on both sides of the left edge of a column."""
+    if edge in (0, draft.columns):
+        return False
+    pairs = ((draft.owner[row][edge - 1], draft.owner[row][edge]) for row in rows)
+    return any(left == right != FREE for left, right in pairs)
+
+
+def _grow_up(draft: Draft, node: Node, height: int) -> tuple[Rectangle, str] | None:
+    """Return the area of a cell with the rows above it in which all its columns are blank."""
+    area = node.area
+    while area.top and draft.is_free(area._replace(top=area.top - 1, bottom=area.top)):
+        area = area._replace(top=area.top - 1)
+    return (area, "blank") if area != node.area else None
+
+
+def _grow_down(draft: Draft, node: Node, height: int) -> tuple[Rectangle, str] | None:
+    """Return the area of a cell with the header rows below it that are blank."""
+    area = node.area
+    while area.bottom < height and draft.is_free(
+        area._replace(top=area.bottom, bottom=area.bottom + 1)
+    ):
+        area = area._replace(bottom=area.bottom + 1)
+    return (area, "blank") if area != node.area else None
+
+
+_GUESSED = "no row is flagged as the header: the first one is taken for it"
+_GIVEN = "the header has as many rows as the caller says"
+_FLAGGED = "the other cells of the row are flagged as the header"
+_NEXT = "the row is flagged as the header and follows it"
+_TIED = "a header cell reaches into the row"
+_OPEN = "above it a cell spans columns that have no header cell of their own"
+_UNTOLD = "above it columns have no name, or the same; the row, blank at its start, has names"
+
+
+class HeaderRows:
+    """The rows of the column header of a draft.
+
+    Attributes
+    ----------
+    count : int
+        How many rows from the first.
+    reasons : dict of int to str
+        Why a row belongs to it.
+    """
+
+    def __init__(self, draft: Draft, given: int | None) -> None:
+        self._draft = draft
+        self._given = given
+        self._flagged = self._flagged_rows()
+        self.count = 0
+        self.reasons: dict[int, str] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        if self._given is not None:
+            self._take(self._given, _GIVEN)
+        else:
+            self._take(len(list(takewhile(bool, self._flagged))), _FLAGGED)
+            if not self.count and self._draft.rows > 1:
+                self._guess()
+                return
+        self.extend()
+
+    def _guess(self) -> None:
+        self._take(1, _GUESSED)
+        if not self.extend() and self._next() is not None:
+            self.count, self.reasons = 0, {}
+
+    def _take(self, count: int, reason: str) -> None:
+        for row in range(self.count, count):
+            self.reasons[row] = reason
+        self.count = count
+
+    def extend(self) -> bool:
+        """Add the rows below that belong to the header; return whether there were any.
+
+        A header that would reach to the last row stays as it is.
+        """
+        start, known = self.count, dict(self.reasons)
+        while self.count < self._draft.rows and (found := self._next()) is not None:
+            self._take(*found)
+        if self.count == self._draft.rows:
+            self.count, self.reasons = start, known
+        return self.count > start
+
+    def _next(self) -> tuple[int, str] | None:
+        """Return to where the header reaches at least, and why; None where it is complete."""
+        if self.count in (0, self._draft.rows):
+            return None
+        reach = max((node.area.bottom for node in self._nodes()), default=0)
+        if reach > self.count:
+            return reach, _TIED
+        if self._given is not None:
+            return None
+        tests = ((self._is_next_flagged, _NEXT), (self._is_open, _OPEN), (self._is_untold, _UNTOLD))
+        return next(((self.count + 1, reason) for test, reason in tests if test()), None)
+
+    def _nodes(self) -> list[Node]:
+        return [node for node in self._draft.nodes.values() if node.area.top < self.count]
+
+    def _is_next_flagged(self) -> bool:
+        return self._flagged[self.count]
+
+    def _is_open(self) -> bool:
+        return any(self._is_column_open(column) for column in range(self._draft.columns))
+
+    def _is_column_open(self, column: int) -> bool:
+        """Return whether a column ends in a cell over several, one row high, and has none alone."""
+        last = self._draft.node_at(self.count - 1, column)
+        if last is None or last.area.bottom - last.area.top > 1:
+            return False
+        return not any(_is_single(node) for node in self._path(column))
+
+    def _is_untold(self) -> bool:
+        """Return whether the next row tells columns apart that have no name, or the same."""
+        below = self._draft.owner[self.count]
+        if not self._path(0) or below[0] != FREE:
+            return False
+        unnamed = sorted(self._unnamed())
+        nodes = {c: self._draft.node_at(self.count, c) for c in unnamed}
+        texts = {c: n.text.strip() for c, n in nodes.items() if n is not None and _is_single(n)}
+        return (
+            bool(unnamed)
+            and len(texts) == len(unnamed)
+            and not any(texts[c] == texts.get(c + 1) for c in unnamed)
+        )
+
+    def _unnamed(self) -> set[int]:
+        """Return the columns that have no header text of their own, or the same as a neighbour."""
+        paths = [self._path(column) for column in range(self._draft.columns)]
+        names = [_texts(path) for path in paths]
+        found = {c for c, path in enumerate(paths) if c and not any(map(_is_single, path))}
+        for column in range(2, self._draft.columns):
+            if names[column - 1] == names[column]:
+                found |= {column - 1, column}
+        return found
+
+    def _path(self, column: int) -> list[Node]:
+        """Return the header's cells with text over a column, from the top."""
+        numbers = dict.fromkeys(self._draft.owner[row][column] for row in range(self.count))
+        return [self._draft.nodes[n] for n in numbers if n != FREE]
+
+    def _flagged_rows(self) -> list[bool]:
+        """Return for each row whether its flags make it one of the header.
+
+        A row with a section's name alone is one only if all of it is flagged, blank cells too, and
+        it is more than one cell; or if it is the first; or if such a row follows.
+        """
+        found = [self._is_flagged(row) for row in range(self._draft.rows)]
+        for row in reversed(range(1, self._draft.rows)):
+            follows = row + 1 < self._draft.rows and found[row + 1]
+            if found[row] and self._draft.is_section(row) and not follows:
+                found[row] = self._is_wholly_flagged(row)
+        return found
+
+    def _is_flagged(self, row: int) -> bool:
+        """Return whether all texts of a row are flagged, or all beyond the first column."""
+        cells = [self._draft.table.cells[node.number] for node in self._draft.nodes_in_row(row)]
+        beyond = [cell for cell in cells if cell.columns[0] > 0]
+        return all(c.is_header for c in (beyond or cells)) if cells else self._all_flagged(row)
+
+    def _is_wholly_flagged(self, row: int) -> bool:
+        return FREE in self._draft.owner[row] and self._all_flagged(row)
+
+    def _all_flagged(self, row: int) -> bool:
+        return all(self._draft.table.cells[n].is_header for n in self._draft.grid[row])
+
+
+def _is_single(node: Node) -> bool:
+    return node.area.right - node.area.left == 1
+
+
+def _texts(path: list[Node]) -> list[str]:
+    """Return the texts of a path; one that is repeated below itself counts once."""
+    texts = [node.text.strip() for node in path]
+    return [text for n, text in enumerate(texts) if not n or texts[n - 1] != text]
+
+
+def project(draft: Draft, height: int) -> None:
+    """Make one flagged cell of each row below the header whose only text is in its first cell.
+
+    Rows of that kind after which no other row has text are notes, or a total without numbers; they
+    stay as they are unless they were flagged.
+    """
+    body = range(height, draft.rows)
+    sections = [row for row in body if draft.is_section(row)]
+    others = [row for row in body if draft.nodes_in_row(row) and row not in set(sections)]
+    last = max(others, default=-1)
+    for row in sections:
+        node = draft.nodes_in_row(row)[0]
+        if row < last or node.projected:
+            _project(draft, node, Rectangle(row, row + 1, 0, draft.columns))
+
+
+def _project(draft: Draft, node: Node, area: Rectangle) -> None:
+    known, node.projected = node.projected, True
+    if node.area != area:
+        draft.stretch(node, area, "projected")
+    elif not known:
+        draft.note("projected", area, (node.text,), (node.text,))
+
+
+def fill_first_column(draft: Draft, height: int) -> None:
+    """Merge cells of the first column below the header with the blank ones below them.
+
+    Only where the second column has text in each of their rows, all different, and no cell of it
+    reaches beyond them.
+    """
+    if draft.columns == 1:
+        return
+    for node in sorted(draft.nodes.values(), key=lambda node: node.area.top):
+        top, bottom, _, right = node.area
+        if node.whole and right == 1 and top >= height:
+            while bottom < draft.rows and _continues_above(draft.owner[bottom]):
+                bottom += 1
+            if bottom > node.area.bottom and _is_divided(draft, top, bottom):
+                draft.stretch(node, node.area._replace(bottom=bottom), "row_header")
+
+
+def _continues_above(row: list[int]) -> bool:
+    return row[0] == FREE != row[1]
+
+
+def _is_divided(draft: Draft, top: int, bottom: int) -> bool:
+    column = [row[1] for row in draft.owner]
+    numbers = list(dict.fromkeys(column[top:bottom]))
+    if FREE in numbers or column[top - 1 : top] == column[top : top + 1]:
+        return False
+    if column[bottom - 1 : bottom] == column[bottom : bottom + 1]:
+        return False
+    texts = [draft.nodes[number].text.strip() for number in numbers]
+    return len(set(texts)) == len(texts)
+
+
+_MOST_ROWS, _MOST_COLUMNS = 30, 12
+_STYLE = """<style>
+.xb-canonical{display:flex;flex-wrap:wrap;gap:.4em 2em}
+.xb-canonical>div{max-width:100%;overflow-x:auto}
+.xb-canonical.xb-canonical td{border:1px solid var(--jp-border-color2,#8886);height:1.5em;
+min-width:1.5em;padding:.1em .5em;unicode-bidi:plaintext}
+.xb-canonical.xb-canonical td.xb-header{font-weight:600}
+.xb-canonical.xb-canonical td.xb-projected{font-style:italic;font-weight:600}
+.xb-canonical.xb-canonical td.xb-changed{border:2px dashed #b3701a;background:#e8a33d33}
+</style>"""
+
+
+def canonical_html(title: str, before: Table, after: Table) -> str:
+    """Write both tables side by side, with the cells marked that only one of them has.
+
+    Parameters
+    ----------
+    title : str
+        What stands above them.
+    before, after : Table
+        The tables, of one size.
+
+    Returns
+    -------
+    str
+        One element with its own style; at most 30 rows and 12 columns of each, and how many there
+        are beyond.
+    """
+    grids = "".join(
+        f"<div><div>{name}</div>{_grid_html(table, frozenset(other.cells))}</div>"
+        for name, table, other in (("before", before, after), ("after", after, before))
+    )
+    legend = "Dashed: cells that only this side has. Bold: header. Italic: projected row header."
+    return (
+        f'<div class="xb-root">{STYLE}{_STYLE}<div class="xb-title">{document_text(title, 200)}'
+        f'</div><div class="xb-canonical">{grids}</div><div>{legend}{_beyond(before)}</div></div>'
+    )
+
+
+def _beyond(table: Table) -> str:
+    sizes = zip(("rows", "columns"), table.grid.shape, (_MOST_ROWS, _MOST_COLUMNS), strict=True)
+    hidden = [f"{size - most:,} more {name}" for name, size, most in sizes if size > most]
+    return f" … {', '.join(hidden)}." if hidden else ""
+
+
+def _grid_html(table: Table, others: frozenset[Cell]) -> str:
+    shown = table.grid[:_MOST_ROWS, :_MOST_COLUMNS].tolist()
+    rows = ("".join(_cells_html(table, shown, row, others)) for row in range(len(shown)))
+    return f"<table><tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody></table>"
+
+
+def _cells_html(
+    table: Table, shown: list[list[int]], row: int, others: frozenset[Cell]
+) -> Iterator[str]:
+    for column, number in enumerate(shown[row]):
+        cell = table.cells[number]
+        height, width = _extent(cell, shown, number)
+        if height and (row, column) != (cell.rows[0], cell.columns[0]):
+            continue
+        spans = "".join(
+            f' {name}="{size}"'
+            for name, size in (("rowspan", height), ("colspan", width))
+            if size > 1
+        )
+        yield f"<td{_classes(cell, others)}{spans}>{document_text(cell.text, 40)}</td>"
+
+
+def _extent(cell: Cell, shown: list[list[int]], number: int) -> tuple[int, int]:
+    """Return how many shown rows and columns a cell covers; (0, 0) if it is no rectangle."""
+    rows = [row for row in cell.rows if row < len(shown)]
+    columns = [column for column in cell.columns if column < len(shown[0])]
+    covered = [
+        shown[row][column]
+        for row in range(rows[0], rows[-1] + 1)
+        for column in range(columns[0], columns[-1] + 1)
+    ]
+    is_alone = all(found == number for found in covered)
+    return (len(rows), len(columns)) if is_alone else (0, 0)
+
+
+def _classes(cell: Cell, others: frozenset[Cell]) -> str:
+    marks = {
+        "xb-header": cell.is_header,
+        "xb-projected": cell.is_projected,
+        "xb-changed": cell not in others,
+    }
+    names = " ".join(name for name, is_set in marks.items() if is_set)
+    return f' class="{names}"' if names else ""
+
+
+CHANGE_COLUMNS = FrameSpec(
+    "changes",
+    "one row a change: a cell that covers more than before, is cut, or has other flags",
+    (
+        Column("step", "string", "what was done", ", ".join(REASONS)),
+        Column("rows", "object", "the rows that the change is about, a tuple of int"),
+        Column("columns", "object", "its columns, a tuple of int"),
+        Column("before", "object", "texts of the cells that stood there, a tuple of str"),
+        Column("after", "object", "texts of the cells that stand there now, a tuple of str"),
+        Column("reason", "string", "why, in words"),
+    ),
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Canonical:
+    """A table in canonical form; made by `canonicalize`.
+
+    Parameters
+    ----------
+    table : Table
+        The table; the given one where nothing was changed, else with its cells in reading order.
+    changes : pandas.DataFrame
+        One row a change, in the order of the steps: step, rows, columns, before, after, reason.
+    given : Table
+        The table as it was read.
+    """
+
+    table: Table
+    changes: pd.DataFrame
+    given: Table
+
+    def __repr__(self) -> str:
+        """Return how many changes there are, by step, and the size of the table."""
+        rows, columns = self.table.grid.shape
+        count = len(self.changes)
+        steps = self.changes["step"].value_counts(sort=False)
+        by_step = ", ".join(f"{number} {step}" for step, number in steps.items())
+        told = f"{count} change{'' if count == 1 else 's'}{': ' if by_step else ''}{by_step}"
+        return f"Canonical({told}; {rows} x {columns} positions)"
+
+    def _repr_html_(self) -> str:
+        return canonical_html(repr(self), self.given, self.table)
+
+
+def canonicalize(cells: Any, *, header_rows: int | None = None, name: str = "table") -> Canonical:
+    """Bring a table into canonical form: one cell for each node of its headers.
+
+    Parameters
+    ----------
+    cells : Table or whatever `read_table` reads
+        The table: a list of cells with ``row_nums`` and ``column_nums``, say.
+    header_rows : int, optional
+        How many rows the column header has, whatever is flagged; 0 for none. By default as flagged,
+        or the first row where none is, and then as many more as it takes until every column has a
+        header cell of its own.
+    name : str, optional
+        What errors call the table.
+
+    Returns
+    -------
+    Canonical
+        ``.table``, ``.changes``. Canonicalizing the result again with the same arguments changes
+        nothing. No text is lost or moved, and no cells with different texts are merged.
+
+    Raises
+    ------
+    InputError
+        The table is not as it should be, or has fewer rows than `header_rows`.
+
+    Notes
+    -----
+    The principle is that of section 4 of Smock, Pesala and Abraham, "PubTables-1M: Towards
+    comprehensive table extraction from unstructured documents" (2022): the headers of rows and
+    columns are trees, with one cell a node. ``docs/tables.md`` has the steps as rules, and says
+    which are ours.
+
+    Examples
+    --------
+    >>> texts = [["Item", "Sales", ""], ["", "2020", "2021"], ["Paper", "5", "7"]]
+    >>> cells = [
+    ...     {"row_nums": [r], "column_nums": [c], "text": text, "is_column_header": r < 2}
+    ...     for r, row in enumerate(texts)
+    ...     for c, text in enumerate(row)
+    ... ]
+    >>> found = canonicalize(cells)
+    >>> found
+    Canonical(2 changes: 1 parent, 1 blank; 3 x 3 positions)
+    >>> found.table.texts[:2]
+    [['Item', 'Sales', 'Sales'], ['Item', '2020', '2021']]
+    """
+    table = read_table(cells, name=name).rebuilt()
+    _check(header_rows, len(table.grid), name)
+    found, changes = table, list[Change]()
+    while more := (result := _once(found, header_rows))[1]:  # a step may make way for one before it
+        found = result[0]
+        changes += more
+    return Canonical(found, CHANGE_COLUMNS.from_rows(changes), table)
+
+
+def _once(table: Table, header_rows: int | None) -> tuple[Table, list[Change]]:
+    """Do all steps, and return the table with its changes."""
+    if not table.size:
+        return table, []
+    draft = Draft(table)
+    header = HeaderRows(draft, header_rows)
+    merge_header(draft, header.count)
+    while header.extend():
+        merge_header(draft, header.count)
+    project(draft, header.count)
+    fill_first_column(draft, header.count)
+    return finish(draft, header.reasons, given=header_rows is not None), draft.changes
+
+
+def _check(header_rows: Any, rows: int, name: str) -> None:
+    if header_rows is None:
+        return
+    if not isinstance(header_rows, int | np.integer) or isinstance(header_rows, bool):
+        raise InputError(f"header_rows is {header_rows!r}; expected a whole number, or None")
+    if not 0 <= header_rows <= rows:
+        raise InputError(f"header_rows is {header_rows}; expected 0 to {rows}, the rows of {name}")

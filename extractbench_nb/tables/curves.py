@@ -1,0 +1,386 @@
+"""Metrics beside what they should say: of a table a known share is kept, at random."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from extractbench_nb._concurrency import progress_bar
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.errors import InputError
+from extractbench_nb.tables.cells import Cell, Table, table_of_cells
+from extractbench_nb.tables.comparing import TABLE_METRICS, compare_rows
+from extractbench_nb.tables.grid_similarity import GRITS_VARIANTS
+from extractbench_nb.tables.quality import list_of_tables
+from extractbench_nb.tables.reading import read_table
+from extractbench_nb.tables.similarity import checked_names, checked_variant
+
+__all__ = ["KEEP_COLUMNS", "KEEP_MODES", "keep_curves", "made_up_tables", "pubtables"]
+
+
+_DETECTION = (
+    ("DETR-R18", "TD", 0.995, 0.988, 0.966, 0.981),
+    ("DETR-R18", "TSR + FA", 0.971, 0.948, 0.912, 0.942),
+)
+_SIMILARITY = (
+    ("simple", 44_355, 0.995, 0.995, 0.992, 0.947),
+    ("complex", 49_479, 0.975, 0.983, 0.966, 0.909),
+    ("all", 93_834, 0.985, 0.989, 0.978, 0.927),
+)
+_TABLES = {
+    2: (_DETECTION, ("model", "task", "AP50", "AP75", "AP", "AR")),
+    3: (_SIMILARITY, ("split", "tables", "top", "con", "loc", "rawloc")),
+}
+
+
+def pubtables(number: int) -> pd.DataFrame:
+    """Return a table of results of the GriTS paper.
+
+    Parameters
+    ----------
+    number : int
+        2: object detection of the paper's models; 3: their grid table similarity.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As printed, to three digits. Table 3 has a row for each split (simple, complex, all), and
+        below them ``all (from the parts)``: the mean of the two splits by their sizes, which needs
+        no model and is a check of the printed row.
+
+    Raises
+    ------
+    InputError
+        The paper has no such table of results.
+
+    References
+    ----------
+    B. Smock, R. Pesala, R. Abraham, "PubTables-1M: Towards comprehensive table extraction from
+    unstructured documents" (2022), Tables 2 and 3.
+
+    Examples
+    --------
+    >>> pubtables(3).set_index("split")["top"].round(4).to_dict()
+    {'simple': 0.995, 'complex': 0.975, 'all': 0.985, 'all (from the parts)': 0.9845}
+    """
+    asked: Any = number
+    if not isinstance(asked, int | np.integer) or asked not in _TABLES:
+        raise InputError(f"there is no table {number!r} of results; choose 2 or 3")
+    rows, columns = _TABLES[number]
+    found = pd.DataFrame(list(rows), columns=list(columns))
+    if "split" in found:
+        parts = found.iloc[:2]
+        weights = parts["tables"] / parts["tables"].sum()
+        means = {name: float((parts[name] * weights).sum()) for name in columns[2:]}
+        both = {"split": "all (from the parts)", "tables": int(parts["tables"].sum()), **means}
+        found = pd.concat([found, pd.DataFrame([both])], ignore_index=True)
+    return found
+
+
+_SUBJECTS = (
+    *("Copper", "Maize", "Freight", "Rental", "Paper", "Cotton", "Timber", "Transit", "Licences"),
+    *("Repairs", "Fuel", "Salaries", "Insurance", "Training", "Printing", "Storage", "Research"),
+)
+_QUALITIES = ("gross", "net", "deferred", "domestic", "exported", "leased", "adjusted", "other")
+_GROUPS = ("First half", "Second half", "North", "South", "Group A", "Group B", "Audited", "Plan")
+_LEAVES = ("Units", "Price", "Share", "Change", "Mean", "SD", "Low", "High", "n", "Total")
+_SECTIONS = ("Continuing operations", "Discontinued operations", "Held for sale", "Not allocated")
+_ROW_HEIGHT, _LETTER, _GAP = 14.0, 4.6, 12.0
+_Value = Callable[[random.Random], str]
+
+
+def made_up_tables(
+    count: int = 1, *, seed: int = 0, rows: int = 20, columns: int = 8
+) -> list[Table]:
+    """Make tables of the kind that reports hold: up to so many rows and columns.
+
+    Half of them have a header of two rows with cells that span columns, a third have sections
+    (projected row headers); some positions are blank. Each cell has a box around its text, as a
+    page would have it. They are canonical: `canonicalize` has nothing to change.
+
+    Parameters
+    ----------
+    count : int, optional
+        How many, 0 and up.
+    seed : int, optional
+        The same seed gives the same tables, and more of them the same first ones.
+    rows, columns : int, optional
+        The most that a table has, 4 and 3 or more.
+
+    Returns
+    -------
+    list of Table
+        With headers, projected row headers and boxes.
+
+    Raises
+    ------
+    InputError
+        There is no room for a table, or a negative number is asked for.
+
+    Examples
+    --------
+    >>> made_up_tables(2, rows=6, columns=4)
+    [Table(5 x 4 positions, 17 cells), Table(6 x 4 positions, 21 cells)]
+    """
+    if count < 0 or rows < _FEWEST_ROWS or columns < _FEWEST_COLUMNS:
+        raise InputError(
+            f"count={count}, rows={rows}, columns={columns}; expected 0 or more tables of at least "
+            f"{_FEWEST_ROWS} rows and {_FEWEST_COLUMNS} columns"
+        )
+    return [_table(random.Random(f"{seed}/{n}"), rows, columns) for n in range(count)]
+
+
+_FEWEST_ROWS, _FEWEST_COLUMNS = 4, 3
+#: How often a section begins, and a row has a blank.
+_SELDOM = 0.15
+
+
+def _table(rng: random.Random, most_rows: int, most_columns: int) -> Table:
+    rows = rng.randint(_FEWEST_ROWS, most_rows)
+    columns = rng.randint(_FEWEST_COLUMNS, most_columns)
+    cells = list(_head(rng, columns))
+    first = max(cell.rows[-1] for cell in cells) + 1
+    cells += _body(rng, range(first, rows), columns)
+    return table_of_cells(_boxed(cells, columns))
+
+
+def _head(rng: random.Random, columns: int) -> Iterator[Cell]:
+    leaves = rng.sample(_LEAVES, len(_LEAVES)) + [f"Year {n}" for n in range(columns)]
+    if rng.random() < 0.5 or columns < 4:  # noqa: PLR2004 - two groups of two need four
+        yield Cell((0,), (0,), "Item", is_header=True)
+        for column in range(1, columns):
+            yield Cell((0,), (column,), leaves[column], is_header=True)
+        return
+    yield Cell((0, 1), (0,), "Item", is_header=True)
+    groups = rng.sample(_GROUPS, len(_GROUPS))
+    column = 1
+    while column < columns:
+        width = min(rng.choice((2, 2, 3)), columns - column)
+        covered = tuple(range(column, column + width))
+        if width == 1:
+            yield Cell((0, 1), covered, leaves[column], is_header=True)
+        else:
+            yield Cell((0,), covered, groups.pop(), is_header=True)
+            for n, leaf in enumerate(covered):
+                yield Cell((1,), (leaf,), leaves[n], is_header=True)
+        column += width
+
+
+def _body(rng: random.Random, rows: range, columns: int) -> Iterator[Cell]:
+    values: list[_Value] = [rng.choice(_VALUES) for _ in range(columns)]
+    sections = rng.sample(_SECTIONS, len(_SECTIONS)) if rng.random() < 1 / 3 else []
+    names = [f"{subject}, {quality}" for subject in _SUBJECTS for quality in _QUALITIES]
+    rng.shuffle(names)
+    before = False
+    for row in rows:
+        # a section is followed by a row of its own
+        begins = row == rows.start or (not before and rng.random() < _SELDOM)
+        if sections and begins and row < rows.stop - 1:
+            text, whole = sections.pop(), tuple(range(columns))
+            yield Cell((row,), whole, text, is_projected=True)
+            before = True
+            continue
+        before = False
+        yield Cell((row,), (0,), names.pop() if names else f"Item {row}")
+        blank = rng.randrange(2, columns) if rng.random() < _SELDOM else None
+        for column in range(1, columns):
+            yield Cell((row,), (column,), "" if column == blank else values[column](rng))
+
+
+_VALUES: tuple[_Value, ...] = (
+    lambda rng: f"{rng.randint(1, 99_999):,}",
+    lambda rng: f"{rng.uniform(0, 100):.1f}%",
+    lambda rng: f"{rng.uniform(-50, 500):.2f}",
+    lambda rng: f"{rng.uniform(1, 90):.1f} ± {rng.uniform(0.1, 9):.1f}",
+    lambda rng: f"({rng.randint(1, 999):,})",
+)
+
+
+def _boxed(cells: list[Cell], columns: int) -> list[Cell]:
+    """Give each cell a box around its text, on a page with one width a column."""
+    widths = [0.0] * columns
+    for cell in cells:
+        if len(cell.columns) == 1:
+            widths[cell.columns[0]] = max(widths[cell.columns[0]], _LETTER * len(cell.text))
+    starts = [sum(widths[:n]) + n * _GAP for n in range(columns)]
+    return [cell._replace(box=_box(cell, starts[cell.columns[0]])) for cell in cells]
+
+
+def _box(cell: Cell, left: float) -> tuple[float, float, float, float]:
+    top, bottom = _ROW_HEIGHT * cell.rows[0] + 2, _ROW_HEIGHT * (cell.rows[-1] + 1) - 2
+    right = left + max(_LETTER * len(cell.text), _LETTER)
+    return round(left, 1), top, round(right, 1), bottom
+
+
+#: What is kept at random.
+KEEP_MODES = ("rows", "columns", "both")
+
+KEEP_COLUMNS = FrameSpec(
+    "keep_curves",
+    "one row a mode, probability and metric",
+    (
+        Column("mode", "string", "what is kept at random", ", ".join(KEEP_MODES)),
+        Column("x", "float64", "probability with which each row, or column, is kept", "0 to 1"),
+        Column("metric", "string", "metric, or ideal"),
+        Column("score", "Float64", "mean score", "0 to 1", nullable=True),
+        Column("precision", "Float64", "mean precision", "0 to 1", nullable=True),
+        Column("recall", "Float64", "mean recall", "0 to 1", nullable=True),
+        Column("tables", "int64", "tables that have a score", "0 and up"),
+    ),
+)
+
+_RATES = tuple(round(0.1 * n, 1) for n in range(11))
+_Flags = npt.NDArray[np.bool_]
+
+
+def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-only
+    tables: Iterable[Any],
+    *,
+    metrics: str | Sequence[str] | None = None,
+    modes: str | Sequence[str] = KEEP_MODES,
+    rates: float | Sequence[float] = _RATES,
+    seed: int = 0,
+    rebuilt: bool = False,
+    variant: str = "paper",
+    max_teds_nodes: int | None = 2_000,
+    progress: bool = False,
+) -> pd.DataFrame:
+    """Score parts of tables against the whole: each row and column is kept with probability x.
+
+    A metric that means what it says gives a recall near the share that is kept: x for rows or for
+    columns, x squared for both, and the f-score 2s / (1 + s) of that share s.
+
+    Parameters
+    ----------
+    tables : iterable
+        Tables in any form that `read_table` reads.
+    metrics : str or sequence of str, optional
+        As in `compare_tables`. By default ``grits_top`` and ``grits_con``, and ``grits_loc`` where
+        all cells have boxes.
+    modes : str or sequence of str, optional
+        ``rows``: each row is kept with probability x, and all columns; ``columns``; ``both``.
+    rates : float or sequence of float, optional
+        Values of x, 0 to 1.
+    seed : int, optional
+        0 and up. One number is drawn for each row and column; a line is kept where it is below x,
+        so that parts for a greater x hold those for a smaller one.
+    rebuilt : bool, optional
+        Whether a cell spans only what is kept of it. By default each position keeps what it held,
+        and grid table similarity sees a substructure; metrics other than GriTS need the table
+        rebuilt, and get it so.
+    variant : str, optional
+        Of grid table similarity.
+    max_teds_nodes : int or None, optional
+        As in `compare_tables`.
+    progress : bool, optional
+        Whether to show a bar.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a mode, x and metric: mean score, precision and recall over tables. The metric
+        ``ideal`` is what keeping that very share of positions is worth. Where nothing is kept, the
+        recall is 0 and the precision 1.
+
+    Raises
+    ------
+    InputError
+        A table cannot be read, or is empty, or one is given in place of a list; a name is not
+        known, a rate is not within 0 and 1, or a number is not as it should be.
+
+    Notes
+    -----
+    Section 7 and Figure 6 of Smock, Pesala and Abraham, "PubTables-1M" (2022).
+    """
+    chosen, shares = checked_names(modes, KEEP_MODES, "modes"), _checked_rates(rates)
+    _check_options(seed, variant, max_teds_nodes)
+    known = _read(tables)
+    names = _names(metrics, known)
+    totals: dict[tuple[str, float, str], list[tuple[Any, ...]]] = {
+        (mode, x, name): [] for mode in chosen for x in shares for name in (*names, _IDEAL)
+    }
+    rng = np.random.default_rng(seed)
+    for table in progress_bar(known, shown=progress, unit="table"):
+        drawn = [rng.random(size) for size in table.grid.shape]
+        for mode in chosen:
+            for x in shares:
+                kept = [
+                    side < x if mode in (which, "both") else np.ones_like(side, dtype=np.bool_)
+                    for side, which in zip(drawn, KEEP_MODES[:2], strict=True)
+                ]
+                options = (names, rebuilt, variant, max_teds_nodes)
+                for name, row in _rows(table, kept, *options):
+                    totals[mode, x, name].append(row)
+    return KEEP_COLUMNS.from_rows((*key, *_mean(rows)) for key, rows in totals.items())
+
+
+_IDEAL = "ideal"
+
+
+def _rows(
+    table: Table,
+    kept: list[_Flags],
+    names: Sequence[str],
+    rebuilt: bool,
+    variant: str,
+    most: int | None,
+) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Yield a name and score, precision and recall of each metric."""
+    lines = [np.flatnonzero(flags).tolist() for flags in kept]
+    anew = table.part(*lines)
+    part = anew if rebuilt else table.part(*lines, rebuilt=False)
+    for name in names:
+        predicted = part if name.startswith("grits_") else anew
+        (row,) = compare_rows(table, predicted, [name], variant, most)
+        yield name, row[:3]
+    share = float(np.prod([flags.mean() for flags in kept]))
+    yield _IDEAL, (2 * share / (1 + share), 1.0, share)
+
+
+def _mean(rows: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    columns = [[v for v in values if v is not None] for values in zip(*rows, strict=True)]
+    return (*(sum(v) / len(v) if v else None for v in columns), len(columns[0]))
+
+
+def _names(metrics: str | Sequence[str] | None, tables: list[Table]) -> list[str]:
+    if metrics is None:
+        located = all(table.has_boxes for table in tables)
+        return ["grits_top", "grits_con", "grits_loc"][: 3 if located else 2]
+    return checked_names(metrics, TABLE_METRICS)
+
+
+def _read(tables: Iterable[Any]) -> list[Table]:
+    given = list_of_tables(tables, "tables")
+    if not given:
+        raise InputError("tables: there is none")
+    known = [read_table(table, name=f"table {n}") for n, table in enumerate(given)]
+    for n, table in enumerate(known):
+        if not table.size:
+            raise InputError(f"table {n} is empty: nothing of it can be kept")
+    return known
+
+
+def _checked_rates(given: Any) -> list[float]:
+    """Return the rates, each once, in the order given."""
+    given = given.tolist() if isinstance(given, np.ndarray) else given
+    rates = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    for rate in rates:
+        number = isinstance(rate, int | float | np.integer | np.floating)
+        if not number or isinstance(rate, bool) or not 0 <= rate <= 1:
+            raise InputError(f"rates: {rate!r} is not within 0 and 1")
+    if not rates:
+        raise InputError("rates is empty; expected numbers from 0 to 1")
+    return list(dict.fromkeys(map(float, rates)))
+
+
+def _check_options(seed: Any, variant: Any, max_teds_nodes: Any) -> None:
+    checked_variant(variant, GRITS_VARIANTS)
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(f"seed is {seed!r}; expected a whole number from 0")
+    if max_teds_nodes is not None and type(max_teds_nodes) is not int:
+        raise InputError(f"max_teds_nodes is {max_teds_nodes!r}; expected a whole number or None")

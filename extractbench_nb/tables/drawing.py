@@ -1,0 +1,543 @@
+"""Two compared tables as HTML: small, without scripts, and readable without its style."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from extractbench_nb.display.html import STYLE, document_text
+from extractbench_nb.tables.cells import Cell, Grid, Table
+from extractbench_nb.tables.similarity import Numbers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "GAP",
+    "LEGEND",
+    "METRICS",
+    "SIDES",
+    "TABLES_STYLE",
+    "ComparedTables",
+    "Comparison",
+    "DrawnRow",
+    "DrawnSide",
+    "Line",
+    "Patch",
+    "compare",
+    "default_metric",
+    "drawn",
+    "grits_html",
+    "kind_of",
+    "line_text",
+    "mark_text",
+    "notes_of",
+    "scores_html",
+    "tables_html",
+    "two_digits",
+]
+
+
+SIDES = ("true", "predicted")
+#: What each metric compares, in a word.
+METRICS = {
+    "top": "topology",
+    "con": "content",
+    "loc": "location",
+    "rawloc": "raw location",
+}
+#: In place of a cell's number: a row that the other table alone has.
+GAP = -1
+#: How near to 1 a similarity is 1.
+_NEARLY = 1e-9
+
+_Place: TypeAlias = tuple[int, int]
+
+
+class ComparedTables(Protocol):
+    """Two tables and what their comparison found, as `GriTS` has it."""
+
+    @property
+    def scores(self) -> pd.DataFrame: ...  # noqa: D102
+    @property
+    def rows(self) -> pd.DataFrame: ...  # noqa: D102
+    @property
+    def columns(self) -> pd.DataFrame: ...  # noqa: D102
+    @property
+    def true(self) -> Table: ...  # noqa: D102
+    @property
+    def predicted(self) -> Table: ...  # noqa: D102
+    def similarity(self, metric: str) -> Numbers: ...  # noqa: D102
+
+
+class Line(NamedTuple):
+    """A row of both tables, or of one alone; a column alike.
+
+    ``similarity`` is as in the frames of `GriTS`, 0 where the line is alone. ``equal`` says that it
+    is not alone, and that all positions which were matched on it are alike.
+    """
+
+    true: int | None
+    predicted: int | None
+    similarity: float = 0.0
+    equal: bool = False
+
+    def at(self, side: int) -> int | None:
+        """Return its index in the true (0) or the predicted table (1)."""
+        return self.predicted if side else self.true
+
+
+class _Cells(NamedTuple):
+    """By cell: positions, the sum of their similarities, and how many of them have a partner."""
+
+    sizes: Numbers
+    sums: Numbers
+    paired: Numbers
+
+
+class Patch(NamedTuple):
+    """A rectangle that one cell covers; all of the cell, unless others lie over it.
+
+    ``row`` and ``column`` are of its first position, ``height`` and ``width`` count lines as drawn.
+    ``state`` is ``alike``, ``unlike``, ``partly`` (some of the cell's positions have no partner),
+    ``alone`` (none has) or ``gap``; ``similarity`` is the mean over the cell's positions, 0 for
+    those without a partner.
+    """
+
+    cell: int
+    row: int
+    column: int
+    height: int
+    width: int
+    state: str
+    similarity: float
+
+
+class DrawnRow(NamedTuple):
+    """A row as drawn: its line, and the patches that begin on it."""
+
+    line: Line
+    patches: tuple[Patch, ...]
+
+
+class DrawnSide(NamedTuple):
+    """Some lines of one of the tables; rows that it lacks are there too, as gaps."""
+
+    columns: tuple[Line, ...]
+    rows: tuple[DrawnRow, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two tables as one metric aligned them.
+
+    Attributes
+    ----------
+    metric : str
+        Which metric.
+    tables : tuple of (Table, Table)
+        True and predicted.
+    rows, columns : tuple of Line
+        The lines of both tables in one order; between aligned ones the true lines come first.
+    common : ndarray of shape (aligned rows, aligned columns)
+        Similarity of the pairs of positions, 0 to 1.
+    """
+
+    metric: str
+    tables: tuple[Table, Table]
+    rows: tuple[Line, ...]
+    columns: tuple[Line, ...]
+    common: Numbers
+
+    @cached_property
+    def positions(self) -> tuple[Numbers, Numbers]:
+        """By side: the similarity at each position, NaN where it has no partner."""
+        return self._positions(0), self._positions(1)
+
+    def _positions(self, side: int) -> Numbers:
+        found = np.full(self.tables[side].grid.shape, np.nan)
+        places = [[*self.partners(lines, side)] for lines in (self.rows, self.columns)]
+        found[np.ix_(*(np.array(place, dtype=np.intp) for place in places))] = self.common
+        return found
+
+    def partners(self, lines: Sequence[Line], side: int) -> dict[int, int]:
+        """Return, by index on a side, the index of a line's partner; in order."""
+        both = ((line.at(side), line.at(1 - side)) for line in lines)
+        return {own: other for own, other in both if own is not None and other is not None}
+
+    def partner(self, side: int, row: int, column: int) -> _Place | None:
+        """Return the position that one was matched with; None where there is none."""
+        down, across = (
+            self.partners(lines, side).get(at)
+            for lines, at in ((self.rows, row), (self.columns, column))
+        )
+        return None if down is None or across is None else (down, across)
+
+    @cached_property
+    def cells(self) -> tuple[_Cells, _Cells]:
+        """By side: what became of each cell."""
+        return self._cells(0), self._cells(1)
+
+    def _cells(self, side: int) -> _Cells:
+        table, values = self.tables[side], self.positions[side].ravel()
+        grid, paired = table.grid.ravel(), ~np.isnan(values)
+        weights = (np.ones(grid.size), np.where(paired, values, 0), paired)
+        sums = [np.bincount(grid, w, minlength=len(table.cells)) for w in weights]
+        return _Cells(*(np.asarray(numbers, dtype=np.float64) for numbers in sums))
+
+    def state(self, side: int, cell: int) -> tuple[str, float]:
+        """Return what became of a cell, in the words of `Patch`, and its similarity."""
+        if cell == GAP:
+            return "gap", 0.0
+        size, total, paired = (float(numbers[cell]) for numbers in self.cells[side])
+        if not paired:
+            return "alone", 0.0
+        if paired < size:
+            return "partly", total / size
+        alike = total >= size - _NEARLY
+        return ("alike", 1.0) if alike else ("unlike", total / size)
+
+
+def compare(result: ComparedTables, metric: str) -> Comparison:
+    """Set the lines of both tables in one order.
+
+    Parameters
+    ----------
+    result : GriTS
+        What was compared.
+    metric : str
+        One of those in ``result.scores``.
+
+    Returns
+    -------
+    Comparison
+        The picture's model, from which `drawn` takes a part.
+
+    Raises
+    ------
+    InputError
+        The metric was not computed.
+    """
+    common = result.similarity(metric)
+    tables = (result.true, result.predicted)
+    frames = (frame[frame["metric"] == metric] for frame in (result.rows, result.columns))
+    rows, columns = (
+        _lines(frame, common.min(axis=1 - axis, initial=1.0), _sizes(tables, axis))
+        for axis, frame in enumerate(frames)
+    )
+    return Comparison(metric, tables, tuple(rows), tuple(columns), common)
+
+
+def _sizes(tables: tuple[Table, Table], axis: int) -> _Place:
+    """Return how many lines both have; an empty table has neither rows nor columns."""
+    true, predicted = (table.grid.shape[axis] if table.size else 0 for table in tables)
+    return true, predicted
+
+
+def _lines(pairs: pd.DataFrame, least: Numbers, sizes: _Place) -> Iterator[Line]:
+    true = predicted = 0
+    columns = (pairs[name].tolist() for name in ("true", "predicted", "similarity"))
+    for one, two, similarity, low in zip(*columns, least.tolist(), strict=True):
+        yield from _alone(true, one, predicted, two)
+        yield Line(one, two, similarity, low >= 1 - _NEARLY)
+        true, predicted = one + 1, two + 1
+    yield from _alone(true, sizes[0], predicted, sizes[1])
+
+
+def _alone(true: int, true_end: int, predicted: int, predicted_end: int) -> Iterator[Line]:
+    yield from (Line(at, None) for at in range(true, true_end))
+    yield from (Line(None, at) for at in range(predicted, predicted_end))
+
+
+def drawn(
+    found: Comparison, rows: Sequence[Line], columns: Sequence[Line]
+) -> tuple[DrawnSide, DrawnSide]:
+    """Draw some lines of both tables, so that rows which were aligned stand at one height.
+
+    Parameters
+    ----------
+    found : Comparison
+        The tables.
+    rows, columns : sequence of Line
+        Lines of it, in order.
+
+    Returns
+    -------
+    tuple of (DrawnSide, DrawnSide)
+        True and predicted.
+    """
+    return _side(found, 0, rows, columns), _side(found, 1, rows, columns)
+
+
+def _side(found: Comparison, side: int, rows: Sequence[Line], columns: Sequence[Line]) -> DrawnSide:
+    own = [line for line in columns if line.at(side) is not None]
+    across = [at for line in own if (at := line.at(side)) is not None]
+    down = [line.at(side) for line in rows]
+    patches: list[list[Patch]] = [[] for _ in rows]
+    for cell, top, left, height, width in _rectangles(_shown(found.tables[side], down, across)):
+        row = next((at for at in down[top : top + height] if at is not None), GAP)
+        told = found.state(side, cell)
+        patches[top].append(Patch(cell, row, across[left], height, width, *told))
+    return DrawnSide(tuple(own), tuple(map(DrawnRow, rows, map(tuple, patches))))
+
+
+def _shown(table: Table, down: Sequence[int | None], across: Sequence[int]) -> Grid:
+    """Return the cell at each place as drawn; one that covers both rows at a gap goes through."""
+    shown = np.full((len(down), len(across)), GAP, dtype=np.intp)
+    there = [place for place, row in enumerate(down) if row is not None]
+    own = [row for row in down if row is not None]
+    shown[there] = table.grid[np.ix_(own, across)]
+    for above, below in pairwise(there):
+        through = shown[above] == shown[below]
+        shown[above + 1 : below] = np.where(through, shown[above], GAP)
+    return shown
+
+
+def _rectangles(shown: Grid) -> Iterator[tuple[int, int, int, int, int]]:
+    """Cut a grid into rectangles of one cell each: cell, top, left, height, width."""
+    taken = np.zeros(shown.shape, dtype=bool)
+    for top, left in np.ndindex(*shown.shape):
+        if not taken[top, left]:
+            cell = int(shown[top, left])
+            free = (shown == cell) & ~taken
+            width = _run(free[top, left:])
+            height = _run(free[top:, left : left + width].all(axis=1))
+            taken[top : top + height, left : left + width] = True
+            yield cell, top, left, height, width
+
+
+def _run(flags: Grid) -> int:
+    """Count the flags before the first that is not set."""
+    return len(flags) if flags.all() else int(flags.argmin())
+
+
+def notes_of(table: Table) -> list[str]:
+    """Say what a picture of a table does not show: what was mended, and cells under others."""
+    covered = len(table.cells) - len(np.unique(table.grid))
+    told = f"{covered:,} {'cells lie' if covered > 1 else 'cell lies'} under others, not drawn"
+    return [*table.notes, *([told] if covered else [])]
+
+
+def two_digits(similarity: float) -> str:
+    """Write a similarity; what lies between 0 and 1 is written as neither.
+
+    Examples
+    --------
+    >>> [two_digits(similarity) for similarity in (0, 0.001, 0.625, 0.999, 1)]
+    ['0.00', '0.01', '0.62', '0.99', '1.00']
+    """
+    inside = 0 < similarity < 1
+    return f"{min(0.99, max(0.01, similarity)) if inside else similarity:.2f}"
+
+
+_MOST_ROWS, _MOST_COLUMNS = 30, 15
+_MOST_NOTES = 5
+#: Characters of a cell.
+_LONGEST = 60
+#: Characters of a cell that stand beside a similarity; of more the end is cut, not the number.
+_BESIDE = 14
+#: By side: the sign of what has no partner.
+_ALONE = ("–", "+")
+LEGEND = (
+    "2 → 3: the true line 2 was matched with the predicted line 3. – lost: only in the true table. "
+    "+ extra: only in the predicted one. A number in a cell is its similarity where that is not "
+    "1: the mean over its positions, of which those without a partner count 0."
+)
+
+#: A tint goes over whatever page there is, so that texts stay readable on light and on dark ones.
+TABLES_STYLE = """<style>
+.xb-grits{display:flex;flex-wrap:wrap;gap:.4em 1.6em}
+.xb-grits>div{max-width:100%;min-width:0;overflow-x:auto}
+.xb-grits.xb-grits table{border-collapse:collapse;font-size:12px;margin:.2em 0;width:auto}
+.xb-grits.xb-grits th,.xb-grits.xb-grits td{border:1px solid var(--jp-border-color2,#8886);
+height:1.7em;max-width:13em;overflow:hidden;padding:.1em .5em;text-align:left;
+text-overflow:ellipsis;unicode-bidi:plaintext;vertical-align:middle;white-space:nowrap}
+.xb-grits.xb-grits .xb-gutter{border:0;font-size:11px;font-weight:400;
+font-variant-numeric:tabular-nums;opacity:.85;text-align:right}
+.xb-grits.xb-grits thead .xb-gutter{text-align:left}
+.xb-grits.xb-grits .xb-alone{background:repeating-linear-gradient(45deg,transparent 0 5px,
+#8884 5px 7px)}
+.xb-grits.xb-grits .xb-partly{border-style:dashed}
+.xb-grits.xb-grits .xb-gap{border:0}
+.xb-grits.xb-grits td.xb-header{border-bottom-width:2px;font-weight:600}
+.xb-grits.xb-grits td.xb-projected{font-style:italic;font-weight:600}
+.xb-grits .xb-cut{display:inline-block;max-width:9.5em;overflow:hidden;text-overflow:ellipsis;
+vertical-align:bottom}
+.xb-grits small{font-variant-numeric:tabular-nums;font-weight:400}
+</style>"""
+
+
+def grits_html(result: ComparedTables, metric: str | None = None) -> str:
+    """Write the scores and both grids, with each cell coloured by its similarity.
+
+    Parameters
+    ----------
+    result : GriTS
+        What was compared.
+    metric : str, optional
+        Whose alignment is shown, one of those in ``result.scores``; by default ``con``, or the
+        first one where that was not computed.
+
+    Returns
+    -------
+    str
+        One element with its own style; at most 30 rows and 15 columns, and how many there are
+        beyond.
+
+    Raises
+    ------
+    InputError
+        The metric was not computed.
+    """
+    chosen = metric or default_metric(result)
+    parts = [] if chosen is None else [_picture(compare(result, chosen))]
+    body = "".join((scores_html(result, chosen), *parts))
+    title = f'<div class="xb-title">{document_text(repr(result), 200)}</div>'
+    return f'<div class="xb-root">{STYLE}{TABLES_STYLE}{title}{body}</div>'
+
+
+def default_metric(result: ComparedTables) -> str | None:
+    """Return the metric to show at first; None where none was computed."""
+    names = [str(name) for name in result.scores.index]
+    return "con" if "con" in names else next(iter(names), None)
+
+
+def scores_html(result: ComparedTables, chosen: str | None) -> str:
+    """Write the scores of all metrics.
+
+    Parameters
+    ----------
+    result : GriTS
+        What was compared.
+    chosen : str or None
+        The metric that is shown.
+
+    Returns
+    -------
+    str
+        A table.
+    """
+    heads = ("metric", *(name.replace("_", " ") for name in result.scores.columns))
+    top = "".join(f'<th class="xb-num">{head}</th>' for head in heads)
+    rows = "".join(
+        f"<tr><th>{name}{' (shown)' if name == chosen else ''}</th>"
+        + "".join(f'<td class="xb-num">{number:.3f}</td>' for number in numbers)
+        + "</tr>"
+        for name, *numbers in result.scores.itertuples()
+    )
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _picture(found: Comparison) -> str:
+    rows, columns = found.rows[:_MOST_ROWS], found.columns[:_MOST_COLUMNS]
+    pairs = ((found.rows, rows, "rows"), (found.columns, columns, "columns"))
+    beyond = [
+        f"{len(lines) - len(shown):,} more {name}"
+        for lines, shown, name in pairs
+        if len(lines) > len(shown)
+    ]
+    more = f"<p>… {', '.join(beyond)}</p>" if beyond else ""
+    told = f"<p>Alignment and colours by {METRICS[found.metric]} ({found.metric}). {LEGEND}</p>"
+    return f"{tables_html(found, rows, columns)}{more}{told}"
+
+
+def tables_html(found: Comparison, rows: Sequence[Line], columns: Sequence[Line]) -> str:
+    """Write some lines of both grids beside each other.
+
+    Parameters
+    ----------
+    found : Comparison
+        The tables.
+    rows, columns : sequence of Line
+        Lines of it, in order.
+
+    Returns
+    -------
+    str
+        One element; `TABLES_STYLE` is its style.
+    """
+    sides = (_table(found, side, part) for side, part in enumerate(drawn(found, rows, columns)))
+    return f'<div class="xb-grits">{"".join(sides)}</div>'
+
+
+def _table(found: Comparison, side: int, part: DrawnSide) -> str:
+    table = found.tables[side]
+    if not table.size:
+        return f"<div><b>{SIDES[side]}</b><p>An empty table.</p></div>"
+    shape = f"{table.grid.shape[0]:,} rows × {table.grid.shape[1]:,} columns"
+    heads = "".join(_gutter(line, side, "col") for line in part.columns)
+    body = "".join(_row(found, side, row) for row in part.rows)
+    notes = "".join(f"<p>{document_text(note, 200)}</p>" for note in notes_of(table)[:_MOST_NOTES])
+    return (
+        f"<div><b>{SIDES[side]}</b>, {shape}"
+        f'<table><thead><tr><td class="xb-gutter"></td>{heads}</tr></thead>'
+        f"<tbody>{body}</tbody></table>{notes}</div>"
+    )
+
+
+def line_text(line: Line, side: int) -> str:
+    """Write what a line was matched with; nothing on a side that has no such line.
+
+    Examples
+    --------
+    >>> line_text(Line(2, 3), 1), line_text(Line(None, 4), 1), line_text(Line(None, 4), 0)
+    ('2 → 3', '+ 4', '')
+    """
+    if None in (line.true, line.predicted):
+        return "" if line.at(side) is None else f"{_ALONE[side]} {line.at(side)}"
+    return f"{line.true} → {line.predicted}"
+
+
+def _gutter(line: Line, side: int, scope: str) -> str:
+    text = line_text(line, side)
+    if not text:
+        return '<td class="xb-gutter"></td>'
+    alone = " xb-alone" if None in (line.true, line.predicted) else ""
+    return f'<th class="xb-gutter{alone}" scope="{scope}">{text}</th>'
+
+
+def _row(found: Comparison, side: int, row: DrawnRow) -> str:
+    patches = "".join(_patch(found.tables[side].cells, side, patch) for patch in row.patches)
+    return f"<tr>{_gutter(row.line, side, 'row')}{patches}</tr>"
+
+
+def _patch(cells: Sequence[Cell], side: int, patch: Patch) -> str:
+    spans = "".join(
+        f' {name}span="{size}"'
+        for name, size in (("row", patch.height), ("col", patch.width))
+        if size > 1
+    )
+    if patch.state == "gap":
+        return f'<td class="xb-gap"{spans}></td>'
+    cell = cells[patch.cell]
+    kinds = " ".join(f"xb-{kind}" for kind in (patch.state, kind_of(cell)) if kind)
+    tint = f' style="background:{_tint(patch)}"' if patch.state in ("unlike", "partly") else ""
+    sign = mark_text(patch, side)
+    text = document_text(cell.text, _LONGEST)
+    mark = f" <small>{sign}</small>" if sign else ""
+    if mark and len(cell.text) > _BESIDE:
+        text = f'<span class="xb-cut">{text}</span>'
+    return f'<td class="{escape(kinds)}"{spans}{tint}>{text}{mark}</td>'
+
+
+def kind_of(cell: Cell) -> str:
+    """Return ``projected``, ``header``, or nothing."""
+    return "projected" if cell.is_projected else "header" if cell.is_header else ""
+
+
+def _tint(patch: Patch) -> str:
+    """Return a colour that is the stronger the less alike a cell is, and seen from the start."""
+    return f"rgba(200,74,38,{0.1 + 0.45 * (1 - patch.similarity):.2f})"
+
+
+def mark_text(patch: Patch, side: int) -> str:
+    """Write what is to be said of a patch: ``–`` or ``+``, or its similarity where it is not 1."""
+    if patch.state in ("alike", "gap"):
+        return ""
+    return _ALONE[side] if patch.state == "alone" else two_digits(patch.similarity)

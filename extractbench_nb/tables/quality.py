@@ -1,0 +1,507 @@
+"""Quality control of tables with two sources: aligned texts, cell contents, and outliers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.tables.cells import Cell, Table
+from extractbench_nb.tables.reading import read_table
+from extractbench_nb.tables.similarity import row_extents
+
+__all__ = [
+    "CONTENT_COLUMNS",
+    "TABLE_CHECK_COLUMNS",
+    "TEXT_ALIGNMENT_COLUMNS",
+    "align_texts",
+    "check_content",
+    "check_tables",
+    "count_objects",
+    "is_complex",
+    "list_of_tables",
+]
+
+
+def is_complex(table: Any) -> bool:
+    """Return whether a table is complex: whether a cell covers several rows or columns.
+
+    Parameters
+    ----------
+    table : Table or whatever `read_table` reads
+        The table; canonicalize it first to compare with the paper's counts.
+
+    Returns
+    -------
+    bool
+        False for a simple table. Projected row headers and blank cells count like any other cell.
+
+    Raises
+    ------
+    InputError
+        The table is not as it should be.
+
+    Notes
+    -----
+    Sections 3 and 7 of the paper that `canonicalize` names: complex tables are those with any
+    spanning cells; 52.7 % of PubTables-1M, and 40.1 % before canonicalization.
+
+    Examples
+    --------
+    >>> is_complex([{"row_nums": [0], "column_nums": [0, 1], "text": "Sales"}])
+    True
+    """
+    return any(_spans(cell) for cell in read_table(table).rebuilt().cells)
+
+
+def count_objects(table: Any) -> int:
+    """Count the objects that a detector of table structure has to find.
+
+    Parameters
+    ----------
+    table : Table or whatever `read_table` reads
+        The table.
+
+    Returns
+    -------
+    int
+        1 for the table, 1 a row, 1 a column, 1 for the column header where there is one, 1 a
+        projected row header, and 1 a cell that spans several rows or columns and is not a projected
+        row header; 0 for an empty table.
+
+    Raises
+    ------
+    InputError
+        The table is not as it should be.
+
+    Notes
+    -----
+    The classes of section 5 of the paper that `canonicalize` names; section 4 caps the objects of a
+    table at 100. The paper does not say whether a projected row header is a spanning cell as well;
+    here it is counted once.
+
+    Examples
+    --------
+    >>> rows = [["Item", "Sales"], ["Paper", "5"]]
+    >>> import pandas as pd
+    >>> count_objects(pd.DataFrame(rows[1:], columns=rows[0]))  # table, 2 rows, 2 columns, header
+    6
+    """
+    found: Table = read_table(table).rebuilt()
+    if not found.size:
+        return 0
+    has_header = any(cell.is_header for cell in found.cells)
+    objects = sum(cell.is_projected or _spans(cell) for cell in found.cells)
+    return 1 + sum(found.grid.shape) + has_header + objects
+
+
+def _spans(cell: Cell) -> bool:
+    return len(cell.rows) > 1 or len(cell.columns) > 1
+
+
+TEXT_ALIGNMENT_COLUMNS = FrameSpec(
+    "text_alignment",
+    "one row a column of the alignment: a token of either text, or of both",
+    (
+        Column("kind", "string", "what it is", "match, mismatch, insert, delete"),
+        Column("a", "string", "token of the first text; NA where one is inserted", nullable=True),
+        Column("b", "string", "token of the second text; NA where one is deleted", nullable=True),
+        Column("a_at", "Int64", "its number in the first text", "0 and up", nullable=True),
+        Column("b_at", "Int64", "its number in the second text", "0 and up", nullable=True),
+    ),
+)
+
+CONTENT_COLUMNS = FrameSpec(
+    "content",
+    "one row a cell of two tables with the same cells",
+    (
+        Column("row", "int64", "the first row it covers", "0 and up"),
+        Column("column", "int64", "the first column it covers", "0 and up"),
+        Column("true", "string", "its text in the one table"),
+        Column("predicted", "string", "its text in the other"),
+        Column("distance", "float64", "Levenshtein distance over the longer length", "0 to 1"),
+        Column("exceeds", "bool", "whether the distance is greater than the limit"),
+    ),
+)
+
+TABLE_CHECK_COLUMNS = FrameSpec(
+    "table_checks",
+    "one row a table",
+    (
+        Column("table", "int64", "its number", "0 and up"),
+        Column("rows_overlap", "boolean", "whether rows overlap; NA without boxes", nullable=True),
+        Column("columns_overlap", "boolean", "the same of columns", nullable=True),
+        Column(
+            "objects",
+            "Int64",
+            "table, rows, columns, headers, spanning cells; NA where it cannot be read",
+            "0 and up",
+            nullable=True,
+        ),
+        Column(
+            "content_distance",
+            "Float64",
+            "mean distance of the cells' texts from the source's; NA without one that fits",
+            "0 to 1",
+            nullable=True,
+        ),
+        Column("kept", "bool", "whether the table passes all checks"),
+        Column("reason", "string", "why it does not; empty where it does"),
+    ),
+)
+
+_UNITS = ("character", "word")
+#: Pairs of tokens beyond which an alignment is not tried: one byte each.
+_MOST_PAIRS = 1 << 28
+#: The greatest score of a token, either way: sums of them stay exact.
+_MOST_SCORE = 1_000_000
+_Tokens: TypeAlias = npt.NDArray[np.int64]
+_Given: TypeAlias = Iterable[Mapping[str, Any] | Cell] | Table
+
+
+class _Score(NamedTuple):
+    match: int
+    mismatch: int
+    gap: int
+
+
+def align_texts(
+    a: str, b: str, *, unit: str = "character", match: int = 1, mismatch: int = -1, gap: int = -1
+) -> pd.DataFrame:
+    """Align two texts as wholes, by the algorithm of Needleman and Wunsch.
+
+    Parameters
+    ----------
+    a, b : str
+        Two texts.
+    unit : str, optional
+        What is aligned: every ``"character"``, or every ``"word"`` between white space.
+    match, mismatch, gap : int, optional
+        What two equal tokens, two different ones, and a token without a partner add to the score
+        of an alignment, -1,000,000 to 1,000,000. The greatest score wins.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a column of the alignment: kind (match, mismatch, insert: in `b` alone, delete: in
+        `a` alone), a, b, a_at, b_at. Of several alignments that are best, the one that is found
+        from the end by pairing two tokens where that is best, else deleting, else inserting.
+
+    Raises
+    ------
+    InputError
+        An argument is not as it should be, or the texts have more than 2^28 pairs of tokens.
+
+    Notes
+    -----
+    The paper aligns the text of a PDF with that of the XML of the same article in this way (section
+    4 of "PubTables-1M", 2022); it does not state its scores. Takes a byte for a pair of tokens, and
+    about a second for texts of 10,000 characters.
+
+    Examples
+    --------
+    >>> align_texts("self-made", "selfmade")["kind"].value_counts().to_dict()
+    {'match': 8, 'delete': 1}
+    """
+    if unit not in _UNITS:
+        raise InputError(f"unit is {unit!r}; {nearest(str(unit), _UNITS)}")
+    one, other = (_tokens(text, name, unit) for text, name in ((a, "a"), (b, "b")))
+    score = _Score(_score(match, "match"), _score(mismatch, "mismatch"), _score(gap, "gap"))
+    if len(one) * len(other) > _MOST_PAIRS:
+        raise InputError(
+            f"a and b have {len(one):,} x {len(other):,} {unit}s; at most {_MOST_PAIRS:,} pairs "
+            "can be aligned: align words, or parts"
+        )
+    steps = _steps(*_numbers(one, other), score)
+    return TEXT_ALIGNMENT_COLUMNS.from_rows(_rows(one, other, list(_traced(steps))[::-1]))
+
+
+def _tokens(text: Any, name: str, unit: str) -> Sequence[str]:
+    if not isinstance(text, str):
+        raise InputError(f"{name} is {type(text).__name__}; expected a str")
+    return text if unit == "character" else text.split()
+
+
+def _whole(value: Any, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InputError(f"{name} is {value!r}; expected a whole number")
+    return int(value)
+
+
+def _score(value: Any, name: str) -> int:
+    score = _whole(value, name)
+    if abs(score) > _MOST_SCORE:
+        raise InputError(
+            f"{name} is out of range; expected a whole number from {-_MOST_SCORE:,} to "
+            f"{_MOST_SCORE:,}"
+        )
+    return score
+
+
+def _numbers(one: Sequence[str], other: Sequence[str]) -> tuple[_Tokens, _Tokens]:
+    """Return the tokens of both as numbers, equal ones alike."""
+    known = {token: n for n, token in enumerate(dict.fromkeys([*one, *other]))}
+    first, second = (
+        np.fromiter((known[token] for token in tokens), np.int64, len(tokens))
+        for tokens in (one, other)
+    )
+    return first, second
+
+
+_PAIR, _DELETE, _INSERT = 0, 1, 2
+
+
+def _steps(one: _Tokens, other: _Tokens, score: _Score) -> npt.NDArray[np.uint8]:
+    """Return the last step of the best alignment of every two beginnings."""
+    steps = np.full((len(one) + 1, len(other) + 1), _INSERT, dtype=np.uint8)
+    steps[1:, 0] = _DELETE
+    inserted = np.arange(len(other) + 1, dtype=np.int64) * score.gap
+    last = inserted
+    for row, token in enumerate(one, 1):
+        paired = last[:-1] + np.where(other == token, score.match, score.mismatch)
+        deleted = last + score.gap
+        best = deleted.copy()
+        np.maximum(deleted[1:], paired, out=best[1:])
+        # the best of what ends before, and only inserts from there
+        best = np.maximum.accumulate(best - inserted) + inserted
+        line = steps[row, 1:]
+        line[best[1:] == deleted[1:]] = _DELETE
+        line[best[1:] == paired] = _PAIR
+        last = best
+    return steps
+
+
+def _traced(steps: npt.NDArray[np.uint8]) -> Iterator[tuple[int | None, int | None]]:
+    """Yield the columns of the alignment, last first."""
+    row, column = steps.shape[0] - 1, steps.shape[1] - 1
+    while row or column:
+        step = steps[row, column]
+        row -= step != _INSERT
+        column -= step != _DELETE
+        yield (None if step == _INSERT else row), (None if step == _DELETE else column)
+
+
+def _rows(
+    one: Sequence[str], other: Sequence[str], pairs: list[tuple[int | None, int | None]]
+) -> Iterator[tuple[Any, ...]]:
+    for at, beside in pairs:
+        token = None if at is None else one[at]
+        partner = None if beside is None else other[beside]
+        yield _kind(token, partner), token, partner, at, beside
+
+
+def _kind(token: str | None, partner: str | None) -> str:
+    if token is None:
+        return "insert"
+    if partner is None:
+        return "delete"
+    return "match" if token == partner else "mismatch"
+
+
+def check_content(true: _Given, predicted: _Given, *, limit: float = 0.05) -> pd.DataFrame:
+    """Compare the texts of two tables that have the same cells, cell by cell.
+
+    Parameters
+    ----------
+    true, predicted : iterable of dict, or Table
+        Two tables, as for `grits`; say the text of a PDF, and that of its source.
+    limit : float, optional
+        The greatest distance that is accepted, 0 to 1.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a cell, by row and column: row, column, true, predicted, distance, exceeds. The
+        paper's check is on the mean: ``check_content(...)["distance"].mean() <= 0.05``.
+
+    Raises
+    ------
+    InputError
+        A table is not as it should be, they do not have the same cells, or the limit is not
+        between 0 and 1.
+
+    Examples
+    --------
+    >>> cell = {"row_nums": [0], "column_nums": [0]}
+    >>> check_content([cell | {"text": "Sales"}], [cell | {"text": "Sale"}])["distance"].item()
+    0.2
+    """
+    limit = _limit(limit)
+    one, other = read_table(true, name="true"), read_table(predicted, name="predicted")
+    rows = _compared(one.rebuilt(), other.rebuilt())
+    return CONTENT_COLUMNS.from_rows((*row, row[-1] > limit) for row in rows)
+
+
+def _limit(limit: Any) -> float:
+    is_number = isinstance(limit, int | float | np.integer | np.floating)
+    if isinstance(limit, bool) or not is_number or not 0 <= limit <= 1:
+        raise InputError(f"limit is {limit!r}; expected a number from 0 to 1")
+    return float(limit)
+
+
+def _compared(true: Table, predicted: Table) -> Iterator[tuple[int, int, str, str, float]]:
+    from rapidfuzz.distance import Levenshtein
+
+    pairs = zip_longest(*(sorted(table.cells, key=_place) for table in (true, predicted)))
+    for cell, other in pairs:
+        if cell is None or other is None or _place(cell) != _place(other):
+            place = min(_place(c) for c in (cell, other) if c is not None)
+            raise InputError(
+                f"the tables do not have the same cells: one has none over rows "
+                f"{[*place[0]]} and columns {[*place[1]]}"
+            )
+        distance = Levenshtein.normalized_distance(cell.text, other.text)
+        yield cell.rows[0], cell.columns[0], cell.text, other.text, distance
+
+
+def _place(cell: Cell) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return cell.rows, cell.columns
+
+
+def check_tables(
+    tables: Iterable[_Given],
+    sources: Iterable[_Given | None] | None = None,
+    *,
+    max_objects: int = 100,
+    limit: float = 0.05,
+) -> pd.DataFrame:
+    """Say which tables the paper's quality control would keep, and why not the others.
+
+    Parameters
+    ----------
+    tables : iterable of tables
+        Each as for `grits`.
+    sources : iterable of tables or None, optional
+        For each table one with the same cells and the texts of another source, where there is one.
+        None: there is none for any.
+    max_objects : int, optional
+        How many objects a table may have: the table itself, its rows and columns, the column
+        header, projected row headers, and spanning cells.
+    limit : float, optional
+        The greatest mean distance between the texts of a table and of its source, 0 to 1.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a table: table, rows_overlap, columns_overlap, objects, content_distance, kept,
+        reason. Rows overlap where the cells that lie in them alone do, in y; columns likewise. A
+        table that cannot be read, or whose source cannot be read or does not have its cells, is
+        not kept, and the reason says what is wrong.
+
+    Raises
+    ------
+    InputError
+        A number is not as it should be, one table is given in place of a list, or there are not
+        as many sources as tables.
+
+    Notes
+    -----
+    Section 4, "Quality control", of Smock, Pesala and Abraham, "PubTables-1M" (2022), whose limits
+    are the defaults. A distance is that of `check_content`, averaged over all cells.
+
+    Examples
+    --------
+    >>> cells = [
+    ...     {"row_nums": [0], "column_nums": [0], "bbox": [0, 0, 9, 5]},
+    ...     {"row_nums": [1], "column_nums": [0], "bbox": [0, 4, 9, 9]},
+    ... ]
+    >>> check_tables([cells])["reason"].item()
+    'rows overlap'
+    """
+    limit, most = _limit(limit), _whole(max_objects, "max_objects")
+    known = list_of_tables(tables, "tables")
+    others = [None] * len(known) if sources is None else list_of_tables(sources, "sources")
+    if len(others) != len(known):
+        raise InputError(f"there are {len(known)} tables and {len(others)} sources")
+    pairs = enumerate(zip(known, others, strict=True))
+    return TABLE_CHECK_COLUMNS.from_rows(
+        _checked(n, table, source, most, limit) for n, (table, source) in pairs
+    )
+
+
+def list_of_tables(given: Any, name: str) -> list[Any]:
+    """Return what is given as a list, and refuse one table in place of several.
+
+    Parameters
+    ----------
+    given : iterable of tables
+        Each in any form that `read_table` reads; they are not read here.
+    name : str
+        The parameter, for errors.
+
+    Returns
+    -------
+    list
+        The tables as they are given.
+
+    Raises
+    ------
+    InputError
+        It is a single table, or nothing that could be a list.
+
+    Examples
+    --------
+    >>> list_of_tables(iter(["Year,Sales", "Year,Tax"]), "tables")
+    ['Year,Sales', 'Year,Tax']
+    """
+    is_one = isinstance(given, Table | pd.DataFrame | str | Path)
+    if not is_one and (
+        isinstance(given, bytes | bytearray | Mapping | Cell) or not isinstance(given, Iterable)
+    ):
+        raise InputError(f"{name} is {type(given).__name__}; expected a list of tables")
+    found = [] if is_one else list(given)
+    if is_one or (found and all(isinstance(item, Mapping | Cell) for item in found)):
+        raise InputError(f"{name} is a single table; put it into a list: [table]")
+    return found
+
+
+def _checked(
+    number: int, given: _Given, source: _Given | None, most: int, limit: float
+) -> tuple[Any, ...]:
+
+    try:
+        table = read_table(given).rebuilt()
+    except InputError as error:
+        return number, None, None, None, None, False, str(error)
+    rows, columns = _overlap(table, 1), _overlap(table.transposed(), 0)
+    objects = count_objects(table)
+    distance, problem = (None, "") if source is None else _mean_distance(table, source)
+    reasons = {
+        "rows overlap": rows,
+        "columns overlap": columns,
+        f"more than {most} objects": objects > most,
+        f"contents differ by more than {limit:g}": distance is not None and distance > limit,
+        problem: problem,
+    }
+    reason = "; ".join(text for text, holds in reasons.items() if holds)
+    return number, rows, columns, objects, distance, not reason, reason
+
+
+def _mean_distance(table: Table, source: _Given) -> tuple[float | None, str]:
+    """Return the mean distance of the texts, or None and why there is none."""
+    try:
+        other = read_table(source, name="source").rebuilt()
+    except InputError as error:
+        return None, str(error)
+    try:
+        distances = [distance for *_, distance in _compared(table, other)]
+    except InputError as error:
+        return None, f"source: {error}"
+    return (float(np.mean(distances)) if distances else 0.0), ""
+
+
+def _overlap(table: Table, axis: int) -> bool | None:
+    """Say whether any two rows overlap; None where no cell that lies in one row has a box."""
+    extents = row_extents(table, axis)
+    extents = extents[~np.isnan(extents[:, 0])]
+    if not len(extents):
+        return None
+    low, high = extents[np.argsort(extents[:, 0], kind="stable")].T
+    return bool((np.maximum.accumulate(high)[:-1] > low[1:]).any())

@@ -1,0 +1,535 @@
+"""`FailureExplorer`: which fields fail, in which documents, for which runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import ipywidgets
+import numpy as np
+import pandas as pd
+import traitlets
+
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.widgets.failures_grid import bars, bars_json, grid, grid_json, shortened
+from extractbench_nb.widgets.failures_html import (
+    Picture,
+    absent,
+    bars_title,
+    empty,
+    every,
+    headline,
+    picture_html,
+    title,
+    value_rows,
+    values_json,
+    values_title,
+)
+from extractbench_nb.widgets.failures_rows import (
+    AXES,
+    MEASURES,
+    ORDERS,
+    Choice,
+    Coded,
+    Numbers,
+    coded,
+    kept,
+    within,
+)
+from extractbench_nb.widgets.static import asset
+from extractbench_nb.widgets.view import Pane, View, beside
+
+__all__ = [
+    "BarsPane",
+    "Block",
+    "Choosing",
+    "FailureExplorer",
+    "HeatPane",
+    "ValuesPane",
+    "controls",
+    "single",
+    "whole_number",
+]
+
+
+#: Names of rows and names of columns; nothing where no cell is chosen.
+Block = tuple[tuple[str, ...], tuple[str, ...]] | tuple[()]
+
+
+class Choosing(View):
+    """The traits of the failure explorer; `FailureExplorer` describes them.
+
+    Cells are chosen by name here, and by code on the page.
+    """
+
+    selected_cell = traitlets.Tuple()
+    selected_block = traitlets.Tuple()
+    rows = traitlets.Unicode("field")
+    columns = traitlets.Unicode("document")
+    measure = traitlets.Unicode("score")
+    row_order = traitlets.Unicode("worst")
+    column_order = traitlets.Unicode("worst")
+    schema = traitlets.Unicode(None, allow_none=True)
+    run = traitlets.Unicode(None, allow_none=True)
+    find = traitlets.Unicode("")
+    failed_by_every_run = traitlets.Bool(False)
+    inside_arrays = traitlets.Bool(False)
+    valid_only = traitlets.Bool(False)
+
+    _coded: Coded
+
+    @property
+    def _axes(self) -> tuple[str, str]:
+        return self.rows, self.columns
+
+    @property
+    def _choice(self) -> Choice:
+        return Choice(**{name: getattr(self, name) for name in Choice._fields})
+
+    @traitlets.validate("rows", "columns")
+    def _known_axis(self, proposal: Any) -> str:
+        return _known(proposal["value"], AXES, "an axis")
+
+    @traitlets.validate("measure")
+    def _known_measure(self, proposal: Any) -> str:
+        return _known(proposal["value"], MEASURES, "a measure")
+
+    @traitlets.validate("row_order", "column_order")
+    def _known_order(self, proposal: Any) -> str:
+        return _known(proposal["value"], ORDERS, "an order")
+
+    @traitlets.validate("schema")
+    def _known_schema(self, proposal: Any) -> str | None:
+        name = proposal["value"]
+        return None if name is None else _known(name, self._coded.schemas.names, "a schema")
+
+    @traitlets.validate("run")
+    def _known_run(self, proposal: Any) -> str | None:
+        name = proposal["value"]
+        return None if name is None else _known(name, self._coded.axes["run"].names, "a run")
+
+    @traitlets.validate("selected_cell")
+    def _known_cell(self, proposal: Any) -> tuple[str, ...]:
+        cell = proposal["value"]
+        if len(cell) not in (0, 2):
+            raise traitlets.TraitError(f"selected_cell is (row, column) or empty; found {cell!r}")
+        return tuple(self._item(axis, name) for axis, name in zip(self._axes, cell, strict=False))
+
+    @traitlets.validate("selected_block")
+    def _known_block(self, proposal: Any) -> tuple[tuple[str, ...], ...]:
+        block = proposal["value"]
+        if len(block) not in (0, 2) or not all(isinstance(names, Iterable) for names in block):
+            raise traitlets.TraitError(
+                f"selected_block is (names of rows, names of columns) or empty; found {block!r}"
+            )
+        sides = [[names] if isinstance(names, str) else list(names) for names in block]
+        if not all(sides):
+            return ()
+        named = zip(self._axes, sides, strict=False)
+        return tuple(tuple(self._item(axis, name) for name in names) for axis, names in named)
+
+    def _item(self, axis: str, name: object) -> str:
+        """Return a name of an axis, or raise `TraitError`."""
+        if isinstance(name, str) and name in self._coded.places[axis]:
+            return name
+        return _known(name, self._coded.places[axis], f"a {axis}")
+
+    def _codes(self, block: Block) -> list[list[int]]:
+        """Return a block as the page has it."""
+        named = zip(self._axes, block, strict=False)
+        return [[self._coded.places[axis][name] for name in names] for axis, names in named]
+
+    def _names(self, block: Sequence[object]) -> Block:
+        """Return a block of the page by name; what is not there is left out."""
+        sides = [codes if isinstance(codes, list) else [] for codes in block]
+        found = [
+            tuple(names[code] for code in codes if type(code) is int and 0 <= code < len(names))
+            for names, codes in zip(
+                (self._coded.axes[axis].names for axis in self._axes), sides, strict=False
+            )
+        ]
+        return (found[0], found[1]) if len(found) == len(self._axes) and all(found) else ()
+
+
+def single(block: Block) -> tuple[str, ...]:
+    """Return row and column of a block of one cell; nothing for any other block."""
+    alone = bool(block) and all(len(names) == 1 for names in block)
+    return tuple(names[0] for names in block) if alone else ()
+
+
+def _known(name: object, known: Iterable[str], what: str) -> str:
+    names = list(known)
+    if isinstance(name, str) and name in names:
+        return name
+    raise traitlets.TraitError(f"{name!r} is not {what}; {nearest(name, names)}")
+
+
+_LONGEST_NAME = 40
+#: Stands for no name in a menu, where None would be no choice at all.
+_ALL = ()
+
+
+def controls(view: Any, rows: Coded) -> Any:
+    """Make the controls of a view, each tied to its trait of the same name.
+
+    Parameters
+    ----------
+    view : ipywidgets.Widget
+        Has a trait for each field of `Choice`.
+    rows : Coded
+        Where the names of schemas and runs are.
+
+    Returns
+    -------
+    ipywidgets.VBox
+        Two lines that wrap.
+    """
+    axes, orders = [(f"{name}s", name) for name in AXES], _turned(ORDERS)
+    made = {
+        "rows": _menu("Rows", axes, "12em"),
+        "row_order": _menu("Sort rows", orders, "15em"),
+        "columns": _menu("Columns", axes, "14em"),
+        "column_order": _menu("Sort columns", orders, "17em"),
+        "measure": _menu("Show", _turned(MEASURES), "19em"),
+        "find": _search("Field"),
+        "schema": _names("Schema", rows.schemas.names),
+        "run": _names("Run", rows.axes["run"].names),
+        "failed_by_every_run": _box("failed by every run"),
+        "inside_arrays": _box("inside arrays too"),
+        "valid_only": _box("without invalid outputs"),
+    }
+    for name, control in made.items():
+        turned = (_from_none, _to_none) if name in ("schema", "run") else None
+        traitlets.link((view, name), (control, "value"), transform=turned)
+    several = {"schema": rows.schemas.size > 1, "run": rows.axes["run"].size > 1}
+    shown = [control for name, control in made.items() if several.get(name, True)]
+    return ipywidgets.VBox([_line(shown[:5]), _line(shown[5:])])
+
+
+def _turned(words: dict[str, str]) -> list[tuple[str, str]]:
+    return [(text, name) for name, text in words.items()]
+
+
+def _line(parts: list[Any]) -> Any:
+    flow = ipywidgets.Layout(flex_flow="row wrap", align_items="center", width="100%")
+    return ipywidgets.Box(parts, layout=flow)
+
+
+def _layout(width: str) -> Any:
+    return ipywidgets.Layout(width=width, max_width="100%", margin="2px 14px 2px 2px")
+
+
+def _menu(label: str, options: Iterable[tuple[str, Any]], width: str) -> Any:
+    return ipywidgets.Dropdown(
+        options=list(options),
+        description=label,
+        layout=_layout(width),
+        style={"description_width": "initial"},
+    )
+
+
+def _names(label: str, names: list[str]) -> Any:
+    """Make a menu of names, of which none may be chosen."""
+    listed = [(shortened(name, _LONGEST_NAME), name) for name in names]
+    return _menu(label, [("all", _ALL), *listed], "15em")
+
+
+def _from_none(name: str | None) -> object:
+    return _ALL if name is None else name
+
+
+def _to_none(value: object) -> object:
+    return None if value == _ALL else value
+
+
+def _search(label: str) -> Any:
+    return ipywidgets.Text(
+        description=label,
+        placeholder="part of its name",
+        layout=_layout("15em"),
+        style={"description_width": "initial"},
+    )
+
+
+def _box(label: str) -> Any:
+    return ipywidgets.Checkbox(description=label, indent=False, layout=_layout("auto"))
+
+
+class HeatPane(Pane):
+    """The heatmap; `block` has the codes of the chosen rows and columns, or nothing."""
+
+    _esm = asset(
+        *("shared/dom.js", "failures/cells.js", "failures/heatmap.js", "failures/heatgrid.js")
+    )
+    _css = asset("shared/base.css", "failures/shades.css", "failures/heatmap.css")
+
+    block: Any = traitlets.List().tag(sync=True)
+
+
+class ValuesPane(Pane):
+    """Gold beside prediction, row by row."""
+
+    _esm = asset("shared/dom.js", "failures/values.js")
+    _css = asset("shared/base.css", "failures/details.css")
+
+
+class BarsPane(Pane):
+    """Bars by outcome, by domain or schema, by run."""
+
+    _esm = asset("shared/dom.js", "failures/bars.js")
+    _css = asset("shared/base.css", "failures/details.css")
+
+
+def whole_number(act: Callable[[int], None], name: str) -> Callable[[dict[str, Any]], None]:
+    """Make a handler of messages that calls `act` with their whole number `name`, if they have one.
+
+    Parameters
+    ----------
+    act : callable
+        What to do with the number.
+    name : str
+        Key in the message.
+
+    Returns
+    -------
+    callable
+        For `Pane.on_event`.
+    """
+
+    def received(content: dict[str, Any]) -> None:
+        value = content.get(name)
+        if isinstance(value, int) and not isinstance(value, bool):
+            act(value)
+
+    return received
+
+
+#: So many columns leave room for the values beside them.
+_NARROW = 4
+
+
+class FailureExplorer(Choosing):
+    """Where runs fail: a heatmap, the values behind its cells, and breakdowns.
+
+    Parameters
+    ----------
+    source : Evaluations, Evaluation, pandas.DataFrame, mapping or list
+        Where the rows of `fields` are, as `breakdown` takes them.
+    rows : str, optional
+        What has a row: ``field``, ``document`` or ``run``.
+    columns : str, optional
+        What has a column. By default documents; runs, where the rows are documents or there is
+        only one; fields, where there is only one of either.
+    measure : str, optional
+        What the cells show: ``score``, the mean; ``pass_rate``; ``outcome``, the most frequent one.
+
+    Attributes
+    ----------
+    selected_cell : tuple of (str, str)
+        Row and column of the chosen cell, by name; empty where none or several are chosen.
+    selected_block : tuple of (tuple of str, tuple of str)
+        Rows and columns of the chosen cells, by name; empty where none are chosen.
+    rows, columns, measure : str
+        As above.
+    row_order, column_order : str
+        ``worst`` first, by ``name``, or as the fields are in the ``document``.
+    schema, run : str or None
+        The only one to show.
+    find : str
+        Part of the names of the fields to show.
+    failed_by_every_run : bool
+        Whether only fields are shown that gold has and that no run gets right in any document.
+    inside_arrays : bool
+        Whether the rows inside array items, which do not enter the scores, are there too.
+    valid_only : bool
+        Whether invalid outputs, which are no JSON, are left out.
+
+    Raises
+    ------
+    InputError
+        The source holds no fields, or there is no such axis or measure.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        *,
+        rows: str = "field",
+        columns: str | None = None,
+        measure: str = "score",
+    ) -> None:
+        self._coded = coded(source)
+        _refuse_unknown({"rows": rows, "columns": columns or AXES[0]}, AXES)
+        _refuse_unknown({"measure": measure}, MEASURES)
+        columns = columns or _other_axis(self._coded, rows)
+        if rows == columns:
+            raise InputError(f"rows and columns are both {rows!r}; choose two of {list(AXES)}")
+        self._pages = {"rows": 0, "columns": 0, "values": 0}
+        self._whole: int | None = None
+        self._heat, self._values, self._bars = HeatPane(), ValuesPane(), BarsPane()
+        super().__init__(layout=ipywidgets.Layout(width="100%"))
+        self.rows, self.columns, self.measure = rows, columns, measure
+        parts = beside(self._heat, self._values, self._bars, widths=[520, 420, 300])
+        self.children = (controls(self, self._coded), parts)
+        self._listen()
+        self._redraw()
+
+    def _listen(self) -> None:
+        self.observe(self._rechosen, list(Choice._fields))
+        self.observe(self._reselected, "selected_block")
+        self.observe(self._cell_set, "selected_cell")
+        traitlets.link(
+            (self, "selected_block"), (self._heat, "block"), transform=(self._codes, self._names)
+        )
+        self._heat.on_event("page", self._turn)
+        self._heat.on_event("line", self._take_line)
+        self._values.on_event("values", whole_number(self._turn_values, "to"))
+        self._values.on_event("whole", whole_number(self._show_whole, "at"))
+
+    # --- what follows from it --------------------------------------------------------------------
+
+    def _rechosen(self, change: Any) -> None:
+        name = change["name"]
+        if self.rows == self.columns:
+            self.set_trait("columns" if name == "rows" else "rows", change["old"])
+            return
+        if name in ("rows", "columns"):
+            self.selected_block = ()
+        self._pages = dict.fromkeys(self._pages, 0)
+        self._redraw()
+
+    def _cell_set(self, change: Any) -> None:
+        cell = change["new"]
+        if cell:
+            self.selected_block = tuple((name,) for name in cell)
+            self._reveal(cell)
+        elif single(self.selected_block):
+            self.selected_block = ()
+
+    def _reselected(self, change: Any) -> None:
+        self._pages["values"], self._whole = 0, None
+        self.selected_cell = single(change["new"])
+        self._follow()
+
+    def _reveal(self, cell: tuple[str, str]) -> None:
+        """Turn to the pages on which a cell is."""
+        for side, axis, name in zip(("rows", "columns"), self._axes, cell, strict=True):
+            shown = getattr(self._grid, side)
+            found = np.flatnonzero(shown.codes == self._coded.places[axis][name])
+            if len(found) and found[0] // shown.most != shown.first // shown.most:
+                self._pages[side] = int(found[0] // shown.most)
+                self._draw_grid()
+
+    def _turn(self, content: dict[str, Any]) -> None:
+        if content.get("axis") in ("rows", "columns"):
+            axis = content["axis"]
+            whole_number(lambda to: self._turn_to(axis, to), "to")(content)
+
+    def _turn_to(self, side: str, page: int) -> None:
+        self._pages[side] = page
+        self._draw_grid()
+
+    def _turn_values(self, page: int) -> None:
+        self._pages["values"] = page
+        self._follow()
+
+    def _show_whole(self, at: int) -> None:
+        self._whole = at
+        self._follow()
+
+    def _take_line(self, content: dict[str, Any]) -> None:
+        """Choose all cells of a row or of a column."""
+        down = content.get("axis") == "rows"
+        whole_number(lambda code: self._take(code, down=down), "code")(content)
+
+    def _take(self, code: int, *, down: bool) -> None:
+        sides = self._axes if down else self._axes[::-1]
+        line, across = (self._coded.axes[axis] for axis in sides)
+        crossed = across.codes[self._places[line.codes[self._places] == code]]
+        codes = [[code], np.unique(crossed).tolist()]
+        self.selected_block = self._names(codes if down else codes[::-1])
+
+    # --- what is shown ---------------------------------------------------------------------------
+
+    def _redraw(self) -> None:
+        self._places = kept(self._coded, self._choice)
+        self._draw_grid()
+        self._follow()
+
+    def _draw_grid(self) -> None:
+        choice = self._choice
+        self._grid = grid(
+            self._coded, self._places, choice, (self._pages["rows"], self._pages["columns"])
+        )
+        narrow = len(self._grid.columns.lines) <= _NARROW
+        self._heat.layout.flex = "1 1 520px" if narrow else "1 1 100%"
+        self._heat.show(
+            {
+                **grid_json(self._grid, choice),
+                "headline": headline(self._coded, self._places),
+                "absent": absent(choice),
+                "every": every(choice),
+                "empty": empty(self._coded, choice),
+            }
+        )
+
+    def _follow(self) -> None:
+        chosen, block = self._chosen, self.selected_block
+        page, total = self._pages["values"], len(chosen)
+        self._found = value_rows(self._coded, chosen if block else chosen[:0], page, self._whole)
+        self._counts = bars(self._coded, chosen)
+        heading = values_title(self._choice, block, self._found)
+        self._values.show(values_json(self._found, heading, chosen=bool(block)))
+        self._bars.show(bars_json(self._counts, bars_title(total, chosen=bool(block))))
+
+    @property
+    def _chosen(self) -> Numbers:
+        """Places of the rows in the chosen cells; of all that are shown, where none is chosen."""
+        if not self.selected_block:
+            return self._places
+        rows, columns = (np.array(codes) for codes in self._codes(self.selected_block))
+        return within(self._coded, self._places, self._choice, (rows, columns))
+
+    @property
+    def selection(self) -> pd.DataFrame:
+        """The rows of `fields` in the chosen cells, with their index; of all shown, without any."""
+        return self._coded.frame.iloc[self._chosen]
+
+    def to_html(self) -> str:
+        """Write the heatmap, the breakdowns and the chosen values as HTML without JavaScript.
+
+        Returns
+        -------
+        str
+            One element; what is chosen and filtered now.
+        """
+        block = self.selected_block
+        return picture_html(
+            Picture(
+                repr(self),
+                headline(self._coded, self._places),
+                self._choice,
+                self._grid,
+                empty(self._coded, self._choice),
+                bars_title(len(self._chosen), chosen=bool(block)),
+                self._counts,
+                values_title(self._choice, block, self._found) if block else "",
+                self._found,
+            )
+        )
+
+    def __repr__(self) -> str:
+        """Say how much there is, whatever is shown of it."""
+        return title(self._coded)
+
+
+def _refuse_unknown(given: dict[str, str], known: Iterable[str]) -> None:
+    for argument, value in given.items():
+        if value not in known:
+            raise InputError(f"{argument}={value!r}: {nearest(value, known)}")
+
+
+def _other_axis(rows: Coded, taken: str) -> str:
+    """Return documents, runs or fields: the first that is not taken and has several items."""
+    free = [name for name in ("document", "run", "field") if name != taken]
+    return next((name for name in free if rows.axes[name].size > 1), free[0])

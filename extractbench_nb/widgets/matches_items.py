@@ -1,0 +1,430 @@
+"""What became of the items of one array: as evaluated, and at other thresholds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from extractbench_nb.display.text import fitted
+from extractbench_nb.engine.assignment import OptimalAligner
+from extractbench_nb.engine.profiles import Profile
+from extractbench_nb.engine.records import ArrayRecord, Leaf, Pair, Paths, roll_up, settled
+from extractbench_nb.engine.scoring import ALIGNED, Pending, Scored, Scorer
+from extractbench_nb.engine.similarity import pass_threshold
+from extractbench_nb.engine.traversal import Traversal
+from extractbench_nb.evaluation.frames import array_frame, field_frame, in_order, match_frame
+from extractbench_nb.evaluation.result import Evaluation
+from extractbench_nb.field_metrics.registry import REGISTRY
+from extractbench_nb.judges.offline import OfflineJudge
+from extractbench_nb.schema.config import MetricSpec, NodeConfig
+from extractbench_nb.schema.nodes import Children, Node
+
+__all__ = [
+    "ALIGN",
+    "PASS",
+    "ArrayMatches",
+    "Knob",
+    "Outcome",
+    "Settings",
+    "awaits",
+    "configured",
+    "redecided",
+    "settings_of",
+    "thresholds_of",
+    "under",
+]
+
+
+#: Keys of the thresholds of the array itself; those of its items have their fields.
+ALIGN, PASS = "align_threshold", "pass_threshold"
+_ARRAY_METRIC = "array_llm"
+
+
+class Knob(NamedTuple):
+    """A threshold that can be changed: the param of one metric of one field.
+
+    ``key`` is what people call it: ``align_threshold``, ``pass_threshold``, or the item's field.
+    """
+
+    key: str
+    field: str
+    metric: str
+    param: str
+    declared: float
+
+
+#: Values by field, metric and param.
+Settings = Mapping[tuple[str, str, str], float]
+
+
+def thresholds_of(array: Node) -> list[Knob]:
+    """List the thresholds that decide what becomes of the items of an array.
+
+    Parameters
+    ----------
+    array : Node
+        The array's node.
+
+    Returns
+    -------
+    list of Knob
+        First the array's own, then those of its items' fields in schema order. Where a field has
+        several metrics with a threshold, the key of each names the metric too.
+    """
+    own = [
+        Knob(key, array.field, _ARRAY_METRIC, key, pass_threshold(array, key, default))
+        for key, default in ((ALIGN, 0.5), (PASS, 0.7))
+        if _ARRAY_METRIC in _metric_ids(array)
+    ]
+    found: dict[tuple[str, str], Knob] = {}
+    for node in _below(array):
+        for knob in _knobs(node):
+            found.setdefault((knob.field, knob.metric), knob)
+    names = Counter(field for field, _ in found)
+    named = [
+        knob if names[knob.field] == 1 else knob._replace(key=f"{knob.field} {knob.metric}")
+        for knob in found.values()
+    ]
+    return own + named
+
+
+def _metric_ids(node: Node) -> list[str]:
+    return [spec.metric_id for spec in node.config.metrics] if node.config is not None else []
+
+
+def _below(array: Node) -> Iterator[Node]:
+    """Walk the nodes below an array; a recursive reference is not unfolded."""
+    stack = list(reversed(list(array.children)))
+    while stack:
+        node = stack.pop()
+        if node.config is not None and node.config.skip:
+            continue
+        yield node
+        if not node.recursive:
+            stack.extend(reversed(list(node.children)))
+
+
+def _knobs(node: Node) -> Iterator[Knob]:
+    for spec in node.config.metrics if node.config is not None else ():
+        entry = REGISTRY.entries.get(spec.metric_id)
+        param = PASS if spec.metric_id == _ARRAY_METRIC else entry and entry.threshold
+        if entry is not None and param:
+            yield Knob(node.field, node.field, spec.metric_id, param, _mark(spec, param))
+
+
+def _mark(spec: MetricSpec, param: str) -> float:
+    default = REGISTRY.entries[spec.metric_id].defaults.get(param, 0.7)
+    value = spec.params.get(param, default)
+    return float(value) if isinstance(value, int | float) else float(default)
+
+
+def awaits(array: Node) -> bool:
+    """Whether a metric of the items must be awaited: to run it again may cost something."""
+    entries = (REGISTRY.entries.get(name) for node in _below(array) for name in _metric_ids(node))
+    return any(entry is not None and entry.is_async for entry in entries)
+
+
+def settings_of(knobs: Iterable[Knob], values: Mapping[str, float]) -> Settings:
+    """Return the values of thresholds, given by key, by field, metric and param."""
+    return {(k.field, k.metric, k.param): values[k.key] for k in knobs if k.key in values}
+
+
+def configured(node: Node, settings: Settings) -> NodeConfig | None:
+    """Return the config of a node with its thresholds set; the same one where none is."""
+    config = node.config
+    if config is None:
+        return None
+    params = [
+        {p: v for (field, metric, p), v in settings.items() if (field, metric) == at}
+        for at in ((node.field, spec.metric_id) for spec in config.metrics)
+    ]
+    if not any(params):
+        return config
+    specs = (
+        replace(spec, params={**spec.params, **changed})
+        for spec, changed in zip(config.metrics, params, strict=True)
+    )
+    return replace(config, metrics=tuple(specs))
+
+
+def under(node: Node, settings: Settings) -> Node:
+    """Return a node whose thresholds, and those of all below it, are set.
+
+    Parameters
+    ----------
+    node : Node
+        The array's node.
+    settings : mapping
+        Values by field, metric and param.
+
+    Returns
+    -------
+    Node
+        A copy; what is below it is copied when it is first asked for.
+    """
+    return replace(
+        node,
+        config=configured(node, settings),
+        loaded=None,
+        loader=lambda: _children(node.children, settings),
+        _choices={},
+    )
+
+
+def _children(below: Children, settings: Settings) -> Children:
+    return below.mapped(lambda child: under(child, settings))
+
+
+#: Pairs that profile ``strict`` adds for items on one side only.
+_ONE_SIDED = ("missed", "spurious")
+
+
+def redecided(array: ArrayRecord, settings: Settings, profile: Profile) -> ArrayRecord:
+    """Decide the pairs of an array, and of the arrays inside its items, under other thresholds.
+
+    Parameters
+    ----------
+    array : ArrayRecord
+        The record of an evaluation; it stays as it is.
+    settings : mapping
+        Thresholds by field, metric and param.
+    profile : Profile
+        The rules.
+
+    Returns
+    -------
+    ArrayRecord
+        A copy. Where a field got a score, that score is compared with the new threshold.
+    """
+    found: list[ArrayRecord] = []
+    copied = _array(array, settings, found)
+    roll_up(found, profile)
+    return copied
+
+
+def _array(array: ArrayRecord, settings: Settings, found: list[ArrayRecord]) -> ArrayRecord:
+    node = replace(array.node, config=configured(array.node, settings), _choices={})
+    copied = replace(array, node=node, verdicts=_reopened(array), pairs=[])
+    found.append(copied)
+    pairs = [pair for pair in array.pairs if pair.status not in _ONE_SIDED]
+    copied.pairs = [_pair(pair, settings, found) for pair in pairs]
+    return copied
+
+
+def _reopened(array: ArrayRecord) -> list[Scored | Pending]:
+    """Take the verdict of the alignment back, where there was one: two sides of a kind."""
+    same_kind = isinstance(array.gold, dict) == isinstance(array.predicted, dict)
+    if array.unaligned or not (array.gold_items and array.predicted_items and same_kind):
+        return list(array.verdicts)
+    return [
+        Scored(v.metric, None, None, ALIGNED, "", None, v.weight) if v.metric == "array_llm" else v
+        for v in settled(array)
+    ]
+
+
+def _pair(pair: Pair, settings: Settings, found: list[ArrayRecord]) -> Pair:
+    children = [
+        _array(child, settings, found) if isinstance(child, ArrayRecord) else _leaf(child, settings)
+        for child in pair.children
+        if not (pair.reason or _is_invented(child))
+    ]
+    of_children = {child.node.field for child in children}
+    return replace(
+        pair,
+        children=children,
+        similarity=None if children else pair.similarity,
+        status="",
+        failed_fields=tuple(f for f in pair.failed_fields if f not in of_children),
+        unresolved=False,
+    )
+
+
+def _is_invented(leaf: Leaf) -> bool:
+    """Whether profile ``strict`` added the place after the pairs were decided.
+
+    To pairs with a reason, a container and a value of another kind, it adds all places.
+    """
+    return any(verdict.reason == "undeclared" for verdict in settled(leaf))
+
+
+def _leaf(leaf: Leaf, settings: Settings) -> Leaf:
+    marks = {metric: v for (field, metric, _), v in settings.items() if field == leaf.node.field}
+    verdicts = [_judged_by(verdict, marks.get(verdict.metric)) for verdict in settled(leaf)]
+    return replace(leaf, verdicts=list(verdicts))
+
+
+def _judged_by(verdict: Scored, mark: float | None) -> Scored:
+    if mark is None or verdict.score is None or verdict.outcome not in ("correct", "incorrect"):
+        return verdict
+    passed = verdict.score >= mark
+    return verdict._replace(passed=passed, outcome="correct" if passed else "incorrect")
+
+
+_MOST_KEPT = 4
+_WIDEST_NAME = 80
+
+
+class Outcome(NamedTuple):
+    """What became of the items of an array.
+
+    ``summary`` is the array's row of ``Evaluation.arrays``, ``matches`` and ``fields`` are the rows
+    of these frames that belong to it. ``apart`` has the pairs that are too unlike to count: gold
+    index to predicted index and similarity.
+    """
+
+    summary: pd.Series
+    matches: pd.DataFrame
+    fields: pd.DataFrame
+    apart: Mapping[int, tuple[int, float]]
+
+
+class ArrayMatches:
+    """One array of an evaluation, whose thresholds can be tried.
+
+    Parameters
+    ----------
+    ev : Evaluation
+        The evaluation.
+    path : str
+        Instance path of the array.
+
+    Attributes
+    ----------
+    knobs : list of Knob
+        The thresholds that can be changed; none where the evaluation has no records any more.
+    note : str
+        What a reader must know about changed thresholds; empty where all is computed anew.
+    evaluated : Outcome
+        As evaluated.
+    """
+
+    def __init__(self, ev: Evaluation, path: str) -> None:
+        self._ev = ev
+        self._record = next((r for r in ev.array_records() if r.paths.gold == path), None)
+        self.path = path
+        self.knobs: list[Knob] = thresholds_of(self._record.node) if self._record else []
+        self._again = _is_free(ev, self._record)
+        self.note = _note(ev, self._record, self.knobs, self._again)
+        self.evaluated = _as_evaluated(ev, path, self._record)
+        self._realigned: dict[tuple[tuple[str, float], ...], ArrayRecord] = {}
+
+    def at(self, values: Mapping[str, float]) -> Outcome:
+        """Say what becomes of the items at other thresholds.
+
+        Parameters
+        ----------
+        values : mapping of str to float
+            Thresholds by key; those that are not given stay as declared.
+
+        Returns
+        -------
+        Outcome
+            Where only the array's own thresholds change, the recorded pairs are decided anew.
+            Where thresholds of fields do, the items are aligned anew, if that asks nobody.
+        """
+        declared = {knob.key: knob.declared for knob in self.knobs}
+        changed = {key: value for key, value in values.items() if declared[key] != value}
+        if not changed or self._record is None:
+            return self.evaluated
+        record = self._record
+        of_fields = {key: value for key, value in changed.items() if key not in (ALIGN, PASS)}
+        if of_fields and self._again:
+            record = self._aligned(of_fields)
+        record = redecided(record, settings_of(self.knobs, changed), self._ev.profile)
+        return self._outcome(record)
+
+    def _aligned(self, values: Mapping[str, float]) -> ArrayRecord:
+        """Align the items anew by the engine of `evaluate`; the last results are remembered."""
+        key = tuple(sorted(values.items()))
+        if key not in self._realigned:
+            assert self._record is not None  # noqa: S101 - the caller checked
+            node = under(self._record.node, settings_of(self.knobs, values))
+            scorer = Scorer(self._ev.profile, OfflineJudge())
+            walk = Traversal(scorer, OptimalAligner(scorer))
+            walk.descend(node, self._record.gold, self._record.predicted)
+            walk.finish(node, self._record.gold, self._record.predicted)
+            walk.arrays[0].counted = self._record.counted
+            if len(self._realigned) == _MOST_KEPT:
+                del self._realigned[next(iter(self._realigned))]
+            self._realigned[key] = walk.arrays[0]
+        return self._realigned[key]
+
+    def _outcome(self, record: ArrayRecord) -> Outcome:
+        assert self._record is not None  # noqa: S101 - the caller checked
+        base = self._record.paths
+        inside = self._ev.profile.rows_inside_arrays
+        array = _moved(array_frame([record]), base, record.paths).iloc[0]
+        rows = in_order([record], one_sided=False, inside=inside)
+        fields = _moved(field_frame(rows), base, record.paths)
+        matches = _moved(match_frame([record]), base, record.paths)
+        return Outcome(array, matches, fields, _apart(record))
+
+
+def _is_free(ev: Evaluation, record: ArrayRecord | None) -> bool:
+    """Whether to align anew asks nobody: no judge but ours, no function or awaited metric."""
+    meta = ev.meta
+    ours = (meta["judge"], meta["alignment"]) == ("offline", "optimal")
+    return record is not None and ours and not awaits(record.node)
+
+
+def _note(ev: Evaluation, record: ArrayRecord | None, knobs: list[Knob], is_free: bool) -> str:
+    if record is None:
+        return (
+            "This evaluation was stored or copied without its records, so that thresholds "
+            "cannot be changed. Evaluate again to try others."
+        )
+    if not knobs:
+        return "No metric of this array or of its items has a threshold."
+    if is_free:
+        return ""
+    judge = fitted(ev.meta["judge"], _WIDEST_NAME)
+    asked = f"Judge {judge!r} is not asked again" if judge != "offline" else "Nothing is run again"
+    return f"{asked}: pairs and scores stay as recorded, and thresholds are applied to them."
+
+
+def _as_evaluated(ev: Evaluation, path: str, record: ArrayRecord | None) -> Outcome:
+    arrays, matches, fields = ev.arrays, ev.matches, ev.fields
+    paths = fields["path"]
+    inside = (paths == path) | paths.str.startswith(path + "[")
+    return Outcome(
+        arrays[arrays["path"] == path].iloc[0],
+        matches[matches["path"] == path].reset_index(drop=True),
+        fields[inside.astype(bool)].reset_index(drop=True),
+        _apart(record) if record is not None else {},
+    )
+
+
+def _apart(record: ArrayRecord) -> dict[int, tuple[int, float]]:
+    return {
+        pair.gold_index: (pair.predicted_index, pair.similarity)
+        for pair in record.pairs
+        if pair.status == "apart"
+        and pair.gold_index is not None
+        and pair.predicted_index is not None
+        and pair.similarity is not None
+    }
+
+
+def _moved(frame: pd.DataFrame, base: Paths, start: Paths) -> pd.DataFrame:
+    """Write the paths of records that begin at `start` as they are in the whole document."""
+    if start == base:
+        return frame
+    cut = len(start.gold)
+    here = [str(path) for path in frame["path"]]
+    frame["path"] = _texts(base.gold + path[cut:] for path in here)
+    if "predicted_path" in frame.columns:
+        there = [
+            (base.predicted or base.gold) + (other if isinstance(other, str) else path)[cut:]
+            for path, other in zip(here, frame["predicted_path"], strict=True)
+        ]
+        same = zip(frame["path"], there, strict=True)
+        frame["predicted_path"] = _texts(None if p == q else q for p, q in same)
+    return frame
+
+
+def _texts(values: Iterable[str | None]) -> Any:
+    return pd.array(list(values), dtype=pd.StringDtype("python"))

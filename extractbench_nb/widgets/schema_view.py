@@ -1,0 +1,437 @@
+"""`SchemaExplorer`: the schema as a tree, with what an evaluation says of each node."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import ipywidgets
+import pandas as pd
+import traitlets
+
+from extractbench_nb.display.text import single_line
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.evaluation.frames import OUTCOMES
+from extractbench_nb.evaluation.result import Evaluation
+from extractbench_nb.schema.nodes import Schema, Shown, params_text, shown_metric, shown_nodes
+from extractbench_nb.stats.breakdowns import gather
+from extractbench_nb.widgets.static import asset, counts_html, element, twin
+from extractbench_nb.widgets.view import Pane, View
+
+__all__ = [
+    "SchemaExplorer",
+    "Tally",
+    "TreeNode",
+    "TreePane",
+    "node_key",
+    "resolved_path",
+    "rows_of_schema",
+    "schema_tree",
+    "tallies",
+    "tree_html",
+    "tree_json",
+]
+
+
+_LONGEST_NAME = 120
+_LONGEST_NOTE = 160
+_LONGEST_ABOUT = 400
+_LONGEST_PATH = 1000
+_STEP = re.compile(r"\.|\[")
+
+
+class Tally(NamedTuple):
+    """What an evaluation says of a node and of all below it.
+
+    ``score`` is the mean score of the rows, None where no row has one; ``counts`` has the outcomes
+    that occur, with their numbers of rows, in the order of `OUTCOMES`.
+    """
+
+    score: float | None
+    counts: tuple[tuple[str, int], ...]
+
+
+class TreeNode(NamedTuple):
+    """One row of the tree; `parent` is the place of the node above it, None at the root."""
+
+    path: str
+    field: str
+    parent: int | None
+    name: str
+    type: str
+    notes: tuple[str, ...]
+    about: str
+    score: float | None
+    counts: tuple[tuple[str, int], ...]
+
+
+_NOTHING = Tally(None, ())
+
+
+def schema_tree(schema: Schema, source: object = None) -> list[TreeNode]:
+    """List the nodes of a schema in document order.
+
+    Parameters
+    ----------
+    schema : Schema
+        The parsed schema.
+    source : Evaluation, Evaluations, pandas.DataFrame or None, optional
+        Where rows of `fields` are, if any.
+
+    Returns
+    -------
+    list of TreeNode
+        The root first. A recursive reference is unfolded where its definition was not met yet;
+        where it is not, rows below it count for it.
+    """
+    listed = shown_nodes(schema)
+    paths = {row.node.schema_path for row in listed}
+    found = {} if source is None else tallies(paths, rows_of_schema(schema, paths, source))
+    below = _below(listed)
+    return [
+        _tree_node(row, below[at], found.get(row.node.schema_path, _NOTHING))
+        for at, row in enumerate(listed)
+    ]
+
+
+def _below(listed: list[Shown]) -> list[int]:
+    """Count the nodes below each node."""
+    counts = [0] * len(listed)
+    for at in range(len(listed) - 1, 0, -1):
+        parent = listed[at].parent
+        if parent is not None:
+            counts[parent] += counts[at] + 1
+    return counts
+
+
+def _tree_node(row: Shown, below: int, tally: Tally) -> TreeNode:
+    node = row.node
+    return TreeNode(
+        node.schema_path,
+        node.field or "$",
+        row.parent,
+        single_line(row.name if node.field else "$", _LONGEST_NAME),
+        single_line(node.label, _LONGEST_NAME),
+        tuple(single_line(note, _LONGEST_NOTE) for note in _notes(row, below)),
+        single_line(node.description or "", _LONGEST_ABOUT),
+        *tally,
+    )
+
+
+def _notes(row: Shown, below: int) -> list[str]:
+    node = row.node
+    notes = [f"{below} node{'' if below == 1 else 's'}"] if below else []
+    if node.required and node.field and node.name != "[]":
+        notes.append("required")
+    if node.nullable:
+        notes.append("nullable")
+    metric = shown_metric(node)
+    if metric is not None:
+        notes.append(metric + params_text(node))
+    if node.ref is not None:
+        notes.append(("↻ " if row.folded else "→ ") + node.ref)
+    return notes
+
+
+def rows_of_schema(schema: Schema, paths: set[str], source: object) -> pd.DataFrame:
+    """Return the rows of `fields` that belong to a schema.
+
+    Parameters
+    ----------
+    schema : Schema
+        The schema.
+    paths : set of str
+        Schema paths of its nodes.
+    source : Evaluation, Evaluations or pandas.DataFrame
+        Where the rows are. Of several schemas the one is taken that alone fits: all its rows stand
+        at top-level keys that `schema` declares.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The rows.
+
+    Raises
+    ------
+    InputError
+        No schema of the rows fits, or several do.
+    """
+    fields = gather(source, "fields")
+    if isinstance(source, Evaluation) and source.schema.document != schema.document:
+        raise InputError("the evaluation is of another schema; show(ev) shows it with its own")
+    if "schema" not in fields.columns:
+        return fields
+    groups = dict(iter(fields.groupby("schema", sort=False)["schema_path"]))
+    fitting = [name for name, found in groups.items() if _fits(found, paths)]
+    if len(fitting) == 1:
+        kept: pd.DataFrame = fields[fields["schema"] == fitting[0]]
+        return kept
+    names = ", ".join(map(repr, list(groups)[:8]))
+    problem = f"{len(fitting)} of them fit" if fitting else "none of them fits"
+    raise InputError(
+        f"the results are of the schemas {names}; {problem} this schema: keep the rows of one, "
+        "evs.fields[evs.fields['schema'] == ...]"
+    )
+
+
+def _fits(found: pd.Series[Any], paths: set[str]) -> bool:
+    known = (path == "$" or len(_lineage(path, paths)) > 1 for path in found.dropna().unique())
+    return all(known)
+
+
+def tallies(paths: set[str], source: object) -> dict[str, Tally]:
+    """Sum up the rows of each node and of those below it.
+
+    Parameters
+    ----------
+    paths : set of str
+        Schema paths of the nodes.
+    source : Evaluation, Evaluations or pandas.DataFrame
+        Where the rows of `fields` are.
+
+    Returns
+    -------
+    dict of str to Tally
+        The nodes that have rows. Rows that enter the scores; for a node without any, such as the
+        fields of array items, its other rows. A node with several metrics counts once for each.
+    """
+    rows = gather(source, "fields")[["schema_path", "outcome", "score", "counted"]]
+    groups = rows.groupby(["schema_path", "counted", "outcome"], dropna=False, observed=True)
+    sums = groups["score"].agg(["size", "count", "sum"]).reset_index()
+    counted: dict[str, _Sums] = {}
+    others: dict[str, _Sums] = {}
+    for row in sums.itertuples(index=False):
+        kept = counted if row.counted else others
+        for path in _lineage(row.schema_path, paths):
+            kept.setdefault(path, _Sums()).add(row)
+    return {path: kept.tally() for path, kept in (others | counted).items()}
+
+
+class _Sums:
+    def __init__(self) -> None:
+        self.outcomes: Counter[str] = Counter()
+        self.judged = 0
+        self.total = 0.0
+
+    def add(self, row: Any) -> None:
+        self.outcomes[row.outcome] += int(row.size)
+        self.judged += int(row.count)
+        self.total += float(row.sum)
+
+    def tally(self) -> Tally:
+        counts = tuple((name, self.outcomes[name]) for name in OUTCOMES if self.outcomes[name])
+        return Tally(self.total / self.judged if self.judged else None, counts)
+
+
+def _lineage(schema_path: object, paths: set[str]) -> list[str]:
+    """Return the nodes that a row counts for: its own or the nearest above, and all above that.
+
+    A row without a schema path, an undeclared value, counts for the root.
+    """
+    if not isinstance(schema_path, str):
+        return ["$"]
+    ends = [m.start() for m in _STEP.finditer(schema_path)] + [len(schema_path)]
+    return [schema_path[:end] for end in ends if schema_path[:end] in paths]
+
+
+def tree_json(nodes: Iterable[TreeNode]) -> Mapping[str, Any]:
+    """Return the tree as the front end reads it.
+
+    Parameters
+    ----------
+    nodes : iterable of TreeNode
+        In document order.
+
+    Returns
+    -------
+    dict
+        ``columns``, the names of `TreeNode`, and ``rows``, a list of values for each node; scores
+        with four digits, paths as `node_key` gives them.
+    """
+    rows = [list(_sent(at, node)) for at, node in enumerate(nodes)]
+    return {"columns": list(TreeNode._fields), "rows": rows}
+
+
+def _sent(at: int, node: TreeNode) -> TreeNode:
+    return node._replace(
+        path=node_key(at, node),
+        field=single_line(node.field, _LONGEST_ABOUT),
+        score=None if node.score is None else round(node.score, 4),
+    )
+
+
+def node_key(at: int, node: TreeNode) -> str:
+    """Return what stands for a node on the page: its schema path, or its place if that is long."""
+    return node.path if len(node.path) <= _LONGEST_PATH else f"#{at}"
+
+
+_MOST_NODES = 600
+#: Nested elements that a browser's parser keeps; what is deeper is listed at this level.
+_DEEPEST = 200
+
+
+def tree_html(nodes: Sequence[TreeNode], unfolded: int = 40) -> str:
+    """Write a tree that folds without JavaScript.
+
+    Parameters
+    ----------
+    nodes : sequence of TreeNode
+        In document order.
+    unfolded : int, optional
+        How many nodes with children are unfolded at first.
+
+    Returns
+    -------
+    str
+        HTML; after 600 nodes it says how many more there are.
+    """
+    shown = nodes[:_MOST_NODES]
+    folding = {node.parent for node in shown}
+    parts: list[str] = []
+    path: list[int] = []
+    within: list[int | None] = []
+    for at, node in enumerate(shown):
+        holder = None if node.parent is None else within[node.parent]
+        while path and path[-1] != holder:
+            path.pop()
+            parts.append("</details>")
+        folds = at in folding and len(path) < _DEEPEST
+        within.append(at if folds else holder)
+        if folds:
+            opened = " open" if unfolded > 0 else ""
+            unfolded -= 1
+            parts.append(f"<details{opened}><summary>{_label(node)}</summary>")
+            path.append(at)
+        else:
+            parts.append(f'<div class="xb-leaf">{_label(node)}</div>')
+    parts.append("</details>" * len(path))
+    if len(nodes) > len(shown):
+        parts.append(f"<p>… {len(nodes) - len(shown):,} more nodes</p>")
+    return f'<div class="xb-tree">{"".join(parts)}</div>'
+
+
+def _label(node: TreeNode) -> str:
+    about = " · ".join((node.type, *node.notes))
+    counts = counts_html(node.score, node.counts)
+    return f"{element('b', node.name)} {element('span', about, 'xb-quiet')} {counts}"
+
+
+class TreePane(Pane):
+    """The tree of a schema.
+
+    Attributes
+    ----------
+    path : str
+        Schema path of the chosen node, empty at first.
+    selected : str
+        What stands for it on the page.
+    """
+
+    _esm = asset("shared/dom.js", "shared/tree.js", "schema/explorer.js")
+    _css = asset("shared/base.css", "shared/tree.css")
+
+    path = traitlets.Unicode("")
+    selected = traitlets.Unicode("").tag(sync=True)
+
+    def __init__(self, nodes: Sequence[TreeNode]) -> None:
+        self._paths = {node_key(at, node): node.path for at, node in enumerate(nodes)}
+        self._keys = {path: key for key, path in self._paths.items()}
+        super().__init__()
+        self.show(tree_json(nodes))
+
+    @traitlets.observe("selected")
+    def _chosen_on_the_page(self, change: Any) -> None:
+        self.path = self._paths.get(change["new"], "")
+
+    @traitlets.observe("path")
+    def _chosen_in_python(self, change: Any) -> None:
+        self.selected = self._keys.get(change["new"], "")
+
+
+def resolved_path(nodes: Sequence[TreeNode], path: str) -> str:
+    """Return the schema path of a node that is named by its schema path or its field.
+
+    Parameters
+    ----------
+    nodes : sequence of TreeNode
+        The tree.
+    path : str
+        ``$.properties.total`` or ``total``; empty for none.
+
+    Returns
+    -------
+    str
+        The schema path.
+
+    Raises
+    ------
+    traitlets.TraitError
+        There is no such node; the nearest names are given.
+    """
+    if not path or any(node.path == path for node in nodes):
+        return path
+    by_field = {node.field: node.path for node in reversed(nodes)}
+    if path not in by_field:
+        raise traitlets.TraitError(f"there is no node {path!r}; {nearest(path, list(by_field))}")
+    return by_field[path]
+
+
+class SchemaExplorer(View):
+    """A schema as a tree.
+
+    Parameters
+    ----------
+    schema : Schema
+        The parsed schema.
+    source : Evaluation, Evaluations, pandas.DataFrame or None, optional
+        Gives every node its mean score and counts of outcomes.
+
+    Attributes
+    ----------
+    selected_path : str
+        Schema path of the chosen node, empty for none. A schema path or a field can be assigned.
+    """
+
+    selected_path = traitlets.Unicode("")
+
+    def __init__(self, schema: Schema, source: Any = None) -> None:
+        self._schema = schema
+        self._nodes = schema_tree(schema, source)
+        self._tree = TreePane(self._nodes)
+        super().__init__([self._tree], layout=ipywidgets.Layout(width="100%"))
+        traitlets.link((self, "selected_path"), (self._tree, "path"))
+
+    @traitlets.validate("selected_path")
+    def _known(self, proposal: Any) -> str:
+        return resolved_path(self._nodes, proposal["value"])
+
+    @property
+    def selection(self) -> pd.DataFrame:
+        """The chosen node and all below it, as rows of ``schema.to_frame()``; all without one."""
+        frame = self._schema.to_frame()
+        paths = frame["schema_path"]
+        if not self.selected_path:
+            return frame
+        below = paths.str.startswith((self.selected_path + ".", self.selected_path + "["))
+        return frame[(paths == self.selected_path) | below].reset_index(drop=True)
+
+    def to_html(self) -> str:
+        """Write the tree as HTML that folds without JavaScript, the chosen node named above.
+
+        Returns
+        -------
+        str
+            One element.
+        """
+        chosen = (
+            element("p", f"Selected: {self.selected_path}", limit=400) if self.selected_path else ""
+        )
+        return twin(repr(self), chosen, tree_html(self._nodes))
+
+    def __repr__(self) -> str:
+        """Say how large the schema is."""
+        deepest = int(self._schema.to_frame()["depth"].max())
+        size = len(self._nodes)
+        return f"Schema · {size} node{'' if size == 1 else 's'} · depth {deepest}"

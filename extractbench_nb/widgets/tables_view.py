@@ -1,0 +1,369 @@
+"""`TableView`: two compared tables beside each other, coloured by how alike their cells are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ipywidgets
+import pandas as pd
+import traitlets
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.tables.drawing import (
+    LEGEND,
+    METRICS,
+    SIDES,
+    TABLES_STYLE,
+    Comparison,
+    Line,
+    compare,
+    default_metric,
+    scores_html,
+    tables_html,
+)
+from extractbench_nb.tables.grid_similarity import GriTS
+from extractbench_nb.widgets.static import asset, element, twin
+from extractbench_nb.widgets.tables_model import (
+    COLUMNS_A_PAGE,
+    ROWS_A_PAGE,
+    Position,
+    Window,
+    page_model,
+    pair_html,
+    pair_model,
+    scores_model,
+    window,
+)
+from extractbench_nb.widgets.view import Pane, View
+
+__all__ = ["LINE_COLUMNS", "GridsPane", "PairPane", "ScoresPane", "TableView"]
+
+
+_STYLE = asset("shared/base.css", "tables/tables.css")
+
+
+class ScoresPane(Pane):
+    """The scores of each metric."""
+
+    _esm = asset("shared/dom.js", "tables/scores.js")
+    _css = _STYLE
+
+
+class GridsPane(Pane):
+    """A page of both grids; `selected` has side, row and column of the chosen position."""
+
+    _esm = asset("shared/dom.js", "tables/cells.js", "tables/grids.js")
+    _css = _STYLE
+
+    selected = traitlets.Any(None, allow_none=True).tag(sync=True)
+
+
+class PairPane(Pane):
+    """The chosen position beside the one that it was matched with."""
+
+    _esm = asset("shared/dom.js", "tables/pair.js")
+    _css = _STYLE
+
+
+LINE_COLUMNS = FrameSpec(
+    "lines",
+    "one row a line (row, or column) of either table, aligned ones once, in the order shown",
+    (
+        Column("true", "Int64", "index in the true table", "0 and up", nullable=True),
+        Column("predicted", "Int64", "index in the predicted table", "0 and up", nullable=True),
+        Column("similarity", "float64", "as in `GriTS.rows`; 0 for a line alone", "0 to 1"),
+    ),
+)
+
+_NOTHING_CHOSEN = "Choose a cell, by a click or by arrow keys, to see it beside its partner."
+_EMPTY = "Both tables are empty."
+_NO_ROWS = "No row differs: all that was matched is alike, and no row is alone."
+
+
+class TableView(View):
+    """Two tables side by side: true on the left, predicted on the right, partners at one height.
+
+    Parameters
+    ----------
+    result : GriTS
+        As `grits` returns it.
+
+    Attributes
+    ----------
+    metric : str
+        By which metric lines are aligned and cells coloured, one of ``result.scores``. At first
+        ``con`` where it was computed.
+    selected : list of (str, int, int) or None
+        Side (``"true"`` or ``"predicted"``), row and column of the chosen position; None where
+        nothing is chosen. A position can be assigned.
+    only_differing : bool
+        Whether rows are left out that have a partner and are like it where they were matched.
+    page, column_page : int
+        Which page of rows and of columns is shown, from 0.
+
+    Raises
+    ------
+    InputError
+        `result` is no GriTS.
+    """
+
+    metric = traitlets.Unicode("")
+    selected = traitlets.Any(None, allow_none=True)
+    only_differing = traitlets.Bool(False)
+    page = traitlets.Int(0)
+    column_page = traitlets.Int(0)
+
+    def __init__(self, result: GriTS) -> None:
+        if not isinstance(result, GriTS):
+            raise InputError(
+                f"result is of type {type(result).__name__}; expected a GriTS, as grits() returns"
+            )
+        first = default_metric(result)
+        if first is None:
+            raise InputError("result has no scores; call grits() with at least one metric")
+        self._result, self._whole, self._updating = result, False, False
+        self._known: dict[str, Comparison] = {}
+        self._make_parts()
+        super().__init__(
+            [self._scores, self._tools, self._grids, self._pair],
+            layout=ipywidgets.Layout(width="100%"),
+        )
+        self._wire()
+        self.metric = first
+
+    def _make_parts(self) -> None:
+        names = [str(name) for name in self._result.scores.index]
+        told = [(f"{name}: {METRICS.get(name, name)}", name) for name in names]
+        layout = {"width": "auto", "max_width": "100%", "margin": "2px 10px 2px 0"}
+        self._metrics = ipywidgets.Dropdown(
+            options=told, description="Metric", layout=ipywidgets.Layout(**layout)
+        )
+        self._filter = ipywidgets.Dropdown(
+            options=[("all", False)], description="Rows", layout=ipywidgets.Layout(**layout)
+        )
+        flow = ipywidgets.Layout(flex_flow="row wrap", align_items="center", width="100%")
+        self._tools = ipywidgets.Box([self._metrics, self._filter], layout=flow)
+        self._scores, self._grids, self._pair = ScoresPane(), GridsPane(), PairPane()
+
+    def _wire(self) -> None:
+        self._metrics.observe(self._metric_picked, "value")
+        self._filter.observe(self._filter_picked, "value")
+        self._grids.observe(self._position_picked, "selected")
+        self._grids.on_event("page", self._page_asked)
+        self._pair.on_event("whole", self._whole_asked)
+
+    @property
+    def _found(self) -> Comparison:
+        if self.metric not in self._known:
+            self._known[self.metric] = compare(self._result, self.metric)
+        return self._known[self.metric]
+
+    @property
+    def _lines(self) -> list[Line]:
+        """The rows that the filter leaves."""
+        rows = self._found.rows
+        return [line for line in rows if not (self.only_differing and line.equal)]
+
+    @property
+    def _windows(self) -> tuple[Window, Window]:
+        rows = window(self._lines, self.page, ROWS_A_PAGE)
+        return rows, window(self._found.columns, self.column_page, COLUMNS_A_PAGE)
+
+    # --- what Python code sets ---------------------------------------------------------------
+
+    @traitlets.validate("metric")
+    def _known_metric(self, proposal: Any) -> str:
+        name: str = proposal["value"]
+        names = [str(known) for known in self._result.scores.index]
+        if name not in names:
+            raise traitlets.TraitError(f"metric: no {name!r}; {nearest(name, names)}")
+        return name
+
+    @traitlets.observe("metric")
+    def _metric_changed(self, _: Any) -> None:
+        self._scores.show(scores_model(self._result.scores, self.metric))
+        self._quietly(self._offer)
+        self.page = self.page  # another metric may have fewer
+        self._draw()
+        self._show_selected()
+
+    def _offer(self) -> None:
+        self._metrics.value = self.metric
+        every = self._found.rows
+        differing = sum(not line.equal for line in every)
+        options = [(f"all ({len(every):,})", False), (f"that differ ({differing:,})", True)]
+        self._filter.options = options
+        self._filter.value = self.only_differing
+
+    @traitlets.validate("page", "column_page")
+    def _known_page(self, proposal: Any) -> int:
+        rows = proposal["trait"].name == "page"
+        lines = self._lines if rows else self._found.columns
+        return window(lines, proposal["value"], ROWS_A_PAGE if rows else COLUMNS_A_PAGE).page
+
+    @traitlets.observe("page", "column_page")
+    def _page_changed(self, _: Any) -> None:
+        self._draw()
+
+    @traitlets.observe("only_differing")
+    def _filter_changed(self, _: Any) -> None:
+        self._quietly(lambda: self._filter.set_trait("value", self.only_differing))
+        self.page = 0
+        self._draw()
+
+    @traitlets.validate("selected")
+    def _known_position(self, proposal: Any) -> list[Any] | None:
+        value = proposal["value"]
+        if value is None:
+            return None
+        problem = self._problem_with(value)
+        if problem:
+            raise traitlets.TraitError(problem)
+        return list(value)
+
+    def _problem_with(self, value: Any) -> str:
+        if not _is_position(value):
+            return f"selected is {value!r}; expected [side, row, column], such as ['true', 0, 1]"
+        side, row, column = value
+        if side not in SIDES:
+            return f"selected: no side {side!r}; {nearest(side, SIDES)}"
+        table = self._found.tables[SIDES.index(side)]
+        height, width = table.grid.shape if table.size else (0, 0)
+        if not (0 <= row < height and 0 <= column < width):
+            return (
+                f"selected: no row {row}, column {column}; the {side} table has {height} rows and "
+                f"{width} columns, counted from 0"
+            )
+        return ""
+
+    @traitlets.observe("selected")
+    def _selected_changed(self, _: Any) -> None:
+        self._whole = False
+        self._show_selected()
+
+    def _show_selected(self) -> None:
+        """Turn to the chosen position, and write it beside its partner."""
+        if self.selected is not None:
+            self._turn_to(Position(*self.selected))
+        self._grids.selected = self.selected
+        self._draw_pair()
+
+    def _turn_to(self, chosen: Position) -> None:
+        at = _place(self._lines, chosen.number, chosen.row)
+        if at is None:
+            self.only_differing = False
+            at = _place(self._lines, chosen.number, chosen.row) or 0
+        across = _place(self._found.columns, chosen.number, chosen.column) or 0
+        self.page, self.column_page = at // ROWS_A_PAGE, across // COLUMNS_A_PAGE
+
+    # --- what the page asks ------------------------------------------------------------------
+
+    def _quietly(self, act: Any) -> None:
+        """Change controls without taking it for the reader's wish."""
+        self._updating = True
+        try:
+            act()
+        finally:
+            self._updating = False
+
+    def _metric_picked(self, change: Any) -> None:
+        if not self._updating:
+            self.metric = change["new"]
+
+    def _filter_picked(self, change: Any) -> None:
+        if not self._updating:
+            self.only_differing = bool(change["new"])
+
+    def _position_picked(self, change: Any) -> None:
+        value = change["new"]
+        if value is None or not self._problem_with(value):
+            self.selected = value
+        else:
+            self._grids.selected = self.selected
+
+    def _page_asked(self, content: dict[str, Any]) -> None:
+        axis, to = content.get("axis"), content.get("to")
+        if axis in ("rows", "columns") and type(to) is int:
+            self.set_trait("page" if axis == "rows" else "column_page", to)
+
+    def _whole_asked(self, _: dict[str, Any]) -> None:
+        self._whole = True
+        self._draw_pair()
+
+    # --- what is shown -----------------------------------------------------------------------
+
+    def _draw(self) -> None:
+        model = page_model(self._found, *self._windows)
+        self._grids.show({**model, "empty": self._empty(), "legend": LEGEND})
+
+    def _empty(self) -> str:
+        if not self._found.rows:
+            return _EMPTY
+        return "" if self._lines else _NO_ROWS
+
+    def _draw_pair(self) -> None:
+        model = self._pair_model()
+        self._pair.show(model or {"empty": _NOTHING_CHOSEN if self._found.rows else ""})
+
+    def _pair_model(self) -> dict[str, Any] | None:
+        if self.selected is None:
+            return None
+        return pair_model(self._found, Position(*self.selected), in_full=self._whole)
+
+    # --- results -----------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """The rows of both tables that are shown, on all pages, with their partners."""
+        return LINE_COLUMNS.from_rows(line[:3] for line in self._lines)
+
+    @property
+    def columns(self) -> pd.DataFrame:
+        """The columns of both tables, on all pages, with their partners."""
+        return LINE_COLUMNS.from_rows(line[:3] for line in self._found.columns)
+
+    def to_html(self) -> str:
+        """Write the scores, the present page of both grids, and the chosen pair.
+
+        Returns
+        -------
+        str
+            One element.
+        """
+        rows, columns = self._windows
+        grids = tables_html(self._found, rows.shown, columns.shown)
+        chosen = self._pair_model()
+        return twin(
+            repr(self),
+            TABLES_STYLE,
+            scores_html(self._result, self.metric),
+            element("p", self._told(rows, columns)),
+            grids if not self._empty() else element("p", self._empty()),
+            element("p", LEGEND, "xb-quiet"),
+            "" if chosen is None else pair_html(chosen),
+        )
+
+    def _told(self, rows: Window, columns: Window) -> str:
+        only = ", only rows that differ" if self.only_differing else ""
+        parts = [f"Alignment and colours by {METRICS[self.metric]} ({self.metric}){only}."]
+        for name, page in (("Rows", rows), ("Columns", columns)):
+            if len(page.shown) < len(page.lines):
+                total = f"{len(page.lines):,}"
+                parts.append(f"{name} {page.first + 1:,} to {page.last:,} of {total}.")
+        return " ".join(parts)
+
+    def __repr__(self) -> str:
+        """Say what is compared, and by which metric it is shown."""
+        return f"Tables · {self._result!r} · by {self.metric}"
+
+
+def _is_position(value: Any) -> bool:
+    size = len(Position._fields)
+    if not isinstance(value, tuple | list) or len(value) != size:
+        return False
+    return isinstance(value[0], str) and all(type(part) is int for part in value[1:])
+
+
+def _place(lines: Any, side: int, index: int) -> int | None:
+    return next((place for place, line in enumerate(lines) if line.at(side) == index), None)

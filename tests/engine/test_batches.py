@@ -1,0 +1,131 @@
+"""How items are cut into batches for a model, and which candidates they come with."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extractbench_nb.engine.assignment import OptimalAligner
+from extractbench_nb.engine.llm_alignment import Limits, batches, likely_partners
+from extractbench_nb.engine.profiles import get_profile
+from extractbench_nb.engine.scoring import Scorer
+from extractbench_nb.judges.offline import OfflineJudge
+from extractbench_nb.schema.parse import parse_schema
+
+sizes = st.lists(st.integers(1, 60), max_size=25)
+
+
+@st.composite
+def tasks(draw):
+    gold, predicted = dict(enumerate(draw(sizes))), dict(enumerate(draw(sizes)))
+    partners = {
+        i: draw(st.dictionaries(st.sampled_from(sorted(predicted)), st.floats(0.1, 2), max_size=4))
+        if predicted
+        else {}
+        for i in gold
+    }
+    return gold, predicted, partners
+
+
+@given(tasks(), st.integers(300, 800), st.integers(5, 40))
+def test_each_gold_item_is_shown_once_with_its_partners(task, tokens, items):
+    gold, predicted, partners = task
+    found = batches(gold, predicted, partners, Limits(tokens, items, 2))
+    shown = [i for batch in found for i in batch.gold]
+    assert sorted(shown) == [i for i in gold if partners[i]]
+    for batch in found:
+        assert batch.gold == tuple(sorted(batch.gold))
+        assert set(batch.predicted) == {j for i in batch.gold for j in partners[i]}
+        used = sum(gold[i] for i in batch.gold) + sum(predicted[j] for j in batch.predicted)
+        assert used <= tokens or len(batch.gold) == 1
+        assert len(batch.gold) + len(batch.predicted) <= items or len(batch.gold) == 1
+
+
+@given(tasks(), st.integers(1, 2000), st.integers(1, 60))
+def test_all_at_once_or_not_at_all(task, tokens, items):
+    gold, predicted, _ = task
+    found = batches(gold, predicted, None, Limits(tokens, items, 2))
+    fits = sum(gold.values()) + sum(predicted.values()) <= tokens
+    assert bool(found) == (fits and len(gold) + len(predicted) <= items)
+    assert not found or found == [(tuple(gold), tuple(predicted))]
+
+
+@given(tasks(), st.integers(2, 40))
+def test_halves_show_the_same(task, items):
+    for batch in batches(*task, Limits(10_000, items, 2)):
+        one, two = batch.halves()
+        assert (*one.gold, *two.gold) == batch.gold
+        assert one.predicted == two.predicted == batch.predicted
+
+
+def test_an_item_fits_with_its_candidates():
+    for candidates in (1, 3, 8):
+        limits = Limits(1_000, 100, candidates)
+        assert (1 + 2 * candidates) * limits.of_an_item <= limits.tokens
+
+
+SCHEMA = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "evaluation_config": "string_fuzzy"},
+            "code": {"type": "string", "evaluation_config": "string_exact"},
+            "amount": {"type": "number"},
+        },
+    },
+}
+
+
+def people(count, rng):
+    letters = list("abcdefghijklmnopqrstuvwxyz ")
+    return [
+        {
+            "name": "".join(rng.choice(letters, 20)),
+            "code": f"{rng.integers(1e6)}",
+            "amount": float(rng.integers(1e4)),
+        }
+        for _ in range(count)
+    ]
+
+
+def test_the_optimal_partner_is_among_the_candidates():
+    rng = np.random.default_rng(4)
+    node = parse_schema(SCHEMA).root
+    gold = people(150, rng)
+    predicted = [dict(item) for item in gold]
+    for item in predicted:
+        change = rng.integers(3)
+        if change == 0:
+            item["name"] = item["name"][:12] + "".join(rng.choice(list("xyz"), 8))
+        elif change == 1:
+            item["code"] = "0"
+        else:
+            item["amount"] = None
+    found = likely_partners(node.children.items, gold, predicted, 5)
+    optimal = OptimalAligner(Scorer(get_profile("paper"), OfflineJudge()))(node, gold, predicted)
+    assert len(optimal) == 150
+    assert all(j in found[i] for i, j in optimal)
+    assert sum(map(len, found)) < 4 * len(gold)  # where the best one is far ahead it is alone
+
+
+def test_chunks_of_a_huge_array_choose_the_same(monkeypatch):
+    rng = np.random.default_rng(5)
+    node = parse_schema(SCHEMA).root.children.items
+    gold = people(40, rng)
+    predicted = gold[10:30]
+    whole = likely_partners(node, gold, predicted, 3)
+    monkeypatch.setattr("extractbench_nb.engine.llm_alignment.DENSE_PAIRS", 4 * 7 * len(predicted))
+    parts = likely_partners(node, gold, predicted, 3)
+    for i, (one, two) in enumerate(zip(whole, parts, strict=True)):
+        assert 10 <= i < 30 or not one or max(one.values()) < 1.5
+        if 10 <= i < 30:
+            assert next(iter(one)) == next(iter(two)) == i - 10
+
+
+def test_a_predicted_item_that_nobody_chose_proposes_itself():
+    node = parse_schema({"type": "array", "items": {"type": "string"}}).root.children.items
+    gold = ["the red house", "the red horse"]
+    predicted = ["the red house", "the red horse", "the red hose"]
+    found = likely_partners(node, gold, predicted, 1)
+    assert all(2 in row for row in found)
+    assert [next(iter(row)) for row in found] == [0, 1]

@@ -1,0 +1,107 @@
+"""Large arrays are aligned by an estimate: it must not lose pairs that the metrics would match."""
+
+import datetime as dt
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb.engine import assignment
+from extractbench_nb.engine.proxy import proxy_matrix
+
+FIRST = "Anna Bert Carla Dmitri Elena Farid Greta Hugo Ines Jonas".split()
+LAST = "Stone Brook Field Hill Wood Marsh Lake Heath Moor Dale".split()
+DAYS = [dt.date(1990, 1, 1) + dt.timedelta(days=11 * k) for k in range(400)]
+
+Rewrite = tuple[list[Any], Callable[[Any], Any], dict[str, Any]]
+
+REWRITES: dict[str, Rewrite] = {
+    "names": (
+        [f"{a} {b}" for a in FIRST for b in LAST],
+        lambda name: f"{name.split()[1]}, {name[0]}.",
+        {"type": "string"},
+    ),
+    "long dates": (DAYS, lambda d: d.strftime("%B %d, %Y"), {"type": "string"}),
+    "US dates": (DAYS, lambda d: d.strftime("%m/%d/%Y"), {"type": "string"}),
+    "dates by metric": (
+        DAYS,
+        lambda d: d.strftime("%d %b %Y"),
+        {"type": "string", "evaluation_config": "date"},
+    ),
+    "money": (
+        [f"${1000 + 7 * k:,}.00" for k in range(400)],
+        lambda text: f"USD {text[1:-3].replace(',', '')}",
+        {"type": "string"},
+    ),
+    "numbers": (
+        [1000.0 * 1.01**k for k in range(400)],
+        lambda n: n * 1.0005,
+        {"type": "number"},
+    ),
+    "wide numbers": (
+        [1000.0 * 1.2**k for k in range(60)],
+        lambda n: n * 1.04,
+        {
+            "type": "number",
+            "evaluation_config": {"metric_id": "number_tolerance", "params": {"tolerance": 0.05}},
+        },
+    ),
+}
+
+
+def array_of(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": {"a": {"type": "array", "items": items}}}
+
+
+@pytest.mark.parametrize("size", [20, 40, 60, 100, 400])
+@pytest.mark.parametrize("name", REWRITES)
+def test_every_rewritten_item_is_found(name: str, size: int) -> None:
+    values, rewrite, items = REWRITES[name]
+    values = values[:size]
+    predicted = [rewrite(v) for v in values]
+    random.Random(size).shuffle(predicted)
+    gold = [v.isoformat() if isinstance(v, dt.date) else v for v in values]
+    ev = xb.evaluate(array_of(items), {"a": gold}, {"a": predicted})
+    assert ev.arrays.loc[0, "matched"] == len(gold)
+
+
+@pytest.mark.parametrize(
+    "gold, predicted, params",
+    [
+        (1000.0, 1001.0, {}),
+        (1000.0, 999.0, {}),
+        (-2000.0, -2002.0, {}),
+        (4.0, 4.5, {"tolerance": 0.5, "mode": "absolute"}),
+        (0.3, 0.4, {"tolerance": 0.1, "mode": "absolute"}),  # farther apart, in binary
+    ],
+)
+def test_a_number_at_its_tolerance_is_a_likely_match(
+    gold: float, predicted: float, params: dict[str, Any]
+) -> None:
+    config = {"metric_id": "number_tolerance", "params": params}
+    items = {"type": "number", "evaluation_config": config}
+    similar, likely = proxy_matrix(xb.parse_schema(items).root, [gold], [predicted])
+    assert (similar.tolist(), likely.tolist()) == ([[1.0]], [[True]])
+    assert xb.evaluate(array_of(items), {"a": [gold]}, {"a": [predicted]}).arrays["matched"][0] == 1
+
+
+@pytest.mark.parametrize("limit", [1, 10_000])
+def test_beyond_memory_the_likeliest_are_paired(
+    limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(assignment, "DENSE_PAIRS", limit)
+    values, rewrite, items = REWRITES["numbers"]
+    predicted = [rewrite(v) for v in values][::-1]
+    ev = xb.evaluate(array_of(items), {"a": values}, {"a": predicted})
+    assert ev.arrays.loc[0, "matched"] == len(values)
+
+
+def test_a_model_that_loops_costs_only_its_items() -> None:
+    gold = [f"{a} {b}" for a in FIRST for b in LAST]
+    ev = xb.evaluate(
+        array_of({"type": "string"}), {"a": gold}, {"a": gold[:50] + ["again"] * 50_000}
+    )
+    row = ev.arrays.loc[0]
+    assert (row["matched"], row["missed"], row["spurious"]) == (50, 50, 50_000)

@@ -1,0 +1,419 @@
+"""The frames: columns and dtypes as declared, every column with a value of its own, frozen."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import extractbench_nb as xb
+
+STRING = {"type": "string", "evaluation_config": "string_exact"}
+
+
+def obj(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+DTYPES = {
+    "fields": {
+        "path": "string",
+        "predicted_path": "string",
+        "field": "string",
+        "schema_path": "string",
+        "metric": "string",
+        "score": "Float64",
+        "passed": "boolean",
+        "outcome": "string",
+        "reason": "string",
+        "reasoning": "string",
+        "gold": "object",
+        "predicted": "object",
+        "gold_state": "string",
+        "predicted_state": "string",
+        "depth": "int64",
+        "counted": "bool",
+        "weight": "float64",
+        "required": "bool",
+    },
+    "arrays": {
+        "path": "string",
+        "field": "string",
+        "counted": "bool",
+        "gold_items": "int64",
+        "predicted_items": "int64",
+        "matched": "Int64",
+        "partial": "Int64",
+        "missed": "Int64",
+        "spurious": "Int64",
+        "precision": "Float64",
+        "recall": "Float64",
+        "f1": "Float64",
+        "score": "Float64",
+        "passed": "boolean",
+    },
+    "matches": {
+        "path": "string",
+        "gold_index": "Int64",
+        "predicted_index": "Int64",
+        "status": "string",
+        "similarity": "Float64",
+        "failed_fields": "object",
+        "gold": "object",
+        "predicted": "object",
+    },
+    "warnings": {
+        "side": "string",
+        "path": "string",
+        "kind": "string",
+        "message": "string",
+        "value": "object",
+    },
+}
+SUMMARY = [
+    "overall_score",
+    "field_score",
+    "pass_rate",
+    "pass_rate_judged",
+    "evaluated",
+    "judged",
+    "passed",
+    "failed",
+    "omissions",
+    "hallucinations",
+    "structural",
+    "judge_errors",
+    "gold_coverage",
+    "llm_calls",
+    "llm_cost_usd",
+]
+
+
+def half(gold: str, predicted: str, *, threshold: float = 0.3) -> xb.MetricScore:
+    return xb.MetricScore(0.375, True, "half way", "my words")
+
+
+CONFIG = {
+    "metrics": [{"metric_id": "half", "params": {"threshold": 0.25}}],
+    "aggregation_weight": 2.5,
+}
+ITEM = obj(k={"type": "string", "evaluation_config": CONFIG}, n=STRING, m=STRING, p=STRING)
+SCHEMA = obj(o=obj(r={"type": "array", "items": ITEM}))
+GOLD = {
+    "o": {
+        "r": [
+            {"k": "kg", "n": "n", "m": "m", "p": "p"},
+            {"k": "other", "n": "right", "m": "here"},
+            {"k": "left", "n": "out", "m": "too"},
+        ]
+    },
+    "undeclared": 1,
+}
+PREDICTED = {
+    "o": {
+        "r": [
+            {"k": "zz", "n": "zz", "m": "zz"},
+            {"k": "yy", "n": "yy", "m": "yy"},
+            {"k": "xx", "n": "xx", "m": "xx"},
+            {"k": "kp", "n": "n", "m": "m9", "p": "p"},
+            {"k": "other", "n": "right", "m": "here"},
+        ]
+    }
+}
+
+
+@pytest.fixture
+def ev() -> xb.evaluation.Evaluation:
+    xb.metric("half")(half)
+    return xb.evaluate(SCHEMA, GOLD, PREDICTED)
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_dtypes_are_the_same_for_full_and_empty_results(
+    name: str, ev: xb.evaluation.Evaluation
+) -> None:
+    nothing = obj(a=STRING) if name == "warnings" else obj()  # to score nothing is a warning
+    full, empty = getattr(ev, name), getattr(xb.evaluate(nothing, {}, {}), name)
+    assert len(full) > 0
+    assert len(empty) == 0
+    for frame in (full, empty):
+        assert {c: str(t) for c, t in frame.dtypes.items()} == DTYPES[name]
+        assert isinstance(frame.index, pd.RangeIndex)
+    joined = pd.concat([empty, full])
+    assert {c: str(t) for c, t in joined.dtypes.items()} == DTYPES[name]
+
+
+def test_summary_entries(ev: xb.evaluation.Evaluation) -> None:
+    empty = xb.evaluate(obj(), {}, {}).summary
+    assert ev.summary.index.tolist() == empty.index.tolist() == SUMMARY
+    assert [type(v) for v in ev.summary] == [type(v) for v in empty]
+
+
+def test_every_column_of_fields_holds_its_own_value(ev: xb.evaluation.Evaluation) -> None:
+    row = ev.fields.set_index("path", drop=False).loc["$.o.r[0].k"]
+    assert row.to_dict() == {
+        "path": "$.o.r[0].k",
+        "predicted_path": "$.o.r[3].k",
+        "field": "o.r[].k",
+        "schema_path": "$.properties.o.properties.r.items.properties.k",
+        "metric": "half",
+        "score": 0.375,
+        "passed": True,
+        "outcome": "correct",
+        "reason": "half way",
+        "reasoning": "my words",
+        "gold": "kg",
+        "predicted": "kp",
+        "gold_state": "present",
+        "predicted_state": "present",
+        "depth": 4,
+        "counted": False,
+        "weight": 2.5,
+        "required": False,
+    }
+
+
+def test_states_are_not_swapped() -> None:
+    ev = xb.evaluate(obj(a=STRING, b={"type": "array"}), {"a": None}, {"b": []})
+    states = ev.fields[["gold_state", "predicted_state"]].to_numpy().tolist()
+    assert states == [["null", "missing"], ["missing", "empty"]]
+
+
+def test_every_column_of_arrays_holds_its_own_value() -> None:
+    params = {"metric_id": "array_llm", "params": {"pass_threshold": 0.1}}
+    letters = obj(**dict.fromkeys("abcd", STRING))
+    schema = obj(x={"type": "array", "items": letters, "evaluation_config": params})
+
+    def make(*texts: str) -> list[dict[str, str]]:
+        return [dict(zip("abcd", text, strict=True)) for text in texts]
+
+    gold = make("1111", "2222", "3333", "4444", "5555", "6666")
+    predicted = make("1111", "222x", "333x", *(f"{c}" * 4 for c in "pqrst"))
+    row = xb.evaluate(schema, {"x": gold}, {"x": predicted}).arrays.iloc[0]
+    assert row.to_dict() == {
+        "path": "$.x",
+        "field": "x",
+        "counted": True,
+        "gold_items": 6,
+        "predicted_items": 8,
+        "matched": 1,
+        "partial": 2,
+        "missed": 5,
+        "spurious": 7,
+        "precision": 1 / 8,
+        "recall": 1 / 6,
+        "f1": 2 / 14,
+        "score": 1 / 6,
+        "passed": True,
+    }
+
+
+def test_every_column_of_matches_holds_its_own_value(ev: xb.evaluation.Evaluation) -> None:
+    frame = ev.matches.astype(object)
+    rows = frame.where(frame.notna(), None).to_dict("records")
+    assert rows[0] == {
+        "path": "$.o.r",
+        "gold_index": 0,
+        "predicted_index": 3,
+        "status": "partial",
+        "similarity": pytest.approx((0.375 + 1 + 0 + 1) / 4),
+        "failed_fields": ("o.r[].m",),
+        "gold": GOLD["o"]["r"][0],
+        "predicted": PREDICTED["o"]["r"][3],
+    }
+    assert [(r["gold_index"], r["predicted_index"], r["status"]) for r in rows[1:]] == [
+        (1, 4, "matched"),
+        (2, None, "missed"),
+        (None, 0, "spurious"),
+        (None, 1, "spurious"),
+        (None, 2, "spurious"),
+    ]
+    assert rows[2]["gold"] == GOLD["o"]["r"][2]
+    assert rows[3]["predicted"] == PREDICTED["o"]["r"][0]
+
+
+def test_every_entry_of_the_summary_holds_its_own_value() -> None:
+    """Ten nodes, so many of each outcome that no two counts are equal."""
+    xb.metric("broken")(lambda gold, predicted: 2.0)
+    names = [f"f{i}" for i in range(30)]
+    broken = {"type": "string", "evaluation_config": "broken"}
+    schema = obj(**dict.fromkeys(names, STRING), j=broken, a={"type": "array", "items": STRING})
+    gold: dict[str, Any] = dict.fromkeys(names[:25], "x")
+    predicted: dict[str, Any] = dict(gold)
+    for name in names[:2]:
+        del predicted[name]
+    for name in names[2:6]:
+        predicted[name] = 5
+    for name in names[25:28]:
+        predicted[name] = "invented"
+    gold |= {"j": "1", "a": ["x", "y", "z", "w"], "u": "undeclared"}
+    predicted |= {"j": "1", "a": ["x", "y", "z"]}
+    s = xb.evaluate(schema, gold, predicted).summary
+    assert s.to_dict() == {
+        "overall_score": pytest.approx((21 + 3) / 35),
+        "field_score": pytest.approx((21 + 0.75) / 32),
+        "pass_rate": pytest.approx(22 / 32),
+        "pass_rate_judged": pytest.approx(22 / 31),
+        "evaluated": 32,
+        "judged": 31,
+        "passed": 22,
+        "failed": 9,
+        "omissions": 2,
+        "hallucinations": 3,
+        "structural": 4,
+        "judge_errors": 1,
+        "gold_coverage": pytest.approx(30 / 31),
+        "llm_calls": 0,
+        "llm_cost_usd": 0.0,
+    }
+
+
+def test_columns_are_described() -> None:
+    table = xb.evaluation.Evaluation.columns()
+    for name in ("fields", "arrays", "matches"):
+        part = table[table["frame"] == name]
+        assert dict(zip(part["column"], part["dtype"], strict=True)) == DTYPES[name]
+    assert table[table["frame"] == "summary"]["column"].tolist() == SUMMARY
+    assert (table["meaning"].str.len() > 0).all()
+
+
+def test_nullable_says_which_columns_may_be_missing(ev: xb.evaluation.Evaluation) -> None:
+    table = xb.evaluation.Evaluation.columns()
+    results = [ev, xb.evaluate(SCHEMA, GOLD, "{"), xb.evaluate(SCHEMA, GOLD, {})]
+    for name in ("fields", "arrays", "matches"):
+        part = table[table["frame"] == name]
+        never = part.loc[~part["nullable"].astype(bool), "column"].tolist()
+        for result in results:
+            frame = getattr(result, name)[never]
+            assert not frame.drop(columns="failed_fields", errors="ignore").isna().any(axis=None)
+
+
+def test_a_result_is_frozen(ev: xb.evaluation.Evaluation) -> None:
+    for name in ("fields", "arrays", "matches", "warnings"):
+        frame = getattr(ev, name)
+        before = frame.copy()
+        frame.iloc[0, 0] = "changed"
+        frame["new"] = 1
+        del frame[frame.columns[1]]
+        pd.testing.assert_frame_equal(getattr(ev, name), before)
+    summary = ev.summary
+    summary["passed"] = 99
+    assert ev.summary["passed"] != 99
+    meta = ev.meta
+    meta["profile"] = "changed"
+    assert ev.meta["profile"] == "paper"
+    for name in ("fields", "summary", "anything"):
+        with pytest.raises(AttributeError, match=r"frozen|setter"):
+            setattr(ev, name, 1)
+
+
+def test_inputs_are_not_changed() -> None:
+    xb.metric("half")(half)
+    schema, gold, predicted = copy.deepcopy((SCHEMA, GOLD, PREDICTED))
+    for profile in ("paper", "strict", "extract-bench-0.1.0"):
+        ev = xb.evaluate(schema, gold, predicted, profile=profile)
+        assert len(ev.fields) * len(ev.matches) * len(repr(ev)) * len(ev._repr_html_()) > 0
+        assert len(ev.warnings) > 0
+    assert (schema, gold, predicted) == (SCHEMA, GOLD, PREDICTED)
+
+
+def test_a_result_does_not_follow_its_inputs() -> None:
+    """In a notebook the documents are edited after they were evaluated."""
+    schema = obj(a=STRING, r={"type": "array", "items": obj(k=STRING)})
+    gold: dict[str, Any] = {"a": "x", "r": [{"k": "1"}], "z": 1}
+    predicted: dict[str, Any] = {"a": "y", "r": [{"k": "1"}]}
+    ev = xb.evaluate(schema, gold, predicted)
+    expected = xb.evaluate(schema, copy.deepcopy(gold), copy.deepcopy(predicted))
+    frames = [expected.fields, expected.matches, expected.warnings, expected.summary.to_frame()]
+    gold["r"][0]["k"] = "changed"
+    gold["more"] = {"undeclared": 5}
+    predicted["r"].append({"k": "changed"})
+    found = [ev.fields, ev.matches, ev.warnings, ev.summary.to_frame()]
+    for one, two in zip(found, frames, strict=True):
+        pd.testing.assert_frame_equal(one, two)
+
+
+def test_meta_holds_times_and_versions_the_frames_do_not(ev: xb.evaluation.Evaluation) -> None:
+    assert ev.meta["seconds"] > 0
+    assert ev.meta["extractbench_nb"] == xb.__version__
+    assert {"profile", "judge", "alignment", "pandas", "python"} <= ev.meta.keys()
+    again = xb.evaluate(SCHEMA, GOLD, PREDICTED)
+    for name in ("fields", "arrays", "matches", "warnings"):
+        pd.testing.assert_frame_equal(getattr(ev, name), getattr(again, name))
+    pd.testing.assert_series_equal(ev.summary, again.summary)
+
+
+CARD = """\
+Evaluation (paper): overall_score 0.600 · field_score 0.667 · pass_rate 0.667
+  2 of 3 fields pass: 2 correct, 1 incorrect
+  0.000 $.c  incorrect (value_mismatch)"""
+
+
+def test_card_text() -> None:
+    schema = obj(a={"type": "array", "items": STRING}, b=STRING, c=STRING)
+    gold = {"a": ["x", "y", "z"], "b": "1", "c": "2"}
+    ev = xb.evaluate(schema, gold, {**gold, "c": "9"})
+    assert repr(ev) == CARD.replace("0.600", "0.800")
+
+
+HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(2)">'
+
+
+def test_card_html_is_static_compact_and_escaped() -> None:
+    schema = obj(**{HOSTILE: STRING}, m={"type": "object", "additionalProperties": STRING},
+                 a={"type": "array", "items": obj(**{HOSTILE: STRING})})  # fmt: skip
+    gold = {HOSTILE: HOSTILE, "m": {HOSTILE: HOSTILE}, "a": [{HOSTILE: HOSTILE}]}
+    predicted = {HOSTILE: "x" + HOSTILE, "m": {"k" + HOSTILE: HOSTILE}, "a": [{HOSTILE: "\ud800"}]}
+    html = xb.evaluate(schema, gold, predicted)._repr_html_()
+    assert "<script" not in html
+    assert "<img" not in html
+    assert not re.search(r"<[^>]+\son\w+=", html)
+    assert "&lt;script&gt;" in html
+    html.encode("utf-8")
+
+
+def test_card_has_budgets() -> None:
+    schema = obj(**{f"f{i}": STRING for i in range(500)},
+                 **{f"a{i}": {"type": "array", "items": STRING} for i in range(50)})  # fmt: skip
+    gold = {f"f{i}": "long text " * 100 for i in range(500)} | {f"a{i}": ["x"] for i in range(50)}
+    ev = xb.evaluate(schema, gold, {})
+    assert len(ev._repr_html_()) < 12_000
+    assert len(repr(ev).splitlines()) < 12
+    assert "more arrays" in ev._repr_html_()
+
+
+def test_required_follows_the_schema() -> None:
+    schema = obj(a=STRING, b=STRING, rows={"type": "array", "items": obj(c=STRING, d=STRING)})
+    schema["required"] = ["b"]
+    schema["properties"]["rows"]["items"]["required"] = ["c"]
+    document = {"a": "1", "b": "2", "rows": [{"c": "3", "d": "4"}]}
+    fields = xb.evaluate(schema, document, document).fields
+    required = dict(zip(fields["field"], fields["required"], strict=True))
+    assert required == {"a": False, "b": True, "rows": False, "rows[].c": True, "rows[].d": False}
+
+
+MIXED = {
+    "type": "object",
+    "properties": {"a": {}, "b": {"type": "array", "items": {"type": "string"}}, "c": {}},
+}
+
+
+def test_parquet_takes_values_of_several_types_in_one_column(tmp_path: Path) -> None:
+    gold = {"a": 1, "b": ["x"], "c": {"k": None}}
+    ev = xb.evaluate(MIXED, gold, {"a": "one", "b": ["x"], "c": [1.5]}, profile="strict")
+    assert ev.to_parquet(str(tmp_path)) == tmp_path
+    read = {file.stem: pd.read_parquet(file) for file in tmp_path.iterdir()}
+    names = {"fields", "arrays", "matches", "judge_calls", "summary", "warnings"}
+    assert read.keys() == names
+    for name in names - {"summary"}:
+        frame = getattr(ev, name)
+        assert (len(read[name]), list(read[name])) == (len(frame), list(frame))
+    for side in ("gold", "predicted"):
+        assert [*map(json.loads, read["fields"][side])] == ev.fields[side].tolist()
+    assert read["summary"].iloc[0].to_dict() == ev.summary.to_dict()
+    assert read["fields"]["score"].tolist() == ev.fields["score"].tolist()

@@ -1,0 +1,384 @@
+"""Scores follow the corruption as theory says, in every profile; and the frame says over what."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb.engine.profiles import PROFILES
+from extractbench_nb.errors import InputError
+from extractbench_nb.simulation.catalogue import CORRUPTIONS
+from extractbench_nb.simulation.curves import sensitivity
+from extractbench_nb.simulation.readings import SENSITIVITY_COLUMNS, subjects
+
+TEXT = {"type": "string", "evaluation_config": "string_exact"}
+
+
+def an_object(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+WORDS = an_object(words={"type": "array", "items": TEXT})
+ITEMS, DOCUMENTS = 100, 6
+RATES = [0.1, 0.3, 0.5, 0.8]
+
+
+def lists(schema: dict[str, Any] = WORDS) -> list[tuple[Any, Any]]:
+    return [
+        (schema, {"words": [f"{document} street {n}" for n in range(ITEMS)]})
+        for document in range(DOCUMENTS)
+    ]
+
+
+def curve(tried: Any, data: Any, corruption: str, **options: Any) -> pd.Series:
+    frame = sensitivity(tried, data, corruption, RATES, **options)
+    return frame.set_index("rate")["score"].astype(float)
+
+
+# --- what theory says ------------------------------------------------------------------------
+
+
+def recall(rate: float) -> float:
+    return 1 - rate
+
+
+def f1(rate: float) -> float:
+    return 2 * (1 - rate) / (2 - rate)
+
+
+def kept_of_all(rate: float) -> float:
+    """Right leaves among those of gold and the invented ones."""
+    return 1 / (1 + rate)
+
+
+def f1_of_spurious(rate: float) -> float:
+    return 2 / (2 + rate)
+
+
+def unchanged(_: float) -> float:
+    return 1.0
+
+
+@pytest.mark.parametrize(
+    "tried, profile, corruption, expected",
+    [
+        ("paper", "strict", "drop_items", recall),
+        ("strict", "strict", "drop_items", recall),
+        ("array_llm", "paper", "drop_items", recall),
+        ("array_llm", "strict", "drop_items", f1),
+        ("string_fuzzy", "strict", "drop_items", recall),
+        ("paper", "strict", "spurious_items", unchanged),
+        ("strict", "strict", "spurious_items", kept_of_all),
+        ("array_llm", "paper", "spurious_items", unchanged),
+        ("array_llm", "strict", "spurious_items", f1_of_spurious),
+        ("paper", "strict", "duplicate_items", unchanged),
+        ("strict", "strict", "duplicate_items", kept_of_all),
+        ("paper", "strict", "typo", recall),
+    ],
+)
+def test_the_score_is_the_expected_one(
+    tried: str, profile: str, corruption: str, expected: Any
+) -> None:
+    found = curve(tried, lists(), corruption, profile=profile, repeats=2)
+    for rate, score in found.items():
+        # of a share of drawn items; no score here moves faster than twice that share
+        error = 2 * (rate * (1 - rate) / (ITEMS * DOCUMENTS * 2)) ** 0.5
+        assert abs(score - expected(rate)) <= 3.5 * error, rate
+
+
+MIXED = an_object(
+    title=TEXT,
+    people={
+        "type": "array",
+        "items": an_object(name=TEXT, age={"type": "integer"}, tags={"type": "array"}),
+    },
+    words={"type": "array", "items": TEXT},
+    numbers={"type": "array", "items": {"type": "number"}, "evaluation_config": "set_f1"},
+)
+MIXED_GOLD = {
+    "title": "x",
+    "people": [{"name": f"n{i % 4}", "age": i % 3, "tags": ["a", "b"]} for i in range(9)],
+    "words": ["red", "red", "blue", "green", "grey"],
+    "numbers": [1, 2, 2, 3],
+}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_order_never_counts(profile: str) -> None:
+    frame = sensitivity(profile, [(MIXED, MIXED_GOLD)], "shuffle_items", [0.5, 1.0], repeats=5)
+    assert frame["score"].tolist() == [1.0, 1.0]
+    assert (frame["changed"] > 3).all()
+
+
+@pytest.mark.parametrize("profile", ["paper", "strict"])
+@pytest.mark.parametrize("name", ["omit", "null_out", "wrong_type", "drop_items", "substitute"])
+def test_more_corruption_never_raises_the_score(profile: str, name: str) -> None:
+    people = {"type": "array", "items": an_object(name=TEXT, city=TEXT)}
+    data = [
+        (
+            an_object(title=TEXT, people=people),
+            {"title": w, "people": [{"name": f"{w}{i}", "city": f"{w}-{i}"} for i in range(12)]},
+        )
+        for w in ("oak", "elm", "ash")
+    ]
+    scores = sensitivity(profile, data, name, [0, 0.2, 0.4, 0.6, 0.8, 1.0])["score"]
+    assert scores.iloc[0] == 1
+    assert (scores.diff().dropna() <= 1e-12).all()
+    assert scores.iloc[-1] < 0.3
+
+
+# --- what the frame says ---------------------------------------------------------------------
+
+
+def test_the_frame() -> None:
+    data = [*lists()[:2], (an_object(total={"type": "number"}), {"total": 3})]
+    frame = sensitivity(["paper", "string_fuzzy"], data, ["sign", "drop_items"], [0, 1])
+    assert frame.columns.tolist() == SENSITIVITY_COLUMNS.names
+    keys = frame[["metric", "profile", "measure", "corruption", "rate"]].fillna("-")
+    assert keys.to_numpy().tolist() == [
+        [metric, profile, measure, corruption, rate]
+        for metric, profile, measure in (
+            ("-", "paper", "overall_score"),
+            ("string_fuzzy", "strict", "field mean"),
+        )
+        for corruption in ("sign", "drop_items")
+        for rate in (0.0, 1.0)
+    ]
+    assert frame["n"].tolist() == [1, 1, 2, 2, 0, 0, 2, 2]  # no text in the third document
+    assert frame["score"].tolist()[:4] == [1, 0, 1, 0]
+    assert frame["changed"].tolist()[:4] == [0, 1, 0, ITEMS]
+    example = frame[["document", "path", "gold", "corrupted"]].iloc[1].tolist()
+    assert example == ["2", "$.total", 3, -3]
+    assert frame["interval"].tolist()[:4] == ["none", "none", "all equal", "all equal"]
+
+
+def test_the_interval_holds_the_mean_and_comes_with_its_method() -> None:
+    frame = sensitivity("paper", lists(), "drop_items", RATES)
+    assert (frame["low"] < frame["score"]).all()
+    assert (frame["score"] < frame["high"]).all()
+    assert set(frame["interval"]) == {"BCa"}
+    wide = sensitivity("paper", lists(), "drop_items", RATES, confidence=0.99)
+    assert (wide["high"] - wide["low"] > frame["high"] - frame["low"]).all()
+
+
+def test_whatever_is_scored_the_corruptions_are_the_same() -> None:
+    columns = ["n", "changed"]
+    alone = sensitivity("paper", lists(), "typo", RATES)
+    together = sensitivity(["string_exact", "paper"], lists(), ["drop_items", "typo"], RATES)
+    same = together[together["metric"].isna() & together["corruption"].eq("typo")]
+    pd.testing.assert_frame_equal(alone, same.reset_index(drop=True))
+    other = together[together["metric"].notna() & together["corruption"].eq("typo")]
+    assert other[columns].to_numpy().tolist() == alone[columns].to_numpy().tolist()
+
+
+def test_documents_are_corrupted_independently_of_each_other() -> None:
+    frame = sensitivity("paper", lists(), "drop_items", [0.5], repeats=1)
+    assert frame["lowest"].iloc[0] < frame["score"].iloc[0] < frame["high"].iloc[0]
+
+
+def test_all_corruptions_at_once_and_gold_as_it_was() -> None:
+    gold = {**MIXED_GOLD, "people": [dict(person) for person in MIXED_GOLD["people"]]}
+    frame = sensitivity("strict", [(MIXED, gold), (MIXED, {"words": ["new"]})], rates=[0, 0.5])
+    assert frame["corruption"].unique().tolist() == list(CORRUPTIONS)
+    assert gold == MIXED_GOLD
+    assert frame.loc[frame["rate"].eq(0) & frame["n"].gt(0), "score"].eq(1).all()
+
+
+@pytest.mark.parametrize("measure", ["field_score", "pass_rate", "pass_rate_judged"])
+def test_another_measure(measure: str) -> None:
+    schema = an_object(**{f"k{i}": TEXT for i in range(200)})
+    gold = {f"k{i}": "x" for i in range(200)}
+    frame = sensitivity("paper", [(schema, gold)], "omit", [0.5], measure=measure)
+    assert frame["measure"].tolist() == [measure]
+    assert frame["score"].iloc[0] == pytest.approx(1 - frame["changed"].iloc[0] / 200)
+    assert frame["score"].iloc[0] == frame["pass_rate"].iloc[0]
+
+
+# --- a metric on every field it applies to ---------------------------------------------------
+
+
+def test_a_metric_is_put_on_its_fields_and_no_others() -> None:
+    schema = {
+        **an_object(
+            name={"$ref": "#/$defs/word"},
+            maybe={"anyOf": [{"type": "string"}, {"type": "null"}], **TEXT},
+            either={"type": ["string", "number"]},
+            words={"type": "array", "items": {"$ref": "#/$defs/word"}},
+            by_key={"type": "object", "additionalProperties": TEXT},
+            total={"type": "number"},
+            count={"type": "integer"},
+            flag={"type": "boolean"},
+            hidden={"type": "string", "evaluation_config": "skip"},
+        ),
+        "$defs": {"word": TEXT},
+    }
+    del schema["properties"]["maybe"]["type"]
+    gold = {
+        "name": "a",
+        "maybe": "b",
+        "either": "c",
+        "words": ["d", "e"],
+        "by_key": {"k": "f"},
+        "total": 1.5,
+        "count": 2,
+        "flag": True,
+        "hidden": "g",
+    }
+    texts, numbers, counts, arrays = (
+        subject.schema(schema)
+        for subject in subjects(
+            ["string_normalized", "number_exact", "integer_exact", "set_f1"], "strict"
+        )
+    )
+    paths = [
+        fields.loc[fields["metric"].eq(name), "path"].tolist()
+        for name, fields in (
+            ("string_normalized", xb.evaluate(texts, gold, gold, profile="strict").fields),
+            ("number_exact", xb.evaluate(numbers, gold, gold, profile="strict").fields),
+            ("integer_exact", xb.evaluate(counts, gold, gold, profile="strict").fields),
+            ("set_f1", xb.evaluate(arrays, gold, gold, profile="strict").fields),
+        )
+    ]
+    assert sorted(paths[0]) == [
+        "$.by_key['k']",
+        "$.either",
+        "$.maybe",
+        "$.name",
+        "$.words[0]",
+        "$.words[1]",
+    ]
+    assert paths[1:] == [["$.total", "$.count"], ["$.total", "$.count"], ["$.words"]]
+
+
+def test_a_metric_counts_its_own_fields_only() -> None:
+    schema = an_object(name={"type": "string"}, total={"type": "number"})
+    data = [(schema, {"name": "Oak", "total": 5})]
+    frame = sensitivity(["string_exact", "number_exact", "date"], data, "sign", [1])
+    assert frame["score"].tolist() == [1, 0, 1]
+
+
+def test_a_recursive_schema_takes_a_metric() -> None:
+    schema = {
+        "$ref": "#/$defs/n",
+        "$defs": {"n": an_object(word={"type": "string"}, n={"$ref": "#/$defs/n"})},
+    }
+    gold = {"word": "one", "n": {"word": "two", "n": {"word": "six"}}}
+    frame = sensitivity("string_exact", [(schema, gold)], "case", [1], strength=1)
+    assert frame[["score", "changed"]].iloc[0].tolist() == [0, 3]
+
+
+# --- data ------------------------------------------------------------------------------------
+
+
+def test_a_dataset_and_some_of_its_documents() -> None:
+    dataset = xb.load_dataset()
+    some = dataset.listing["document"].tolist()[:3]
+    frame = sensitivity("paper", dataset, ["drop_items"], [0, 0.5], documents=some, repeats=1)
+    assert frame["n"].tolist() == [3, 3]
+    assert frame["document"].iloc[1] in some
+    by_hand = [
+        (dataset.schema(schema), dataset.gold(document))
+        for document, schema in dataset.listing[["document", "schema"]].to_numpy()[:3]
+    ]
+    pairs = sensitivity("paper", by_hand, ["drop_items"], [0, 0.5], repeats=1)
+    assert pairs["n"].tolist() == [3, 3]
+    with pytest.raises(InputError, match="documents hold 'nigth'"):
+        sensitivity("paper", dataset, documents=["nigth"])
+    with pytest.raises(InputError, match="none are left"):
+        sensitivity("paper", dataset, documents=[])
+
+
+def test_documents_of_one_schema_lend_to_each_other_whoever_parsed_it() -> None:
+    copies = [(xb.parse_schema(schema), gold) for schema, gold in lists()]
+    one, two = (sensitivity("strict", d, "spurious_items", [0.5]) for d in (lists(), copies))
+    pd.testing.assert_frame_equal(one, two)
+    strangers = [(an_object(words=WORDS["properties"]["words"], x=TEXT), copies[0][1]), copies[1]]
+    assert sensitivity("strict", strangers, "spurious_items", [0.5])["n"].tolist() == [0]
+
+
+def test_hostile_documents() -> None:
+    nasty = {"\ud800": TEXT, "<script>": TEXT, "a\nb|.['": TEXT}
+    schema = an_object(a=TEXT, b={"type": "array", "items": TEXT}, c={"type": "number"})
+    data = [
+        (an_object(**nasty), dict.fromkeys(nasty, "12 million words")),
+        (schema, {"a": "\ud800 12", "b": ["<b>", "\x00", "a\nb"], "c": float("nan")}),
+        (schema, {"a": "x" * 100_000, "b": ["\udfff"], "c": 10**400}),
+        (TEXT, '"a root that is text"'),
+    ]
+    frame = sensitivity(["paper", "strict", "string_exact"], data, rates=[0, 0.7], repeats=1)
+    assert frame["score"].notna().any()
+
+
+LARGE = an_object(**{f"field_{n}": TEXT for n in range(200)})
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        (LARGE, {"field_1": "a"}),
+        (LARGE, "gold.json"),
+        (xb.parse_schema(LARGE), {}),
+        [LARGE, {"field_1": "a"}],
+        (Path("schema.json"), Path("gold.json")),
+    ],
+)
+def test_a_pair_alone_is_told_to_go_into_a_list(pair: Any) -> None:
+    with pytest.raises(InputError) as raised:
+        sensitivity("strict", pair)
+    assert str(raised.value) == "data is one (schema, gold) pair; put the pair in a list"
+
+
+@pytest.mark.parametrize("data", [LARGE, [LARGE], ["a", "b", LARGE], xb.parse_schema(LARGE)])
+def test_an_error_quotes_no_more_than_a_line(data: Any) -> None:
+    with pytest.raises(InputError) as raised:
+        sensitivity("strict", data)
+    assert len(str(raised.value)) < 250
+    assert "\n" not in str(raised.value)
+
+
+def test_an_error_says_in_which_document() -> None:
+    with pytest.raises(InputError, match=r"document '1': gold at \$.a is a set"):
+        sensitivity("paper", [(WORDS, {}), (WORDS, {"a": {1}})])
+    deep: Any = "bottom"
+    for _ in range(3_000):
+        deep = [deep]
+    data = [({"type": "array", "items": {}}, deep), (WORDS, {})]
+    with pytest.raises(InputError, match="document '0': gold has 3000 levels"):
+        sensitivity("paper", data, "drop_items", [0])
+
+
+def test_a_progress_bar_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    quiet = sensitivity("paper", lists()[:1], "typo", [0.5])
+    assert capsys.readouterr().err == ""
+    shown = sensitivity("paper", lists()[:1], "typo", [0.5], progress=True)
+    assert "1/1" in capsys.readouterr().err
+    pd.testing.assert_frame_equal(quiet, shown)
+
+
+# --- real documents --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def real() -> xb.benchmark.Dataset:
+    if not os.environ.get("EXTRACTBENCH_DATASET"):
+        pytest.skip("EXTRACTBENCH_DATASET is not set: no real documents")
+    return xb.load_dataset("extractbench")
+
+
+def test_order_never_counts_in_real_documents(real: xb.benchmark.Dataset) -> None:
+    frame = sensitivity(list(PROFILES), real, "shuffle_items", [1.0], repeats=1)
+    assert frame["n"].ge(25).all()
+    assert frame["lowest"].eq(1).all()
+
+
+def test_only_paper_is_blind_to_spurious_items_in_real_documents(
+    real: xb.benchmark.Dataset,
+) -> None:
+    frame = sensitivity(["paper", "strict"], real, "spurious_items", [0.5], repeats=1)
+    paper, strict = frame["score"]
+    assert paper == 1
+    assert strict < 0.85
+    assert frame["errors"].eq(0).all()

@@ -1,0 +1,292 @@
+"""Boxes, arguments, what the result says of itself, and how complex tables are."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from extractbench_nb.errors import InputError
+from extractbench_nb.tables.canonical import CHANGE_COLUMNS, canonicalize
+from extractbench_nb.tables.cells import Box, Cell, Table, table_of_cells
+from extractbench_nb.tables.quality import count_objects, is_complex
+from tests.tables.canonical.drawings import drawing_of, table_of
+
+WIDE = """
+    # Item  | Sales |
+    #       | 2020  | 2021
+      Paper | 5     | 7
+"""
+
+
+def with_boxes(table: Table, *, gap: float = 0) -> Table:
+    """Columns 10 wide and rows 5 high, with a gap between columns."""
+    return table_of_cells(cell._replace(box=box_of(cell, gap)) for cell in table.cells)
+
+
+def box_of(cell: Cell, gap: float) -> Box:
+    rows, columns = cell.rows, cell.columns
+    return (10.0 * columns[0], 5.0 * rows[0], 10.0 * columns[-1] + 10 - gap, 5.0 * rows[-1] + 5)
+
+
+def find(table: Table, text: str) -> list[Cell]:
+    return [cell for cell in table.cells if cell.text == text]
+
+
+def test_a_merged_cell_has_the_box_around_all() -> None:
+    found = canonicalize(with_boxes(table_of(WIDE))).table
+    assert find(found, "Sales") == [Cell((0,), (1, 2), "Sales", (10, 0, 30, 5), True)]
+    assert find(found, "Item") == [Cell((0, 1), (0,), "Item", (0, 0, 10, 10), True)]
+    assert find(found, "7") == [Cell((2,), (2,), "7", (20, 10, 30, 15))]
+
+
+def test_only_a_share_of_a_blank_cell_counts() -> None:
+    drawing = """
+        #      | <  | Sales
+        # Name | No | 2020
+          x    | 1  | 2
+    """
+    found = canonicalize(with_boxes(table_of(drawing), gap=2)).table
+    assert [cell.box for cell in find(found, "Name")] == [(0, 0, 9, 10)]
+    assert [cell.box for cell in find(found, "No")] == [(9, 0, 18, 10)]
+
+
+@pytest.mark.parametrize("sides", ["text", "blank", "neither"])
+def test_boxes_may_be_missing(sides: str) -> None:
+    def is_missing(cell: Cell) -> bool:
+        return sides in ("text" if cell.text else "blank", "neither")
+
+    table = with_boxes(table_of(WIDE))
+    cells = [cell._replace(box=None) if is_missing(cell) else cell for cell in table.cells]
+    boxes = {"text": (20, 0, 30, 5), "blank": (10, 0, 20, 5), "neither": None}
+    assert find(canonicalize(cells).table, "Sales")[0].box == boxes[sides]
+
+
+@pytest.mark.parametrize("gap, count", [(0, 1), (-1, 1), (0.5, 2)])
+def test_repeated_texts_with_a_gap_are_two_nodes(gap: float, count: int) -> None:
+    table = table_of("# Item | Sales | Sales\n# ^    | 2020  | 2021\n  Paper | 5 | 7")
+    assert len(find(canonicalize(with_boxes(table, gap=gap)).table, "Sales")) == count
+
+
+@pytest.mark.parametrize(
+    "header_rows, expected",
+    [
+        (
+            None,
+            """
+            # A   | <
+            # B   | C
+            = Sec | <
+              x   | y
+            """,
+        ),
+        (
+            0,
+            """
+            = A   | <
+              B   | C
+            = Sec | <
+              x   | y
+            """,
+        ),
+        (
+            1,
+            """
+            # A   | <
+              B   | C
+            = Sec | <
+              x   | y
+            """,
+        ),
+        (
+            3,
+            """
+            # A   | <
+            # B   | C
+            # Sec | ^
+              x   | y
+            """,
+        ),
+    ],
+)
+def test_header_rows(header_rows: int | None, expected: str) -> None:
+    table = table_of(
+        """
+        # A   | <
+          B   | C
+          Sec |
+          x   | y
+        """
+    )
+    found = canonicalize(table, header_rows=header_rows)
+    assert drawing_of(found.table) == drawing_of(table_of(expected))
+
+
+def test_header_rows_take_flags_away() -> None:
+    found = canonicalize(table_of("# A | B\n# C | D\n  x | y"), header_rows=1)
+    assert [cell.is_header for cell in found.table.cells] == [True] * 2 + [False] * 4
+    assert found.changes["step"].tolist() == ["header"]
+    assert found.changes["rows"].tolist() == [(1,)]
+
+
+@pytest.mark.parametrize(
+    "header_rows, message",
+    [
+        (-1, "header_rows is -1; expected 0 to 3, the rows of Table 7"),
+        (4, "header_rows is 4; expected 0 to 3, the rows of Table 7"),
+        (True, "header_rows is True; expected a whole number, or None"),
+        ("1", "header_rows is '1'; expected a whole number, or None"),
+        ([1], "header_rows is [1]; expected a whole number, or None"),
+        (1.0, "header_rows is 1.0; expected a whole number, or None"),
+    ],
+)
+def test_header_rows_that_cannot_be(header_rows: object, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        canonicalize(table_of(WIDE), header_rows=header_rows, name="Table 7")  # type: ignore[arg-type]
+
+
+def test_header_rows_as_numpy_counts_them() -> None:
+    table = table_of("  A | B\n  C | D\n  x | y")
+    found, same = (canonicalize(table, header_rows=n).table for n in (np.int64(2), 2))  # type: ignore[arg-type]
+    assert drawing_of(found) == drawing_of(same)
+
+
+def test_errors_name_the_table() -> None:
+    with pytest.raises(InputError, match=r"^Table 7: no cell covers row 0, column 0"):
+        canonicalize([{"row_nums": [0], "column_nums": [1]}], name="Table 7")
+
+
+def test_the_frame_of_changes() -> None:
+    found = canonicalize(table_of(WIDE))
+    assert found.changes.columns.tolist() == CHANGE_COLUMNS.names
+    assert found.changes.iloc[0].tolist() == [
+        "parent",
+        (0,),
+        (1, 2),
+        ("Sales", ""),
+        ("Sales",),
+        "a node takes the blank header cells on its right over columns told apart below it",
+    ]
+    empty = canonicalize(found.table).changes
+    assert empty.dtypes.equals(found.changes.dtypes)
+
+
+@pytest.mark.parametrize(
+    "drawing, text",
+    [
+        (WIDE, "Canonical(2 changes: 1 parent, 1 blank; 3 x 3 positions)"),
+        ("# A | B\n  x | y", "Canonical(0 changes; 2 x 2 positions)"),
+        ("  A | B\n  x | y", "Canonical(1 change: 1 header; 2 x 2 positions)"),
+    ],
+)
+def test_repr(drawing: str, text: str) -> None:
+    assert repr(canonicalize(table_of(drawing))) == text
+
+
+def test_an_empty_table() -> None:
+    found = canonicalize([])
+    assert repr(found) == "Canonical(0 changes; 1 x 0 positions)"
+    assert "<table>" in found._repr_html_()
+
+
+def test_nothing_given_is_changed_and_notes_are_kept() -> None:
+    table = Table(*table_of(WIDE).__dict__.values())
+    noted = Table(table.cells, table.grid, ("a row was filled",))
+    before = drawing_of(noted)
+    found = canonicalize(noted)
+    assert drawing_of(found.given) == before
+    assert found.given is noted
+    assert found.table.notes == ("a row was filled",)
+
+
+def test_cells_that_are_covered_in_part_or_no_rectangle_stay() -> None:
+    cells = [
+        Cell((0,), (0, 1), "A", None, True),
+        Cell((0,), (1, 2), "B", None, True),
+        *(Cell((1,), (n,), "", None, True) for n in range(3)),
+        *(Cell((2,), (n,), "1") for n in range(3)),
+        *(Cell((3,), (n,), str(n)) for n in (1, 2)),
+        Cell((3,), (0, 1, 2), ""),
+        Cell((4,), (0, 2), "x"),
+        Cell((4,), (1,), "y"),
+    ]
+    found = canonicalize(cells)
+    texts = table_of_cells(cells).texts
+    texts[1] = ["", "B", "B"]
+    assert found.table.texts == texts
+    assert {cells[0], cells[-2]} <= set(found.table.cells)
+
+
+@pytest.mark.parametrize(
+    "flagged", [{"Sales", "2020", "2021", ""}, {"Item", "Sales", "Paper", "Pen"}]
+)
+def test_flags_of_the_first_column_say_nothing_of_a_row(flagged: set[str]) -> None:
+    """A stub head without a flag, and flagged row headers."""
+    drawing = """
+        # Item  | Sales | <
+        # ^     | 2020  | 2021
+          Paper | 5     | 7
+          Pen   | 6     | 8
+    """
+    cells = [cell._replace(is_header=cell.text in flagged) for cell in table_of(drawing).cells]
+    found = canonicalize(cells).table
+    rows = {cell.text: cell.is_header for cell in found.cells}
+    assert all(rows[text] for text in ("Item", "Sales", "2020", "2021"))
+    assert rows["Paper"] == ("Paper" in flagged)
+    assert not rows["8"]
+
+
+def test_the_picture_shows_both_tables_and_what_changed() -> None:
+    page = canonicalize(table_of(WIDE))._repr_html_()
+    before, after = re.findall("<table>.*?</table>", page)
+    assert '<td class="xb-header xb-changed">Sales</td>' in before
+    assert '<td class="xb-header xb-changed" colspan="2">Sales</td>' in after
+    assert '<td class="xb-header xb-changed" rowspan="2">Item</td>' in after
+    assert '<td class="xb-header">2020</td>' in before
+    assert '<td class="xb-header">2020</td>' in after
+
+
+def test_the_picture_runs_nothing_of_a_document() -> None:
+    table = table_of("# <script>alert(1)</script> | B\n  <img src=x onerror=y> | y")
+    page = canonicalize(table)._repr_html_()
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_a_large_picture_is_cut() -> None:
+    table = canonicalize(pd.DataFrame([[1] * 20] * 50, columns=[f"c{n}" for n in range(20)]))
+    page = table._repr_html_()
+    assert page.count("<tr>") == 60
+    assert "21 more rows, 8 more columns" in page
+
+
+@pytest.mark.parametrize(
+    "drawing, is_spanning, objects",
+    [
+        ("  A", False, 1 + 1 + 1),
+        ("# A", False, 1 + 1 + 1 + 1),
+        ("# A | B\n  x | y", False, 1 + 2 + 2 + 1),
+        ("# A | <\n  x | y", True, 1 + 2 + 2 + 1 + 1),
+        ("# A | B\n= S | <\n  x | y", True, 1 + 3 + 2 + 1 + 1),
+        ("# A | <\n= S | <\n  x | y\n  ^ | z", True, 1 + 4 + 2 + 1 + 1 + 1 + 1),
+    ],
+)
+def test_how_complex(drawing: str, is_spanning: bool, objects: int) -> None:
+    assert is_complex(table_of(drawing)) == is_spanning
+    assert count_objects(table_of(drawing)) == objects
+    assert count_objects(list(table_of(drawing).cells)) == objects
+
+
+def test_how_complex_an_empty_table_is() -> None:
+    assert not is_complex([])
+    assert count_objects([]) == 0
+
+
+def test_stub_heads_without_flags_do_not_end_the_header() -> None:
+    drawing = "# Item | Sales | Costs\n# kg | 2020 | 2021\n  Paper | 5 | 7"
+    cells = [
+        cell._replace(is_header=cell.is_header and cell.columns != (0,))
+        for cell in table_of(drawing).cells
+    ]
+    assert drawing_of(canonicalize(cells).table) == drawing_of(table_of(drawing))

@@ -1,0 +1,314 @@
+"""HTML tables: read as the published code read them, mended where that code failed."""
+
+import gzip
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from extractbench_nb.errors import InputError
+from extractbench_nb.tables.cells import Table
+from extractbench_nb.tables.reading import read_table
+
+FOLDER = os.environ.get("EXTRACTBENCH_CONFORMANCE")
+
+
+def fields(table: Table) -> list[tuple[Any, ...]]:
+    return [(list(c.rows), list(c.columns), c.text, c.is_header) for c in table.cells]
+
+
+def recorded() -> list[tuple[str, Any, Any]]:
+    """Text, the cells that the published code found, and whether its grid had a cell everywhere."""
+    with gzip.open(Path(str(FOLDER)) / "grits_dev.jsonl.gz", "rt", encoding="utf-8") as lines:
+        cases = [case for case in map(json.loads, lines) if case.get("true_html")]
+    return [
+        (case[f"{side}_html"], case["expected"]["html"][f"{side}_parsed_cells"], case["id"])
+        for case in cases
+        for side in ("true", "pred")
+    ]
+
+
+def is_whole(cells: Any) -> bool:
+    covered = {(r, c) for cell in cells for r in cell["row_nums"] for c in cell["column_nums"]}
+    rows, columns = (max(numbers) + 1 for numbers in zip(*covered, strict=True))
+    usual = all(cell["row_nums"] and cell["column_nums"] for cell in cells)
+    return usual and min(covered) >= (0, 0) and len(covered) == rows * columns
+
+
+@pytest.mark.skipif(FOLDER is None, reason="needs the recorded cases")
+def test_the_recorded_cells() -> None:
+    seen = 0
+    for text, cells, case in recorded():
+        if cells and is_whole(cells):
+            table = read_table(text, format="html")
+            expected = [
+                (c["row_nums"], c["column_nums"], c["cell_text"], c["is_column_header"])
+                for c in cells
+            ]
+            assert fields(table) == expected, case
+            assert table.notes == (), case
+            seen += 1
+    assert seen > 100
+
+
+LAYOUTS = {
+    "spans": (
+        '<tr><td rowspan="2">a</td><td colspan="2">b</td></tr><tr><td>c<td>d',
+        [["a", "b", "b"], ["a", "c", "d"]],
+        (),
+    ),
+    "empty": ("<table></table>", [[]], ()),
+    "rows without cells": ("<table><tr></tr><tr></tr></table>", [[]], ()),
+    "a row without cells between": (
+        "<tr><td>a</td></tr><tr></tr><tr><td>b</td></tr>",
+        [["a"], [""], ["b"]],
+        ("row 1: 1 position without a cell, filled",),
+    ),
+    "no row": (
+        "<table><td>a</td><tr><td>b</td></tr></table>",
+        [["a"], ["b"]],
+        ("row 0: cells outside of any row, given one",),
+    ),
+    "rows below the last tr": ('<tr><td rowspan="2">a</td></tr>', [["a"], ["a"]], ()),
+    "rowspan beyond the last row": (
+        '<table><tr><td rowspan="9">a</td><td>b</td></tr><tr><td>c</td></tr></table>',
+        [["a", "b"], ["a", "c"]],
+        ("row 0: rowspan 9 cut to 2, the last row",),
+    ),
+    "rowspan 0 ends with its group": (
+        '<table><tbody><tr><td rowspan="0">a<td>b<tr><td>c</tbody><tfoot><tr><td>d<td>e</table>',
+        [["a", "b"], ["a", "c"], ["d", "e"]],
+        ("row 0, column 0: rowspan '0' taken as all of the row group",),
+    ),
+    "rowspan that is absurd": (
+        '<table><tr><td rowspan="1000000000">a<td>b<tr><td>c</table>',
+        [["a", "b"], ["a", "c"]],
+        ("row 0, column 0: rowspan '1000000000' taken as all rows below",),
+    ),
+    "colspan 0": (
+        '<tr><td colspan="0">a</td></tr>',
+        [["a"]],
+        ("row 0, column 0: colspan '0' taken as 1",),
+    ),
+    "colspan with white space": ('<tr><td colspan=" +2 ">a</td></tr>', [["a", "a"]], ()),
+    "colspan with a unit": (
+        '<tr><td colspan="2px">a</td></tr>',
+        [["a", "a"]],
+        ("row 0, column 0: colspan '2px' taken as 2",),
+    ),
+    "colspan that is no number": (
+        '<tr><td colspan="-2">a</td><td colspan="all">b</td></tr>',
+        [["a", "b"]],
+        (
+            "row 0, column 0: colspan '-2' taken as 1",
+            "row 0, column 1: colspan 'all' taken as 1",
+        ),
+    ),
+    "overlap": (
+        '<tr><td>a</td><td rowspan="2">b</td></tr><tr><td colspan="2">c</td></tr>',
+        [["a", "b"], ["c", "c"]],
+        ("row 1, column 0: the cell overlaps an earlier one, and wins",),
+    ),
+    "nested": (
+        "<table><tr><td>a<table><tr><td>b</td></tr></table></td></tr></table>",
+        [["a b"], ["b"]],
+        ("tables within cells: their cells are taken for cells of the outer table",),
+    ),
+}
+
+
+@pytest.mark.parametrize("text, texts, notes", LAYOUTS.values(), ids=LAYOUTS)
+def test_layout(text: str, texts: list[list[str]], notes: tuple[str, ...]) -> None:
+    table = read_table(text)
+    assert table.texts == texts
+    assert table.notes == notes
+
+
+LOST = ("tags of cells outside of the table, left out",)
+PROSE: dict[str, tuple[str, tuple[str, ...]]] = {
+    "cells named before": ("I use <td> here: {table}", LOST),
+    "cells named after": ("{table}\nA <td> is a cell.", LOST),
+    "in backticks": ("I use `<td>` and `<table>`:\n{table}\nSo `</table>` is its end.", ()),
+    "prose": ("Here it is: {table} Well.", ()),
+    "an end before": ("No </table> here: {table}", ()),
+    "not closed": ("Here it is: `<tr><td>x</td></tr>` <table><tr><td>a<td>b", ()),
+    "no table": ("As `<td>`: <tr><td>a<td>b", ()),
+}
+
+
+@pytest.mark.parametrize("text, notes", PROSE.values(), ids=PROSE)
+def test_only_the_table_is_read(text: str, notes: tuple[str, ...]) -> None:
+    for inside in (
+        "<table><tr><td>a</td><td>b</td></tr></table>",
+        "<TABLE ><tr><td>a<td>b</TABLE\n>",
+    ):
+        table = read_table(text.format(table=inside))
+        assert table.texts == [["a", "b"]]
+        assert table.notes == notes
+        assert read_table(text.format(table=inside), format="html").texts == table.texts
+
+
+def test_backticks_in_cells_stay() -> None:
+    assert read_table("So: <table><tr><td>`<b>x</b>`</td></tr></table>").texts == [["` x `"]]
+
+
+TEXTS = {
+    "white space": ("<tr><td>  a\n b </td></tr>", "  a\n b "),
+    "white space, leniently": ("<tr><td>  a\n b ", "  a\n b "),
+    "pieces": ("<tr><td><b>10</b>.<i>5</i></td></tr>", "10 . 5"),
+    "pieces, leniently": ("<tr><td><b>10</b>.<i>5</i>", "10 . 5"),
+    "comment": ("<tr><td>a<!-- no -->b</td></tr>", "ab"),
+    "comment, leniently": ("<tr><td>a<!-- no -->b", "ab"),
+    "br": ("<tr><td>a<br/>b</td></tr>", "a b"),
+    "br, leniently": ("<tr><td>a<br>b</td></tr>", "a b"),
+    "entities": ("<tr><td>&lt;5&amp;&#8211;</td></tr>", "<5&–"),
+    "entities, leniently": ("<tr><td>&lt;5&nbsp;&eacute;&ndash;</td></tr>", "<5\xa0é–"),
+    "declared entity": ('<!DOCTYPE t [<!ENTITY a "b">]><tr><td>&a;</td></tr>', "&a;"),
+    "script": ("<tr><td>a<script>if (1 < 2) b</script><style>c</style><br></td></tr>", "a"),
+    "script, well-formed": (
+        "<tr><td>a<script>1</script><style>c</style><template><b>d</b></template></td></tr>",
+        "a",
+    ),
+    "escaped": ("&lt;table&gt;&lt;tr&gt;&lt;td&gt;a&amp;lt;b&lt;/td&gt;&lt;/tr&gt;", "a<b"),
+    "upper case": ("<TABLE><TR><TD>a</TD></TR></TABLE>", "a"),
+    "namespace": ('<table xmlns="http://www.w3.org/1999/xhtml"><tr><td>a</td></tr></table>', "a"),
+    "prefix": ('<h:table xmlns:h="x"><h:tr><h:td>a</h:td></h:tr></h:table>', "a"),
+    "around": ("Here it is:\n```html\n<table><tr><td>a</td></tr></table>\n```\nBye", "a"),
+    "byte-order mark": ("\ufeff<tr><td>a</td></tr>", "a"),
+    "declared encoding": ('<?xml version="1.0" encoding="latin-1"?><tr><td>é</td></tr>', "é"),
+}
+
+
+@pytest.mark.parametrize("text, expected", TEXTS.values(), ids=TEXTS)
+def test_text_of_a_cell(text: str, expected: str) -> None:
+    table = read_table(text)
+    assert table.texts == [[expected]]
+    assert table.notes == ("escaped HTML, unescaped once",) * text.startswith("&lt;table")
+    assert read_table(text, format="html").texts == [[expected]]
+
+
+TIDY = {
+    "white space": ("  a\n\t b\xa0c ", "a b c"),
+    "within a line": ("H<sub>2</sub>O and <b>10</b>.<i>5</i><unknown>%</unknown>", "H2O and 10.5%"),
+    "white space at an element": ("a <b>b</b> c", "a b c"),
+    "br": ("a<br/>b", "a b"),
+    "blocks": ("<p>a</p><p>b</p><div>c</div><ul><li>d</li><li>e</li></ul>f", "a b c d e f"),
+    "styles": ("a<style>b</style>c", "ac"),
+    "nothing": (" <br/> ", ""),
+}
+
+
+@pytest.mark.parametrize("after", ["</td></tr>", "<br>"], ids=["strictly", "leniently"])
+@pytest.mark.parametrize("text, expected", TIDY.values(), ids=TIDY)
+def test_tidy_texts_are_as_they_are_shown(text: str, expected: str, after: str) -> None:
+    assert read_table(f"<tr><td>{text}{after}", tidy=True).texts == [[expected]]
+
+
+def test_tidy_keeps_cells_within_cells_apart() -> None:
+    text = "<table><tr><td>a<table><tr><td>b</td><td>c</td></tr></table></td></tr></table>"
+    assert read_table(text, tidy=True).texts == [["a b c", ""], ["b", "c"]]
+
+
+@pytest.mark.parametrize("after", ["</table>", ""], ids=["strictly", "leniently"])
+def test_headers_are_th_or_in_thead(after: str) -> None:
+    table = read_table(
+        "<table><thead><tr><th>a</th><td>b</td></tr></thead>"
+        "<tbody><tr><th>c</th><td>d</td></tr></tbody>" + after
+    )
+    assert [c.text for c in table.cells if c.is_header] == ["a", "b", "c"]
+
+
+def test_a_filled_position_is_a_header_where_the_row_is_one() -> None:
+    table = read_table("<table><tr><th>a</th></tr><tr><td>1</td><td>2</td></tr></table>")
+    assert fields(table)[1] == ([0], [1], "", True)
+
+
+def test_characters_that_html_cannot_hold() -> None:
+    table = read_table("<tr><td>a\ud800b\0</td></tr>")
+    assert table.texts == [["a\ufffdb\ufffd"]]
+    assert table.notes == ("2 characters that HTML cannot hold, replaced by U+FFFD",)
+
+
+def test_many_notes_are_counted() -> None:
+    table = read_table("<table><tr><td>a<td>b" + "<tr><td>c" * 30 + "</table>")
+    assert len(table.notes) == 21
+    assert table.notes[-1] == "and 10 more"
+
+
+ERRORS = {
+    "no table": ("not html at all", "table: no table in 'not html at all'; expected HTML with"),
+    "no table, but tags": ("<p>a</p>", "no table in '<p>a</p>'"),
+    "nothing": ("", "no table in ''"),
+    "two": ("<table><tr><td>a</table><table></table>", "table holds 2 tables; expected one"),
+    "two between prose": (
+        "First: <table><tr><td>a</td></tr></table> and <td>: <table><tr><td>b</td></tr></table>.",
+        "table holds 2 tables; expected one",
+    ),
+    "two, well-formed": (
+        "<p><table><tr><td>a</td></tr></table><table><tr><td>b</td></tr></table></p>",
+        "table holds 2 tables; expected one",
+    ),
+}
+
+
+@pytest.mark.parametrize("text, message", ERRORS.values(), ids=ERRORS)
+def test_no_table_or_several(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_table(text, format="html")
+
+
+HOSTILE = {
+    "columns": "<table><tr>" + '<td colspan="1000">' * 1001,
+    "rows": "<table>" + "<tr>" * 500_000 + "<td colspan=1000>",
+    "wide rows": "<table>" + "<tr><td>" * 2000 + '<td colspan="1000">' * 2,
+    "spans": '<table><tr><td colspan="1000000000" rowspan="1000000000">a' + "<tr><td>" * 2000,
+    "spans below": "<table><tr>" + '<td rowspan="65533">' * 50_000,
+    "digits": f'<tr><td colspan="{"9" * 100_000}">a</td></tr>' * 2000,
+    "text in every cell": "<td>x" * 20_000 + "</td>" * 20_000,
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_great_tables_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match=r"at most 1,000,000 positions|more than 50,000,000 char"):
+        read_table(text)
+
+
+DEEP = {
+    "elements": ("<div>" * 100_000 + "<table><tr><td>a", [["a"]]),
+    "cells": ("<td>" * 50_000 + "</td>" * 50_000, [[""] * 50_000]),
+    "markup": ("<table><tr><td>" + "<b>" * 200_000 + "a", [["a"]]),
+    "an open comment": ("<table><tr><td>a</td></tr><!-- " + "<" * 1_000_000, [["a"]]),
+}
+
+
+@pytest.mark.parametrize("text, texts", DEEP.values(), ids=DEEP)
+def test_deep_and_long_text_is_read(text: str, texts: list[list[str]]) -> None:
+    assert read_table(text).texts == texts
+
+
+PIECES = [
+    *("<table>", "</table>", "<tr>", "</tr>", "<td>", "</td>", "<th>", "</th>", "<thead>"),
+    *("</thead>", "<tbody>", "<TD COLSPAN=2>", '<td rowspan="3">', "<td rowspan=0>", "<br>"),
+    *('<td colspan="0">', "<td colspan=x rowspan=-1>", "<td rowspan=70000>", "&nbsp;", "&amp;"),
+    *("<!--", "-->", "<![CDATA[", "]]>", "<?xml ", "<!DOCTYPE html>", "a", " ", "\n", "<", ">"),
+    *("&", "\0", "\x01", "\ud800", "\ufeff", "<script>", "<h:td>", "</h:td>", "|", "---", ","),
+]
+HTML = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=30).map("".join)
+
+
+@settings(max_examples=400, deadline=None)
+@given(HTML)
+def test_any_text_is_a_whole_table_or_an_input_error(text: str) -> None:
+    for form in ("html", None):
+        try:
+            table = read_table(text, format=form)
+        except InputError:
+            continue
+        assert sorted(set(table.grid.ravel().tolist())) == list(range(len(table.cells)))
+        starts = [(c.rows[0], c.columns[0]) for c in table.cells]
+        assert starts == sorted(starts)

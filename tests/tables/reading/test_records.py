@@ -1,0 +1,238 @@
+"""Tables of records: which columns, which texts."""
+
+import datetime as dt
+import json
+from collections import OrderedDict
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from extractbench_nb.errors import InputError
+from extractbench_nb.tables.reading import read_table
+from extractbench_nb.tables.records import read_records
+
+ITEMS = [{"year": 2020, "sales": 1.0}, {"sales": None, "note": "a"}, {}]
+
+
+def test_columns_are_the_keys_in_order_of_first_appearance() -> None:
+    table = read_records(ITEMS)
+    assert table.texts == [
+        ["year", "sales", "note"],
+        ["2020", "1", ""],
+        ["", "", "a"],
+        ["", "", ""],
+    ]
+    assert [cell.is_header for cell in table.cells] == [True] * 3 + [False] * 9
+    assert table.notes == ()
+
+
+def test_columns_may_be_chosen() -> None:
+    table = read_records(ITEMS, ["note", "unit", "year"])
+    assert table.texts[:2] == [["note", "unit", "year"], ["", "", "2020"]]
+
+
+VALUES = {
+    "text": ("a ", "a "),
+    "empty text": ("", ""),
+    "null": (None, ""),
+    "true": (True, "true"),
+    "false": (False, "false"),
+    "integer": (10**30, "1" + "0" * 30),
+    "float": (0.1, "0.1"),
+    "whole float": (3.0, "3"),
+    "NaN": (float("nan"), ""),
+    "pandas' NA": (pd.NA, ""),
+    "numpy integer": (np.int64(5), "5"),
+    "numpy boolean": (np.bool_(True), "true"),
+    "single precision": (np.float32(0.1), "0.1"),
+    "decimal": (Decimal("1.50"), "1.50"),
+    "date": (dt.date(2020, 1, 1), "2020-01-01"),
+    "midnight": (dt.datetime(2020, 1, 1), "2020-01-01"),
+    "timestamp": (pd.Timestamp("2020-01-01 03:04"), "2020-01-01T03:04:00"),
+    "numpy date": (np.datetime64("2020-01-01"), "2020-01-01"),
+    "span of time": (dt.timedelta(hours=1), "0 days 01:00:00"),
+    "decimals in an array": ([Decimal("1.50"), 2.0], '["1.50", 2]'),
+    "array": ([1, "ä", None], '[1, "ä", null]'),
+    "object": ({"b": 1, "a": {}}, '{"a": {}, "b": 1}'),
+}
+
+
+@pytest.mark.parametrize("value, text", VALUES.values(), ids=VALUES)
+def test_values(value: Any, text: str) -> None:
+    assert read_records([{"v": value}]).texts == [["v"], [text]]
+
+
+def test_a_time_that_is_not_midnight_keeps_the_others_theirs() -> None:
+    times = [dt.datetime(2020, 1, 1), None, dt.datetime(2020, 1, 1, 5)]
+    assert [row[0] for row in read_records([{"v": time} for time in times]).texts] == [
+        "v",
+        "2020-01-01T00:00:00",
+        "",
+        "2020-01-01T05:00:00",
+    ]
+
+
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats()
+    | st.text("ab1", max_size=3)
+    | st.decimals(allow_nan=False, places=2)
+    | st.dates()
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.fixed_dictionaries({"a": SCALARS}, optional={"b": SCALARS, "c": SCALARS}), min_size=1
+    )
+)
+def test_records_and_their_frame_are_one_table(items: list[dict[str, Any]]) -> None:
+    assert read_table(items).texts == read_table(pd.DataFrame(items)).texts
+
+
+ROWS: dict[str, tuple[Any, list[list[str]]]] = {
+    "lists": ([["a", "b"], [1, 2.0]], [["a", "b"], ["1", "2"]]),
+    "tuples": ([("a", 2020), (None, True)], [["a", "2020"], ["", "true"]]),
+    "an array of texts": (np.array([["a", "b"], ["x", "y"]]), [["a", "b"], ["x", "y"]]),
+    "an array of numbers": (np.array([[2020, 2021], [1.5, 2]]), [["2020", "2021"], ["1.5", "2"]]),
+    "JSON": ('[["a", "b"], [1, null]]', [["a", "b"], ["1", ""]]),
+    "a header of dates": (
+        [[dt.datetime(2020, 1, 1)], [dt.time(1)]],
+        [["2020-01-01"], ["01:00:00"]],
+    ),
+}
+
+
+@pytest.mark.parametrize("rows, texts", ROWS.values(), ids=ROWS)
+def test_rows_have_their_header_first(rows: Any, texts: list[list[str]]) -> None:
+    table = read_table(rows)
+    assert table.texts == texts
+    assert all(cell.is_header == (cell.rows == (0,)) for cell in table.cells)
+    assert table.notes == ()
+
+
+def test_rows_of_unequal_length_are_filled_and_noted() -> None:
+    table = read_table([["a", "b"], [1], [1, 2]])
+    assert table.texts == [["a", "b"], ["1", ""], ["1", "2"]]
+    assert table.notes == ("row 1: 1 position without a cell, filled",)
+
+
+@pytest.mark.parametrize(
+    "items, columns, shape",
+    [([], None, (1, 0)), ([{}], None, (1, 0)), ([], ["a", "b"], (1, 2)), ([{}], ["a"], (2, 1))],
+)
+def test_empty(items: list[Any], columns: list[str] | None, shape: tuple[int, int]) -> None:
+    assert read_records(items, columns).grid.shape == shape
+
+
+ERRORS: dict[str, tuple[Any, Any, str]] = {
+    "no dict": ([{}, ["a"]], None, "table, item 1 is list; expected a dict"),
+    "a text for columns": ([{}], "ab", "columns is 'ab'; expected a list of texts"),
+    "twice a column": ([{}], ["a", "a"], r"columns is \['a', 'a'\]; expected texts, each once"),
+    "no text": ([{}], [1], r"columns is \[1\]; expected texts"),
+    "great": ([{"a": 1, "b": 2}] * 500_000, None, "table has 500,001 rows x 2 columns; expected"),
+}
+
+
+@pytest.mark.parametrize("items, columns, message", ERRORS.values(), ids=ERRORS)
+def test_errors(items: Any, columns: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_records(items, columns)
+
+
+MIXED: dict[str, tuple[Any, str]] = {
+    "a number among records": ([{"a": 1}, 5], "table, item 1 is int; expected a dict"),
+    "a number before records": ([5, {"a": 1}], "table, item 0 is int; expected a dict"),
+    "a list among records": ([{"a": 1}, [1]], "table, item 1 is list; expected a dict"),
+    "a record among rows": ([[1], {"a": 1}], "table, item 1 is dict; expected a list"),
+    "a text among rows": ([[1], "ab"], "table, item 1 is str; expected a list"),
+    "rows within rows": ([[["a"]]], "table, item 0: value 0 is list; expected a single value"),
+    "three dimensions": (np.zeros((1, 2, 2)), "item 0: value 0 is ndarray; expected a single"),
+    "no dimension": (np.array(3), "table is ndarray; expected a list of cells"),
+}
+
+
+@pytest.mark.parametrize("items, message", MIXED.values(), ids=MIXED)
+def test_the_item_that_does_not_fit_is_named(items: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_table(items)
+
+
+AB = [["a", "b"], ["1", "2"]]
+OBJECTS: dict[str, tuple[Any, list[list[str]]]] = {
+    "an empty array beside": ({"notes": [], "lines": [{"a": 1, "b": 2}]}, AB),
+    "several, one called rows": ({"x": [{"c": 3}], "rows": [{"a": 1, "b": 2}]}, AB),
+    "several called so": ({"items": [{"c": 3}], "data": [{"a": 1, "b": 2}]}, AB),
+    "one down": ({"title": "x", "table": {"header": ["a", "b"], "rows": [[1, 2]]}}, AB),
+    "one down, whatever it is called": ({"x": {"lines": [{"a": 1, "b": 2}], "n": 1}}, AB),
+    "one down, columns": ({"table": {"a": [1], "b": [2]}, "n": 1}, AB),
+    "column_names": ({"column_names": ["a", "b"], "rows": [[1, 2]]}, AB),
+    "columns with a name": ({"columns": [{"name": "a"}, {"name": "b"}], "data": [[1, 2]]}, AB),
+    "a header in an array": ({"header": [["a", "b"]], "rows": [[1, 2]]}, AB),
+    "columns that are records": ({"columns": [{"name": "a"}, {"name": "b"}]}, [["name"], *"ab"]),
+    "columns and no row": ({"columns": ["a", "b"], "data": []}, AB[:1]),
+    "columns with names and no row": ({"columns": [{"name": "a"}], "data": []}, [["a"]]),
+    "split, no row": ({"columns": ["a", "b"], "index": [], "data": []}, AB[:1]),
+    "a header alone": ({"title": "x", "header": ["a", "b"]}, AB[:1]),
+    "columns of one row": ({"a": [1], "b": [2]}, AB),
+    "columns": ({"Y": [2020, 2021], "S": [5, None]}, [["Y", "S"], ["2020", "5"], ["2021", ""]]),
+    "a column": ({"Y": [2020, 2021]}, [["Y"], ["2020"], ["2021"]]),
+    "a record": ({"a": 1, "b": 2}, AB),
+    "no row": ({"title": "x", "rows": [], "notes": ["y"]}, [[]]),
+    "cells": ({"cells": [{"row_nums": [0], "column_nums": [0], "text": "a"}]}, [["a"]]),
+}
+
+
+@pytest.mark.parametrize("given, texts", OBJECTS.values(), ids=OBJECTS)
+def test_objects(given: Any, texts: list[Any]) -> None:
+    expected = [list(row) for row in texts]
+    assert read_table(given).texts == expected
+    assert read_table(OrderedDict(given)).texts == expected
+    assert read_table(json.dumps(given)).texts == expected
+
+
+def test_columns_may_be_arrays_of_numpy_and_tuples() -> None:
+    assert read_table({"a": np.array([1]), "b": (2,)}).texts == AB
+    assert read_table({"rows": np.array([["a", "b"], ["1", "2"]])}).texts == AB
+    assert read_table({2020: [1]}).texts == [["2020"], ["1"]]
+
+
+NO_ROWS: dict[str, tuple[Any, str]] = {
+    "unequal columns": ({"Y": [1], "S": [1, 2]}, "table is (dict|a JSON object); expected an arr"),
+    "an empty column": ({"Y": [1], "S": []}, "table is (dict|a JSON object); expected an array"),
+    "an array beside a value": ({"Y": [1], "S": 1}, "or an object with one such array, with an"),
+    "two down": ({"a": {"b": {"rows": [{}]}}}, "table is (dict|a JSON object); expected an array"),
+    "a record below": ({"id": 1, "place": {"x": 1}}, "table is (dict|a JSON object); expected"),
+    "columns below": ({"id": 1, "place": {"x": [1]}}, "table is (dict|a JSON object); expected"),
+    "a header of columns": ({"header": ["a"], "x": [1]}, "table is (dict|a JSON object); expect"),
+    "one cell": ({"row_nums": [0], "column_nums": [0]}, "table is (dict|a JSON object); expected"),
+    "several": (
+        {"a": [{"x": 1}], "b": [[1]], "c": []},
+        "table is an object with 2 arrays: 'a', 'b'; expected one, or one of them called rows, da",
+    ),
+    "several below": ({"x": {"y": [{}]}, "z": {"y": [{}]}}, "an object with 2 arrays: 'x', 'z'; "),
+    "nothing": ({}, "table is (dict|a JSON object); expected"),
+}
+
+
+@pytest.mark.parametrize("given, message", NO_ROWS.values(), ids=NO_ROWS)
+def test_objects_that_are_no_table(given: Any, message: str) -> None:
+    for form in (given, json.dumps(given)):
+        with pytest.raises(InputError, match=message):
+            read_table(form)
+
+
+def test_read_table_sees_records_and_cells() -> None:
+    assert read_table([OrderedDict(a=1)]).texts == [["a"], ["1"]]
+    assert read_table('[{"a": 1}, {"b": null}]').texts == [["a", "b"], ["1", ""], ["", ""]]
+    cells = '[{"row_nums": [0], "column_nums": [0], "text": "a"}]'
+    assert read_table(cells).texts == [["a"]]
+    assert read_table(cells, format="records").texts[0] == ["row_nums", "column_nums", "text"]

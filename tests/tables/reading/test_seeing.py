@@ -1,0 +1,486 @@
+"""What is seen in a text: the table, whatever is around it, and no table where there is none."""
+
+import json
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from extractbench_nb.errors import InputError
+from extractbench_nb.tables.reading import read_table
+from tests.waiting import calls_of
+
+TABLE = [["a", "b"], ["1", "2"]]
+
+NO_TABLE = {
+    "a refusal": "Sorry, I could not find\nany table in this document.",
+    "a refusal of one line": "Sorry; there is none.",
+    "lines that agree": "Unfortunately, I cannot do this.\nHowever, there is something else.",
+    "lines that agree, and do not end": (
+        "I looked at the page, but I could not find\nany table in it, so that nothing\nis said, so"
+    ),
+    "semicolons": "I looked at it; nothing is there.\nI looked again; still nothing there.",
+    "great numbers": "Revenue was 1,000\nCosts were 2,000",
+    "one great number": "1,234",
+    "lists": "- apples, pears\n- plums, figs\n- nuts, grapes",
+    "numbered lists": "1. apples, pears\n2. plums, figs",
+    "records that do not agree": "a,b\n1\n1,2,3\n1,2,3,4",
+    "one record": "a,b\nc",
+    "lines": "a\nb\nc",
+    "a refusal in a fence": "```\nSorry, no table\nis here.\n```",
+    "a file": "https://example.org/a\nhttps://example.org/b",
+}
+
+
+@pytest.mark.parametrize("text", NO_TABLE.values(), ids=NO_TABLE)
+def test_prose_is_no_table(text: str) -> None:
+    with pytest.raises(
+        InputError,
+        match=r'in which no table is seen; .* xb.tables.read_table\(text, format="csv"\)',
+    ):
+        read_table(text)
+
+
+LEFT_OUT = "left out before the records: "
+CSV: dict[str, tuple[str, list[list[str]], tuple[str, ...]]] = {
+    "commas with spaces": ("Name, Age\nAnn, 30\nBob, 41", [["Name", " Age"]], ()),
+    "names of several words": (
+        "City, Country\nNew York, United States\nParis, France",
+        [["City", " Country"]],
+        (),
+    ),
+    "sentences with numbers": (
+        "It was, so they said, 1\nThen it was, they say, 2\nThen there were, one said, 3",
+        [["It was", " so they said", " 1"]],
+        (),
+    ),
+    "sentences in quotes": (
+        'a,"b"\n1,"One, two, three, and so on."\n2,"So, then, it was, I think."',
+        [["a", "b"], ["1", "One, two, three, and so on."]],
+        (),
+    ),
+    "sentences between tabs": ("a\tb\nWell, so, it is.\t1", [["a", "b"]], ()),
+    "a line before": ("Here is the table:\na,b\n1,2", TABLE, (LEFT_OUT + "'Here is the table:'",)),
+    "a line before, with commas": (
+        "Here is the table, as you asked:\na,b\n1,2",
+        TABLE,
+        (LEFT_OUT + "'Here is the table, as you asked:'",),
+    ),
+    "lines before and after": (
+        "Of course!\nHere it is:\n\na;b\n1;2\n\nLet me know, if there is more.",
+        TABLE,
+        (
+            LEFT_OUT + "'Of course! Here it is:'",
+            "left out after the records: 'Let me know, if there is more.'",
+        ),
+    ),
+    "a total after an empty line": (
+        "a,b\n1,2\n\nTotal",
+        [*TABLE, ["Total", ""]],
+        ("row 2: 1 position without a cell, filled",),
+    ),
+    "empty lines in quotes": ('a,b\n1,"x y\n\nz w"', [["a", "b"], ["1", "x y\n\nz w"]], ()),
+    "line ends in quotes": ('"Sales\nof 2020",b\n1,2', [["Sales\nof 2020", "b"], ["1", "2"]], ()),
+    "a short first line": (
+        "Year\n2020,x\n2021,y",
+        [["Year", ""], ["2020", "x"], ["2021", "y"]],
+        ("row 0: 1 position without a cell, filled",),
+    ),
+}
+
+
+@pytest.mark.parametrize("text, texts, notes", CSV.values(), ids=CSV)
+def test_csv(text: str, texts: list[list[str]], notes: tuple[str, ...]) -> None:
+    table = read_table(text)
+    assert table.texts[: len(texts)] == texts
+    assert table.notes == notes
+
+
+def test_nothing_is_left_out_of_what_is_called_csv() -> None:
+    text = "Here it is:\na,b\n1,2"
+    assert read_table(text, format="csv").texts[0] == ["Here it is:", ""]
+
+
+INSIDE = {
+    "csv": "a,b\n1,2",
+    "json": '[{"a": 1, "b": 2}]',
+    "html": "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>",
+    "markdown": "| a | b |\n|---|---|\n| 1 | 2 |",
+}
+AROUND = {
+    "alone": "{fence}\n{inside}\n{end}",
+    "with a label": "{fence}{label}\n{inside}\n{end}",
+    "with prose": "Sure, here it is:\n\n{fence}{label}\n{inside}\n{end}\n\nWell, that is, all.",
+    "not closed": "Here:\n{fence}{label}\n{inside}",
+    "after words": "Here: {fence}{label}\n{inside}\n{end}\n",
+    "beside a fence without a table": "```\npip install\n```\n{fence}\n{inside}\n{end}",
+}
+
+
+@pytest.mark.parametrize("fence", ["```", "~~~~"])
+@pytest.mark.parametrize("around", AROUND.values(), ids=AROUND)
+@pytest.mark.parametrize("label", INSIDE)
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"], ids=["lf", "crlf"])
+def test_code_fences(label: str, around: str, fence: str, line_end: str) -> None:
+    text = around.format(fence=fence, label=label, inside=INSIDE[label], end=fence)
+    table = read_table(text.replace("\n", line_end))
+    assert table.texts == TABLE
+    assert table.notes == ()
+
+
+@pytest.mark.parametrize("form", INSIDE)
+def test_code_fences_around_what_is_called_by_its_format(form: str) -> None:
+    assert read_table(f"Here:\n```\n{INSIDE[form]}\n```\n", format=form).texts == TABLE
+
+
+MADE = {form: f"<think>Is it\n{INSIDE['csv']}?</think>\n{text}" for form, text in INSIDE.items()}
+THOUGHTS = {
+    **MADE,
+    "an answer": f"<think>a|b</think>\n<answer>\n{INSIDE['csv']}\n</answer>",
+    "an answer in a fence": f"<think></think>\n<answer>\n```csv\n{INSIDE['csv']}\n```</answer>",
+    "a fence": f"<think><table><td>x</table></think>```html\n{INSIDE['html']}\n```",
+    "an open answer": f"<think>x</think>So: <answer>{INSIDE['json']}",
+}
+
+
+@pytest.mark.parametrize("text", THOUGHTS.values(), ids=THOUGHTS)
+def test_thoughts_are_left_out(text: str) -> None:
+    table = read_table(text)
+    assert table.texts == TABLE
+    assert table.notes == ("thoughts left out",)
+
+
+@pytest.mark.parametrize("form", INSIDE)
+def test_thoughts_before_what_is_called_by_its_format(form: str) -> None:
+    text = f"<think>x</think><answer>{INSIDE[form]}</answer>"
+    assert read_table(text, format=form).texts == TABLE
+    assert read_table(f"<answer>{INSIDE[form]}</answer>").notes == ()
+
+
+def test_an_answer_of_thoughts_alone_is_no_table() -> None:
+    with pytest.raises(InputError, match="no table is seen"):
+        read_table("<think>It may be\nthat there is none")
+
+
+LABELS: dict[str, tuple[str, list[list[str]]]] = {
+    "csv of one column": ("```csv\na\n1\n2\n```", [["a"], ["1"], ["2"]]),
+    "CSV, written large": ("```CSV\na\n1\n```", [["a"], ["1"]]),
+    "csv with tags": ("```csv\na,b\n<td>,2\n```", [["a", "b"], ["<td>", "2"]]),
+    "tsv": ("```tsv\na,b\tc\n1,2,3\t4\n```", [["a,b", "c"], ["1,2,3", "4"]]),
+    "md": ("```md\n| a |\n|---|\n| `<td>` |\n```", [["a"], ["`<td>`"]]),
+    "xml": ("```xml\n<tr><td>a</td></tr>\n```", [["a"]]),
+    "a label that is not so": (f"```html\n{INSIDE['markdown']}\n```", TABLE),
+    "python first": (f"```python\n[[1, 2], [3, 4]]\n```\n```csv\n{INSIDE['csv']}\n```", TABLE),
+    "sql after": (f"```\n{INSIDE['csv']}\n```\n```sql\nselect a,b\nfrom c,d\n```", TABLE),
+    "python alone": (f"```python\n{INSIDE['csv']}\n```", TABLE),
+    "text with a table and code": (
+        f"```text\n{INSIDE['csv']}\n```\n```bash\npip install\n```",
+        TABLE,
+    ),
+    "JSON without an array": (
+        f'```json\n{{"pages": 3}}\n```\n```csv\n{INSIDE["csv"]}\n```',
+        TABLE,
+    ),
+    "JSON with one below": (
+        f'```json\n{{"a": {{"b": [1, {{}}]}}}}\n```\n```csv\n{INSIDE["csv"]}\n```',
+        TABLE,
+    ),
+    "after a tag": (f"<b>Here:</b>\n```csv\n{INSIDE['csv']}\n```", TABLE),
+    "a fence in a table": ("<table><tr><td>\n```\na,b\n1,2\n```\n</td></tr></table>", [[]]),
+}
+
+
+@pytest.mark.parametrize("text, texts", LABELS.values(), ids=LABELS)
+def test_labels_of_fences(text: str, texts: list[list[str]]) -> None:
+    table = read_table(text)
+    assert table.texts == (texts if texts != [[]] else [["\n```\na,b\n1,2\n```\n"]])
+    assert set(table.notes) <= {"no delimiter found: each line is one field"}
+
+
+def test_two_fences_with_tables_are_two_tables() -> None:
+    with pytest.raises(InputError, match="table holds 2 tables; expected one"):
+        read_table("```\na,b\n1,2\n```\nand\n```\na,b\n1,2\n```")
+
+
+JSON: dict[str, str] = {
+    "rows": '[["a", "b"], [1, 2]]',
+    "an object with an array": '{"title": "x", "rows": [{"a": 1, "b": 2}], "notes": ["y"]}',
+    "columns and rows": '{"columns": ["a", "b"], "index": [0], "data": [[1, 2]]}',
+    "after prose": 'Here is the data:\n[{"a": 1, "b": 2}]',
+    "an object after prose": 'Here is the data:\n{"rows": [["a", "b"], [1, 2]]}',
+    "between prose": 'Here is, as asked:\n[\n {"a": 1,\n "b": 2}]\nHope it helps, bye.',
+    "whole floats": '[{"a": 1.0, "b": 2.0}]',
+}
+
+
+@pytest.mark.parametrize("text", JSON.values(), ids=JSON)
+def test_json(text: str) -> None:
+    assert read_table(text).texts == TABLE
+    assert read_table(text, format="json").texts == TABLE
+
+
+RECORDS = st.lists(
+    st.fixed_dictionaries({"a": st.text(max_size=4), "b": st.integers() | st.none()}), min_size=2
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(RECORDS)
+def test_json_lines_are_the_array_of_their_lines(items: list[dict[str, Any]]) -> None:
+    lines = "\n".join(map(json.dumps, items))
+    assert read_table(lines).texts == read_table(items).texts
+
+
+BAD_JSON = {
+    "an object in an object": ('{"a": {"b": {}}}', "table is a JSON object; expected an array of"),
+    "an empty object": ("{}", "table is a JSON object; expected an array of objects or of rows"),
+    "two arrays": ('{"a": [{}], "b": [{}]}', "table is an object with 2 arrays: 'a', 'b'; expect"),
+    "too long to be mended": (
+        '[{"a": 1}, {"a"' * 2000,
+        "table text is not JSON: Expecting ':' delimiter",
+    ),
+    "an open bracket": ("[", "table text is not JSON: Expecting value at line 1"),
+    "cut off after several": ('{"a": 1}\n{"a": 2}\n{\n"a":', "is not JSON: Expecting value"),
+    "digits": ('[{"a": ' + "1" * 5000 + "}]", "is not JSON that can be read"),
+    "a number": ("5", "table is a JSON number; expected"),
+    "nothing": ("", "table text is not JSON: Expecting value"),
+}
+
+
+@pytest.mark.parametrize("text, message", BAD_JSON.values(), ids=BAD_JSON)
+def test_json_that_is_no_table(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_table(text, format="json")
+
+
+MENDED: dict[str, str] = {
+    "cut off": '[{"a": 1, "b": 2}',
+    "cut off in an item": '{"rows": [["a", "b"], [1, 2',
+    "cut off after prose": 'Here, so:\n[{"a": 1,\n"b": 2},',
+    "cut off in a fence": '```json\n[{"a": 1, "b": 2}, ',
+    "comma": '[{"a": 1, "b": 2,},]',
+    "comments": '[ // the rows\n{"a": 1, /* one */ "b": 2}]',
+    "a comment first": '[// the rows\n{"a": 1, "b": 2}]',
+    "quotes of Python": "[{'a': 1, 'b': 2}]",
+    "an object of Python": "{'rows': [{'a': 1, 'b': 2}], 'note': None}",
+    "a bracket too many": '[{"a": 1, "b": 2}]\n]',
+    "a fence": "```json\n[{a: 1, b: 2}]\n```",
+}
+
+
+@pytest.mark.parametrize("text", MENDED.values(), ids=MENDED)
+def test_json_is_mended_and_noted(text: str) -> None:
+    for form in (None, "json"):
+        table = read_table(text, format=form)
+        assert table.texts == TABLE
+        assert table.notes[-1] == "JSON mended"
+
+
+LINES = {
+    "the last cut off": '{"a": 1}\n{"a": 2}\n{"a": 3',
+    "the last cut off in its key": '{"a": 1}\n{"a": 2}\n{"a": 3}\n{"a',
+    "the first": '{"a": 1,}\n{"a": 2}\n{"a": 3}',
+    "all": "{'a': 1}\n{'a': 2}\n\n{'a': 3}\n",
+    "commas between": '{"a": 1},\n{"a": 2},\n{"a": 3}',
+}
+
+
+@pytest.mark.parametrize("text", LINES.values(), ids=LINES)
+def test_no_line_is_lost_where_json_lines_are_mended(text: str) -> None:
+    table = read_table(text)
+    assert table.texts == [["a"], ["1"], ["2"], ["3"]]
+    assert table.notes == ("JSON mended",)
+
+
+@settings(max_examples=100, deadline=None)
+@example([{"a": "\f", "b": None}, {"a": "", "b": None}], True, 1)
+@example([{"a": '\\"', "b": None}, {"a": "{", "b": 1}], True, 9)
+@example([{"a": "\U0001f600", "b": None}, {"a": "\U0001f600", "b": 1}], True, 15)
+@given(RECORDS, st.booleans(), st.integers(0))
+def test_json_cut_off_anywhere_keeps_what_was_whole(
+    items: list[dict[str, Any]], is_ascii: bool, more: int
+) -> None:
+    begun = [json.dumps(items[: n + 1], ensure_ascii=is_ascii)[:-1] for n in range(len(items))]
+    cut = begun[-1][: len(begun[0]) + more % (len(begun[-1]) - len(begun[0]) + 1)]
+    found, whole = read_table(cut).texts, read_table(items).texts
+    kept = 1 + sum(len(text) <= len(cut) for text in begun)
+    assert found[:kept] == whole[:kept]
+    assert len(found) <= kept + 1
+
+
+def test_long_json_that_is_cut_off_is_read_up_to_there() -> None:
+    items = [{"a": "x\f", "b": n} for n in range(5_000)]
+    table = read_table(json.dumps(items)[:-9])
+    assert table.texts[:-1] == read_table(items[:-1]).texts
+    assert table.notes == ("JSON mended",)
+
+
+MENDED_EXACTLY: dict[str, tuple[str, list[list[str]]]] = {
+    "lines": ('{"a": "\\f"}\n{"a": "\\\\\\""},\n{"a": 3', [["a"], ["\f"], ['\\"'], ["3"]]),
+    "a line end in a text": ('[{"a": "x\ny\\f"}]', [["a"], ["x\ny\f"]]),
+    "a bracket in a text": ('[{"a": "{"', [["a"], ["{"]]),
+    "an item that is begun": ('[{"a": 1}, {"b', [["a"], ["1"]]),
+    "an item of which there is a key": ('[{"a": 1}, {"b": ', [["a"], ["1"]]),
+    "a row that is begun": ('[["a"], ["1"], [', [["a"], ["1"]]),
+    "a word that is begun": ('[{"a": 1, "b": fal', [["a"], ["1"]]),
+}
+
+
+@pytest.mark.parametrize("text, texts", MENDED_EXACTLY.values(), ids=MENDED_EXACTLY)
+def test_what_is_whole_in_mended_json_stays_as_it_is(text: str, texts: list[list[str]]) -> None:
+    assert read_table(text).texts == texts
+
+
+BEFORE, AFTER = "left out before the JSON: ", "left out after the JSON: "
+BESIDE: dict[str, tuple[str, tuple[str, ...]]] = {
+    "before": (
+        'Here is the JSON: [{"a": 1, "b": 2}]',
+        (BEFORE + "'Here is the JSON:'",),
+    ),
+    "compact": ('Here it is, so:[{"a":1,"b":2}]', (BEFORE + "'Here it is, so:'",)),
+    "an object": ('The table: {"rows": [["a", "b"], [1, 2]]}', (BEFORE + "'The table:'",)),
+    "after": ('[{"a": 1, "b": 2}] and so on', (AFTER + "'and so on'",)),
+    "both": (
+        'Note: so, it is: [{"a": 1, "b": 2}] Bye, all.',
+        (BEFORE + "'Note: so, it is:'", AFTER + "'Bye, all.'"),
+    ),
+    "quotes of Python": ("Here: [{'a': 1, 'b': 2}]", (BEFORE + "'Here:'", "JSON mended")),
+}
+
+
+@pytest.mark.parametrize("text, notes", BESIDE.values(), ids=BESIDE)
+def test_prose_beside_json(text: str, notes: tuple[str, ...]) -> None:
+    table = read_table(text)
+    assert table.texts == TABLE
+    assert table.notes == notes
+
+
+FIRST = {
+    "a tag of cells in prose, markdown": f"No <td > is here\n\n{INSIDE['markdown']}",
+    "a tag in backticks, markdown": f"No `<tr><td>` is here\n\n{INSIDE['markdown']}",
+    "a tag of tables in prose, markdown": f"No <table> is here\n\n{INSIDE['markdown']}",
+    "a tag of cells in prose, csv": f"Without <td > it is:\n{INSIDE['csv']}",
+    "a tag of cells first": "<td>a<td>b<tr><td>1<td>2",
+    "cells after prose": "Here: <thead><td>a<td>b</thead><tr><td>1<td>2",
+    "a footnote, markdown": f"[1] with a note\n\n{INSIDE['markdown']}",
+}
+
+
+@pytest.mark.parametrize("text", FIRST.values(), ids=FIRST)
+def test_what_is_seen_first(text: str) -> None:
+    assert read_table(text).texts == TABLE
+
+
+FORMS: dict[str, Any] = {
+    "cells": [{"row_nums": [0], "column_nums": [0], "text": " a \n b\xa0"}],
+    "csv": "x, a  b ",
+    "rows": [[" a\tb"]],
+    "frame": pd.DataFrame([[" a  b "]]),
+    "table": read_table([[" a  b "]]),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_tidy_collapses_white_space_in_any_form(form: str) -> None:
+    text = FORMS[form]
+    kind = "csv" if form == "csv" else None
+    assert read_table(text, tidy=True, format=kind).texts[0][-1] == "a b"
+    assert read_table(text, format=kind).texts[0][-1] != "a b"
+
+
+def test_tidy_keeps_the_grid_and_the_notes() -> None:
+    text = '<table><tr><th colspan="2"> a </th></tr><tr><td>1</td></tr></table>'
+    plain, tidy = read_table(text), read_table(text, tidy=True)
+    assert tidy.grid.tolist() == plain.grid.tolist()
+    assert tidy.notes == plain.notes != ()
+    assert [cell._replace(text="") for cell in tidy.cells] == [
+        cell._replace(text="") for cell in plain.cells
+    ]
+
+
+WORDS = ["Sorry", "I", "could not", "find", "table", "however", "there is", "it", "so"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.lists(st.sampled_from(WORDS), min_size=5, max_size=9).map(" ".join), min_size=2
+    ).map(lambda parts: ".\n".join(parts) + "."),
+    st.sampled_from([", ", "; ", " "]),
+)
+def test_sentences_are_never_a_table(text: str, mark: str) -> None:
+    with pytest.raises(InputError, match="no table is seen"):
+        read_table(text.replace(" I ", f"{mark}I ").replace(" so", f"{mark}so"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`" * 200_000,
+        "```\n" * 50_000,
+        "```" + " " * 200_000 + "x",
+        "\n" * 500_000 + "a",
+        "[\n" * 50_000,
+        "|" + "-" * 200_000 + "x",
+        '"' * 99_999 + "\na,b",
+        "!" * 100_000 + "\n" + ". " * 100_000,
+        " " * 500_000,
+        "<think>" * 50_000,
+        "<think>" + "</think" * 50_000,
+        "<answer>" * 50_000,
+        "`<" * 100_000,
+        "`<td" * 50_000 + "<table",
+        "</table" * 50_000 + "<tr" * 10,
+        "<a" * 100_000 + ":",
+        "x: " * 100_000,
+        ":" + " " * 200_000 + "x",
+        "x: [" * 50_000,
+        "{'" * 100_000,
+        "[/" * 100_000,
+        "```csv\n" * 50_000 + '"' * 2 + "x" * 200_000,
+        "|a b|\nsome words\n" * 25_000,
+        json.dumps(json.dumps(['{"a": "b"}'] * 20_000))[1:],
+        '[{"a": ' + json.dumps(json.dumps(["b"] * 50_000)) + ", a",
+        "[{'a" + '"' * 200_000,
+        '[{"a": "' + "\\" * 200_001 + ", a",
+        "> " * 100_000 + "|",
+        "words, words" + ".)" * 100_000 + "x\nand, b",
+    ],
+    ids=range(29),
+)
+def test_long_texts_are_refused_soon(text: str) -> None:
+    """A quadratic search would need minutes."""
+    with pytest.raises(InputError):
+        read_table(text)
+
+
+GROWING: dict[str, str] = {
+    "csv": "a,b;c\n",
+    "csv in quotes": '"x"y,1\n',
+    "pipe tables": "a|b\n-|-\n\n",
+    "rows between bars": "|a|b|\n\n",
+    "rows between bars and words": "|a|b|\nsome words\n",
+    "rows after a table": "| a |\n|---|\n| b |\nx\n| c |\n",
+    "fences": "```csv\na,b\n1,2\n```\n",
+    "cells that do not end": "<table><tr><td>x",
+    "rows": "<tr><td rowspan=3>x<td>y",
+    "JSON Lines": '{"a": 1}\n',
+    "JSON Lines of Python": "{'a': 1}\n",
+    "escaped JSON": '{\\\\\\"a\\\\\\": [\\"b\\"]}, ',
+}
+
+
+@pytest.mark.parametrize("part", GROWING.values(), ids=GROWING)
+@pytest.mark.parametrize("before", ["", "["])
+def test_the_work_of_reading_grows_with_the_length(before: str, part: str) -> None:
+    def read(count: int) -> None:
+        with suppress(InputError):
+            read_table(before + part * count, tidy=True)
+
+    read(1)  # what is imported when it is first needed
+    few, many = (calls_of(partial(read, count))[1] for count in (250, 1_000))
+    assert many < 6 * few

@@ -1,0 +1,128 @@
+"""`read_table`: what is taken, what is refused, and what the errors say."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from extractbench_nb.errors import InputError
+from extractbench_nb.tables.cells import Cell
+from extractbench_nb.tables.reading import TABLE_FORMATS, read_table
+
+CELL = {"row_nums": [0], "column_nums": [0], "text": "a"}
+
+
+def test_a_table_is_itself() -> None:
+    table = read_table([CELL])
+    assert read_table(table) is table
+
+
+def test_cells() -> None:
+    assert read_table([CELL, Cell((0,), (1,), "b")]).texts == [["a", "b"]]
+    assert read_table(cell for cell in [CELL]).texts == [["a"]]
+    assert read_table([]).grid.shape == (1, 0)
+    assert read_table([], format="cells").grid.shape == (1, 0)
+
+
+FILES = {
+    "a.html": ("<table><tr><td>a</td></tr></table>", [["a"]]),
+    "a.HTM": ("<table><tr><td>a<td>b", [["a", "b"]]),
+    "a.csv": ("\ufeffa;é\r\n1;2", [["a", "é"], ["1", "2"]]),
+    "a.tsv": ("a,b\tc\n1\t2", [["a,b", "c"], ["1", "2"]]),
+    "a.md": ("| a |\n|---|\n| 1 |", [["a"], ["1"]]),
+    "a.json": ('[{"a": 1}]', [["a"], ["1"]]),
+    "a.jsonl": ('{"a": 1}\n{"b": 2}\n', [["a", "b"], ["1", ""], ["", "2"]]),
+    "c.json": ('{"rows": [["a"], [1]]}', [["a"], ["1"]]),
+    "b.json": ('[{"row_nums": [0], "column_nums": [0], "text": "a"}]', [["a"]]),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files(name: str, tmp_path: Path) -> None:
+    text, texts = FILES[name]
+    (tmp_path / name).write_bytes(text.encode())
+    assert read_table(tmp_path / name).texts == texts
+
+
+def test_the_format_may_be_told(tmp_path: Path) -> None:
+    path = tmp_path / "table.txt"
+    path.write_text("a,b\n1,2", encoding="utf-8")
+    assert read_table(path, format="csv").texts == [["a", "b"], ["1", "2"]]
+    assert read_table("<td>,b", format="csv").texts == [["<td>", "b"]]
+    assert read_table("one field", format="csv").texts == [["one field"]]
+    path.write_text('[{"row_nums": 1}]', encoding="utf-8")
+    assert read_table(path, format="records").texts == [["row_nums"], ["1"]]
+
+
+BAD_FILES = {
+    "a.htlm": ("", r"table: file .*a\.htlm' ends in '\.htlm'; did you mean .*'\.html'"),
+    "none": ("", r"table: file .*none' ends in ''; known are \.csv, \.htm, .* \(or pass format\)"),
+    "a.csv": (b"\xff,b", r"table file .*a\.csv' is not UTF-8"),
+    "b.json": (b"[", r"table file .*b\.json' is not JSON: .* line 1"),
+    "c.json": (b"{}", r"table file .*c\.json' is a JSON object; expected an array of objects"),
+    "a.html": (b"no", r"table file .*a\.html': no table in 'no'; expected HTML"),
+    "d.json": (b'[{"a": 1}, 2]', r"table file .*d\.json', item 1 is int; expected a dict"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_errors_name_the_file(name: str, tmp_path: Path) -> None:
+    content, message = BAD_FILES[name]
+    if content:
+        (tmp_path / name).write_bytes(bytes(content))
+    with pytest.raises(InputError, match=message):
+        read_table(tmp_path / name)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"table file .*a\.csv' cannot be read: No such file"):
+        read_table(tmp_path / "a.csv")
+
+
+REFUSED: dict[str, tuple[Any, str | None, str]] = {
+    "prose": ("not html at all", None, "table is the text 'not html at all', in which no table is"),
+    "a sentence": ("Sorry, there is no table.", None, "expected HTML, CSV, Markdown or JSON, or"),
+    "a file name": ("table.csv", None, "a file is given as pathlib.Path"),
+    "empty": ("", None, "table is the text '', in which no table is seen"),
+    "bytes": (b"<table>", None, "table is bytes; expected a list of cells"),
+    "None": (None, None, "table is NoneType; expected a list of cells"),
+    "a number": (3, None, "table is int; expected"),
+    "one dict": (CELL, None, "table is dict; expected an array of objects"),
+    "a dict and a format": ({"a": 1}, "csv", "table is a list, and format is 'csv'; known are"),
+    "one cell": (Cell((0,), (0,)), None, "table is Cell; expected a list of cells"),
+    "a series": (pd.Series(["a"]), None, "table, cell 0 is str; expected a dict"),
+    "an array": (np.array([1]), None, "table, cell 0 is int64; expected a dict"),
+    "a hole": ([CELL, CELL | {"row_nums": [1], "column_nums": [1]}], None, "no cell covers row 0"),
+    "cells and records": ([CELL, {"a": 1}], None, r"table, cell 1: (no key 'a'|row_nums is None)"),
+    "a JSON object": (
+        '{"a": {"b": {}}}',
+        None,
+        "table is a JSON object; expected an array of objects",
+    ),
+    "deep JSON": ("[{" * 10, None, "table text is not JSON"),
+    "unknown format": ("a,b", "htlm", "format is 'htlm'; did you mean 'html'"),
+    "no format": ("a,b", 3, "format is 3; known are cells, csv, html, json, markdown, records"),
+    "a frame and a format": (pd.DataFrame(), "csv", "table is DataFrame, and format is 'csv'; a"),
+    "a list and a format": ([CELL], "csv", "table is a list, and format is 'csv'; known are cells"),
+    "text for cells": ("a,b", "cells", "table text is not JSON"),
+}
+
+
+@pytest.mark.parametrize("given, form, message", REFUSED.values(), ids=REFUSED)
+def test_refused(given: Any, form: str | None, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_table(given, format=form)
+
+
+def test_errors_call_the_table_by_its_name() -> None:
+    for given in ("prose", b"", [3], [{"row_nums": []}], "<table></table><table></table>"):
+        with pytest.raises(InputError, match=r"^predicted\b"):
+            read_table(given, name="predicted")
+
+
+@pytest.mark.parametrize("form", TABLE_FORMATS)
+def test_each_format_is_known(form: str) -> None:
+    with pytest.raises(InputError, match=r"^(?!format is)"):
+        read_table("[" if form in {"cells", "records"} else "x" * 200_000, format=form)

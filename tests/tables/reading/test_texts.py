@@ -1,0 +1,370 @@
+"""CSV and Markdown: what is one, how it is divided, what is mended."""
+
+import contextlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from extractbench_nb.errors import InputError
+from extractbench_nb.tables.delimited import table_of_markdown
+from extractbench_nb.tables.reading import read_table
+
+NO_DELIMITER = ("no delimiter found: each line is one field",)
+CSV = {
+    "commas": ("a,b\n1,2", [["a", "b"], ["1", "2"]], ()),
+    "semicolons, decimal commas": ("a;b\n1,5;2,5", [["a", "b"], ["1,5", "2,5"]], ()),
+    "tabs": ("a\tb\n1, 2\t3\n", [["a", "b"], ["1, 2", "3"]], ()),
+    "bars": ("a|b\n1|2", [["a", "b"], ["1", "2"]], ()),
+    "thousands": (
+        'a;b\n"1,000,000";2\n3;4',
+        [["a", "b"], ["1,000,000", "2"], ["3", "4"]],
+        (),
+    ),
+    "quotes": ('a,"b ""c"""\r\n"x\ny","z,"\r\n', [["a", 'b "c"'], ["x\ny", "z,"]], ()),
+    "byte-order mark, empty lines": ("\ufeffa,b\n\n1,2\n\n", [["a", "b"], ["1", "2"]], ()),
+    "old line ends": ("a,b\r1,2\r", [["a", "b"], ["1", "2"]], ()),
+    "white space stays": ("a, b\n1 ,2", [["a", " b"], ["1 ", "2"]], ()),
+    "short row": (
+        "a,b,c\n1\n1,2,3",
+        [["a", "b", "c"], ["1", "", ""], ["1", "2", "3"]],
+        ("row 1: 2 positions without a cell, filled",),
+    ),
+    "long row": (
+        "a,b\n1,2\n1,2,3",
+        [["a", "b", ""], ["1", "2", ""], ["1", "2", "3"]],
+        (
+            "row 0: 1 position without a cell, filled",
+            "row 1: 1 position without a cell, filled",
+        ),
+    ),
+    "one line": ("a,b", [["a", "b"]], ()),
+    "semicolons, more commas": (
+        "Umsatz, netto;Kosten, brutto\n1,5;2,5\n3,5;4,5",
+        [["Umsatz, netto", "Kosten, brutto"], ["1,5", "2,5"], ["3,5", "4,5"]],
+        (),
+    ),
+    "semicolons, decimal commas only": (
+        "1,5;2,5\n3,5;4,5",
+        [["1,5", "2,5"], ["3,5", "4,5"]],
+        (),
+    ),
+    "tabs, commas": ("1,5\t2,5\n3,5\t4,5", [["1,5", "2,5"], ["3,5", "4,5"]], ()),
+    "semicolons in quotes": ('"a;b","c;d"\n"1;2","3;4"', [["a;b", "c;d"], ["1;2", "3;4"]], ()),
+    "a quote after a space": (
+        'Name, Note\nA, "x, y"\nB,  "z"\n "C" ,"d, ""e"""',
+        [["Name", " Note"], ["A", "x, y"], ["B", "z"], ["C ", 'd, "e"']],
+        (),
+    ),
+    "an empty quote after a space": ('a,b\n1, ""', [["a", "b"], ["1", ""]], ()),
+    "quotes and more after a space": ('a,b\n1, "x" y', [["a", "b"], ["1", ' "x" y']], ()),
+    "a quote within a field": ('a,b\n1,5"\n2,6', [["a", "b"], ["1", '5"'], ["2", "6"]], ()),
+    "a quote that swallows lines": (
+        'Y,S\n1,"a\n2,b\n3,c',
+        [["Y", "S"], ["1", '"a'], ["2", "b"], ["3", "c"]],
+        ("quote that never closes, read as a character: '\"a'",),
+    ),
+    "a quote after a space that swallows lines": (
+        'Y;S\r\n1; "a ""x\r\n2;b\r\n',
+        [["Y", "S"], ["1", ' "a ""x'], ["2", "b"]],
+        ('quote that never closes, read as a character: \'"a ""x\'',),
+    ),
+    "NUL and surrogate": ("a,b\n\0,\ud800", [["a", "b"], ["\0", "\ud800"]], ()),
+}
+
+
+@pytest.mark.parametrize("text, texts, notes", CSV.values(), ids=CSV)
+def test_csv(text: str, texts: list[list[str]], notes: tuple[str, ...]) -> None:
+    table = read_table(text)
+    assert table.texts == texts
+    assert table.notes == notes
+    assert all(cell.is_header == (cell.rows == (0,)) for cell in table.cells)
+    assert read_table(text, format="csv").texts == texts
+
+
+@pytest.mark.parametrize(
+    "text, texts",
+    [("a\n1\n2", [["a"], ["1"], ["2"]]), ("a\n1,2\n3\n4", [["a"], ["1,2"], ["3"], ["4"]])],
+)
+def test_one_column_must_be_called_csv(text: str, texts: list[list[str]]) -> None:
+    table = read_table(text, format="csv")
+    assert table.texts == texts
+    assert table.notes == NO_DELIMITER
+    with pytest.raises(InputError, match=r'no table is seen; .*format="csv"'):
+        read_table(text)
+
+
+AFTER = "left out after the records: "
+BEFORE = "left out before the records: "
+OUTSIDE = {
+    "a footnote of one word": ("a,b\n1,2\n\n* estimated", (AFTER + "'* estimated'",)),
+    "a number at the end": ("a,b\n1,2\n\n(2020)", (AFTER + "'(2020)'",)),
+    "footnotes in paragraphs": ("a,b\n1,2\n\n* x\n\n** y\n", (AFTER + "'* x ** y'",)),
+    "a sentence in the last line": ("a,b\n1,2\nThat is all.", (AFTER + "'That is all.'",)),
+    "a title": ("# Sales\na,b\n1,2", (BEFORE + "'# Sales'",)),
+    "a bold title": ("**Sales**\n\na,b\n1,2", (BEFORE + "'**Sales**'",)),
+    "a title with commas": ("# Sales, costs, rest\na,b\n1,2", (BEFORE + "'# Sales, costs, rest'",)),
+}
+
+
+@pytest.mark.parametrize("text, notes", OUTSIDE.values(), ids=OUTSIDE)
+def test_lines_around_csv(text: str, notes: tuple[str, ...]) -> None:
+    table = read_table(text)
+    assert table.texts == [["a", "b"], ["1", "2"]]
+    assert table.notes == notes
+
+
+RECORDS = {
+    "a header with a number sign": ("#,b\n1,2\n3,4", [["#", "b"], ["1", "2"], ["3", "4"]]),
+    "a sentence in a field": (
+        'a,b\n1,"x\n\nThat is all."',
+        [["a", "b"], ["1", "x\n\nThat is all."]],
+    ),
+    "a sentence as a field": ("a,b\n1,2\n3, That is all.", [["a", "b"], ["1", "2"]]),
+}
+
+
+@pytest.mark.parametrize("text, texts", RECORDS.values(), ids=RECORDS)
+def test_lines_that_are_records(text: str, texts: list[list[str]]) -> None:
+    table = read_table(text)
+    assert table.texts[: len(texts)] == texts
+    assert len(table.texts) == len(text.replace("\n\n", "").split("\n"))
+    assert table.notes == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "There are no tables in the document | please check the page number",
+        "There are no tables | please check the page",
+        "I looked | for a table.",
+        "Sorry about this, to all.\nSorry, I am so.\nSorry, I do so.",
+    ],
+)
+def test_prose_with_delimiters_is_no_table(text: str) -> None:
+    with pytest.raises(InputError, match="no table is seen"):
+        read_table(text)
+
+
+NO_RULE = "no row of dashes: the first row is taken for the header"
+MARKDOWN = {
+    "a row of dashes that does not fit": (
+        "| a | b | c |\n|---|---|\n| 1 | 2 | 3 |",
+        [["a", "b", "c"], ["1", "2", "3"]],
+        ("row of dashes with 2 columns below a header with 3",),
+    ),
+    "a row of dashes that does not fit, without bars around": (
+        "a|b|c\n--|--\n1|2|3",
+        [["a", "b", "c"], ["1", "2", "3"]],
+        ("row of dashes with 2 columns below a header with 3",),
+    ),
+    "no row of dashes": (
+        "Here:\n| a | b |\n| 1 | 2 |\nBye",
+        [["a", "b"], ["1", "2"]],
+        (NO_RULE, "left out before the table: 'Here:'", "left out after the table: 'Bye'"),
+    ),
+    "in a quote": (
+        "> Here:\n>\n> | a | b |\n> |---|---|\n> | 1 | >2 |",
+        [["a", "b"], ["1", ">2"]],
+        ("table in a quote", "left out before the table: 'Here:'"),
+    ),
+    "one row": ("| Year | Sales |", [["Year", "Sales"]], (NO_RULE,)),
+    "one row, without spaces": ("\n|Year|Sales|\n", [["Year", "Sales"]], (NO_RULE,)),
+    "no row of dashes, empty lines": (
+        "| a | b |\n\n| 1 | 2 |\n\n\n| 3 | 4 |",
+        [["a", "b"], ["1", "2"], ["3", "4"]],
+        (NO_RULE,),
+    ),
+    "rows after an empty line": (
+        "| A | B |\n|---|---|\n| 1 | 2 |\n\n| 3 | 4 |",
+        [["A", "B"], ["1", "2"], ["3", "4"]],
+        (),
+    ),
+    "rows after a bold line": (
+        "| A | B |\n|---|---|\n| 1 | 2 |\n**Part two**\n| 3 | 4 |\n\n## End\n| 5 | 6 |",
+        [["A", "B"], ["1", "2"], ["3", "4"], ["5", "6"]],
+        ("left out within the table: '**Part two** ## End'",),
+    ),
+    "rows after a second row of dashes": (
+        "| A | B |\n|---|---|\n| 1 | 2 |\n\n|---|---|\n| 3 | 4 |",
+        [["A", "B"], ["1", "2"], ["3", "4"]],
+        (),
+    ),
+    "rows of another width": (
+        "| A | B |\n|---|---|\n| 1 | 2 |\n\n| 3 | 4 | 5 |",
+        [["A", "B"], ["1", "2"]],
+        ("left out after the table: '| 3 | 4 | 5 |'",),
+    ),
+    "rows and sentences without bars around": (
+        "A | B\n--|--\n1 | 2\n\n3 | 4\n\nThis is it | all.",
+        [["A", "B"], ["1", "2"], ["3", "4"]],
+        ("left out after the table: 'This is it | all.'",),
+    ),
+    "no quote": ("a | b\n--|--\n>1 | 2", [["a", "b"], [">1", "2"]], ()),
+    "bars around": ("| a | b |\n|---|---|\n| 1 | 2 |", [["a", "b"], ["1", "2"]], ()),
+    "no bars around": ("a | b\n:-- | --:\n1 | 2", [["a", "b"], ["1", "2"]], ()),
+    "one column": ("| a |\n| - |\n| 1 |", [["a"], ["1"]], ()),
+    "escaped bars": (
+        "| a \\| b | c |\n|---|---|\n| \\\\ | 2 |",
+        [["a | b", "c"], ["\\\\", "2"]],
+        (),
+    ),
+    "empty cells": ("|  | b |\n|---|---|\n| 1 |  |\n||2|", [["", "b"], ["1", ""], ["", "2"]], ()),
+    "br": ("| a<br>b |\n|---|\n| c<BR />d |", [["a b"], ["c d"]], ()),
+    "text around": (
+        "# Sales\n\nHere, as you asked:\n\n| a |\n|---|\n| 1 |\n\nThat - is | all.",
+        [["a"], ["1"]],
+        (
+            "left out before the table: '# Sales Here, as you asked:'",
+            "left out after the table: 'That - is | all.'",
+        ),
+    ),
+    "fence, CRLF": ("```markdown\r\n| a |\r\n|---|\r\n| 1 |\r\n```", [["a"], ["1"]], ()),
+    "dashes in the body": ("| a |\n|---|\n| b |\n|---|\n| c |", [["a"], ["b"], ["---"], ["c"]], ()),
+    "no rows": ("| a | b |\n|---|---|", [["a", "b"]], ()),
+    "ragged": (
+        "| a | b |\n|---|---|\n| 1 |\n| 1 | 2 | 3 |",
+        [["a", "b", ""], ["1", "", ""], ["1", "2", "3"]],
+        (
+            "row 0: 1 position without a cell, filled",
+            "row 1: 2 positions without a cell, filled",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("text, texts, notes", MARKDOWN.values(), ids=MARKDOWN)
+def test_markdown(text: str, texts: list[list[str]], notes: tuple[str, ...]) -> None:
+    table = read_table(text)
+    assert table.texts == texts
+    assert table.notes == notes
+    assert all(cell.is_header == (cell.rows == (0,)) for cell in table.cells)
+
+
+def test_markdown_without_a_header() -> None:
+    table = read_table("|---|---|\n| 1 | 2 |\n\nPart\n| 3 | 4 |")
+    assert table.texts == [["1", "2"], ["3", "4"]]
+    assert table.notes == (
+        "no header above the row of dashes",
+        "left out within the table: 'Part'",
+    )
+    assert not any(cell.is_header for cell in table.cells)
+
+
+SHOWN = {
+    "**a**": "a",
+    "__a b__": "a b",
+    "*a*": "a",
+    "_a_": "a",
+    "***a***": "a",
+    "**_a_**": "a",
+    "in **all** of it": "in all of it",
+    "**`a_b_`**": "a_b_",
+    "`<b>&lt;*x*`": "<b>&lt;*x*",
+    "`` a`b ``": "`` a`b ``",
+    "<b>a</b> CO<sub>2</sub>": "a CO2",
+    '<span style="x">a</span>': "a",
+    "a<br>b<p>c": "a b c",
+    "a&nbsp;&lt;b&gt;": "a <b>",
+    "0.5**": "0.5**",
+    "*p < 5": "*p < 5",
+    "*p *q*": "*p q",
+    "* a": "* a",
+    "2 * 3 * 4": "2 * 3 * 4",
+    "a_b_c a*b*c": "a_b_c a*b*c",
+    r"\*a\*": "*a*",
+    "a <name> <1": "a <name> <1",
+    "**": "**",
+    "**a _b** c_": "a _b c_",
+}
+
+
+@pytest.mark.parametrize("text, shown", SHOWN.items())
+def test_tidy_markdown_is_as_it_is_shown(text: str, shown: str) -> None:
+    written = f"| {text} |\n|---|\n| {text} |"
+    assert table_of_markdown(written, "table", tidy=True).texts[1][0].split() == shown.split()
+    plain = text.replace("<br>", " ")
+    assert table_of_markdown(written, "table").texts == [[plain], [plain]]
+
+
+@pytest.mark.parametrize(
+    "text", ["**a " * 50_000, "<b " * 50_000, "`" * 200_000, "` `` " * 50_000, "_*" * 100_000]
+)
+def test_long_texts_are_tidied_soon(text: str) -> None:
+    """A quadratic search would need minutes."""
+    assert table_of_markdown(f"| {text} |\n|---|", "table", tidy=True).grid.shape == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["," + " " * 100_000, ', "' * 60_000, '"\n' * 60_000, '"a\n\n' * 50_000, "# \n" * 60_000],
+)
+def test_long_csv_is_read_soon(text: str) -> None:
+    """A quadratic search would need minutes."""
+    with contextlib.suppress(InputError):
+        read_table(text)
+    assert read_table(text, format="csv").texts
+
+
+def test_a_line_below_a_sentence_with_a_bar_is_no_row_of_dashes() -> None:
+    with pytest.raises(InputError, match="no table is seen"):
+        read_table("Rows | columns\n---\nmore")
+
+
+ERRORS = {
+    "no pipe table": (
+        "markdown",
+        "a,b\n1,2",
+        "table: no pipe table in 'a,b 1,2'; expected a header",
+    ),
+    "two pipe tables": ("markdown", "|a|\n|-|\n\n|b|\n|-|\n", "table holds 2 tables; expected one"),
+    "too long a field": ("csv", '"' + "x" * 200_000, "no CSV text that can be read: field larger"),
+    "too many rows": ("csv", "a\n" * 1_000_001, "has 1,000,001 rows x 1 columns; expected at most"),
+    "too many columns": (
+        "markdown",
+        "|" * 2_000_001 + "\n" + "|-" * 2_000_000 + "|",
+        "expected at",
+    ),
+}
+
+
+@pytest.mark.parametrize("form, text, message", ERRORS.values(), ids=ERRORS)
+def test_errors(form: str, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_table(text, format=form)
+
+
+def test_an_empty_text_is_an_empty_csv() -> None:
+    assert read_table("", format="csv").grid.shape == (1, 0)
+
+
+FIELDS = st.text("ab,;|\"'\n\r -:\\\0\ud800", max_size=6)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(FIELDS, max_size=12).map("\n".join), st.sampled_from([None, "csv", "markdown"]))
+def test_any_text_is_a_whole_table_or_an_input_error(text: str, form: str | None) -> None:
+    try:
+        table = read_table(text, format=form)
+    except InputError:
+        return
+    assert sorted(set(table.grid.ravel().tolist())) == list(range(len(table.cells)))
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.integers(1, 4).flatmap(
+        lambda width: st.lists(
+            st.lists(
+                st.text("ab|\\- ,1", max_size=5).map(str.strip), min_size=width, max_size=width
+            ),
+            min_size=1,
+            max_size=5,
+        )
+    )
+)
+def test_markdown_that_is_written_is_read(rows: list[list[str]]) -> None:
+    rows = [[text.replace("\\", "/") for text in row] for row in rows]
+    lines = ["| " + " | ".join(text.replace("|", "\\|") for text in row) + " |" for row in rows]
+    lines.insert(1, "|" + "---|" * len(rows[0]))
+    assert read_table("\n".join(lines), format="markdown").texts == rows

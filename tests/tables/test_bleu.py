@@ -1,0 +1,117 @@
+from math import exp
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from extractbench_nb.tables.cells import Cell, Table, table_of_cells
+from extractbench_nb.tables.structure import bleu, structure_tokens, table_sections
+
+
+def grid(rows: int, columns: int, head: int = 0) -> Table:
+    return table_of_cells(
+        Cell((r,), (c,), "x", is_header=r < head) for r in range(rows) for c in range(columns)
+    )
+
+
+EMPTY = table_of_cells([])
+MERGED = table_of_cells(
+    [
+        Cell((0, 1), (0,), "Year", is_header=True),
+        Cell((0,), (1, 2), "Sales", is_header=True),
+        Cell((1,), (1,), "", is_header=True),
+        Cell((1,), (2,), " ", is_header=True),
+        Cell((2,), (0, 1, 2), "none"),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    "table, spans, tokens",
+    [
+        (EMPTY, False, "<tabular> </tabular>"),
+        (grid(1, 1), False, "<tabular> <tbody> <tr> <tdy> </tr> </tbody> </tabular>"),
+        (grid(1, 1, 1), True, "<tabular> <thead> <tr> <tdy> </tr> </thead> </tabular>"),
+        (
+            MERGED,
+            False,
+            (
+                "<tabular> <thead> <tr> <tdy> <tdy> </tr> <tr> <tdn> <tdn> </tr> </thead> "
+                "<tbody> <tr> <tdy> </tr> </tbody> </tabular>"
+            ),
+        ),
+        (
+            MERGED,
+            True,
+            (
+                "<tabular> <thead> <tr> <tdy> rowspan=2 <tdy> colspan=2 </tr> <tr> <tdn> <tdn> "
+                "</tr> </thead> <tbody> <tr> <tdy> colspan=3 </tr> </tbody> </tabular>"
+            ),
+        ),
+        (
+            table_of_cells([Cell((0, 1), (0, 1), "x")]),
+            True,
+            "<tabular> <tbody> <tr> <tdy> rowspan=2 colspan=2 </tr> <tr> </tr> </tbody> </tabular>",
+        ),
+    ],
+)
+def test_tokens(table: Table, spans: bool, tokens: str) -> None:
+    assert " ".join(structure_tokens(table, spans=spans)) == tokens
+
+
+def test_cells_stand_in_the_order_of_columns() -> None:
+    table = table_of_cells([Cell((0,), (1,), ""), Cell((0,), (0,), "x")])
+    assert structure_tokens(table)[3:5] == ["<tdy>", "<tdn>"]
+
+
+def test_a_head_ends_where_a_row_is_not_all_header() -> None:
+    cells = [Cell((r,), (c,), is_header=(r, c) != (1, 1)) for r in range(3) for c in range(2)]
+    sections = table_sections(table_of_cells(cells))
+    assert [(tag, len(rows)) for tag, rows in sections] == [("thead", 1), ("tbody", 2)]
+
+
+@pytest.mark.parametrize(
+    "true, predicted, score",
+    [
+        (EMPTY, EMPTY, 1.0),
+        (EMPTY, grid(1, 1), 0.0),
+        (grid(1, 1), EMPTY, 0.0),
+        # 8 tokens against 7: shares 7/7, 6/6, 4/5 (no "<tr> <tdy> </tr>"), 2/4, and short
+        (grid(1, 2), grid(1, 1), (4 / 5 * 2 / 4) ** (1 / 4) * exp(1 - 8 / 7)),
+        # the other way round: 7/8, 6/7, 4/6, 2/5, not short
+        (grid(1, 1), grid(1, 2), (7 / 8 * 6 / 7 * 4 / 6 * 2 / 5) ** (1 / 4)),
+        # a head for a body: 5/7, 2/6 (<tr> <tdy>, <tdy> </tr>), 1/5, and no 4-gram
+        (grid(1, 1), grid(1, 1, 1), 0.0),
+        # 10 tokens against 7: all n-grams of the shorter one are there, but one
+        (grid(2, 1), grid(1, 1), exp(1 - 10 / 7)),
+    ],
+)
+def test_scores(true: Table, predicted: Table, score: float) -> None:
+    assert bleu(true, predicted) == pytest.approx(score)
+
+
+def test_spans_are_seen_if_asked_for() -> None:
+    wide = table_of_cells([Cell((0,), (0, 1), "x"), Cell((1,), (0,), "x"), Cell((1,), (1,), "x")])
+    narrow = table_of_cells([Cell((0,), (0,), "x"), *wide.cells[1:], Cell((0,), (1,), "x")])
+    assert bleu(wide, wide, spans=True) == pytest.approx(1.0)
+    assert bleu(wide, narrow, spans=True) < bleu(wide, narrow) < 1
+
+
+def test_content_does_not_matter() -> None:
+    other = table_of_cells(cell._replace(text="y" * 9) for cell in grid(3, 3).cells)
+    assert bleu(grid(3, 3), other) == pytest.approx(1.0)
+
+
+SHAPES = st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(0, 2))
+
+
+@settings(max_examples=60, deadline=None)
+@given(SHAPES, SHAPES)
+def test_between_0_and_1(one: tuple[int, int, int], other: tuple[int, int, int]) -> None:
+    assert 0 <= bleu(grid(*one), grid(*other)) <= 1
+    assert bleu(grid(*one), grid(*one)) == pytest.approx(1.0)
+
+
+def test_a_score_of_1_may_hide_a_difference() -> None:
+    """Tags that are four apart are not looked at together: a longer head has the same 4-grams."""
+    assert bleu(grid(3, 1, head=1), grid(3, 1, head=2)) == pytest.approx(1.0)

@@ -1,0 +1,115 @@
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from extractbench_nb.errors import InputError
+from extractbench_nb.tables.cells import Cell, table_of_cells
+from extractbench_nb.tables.comparing import COMPARISON_COLUMNS, TABLE_METRICS, compare_tables
+from extractbench_nb.tables.grid_similarity import grits
+
+Cells = list[dict[str, Any]]
+
+
+def cells(*rows: list[str], boxes: bool = False) -> Cells:
+    return [
+        {"row_nums": [r], "column_nums": [c], "text": text}
+        | ({"bbox": [10 * c, 5 * r, 10 * c + 9, 5 * r + 4]} if boxes else {})
+        for r, row in enumerate(rows)
+        for c, text in enumerate(row)
+    ]
+
+
+TRUE = cells(["Year", "Sale"], ["2020", "abcd"], boxes=True)
+PREDICTED = cells(["Year", "Gale"], ["2020", "abcd"], ["2021", ""], boxes=True)
+
+
+def test_all_metrics_by_hand() -> None:
+    found = compare_tables(TRUE, PREDICTED)
+    assert found.index.name == "metric"
+    assert found.index.tolist() == [name for name in TABLE_METRICS if name != "grits_rawloc"]
+    assert found.columns.tolist() == COMPARISON_COLUMNS.names
+    expected = {
+        "grits_top": (0.8, 4 / 6, 1.0),
+        "grits_con": (2 * 3.75 / 10, 3.75 / 6, 3.75 / 4),
+        "grits_loc": (0.8, 4 / 6, 1.0),
+        # Year-2020, 2020-abcd of 4 and 5 relations
+        "adjacency": (4 / 9, 2 / 5, 2 / 4),
+        # table, tbody, 2 tr, 4 td against 3 tr, 6 td
+        "teds": (1 - 3.25 / 11, None, None),
+        "teds_structure": (1 - 3 / 11, None, None),
+        "exact": (0.0, None, None),
+        "exact_topology": (0.0, None, None),
+    }
+    for name, values in expected.items():
+        numbers = [None if value is pd.NA else value for value in found.loc[name].tolist()[:3]]
+        assert numbers == pytest.approx(values), name
+    assert 0 < found.loc["bleu", "score"] < 1
+    assert found["note"].eq("").all()
+
+
+def test_a_table_is_like_itself() -> None:
+    found = compare_tables(TRUE, TRUE)
+    assert found["score"].tolist() == pytest.approx([1.0] * len(found))
+    empty = compare_tables([], [])
+    assert empty["score"].tolist() == pytest.approx([1.0] * len(found))
+
+
+def test_one_side_is_empty() -> None:
+    for pair in ((TRUE, []), ([], TRUE)):
+        assert compare_tables(*pair)["score"].eq(0).all()
+
+
+def test_the_order_is_fixed_and_metrics_are_chosen() -> None:
+    found = compare_tables(TRUE, PREDICTED, ["exact", "teds", "grits_con"])
+    assert found.index.tolist() == ["grits_con", "teds", "exact"]
+    assert compare_tables(TRUE, TRUE, "bleu").index.tolist() == ["bleu"]
+    with pytest.raises(InputError, match="metrics is empty; choose among grits_top, "):
+        compare_tables(TRUE, TRUE, [])
+
+
+def test_location_needs_boxes() -> None:
+    plain = cells(["a"])
+    assert "grits_loc" not in compare_tables(plain, TRUE).index
+    with pytest.raises(InputError, match="true, cell 0 has no bbox"):
+        compare_tables(plain, TRUE, ["grits_loc"])
+
+
+@pytest.mark.parametrize("variant", ["paper", "released"])
+def test_grits_are_those_of_grits(variant: str) -> None:
+    found = compare_tables(TRUE, PREDICTED, variant=variant).iloc[:3, :3]
+    expected = grits(TRUE, PREDICTED, variant=variant).scores[["fscore", "precision", "recall"]]
+    assert found.to_numpy(dtype=float) == pytest.approx(expected.to_numpy())
+
+
+def test_large_tables_have_no_tree_distance() -> None:
+    found = compare_tables(TRUE, PREDICTED, ["teds", "teds_structure", "exact"], max_teds_nodes=10)
+    assert found["score"].isna().tolist() == [True, True, False]
+    assert found["note"].tolist() == ["11 nodes, more than 10"] * 2 + [""]
+    assert compare_tables(TRUE, PREDICTED, ["teds"], max_teds_nodes=11)["score"].notna().all()
+
+
+def test_tables_and_cells_may_be_given() -> None:
+    pd.testing.assert_frame_equal(
+        compare_tables(table_of_cells(TRUE), [Cell((0,), (0,), "a")]),
+        compare_tables(TRUE, cells(["a"])),
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (("table", TRUE), "true is the text 'table', in which no table is seen"),
+        ((TRUE, 5), "predicted is int; expected a list of cells"),
+        ((TRUE, [5]), "predicted, cell 0 is int"),
+        ((TRUE, TRUE, ["ted"]), "metrics: no 'ted'; did you mean 'teds'"),
+    ],
+)
+def test_bad_arguments(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        compare_tables(*arguments)
+
+
+def test_an_unknown_variant() -> None:
+    with pytest.raises(InputError, match="variant is 'release'"):
+        compare_tables(TRUE, TRUE, variant="release")

@@ -1,0 +1,155 @@
+"""Grid table similarity as the published code computed it, and as the paper defines it."""
+
+import gzip
+import json
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from extractbench_nb.errors import InputError
+from extractbench_nb.tables.cells import table_of_cells
+from extractbench_nb.tables.grid_similarity import grits
+
+FOLDER = os.environ.get("EXTRACTBENCH_CONFORMANCE")
+pytestmark = pytest.mark.skipif(FOLDER is None, reason="needs the recorded cases")
+
+#: The reference goes through single precision there; `released_float64` is the same in double.
+SINGLE = {("released", "top"): 1e-6, ("released", "loc"): 1e-6}
+VARIANTS = {
+    "paper": ("top", "con", "loc"),
+    "released": ("top", "con", "loc"),
+    "paper_substring": ("con",),
+    "released_float64": ("loc",),
+}
+
+
+@cache
+def cases() -> list[Any]:
+    path = Path(str(FOLDER)) / "grits_dev.jsonl.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return [case for case in map(json.loads, lines) if "true_cells" in case]
+
+
+def close(found: Any, expected: Any, tolerance: float) -> bool:
+    return all(abs(found[name] - value) <= tolerance for name, value in expected.items())
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_recorded_scores(variant: str) -> None:
+    wrong, seen = [], 0
+    for case in cases():
+        expected = case["expected"][variant]
+        for name in VARIANTS[variant]:
+            seen += 1
+            given = case["true_cells"], case["pred_cells"], [name], variant.removesuffix("_float64")
+            if "error" in expected[name]:
+                with pytest.raises(InputError, match="no cell covers row"):
+                    grits(*given)
+                continue
+            scores = grits(*given).scores.loc[name]
+            if not close(scores, expected[name], SINGLE.get((variant, name), 1e-9)):
+                wrong.append((case["id"], name, scores.to_dict(), expected[name]))
+    assert seen >= 230
+    assert not wrong, wrong[:5]
+
+
+def test_ties_are_broken_within_the_recorded_range() -> None:
+    seen = 0
+    for case in cases():
+        for variant, by_metric in case["expected"]["tie_range"].items():
+            for name, (low, high) in by_metric.items():
+                found = grits(case["true_cells"], case["pred_cells"], [name], variant)
+                assert low - 1e-9 <= found.scores.loc[name, "fscore"] <= high + 1e-9
+                seen += 1
+    assert seen > 5
+
+
+@cache
+def figure() -> list[Any]:
+    with gzip.open(Path(str(FOLDER)) / "grits_fig6.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def kept(mask: str) -> list[int]:
+    return [n for n, bit in enumerate(mask) if bit == "1"]
+
+
+@pytest.mark.parametrize("variant", ["paper", "released"])
+@pytest.mark.parametrize("built", ["submatrix", "rebuilt_cells"])
+def test_parts_of_tables(variant: str, built: str) -> None:
+    """Figure 6 of the paper: every part as it was recorded, table by table."""
+    wrong, seen = [], 0
+    for case in figure()[:: 4 if variant == "paper" else 20]:
+        table = table_of_cells(case["true_cells"])
+        rows, columns = (range(size) for size in table.grid.shape)
+        for known in case["expected"]["fscores"]:
+            masks = {side: kept(m) for side, m in case["keep_masks"][str(known["x"])].items()}
+            down = masks["rows"] if known["mode"] != "columns" else rows
+            across = masks["columns"] if known["mode"] != "rows" else columns
+            part = table.part(down, across, rebuilt=built == "rebuilt_cells")
+            for name in ("top", "con", "loc"):
+                seen += 1
+                found = grits(table, part, [name], variant).scores.loc[name, "fscore"]
+                expected = known[f"{variant}.{built}.{name}"]
+                if abs(found - expected) > 1e-6:
+                    wrong.append((case["id"], known["x"], known["mode"], name, found, expected))
+    assert seen >= 100
+    assert not wrong, (len(wrong), seen, wrong[:5])
+
+
+@cache
+def html_cases() -> list[Any]:
+    with gzip.open(Path(str(FOLDER)) / "grits_dev.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return [case for case in map(json.loads, lines) if "true_html" in case]
+
+
+def test_html_is_scored_as_recorded() -> None:
+    """What the published reader reads. Where it sees no cell in XHTML, ours reads the table."""
+    wrong, seen = [], 0
+    for case in html_cases():
+        expected = case["expected"]["html"]
+        if "error" in expected["grits_from_html"]:
+            continue
+        given = case["true_html"], case["pred_html"]
+        if any("xmlns" in text for text in given):
+            assert grits(*given).scores["fscore"].tolist() == [1.0, 1.0]
+            continue
+        flat = expected["grits_from_html"]
+        released = {
+            name: {
+                "fscore": flat[f"grits_{name}"],
+                "precision": flat[f"grits_precision_{name}"],
+                "recall": flat[f"grits_recall_{name}"],
+                "upper_bound": flat[f"grits_{name}_upper_bound"],
+            }
+            for name in ("top", "con")
+        }
+        variants = {key: expected[key] for key in ("paper", "paper_substring")}
+        for variant, by_metric in (variants | {"released": released}).items():
+            for name, known in by_metric.items():
+                seen += 1
+                scores = grits(*given, [name], variant).scores.loc[name]
+                if not close(scores, known, SINGLE.get((variant, name), 1e-9)):
+                    wrong.append((case["id"], variant, name, scores.to_dict(), known))
+    assert seen >= 240
+    assert not wrong, wrong[:5]
+
+
+def test_html_that_the_published_code_fails_on() -> None:
+    """Ours mends the table and says so, or there is none in the text."""
+    mended, refused = 0, 0
+    for case in html_cases():
+        if "error" not in case["expected"]["html"]["grits_from_html"]:
+            continue
+        try:
+            found = grits(case["true_html"], case["pred_html"])
+        except InputError as error:
+            refused += "no table" in str(error)
+        else:
+            assert found.predicted.size
+            mended += found.scores.loc["con", "fscore"] > 0.8
+    assert mended >= 5
+    assert refused >= 1

@@ -1,0 +1,98 @@
+"""Leaving out pairs of lines that cannot matter changes nothing, ties included."""
+
+import random
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from extractbench_nb.tables.cells import table_of_cells
+from extractbench_nb.tables.grid_similarity import GriTS, grits
+from extractbench_nb.tables.substructures import (
+    Alignment,
+    corridor,
+    diagonal_corridor,
+    likely_alignment,
+)
+from tests.tables.test_grits import TABLES, Cells
+
+# the package has a function of the same name
+API: Any = import_module("extractbench_nb.tables.grid_similarity")
+
+
+def both(true: Any, predicted: Any, **options: Any) -> tuple[GriTS, GriTS]:
+    """Score with pairs left out, however small the tables, and with none."""
+    found = []
+    for few in (0, 1 << 60):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(API, "_FEW", few)
+            patch.setattr(API, "_MANY", few)
+            found.append(grits(true, predicted, **options))
+    return found[0], found[1]
+
+
+def check(pair: tuple[GriTS, GriTS]) -> None:
+    few, whole = pair
+    for name in ("scores", "rows", "columns"):
+        assert getattr(few, name).equals(getattr(whole, name)), name
+
+
+@settings(max_examples=60, deadline=None)
+@given(TABLES, TABLES, st.sampled_from(["paper", "paper_substring", "released"]))
+def test_nothing_is_lost(true: Cells, predicted: Cells, variant: str) -> None:
+    check(both(true, predicted, variant=variant))
+
+
+def grid(rows: list[list[str]]) -> Cells:
+    return [
+        {"row_nums": [i], "column_nums": [j], "text": text}
+        for i, row in enumerate(rows)
+        for j, text in enumerate(row)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("letters", ["ab", "abcdefgh0123456789"])
+def test_nothing_is_lost_of_longer_tables(seed: int, letters: str) -> None:
+    """Few letters: many alignments are equally good. Rows are dropped, doubled and swapped."""
+    rng = random.Random(seed)
+    rows = [["".join(rng.choices(letters, k=3)) for _ in range(5)] for _ in range(25)]
+    other = [row for row in rows for _ in range(rng.choice([0, 1, 1, 1, 1, 2]))]
+    at = rng.randrange(len(other) - 3)
+    other[at : at + 3] = other[at : at + 3][::-1]
+    other = [[t if rng.random() < 0.8 else rng.choice(letters) for t in row] for row in other]
+    check(both(grid(rows), grid(other)))
+
+
+def test_much_is_left_out_where_tables_are_alike() -> None:
+    """A table beside itself: nothing but the diagonal."""
+    lines = table_of_cells(grid([[f"{i} {j}" for j in range(4)] for i in range(30)])).grid
+    guess = likely_alignment(lines, lines)
+    for left in (
+        diagonal_corridor(guess, (30, 30), 4.0, lambda pairs: pairs * 4.0),
+        corridor(guess, np.full((30, 30), 4.0), lambda pairs: pairs * 4.0),
+    ):
+        assert left.sum() == 30
+        assert left.diagonal().all()
+
+
+@pytest.mark.parametrize("lines, others", [(6, 6), (6, 9), (9, 4), (1, 5), (1, 1)])
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.8, 1.0])
+def test_one_bound_for_all_is_a_bound_for_each(lines: int, others: int, share: float) -> None:
+    guess = likely_alignment(np.arange(lines)[:, None], np.arange(others)[:, None])
+    worth = np.full((lines, others), 3.0 * share)
+    one = diagonal_corridor(guess, (lines, others), 3.0, lambda _: worth)
+    each = corridor(guess, np.full((lines, others), 3.0), lambda _: worth)
+    assert (one == each).all()
+
+
+def test_a_poor_guess_leaves_more() -> None:
+    lines = np.arange(40).reshape(10, 4)
+    upper = np.full((10, 10), 4.0)
+    poor = Alignment(np.array([0]), np.array([9]), 0.0)
+    assert corridor(poor, upper, lambda p: np.eye(10) * 4.0).all()
+    good = likely_alignment(lines, np.delete(lines, 3, axis=0))
+    assert good.true.tolist() == [0, 1, 2, 4, 5, 6, 7, 8, 9]
