@@ -23,18 +23,7 @@ T = TypeVar("T")
 
 
 def run_anywhere(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, also where an event loop is running (a notebook cell).
-
-    Parameters
-    ----------
-    coroutine : coroutine
-        What to run; in another thread where this one has a running loop.
-
-    Returns
-    -------
-    object
-        Its result.
-    """
+    """Run a coroutine to its end, also where an event loop is running (a notebook cell)."""
     try:
         if _is_in_loop():
             return _run_elsewhere(coroutine)
@@ -81,16 +70,6 @@ def _run_elsewhere(coroutine: Coroutine[Any, Any, T]) -> T:
 def run_loop(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine in a new event loop, as ``asyncio.run`` does.
 
-    Parameters
-    ----------
-    coroutine : coroutine
-        What to run.
-
-    Returns
-    -------
-    object
-        Its result.
-
     Notes
     -----
     A loop that is half closed when an interruption comes cannot be closed a second time, and says
@@ -109,13 +88,7 @@ def run_loop(coroutine: Coroutine[Any, Any, T]) -> T:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Put one interruption (SIGINT) off until the block ends; a second one comes at once.
-
-    Yields
-    ------
-    None
-        In other threads than the main one, which no signal reaches, this does nothing.
-    """
+    """Put one interruption (SIGINT) off until the block ends; a second one comes at once."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
@@ -140,23 +113,7 @@ _WATCH_SECONDS = 1.0
 
 
 def worker_count(n_jobs: Any) -> int:
-    """Return how many processes are meant.
-
-    Parameters
-    ----------
-    n_jobs : int
-        1 or more, or -1 for one a processor.
-
-    Returns
-    -------
-    int
-        1 or more.
-
-    Raises
-    ------
-    InputError
-        It is neither.
-    """
+    """Return how many processes are meant."""
     if type(n_jobs) is not int or n_jobs < -1 or n_jobs == 0:
         raise InputError(f"n_jobs is {n_jobs!r}; expected 1 or more, or -1 for all processors")
     if n_jobs > 0:
@@ -168,18 +125,7 @@ def worker_count(n_jobs: Any) -> int:
 
 @contextmanager
 def worker_pool(workers: int) -> Iterator[Executor]:
-    """Start worker processes, and end all of them whatever happens.
-
-    Parameters
-    ----------
-    workers : int
-        How many.
-
-    Yields
-    ------
-    concurrent.futures.Executor
-        Its workers end soon after this process, however that one ends.
-    """
+    """Start worker processes, and end all of them whatever happens."""
     import loky
 
     pool = loky.ProcessPoolExecutor(workers, initializer=_end_with, initargs=(os.getpid(),))
@@ -202,22 +148,7 @@ def _watch(parent: int) -> None:
 
 
 def progress_bar(items: Any = None, *, shown: bool, **options: Any) -> Any:
-    """Make a tqdm bar; where none is asked for, nothing of a notebook is imported.
-
-    Parameters
-    ----------
-    items : iterable, optional
-        What to iterate over.
-    shown : bool
-        Whether to show the bar.
-    **options
-        Of tqdm: ``total``, ``desc``, ``unit`` and so on.
-
-    Returns
-    -------
-    tqdm.tqdm
-        The bar.
-    """
+    """Make a tqdm bar; where none is asked for, nothing of a notebook is imported."""
     if not shown:
         from tqdm import tqdm
 

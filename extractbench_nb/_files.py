@@ -59,27 +59,7 @@ def refuse_irregular(path: Path, what: str) -> None:
 
 
 def read_own_file(path: Path, what: str) -> bytes:
-    """Read a file that this package wrote, in a folder that others may have been at.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-    what : str
-        What it is, for the error.
-
-    Returns
-    -------
-    bytes
-        Its content.
-
-    Raises
-    ------
-    FileNotFoundError
-        It is not there.
-    InputError
-        It is a symbolic link, a pipe or a device, longer than 200 MB, or cannot be read.
-    """
+    """Read a file that this package wrote, in a folder that others may have been at."""
     refuse_irregular(path, what)
     try:
         handle = os.open(path, os.O_RDONLY | _CAREFULLY | getattr(os, "O_BINARY", 0))
@@ -112,23 +92,7 @@ def read_own_json(path: Path, what: str) -> Any:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path to write to, which takes the place of `path` when all went well.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The final name. What is there stays until the new file is complete.
-
-    Yields
-    ------
-    pathlib.Path
-        A new empty file in the same folder; removed where the block fails.
-
-    Raises
-    ------
-    OutputError
-        The file cannot be written: no space, no permission, no such folder.
-    """
+    """Give a temporary path to write to, which takes the place of `path` when all went well."""
     temporary: Path | None = None
     try:
         # a short name of its own: the final one may be as long as the file system allows
@@ -147,18 +111,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_texts(texts: Mapping[Path, str]) -> None:
-    """Write several files: all are complete before the first takes its final name.
-
-    Parameters
-    ----------
-    texts : mapping of pathlib.Path to str
-        What to write where, as UTF-8. A lone surrogate is written as its escape.
-
-    Raises
-    ------
-    OutputError
-        A file cannot be written; none of the files has changed then, unless a rename itself fails.
-    """
+    """Write several files: all are complete before the first takes its final name."""
     with ExitStack() as stack:
         for path, text in texts.items():
             temporary = stack.enter_context(replacing(path))
@@ -199,19 +152,7 @@ def cache_folder() -> Path:
 
 
 def file_hash(path: Path) -> str | None:
-    """Return the SHA-256 of a file.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-
-    Returns
-    -------
-    str or None
-        64 hexadecimal digits; None where the file cannot be read. A file is read again only when
-        its size or its time of change is another.
-    """
+    """Return the SHA-256 of a file."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):  # a pipe would have to be waited for
@@ -228,20 +169,7 @@ def _hash(path: Path, size: int, changed: int) -> str:
 
 
 def load_figures(path: Path, names: tuple[str, ...]) -> dict[str, int] | None:
-    """Read figures that `save_figures` wrote.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-    names : tuple of str
-        The figures it must hold.
-
-    Returns
-    -------
-    dict of str to int or None
-        The figures; None where the file is absent, broken or holds anything else.
-    """
+    """Read figures that `save_figures` wrote."""
     try:
         found = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):

@@ -52,35 +52,13 @@ class FrameSpec:
         return [column.name for column in self.columns]
 
     def build(self, data: Mapping[str, Sequence[Any]] | None = None) -> pd.DataFrame:
-        """Make the frame, with the declared columns, order and dtypes, also when it is empty.
-
-        Parameters
-        ----------
-        data : mapping of str to sequence, optional
-            One sequence a column, all of one length. None gives the empty frame.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The frame, with a fresh RangeIndex.
-        """
+        """Make the frame, with the declared columns, order and dtypes, also when it is empty."""
         data = data or {}
         arrays = {c.name: _array(data.get(c.name, ()), c.dtype) for c in self.columns}
         return pd.DataFrame(arrays, copy=False)
 
     def from_rows(self, rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
-        """Make the frame from rows, each with a cell a column in the declared order.
-
-        Parameters
-        ----------
-        rows : iterable of sequence
-            None gives the empty frame.
-
-        Returns
-        -------
-        pandas.DataFrame
-            As from `build`.
-        """
+        """Make the frame from rows, each with a cell a column in the declared order."""
         columns = list(zip(*rows, strict=True))
         return self.build(dict(zip(self.names, columns, strict=True)) if columns else None)
 

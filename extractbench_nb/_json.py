@@ -46,19 +46,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_$][\w$-]*\Z")
 
 
 def json_type(value: object) -> str:
-    """Name the JSON type of a Python value.
-
-    Parameters
-    ----------
-    value : object
-        Any value.
-
-    Returns
-    -------
-    str
-        ``string``, ``number``, ``boolean``, ``null``, ``object`` or ``array``; integers are
-        numbers, as in JSON. ``unknown`` for what JSON cannot hold.
-    """
+    """Name the JSON type of a Python value."""
     found = _TYPES.get(type(value))
     if found is not None:
         return found
@@ -82,21 +70,7 @@ def canonical(value: object) -> str:
 
 
 def canonical_unordered(value: object, memo: dict[int, str] | None = None) -> str:
-    """Write a value as canonical text in which the order of array items leaves no trace.
-
-    Parameters
-    ----------
-    value : object
-        Any JSON value.
-    memo : dict of int to str, optional
-        Texts of objects and arrays by id, kept by a caller that asks for parts of one document
-        again and again, and keeps it alive.
-
-    Returns
-    -------
-    str
-        Equal for two values that differ in nothing but the order of items, at any depth.
-    """
+    """Write a value as canonical text in which the order of array items leaves no trace."""
     if isinstance(value, dict | list | tuple):
         found = memo.get(id(value)) if memo is not None else None
         if found is None:
@@ -125,22 +99,6 @@ _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 
 def read_cut_off(text: str) -> Any:
     """Read JSON that is cut off at its end.
-
-    Parameters
-    ----------
-    text : str
-        An object or array that does not end, nested up to 200 levels.
-
-    Returns
-    -------
-    object
-        What is whole of it, and the beginning of a string or number at its end. A key without a
-        value is left out, and so is an item of an array of which only the bracket is there.
-
-    Raises
-    ------
-    ValueError
-        It is wrong before its end, or not cut off.
 
     Examples
     --------
@@ -185,27 +143,7 @@ class Unreadable:
 
 
 def private_copy(value: Any, what: str = "document") -> Any:
-    """Copy a document, so that the result does not change when the caller's value does.
-
-    Parameters
-    ----------
-    value : object
-        A JSON value. Mappings, tuples, numpy arrays and scalars, and subclasses of the JSON types
-        are taken for what they hold; keys become the strings that `json.dumps` writes.
-    what : str, optional
-        What it is, for the error.
-
-    Returns
-    -------
-    object
-        Dicts, lists and scalars, of exactly these classes. What JSON cannot hold stays as it is;
-        an object that raises when it is compared, written or asked becomes `Unreadable`.
-
-    Raises
-    ------
-    InputError
-        It contains itself, or more than 1,000,000 values.
-    """
+    """Copy a document, so that the result does not change when the caller's value does."""
     box: list[Any] = [None]
     within: set[int] = set()
     todo: list[tuple[Any, Any, Any]] = [(value, box, 0)]
@@ -323,26 +261,7 @@ def bracketed(name: str) -> str:
 
 
 def read_document(source: Any, what: str) -> Any:
-    """Return the JSON value that a user handed over.
-
-    Parameters
-    ----------
-    source : object
-        A ``pathlib.Path`` is read as a file, a ``str`` is JSON text (never a file name), anything
-        else is the value itself.
-    what : str
-        What it is, for the error: ``"gold"``, ``"schema"``.
-
-    Returns
-    -------
-    object
-        The parsed value.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or the text is not JSON; with the line and column.
-    """
+    """Return the JSON value that a user handed over."""
     kind = type(source)
     if issubclass(kind, Path):
         return _parse(read_text(source, what), f"{what} file {str(source)!r}")

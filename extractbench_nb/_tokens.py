@@ -23,16 +23,6 @@ _END = "<|endoftext|>"
 def count_tokens(text: str) -> int:
     """Count the GPT-2 tokens of a text.
 
-    Parameters
-    ----------
-    text : str
-        Any text; special tokens in it are plain text. A lone surrogate counts as U+FFFD.
-
-    Returns
-    -------
-    int
-        0 and up.
-
     Examples
     --------
     >>> count_tokens("Hello world")
@@ -44,11 +34,6 @@ def count_tokens(text: str) -> int:
 @cache
 def gpt2() -> Encoding:
     """Build GPT-2's byte-pair encoding (Radford et al. 2019) from the installed vocabulary.
-
-    Returns
-    -------
-    tiktoken.Encoding
-        50,257 tokens, ``<|endoftext|>`` included; built once.
 
     Examples
     --------

@@ -48,19 +48,7 @@ def is_time(dtype: str) -> bool:
 
 
 def time_dtype(dtype: Any) -> str | None:
-    """Return the text of a dtype of points in time; None for any other dtype.
-
-    Parameters
-    ----------
-    dtype : dtype
-        Of a Series.
-
-    Returns
-    -------
-    str or None
-        Such as ``datetime64[us, Europe/Berlin]``. A zone that has no name, or one that means
-        something else on another machine, becomes UTC.
-    """
+    """Return the text of a dtype of points in time; None for any other dtype."""
     if isinstance(dtype, np.dtype) and dtype.kind == "M":
         return str(dtype)
     if not isinstance(dtype, pd.DatetimeTZDtype):
@@ -74,20 +62,7 @@ def time_dtype(dtype: Any) -> str | None:
 
 
 def time_cells(series: pd.Series[Any], dtype: str) -> list[int | None]:
-    """Count since 1970 in UTC, in the unit of a dtype.
-
-    Parameters
-    ----------
-    series : pandas.Series
-        Points in time.
-    dtype : str
-        From `time_dtype`.
-
-    Returns
-    -------
-    list of int or None
-        None where a point is missing.
-    """
+    """Count since 1970 in UTC, in the unit of a dtype."""
     unit = time_type(dtype).unit
     counts = series.astype(pandas_dtype(dtype)).to_numpy(dtype=f"datetime64[{unit}]").view(np.int64)
     return [None if count == _MISSING else count for count in counts.tolist()]
@@ -124,16 +99,6 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=st
 def escape(text: str) -> str:
     r"""Replace what UTF-8 cannot hold.
 
-    Parameters
-    ----------
-    text : str
-        Any text.
-
-    Returns
-    -------
-    str
-        Text without surrogates; `unescape` gives the first text back.
-
     Examples
     --------
     >>> escape("a\ud800b") == "a\x1ad800b"
@@ -148,19 +113,7 @@ def unescape(text: str) -> str:
 
 
 def value_to_text(value: Any) -> str | None:
-    """Write a value as JSON text.
-
-    Parameters
-    ----------
-    value : object
-        A JSON value; NaN, infinities and integers of any usual size are kept. What JSON cannot hold
-        becomes text.
-
-    Returns
-    -------
-    str or None
-        JSON text, surrogates as they are; None for None.
-    """
+    """Write a value as JSON text."""
     if value is None:
         return None
     try:
@@ -204,18 +157,7 @@ _ESCAPE_BYTE = ESCAPE.encode()
 
 @lru_cache(maxsize=64)
 def arrow_schema(spec: FrameSpec) -> pa.Schema:
-    """Return the Arrow types of a frame; values are JSON text.
-
-    Parameters
-    ----------
-    spec : FrameSpec
-        The columns.
-
-    Returns
-    -------
-    pyarrow.Schema
-        One field a column, in order.
-    """
+    """Return the Arrow types of a frame; values are JSON text."""
     import pyarrow as pa
 
     types = {
@@ -235,20 +177,7 @@ def arrow_schema(spec: FrameSpec) -> pa.Schema:
 
 
 def record_batch(spec: FrameSpec, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
-    """Make an Arrow record batch of rows.
-
-    Parameters
-    ----------
-    spec : FrameSpec
-        The columns.
-    rows : sequence of sequence
-        One cell a column, points in time as `time_cells` gives them; None where a cell is missing.
-
-    Returns
-    -------
-    pyarrow.RecordBatch
-        Of the schema that `arrow_schema` gives.
-    """
+    """Make an Arrow record batch of rows."""
     import pyarrow as pa
 
     schema = arrow_schema(spec)
@@ -293,25 +222,7 @@ def pack(batch: pa.RecordBatch) -> bytes:
 
 
 def unpack(packed: bytes, spec: FrameSpec) -> pa.RecordBatch:
-    """Undo `pack`.
-
-    Parameters
-    ----------
-    packed : bytes
-        What `pack` gave.
-    spec : FrameSpec
-        The columns.
-
-    Returns
-    -------
-    pyarrow.RecordBatch
-        The rows, every buffer checked: Arrow trusts what it is given, and crashes on other bytes.
-
-    Raises
-    ------
-    InputError
-        `pack` did not give that.
-    """
+    """Undo `pack`."""
     import pyarrow as pa
 
     view = memoryview(packed)
@@ -328,20 +239,7 @@ def unpack(packed: bytes, spec: FrameSpec) -> pa.RecordBatch:
 
 
 def to_frame(table: pa.Table, spec: FrameSpec) -> pd.DataFrame:
-    """Restore a frame with the declared dtypes and the values as Python objects.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-        Columns as `record_batch` makes them.
-    spec : FrameSpec
-        The columns.
-
-    Returns
-    -------
-    pandas.DataFrame
-        With a fresh RangeIndex.
-    """
+    """Restore a frame with the declared dtypes and the values as Python objects."""
     arrays = {c.name: _pandas_array(table.column(c.name), c) for c in spec.columns}
     return pd.DataFrame(arrays, copy=False)
 

@@ -51,22 +51,7 @@ __all__ = [
 def extra_columns(
     frame: pd.DataFrame, names: list[str]
 ) -> tuple[tuple[Column, ...], tuple[tuple[Any, ...], ...]]:
-    """Take columns out of a frame in a form that every file format keeps.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The user's.
-    names : list of str
-        Which columns.
-
-    Returns
-    -------
-    tuple of (tuple of Column, tuple of tuple)
-        Their declarations, and one row of cells a row of the frame. Numbers, booleans and texts
-        stay what they are, with nullable dtypes; points in time, lists and dicts too; categories
-        become what they stand for, and anything else text.
-    """
+    """Take columns out of a frame in a form that every file format keeps."""
     columns, cells = [], []
     for name in names:
         dtype = _dtype(frame[name])
@@ -131,24 +116,7 @@ _LAYOUT = "expected the layout run/document.json"
 
 
 def read_folder(folder: Path) -> pd.DataFrame:
-    """List the outputs of a folder, ordered by run and document.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        With one folder a run; names that begin with a dot are left out, and so is what is no JSON
-        beside the runs.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row an output: run, document, predicted (its path).
-
-    Raises
-    ------
-    InputError
-        No such folder, a file where none belongs, no runs, or a run without outputs.
-    """
+    """List the outputs of a folder, ordered by run and document."""
     if not folder.is_dir():
         found = "a file" if folder.exists() else "nothing"
         raise InputError(f"runs: found {found} at {str(folder)!r}; expected a folder of runs")
@@ -189,15 +157,7 @@ def _visible(folder: Path) -> list[Path]:
 
 
 def check_readable(path: Path, where: str) -> None:
-    """Raise `InputError` where a file cannot be opened, before any work is done.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-    where : str
-        What names it, such as a row.
-    """
+    """Raise `InputError` where a file cannot be opened, before any work is done."""
     try:
         with path.open("rb"):
             pass
@@ -230,23 +190,7 @@ class Output(NamedTuple):
 
 
 def read_output(source: Any) -> Output:
-    """Read an output; one that is no JSON is no error.
-
-    Parameters
-    ----------
-    source : object
-        A ``pathlib.Path`` (a file), a ``str`` (JSON text), `ABSENT`, or the value itself.
-
-    Returns
-    -------
-    Output
-        Its source is a value, or JSON text of a string.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read at all.
-    """
+    """Read an output; one that is no JSON is no error."""
     if source is ABSENT:
         return Output(None, "there is no output")
     if isinstance(source, Path):
@@ -355,30 +299,7 @@ class Plan:
 
 
 def read_runs(runs: Any, dataset: Documents | None, profile: Profile) -> Plan:
-    """Read what the user handed over, and check all of it before any work is done.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame, str, pathlib.Path or Dataset
-        See `evaluate_runs`.
-    dataset : Documents or None
-        Where schema and gold come from.
-    profile : Profile
-        The rules under which schemas are read.
-
-    Returns
-    -------
-    Plan
-        One cell a row, in the order given.
-
-    Raises
-    ------
-    InputError
-        A column is missing or of a wrong type, a document unknown, a pair there twice, a file not
-        readable; with the row or file.
-    SchemaError, ConfigError
-        A schema cannot be read.
-    """
+    """Read what the user handed over, and check all of it before any work is done."""
     frame, dataset = _as_frame(runs, dataset)
     _check_columns(frame, dataset)
     library = _Library(frame, dataset, SchemaShelf(profile))
@@ -573,23 +494,7 @@ class Fingerprints:
         self._golds: dict[Any, bytes] = {}
 
     def of(self, cell: Cell) -> bytes:
-        """Return the fingerprint of a cell's schema, gold and prediction, by their content.
-
-        Parameters
-        ----------
-        cell : Cell
-            One output.
-
-        Returns
-        -------
-        bytes
-            32 bytes.
-
-        Raises
-        ------
-        InputError
-            A file cannot be read.
-        """
+        """Return the fingerprint of a cell's schema, gold and prediction, by their content."""
         predicted = _digest(cell.predicted)
         return hashlib.sha256(cell.schema_key.encode() + self._gold(cell) + predicted).digest()
 

@@ -51,23 +51,7 @@ class FolderSource:
     digest: str | None
 
     def frame(self, name: str) -> pd.DataFrame:
-        """Read one of the frames.
-
-        Parameters
-        ----------
-        name : str
-            Which one.
-
-        Returns
-        -------
-        pandas.DataFrame
-            As the batch wrote it.
-
-        Raises
-        ------
-        InputError
-            The file cannot be read, or is of another batch by now.
-        """
+        """Read one of the frames."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -157,23 +141,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def read_description(folder: Path) -> dict[str, Any]:
-    """Read ``batch.json``, and check that this package can read the files beside it.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        Where the files are.
-
-    Returns
-    -------
-    dict
-        Settings, counts, the user's columns, the digest of the content.
-
-    Raises
-    ------
-    InputError
-        There is no finished batch, or one of another format.
-    """
+    """Read ``batch.json``, and check that this package can read the files beside it."""
     path = folder / DESCRIPTION
     if not path.is_file():
         raise InputError(_why_none(folder))
@@ -205,20 +173,7 @@ _COUNTS = ("documents", "invalid", "missing")
 
 
 def card_text(by_run: pd.DataFrame, missing: pd.DataFrame, meta: Mapping[str, Any]) -> str:
-    """Write the card as plain text.
-
-    Parameters
-    ----------
-    by_run, missing : pandas.DataFrame
-        The frames of the results.
-    meta : mapping
-        Their profile and counts.
-
-    Returns
-    -------
-    str
-        A few lines; at most 20 runs are listed.
-    """
+    """Write the card as plain text."""
     shown = by_run.head(_MOST_RUNS)
     names = [one_line(run, _LONGEST) for run in shown["run"]]
     width = max(map(len, names), default=0)
@@ -234,20 +189,7 @@ def card_text(by_run: pd.DataFrame, missing: pd.DataFrame, meta: Mapping[str, An
 
 
 def card_html(by_run: pd.DataFrame, missing: pd.DataFrame, meta: Mapping[str, Any]) -> str:
-    """Write the card as static HTML; every text is escaped.
-
-    Parameters
-    ----------
-    by_run, missing : pandas.DataFrame
-        The frames of the results.
-    meta : mapping
-        Their profile and counts.
-
-    Returns
-    -------
-    str
-        One table; at most 20 runs are listed.
-    """
+    """Write the card as static HTML; every text is escaped."""
     numbers = (*_SCORES, *_COUNTS)
     head = "<th>run</th>" + "".join(
         f'<th class="xb-num">{name.replace("_", " ")}</th>' for name in numbers

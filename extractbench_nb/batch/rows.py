@@ -153,21 +153,7 @@ def is_settled(evaluation: Evaluation) -> bool:
 
 
 def invalid_rows(evaluation: Evaluation, message: str) -> Rows:
-    """Return the rows of an output that is invalid: nothing passes.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        Of the document against an empty prediction, so that the same fields are counted.
-    message : str
-        Why the output is invalid.
-
-    Returns
-    -------
-    tuple
-        Rows of each part, and the entries of the summary: every field is structural
-        (section 4 of the ExtractBench paper counts such an output as zero passed fields).
-    """
+    """Return the rows of an output that is invalid: nothing passes."""
     parts, _ = rows_of(evaluation)
     fault = {**_INVALID_FIELD, "reasoning": message}
     fields = [_changed(row, FIELD_COLUMNS, fault) for row in parts["fields"]]

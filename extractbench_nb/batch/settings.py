@@ -56,40 +56,14 @@ class SchemaShelf:
         self._keep: list[Any] = []
 
     def named(self, name: str, load: Callable[[str], Any]) -> tuple[str, str]:
-        """Return label and key of a schema that a dataset knows by its name.
-
-        Parameters
-        ----------
-        name : str
-            The id.
-        load : callable
-            Gives the schema of an id.
-
-        Returns
-        -------
-        tuple of (str, str)
-            What results call it, and its key in `schemas`.
-        """
+        """Return label and key of a schema that a dataset knows by its name."""
         if ("id", name) not in self._found:
             key = self._parse(load(name), f"schema {name!r}")
             self._found["id", name] = (name, key)
         return self._found["id", name]
 
     def given(self, source: Any, where: str) -> tuple[str, str]:
-        """Return label and key of a schema that stands in a cell.
-
-        Parameters
-        ----------
-        source : dict, str, pathlib.Path or Schema
-            As `evaluate` takes it.
-        where : str
-            What names the cell in errors.
-
-        Returns
-        -------
-        tuple of (str, str)
-            The file's name, else the schema's title, else eight digits of its hash; and its key.
-        """
+        """Return label and key of a schema that stands in a cell."""
         same = source if isinstance(source, str | Path) else id(source)
         if (type(source), same) not in self._found:
             self._keep.append(source)  # ids stay unique meanwhile
@@ -156,29 +130,7 @@ def custom_metrics(schemas: Iterable[Schema]) -> dict[str, Metric]:
 def settings_of(
     profile: Profile, judge: Judge, alignment: str | Aligner, metrics: Mapping[str, Metric]
 ) -> dict[str, Any]:
-    """Describe the settings of a batch.
-
-    Parameters
-    ----------
-    profile : Profile
-        The rules.
-    judge : Judge
-        Known by its name and its `fingerprint`.
-    alignment : str, LLMAligner or callable
-        Known by its `fingerprint` where it has one; another function by its source.
-    metrics : mapping of str to Metric
-        The user's own; known by their source.
-
-    Returns
-    -------
-    dict
-        JSON values; equal for equal settings, also in another process.
-
-    Raises
-    ------
-    InputError
-        A fingerprint is no JSON value.
-    """
+    """Describe the settings of a batch."""
     options = fingerprint(alignment)
     return {
         "format": FORMAT,
@@ -193,16 +145,7 @@ def settings_of(
 
 
 def refuse_other_settings(ours: Mapping[str, Any], theirs: Mapping[str, Any], folder: str) -> None:
-    """Raise `InputError` that names the first setting in which a folder's batch differs.
-
-    Parameters
-    ----------
-    ours, theirs : mapping
-        Settings asked for, and those of the folder. A metric that only one of them has is no
-        difference: documents of other schemas may be added.
-    folder : str
-        The folder, for the error.
-    """
+    """Raise `InputError` that names the first setting in which a folder's batch differs."""
     for name in SETTINGS:
         value, found = ours[name], theirs.get(name)
         if name == "metrics":
@@ -220,22 +163,6 @@ def refuse_other_settings(ours: Mapping[str, Any], theirs: Mapping[str, Any], fo
 
 def fingerprint(thing: Any) -> Any:
     """Return what tells a judge or an aligner apart from others of its name.
-
-    Parameters
-    ----------
-    thing : object
-        One may have an attribute ``fingerprint``, a JSON value that holds all that its answers
-        depend on, and nothing else: a model and its temperature, not its timeout.
-
-    Returns
-    -------
-    object
-        The value as it comes back from JSON; None where there is no such attribute.
-
-    Raises
-    ------
-    InputError
-        It is no JSON value.
 
     Examples
     --------

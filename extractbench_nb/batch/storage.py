@@ -89,29 +89,7 @@ def write_files(
     extras: tuple[Column, ...],
     description: Mapping[str, Any],
 ) -> str:
-    """Write the files of a batch; all are complete before the first takes its name.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        Where to.
-    results : iterable of Result
-        In order; drawn one by one.
-    extras : tuple of Column
-        The columns of the user's.
-    description : mapping
-        JSON values for ``batch.json``; the rows of each frame and the digest are added.
-
-    Returns
-    -------
-    str
-        A digest of the content, which every file holds: equal for equal results.
-
-    Raises
-    ------
-    OutputError
-        A file cannot be written.
-    """
+    """Write the files of a batch; all are complete before the first takes its name."""
     specs = {**FRAMES, "summary": summary_spec(extras)}
     with ExitStack() as stack:
         about = stack.enter_context(replacing(folder / DESCRIPTION))
@@ -160,20 +138,7 @@ def _write_frames(
 
 
 def write_evaluation(ev: Evaluation, folder: Path) -> Path:
-    """Write the frames of one evaluation, each to a file of its name.
-
-    Parameters
-    ----------
-    ev : Evaluation
-        The evaluation.
-    folder : pathlib.Path
-        Where to; made if it does not exist.
-
-    Returns
-    -------
-    pathlib.Path
-        The folder.
-    """
+    """Write the frames of one evaluation, each to a file of its name."""
     make_folder(folder)
     frames = {name: (spec, getattr(ev, name)) for name, spec in PARTS.items()}
     frames["summary"] = SUMMARY, ev.summary.to_frame().T
@@ -277,18 +242,7 @@ class Store:
         return None if found is None else found.fingerprint
 
     def add(self, entries: Iterable[Entry]) -> None:
-        """Keep finished outputs, all or none of them; they survive the end of the process.
-
-        Parameters
-        ----------
-        entries : iterable of Entry
-            An output that is there already is replaced.
-
-        Raises
-        ------
-        OutputError
-            The file cannot be written.
-        """
+        """Keep finished outputs, all or none of them; they survive the end of the process."""
         rows = []
         for entry in entries:
             names = map(escape, (entry.run, entry.document))
@@ -364,27 +318,7 @@ def _digest(row: Sequence[Any]) -> bytes | None:
 
 @contextmanager
 def open_store(folder: Path, settings: Mapping[str, Any]) -> Iterator[Store]:
-    """Open the finished outputs of a folder, or begin a new one.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        Made if it does not exist.
-    settings : mapping
-        As `settings_of` gives them, among others.
-
-    Yields
-    ------
-    Store
-        Locked for other processes until the block ends.
-
-    Raises
-    ------
-    InputError
-        The folder holds a batch with other settings, or another process has it open.
-    OutputError
-        The folder cannot be written.
-    """
+    """Open the finished outputs of a folder, or begin a new one."""
     make_folder(folder)
     path = folder / DATABASE
     refuse_irregular(path, "database")
@@ -447,14 +381,7 @@ def refuse_occupied(folder: Path, option: str = "folder") -> None:
 
 
 def refuse_foreign(folder: Path) -> None:
-    """Raise `InputError` where a folder holds what `Evaluations.save` must not replace.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        What an earlier `save` wrote there may be replaced; a batch that can be taken up, and files
-        of the same names that others wrote, may not. Other files do not matter.
-    """
+    """Raise `InputError` where a folder holds what `Evaluations.save` must not replace."""
     refuse_file(folder)
     if (folder / DATABASE).exists():
         refuse_occupied(folder)

@@ -96,20 +96,7 @@ class Context:
 
 
 def run_chunk(context: Context, tasks: Sequence[Task]) -> Done:
-    """Evaluate the outputs of a chunk, also where an event loop is running (a notebook cell).
-
-    Parameters
-    ----------
-    context : Context
-        The options and schemas.
-    tasks : sequence of Task
-        What to evaluate.
-
-    Returns
-    -------
-    list of Finished or Failed
-        One a task, in their order. Nothing that goes wrong with one keeps the others from it.
-    """
+    """Evaluate the outputs of a chunk, also where an event loop is running (a notebook cell)."""
     return run_anywhere(_run_all(context, tasks))
 
 
@@ -176,25 +163,7 @@ class _Packed(NamedTuple):
 
 
 def pack_context(context: Context, metrics: Mapping[str, Metric]) -> bytes:
-    """Pack options, schemas and the metrics of the user's, functions of a notebook included.
-
-    Parameters
-    ----------
-    context : Context
-        Options and schemas.
-    metrics : mapping of str to Metric
-        What is not built in.
-
-    Returns
-    -------
-    bytes
-        For `run_packed`.
-
-    Raises
-    ------
-    InputError
-        The judge, the aligner or a metric cannot be sent to another process.
-    """
+    """Pack options, schemas and the metrics of the user's, functions of a notebook included."""
     import cloudpickle
 
     try:
@@ -208,20 +177,7 @@ def pack_context(context: Context, metrics: Mapping[str, Metric]) -> bytes:
 
 
 def run_packed(context: bytes, tasks: bytes) -> Done:
-    """Run a chunk in a worker process.
-
-    Parameters
-    ----------
-    context : bytes
-        From `pack_context`.
-    tasks : bytes
-        A pickled sequence of Task.
-
-    Returns
-    -------
-    list of Finished or Failed
-        As `run_chunk` gives it.
-    """
+    """Run a chunk in a worker process."""
     return run_chunk(_unpacked(context), pickle.loads(tasks))  # noqa: S301 - packed by this package
 
 
@@ -309,18 +265,7 @@ class Pool:
 
     @contextmanager
     def runner(self, work: Work) -> Iterator[Runner]:
-        """Make what evaluates, and clean up afterwards.
-
-        Parameters
-        ----------
-        work : Work
-            What there is to do.
-
-        Yields
-        ------
-        callable
-            From an iterable of tasks to an iterator of the results of each chunk.
-        """
+        """Make what evaluates, and clean up afterwards."""
         if self._executor is not None:
             yield _on(self._executor, work, self._workers)
         elif self._workers == 1:

@@ -231,18 +231,6 @@ DEFINITIONS: Mapping[str, Definition] = MappingProxyType(
 def count_fields(gold: Any, schema: Any) -> dict[str, int]:
     """Count the fields of one document by every definition.
 
-    Parameters
-    ----------
-    gold : object
-        The parsed gold value.
-    schema : Schema or dict
-        The document's schema.
-
-    Returns
-    -------
-    dict of str to int
-        By definition, in the order of `DEFINITIONS`.
-
     Examples
     --------
     >>> tags = {"type": "object", "properties": {"tags": {"type": "array"}}}

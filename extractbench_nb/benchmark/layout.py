@@ -74,13 +74,7 @@ class ReleasedFile(NamedTuple):
 
 @cache
 def released_files() -> tuple[ReleasedFile, ...]:
-    """List the files of the released dataset: schemas, golds, PDFs and the licence.
-
-    Returns
-    -------
-    tuple of ReleasedFile
-        Ordered by path.
-    """
+    """List the files of the released dataset: schemas, golds, PDFs and the licence."""
     return tuple(
         ReleasedFile(
             row["path"],
@@ -103,19 +97,7 @@ def missing_files(root: Path) -> list[str]:
 
 
 def check_files(root: Path) -> dict[str, int]:
-    """Compare a folder with the released files.
-
-    Parameters
-    ----------
-    root : pathlib.Path
-        The dataset's folder.
-
-    Returns
-    -------
-    dict of str to int
-        How many of the released files are ``verified`` (the same content), ``unverified`` (there,
-        but their content was never at hand), ``changed`` and ``missing``.
-    """
+    """Compare a folder with the released files."""
     counts = dict.fromkeys(("verified", "unverified", "changed", "missing"), 0)
     for file in released_files():
         counts[_state(file_hash(root / file.path), file.sha256)] += 1
@@ -150,21 +132,7 @@ def origin_of(name: str) -> str | None:
 
 
 def provenance_of(name: str, root: Path) -> pd.Series[Any]:
-    """Say where a dataset comes from, and compare its files with the released ones.
-
-    Parameters
-    ----------
-    name : str
-        ``"extractbench"``, ``"sample"`` or anything.
-    root : pathlib.Path
-        Its folder.
-
-    Returns
-    -------
-    pandas.Series
-        dataset, source, commit, licence, folder; then verified, unverified, changed and missing,
-        the numbers of released files in each state. What does not apply is ``pd.NA``.
-    """
+    """Say where a dataset comes from, and compare its files with the released ones."""
     released = name == "extractbench"
     facts: dict[str, Any] = {
         "dataset": name,
@@ -222,24 +190,7 @@ class DocumentFiles(NamedTuple):
 
 
 def scan(root: Path) -> tuple[tuple[SchemaFolder, ...], tuple[DocumentFiles, ...]]:
-    """List the schema folders and documents below a folder and check them.
-
-    Parameters
-    ----------
-    root : pathlib.Path
-        The dataset's folder.
-
-    Returns
-    -------
-    tuple of (tuple of SchemaFolder, tuple of DocumentFiles)
-        Ordered by domain, schema and document.
-
-    Raises
-    ------
-    DatasetError
-        If there is no schema folder, one has no schema file or more than one, or two documents
-        share an id.
-    """
+    """List the schema folders and documents below a folder and check them."""
     folders = list(_schema_folders(root))
     if not folders:
         raise DatasetError(f"{root}: found no {_LAYOUT} here{_nested_hint(root)}")

@@ -65,21 +65,6 @@ class Figure(NamedTuple):
 def part_name(part: object) -> str:
     """Check the name of a table.
 
-    Parameters
-    ----------
-    part : int or str
-        1 to 13, ``"figure2"`` or ``"text"``.
-
-    Returns
-    -------
-    str
-        The name as the column ``table`` has it.
-
-    Raises
-    ------
-    InputError
-        There is no such table.
-
     Examples
     --------
     >>> part_name(5)
@@ -94,18 +79,7 @@ def part_name(part: object) -> str:
 
 @cache
 def rows_of(part: str) -> tuple[Figure, ...]:
-    """Return the figures of one part.
-
-    Parameters
-    ----------
-    part : str
-        A name that `part_name` returned.
-
-    Returns
-    -------
-    tuple of Figure
-        In the order of printing.
-    """
+    """Return the figures of one part."""
     return tuple(_figure(row) for row in shipped_rows(f"data/published/{PARTS[part]}"))
 
 
@@ -127,22 +101,6 @@ def _figure(row: dict[str, str]) -> Figure:
 
 def figures(part: int | str | None = None) -> pd.DataFrame:
     """Return the printed figures of the paper, one a row.
-
-    Parameters
-    ----------
-    part : int or str, optional
-        1 to 13 for a table, ``"figure2"`` for that figure's caption, ``"text"`` for the numbers of
-        the text. All of them by default.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a figure: table, row, label, column, value, unit, digits, printed, bold, red, where.
-
-    Raises
-    ------
-    InputError
-        There is no such table.
 
     Notes
     -----

@@ -148,46 +148,14 @@ def recorded_outputs(folder: str | Path) -> pd.DataFrame:
 
 
 def measure_verdicts(folder: str | Path, *, dataset: Dataset | None = None) -> pd.DataFrame:
-    """Read judge reports, and let the offline judge decide the same fields.
-
-    Parameters
-    ----------
-    folder : str or pathlib.Path
-        With ``{run}/{document}.judge-report.json``, at any depth, each beside its output.
-    dataset : Dataset, optional
-        Where gold and schemas are; the released dataset by default.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a row of a report (see `VERDICT_COLUMNS`).
-
-    Raises
-    ------
-    InputError
-        There is no report, or one that cannot be read.
-    DatasetError
-        A document that the dataset does not know.
-    """
+    """Read judge reports, and let the offline judge decide the same fields."""
     dataset = dataset or load_dataset("extractbench")
     rows = [row for path in _files(folder, _REPORT) for row in _Report(path, dataset).rows()]
     return _build(VERDICT_COLUMNS, rows)
 
 
 def measure_pairs(folder: str | Path, *, dataset: Dataset | None = None) -> pd.DataFrame:
-    """Compare, for each field of a document, what a judge said about any two runs.
-
-    Parameters
-    ----------
-    folder, dataset : object
-        See `measure_verdicts`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a field of a document and two runs (see `PAIR_COLUMNS`), ordered by document, field
-        and runs.
-    """
+    """Compare, for each field of a document, what a judge said about any two runs."""
     verdicts = measure_verdicts(folder, dataset=dataset)
     judged = verdicts[verdicts["decided_by"] == "judge"]
     texts = {

@@ -50,55 +50,18 @@ def _text(place: str) -> str:
 
 
 def shipped_rows(place: str) -> list[dict[str, str]]:
-    """Read a table as texts.
-
-    Parameters
-    ----------
-    place : str
-        The CSV file, below this package, ``data/registry.csv``.
-
-    Returns
-    -------
-    list of dict
-        One a row: column to cell.
-    """
+    """Read a table as texts."""
     return list(csv.DictReader(_text(place).splitlines()))
 
 
 def shipped_table(place: str, **options: Any) -> pd.DataFrame:
-    """Read a table as pandas does.
-
-    Parameters
-    ----------
-    place : str
-        The CSV file.
-    **options
-        Of `pandas.read_csv`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A new frame.
-    """
+    """Read a table as pandas does."""
     frame: pd.DataFrame = pd.read_csv(StringIO(_text(place)), **options)
     return frame
 
 
 def shipped_frame(place: str, spec: FrameSpec) -> pd.DataFrame:
-    """Read a table into a declared frame; an empty cell is missing.
-
-    Parameters
-    ----------
-    place : str
-        The CSV file.
-    spec : FrameSpec
-        Its columns.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A new frame.
-    """
+    """Read a table into a declared frame; an empty cell is missing."""
     frame = shipped_table(place)
     cells = {n: [None if pd.isna(cell) else cell for cell in frame[n]] for n in spec.names}
     return spec.build(cells)
@@ -124,16 +87,6 @@ class GoldCounts(NamedTuple):
 
 def count_gold(value: Any) -> GoldCounts:
     """Count the leaf values and array items of a JSON value, at any depth.
-
-    Parameters
-    ----------
-    value : object
-        A parsed JSON value. An empty object or array holds no leaf value.
-
-    Returns
-    -------
-    GoldCounts
-        gold_values, array_items and fields, each 0 and up.
 
     Examples
     --------
@@ -221,21 +174,7 @@ _memory: dict[tuple[str, str], Mapping[str, int]] = {}
 
 
 def figures_of(path: Path | None, kind: FileKind) -> dict[str, Any]:
-    """Return the figures of a file, shipped, kept or counted now.
-
-    Parameters
-    ----------
-    path : pathlib.Path or None
-        The file; None where there is none.
-    kind : FileKind
-        `GOLD` or `PDF`.
-
-    Returns
-    -------
-    dict
-        The kind's figures and its hash; None for what cannot be known: no file, or one that
-        cannot be read.
-    """
+    """Return the figures of a file, shipped, kept or counted now."""
     unknown: dict[str, Any] = dict.fromkeys((*kind.figures, kind.hash_column))
     digest = file_hash(path) if path is not None else None
     if path is None or digest is None:
@@ -263,20 +202,7 @@ def _kept(path: Path, digest: str, kind: FileKind) -> Mapping[str, int]:
 
 
 def measure(path: Path, kind: FileKind) -> dict[str, int]:
-    """Count the figures of a file, whatever is known of it.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-    kind : FileKind
-        `GOLD` or `PDF`.
-
-    Returns
-    -------
-    dict of str to int
-        The kind's figures; empty for a file that cannot be read.
-    """
+    """Count the figures of a file, whatever is known of it."""
     try:
         return kind.reader(path)
     except (InputError, OSError):
@@ -285,22 +211,6 @@ def measure(path: Path, kind: FileKind) -> dict[str, int]:
 
 def shipped_statistics(dataset: str = "extractbench") -> pd.DataFrame:
     """Return the figures of a known dataset's documents, without the dataset.
-
-    Parameters
-    ----------
-    dataset : str, optional
-        ``"extractbench"``, the released dataset at the pinned commit, or ``"sample"``.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a document, ordered by domain, schema and document (see `SHIPPED_COLUMNS`). What a
-        PDF would tell is missing where it was not at hand.
-
-    Raises
-    ------
-    InputError
-        The name is not known.
 
     Examples
     --------
@@ -312,21 +222,6 @@ def shipped_statistics(dataset: str = "extractbench") -> pd.DataFrame:
 
 def shipped_schemas(dataset: str = "extractbench") -> pd.DataFrame:
     """Return the figures of a known dataset's schemas, without the dataset.
-
-    Parameters
-    ----------
-    dataset : str, optional
-        ``"extractbench"`` or ``"sample"``.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a schema, ordered by domain and schema (see `SHIPPED_SCHEMA_COLUMNS`).
-
-    Raises
-    ------
-    InputError
-        The name is not known.
 
     Examples
     --------

@@ -28,22 +28,7 @@ class Segment(NamedTuple):
 
 
 def alone(value: Any, state: str = "present", *, limit: int = _LONGEST_VALUE) -> list[Segment]:
-    """Show one value as it is; an absent one and an array as a note.
-
-    Parameters
-    ----------
-    value : object
-        The value.
-    state : str, optional
-        ``present``, ``null``, ``missing`` or ``empty``.
-    limit : int, optional
-        Characters to show.
-
-    Returns
-    -------
-    list of Segment
-        One stretch.
-    """
+    """Show one value as it is; an absent one and an array as a note."""
     note = _NOTES.get(state) or _size(value)
     return [Segment("note", note)] if note else [Segment("same", _short(value_text(value), limit))]
 
@@ -61,20 +46,7 @@ def _short(text: str, limit: int) -> str:
 def compared(
     gold: Any, extracted: Any, *, limit: int = _LONGEST_VALUE
 ) -> tuple[list[Segment], list[Segment]]:
-    """Lay two values side by side, with what differs marked where they are short and alike.
-
-    Parameters
-    ----------
-    gold, extracted : object
-        Two values that differ.
-    limit : int, optional
-        Characters to show of a text; where differences are marked, up to twice as many.
-
-    Returns
-    -------
-    tuple of (list of Segment, list of Segment)
-        The two sides.
-    """
+    """Lay two values side by side, with what differs marked where they are short and alike."""
     kinds = json_type(gold), json_type(extracted)
     if "array" in kinds or None in (gold, extracted):
         return alone(gold, limit=limit), alone(extracted, limit=limit)

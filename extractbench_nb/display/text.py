@@ -51,21 +51,7 @@ _JOINERS = "\u200c\u200d"
 
 
 def document_json(value: Any, levels: int = _LEVELS) -> Any:
-    """Turn any value of a document into one that is valid JSON.
-
-    Parameters
-    ----------
-    value : object
-        Whatever stands in gold or in a prediction.
-    levels : int, optional
-        Levels of objects and arrays to keep.
-
-    Returns
-    -------
-    object
-        Dicts with text keys, lists and scalars. NaN and infinities become the texts ``NaN``,
-        ``Infinity`` and ``-Infinity``; what JSON does not know becomes its text.
-    """
+    """Turn any value of a document into one that is valid JSON."""
     if not isinstance(value, dict | list | tuple):
         return _scalar(value)
     if not levels:
@@ -102,18 +88,7 @@ def value_text(value: Any) -> str:
 
 
 def clean(text: str) -> str:
-    """Put U+FFFD in place of what no reader should obey: controls, bidi overrides, surrogates.
-
-    Parameters
-    ----------
-    text : str
-        Text of a document.
-
-    Returns
-    -------
-    str
-        The same length; line ends and tabs stay.
-    """
+    """Put U+FFFD in place of what no reader should obey: controls, bidi overrides, surrogates."""
     if text.isprintable():
         return text
     return "".join(map(_clean, text))

@@ -68,20 +68,7 @@ class OptimalAligner:
         self._counts: dict[int, int] = {}
 
     def __call__(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Pairs:
-        """Align the items of one array.
-
-        Parameters
-        ----------
-        node : Node
-            The array.
-        gold, predicted : sequence
-            The items of both sides.
-
-        Returns
-        -------
-        list of tuple of int
-            (gold index, predicted index), in gold order. ``prefixItems`` are paired by position.
-        """
+        """Align the items of one array."""
         key = (node, id(gold), id(predicted))  # the caller keeps the items alive
         if key not in self._known:
             self._known[key] = self._align(node, gold, predicted)

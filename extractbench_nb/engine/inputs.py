@@ -72,20 +72,7 @@ def read_schema(schema: Any, profile: Profile) -> Schema:
 
 
 def check_judge(judge: Judge, schema: Schema) -> None:
-    """Let a judge that asks models say what is missing, before anything is asked.
-
-    Parameters
-    ----------
-    judge : Judge
-        One with a method ``check(params)`` is checked for each field that it is to decide.
-    schema : Schema
-        The parsed schema.
-
-    Raises
-    ------
-    InputError, ConfigError
-        No key, no such provider, a param that cannot be used.
-    """
+    """Let a judge that asks models say what is missing, before anything is asked."""
     check = getattr(judge, "check", None)
     if check is not None:
         judged = {name for name, entry in REGISTRY.entries.items() if entry.judged}
@@ -117,13 +104,7 @@ def _check_params(check: Callable[..., None], params: Mapping[str, Any], pointer
 
 
 def choose_alignment(alignment: str | Aligner, judge: Judge) -> str | Aligner:
-    """Return ``"optimal"``, an aligner that knows whom to ask, or the user's own matcher.
-
-    Raises
-    ------
-    InputError
-        The option names none of them.
-    """
+    """Return ``"optimal"``, an aligner that knows whom to ask, or the user's own matcher."""
     if alignment == "llm":
         alignment = LLMAligner()
     if isinstance(alignment, LLMAligner):
@@ -212,23 +193,7 @@ def _checked_pairs(
 
 
 def read_predicted(source: Any) -> tuple[Any, str | None]:
-    """Read what a model said; a text that is no JSON is no error here.
-
-    Parameters
-    ----------
-    source : object
-        A ``pathlib.Path`` (a file), a ``str`` (JSON text) or the value itself.
-
-    Returns
-    -------
-    tuple of (object, str or None)
-        The value and None; or the text and the parser's message with its position.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read at all.
-    """
+    """Read what a model said; a text that is no JSON is no error here."""
     if issubclass(type(source), Path):
         try:
             source = read_text(source, "predicted")

@@ -102,23 +102,7 @@ def batches(
     partners: Mapping[int, Mapping[int, float]] | None,
     limits: Limits,
 ) -> list[Batch]:
-    """Cut what is to be aligned into batches.
-
-    Parameters
-    ----------
-    gold, predicted : mapping of int to int
-        Tokens of the items by index.
-    partners : mapping, optional
-        For gold indices, the worth of predicted ones that may belong to them. None puts everything
-        into one batch if it fits, and returns nothing if it does not.
-    limits : Limits
-        What fits into one.
-
-    Returns
-    -------
-    list of Batch
-        Gold items without partners are in none of them.
-    """
+    """Cut what is to be aligned into batches."""
     if partners is None:
         tokens = sum(gold.values()) + sum(predicted.values())
         fits = tokens <= limits.tokens and len(gold) + len(predicted) <= limits.items
@@ -156,27 +140,7 @@ def _fill(
 def likely_partners(
     node: Node, gold: Sequence[Any], predicted: Sequence[Any], count: int
 ) -> Partners:
-    """Choose for each gold item the predicted items that are most like it.
-
-    Parameters
-    ----------
-    node : Node
-        The schema of the items.
-    gold, predicted : sequence
-        The items, n and m of them.
-    count : int
-        Partners to choose at most; fewer where the best one is far ahead. An item that no gold item
-        has chosen proposes itself to the two that are most like it, so that up to twice as many may
-        come together.
-
-    Returns
-    -------
-    list of dict
-        For each gold item, worth by place in `predicted`, the most worthy first. Worth is the
-        similarity in [0, 1] by `proxy_matrix`, and 1 more where all fields are likely to match. An
-        item that is like none comes with those that stand where it stands: lists follow their
-        document. Their worth is 0.
-    """
+    """Choose for each gold item the predicted items that are most like it."""
     found: Partners = []
     kept = _Proposals(len(predicted))
     step = max(1, DENSE_PAIRS // (4 * len(predicted)))

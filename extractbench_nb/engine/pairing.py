@@ -35,28 +35,7 @@ def pair_up(
     released: bool = False,
     inherit: bool = False,
 ) -> list[Point]:
-    """Pair a gold value with a predicted one, down to the leaves and arrays of the schema.
-
-    Parameters
-    ----------
-    node : Node
-        The schema node both stand at.
-    gold, predicted : object
-        The values; `MISSING` where the key is absent.
-    released : bool, optional
-        Pair as the published package does: nothing is compared below an object that is null on
-        either side, nor in an ``anyOf`` without its own metric.
-    inherit : bool, optional
-        Where pairing as the package does: an ``anyOf`` without a metric takes the one that its
-        branches agree on, with the params of its preset. A branch that declares none stands for
-        the metric of its type; null, skipped branches and those of several metrics have no say.
-        In maps and recursion that only the prediction has, absent fields do not count.
-
-    Returns
-    -------
-    list of Point
-        In schema order. Arrays are one point each; what is in them is a matter of alignment.
-    """
+    """Pair a gold value with a predicted one, down to the leaves and arrays of the schema."""
     points: list[Point] = []
     if released:
         _Package010Pairing(points, inherit).collect(node, gold, predicted, "")
@@ -101,13 +80,7 @@ def _collect(
 
 
 def holds_something(value: Any) -> bool:
-    """Whether there is a value that is neither null nor a container of nothing else.
-
-    Parameters
-    ----------
-    value : object
-        A JSON value, `MISSING`, or what stands below a broken container.
-    """
+    """Whether there is a value that is neither null nor a container of nothing else."""
     stack = [value]
     while stack:
         top = stack.pop()
@@ -269,22 +242,7 @@ def _below_broken(node: Node, predicted: Any) -> Any:
 
 
 def resolve_union(node: Node, gold: Any, predicted: Any) -> Node:
-    """Return the node that a union is for these values.
-
-    Parameters
-    ----------
-    node : Node
-        A union.
-    gold, predicted : object
-        The first branch that gold fits decides, else predicted; else the first that is not null.
-
-    Returns
-    -------
-    Node
-        At the union's own path. A map of arrays under an array metric comes back as an array of
-        its (key, item) pairs. Where only the prediction has an object, an object of all that the
-        branches declare: which of them it is depends on what it holds.
-    """
+    """Return the node that a union is for these values."""
     while node.kind == "union":
         absent = gold is MISSING or gold is None
         if absent and isinstance(predicted, dict) and node.has_several_objects:

@@ -104,23 +104,7 @@ PROFILES = {
 
 
 def get_profile(name: object) -> Profile:
-    """Return a profile by name.
-
-    Parameters
-    ----------
-    name : str or Profile
-        ``paper``, ``strict``, ``extract-bench-0.1.0`` or ``extract-bench-readme``.
-
-    Returns
-    -------
-    Profile
-        The rules.
-
-    Raises
-    ------
-    InputError
-        No such profile.
-    """
+    """Return a profile by name."""
     if isinstance(name, Profile):
         return name
     if not isinstance(name, str) or name not in PROFILES:

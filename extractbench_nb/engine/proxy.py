@@ -57,20 +57,7 @@ _SHORT_BAG = 200
 
 
 def proxy_matrix(node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> tuple[Matrix, Flags]:
-    """Estimate similarity, and which pairs are likely to match, for all pairs of items.
-
-    Parameters
-    ----------
-    node : Node
-        The schema of the items.
-    gold, predicted : sequence
-        The items, n and m of them.
-
-    Returns
-    -------
-    tuple of numpy.ndarray
-        Similarity, float32 of shape (n, m) in [0, 1]; likely matches, bool of the same shape.
-    """
+    """Estimate similarity, and which pairs are likely to match, for all pairs of items."""
     shape = (len(gold), len(predicted))
     total, count = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
     likely = np.ones(shape, np.bool_)
@@ -264,18 +251,7 @@ _COMPARE = {
 
 
 def bag_similarity(one: Sequence[str], two: Sequence[str]) -> Matrix:
-    """Cosine of tf-idf token vectors for all pairs of texts.
-
-    Parameters
-    ----------
-    one, two : sequence of str
-        n and m texts.
-
-    Returns
-    -------
-    numpy.ndarray
-        float32 of shape (n, m) in [0, 1].
-    """
+    """Cosine of tf-idf token vectors for all pairs of texts."""
     return _cosine([_tokens(text) for text in one], [_tokens(text) for text in two])
 
 

@@ -70,25 +70,7 @@ def align_messages(
     predicted: Mapping[int, str],
     instructions: str | None = None,
 ) -> tuple[Message, ...]:
-    """Write down the question which items belong together.
-
-    Parameters
-    ----------
-    node : Node
-        The array.
-    fields : str
-        From `describe_fields`.
-    gold, predicted : mapping of int to str
-        The items as texts, by their index in the array.
-    instructions : str, optional
-        What else to heed.
-
-    Returns
-    -------
-    tuple of dict
-        One message of the system and one of the user. What comes from documents and schemas stands
-        between marks that no document can hold.
-    """
+    """Write down the question which items belong together."""
     about = {"field": node.field or "$", "description": _short(node.description)}
     blocks = quoted(
         {
@@ -107,20 +89,7 @@ def align_messages(
 
 
 def describe_fields(node: Node, most_tokens: int) -> str:
-    """Describe the fields of an item: type, description, metric and its params, one line each.
-
-    Parameters
-    ----------
-    node : Node
-        The schema of the items.
-    most_tokens : int
-        Beyond that, descriptions are left out, and then the last fields.
-
-    Returns
-    -------
-    str
-        One JSON object a line.
-    """
+    """Describe the fields of an item: type, description, metric and its params, one line each."""
     known = list(_criteria(node))
     lines = [_json(field) for field in known]
     if tokens_of(lines) > most_tokens:
@@ -174,20 +143,7 @@ def answer_tokens(messages: Sequence[Message]) -> int:
 
 
 def item_text(item: Any, most_tokens: int) -> tuple[str, int]:
-    """Write an item as JSON in one line, cut in its middle where it is too long.
-
-    Parameters
-    ----------
-    item : object
-        A JSON value, or a `MapItem`.
-    most_tokens : int
-        Tokens of the text at most.
-
-    Returns
-    -------
-    tuple of (str, int)
-        The text, and its tokens.
-    """
+    """Write an item as JSON in one line, cut in its middle where it is too long."""
     value = {"key": item.key, "item": item.item} if isinstance(item, MapItem) else item
     text = sendable(canonical(value)).translate(_LINE_ENDS)
     most = most_tokens * _MOST_CHARACTERS
@@ -219,25 +175,6 @@ def read_pairs(
     text: str | None, gold: Collection[int], predicted: Collection[int]
 ) -> list[tuple[int, int]]:
     """Read which items belong together, and check it against what was shown.
-
-    Parameters
-    ----------
-    text : str or None
-        What a model said.
-    gold, predicted : collection of int
-        The numbers of the items that it was shown.
-
-    Returns
-    -------
-    list of tuple of int
-        Pairs (gold, predicted), each number at most once. Items that the answer does not name are
-        in none, and a pair that is named twice counts once.
-
-    Raises
-    ------
-    Unparsable
-        No object with pairs, a number that was not shown, an item in two pairs, or an item that is
-        both paired and missed or spurious.
 
     Examples
     --------

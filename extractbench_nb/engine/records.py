@@ -129,15 +129,7 @@ def array_items(node: Node, value: Any) -> tuple[list[Any] | None, list[str]]:
 
 
 def roll_up(arrays: Sequence[ArrayRecord], profile: Profile) -> None:
-    """Decide pairs and arrays, innermost first.
-
-    Parameters
-    ----------
-    arrays : sequence of ArrayRecord
-        In the order in which the traversal found them: outer before inner.
-    profile : Profile
-        The rules.
-    """
+    """Decide pairs and arrays, innermost first."""
     for array in reversed(arrays):
         for pair in array.pairs:
             _decide_pair(pair, array, profile)

@@ -105,20 +105,7 @@ class Scorer:
         self._memo: dict[tuple[Any, ...], Verdicts] = {}
 
     def verdicts(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
-        """Score one pair of values at a leaf, or at an array that is scored as a whole.
-
-        Parameters
-        ----------
-        node : Node
-            The schema node, unions resolved.
-        gold, predicted : object
-            The values; `MISSING` where absent, `Unusable` below a broken container.
-
-        Returns
-        -------
-        tuple of Scored or Pending
-            One a metric.
-        """
+        """Score one pair of values at a leaf, or at an array that is scored as a whole."""
         gold_state = state_of(gold, node)
         if isinstance(predicted, Unusable):
             absent = gold_state != PRESENT
@@ -148,19 +135,7 @@ class Scorer:
         return found
 
     def text_comparer(self, node: Node) -> Callable[[str, str], tuple[float, bool]] | None:
-        """Return the shortest way to compare two texts at a node, for alignments.
-
-        Parameters
-        ----------
-        node : Node
-            A leaf.
-
-        Returns
-        -------
-        callable or None
-            Two texts to score and verdict; None where there is more to it than one metric of a
-            string, or its verdict must be awaited.
-        """
+        """Return the shortest way to compare two texts at a node, for alignments."""
         config = node.config
         if node.kind != "scalar" or "string" not in node.types or config is None:
             return None
@@ -194,20 +169,7 @@ class Scorer:
         return compare
 
     def whole_array(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
-        """Score an array node without alignment: a side is absent, broken, or a metric takes all.
-
-        Parameters
-        ----------
-        node : Node
-            An array node.
-        gold, predicted : object
-            The values.
-
-        Returns
-        -------
-        tuple of Scored or Pending
-            One a metric.
-        """
+        """Score an array without alignment: a side is absent or broken, or a metric takes all."""
         if state_of(gold, node) != PRESENT or state_of(predicted, node) != PRESENT:
             return self.verdicts(node, gold, predicted)
         if not _is_array(node, gold):  # a fault of the annotation: compared as what it is

@@ -84,20 +84,7 @@ def same_key(gold: MapItem, predicted: MapItem) -> bool:
 
 
 def array_score(matched: int, gold: int, predicted: int, kind: str) -> float:
-    """Return the score of an array from its counts.
-
-    Parameters
-    ----------
-    matched, gold, predicted : int
-        Matched pairs, gold items, predicted items.
-    kind : str
-        ``recall`` (section 3.4 of the ExtractBench paper and its README) or ``f1``.
-
-    Returns
-    -------
-    float
-        In [0, 1]; two empty arrays score 1, an invented one 0.
-    """
+    """Return the score of an array from its counts."""
     if gold == predicted == 0:
         return 1.0
     if kind == "f1":
@@ -148,20 +135,7 @@ class ItemComparer:
         self._flattened: dict[int, list[MapItem]] = {}
 
     def __call__(self, node: Node, gold: Any, predicted: Any) -> PairScore:
-        """Compare two items.
-
-        Parameters
-        ----------
-        node : Node
-            The schema of the items.
-        gold, predicted : object
-            The items, or `MapItem`.
-
-        Returns
-        -------
-        PairScore
-            Similarity is the mean over the fields that are present on either side.
-        """
+        """Compare two items."""
         key = (node, id(gold), id(predicted))
         found = self._pairs.get(key)
         if found is None:
@@ -169,20 +143,7 @@ class ItemComparer:
         return found
 
     def table(self, node: Node, gold: list[Any], predicted: list[Any]) -> list[list[PairScore]]:
-        """Compare all pairs of items.
-
-        Parameters
-        ----------
-        node : Node
-            The schema of the items.
-        gold, predicted : list
-            The items.
-
-        Returns
-        -------
-        list of list of PairScore
-            One row a gold item, one column a predicted item.
-        """
+        """Compare all pairs of items."""
         if not any(isinstance(item, MapItem) for item in gold):
             left = [self._row(node, item) for item in gold]
             right = [self._row(node, item) for item in predicted]
@@ -352,20 +313,7 @@ class FlatField(NamedTuple):
 
 
 def flat_fields(node: Node, keys: tuple[str, ...] = ()) -> tuple[FlatField, ...] | None:
-    """List the scored fields of items whose shape does not depend on the values.
-
-    Parameters
-    ----------
-    node : Node
-        The schema of the items.
-    keys : tuple of str, optional
-        Keys that led here.
-
-    Returns
-    -------
-    tuple of FlatField or None
-        None where maps, recursion, or a choice between containers make items irregular.
-    """
+    """List the scored fields of items whose shape does not depend on the values."""
     if node.kind == "scalar" or (node.kind == "union" and _only_scalars(node)):
         skipped = node.config is not None and node.config.skip
         return () if skipped else (FlatField(keys, node, False, {}),)
@@ -420,18 +368,7 @@ def _guess(pending: Pending, gold: Any, predicted: Any) -> Scored:
 
 
 def point_score(verdicts: Iterable[Scored]) -> tuple[float | None, bool | None]:
-    """Combine the verdicts of a node's metrics.
-
-    Parameters
-    ----------
-    verdicts : iterable of Scored
-        One a metric.
-
-    Returns
-    -------
-    tuple of (float or None, bool or None)
-        Score: mean weighted by metric weight. Passed: all passed. None where one gave no verdict.
-    """
+    """Combine the verdicts of a node's metrics."""
     rows = list(verdicts)
     if len(rows) == 1:
         return rows[0].score, rows[0].passed

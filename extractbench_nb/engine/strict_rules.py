@@ -46,13 +46,7 @@ class Walk(Protocol):
 
 
 def count_leaves(walk: Walk) -> None:
-    """Count item leaves instead of arrays, and give missed and spurious items their rows.
-
-    Parameters
-    ----------
-    walk : Traversal
-        After the roll-up. Arrays that appear inside one-sided items are visited in turn.
-    """
+    """Count item leaves instead of arrays, and give missed and spurious items their rows."""
     place = 0
     while place < len(walk.arrays):
         array = walk.arrays[place]
@@ -153,17 +147,7 @@ def _item(items: list[Any], index: int | None) -> Any:
 
 
 def invented_leaves(walk: Walk, root: Node, gold: Any, predicted: Any) -> None:
-    """Add a hallucination for each predicted leaf that the schema and gold do not have.
-
-    Parameters
-    ----------
-    walk : Traversal
-        After `count_leaves`.
-    root : Node
-        The schema.
-    gold, predicted : object
-        The documents.
-    """
+    """Add a hallucination for each predicted leaf that the schema and gold do not have."""
     _add_invented(walk.top, root, gold, predicted, Paths("$"))
     for array in walk.arrays:
         for pair in array.pairs:

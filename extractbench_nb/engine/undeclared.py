@@ -26,26 +26,7 @@ _At = tuple[Node, Part]
 
 
 def undeclared(node: Node, value: Any, gold: Any, *, compared: bool = False) -> Iterator[Part]:
-    """Find the parts of a document that its schema does not declare.
-
-    Parameters
-    ----------
-    node : Node
-        The schema node the value stands at.
-    value : object
-        A JSON value.
-    gold : object
-        Gold's value there, whose branch of a union decides; `value` itself for gold.
-    compared : bool, optional
-        Find what the comparison of the two values passes over: a value where the schema has null,
-        or an object and gold nothing, is part of that, the items of arrays are not, because they
-        are compared in turn. By default items are looked into, predicted ones without gold.
-
-    Yields
-    ------
-    Part
-        Path below `value`, what stands there, not descended into, and what gold has there.
-    """
+    """Find the parts of a document that its schema does not declare."""
     stack: list[_At] = [(node, Part("", value, gold))]
     while stack:
         at, part = stack.pop()
@@ -131,20 +112,7 @@ def count_leaves(value: Any) -> int:
 
 
 def declared_share(node: Node, value: Any) -> float:
-    """Return the share of a document's leaves that its schema declares.
-
-    Parameters
-    ----------
-    node : Node
-        The root of the schema.
-    value : object
-        The document.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 1 for a document without leaves.
-    """
+    """Return the share of a document's leaves that its schema declares."""
     total = count_leaves(value)
     unknown = sum(count_leaves(part) for _, part, *_ in undeclared(node, value, value))
     return (total - unknown) / total if total else 1.0

@@ -222,24 +222,7 @@ def _pass_mark(leaf: Leaf, metric: str) -> float:
 def in_order(
     top: Sequence[Leaf], *, one_sided: bool = True, inside: bool = True, apart: bool = False
 ) -> Iterator[Leaf]:
-    """Yield the records in document order: an array, then what is in its pairs.
-
-    Parameters
-    ----------
-    top : sequence of Leaf
-        The records outside of arrays.
-    one_sided : bool, optional
-        Whether to enter missed and spurious items, which have rows in profile ``strict`` only.
-    inside : bool, optional
-        Whether to enter arrays at all.
-    apart : bool, optional
-        Whether to enter pairs that were aligned, and then were too far apart to count as pairs.
-
-    Yields
-    ------
-    Leaf
-        Leaves and arrays.
-    """
+    """Yield the records in document order: an array, then what is in its pairs."""
     stack = list(reversed(top))
     entered = {"matched", "partial"}
     entered |= {"missed", "spurious"} if one_sided else set()
@@ -340,26 +323,7 @@ _LONGEST_NAME = 300
 
 
 def chosen_array(arrays: pd.DataFrame, path: Any = None) -> str:
-    """Return the instance path of the array that is meant.
-
-    Parameters
-    ----------
-    arrays : pandas.DataFrame
-        ``Evaluation.arrays``.
-    path : str or None, optional
-        ``$.authors``, ``authors`` or ``authors[]``; a field may have one array only. None where
-        the evaluation has one array.
-
-    Returns
-    -------
-    str
-        The path.
-
-    Raises
-    ------
-    InputError
-        No array is meant, or more than one; the nearest or all paths are given.
-    """
+    """Return the instance path of the array that is meant."""
     paths = [str(p) for p in arrays["path"]]
     if not paths:
         raise InputError("the evaluation has no arrays: neither gold nor prediction has one")
@@ -432,21 +396,7 @@ class _Tally:
 
 
 def summarise(counted: Iterable[Leaf], profile: Profile) -> dict[str, Any]:
-    """Aggregate the counted nodes.
-
-    Parameters
-    ----------
-    counted : iterable of Leaf
-        The nodes.
-    profile : Profile
-        The rules: whether weights and array sizes count.
-
-    Returns
-    -------
-    dict
-        The entries of ``Evaluation.summary`` but for coverage and calls. A node without a verdict
-        adds 0 to every score, so that a judge that is down never raises one.
-    """
+    """Aggregate the counted nodes."""
     one, two, three, four = (_Mean(profile.nothing_scored) for _ in range(4))
     tally = _Tally(one, two, three, four)
     for leaf in counted:

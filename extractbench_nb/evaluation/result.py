@@ -195,15 +195,7 @@ _writers: dict[str, Writer] = {}
 
 
 def use_writer(form: str, writer: Writer) -> None:
-    """Tell how an `Evaluation` is written to a folder. The packages above call it on import.
-
-    Parameters
-    ----------
-    form : str
-        ``"report"`` or ``"parquet"``.
-    writer : callable
-        ``(evaluation, folder) -> folder``.
-    """
+    """Tell how an `Evaluation` is written to a folder. The packages above call it on import."""
     _writers[form] = writer
 
 

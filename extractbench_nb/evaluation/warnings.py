@@ -63,24 +63,7 @@ NOTHING_SCORED: Note = (
 def document_warnings(
     schema: Schema, gold: Any, predicted: Any, problem: str | None, notes: Iterable[Note]
 ) -> pd.DataFrame:
-    """Collect the warnings of one evaluation.
-
-    Parameters
-    ----------
-    schema : Schema
-        The parsed schema.
-    gold, predicted : object
-        The documents.
-    problem : str or None
-        The parser's message where the prediction did not parse.
-    notes : iterable of tuple
-        Warnings that arose during the evaluation.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a finding: side, path, kind, message, value.
-    """
+    """Collect the warnings of one evaluation."""
     rows = list(_of_side("gold", schema, gold, gold))
     if problem is None:
         rows.extend(_of_side("predicted", schema, predicted, gold))
@@ -103,18 +86,7 @@ def _ignored_configs(schema: Schema) -> Iterator[Note]:
 
 
 def ignored_params(ignored: Mapping[str, str]) -> list[Note]:
-    """Say once that the offline judge ignores the ``model`` param.
-
-    Parameters
-    ----------
-    ignored : mapping of str to str
-        Schema path to metric, where it was ignored.
-
-    Returns
-    -------
-    list of tuple
-        One warning, or none.
-    """
+    """Say once that the offline judge ignores the ``model`` param."""
     if not ignored:
         return []
     path, metric = next(iter(ignored.items()))
@@ -131,21 +103,7 @@ def _of_side(side: str, schema: Schema, document: Any, gold: Any) -> Iterator[No
 
 
 def violations(schema: Schema, document: Any) -> Iterator[tuple[str, str, str, Any]]:
-    """Validate a document with jsonschema, by the draft of the schema, formats too.
-
-    Parameters
-    ----------
-    schema : Schema
-        The parsed schema.
-    document : object
-        The document.
-
-    Yields
-    ------
-    tuple of (str, str, str, object)
-        Instance path, violated keyword, message and value. Undeclared keys are left out. What
-        could not be validated is a violation of its own, of the keyword ``not_validated``.
-    """
+    """Validate a document with jsonschema, by the draft of the schema, formats too."""
     for error in Validation(schema.document).iter_errors(document):
         if error.validator != "additionalProperties":  # told above, key by key
             path = _instance_path(schema.root, document, error.absolute_path)

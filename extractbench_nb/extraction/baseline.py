@@ -63,25 +63,7 @@ _TITLES: Mapping[str, str] = MappingProxyType(
 
 
 def lay_out_runs(results: pd.DataFrame, failures: pd.DataFrame, n: int | str) -> Laid:
-    """Lay out one table.
-
-    Parameters
-    ----------
-    results, failures : pandas.DataFrame
-        Of `BaselineTables`.
-    n : int or str
-        5, 7 or 8, as a number or a text; a schema, or 9 to 13 for the paper's own ones.
-
-    Returns
-    -------
-    Laid
-        Texts by row and heading; the best of a column, and where nothing passed.
-
-    Raises
-    ------
-    InputError
-        There is no such table or schema.
-    """
+    """Lay out one table."""
     part = str(n)
     if part == "7":
         return _failures(failures)

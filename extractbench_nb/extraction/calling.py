@@ -120,29 +120,7 @@ class Prompt:
         text: str | None = None,
         pdf: Path | None = None,
     ) -> tuple[dict[str, Any], ...]:
-        """Write the message of the user.
-
-        Parameters
-        ----------
-        document : str
-            Its name.
-        schema : mapping
-            JSON Schema; see `plain_schema`.
-        text : str, optional
-            Of the document.
-        pdf : pathlib.Path, optional
-            The file itself, in place of the text.
-
-        Returns
-        -------
-        tuple of dict
-            One message; a PDF comes before the prompt, in LiteLLM's form.
-
-        Raises
-        ------
-        InputError
-            The PDF cannot be read.
-        """
+        """Write the message of the user."""
         said = sendable(self._text(document, schema, text))
         if pdf is None:
             return ({"role": "user", "content": said},)
@@ -162,23 +140,7 @@ class Prompt:
 
 
 def document_text(pdf: Path) -> str:
-    """Read the text of a PDF, page by page.
-
-    Parameters
-    ----------
-    pdf : pathlib.Path
-        The file.
-
-    Returns
-    -------
-    str
-        The pages' texts, each below its number; empty where no page has any.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read as a PDF.
-    """
+    """Read the text of a PDF, page by page."""
     pages = read_pages(pdf)
     if not any(page.strip() for page in pages):
         return ""
@@ -187,21 +149,6 @@ def document_text(pdf: Path) -> str:
 
 def plain_schema(schema: Any) -> dict[str, Any]:
     """Take a JSON Schema out of its envelope, and the ``evaluation_config`` annotations off it.
-
-    Parameters
-    ----------
-    schema : object
-        As `parse_schema` takes it.
-
-    Returns
-    -------
-    dict
-        What a model is to see, keys in their order. A property of that name stays.
-
-    Raises
-    ------
-    SchemaError
-        It is no JSON Schema.
 
     Examples
     --------
@@ -252,17 +199,6 @@ def _bad_template(problem: str) -> InputError:
 
 def strict_breaches(schema: Mapping[str, Any]) -> list[str]:
     """List where a schema breaks the rules of strict structured outputs.
-
-    Parameters
-    ----------
-    schema : mapping
-        JSON Schema; see `plain_schema`.
-
-    Returns
-    -------
-    list of str
-        JSON Pointer and rule of each breach, in order; empty for a schema that may be sent as
-        strict.
 
     Notes
     -----
@@ -388,30 +324,7 @@ class _Clock:
 
 
 async def call_model(queue: CallQueue, request: ModelRequest, document_input: str) -> Output:
-    """Ask about one document; a call that fails is an output too.
-
-    Parameters
-    ----------
-    desk : Desk
-        Where requests wait under a budget; on the loop of `BACKGROUND`.
-    request : ModelRequest
-        What to ask.
-    document_input : str
-        ``"file"`` or ``"text"``, for the meta.
-
-    Returns
-    -------
-    Output
-        The text as received and the meta: finish_reason, prompt_tokens, completion_tokens,
-        cost_usd, latency_seconds (of the last request), error (None, or a reason of `REASONS` and
-        a message), input, attempts. A key that stands in the text is written ``[hidden]``.
-
-    Raises
-    ------
-    NotAskedError
-        The rest of the budget is less than the call may cost, or the key was refused before; says
-        which.
-    """
+    """Ask about one document; a call that fails is an output too."""
     clock = _Clock()
     raw: str | None = None
     try:
@@ -435,18 +348,6 @@ async def call_model(queue: CallQueue, request: ModelRequest, document_input: st
 
 def reason_of(failure: Failure, *, structured: bool) -> str:
     """Name why a call gave no output.
-
-    Parameters
-    ----------
-    failure : Failure
-        What `complete` found.
-    structured : bool
-        Whether the request had a schema, which can be rejected.
-
-    Returns
-    -------
-    str
-        One of `REASONS`; a request that was refused is told apart by the provider's words.
 
     Examples
     --------

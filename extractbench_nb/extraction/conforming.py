@@ -50,18 +50,7 @@ class Conformance:
         return {violation.place for violation in gold}
 
     def fits(self, value: Any) -> tuple[bool, bool, str | None]:
-        """Say whether a document fits.
-
-        Parameters
-        ----------
-        value : object
-            The document.
-
-        Returns
-        -------
-        tuple of (bool, bool, str or None)
-            Without exception; but for what is forgiven; and the first violation that is not.
-        """
+        """Say whether a document fits."""
         strictly = True
         for violation in self._violations(value):
             strictly = False
@@ -70,20 +59,7 @@ class Conformance:
         return strictly, True, None
 
     def faults(self, value: Any) -> list[tuple[Location, Location]]:
-        """Say where a document does not fit.
-
-        Parameters
-        ----------
-        value : object
-            The document.
-
-        Returns
-        -------
-        list of tuple of (tuple, tuple)
-            One pair or more for a violation that is not forgiven: where it is, and where its cause
-            is, which lies deeper where a member is missing or no branch of an ``anyOf`` fits.
-            Of a document that cannot be validated to its end only those that are found before.
-        """
+        """Say where a document does not fit."""
         return [
             (tuple(violation.error.absolute_path), cause)
             for violation in self._violations(value)

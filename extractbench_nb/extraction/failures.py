@@ -67,27 +67,7 @@ class AttemptGroups(NamedTuple):
 
 
 def group_attempts(attempts: pd.DataFrame, by: str | Iterable[str] | None) -> AttemptGroups:
-    """Put attempts into groups by their values in some columns.
-
-    Parameters
-    ----------
-    attempts : pandas.DataFrame
-        From `read_outputs`, perhaps with columns of the user's own.
-    by : str, iterable of str or None
-        One column, several, or none for a single group.
-
-    Returns
-    -------
-    AttemptGroups
-        The combinations that occur, each column's values in the order in which they first occur;
-        attempts without a value are a group.
-
-    Raises
-    ------
-    InputError
-        `attempts` is no frame, there is no such column, it is the failure itself, or its values
-        cannot be compared.
-    """
+    """Put attempts into groups by their values in some columns."""
     refuse_missing(attempts, (), "attempts")
     names = [] if by is None else _columns(attempts, by)
     parts = [_factorized(attempts[name], name) for name in names]
@@ -125,25 +105,7 @@ def _factorized(values: pd.Series[Any], name: str) -> tuple[Counts, list[Any]]:
 
 
 def count_failures(attempts: pd.DataFrame, groups: AttemptGroups) -> Counts:
-    """Count the attempts of each group by how they ended.
-
-    Parameters
-    ----------
-    attempts : pandas.DataFrame
-        From `read_outputs`.
-    groups : AttemptGroups
-        Their groups.
-
-    Returns
-    -------
-    ndarray of shape (failures, groups)
-        One row each of `FAILURES`, ``none`` included.
-
-    Raises
-    ------
-    InputError
-        There is no column ``failure``, or it has a word that is none of `FAILURES`.
-    """
+    """Count the attempts of each group by how they ended."""
     counts = np.zeros((len(FAILURES), len(groups.labels)), dtype=np.int64)
     np.add.at(counts, (_failure_numbers(attempts), groups.numbers), 1)
     return counts
@@ -285,18 +247,7 @@ def failure_positions(attempts: pd.DataFrame, *, bins: int = 10) -> pd.DataFrame
 
 
 def check_bins(bins: object) -> None:
-    """Refuse a number of bins that is not a whole number from 1 up.
-
-    Parameters
-    ----------
-    bins : object
-        What a caller gave.
-
-    Raises
-    ------
-    InputError
-        It is something else.
-    """
+    """Refuse a number of bins that is not a whole number from 1 up."""
     if not isinstance(bins, int) or isinstance(bins, bool) or bins < 1:
         raise InputError(f"bins={bins!r}; it is a whole number from 1 up")
 

@@ -66,26 +66,6 @@ class Output(NamedTuple):
 def describe_run(kind: str, model: str, **more: Any) -> dict[str, Any]:
     """Write down what a run is, for `RunFolder.create`.
 
-    Parameters
-    ----------
-    kind : str
-        One of `KINDS`.
-    model : str
-        Model id, or the name of a simulation.
-    **more : object
-        JSON values: mode, prompt_version, parameters, documents (id to domain and schema) and so
-        on.
-
-    Returns
-    -------
-    dict
-        With the format, when it began, and the versions of packages.
-
-    Raises
-    ------
-    InputError
-        There is no such kind.
-
     Examples
     --------
     >>> run = describe_run("simulation", "simulated quill", mode="prompt")
@@ -137,27 +117,7 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: Path, description: Mapping[str, Any]) -> RunFolder:
-        """Begin a run in a folder that holds none.
-
-        Parameters
-        ----------
-        path : pathlib.Path
-            The folder; made, with its parents, where it is not there.
-        description : mapping
-            See `describe_run`.
-
-        Returns
-        -------
-        RunFolder
-            Without outputs.
-
-        Raises
-        ------
-        InputError
-            The folder holds a run or outputs.
-        OutputError
-            It cannot be written.
-        """
+        """Begin a run in a folder that holds none."""
         if is_run(path):
             raise InputError(f"{str(path)!r} holds a run; name another folder, or remove this one")
         if any(list_files(path, _META)):
@@ -168,24 +128,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
-        """Read the folder of a run.
-
-        Parameters
-        ----------
-        path : pathlib.Path
-            The folder.
-
-        Returns
-        -------
-        RunFolder
-            With what ``run.json`` says; outputs are read when asked for.
-
-        Raises
-        ------
-        InputError
-            There is no run, its ``run.json`` cannot be read or says what none does, or a newer
-            version wrote it.
-        """
+        """Read the folder of a run."""
         if not is_run(path):
             raise InputError(f"no run in {str(path)!r}: expected a folder with {RUN_FILE}")
         found = read_own_json(path / RUN_FILE, "run")
@@ -193,32 +136,13 @@ class RunFolder:
         return cls(path, found)
 
     def update(self, more: Mapping[str, Any]) -> None:
-        """Add to what ``run.json`` says, or change it.
-
-        Parameters
-        ----------
-        more : mapping
-            JSON values by key.
-        """
+        """Add to what ``run.json`` says, or change it."""
         self.description = {**self.description, **more}
         write_texts({self.path / RUN_FILE: _json_file(self.description)})
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep others from writing here, and remove what a killed process was about to write.
-
-        Yields
-        ------
-        None
-            Until the block, or this process, ends.
-
-        Raises
-        ------
-        InputError
-            Another one is at it.
-        OutputError
-            The folder cannot be written.
-        """
+        """Keep others from writing here, and remove what a killed process was about to write."""
         with _locked(self.path / _LOCK):
             for left in self.path.glob(".*.part"):
                 with suppress(OSError):
@@ -241,24 +165,7 @@ class RunFolder:
         return self._file(document, _META).is_file()
 
     def write(self, document: str, raw: str | None, meta: Mapping[str, Any]) -> None:
-        """Keep an output; what was there for this document is replaced.
-
-        Parameters
-        ----------
-        document : str
-            Its id.
-        raw : str or None
-            The text as received; a lone surrogate, which UTF-8 cannot hold, as its escape.
-        meta : mapping
-            How the call went.
-
-        Raises
-        ------
-        InputError
-            The id cannot be part of a file's name.
-        OutputError
-            It cannot be written.
-        """
+        """Keep an output; what was there for this document is replaced."""
         text, about = self._file(document, _RAW), self._file(document, _META)
         if raw is None:
             about.unlink(missing_ok=True)
@@ -268,23 +175,7 @@ class RunFolder:
             write_texts({about: _json_file(meta), text: raw})
 
     def read(self, document: str) -> Output:
-        """Read an output.
-
-        Parameters
-        ----------
-        document : str
-            Its id.
-
-        Returns
-        -------
-        Output
-            The text with every character as received, and the meta.
-
-        Raises
-        ------
-        InputError
-            There is none, or a file of it cannot be read or is no meta.
-        """
+        """Read an output."""
         if not self.has(document):
             hint = nearest(document, self.documents)
             raise InputError(f"{str(self.path)!r}: no output for document {document!r}; {hint}")
@@ -311,21 +202,7 @@ def is_run(path: Path) -> bool:
 
 
 def check_names(path: Path, documents: Iterable[str]) -> None:
-    """Refuse ids under which no output can be kept.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The folder of a run; it need not exist.
-    documents : iterable of str
-        Ids.
-
-    Raises
-    ------
-    InputError
-        One is empty, begins with a dot, holds a slash, a backslash or a NUL, or has more bytes in
-        UTF-8 than the name of a file may have.
-    """
+    """Refuse ids under which no output can be kept."""
     limit = _longest_name(path) - len(_META)
     for document in documents:
         if not document or document.startswith(".") or set(document) & set("/\\\0"):

@@ -40,45 +40,12 @@ _UNKNOWN = Interval(None, None, "undefined")
 
 
 def valid_interval(rows: pd.DataFrame, drawing: Drawing) -> Interval:
-    """Return Wilson's interval for the share of valid outputs.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        One row an attempt: document, valid.
-    drawing : Drawing
-        Confidence.
-
-    Returns
-    -------
-    Interval
-        As of so many outputs as there are documents: attempts at one document go together.
-    """
+    """Return Wilson's interval for the share of valid outputs."""
     return wilson_interval(float(rows["valid"].mean()), rows["document"].nunique(), drawing)
 
 
 def rate_interval(rows: pd.DataFrame, columns: tuple[str, str, str], drawing: Drawing) -> Interval:
-    """Return an interval for the sum of one count over the sum of another.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        One row an attempt: schema, document and the counts.
-    columns : tuple of str
-        Columns of the part, of the whole, and of the most that the part can be.
-    drawing : Drawing
-        Confidence.
-
-    Returns
-    -------
-    Interval
-        Wilson's, scaled to the most that the rate can be; see the module. Attempts at one document
-        go together, and so do the documents of schemas that have a single one. A schema whose
-        documents are all alike is not taken for one without spread: its own is that of Wilson's
-        centre, as of so many outputs as it has documents. Where no schema has any spread, the
-        interval is that of so many outputs as there are documents. None where the whole, or the
-        most, adds up to 0.
-    """
+    """Return an interval for the sum of one count over the sum of another."""
     strata = list(_strata(rows, columns))
     part, whole, most = np.concatenate([np.zeros((1, 3)), *strata]).sum(axis=0)
     if not whole or not most:

@@ -239,20 +239,7 @@ class OutputReader:
         self._conformance = None if self._schema is None else Conformance(self._schema, given)
 
     def read(self, raw: str | bytes | None, meta: Mapping[str, Any] | None = None) -> ParsedOutput:
-        """Read one output; see `parse_output`.
-
-        Parameters
-        ----------
-        raw : str, bytes or None
-            The text.
-        meta : mapping, optional
-            What is known of the call.
-
-        Returns
-        -------
-        ParsedOutput
-            What came of it.
-        """
+        """Read one output; see `parse_output`."""
         known = meta or {}
         text, undecodable = _decoded(raw)
         found = self._judged(_parsed(text, known) if undecodable is None else undecodable)
@@ -364,18 +351,7 @@ class _Seen:
 
 
 def unwrapped(text: str) -> tuple[str, int, str]:
-    """Take off a byte-order mark and a code fence.
-
-    Parameters
-    ----------
-    text : str
-        What a model said.
-
-    Returns
-    -------
-    tuple of (str, int, str)
-        The inner text, where it begins, and what was taken off.
-    """
+    """Take off a byte-order mark and a code fence."""
     names, start, end = [], 0, len(text)
     if text.startswith(_BOM):
         names.append("bom")

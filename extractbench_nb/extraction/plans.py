@@ -51,25 +51,7 @@ _PARTS = ("documents", "schema", "gold")
 
 
 def documents_of(dataset: DatasetLike) -> Documents:
-    """Return the dataset that was given, or read the one that was named.
-
-    Parameters
-    ----------
-    dataset : Dataset, str or path
-        One, or what `load_dataset` takes; None is the sample dataset.
-
-    Returns
-    -------
-    Documents
-        With ``documents``, ``schema`` and ``gold``.
-
-    Raises
-    ------
-    InputError
-        It is something else.
-    DatasetError
-        It cannot be read.
-    """
+    """Return the dataset that was given, or read the one that was named."""
     given: Documents = _read(dataset)
     if not all(hasattr(given, part) for part in _PARTS):
         raise _no_dataset(given)
@@ -78,23 +60,6 @@ def documents_of(dataset: DatasetLike) -> Documents:
 
 def dataset_of(dataset: Dataset | str | os.PathLike[str] | None) -> Dataset:
     """Return the dataset that was given, or read the one that was named; with its files.
-
-    Parameters
-    ----------
-    dataset : Dataset, str or path
-        One, or what `load_dataset` takes; None is the sample dataset.
-
-    Returns
-    -------
-    Dataset
-        With its listing and the paths of its PDFs.
-
-    Raises
-    ------
-    InputError
-        It is something else.
-    DatasetError
-        It cannot be read.
 
     Examples
     --------
@@ -256,28 +221,7 @@ def _file_tokens(path: Path, model: str) -> int:
 
 
 def choose_documents(documents: object, dataset: Dataset | None) -> tuple[Dataset, list[str]]:
-    """Find what is to be asked about.
-
-    Parameters
-    ----------
-    documents : object
-        A Dataset, for all that it has; or ids, as a list, a Series or the column ``document`` of
-        a frame.
-    dataset : Dataset or None
-        Whose ids they are.
-
-    Returns
-    -------
-    tuple of (Dataset, list of str)
-        The ids as given, each once.
-
-    Raises
-    ------
-    InputError
-        Ids without a dataset, no ids, or the name of a dataset in place of one.
-    DatasetError
-        An id is not in the dataset.
-    """
+    """Find what is to be asked about."""
     if isinstance(documents, Dataset):
         if dataset is not None and dataset != documents:
             raise InputError("documents is a Dataset, and dataset= is another one; give one")
@@ -317,29 +261,7 @@ def _ids(documents: object) -> list[str]:
 def describe_documents(
     dataset: Dataset, documents: Iterable[str], *, structured: bool = False
 ) -> dict[str, dict[str, str]]:
-    """Say what a run keeps of its documents: where they belong, and what decides their requests.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Where they are.
-    documents : iterable of str
-        Ids.
-    structured : bool, optional
-        Whether the schema is given as the format of the answer.
-
-    Returns
-    -------
-    dict of str to dict
-        By id: domain, schema, schema_sha256 of what a model is told of it, and pdf_sha256 where
-        there is a PDF; of either hash the first 16 digits. If `structured`, ``strict`` too:
-        ``"true"``, or ``"false: "`` and the first rule of strict schemas that it breaks.
-
-    Raises
-    ------
-    DatasetError
-        A schema cannot be read.
-    """
+    """Say what a run keeps of its documents: where they belong, and what decides their requests."""
     listing = dataset.listing.set_index("document")
     found: dict[str, dict[str, str]] = {}
     known: dict[str, dict[str, str]] = {}
@@ -362,29 +284,7 @@ def describe_documents(
 
 
 def make_tasks(dataset: Dataset, documents: Iterable[str], document_input: str) -> list[Task]:
-    """Read what is needed to ask, so that what is broken is found before anything is asked.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Where they are.
-    documents : iterable of str
-        Ids.
-    document_input : str
-        ``"file"`` or ``"text"``.
-
-    Returns
-    -------
-    list of Task
-        One a document, in that order.
-
-    Raises
-    ------
-    DatasetError
-        A document has no PDF, or its schema cannot be read.
-    InputError
-        A PDF cannot be read, or has no text where its text is to be sent.
-    """
+    """Read what is needed to ask, so that what is broken is found before anything is asked."""
     listing = dataset.listing.set_index("document")
     ids = {one: str(listing.loc[one, "schema"]) for one in documents}
     plain = {schema: plain_schema(dataset.schema(schema)) for schema in set(ids.values())}
@@ -427,18 +327,7 @@ def _check_pdf(path: Path) -> None:
 def refuse_other_run(
     folder: RunFolder, ours: Mapping[str, Any], documents: Mapping[str, Mapping[str, str]]
 ) -> None:
-    """Raise `InputError` that names the first thing in which a folder's run differs.
-
-    Parameters
-    ----------
-    folder : RunFolder
-        The run that is there.
-    ours : mapping
-        The description of the one asked for.
-    documents : mapping of str to mapping
-        What `describe_documents` says of its documents, answered ones too: their schemas and PDFs
-        must be as they were, and so must the schemas of the run's other documents.
-    """
+    """Raise `InputError` that names the first thing in which a folder's run differs."""
     theirs, where = folder.description, repr(str(folder.path))
     for name in _DECIDING:
         if theirs.get(name) != ours[name]:

@@ -281,19 +281,7 @@ def _length(raw: str | bytes | None) -> int:
 
 
 def predictions(attempts: pd.DataFrame) -> pd.DataFrame:
-    """Return what is to be evaluated of each attempt, for `evaluate_runs`.
-
-    Parameters
-    ----------
-    attempts : pandas.DataFrame
-        From `read_outputs`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        run, document and predicted: the value of a valid output, and None for any other, whose
-        fields all count as not passed (section 4 of the ExtractBench paper).
-    """
+    """Return what is to be evaluated of each attempt, for `evaluate_runs`."""
     refuse_missing(attempts, ("run", "document", "valid", "value"), "attempts")
     pairs = zip(attempts["valid"], attempts["value"], strict=True)
     values = pd.Series([value if valid else None for valid, value in pairs], attempts.index, object)

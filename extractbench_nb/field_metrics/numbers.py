@@ -22,19 +22,6 @@ _LONGEST = 4000
 def as_number(value: Any, parse: str = "plain") -> int | float | None:
     """Read a value as a number.
 
-    Parameters
-    ----------
-    value : object
-        A JSON value. Booleans are no numbers.
-    parse : str, optional
-        ``plain``: text counts only if it is written as JSON writes numbers. ``lenient``: thousands
-        separators, currency signs, percent and parentheses for negatives are understood too.
-
-    Returns
-    -------
-    int, float or None
-        None for what is not a number.
-
     Examples
     --------
     >>> as_number("1e3"), as_number("1,000"), as_number("(1,000)", "lenient"), as_number(True)

@@ -127,22 +127,7 @@ PACKAGE_010_METRICS: Mapping[str, Callable[[Mapping[str, Any]], Compare]] = {
 def package_010_metric(
     metric_id: str, params: Mapping[str, Any], *, fuzzy: str = "difflib"
 ) -> Compare | None:
-    """Return the published package's comparison for a metric.
-
-    Parameters
-    ----------
-    metric_id : str
-        Metric id.
-    params : mapping
-        Params as declared.
-    fuzzy : str, optional
-        What ``string_fuzzy`` is: ``difflib`` (the release) or ``levenshtein`` (its README).
-
-    Returns
-    -------
-    callable or None
-        ``(gold, predicted) -> (score, passed)``; None where it has no metric of its own.
-    """
+    """Return the published package's comparison for a metric."""
     if metric_id == "string_fuzzy" and fuzzy == "levenshtein":
         return _fuzzy(params, _levenshtein)
     make = PACKAGE_010_METRICS.get(metric_id)

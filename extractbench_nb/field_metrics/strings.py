@@ -84,16 +84,6 @@ def string_url(gold: Any, predicted: Any) -> bool:
 def normal_url(text: str) -> str:
     """Write a web address without what does not change where it leads.
 
-    Parameters
-    ----------
-    text : str
-        A URL, with or without its scheme.
-
-    Returns
-    -------
-    str
-        Host in lower case, then port, path, query and fragment.
-
     Examples
     --------
     >>> normal_url("HTTPS://www.Example.com:443/a/")

@@ -54,18 +54,7 @@ _TYPE_KEYWORDS = frozenset(("type", "anyOf", "oneOf"))
 
 
 def find_violations(subject: Subject) -> Iterator[Finding]:
-    """Find what JSON Schema Draft 2020-12 forbids, wrong types told apart from the rest.
-
-    Parameters
-    ----------
-    subject : Subject
-        The document.
-
-    Yields
-    ------
-    Finding
-        Of kind ``schema_violation``, ``wrong_type`` or ``text_for_object``.
-    """
+    """Find what JSON Schema Draft 2020-12 forbids, wrong types told apart from the rest."""
     places = {place.path: place for place in subject.places}
     for path, keyword, message, value in violations(subject.schema, subject.gold):
         place = places.get(path)
@@ -101,16 +90,6 @@ def find_undeclared(subject: Subject) -> Iterator[Finding]:
     """Find keys that the schema does not know; what is below one is not told again.
 
     Where items of an array carry their own index, that is one finding for all of them.
-
-    Parameters
-    ----------
-    subject : Subject
-        The document.
-
-    Yields
-    ------
-    Finding
-        Of kind ``undeclared_key`` or ``item_index``.
     """
     paths = {"$" + p.path for p in undeclared(subject.schema.root, subject.gold, subject.gold)}
     indices: dict[str, list[Place]] = defaultdict(list)
@@ -142,16 +121,6 @@ def find_empty_required(subject: Subject) -> Iterator[Finding]:
     """Find required keys whose value is empty: ``""``, blanks, ``[]``, ``{}``.
 
     A null is a violation where the schema does not allow it, and an answer where it does.
-
-    Parameters
-    ----------
-    subject : Subject
-        The document.
-
-    Yields
-    ------
-    Finding
-        Of kind ``empty_required``.
     """
     for place in subject.places:
         if place.node is not None and place.node.required and _is_empty(place.value):
@@ -228,22 +197,7 @@ class Checked:
 
 
 def check_document(dataset: Dataset, row: Any, kinds: frozenset[str]) -> Checked:
-    """Run the wanted checks over one document.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        The dataset.
-    row : object
-        A row of its `documents`, with document, domain, schema and has_pdf.
-    kinds : frozenset of str
-        Names of the kinds that are wanted.
-
-    Returns
-    -------
-    Checked
-        A file that cannot be used is a finding.
-    """
+    """Run the wanted checks over one document."""
     checked = Checked(row.document, row.domain, row.schema)
     pdf = _read_pdf(dataset, row, kinds, checked)
     gold = _read(checked, "gold_unreadable", lambda: dataset.gold(row.document))

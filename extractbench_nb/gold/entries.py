@@ -95,31 +95,12 @@ class Subject:
     pdf: PdfText | None = None
 
     def texts(self) -> Iterator[Place]:
-        """Walk the text values.
-
-        Yields
-        ------
-        Place
-            Those with something in them, in document order.
-        """
+        """Walk the text values."""
         return (place for place in self.places if place.is_text)
 
 
 def walk(schema: Schema, document: Any) -> Iterator[Place]:
-    """Walk all values of a document, containers before what they hold.
-
-    Parameters
-    ----------
-    schema : Schema
-        The schema; parts that it does not declare are walked too.
-    document : object
-        The gold JSON.
-
-    Yields
-    ------
-    Place
-        In document order.
-    """
+    """Walk all values of a document, containers before what they hold."""
     stack = [Place("$", "", schema.root, document)]
     while stack:
         place = stack.pop()
@@ -177,19 +158,7 @@ _MIN_JOINED = 6
 
 
 def find_wording_faults(subject: Subject) -> Iterator[Finding]:
-    """Find what extraction from a PDF does to words, and what it leaves at the ends of a text.
-
-    Parameters
-    ----------
-    subject : Subject
-        The document; with a PDF, its words tell glued and broken ones from rare ones.
-
-    Yields
-    ------
-    Finding
-        Of kind ``glued_words``, ``broken_word``, ``line_break``, ``trailing_punctuation`` or
-        ``stray_whitespace``: at most one of each kind a value.
-    """
+    """Find what extraction from a PDF does to words, and what it leaves at the ends of a text."""
     vocabulary = _vocabulary(subject)
     for place in subject.texts():
         yield from _cut_words(place, subject.pdf, vocabulary)
@@ -344,16 +313,6 @@ def find_variants(subject: Subject) -> Iterator[Finding]:
     The rarer spelling is the finding, the more frequent one the suggestion; of equally frequent
     ones the first in the document is taken for right. Texts with different digits differ, and a
     spelling that the PDF has too is no finding.
-
-    Parameters
-    ----------
-    subject : Subject
-        The document.
-
-    Yields
-    ------
-    Finding
-        Of kind ``case_variant`` (capitals, marks and spaces only) or ``spelling_variant``.
     """
     names: dict[str, list[Place]] = defaultdict(list)
     for place in subject.texts():
@@ -451,16 +410,6 @@ def find_placeholders(subject: Subject) -> Iterator[Finding]:
 
     A schema has such a word if it is its default, one of its constants or examples, or stands
     quoted in the description.
-
-    Parameters
-    ----------
-    subject : Subject
-        The document.
-
-    Yields
-    ------
-    Finding
-        Of kind ``placeholder``.
     """
     for place in subject.texts():
         if is_placeholder(place.value) and fold(place.value) not in _declared_words(place.node):
@@ -496,16 +445,6 @@ def find_duplicates(subject: Subject) -> Iterator[Finding]:
 
     Case, spacing and punctuation do not count, nor do running numbers of items. Two objects
     contradict each other if they differ in one number alone and share three values or more.
-
-    Parameters
-    ----------
-    subject : Subject
-        The document.
-
-    Yields
-    ------
-    Finding
-        Of kind ``duplicate_item`` or ``contradicting_item``; the message names the earlier item.
     """
     for place in subject.places:
         if isinstance(place.value, list) and len(place.value) > 1:
@@ -558,16 +497,6 @@ def find_split_items(subject: Subject) -> Iterator[Finding]:
 
     An item of one to three words is one if the item before, joined with it, ends as another item
     of the array does: ``X, New York`` and ``Branch`` beside ``Y, New York Branch``.
-
-    Parameters
-    ----------
-    subject : Subject
-        The document.
-
-    Yields
-    ------
-    Finding
-        Of kind ``split_item``, with the joined item as the suggestion.
     """
     for place in subject.places:
         if isinstance(place.value, list) and len(place.value) > 2:  # noqa: PLR2004 - and a third

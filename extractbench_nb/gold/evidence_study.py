@@ -113,25 +113,6 @@ def count_evidence(ds: Dataset, document: str) -> EvidenceCounts:
 
     The others are the next document of the same domain, and one document of each other domain at
     the same place of the listing; documents whose PDF is absent or has no text are left out.
-
-    Parameters
-    ----------
-    ds : Dataset
-        As `load_dataset` returns it.
-    document : str
-        The id of a document whose PDF has text.
-
-    Returns
-    -------
-    EvidenceCounts
-        Three frames.
-
-    Raises
-    ------
-    InputError
-        The document has no PDF with text.
-    DatasetError
-        The dataset has no such document.
     """
     rows: list[Any] = [row for row in ds.listing.itertuples(index=False) if row.has_pdf]
     asked = [row for row in leaves(ds.gold(document)) if is_asked(row[2])]
@@ -252,33 +233,15 @@ def _counts_frame(
 
 
 def shipped_counts() -> pd.DataFrame:
-    """Return the counts of the published ExtractBench dataset.
-
-    Returns
-    -------
-    pandas.DataFrame
-        See `COUNT_COLUMNS`: the 29 documents whose PDF is at hand and has text.
-    """
+    """Return the counts of the published ExtractBench dataset."""
     return shipped_frame("data/evidence_counts.csv", COUNT_COLUMNS)
 
 
 def shipped_bands() -> pd.DataFrame:
-    """Return how much of the published dataset's values other PDFs have, by their own scores.
-
-    Returns
-    -------
-    pandas.DataFrame
-        See `BAND_COLUMNS`.
-    """
+    """Return how much of the published dataset's values other PDFs have, by their own scores."""
     return shipped_frame("data/evidence_bands.csv", BAND_COLUMNS)
 
 
 def shipped_missing() -> pd.DataFrame:
-    """Return the keys of the published dataset with values that are not in the PDFs.
-
-    Returns
-    -------
-    pandas.DataFrame
-        See `MISSING_COLUMNS`.
-    """
+    """Return the keys of the published dataset with values that are not in the PDFs."""
     return shipped_frame("data/evidence_missing.csv", MISSING_COLUMNS)

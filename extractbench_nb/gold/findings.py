@@ -115,23 +115,7 @@ KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}
 
 
 def chosen_kinds(kinds: str | Iterable[str] | None) -> frozenset[str]:
-    """Check the names of kinds that a caller wants.
-
-    Parameters
-    ----------
-    kinds : str, iterable of str or None
-        One name, several, or None for all.
-
-    Returns
-    -------
-    frozenset of str
-        The names.
-
-    Raises
-    ------
-    InputError
-        A name is unknown.
-    """
+    """Check the names of kinds that a caller wants."""
     if kinds is None:
         return frozenset(KINDS)
     names = [kinds] if isinstance(kinds, str) else list(kinds)

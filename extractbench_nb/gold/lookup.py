@@ -40,18 +40,7 @@ _MAJORITY = 2 / 3
 
 
 def find_date_faults(subject: Subject) -> Iterator[Finding]:
-    """Find dates that cannot be, that a time zone shifted, or that are written unlike others.
-
-    Parameters
-    ----------
-    subject : Subject
-        The document.
-
-    Yields
-    ------
-    Finding
-        Of kind ``malformed_date``, ``shifted_date`` or ``odd_date_style``.
-    """
+    """Find dates that cannot be, that a time zone shifted, or that are written unlike others."""
     siblings: dict[str, list[Place]] = defaultdict(list)
     for place in subject.texts():
         if len(place.value) > _LONGEST_DATE:
@@ -77,18 +66,7 @@ def _shifted(place: Place) -> Finding | None:
 
 
 def is_malformed(place: Place) -> bool:
-    """Say whether a text wants to be a date and is none.
-
-    Parameters
-    ----------
-    place : Place
-        A text and where it stands: only keys and formats for dates can hold malformed ones.
-
-    Returns
-    -------
-    bool
-        Whether it has the shape of a date and no day, month and year of the calendar.
-    """
+    """Say whether a text wants to be a date and is none."""
     if len(place.value) > _LONGEST_DATE or parse_date(place.value) is not None:
         return False
     return _claims_date(place, fold(place.value).strip(" .,;"))
@@ -165,20 +143,7 @@ _ANNIVERSARY = frozenset(("anniversary", "anniversaries"))
 
 
 def is_looked_up(place: Place) -> bool:
-    """Say whether a value can be expected in the text of the PDF.
-
-    Parameters
-    ----------
-    place : Place
-        The value and its schema node.
-
-    Returns
-    -------
-    bool
-        False for null, booleans, containers, empty texts, placeholders, malformed dates, numbers
-        without bounds or beyond 1e18, running numbers of items, and what the schema restricts to a
-        list of words or a pattern.
-    """
+    """Say whether a value can be expected in the text of the PDF."""
     value = place.value
     if value is None or isinstance(value, bool | dict | list) or _is_restricted(place.node):
         return False
@@ -194,19 +159,7 @@ def _is_restricted(node: Node | None) -> bool:
 
 
 def find_values(subject: Subject) -> Iterator[tuple[Place, Finding | None]]:
-    """Look every value up in the PDF.
-
-    Parameters
-    ----------
-    subject : Subject
-        The document, with a PDF.
-
-    Yields
-    ------
-    tuple of (Place, Finding or None)
-        Each value that was looked up; None where it was found, else a finding of kind
-        ``unlike_pdf`` or ``not_in_pdf``.
-    """
+    """Look every value up in the PDF."""
     pdf = subject.pdf
     if pdf is None:
         return

@@ -184,23 +184,7 @@ class CallQueue:
         return self.budget.spent_usd
 
     async def answer(self, asked: Asked) -> JudgeCall:
-        """Find an answer that can be read: in the cache, in a call under way, or by asking.
-
-        Parameters
-        ----------
-        asked : Asked
-            The question.
-
-        Returns
-        -------
-        JudgeCall
-            With the answer.
-
-        Raises
-        ------
-        JudgeError
-            There is none.
-        """
+        """Find an answer that can be read: in the cache, in a call under way, or by asking."""
         tally = _Tally(asked.settings.model)
         found, at_hand = await self._found(asked, tally)
         if isinstance(found, JudgeError):
@@ -263,25 +247,7 @@ class CallQueue:
         return said
 
     async def say(self, request: ModelRequest, tally: Counter) -> Completion:
-        """Make a request, again while trouble is passing, within the budget; no turn is taken.
-
-        Parameters
-        ----------
-        request : ModelRequest
-            What to ask.
-        tally : Counter
-            Told of each attempt when it begins.
-
-        Returns
-        -------
-        Completion
-            What came back, whatever it says.
-
-        Raises
-        ------
-        Failure
-            Nothing did; of the reason ``budget`` where the rest is less than it may cost.
-        """
+        """Make a request, again while trouble is passing, within the budget; no turn is taken."""
         said: Completion = await _attempts(self._settings)(self._attempt, request, tally)
         return said
 
@@ -380,32 +346,7 @@ _REASON = "judged"
 async def judge_values(
     settings: Settings, question: Question, answer: Answerer, sample: int | None = None
 ) -> Verdict:
-    """Judge the two values of a field.
-
-    Parameters
-    ----------
-    settings : Settings
-        The judge's options.
-    question : Question
-        The values, and what the schema says of the field.
-    answer : callable
-        Finds the answers.
-    sample : int, optional
-        Which of several answers to the same question. By default the vote over as many as the
-        options say, from 0 on.
-
-    Returns
-    -------
-    Verdict
-        With the call behind it, or all of them.
-
-    Raises
-    ------
-    JudgeError
-        There is no answer that can be read, or too few for the vote.
-    ConfigError
-        A param of the field cannot be used.
-    """
+    """Judge the two values of a field."""
     if sample is not None or settings.n == 1:
         return await _one(settings, question, answer, sample or 0)
     found = await gather_verdicts(
@@ -447,27 +388,7 @@ async def ask_anything(  # noqa: PLR0913 - what is asked, and who answers
     params: Mapping[str, Any],
     sample: int,
 ) -> tuple[T, JudgeCall]:
-    """Put any messages to a model.
-
-    Parameters
-    ----------
-    settings : Settings
-        The judge's options.
-    messages, read, schema, params, sample : object
-        See `LLMJudge.answer`.
-    answer : callable
-        Finds the answer.
-
-    Returns
-    -------
-    tuple of (object, JudgeCall)
-        What `read` returned, and the call.
-
-    Raises
-    ------
-    JudgeError
-        There is no answer that can be read.
-    """
+    """Put any messages to a model."""
     own = settings.for_field(params).settings
     call = await answer(Asked(own, tuple(messages), read, schema, True, sample))
     return read(call.answer), call

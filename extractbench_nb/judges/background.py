@@ -41,18 +41,7 @@ class BackgroundLoop:
         self._farewells: list[Callable[[], Awaitable[None]]] = []
 
     async def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine there and wait for it here; cancelling the one cancels the other.
-
-        Parameters
-        ----------
-        coroutine : coroutine
-            What to run.
-
-        Returns
-        -------
-        object
-            Its result.
-        """
+        """Run a coroutine there and wait for it here; cancelling the one cancels the other."""
         try:
             future = asyncio.run_coroutine_threadsafe(coroutine, self.loop())
         except BaseException:  # an interruption: it will not be awaited
@@ -61,13 +50,7 @@ class BackgroundLoop:
         return await asyncio.wrap_future(future)
 
     def loop(self) -> asyncio.AbstractEventLoop:
-        """Return the loop, running.
-
-        Returns
-        -------
-        asyncio.AbstractEventLoop
-            The same one until `close`.
-        """
+        """Return the loop, running."""
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
@@ -78,13 +61,7 @@ class BackgroundLoop:
             return self._loop
 
     def before_closing(self, farewell: Callable[[], Awaitable[None]]) -> None:
-        """Have something awaited on the loop before it ends.
-
-        Parameters
-        ----------
-        farewell : callable
-            Without arguments; returns what is awaited.
-        """
+        """Have something awaited on the loop before it ends."""
         self._farewells.append(farewell)
 
     def close(self) -> None:
@@ -129,20 +106,7 @@ class Shared(Generic[T]):
     async def get(
         self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]
     ) -> tuple[T, bool]:
-        """Wait for the work under way for a key, or begin it.
-
-        Parameters
-        ----------
-        key : hashable
-            What is wanted.
-        work : callable
-            Makes the coroutine that does it. It is cancelled when nobody waits for it any more.
-
-        Returns
-        -------
-        tuple of (object, bool)
-            Its result, and whether another caller began it.
-        """
+        """Wait for the work under way for a key, or begin it."""
         begun = key in self._tasks
         if not begun:
             task = asyncio.ensure_future(work())

@@ -177,18 +177,7 @@ class Judge(Protocol):
         ...
 
     def compare(self, gold: str, predicted: str) -> Verdict | Awaitable[Verdict]:
-        """Judge one pair of texts; it may be an ``async def``, whose verdicts are then awaited.
-
-        Parameters
-        ----------
-        gold, predicted : str
-            The two texts; any string is allowed.
-
-        Returns
-        -------
-        Verdict
-            Score in [0, 1] with its reason.
-        """
+        """Judge one pair of texts; it may be an ``async def``, whose verdicts are then awaited."""
         ...
 
 
@@ -226,24 +215,7 @@ def pass_mark(question: Question) -> float:
 
 
 async def gather_verdicts(asks: Iterable[Awaitable[Any]]) -> list[Found]:
-    """Await several verdicts at once.
-
-    Parameters
-    ----------
-    asks : iterable of awaitable
-        Each gives a `Verdict`, or what has its score, reason and reasoning.
-
-    Returns
-    -------
-    list of Verdict or Exception
-        In the order of the asking; an error stands where a verdict would. What is no verdict is a
-        `JudgeError` here.
-
-    Raises
-    ------
-    asyncio.CancelledError, KeyboardInterrupt
-        They are no answers, and come through.
-    """
+    """Await several verdicts at once."""
     found = await asyncio.gather(*asks, return_exceptions=True)
     for result in found:
         if isinstance(result, BaseException) and not isinstance(result, Exception):
@@ -265,27 +237,6 @@ def _checked(result: Any) -> Found:
 
 def take_vote(ballots: Sequence[tuple[str, Found]], vote: str, mark: float) -> Verdict:
     """Turn several verdicts into one.
-
-    Parameters
-    ----------
-    ballots : sequence of tuple of (str, Verdict or Exception)
-        The name of each voter, and what it said; at least one.
-    vote : str
-        One of `VOTES`.
-    mark : float
-        The score that passes.
-
-    Returns
-    -------
-    Verdict
-        The vote; with verdicts missing, what it comes to at least. The reason is the one that all
-        give, else ``voted``; the reasoning quotes every voter, the calls are those of all.
-
-    Raises
-    ------
-    JudgeError
-        There is no verdict at all, or the missing ones decide whether the vote passes. It has the
-        reason of the first that is missing, and all calls.
 
     Examples
     --------

@@ -22,23 +22,7 @@ _PER_REQUEST, _PER_MESSAGE, _PER_SCHEMA = 50, 20, 600
 
 
 def highest_cost(request: ModelRequest) -> float:
-    """Bound what a request can cost: its own tokens, and an answer of the maximum length.
-
-    Parameters
-    ----------
-    request : ModelRequest
-        What is about to be asked.
-
-    Returns
-    -------
-    float
-        US dollars at LiteLLM's list prices, 0 and up.
-
-    Raises
-    ------
-    Failure
-        The price or the longest answer of the model is not known (reason ``budget``).
-    """
+    """Bound what a request can cost: its own tokens, and an answer of the maximum length."""
     longest = request.max_tokens or _longest_answer(request.model)
     if longest is None:
         raise Failure(
@@ -125,21 +109,6 @@ class Budget:
         """Hold what a request may cost at most until it has ended.
 
         Waits while the amount is left, but not beside what other requests hold.
-
-        Parameters
-        ----------
-        request : ModelRequest
-            What is about to be asked.
-
-        Yields
-        ------
-        Reservation
-            To be charged with the answer.
-
-        Raises
-        ------
-        Failure
-            The rest of the budget is less than the request may cost (reason ``budget``).
         """
         most = 0.0
         if self.limit is not None:

@@ -76,18 +76,7 @@ class Entry:
 
 
 def request_key(request: Mapping[str, Any]) -> str:
-    """Return what the answer to a request is kept by.
-
-    Parameters
-    ----------
-    request : mapping of str to object
-        Model, full messages and parameters.
-
-    Returns
-    -------
-    str
-        SHA-256 of its canonical JSON, 64 hexadecimal digits.
-    """
+    """Return what the answer to a request is kept by."""
     return hashlib.sha256(_json(request).encode()).hexdigest()
 
 
@@ -113,23 +102,7 @@ def to_line(entry: Entry) -> str:
 
 
 def read_lines(path: Path) -> Iterator[Entry]:
-    """Read a file of lines from `to_line`.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-
-    Yields
-    ------
-    Entry
-        One a line.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or a line is no answer under its key.
-    """
+    """Read a file of lines from `to_line`."""
     for number, line in enumerate(read_text(path, "answers").split("\n"), 1):
         entry = _read_line(line) if line else None
         if entry is not None:

@@ -27,23 +27,6 @@ __all__ = ["Ensemble", "choose_judge", "judge_of_document", "verdict_of"]
 def choose_judge(judge: str | Judge, what: str = "judge") -> Judge:
     """Return the judge that an option names.
 
-    Parameters
-    ----------
-    judge : str or Judge
-        ``offline``, the LiteLLM id of a model, or an object with a name and ``compare``.
-    what : str, optional
-        The option, for the error.
-
-    Returns
-    -------
-    Judge
-        The judge.
-
-    Raises
-    ------
-    InputError
-        It is none.
-
     Examples
     --------
     >>> choose_judge("openai/gpt-4o-mini")
@@ -72,40 +55,14 @@ def choose_judge(judge: str | Judge, what: str = "judge") -> Judge:
 
 
 def judge_of_document(judge: Judge, gold: Any, predicted: Any) -> Judge:
-    """Tell a judge, if it wants to know, which documents are compared.
-
-    Parameters
-    ----------
-    judge : Judge
-        One with a method ``for_document(gold, predicted)`` returns the judge for these.
-    gold, predicted : object
-        The two documents.
-
-    Returns
-    -------
-    Judge
-        That one, or the judge itself.
-    """
+    """Tell a judge, if it wants to know, which documents are compared."""
     of = getattr(judge, "for_document", None)
     found: Judge = judge if of is None else of(gold, predicted)
     return found
 
 
 async def verdict_of(judge: Judge, question: Question) -> Any:
-    """Let any judge decide a question.
-
-    Parameters
-    ----------
-    judge : Judge
-        One with a method ``ask`` gets the question; another one both values as texts.
-    question : Question
-        The values, and what the schema says of the field.
-
-    Returns
-    -------
-    Verdict
-        Or what the judge gave in its place.
-    """
+    """Let any judge decide a question."""
     ask = getattr(judge, "ask", None)
     if callable(ask):
         return await ask(question)

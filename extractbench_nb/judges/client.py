@@ -89,18 +89,7 @@ class Completion(NamedTuple):
 
 
 def litellm() -> Any:
-    """Return LiteLLM, imported on the first call.
-
-    Returns
-    -------
-    module
-        It prints nothing, logs nothing and looks nothing up.
-
-    Raises
-    ------
-    InputError
-        It is not installed; names the command that installs it.
-    """
+    """Return LiteLLM, imported on the first call."""
     with _LOADING:
         return _load()
 
@@ -150,24 +139,7 @@ async def _close_clients() -> None:
 
 
 async def complete(request: ModelRequest) -> Completion:
-    """Ask a model once, without a second attempt.
-
-    Parameters
-    ----------
-    request : ModelRequest
-        What to ask.
-
-    Returns
-    -------
-    Completion
-        Its answer.
-
-    Raises
-    ------
-    Failure
-        There is none; says why, and whether another attempt may help. The error behind it is
-        not attached: it may hold a key.
-    """
+    """Ask a model once, without a second attempt."""
     found = await _outcome(request)
     if isinstance(found, Failure):
         raise found
@@ -289,19 +261,7 @@ def supports_schema(model: str) -> bool:
 
 
 def is_listed(model: str) -> bool:
-    """Say whether LiteLLM's list has a model.
-
-    Parameters
-    ----------
-    model : str
-        Its id.
-
-    Returns
-    -------
-    bool
-        Of one that is not listed but is named like a known family LiteLLM says that it costs
-        nothing.
-    """
+    """Say whether LiteLLM's list has a model."""
     try:
         key = litellm().get_model_info(model)["key"]
     except Exception:  # noqa: BLE001 - LiteLLM raises bare exceptions here
@@ -310,36 +270,12 @@ def is_listed(model: str) -> bool:
 
 
 def price_is_known(model: str) -> bool:
-    """Say whether LiteLLM has a price for a model.
-
-    Parameters
-    ----------
-    model : str
-        Its id.
-
-    Returns
-    -------
-    bool
-        Without one the cost of a call cannot be told.
-    """
+    """Say whether LiteLLM has a price for a model."""
     return list_price(model, 1, 1) is not None
 
 
 def list_price(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
-    """Return what a call costs at LiteLLM's list prices.
-
-    Parameters
-    ----------
-    model : str
-        Its id.
-    prompt_tokens, completion_tokens : int
-        What is asked, and answered.
-
-    Returns
-    -------
-    float or None
-        US dollars; None where the list does not have the model.
-    """
+    """Return what a call costs at LiteLLM's list prices."""
     counts = {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
     if not is_listed(model):
         return None

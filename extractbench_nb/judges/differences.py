@@ -214,20 +214,7 @@ _MIN_TYPO = 8
 
 
 def explain(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
-    """Say why two runs mean the same.
-
-    Parameters
-    ----------
-    a, b : sequence of str
-        What stands in one text where the other has something else; one may be empty.
-    left, right : Prepared
-        The texts that they are from.
-
-    Returns
-    -------
-    str or None
-        A reason word such as ``abbreviation``; None where nothing explains the difference.
-    """
+    """Say why two runs mean the same."""
     if max(map(len, (*a, *b))) > _MAX_WORD:
         return _same_joined(a, b)
     if not a or not b:
@@ -249,13 +236,7 @@ def explain(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
 
 
 def conflict(a: Run, b: Run) -> str | None:
-    """Say why two runs cannot mean the same: numbers, dates, negation, opposites.
-
-    Returns
-    -------
-    str or None
-        ``different_date``, ``different_number``, ``unit``, ``negation``, ``opposite`` or None.
-    """
+    """Say why two runs cannot mean the same: numbers, dates, negation, opposites."""
     if any(t[0] == "@" for t in (*a, *b)) and a and b:
         return "different_date"
     if a and b and any(t[0] == "#" for t in a) and any(t[0] == "#" for t in b):
@@ -544,13 +525,7 @@ def abbreviates(short: str, word: str) -> bool:
 
 @lru_cache(maxsize=65_536)
 def same_word(x: str, y: str) -> str | None:
-    """Say whether two words are one: spelling variants, plurals, misread or slipped letters.
-
-    Returns
-    -------
-    str or None
-        ``spelling``, ``typo`` or None.
-    """
+    """Say whether two words are one: spelling variants, plurals, misread or slipped letters."""
     if spelling(x) == spelling(y):
         return "spelling"
     if is_negated(x, y) or y in _OPPOSITES.get(x, ()):

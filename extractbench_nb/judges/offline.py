@@ -102,19 +102,7 @@ class OfflineJudge:
 
 
 def similarity(gold: str, predicted: str) -> float:
-    """Grade how alike two texts are, cheaply and without deciding anything.
-
-    Parameters
-    ----------
-    gold, predicted : str
-        The two texts.
-
-    Returns
-    -------
-    float
-        Normalised Indel similarity of the folded texts in [0, 1]; of their first 2,000 characters
-        where they are longer.
-    """
+    """Grade how alike two texts are, cheaply and without deciding anything."""
     if gold == predicted:
         return 1.0
     return fuzz.ratio(_folded(gold[:_MAX_RATIO]), _folded(predicted[:_MAX_RATIO])) / 100

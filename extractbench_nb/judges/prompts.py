@@ -61,30 +61,7 @@ def judge_messages(
     template: str | None = None,
     instructions: str | None = None,
 ) -> tuple[Message, ...]:
-    """Write down a question for a model.
-
-    Parameters
-    ----------
-    question : Question
-        The two values, and what the schema says of the field.
-    schema : mapping
-        JSON Schema of the answer.
-    template : str, optional
-        A text in place of the usual one, with `PLACEHOLDERS`.
-    instructions : str, optional
-        What else to heed.
-
-    Returns
-    -------
-    tuple of dict
-        One message of the system and one of the user, as ``role`` and ``content``. No text has a
-        lone surrogate, which no request can carry.
-
-    Raises
-    ------
-    ConfigError
-        The template lacks a placeholder, or has one that is not known.
-    """
+    """Write down a question for a model."""
     if template is not None:
         check_template(template)
     blocks = quoted(
@@ -110,22 +87,7 @@ def judge_messages(
 
 
 def ask_again(messages: Iterable[Message], answer: str | None, problem: str) -> tuple[Message, ...]:
-    """Continue a talk whose answer cannot be read.
-
-    Parameters
-    ----------
-    messages : iterable of dict
-        What was asked.
-    answer : str or None
-        What came back; of more than 20,000 characters the beginning is sent again.
-    problem : str
-        Why it is of no use.
-
-    Returns
-    -------
-    tuple of dict
-        The same, the answer, and the request for another one.
-    """
+    """Continue a talk whose answer cannot be read."""
     answer = answer[:_LONGEST_AGAIN] if answer else ""
     said = [message("assistant", answer)] if answer.strip() else []
     return (*messages, *said, message("user", prompt_text("again").format(problem=problem)))
@@ -133,17 +95,6 @@ def ask_again(messages: Iterable[Message], answer: str | None, problem: str) -> 
 
 def quoted(texts: Mapping[str, str]) -> dict[str, str]:
     """Put texts between marks that occur in none of them.
-
-    Parameters
-    ----------
-    texts : mapping of str to str
-        What to quote, by the name that its marks have.
-
-    Returns
-    -------
-    dict of str to str
-        ``<name-mark>``, the text and ``</name-mark>``, each in lines of its own. The mark is the
-        same for the same texts.
 
     Examples
     --------
@@ -162,16 +113,6 @@ def quoted(texts: Mapping[str, str]) -> dict[str, str]:
 def check_template(template: str) -> None:
     """Check the placeholders of a ``prompt_template``.
 
-    Parameters
-    ----------
-    template : str
-        The text; a brace that is meant as such is doubled.
-
-    Raises
-    ------
-    ConfigError
-        A placeholder is not known, not plain, or absent though it is needed.
-
     Examples
     --------
     >>> check_template("Is {predicted} as good as {gold}?")
@@ -187,23 +128,6 @@ def check_template(template: str) -> None:
 
 def placeholders_of(template: str, allowed: Collection[str]) -> frozenset[str]:
     """Find the placeholders of a text that is a template.
-
-    Parameters
-    ----------
-    template : str
-        The text; a brace that is meant as such is doubled.
-    allowed : collection of str
-        The names that there are.
-
-    Returns
-    -------
-    frozenset of str
-        Those that it has.
-
-    Raises
-    ------
-    ValueError
-        A placeholder is not known or not plain, or a brace stands alone; says what is right.
 
     Examples
     --------
@@ -304,25 +228,6 @@ class Unparsable(Exception):  # noqa: N818 - the field's word for such an answer
 def read_answer(text: str | None, schema: Mapping[str, Any] | None = None) -> Answer:
     """Read the score and the reasoning from an answer.
 
-    Parameters
-    ----------
-    text : str or None
-        What a model said: a JSON object, perhaps in a code fence or amid prose, with trailing
-        commas or in single quotes.
-    schema : mapping, optional
-        JSON Schema that the object must fit.
-
-    Returns
-    -------
-    Answer
-        The score in [0, 1], and the text of ``reasoning`` or ``reason``.
-
-    Raises
-    ------
-    Unparsable
-        No object with a score, a score that is no number from 0 to 1, several objects that do not
-        agree on it, or one that does not fit the schema.
-
     Examples
     --------
     >>> read_answer("Here you are: {'score': 0.9, 'reason': 'same date',}")
@@ -340,23 +245,7 @@ def read_answer(text: str | None, schema: Mapping[str, Any] | None = None) -> An
 
 
 def objects(text: str | None) -> list[dict[str, Any]]:
-    """Find the JSON objects in an answer that are in no other one.
-
-    Parameters
-    ----------
-    text : str or None
-        What a model said.
-
-    Returns
-    -------
-    list of dict
-        In their order.
-
-    Raises
-    ------
-    Unparsable
-        The answer is empty, or far too long.
-    """
+    """Find the JSON objects in an answer that are in no other one."""
     if text and len(text) > _LONGEST:
         raise Unparsable(f"it has {len(text):,} characters")
     if not text or not text.strip():

@@ -47,25 +47,7 @@ _NOBODY = Settings("report")
 
 
 def report_rows(report: object, where: object) -> list[dict[str, Any]]:
-    """Return the rows of a report.
-
-    Parameters
-    ----------
-    report : object
-        The parsed file.
-    where : object
-        The file, for the error.
-
-    Returns
-    -------
-    list of dict
-        One a field and metric.
-
-    Raises
-    ------
-    InputError
-        It has none.
-    """
+    """Return the rows of a report."""
     rows = report.get(ROWS) if isinstance(report, dict) else None
     if not isinstance(rows, list):
         raise InputError(f"{str(where)!r}: found no list {ROWS!r}; expected a judge report")
@@ -73,18 +55,7 @@ def report_rows(report: object, where: object) -> list[dict[str, Any]]:
 
 
 def document_hash(document: Any) -> str:
-    """Return what a report names a document by, as the published package does.
-
-    Parameters
-    ----------
-    document : object
-        A JSON value.
-
-    Returns
-    -------
-    str
-        The first 8 hexadecimal digits of the SHA-256 of its JSON with sorted keys.
-    """
+    """Return what a report names a document by, as the published package does."""
     return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:8]
 
 
@@ -139,24 +110,7 @@ class RecordedReport:
         return _NOBODY
 
     async def ask(self, question: Question) -> Verdict:
-        """Give the verdict that the report has on a field.
-
-        Parameters
-        ----------
-        question : Question
-            Of a field outside of arrays.
-
-        Returns
-        -------
-        Verdict
-            Score and reasoning of the report, with the reason ``recorded``.
-
-        Raises
-        ------
-        JudgeError
-            ``not_recorded``: no such field, it was not judged, or with other values;
-            ``recorded_failure``: the call failed then.
-        """
+        """Give the verdict that the report has on a field."""
         rows = self._at(question)
         found = [row for row in rows if row["metric_id"] == question.metric]
         if any(map(_has_failed, found)) or (not found and any(map(_has_failed, rows))):
@@ -467,25 +421,7 @@ class RecordedAnswers:
 def open_recording(
     source: Path | JudgeCache, settings: Settings | None = None
 ) -> RecordedAnswers | RecordedReport | Foreign:
-    """Read what was recorded, whatever its form.
-
-    Parameters
-    ----------
-    source : pathlib.Path or JudgeCache
-        A file of `JudgeCache.export`, a ``report.json``, a cache or the folder of one.
-    settings : Settings, optional
-        Options of the judge that asked.
-
-    Returns
-    -------
-    RecordedAnswers or RecordedReport
-        The verdicts.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, is neither form, or holds nothing.
-    """
+    """Read what was recorded, whatever its form."""
     if isinstance(source, JudgeCache):
         return RecordedAnswers(source.entries(), source.path, settings)
     if source.is_dir():

@@ -380,21 +380,7 @@ class Notes:
 
 
 def rehearsing(judge: Judge, notes: Notes) -> Judge:
-    """Return a judge that notes what another one would ask, and asks nobody.
-
-    Parameters
-    ----------
-    judge : Judge
-        The judge that would be asked.
-    notes : Notes
-        Where it notes it.
-
-    Returns
-    -------
-    Judge
-        It raises `JudgeError` where the other one would ask a model. Rules and recorded answers
-        are followed; a judge of the user's is only noted by its name.
-    """
+    """Return a judge that notes what another one would ask, and asks nobody."""
     if isinstance(judge, LLMJudge):
         return Rehearsal(judge, notes)
     if isinstance(judge, Ensemble):

@@ -75,14 +75,7 @@ def _names_server(name: str, value: str) -> bool:
 
 
 def default_model() -> str:
-    """Return the model that a judge asks when it is given none.
-
-    Returns
-    -------
-    str
-        ``DEFAULT_LLM_MODEL`` from the environment or from ``.env`` in the working directory; else
-        ``vertex_ai/gemini-2.5-flash``.
-    """
+    """Return the model that a judge asks when it is given none."""
     return os.environ.get(MODEL_VARIABLE) or DEFAULT_MODEL
 
 
@@ -144,23 +137,7 @@ class Settings:
                 raise InputError(f"{name} is {_shown(name, value)}; expected {expected}")
 
     def for_field(self, params: Mapping[str, Any]) -> FieldSettings:
-        """Apply the params of one field.
-
-        Parameters
-        ----------
-        params : mapping
-            Of the field's metric; those that do not concern the judge are left alone.
-
-        Returns
-        -------
-        FieldSettings
-            What holds for this field.
-
-        Raises
-        ------
-        ConfigError
-            A param of the judge's cannot be used.
-        """
+        """Apply the params of one field."""
         changes = {name: params[name] for name in _OVERRIDES if params.get(name) is not None}
         try:
             settings = replace(self, **changes) if changes else self
@@ -321,21 +298,7 @@ _OTHER_JUDGES = (
 
 
 def check_model(settings: Settings, *, otherwise: str = _OTHER_JUDGES) -> None:
-    """Check, offline, that a model can be asked.
-
-    Parameters
-    ----------
-    settings : Settings
-        The model, and how it is asked.
-    otherwise : str, optional
-        What else can be done where there is no key.
-
-    Raises
-    ------
-    InputError
-        LiteLLM is not installed or does not know the provider; the environment lacks the key, named
-        in the message; a package for the provider is absent; or there is a budget, but no price.
-    """
+    """Check, offline, that a model can be asked."""
     provider = _provider(settings.model)
     if settings.api_base is None:
         _check_package(settings.model, provider)

@@ -51,18 +51,6 @@ _FORMS = re.compile(
 def scrub(text: str) -> str:
     """Take keys out of a text.
 
-    Parameters
-    ----------
-    text : str
-        Such as the message of a provider's error, which may quote headers and addresses.
-
-    Returns
-    -------
-    str
-        With ``[hidden]`` in place of the values of environment variables that are called key,
-        token, secret, password or credential, and of what has the form of a key. Of a text of more
-        than 250,000 characters the beginning.
-
     Examples
     --------
     >>> scrub("Incorrect API key provided: sk-abcdefgh12345678.")
@@ -86,18 +74,7 @@ def _secrets() -> list[str]:
 
 
 def holds_credentials(address: str) -> bool:
-    """Say whether an address has a user, a password or a query in it.
-
-    Parameters
-    ----------
-    address : str
-        A URL.
-
-    Returns
-    -------
-    bool
-        Such an address must not be shown.
-    """
+    """Say whether an address has a user, a password or a query in it."""
     parts = urlsplit(address)
     return bool(parts.username or parts.password or parts.query)
 
@@ -161,23 +138,7 @@ class Failure(Exception):  # noqa: N818 - it is a finding more than an error
 
 
 def failure_of(error: Exception, status: int | None = None, wait: float = 0.0) -> Failure:
-    """Say what an error of LiteLLM means.
-
-    Parameters
-    ----------
-    error : Exception
-        What a request raised.
-    status : int, optional
-        HTTP status of the response; by default the one that LiteLLM gives the error.
-    wait : float, optional
-        Seconds that the response asks to wait.
-
-    Returns
-    -------
-    Failure
-        Rate limits, timeouts and trouble of the server are transient; what is wrong with the
-        request or the key is not.
-    """
+    """Say what an error of LiteLLM means."""
     status = getattr(error, "status_code", None) if status is None else status
     text = problem_of(error)
     if type(error).__name__ == "ContextWindowExceededError":
@@ -196,18 +157,6 @@ def failure_of(error: Exception, status: int | None = None, wait: float = 0.0) -
 
 def asked_wait(headers: Mapping[str, str], body: str) -> float:
     """Read how long a response asks to wait before the next request.
-
-    Parameters
-    ----------
-    headers : mapping of str to str
-        ``retry-after-ms``, else ``retry-after`` in seconds or as a date.
-    body : str
-        Else Gemini's ``retryDelay``, or words such as ``try again in 1m2.5s``.
-
-    Returns
-    -------
-    float
-        Seconds, 0 and up; 0 where it does not ask, or what it asks cannot be read.
 
     Examples
     --------

@@ -106,17 +106,6 @@ class Date:
 def parse_date(text: str) -> Date | None:
     """Read a text that is a date and nothing else.
 
-    Parameters
-    ----------
-    text : str
-        For example ``2025-04-06``, ``2025-04-06T00:00:00Z``, ``April 6th, 2025``, ``Apr 2025``,
-        ``04/06/2025`` or ``2025``. A time of day is allowed and ignored.
-
-    Returns
-    -------
-    Date or None
-        None where the text is not one complete date.
-
     Examples
     --------
     >>> parse_date("April 6th, 2025")
@@ -136,18 +125,7 @@ def parse_date(text: str) -> Date | None:
 
 
 def find_dates(folded: str) -> Iterator[tuple[int, int, Date]]:
-    """Find the dates inside a running text; bare years are left alone.
-
-    Parameters
-    ----------
-    folded : str
-        Text as `text.fold` returns it.
-
-    Yields
-    ------
-    tuple of (int, int, Date)
-        Start, end and value; spans are in order and do not overlap.
-    """
+    """Find the dates inside a running text; bare years are left alone."""
     if not _DIGIT.search(folded):
         return
     end = 0
@@ -162,24 +140,6 @@ def dates_equal(a: Date, b: Date, precision: Precision = "day") -> bool:
 
     Dates known to different depths differ: ``2025`` is not ``6 Apr 2025`` at day precision.
     Two dates that both stop above `precision` agree if all they say agrees.
-
-    Parameters
-    ----------
-    a, b : Date
-        The two dates. Where one is ambiguous any common reading is enough; two ambiguous ones are
-        taken to be written in the same order.
-    precision : {"day", "month", "year"}
-        Finest part that must agree.
-
-    Returns
-    -------
-    bool
-        True if they agree.
-
-    Raises
-    ------
-    ValueError
-        If `precision` is not one of the three.
     """
     depths = {"year": 1, "month": 2, "day": 3}
     if precision not in depths:
@@ -267,16 +227,6 @@ _EVENING = range(18, 24)
 
 def unshifted(text: str) -> datetime | None:
     """Read a timestamp that is midnight of a zone further east, as that midnight.
-
-    Parameters
-    ----------
-    text : str
-        For example ``2019-02-28T23:00:00.000Z``.
-
-    Returns
-    -------
-    datetime.datetime or None
-        The next midnight; None for all else, and for timestamps that say a time of day.
 
     Examples
     --------

@@ -53,20 +53,7 @@ class Person(NamedTuple):
 
 
 def read_person(text: str, canonical: Sequence[str]) -> Person | None:
-    """Take a text apart as one person's name.
-
-    Parameters
-    ----------
-    text : str
-        Unified text, case kept.
-    canonical : sequence of str
-        Its canonical words.
-
-    Returns
-    -------
-    Person or None
-        None where the text cannot be one person's name.
-    """
+    """Take a text apart as one person's name."""
     if len(text) > _MAX_NAME or not 1 <= len(canonical) <= _MAX_WORDS or text.islower():
         return None
     groups = _name_groups(text) if NOT_PERSONAL.isdisjoint(canonical) else None
@@ -95,18 +82,7 @@ def _name_groups(text: str) -> list[list[str]] | None:
 
 
 def read_people(text: str) -> tuple[Person, ...]:
-    """Take a list of names apart: ``Smith, J. and Doe, R.``, ``John Smith, Rita Doe``.
-
-    Parameters
-    ----------
-    text : str
-        Unified text, case kept.
-
-    Returns
-    -------
-    tuple of Person
-        The people in order; empty where the text is not a list of at least two.
-    """
+    """Take a list of names apart: ``Smith, J. and Doe, R.``, ``John Smith, Rita Doe``."""
     if not ("," in text or ";" in text or " and " in text) or len(text) > _MAX_LIST:
         return ()
     parts = [part.strip() for part in _SEPARATOR.split(text) if part.strip()]

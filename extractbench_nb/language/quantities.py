@@ -216,18 +216,7 @@ class Token(NamedTuple):
 
 
 def read_tokens(unified: str) -> tuple[str, list[Token]]:
-    """Cut a text into words and quantities.
-
-    Parameters
-    ----------
-    unified : str
-        Text as `text.unify` returns it.
-
-    Returns
-    -------
-    tuple of (str, list of Token)
-        The text with unit phrases shortened (the spans refer to it), and its tokens in order.
-    """
+    """Cut a text into words and quantities."""
     text = unified
     has = unified.lower().__contains__
     if not unified.isalnum() and any(map(has, _PARTS)) and any(map(has, _PHRASES)):
@@ -238,16 +227,6 @@ def read_tokens(unified: str) -> tuple[str, list[Token]]:
 
 def read_quantity(text: str) -> Quantity | None:
     """Read a text that is one quantity and nothing else.
-
-    Parameters
-    ----------
-    text : str
-        For example ``$1.5 million``, ``(1,204)``, ``12.5 %``, ``5 km`` or ``three``.
-
-    Returns
-    -------
-    Quantity or None
-        None where the text is anything more, less or else.
 
     Examples
     --------
@@ -267,16 +246,6 @@ def read_number(text: str) -> float | None:
 
     Thousands separators, currency signs, percent, scale words and parentheses for negatives are
     understood; the unit is dropped, not converted (``5 km`` is 5, ``12.5%`` is 12.5).
-
-    Parameters
-    ----------
-    text : str
-        The number's text.
-
-    Returns
-    -------
-    float or None
-        None where the text is not one number.
 
     Examples
     --------

@@ -47,16 +47,6 @@ def unify(text: str) -> str:
     Case and punctuation are kept. Marks outside the Latin range (Japanese voicing) are kept too,
     because they change the word.
 
-    Parameters
-    ----------
-    text : str
-        Any string.
-
-    Returns
-    -------
-    str
-        Text with single spaces and no space at its ends.
-
     Examples
     --------
     >>> unify("eﬃ\u00adcient  trans-\nformers — “naïve”")
@@ -123,17 +113,6 @@ _LONGEST_PLACEHOLDER = 20
 
 
 def is_placeholder(text: str) -> bool:
-    """Say whether a text is a word that stands for nothing: ``NA``, ``unknown``, ``-``.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-
-    Returns
-    -------
-    bool
-        Whether it is, whatever its case; the schema may still ask for it.
-    """
+    """Say whether a text is a word that stands for nothing: ``NA``, ``unknown``, ``-``."""
     word = fold(text).replace("_", " ")
     return len(text) <= _LONGEST_PLACEHOLDER and word in _PLACEHOLDERS

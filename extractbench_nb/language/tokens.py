@@ -131,18 +131,7 @@ _MONTH_NUMBERS = range(1, 13)
 
 
 def reword(text: str) -> str:
-    """Rewrite set phrases and values, and drop what carries no meaning: citations, defined terms.
-
-    Parameters
-    ----------
-    text : str
-        Text as `text.unify` returns it.
-
-    Returns
-    -------
-    str
-        The text in the words in which it is compared.
-    """
+    """Rewrite set phrases and values; drop what has no meaning: citations, defined terms."""
     text = _drop_asides(text)
     if " + " in text:
         text = _PLUS.sub(" plus ", text)

@@ -158,20 +158,6 @@ def rounded(value: float, digits: int, *, how: str = ROUND_HALF_EVEN) -> Decimal
 def status_of(figure: Figure, cell: Cell) -> str:
     """Compare a printed figure with a recomputed one.
 
-    Parameters
-    ----------
-    figure : Figure
-        As printed. ``100+`` is a lower bound, ``<1×`` an upper one.
-    cell : Cell
-        As recomputed.
-
-    Returns
-    -------
-    str
-        ``equal``: the same after rounding to the printed decimals (half up or half even).
-        ``rounding``: one unit of the last decimal apart, for averages and shares only.
-        ``differs``; ``not reproducible``.
-
     Examples
     --------
     >>> figure = Figure("5", "GPT-5.2", "", "rate", 6.2, "%", 1, "6.2%", False, False, "")

@@ -67,22 +67,7 @@ class Claim(NamedTuple):
 
 
 def of_association(found: Association, *, sign: int) -> tuple[str, str]:
-    """Judge a claimed rank association.
-
-    Parameters
-    ----------
-    found : Association
-        Correlation over the domains.
-    sign : int
-        1 or -1, as claimed.
-
-    Returns
-    -------
-    tuple of str
-        Verdict and reason. ``supported``: the claimed sign, an exact p-value of 0.05 at most, and
-        the same sign whichever domain is left out. ``weak``: the claimed sign without one of
-        these. ``contradicted``: the other sign.
-    """
+    """Judge a claimed rank association."""
     if found.correlation is None or found.p_value is None:
         return NOT_IDENTIFIABLE, "the outcome is the same in all domains"
     if found.correlation * sign <= 0:
@@ -107,16 +92,6 @@ def strongest_factors(facts: Facts) -> Mapping[str, int]:
 
     Three outcomes, all models with and without Claude's blocked documents, all five domains and
     each four of them: 36 ways. A tie gives each of its factors a place.
-
-    Parameters
-    ----------
-    facts : Facts
-        Scored fields a document, by domain.
-
-    Returns
-    -------
-    mapping of str to int
-        Ways in which each factor is strongest.
     """
     found: Counter[str] = Counter(dict.fromkeys(FACTORS, 0))
     for outcome in OUTCOMES:

@@ -85,18 +85,7 @@ def shipped_reports() -> pd.DataFrame:
 
 
 def measure_gold(dataset: Dataset) -> pd.DataFrame:
-    """Count fields, citations and schema violations of each gold document.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        The released dataset, or one in its layout.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a document (see `GOLD_COLUMNS`).
-    """
+    """Count fields, citations and schema violations of each gold document."""
     ids = zip(dataset.listing["document"], dataset.listing["schema"], strict=True)
     return _build(GOLD_COLUMNS, [_gold_row(dataset, *pair) for pair in ids])
 
@@ -138,23 +127,7 @@ def measure_growth_metric(dataset: Dataset) -> int:
 
 
 def measure_reports(folder: str | Path) -> pd.DataFrame:
-    """Count rows, passes and what failed judge calls added, in reports of the published package.
-
-    Parameters
-    ----------
-    folder : str or pathlib.Path
-        A folder with ``{run}/{document}.judge-report.json``, at any depth.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a report, ordered by run and document (see `REPORT_COLUMNS`).
-
-    Raises
-    ------
-    InputError
-        The folder holds no report.
-    """
+    """Count rows, passes and what failed judge calls added, in reports of the published package."""
     suffix = ".judge-report.json"
     found = sorted(Path(folder).rglob(f"*{suffix}"), key=lambda p: (p.parent.name, p.name))
     if not found:
@@ -247,21 +220,7 @@ class Facts:
         return None if total is None else total / len(self.of(domain, column))
 
     def figure(self, domain: str, name: str) -> float | None:
-        """Return a domain's documents, keys or depth, or an average a document.
-
-        Parameters
-        ----------
-        domain : str
-            One of the paper's domains.
-        name : str
-            ``documents``, ``keys``, ``depth``, ``pages``, ``tokens``, ``fields`` or
-            ``array_items``.
-
-        Returns
-        -------
-        float or None
-            None where a document's figure is unknown.
-        """
+        """Return a domain's documents, keys or depth, or an average a document."""
         own = {"documents": self.documents, "keys": self.keys, "depth": self.depth}
         if name in own:
             return own[name][domain]
@@ -269,23 +228,7 @@ class Facts:
 
 
 def facts_of(dataset: Dataset | None = None) -> Facts:
-    """Gather the figures of a dataset.
-
-    Parameters
-    ----------
-    dataset : Dataset, optional
-        The released dataset, read and counted anew. The shipped statistics by default.
-
-    Returns
-    -------
-    Facts
-        By domain.
-
-    Raises
-    ------
-    InputError
-        The dataset lacks one of the paper's schemas.
-    """
+    """Gather the figures of a dataset."""
     return _shipped() if dataset is None else _measured(dataset)
 
 
@@ -453,25 +396,7 @@ def _structured(model: str, domain: str) -> Count:
 
 
 def inferred_passed(model: str, domain: str, fields: int) -> int:
-    """Return the one count of passed fields that gives Table 8's printed percentage.
-
-    Parameters
-    ----------
-    model, domain : str
-        Row and domain of Table 8.
-    fields : int
-        Fields in all, fewer than 1,000: else several counts give one percentage.
-
-    Returns
-    -------
-    int
-        Passed fields.
-
-    Raises
-    ------
-    ValueError
-        No count gives it, or more than one does.
-    """
+    """Return the one count of passed fields that gives Table 8's printed percentage."""
     share = printed(8, model, f"{domain} rate")
     found = list(_counts_near(share.value or 0.0, share.digits or 0, fields))
     if len(found) != 1:

@@ -105,20 +105,7 @@ _NAME = re.compile(r"\{([^{}]+)\}")
 
 
 def lay_out(part: str, cells: Cells) -> Laid:
-    """Write figures into the cells of the printed table.
-
-    Parameters
-    ----------
-    part : str
-        A table's name.
-    cells : dict
-        Figures by row and column.
-
-    Returns
-    -------
-    Laid
-        Texts, the best of each ranked column, and rows of which nothing passed.
-    """
+    """Write figures into the cells of the printed table."""
     figures = {(f.row, f.column): f for f in rows_of(part) if part != _FIGURE}
     heads = _HEADS.get(part) or _by_model(part)
     known = dict.fromkeys(row for row, _ in (*figures, *cells))
@@ -224,20 +211,7 @@ class PaperStyler(Styler):
         return str(self.to_markdown())
 
     def to_latex(self, buf: Any = None, **options: Any) -> Any:
-        """Write the table as LaTeX, for the packages booktabs and xcolor.
-
-        Parameters
-        ----------
-        buf : path or file, optional
-            Where to write; a text is returned without it.
-        **options : object
-            As pandas' ``Styler.to_latex`` takes them; ``hrules`` and ``convert_css`` are set.
-
-        Returns
-        -------
-        str or None
-            The LaTeX text, unless `buf` is given.
-        """
+        """Write the table as LaTeX, for the packages booktabs and xcolor."""
         twin = copy.deepcopy(self)
         twin.format(escape="latex")
         twin.format_index(escape="latex", axis=0)
@@ -246,13 +220,7 @@ class PaperStyler(Styler):
         return Styler.to_latex(twin, buf, **settings)
 
     def to_markdown(self) -> str:
-        """Write the table as Markdown; the best of a column in bold.
-
-        Returns
-        -------
-        str
-            One line a row, with pipes.
-        """
+        """Write the table as Markdown; the best of a column in bold."""
         frame: pd.DataFrame = vars(self)["data"]
         best = set(frame.attrs[_BEST])
         lines = [["", *frame.columns], ["---", *("---:" for _ in frame.columns)]]

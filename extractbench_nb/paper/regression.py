@@ -123,22 +123,6 @@ def fit(
 ) -> Fit:
     """Fit binomial logistic regressions with Firth's penalty.
 
-    Parameters
-    ----------
-    design : ndarray of shape (batch, n, k)
-        Columns of full rank, a constant among them.
-    successes, trials : ndarray of shape (batch, n) or (n,)
-        Counts; a row with no trials does not count.
-    start : ndarray of shape (batch, k), optional
-        First guess; zeros by default.
-    free : ndarray of bool of shape (k,), optional
-        Coefficients to estimate; the others stay as in `start`. All by default.
-
-    Returns
-    -------
-    Fit
-        Finite estimates, also where a factor separates successes from failures.
-
     References
     ----------
     D. Firth, Bias reduction of maximum likelihood estimates, Biometrika 80 (1993).
@@ -197,22 +181,7 @@ def _finish(design: Numbers, beta: Numbers, successes: Numbers, trials: Numbers)
 def profile_interval(
     design: Numbers, successes: Numbers, trials: Numbers, *, column: int
 ) -> tuple[float, float]:
-    """Return the 95% interval of a coefficient from the profile of the penalised likelihood.
-
-    Parameters
-    ----------
-    design : ndarray of shape (n, k)
-        One design.
-    successes, trials : ndarray of shape (n,)
-        Counts.
-    column : int
-        Which coefficient.
-
-    Returns
-    -------
-    tuple of float
-        Lower and upper end, by bisection.
-    """
+    """Return the 95% interval of a coefficient from the profile of the penalised likelihood."""
     best = fit(design[None], successes, trials)
     centre, error = best.coefficients[0, column], best.errors[0, column]
     limit = best.penalised[0] - _HALF_CHI2_95
@@ -260,16 +229,6 @@ def _ranks(values: Numbers) -> Numbers:
 def spearman(one: Numbers, two: Numbers) -> Numbers:
     """Return Spearman's rank correlation along the last axis.
 
-    Parameters
-    ----------
-    one, two : ndarray of shape (..., n)
-        Values; ties get their mean rank.
-
-    Returns
-    -------
-    ndarray of shape (...)
-        From -1 to 1; NaN where either side is constant.
-
     Examples
     --------
     >>> float(spearman(np.array([1.0, 2, 3]), np.array([5.0, 9, 7])))
@@ -281,16 +240,6 @@ def spearman(one: Numbers, two: Numbers) -> Numbers:
 
 def kendall(one: Numbers, two: Numbers) -> Numbers:
     """Return Kendall's tau-b along the last axis.
-
-    Parameters
-    ----------
-    one, two : ndarray of shape (..., n)
-        Values; ties as in tau-b.
-
-    Returns
-    -------
-    ndarray of shape (...)
-        From -1 to 1; NaN where either side is constant.
 
     Examples
     --------
@@ -331,19 +280,6 @@ class Association(NamedTuple):
 
 def associate(factor: Numbers, outcome: Numbers, *, measure: str = "spearman") -> Association:
     """Correlate a factor with an outcome and permute the outcome over the domains.
-
-    Parameters
-    ----------
-    factor, outcome : ndarray of shape (n,)
-        One value a domain; n of 8 or fewer, since all n! orders are tried.
-    measure : str, optional
-        ``"spearman"`` or ``"kendall"``.
-
-    Returns
-    -------
-    Association
-        The p-value is two-sided: the share of orders with a correlation at least as large in
-        absolute value. All None where either side is constant.
 
     Examples
     --------

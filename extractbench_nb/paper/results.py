@@ -304,13 +304,7 @@ def scored_in_valid(facts: Facts, models: tuple[str, ...], *, released: bool = F
 
 
 def accuracy_range(row: str, passed: int) -> tuple[int, int]:
-    """Return the fewest and most fields for which Table 5 would print its accuracy.
-
-    Raises
-    ------
-    ValueError
-        No number of fields gives the printed share.
-    """
+    """Return the fewest and most fields for which Table 5 would print its accuracy."""
     share = printed(5, row, "accuracy")
     half = 0.5 * 10.0 ** -(share.digits or 0)
     value = share.value or 0.0

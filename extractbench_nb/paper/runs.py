@@ -102,30 +102,7 @@ def compare_with_runs(
     models: Mapping[str, str] | None = None,
     domains: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Put the figures of runs beside those of a table; see `compare`.
-
-    Parameters
-    ----------
-    n : int or str
-        5, or 7 to 13.
-    runs : RunTables
-        From `baseline_tables`.
-    models : mapping of str to str, optional
-        Which model of the paper a run stands for; by default as its name says.
-    domains : mapping of str to str, optional
-        Which domain of the paper a schema stands for; by default the released dataset's.
-
-    Returns
-    -------
-    pandas.DataFrame
-        See `RUN_COMPARISON_COLUMNS`.
-
-    Raises
-    ------
-    InputError
-        The table has no figures of models; a name is not known; no run is of a model of the paper,
-        or two are of one.
-    """
+    """Put the figures of runs beside those of a table; see `compare`."""
     part = part_name(n)
     if part not in _PARTS:
         raise InputError(f"table {n!r} has no figures of runs; those that do are 5 and 7 to 13")

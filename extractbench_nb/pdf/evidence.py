@@ -48,18 +48,6 @@ _LONGEST = 400
 def specificity(value: str | float, index: DocumentIndex) -> float:
     r"""Say how telling it is that a value stands in a document.
 
-    Parameters
-    ----------
-    value : str, int or float
-        The value.
-    index : DocumentIndex
-        The document.
-
-    Returns
-    -------
-    float
-        In (0, 1]; near 0 for what stands in any document.
-
     Notes
     -----
     :math:`1 / (1 + \lambda)`, where :math:`\lambda` is how often the value would stand by chance
@@ -71,18 +59,6 @@ def specificity(value: str | float, index: DocumentIndex) -> float:
 
 def expected_by_chance(value: str | float, index: DocumentIndex) -> float:
     r"""Estimate how often a value would stand by chance in another document like this one.
-
-    Parameters
-    ----------
-    value : str, int or float
-        The value.
-    index : DocumentIndex
-        The document.
-
-    Returns
-    -------
-    float
-        0 and up.
 
     Notes
     -----

@@ -64,21 +64,6 @@ def shares(
 ) -> pd.DataFrame:
     """Turn counts into shares, with what they differ by between documents.
 
-    Parameters
-    ----------
-    counts : pandas.DataFrame
-        Frames of `study`: documents in a column of this name.
-    by : sequence of str
-        Columns to group by: domain, kind, against.
-    found, sought : str, optional
-        The columns to divide.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a group, indexed by it, in the order of the counts (see `SHARE_COLUMNS`): documents,
-        sought, share, lowest, highest, low, high.
-
     Notes
     -----
     Documents are drawn with replacement, 9,999 times; the interval is from the 2.5th to the 97.5th
@@ -273,23 +258,7 @@ def ground_values(
 
 
 def leaves(value: Any) -> Iterator[tuple[str, str, Any]]:
-    """Walk the leaves of a JSON value.
-
-    Parameters
-    ----------
-    value : object
-        A parsed JSON value, nested as deeply as it may be.
-
-    Yields
-    ------
-    tuple of (str, str, object)
-        Instance path, the same without indices, and the leaf; in document order.
-
-    Raises
-    ------
-    InputError
-        It is nested deeper than 25,000 levels, or holds itself.
-    """
+    """Walk the leaves of a JSON value."""
     stack: list[tuple[str, str, Any, int]] = [("$", "", value, 0)]
     while stack:
         path, field, top, level = stack.pop()
@@ -343,39 +312,12 @@ def _by_document(
 
 
 def is_asked(value: Any) -> bool:
-    """Say whether a leaf says something that can be looked for.
-
-    Parameters
-    ----------
-    value : object
-        A leaf of a JSON value.
-
-    Returns
-    -------
-    bool
-        False for null, booleans, texts without a letter or digit, and words that stand for
-        nothing: ``NA``, ``not found``.
-    """
+    """Say whether a leaf says something that can be looked for."""
     return is_sought(value) and not (isinstance(value, str) and is_placeholder(value))
 
 
 def look_up(values: Iterable[Any], index: DocumentIndex, min_score: float = 0.0) -> list[Grounds]:
-    """Look values up, each different one once.
-
-    Parameters
-    ----------
-    values : iterable of object
-        Leaves and containers.
-    index : DocumentIndex
-        Where to look.
-    min_score : float, optional
-        The score that a place must have to count, in [0, 1].
-
-    Returns
-    -------
-    list of Grounds
-        One a value.
-    """
+    """Look values up, each different one once."""
     known: dict[Hashable, Grounds] = {}
     found = []
     for value in values:

@@ -42,36 +42,12 @@ class Box(NamedTuple):
     y1: float
 
     def joined(self, other: Box) -> Box:
-        """Return the smallest box around both.
-
-        Parameters
-        ----------
-        other : Box
-            On the same page.
-
-        Returns
-        -------
-        Box
-            The box.
-        """
+        """Return the smallest box around both."""
         low = min(self.x0, other.x0), min(self.y0, other.y0)
         return Box(*low, max(self.x1, other.x1), max(self.y1, other.y1))
 
     def holds(self, other: Box, across: bool) -> bool:
-        """Say whether the middle of another box is in the same line.
-
-        Parameters
-        ----------
-        other : Box
-            On the same page.
-        across : bool
-            Whether the text runs up or down, so that a line is a column.
-
-        Returns
-        -------
-        bool
-            Whether it is.
-        """
+        """Say whether the middle of another box is in the same line."""
         if across:
             return self.x0 <= (other.x0 + other.x1) / 2 <= self.x1
         return self.y0 <= (other.y0 + other.y1) / 2 <= self.y1
@@ -93,20 +69,7 @@ class Line(NamedTuple):
 
 
 def lines_of(pdf: PdfDocument, excerpts: Sequence[Excerpt]) -> list[list[Line]]:
-    """Find the boxes of excerpts.
-
-    Parameters
-    ----------
-    pdf : pypdfium2.PdfDocument
-        The document that they come from.
-    excerpts : sequence of Excerpt
-        In any order.
-
-    Returns
-    -------
-    list of list of Line
-        The lines of each excerpt, in the order of the text.
-    """
+    """Find the boxes of excerpts."""
     found: dict[int, list[Line]] = {}
     order = sorted(range(len(excerpts)), key=lambda i: excerpts[i].page)
     start = 0
@@ -158,29 +121,7 @@ class HasPdfs(Protocol):
 
 
 def pdf_of(ds: HasPdfs | None, document: Any) -> Path:
-    """Return the PDF that a caller means.
-
-    Parameters
-    ----------
-    ds : Dataset or None
-        The dataset of the document; not used with a path.
-    document : str or pathlib.Path
-        The id of a document, or the path of any PDF.
-
-    Returns
-    -------
-    pathlib.Path
-        The file.
-
-    Raises
-    ------
-    InputError
-        Neither of the two.
-    DatasetError
-        The dataset has no such document.
-    MissingPdfError
-        The document has no PDF.
-    """
+    """Return the PDF that a caller means."""
     if isinstance(document, Path):
         return document
     if not isinstance(document, str):

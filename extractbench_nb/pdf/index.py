@@ -77,33 +77,12 @@ class Figure(NamedTuple):
 
 
 def tidy(number: float) -> float:
-    """Round to twelve significant digits, so that equal numbers are equal floats.
-
-    Parameters
-    ----------
-    number : float
-        Finite.
-
-    Returns
-    -------
-    float
-        The number.
-    """
+    """Round to twelve significant digits, so that equal numbers are equal floats."""
     return float(f"{number:.12g}")
 
 
 def find_figures(text: str) -> Iterator[Figure]:
     """Find the numbers in a text; parts of versions, clock times and dotted headings are none.
-
-    Parameters
-    ----------
-    text : str
-        As `text.unify` returns it.
-
-    Yields
-    ------
-    Figure
-        One for each reading: ``1.234`` may be a thousand and more, or one and a little.
 
     Examples
     --------
@@ -172,16 +151,6 @@ def _is_negative(before: str, after: str) -> bool:
 def in_words(number: float) -> str | None:
     """Write a small whole number in English words.
 
-    Parameters
-    ----------
-    number : float
-        Any number.
-
-    Returns
-    -------
-    str or None
-        None above ninety-nine, below zero and between whole numbers.
-
     Examples
     --------
     >>> in_words(25), in_words(7), in_words(7.5)
@@ -199,17 +168,6 @@ def in_words(number: float) -> str | None:
 def shape_of(number: float) -> tuple[int, int]:
     """Return how many significant digits a number has, and its order of magnitude.
 
-    Parameters
-    ----------
-    number : float
-        Finite, 0 and up. Zeros at the end are not significant. Years have a shape of their own,
-        with 0 digits.
-
-    Returns
-    -------
-    tuple of (int, int)
-        Significant digits and power of ten.
-
     Examples
     --------
     >>> shape_of(1234.5), shape_of(5000), shape_of(0.25), shape_of(2024)
@@ -226,17 +184,6 @@ _TOKEN = re.compile(r"\S+")
 
 def positions(page: str) -> tuple[str, list[int]]:
     r"""Normalise the text of a page and keep where each character comes from.
-
-    Parameters
-    ----------
-    page : str
-        The text as the PDF has it.
-
-    Returns
-    -------
-    tuple of (str, list of int)
-        The text as `PdfText` has it, and for each of its characters an index in `page`; never
-        falling.
 
     Examples
     --------
@@ -373,36 +320,14 @@ class DocumentIndex(PdfText):
         )
 
     def occurrences(self, squashed: str) -> Iterator[tuple[int, int, bool]]:
-        """Find letters and digits in a row.
-
-        Parameters
-        ----------
-        squashed : str
-            As `squash` returns it.
-
-        Yields
-        ------
-        tuple of (int, int, bool)
-            Start and end in `text`, and whether these are whole words.
-        """
+        """Find letters and digits in a row."""
         start = self.squashed.find(squashed) if squashed else -1
         while start >= 0:
             yield *self.span(start, start + len(squashed)), self._is_whole(start, len(squashed))
             start = self.squashed.find(squashed, start + 1)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Turn a span of `squashed` into one of `text`.
-
-        Parameters
-        ----------
-        start, end : int
-            The span; not empty.
-
-        Returns
-        -------
-        tuple of (int, int)
-            Start and end.
-        """
+        """Turn a span of `squashed` into one of `text`."""
         return self._place(start), self._place(end - 1) + 1
 
     def _place(self, offset: int) -> int:
@@ -411,48 +336,15 @@ class DocumentIndex(PdfText):
         return min(first + offset - self._starts[word], last - 1)
 
     def span_of_words(self, first: int, end: int) -> tuple[int, int]:
-        """Return the span in `text` of words.
-
-        Parameters
-        ----------
-        first, end : int
-            Indices in `words`; the last one is left out.
-
-        Returns
-        -------
-        tuple of (int, int)
-            Start and end.
-        """
+        """Return the span in `text` of words."""
         return self._spans[first][0], self._spans[end - 1][1]
 
     def page_of(self, position: int) -> int:
-        """Return the page of a position.
-
-        Parameters
-        ----------
-        position : int
-            In `text`.
-
-        Returns
-        -------
-        int
-            Counted from 1.
-        """
+        """Return the page of a position."""
         return bisect_right(self._page_starts, position)
 
     def excerpts(self, start: int, end: int) -> list[Excerpt]:
-        """Return where a span of `text` stands in PDFium's own list of characters.
-
-        Parameters
-        ----------
-        start, end : int
-            The span; not empty.
-
-        Returns
-        -------
-        list of Excerpt
-            One a page, in order.
-        """
+        """Return where a span of `text` stands in PDFium's own list of characters."""
         found = []
         for page in range(self.page_of(start), self.page_of(end - 1) + 1):
             origin = self._page_starts[page - 1]
@@ -468,34 +360,12 @@ class DocumentIndex(PdfText):
         return self._positions[page]
 
     def original(self, excerpt: Excerpt) -> str:
-        """Return the text of an excerpt as the PDF has it.
-
-        Parameters
-        ----------
-        excerpt : Excerpt
-            Of this document.
-
-        Returns
-        -------
-        str
-            With single spaces.
-        """
+        """Return the text of an excerpt as the PDF has it."""
         layer = self.layers[excerpt.page - 1]
         return _BLANKS.sub(" ", layer[excerpt.first : excerpt.end]).strip()
 
     def context(self, start: int, end: int) -> str:
-        """Return the text around a span.
-
-        Parameters
-        ----------
-        start, end : int
-            The span in `text`; of a long one the beginning is shown.
-
-        Returns
-        -------
-        str
-            Whole words of one page, some 60 characters to each side.
-        """
+        """Return the text around a span."""
         page = self.page_of(start)
         text = self.text[self._page_starts[page - 1] :].partition("\n")[0]
         start, end = (place - self._page_starts[page - 1] for place in (start, end))
@@ -529,23 +399,7 @@ _SHELF = _Shelf()
 
 
 def index_of(path: Path) -> DocumentIndex:
-    """Index the text of a PDF, or take the index that is at hand.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file. It is read again when its size or its time of change is another.
-
-    Returns
-    -------
-    DocumentIndex
-        To be read only.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read as a PDF.
-    """
+    """Index the text of a PDF, or take the index that is at hand."""
     try:
         status = path.stat()
     except OSError as error:

@@ -55,21 +55,6 @@ def opened(path: Path) -> Iterator[PdfDocument]:
     """Open a PDF in this process; no other thread enters PDFium until it is closed.
 
     Only for a file that `read_layers` has read: nothing limits what it takes here.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-
-    Yields
-    ------
-    pypdfium2.PdfDocument
-        The document. Not to be opened twice by one thread at a time.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read as a PDF: broken, encrypted, not there.
     """
     import pypdfium2
 
@@ -84,74 +69,17 @@ def opened(path: Path) -> Iterator[PdfDocument]:
 
 
 def read_pages(path: Path) -> tuple[str, ...]:
-    """Read the text layer of a PDF; a file that has not changed is read once per process.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-
-    Returns
-    -------
-    tuple of str
-        One text a page, empty for a page without a text layer.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read as a PDF: broken, encrypted, not there; or that takes more than 2 GB
-        of memory (on Linux), 300 seconds or 50 million characters.
-    """
+    """Read the text layer of a PDF; a file that has not changed is read once per process."""
     return _texts(path, "pages")
 
 
 def read_layers(path: Path) -> tuple[str, ...]:
-    """Read the text layer of a PDF so that each character has its place in PDFium's own list.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-
-    Returns
-    -------
-    tuple of str
-        One text a page. Its character ``i`` is PDFium's character ``i``; what a crop box hides is
-        blank.
-
-    Raises
-    ------
-    InputError
-        See `read_pages`.
-    """
+    """Read the text layer of a PDF so that each character has its place in PDFium's own list."""
     return _texts(path, "layers")
 
 
 def draw_page(path: Path, page: int, scale: float, boxes: Sequence[Sequence[float]]) -> Drawn:
-    """Draw a page of a PDF.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-    page : int
-        Counted from 1.
-    scale : float
-        Pixels a point.
-    boxes : sequence of (float, float, float, float)
-        Places on the page, in PDF points.
-
-    Returns
-    -------
-    Drawn
-        How many pages there are, the size of this one in points, its pixels (at most
-        `MOST_PIXELS`), and two corners of each box in pixels.
-
-    Raises
-    ------
-    InputError
-        See `read_pages`.
-    """
+    """Draw a page of a PDF."""
     import numpy as np
 
     options = {"page": int(page), "scale": scale, "boxes": [list(box) for box in boxes]}

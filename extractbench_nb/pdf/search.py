@@ -76,18 +76,7 @@ class Hit(NamedTuple):
 
 
 def without_overlaps(hits: Iterable[Hit]) -> list[Hit]:
-    """Keep the best hit of those that overlap.
-
-    Parameters
-    ----------
-    hits : iterable of Hit
-        In any order.
-
-    Returns
-    -------
-    list of Hit
-        The most similar first, then in the order of the text.
-    """
+    """Keep the best hit of those that overlap."""
     by_place = sorted(hits, key=lambda hit: (hit.start, -hit.similarity))
     kept: list[Hit] = []
     for hit in by_place:
@@ -116,24 +105,7 @@ _LINK = re.compile(r"(?:https?://|mailto:)?(?:www\.)?", re.IGNORECASE)
 
 
 def find_text(text: str, key: str, index: DocumentIndex, *, exactly: bool) -> Iterator[Hit]:
-    """Find a text whatever its case, spacing, punctuation, accents and line breaks.
-
-    Parameters
-    ----------
-    text : str
-        The text.
-    key : str
-        Its letters and digits, as `squash` returns them.
-    index : DocumentIndex
-        Where to look.
-    exactly : bool
-        Whether to leave out what is only alike.
-
-    Yields
-    ------
-    Hit
-        The exact ones in order; only where there is none, the best of the others.
-    """
+    """Find a text whatever its case, spacing, punctuation, accents and line breaks."""
     found = False
     for hit in _exact(text, key, index):
         found = True
@@ -249,19 +221,7 @@ _LONGEST_NUMBER = 7
 
 
 def amount_of(text: str) -> tuple[float, str] | None:
-    """Read a text that is a number, a share or a sum of money and nothing else.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-
-    Returns
-    -------
-    tuple of (float, str) or None
-        The number, and ``""``, ``"%"`` or a currency. None for all else, for number words, and
-        for digits that are a name: ``007``, ``20240131``.
-    """
+    """Read a text that is a number, a share or a sum of money and nothing else."""
     digits = text.strip()
     if digits.isdigit() and (digits.startswith("0") or len(digits) > _LONGEST_NUMBER):
         return None
@@ -274,37 +234,13 @@ def amount_of(text: str) -> tuple[float, str] | None:
 
 
 def has_percent(hit: Hit, index: DocumentIndex) -> bool:
-    """Say whether a percent sign or word follows a hit.
-
-    Parameters
-    ----------
-    hit : Hit
-        A number.
-    index : DocumentIndex
-        Where it stands.
-
-    Returns
-    -------
-    bool
-        Whether it does.
-    """
+    """Say whether a percent sign or word follows a hit."""
     after = index.lower[hit.end : hit.end + len(" percent")].lstrip()
     return after.startswith(("%", "percent", "per cent", "pct"))
 
 
 def spellings(value: float) -> Iterator[tuple[float, float]]:
     """Write a number in the scales of tables and texts.
-
-    Parameters
-    ----------
-    value : float
-        Any number.
-
-    Yields
-    ------
-    tuple of (float, float)
-        What digits may stand for it, without sign, and what they are to be multiplied by: 1, a
-        thousand, a million, a billion, or 0.01 for percent.
 
     Examples
     --------
@@ -321,21 +257,7 @@ def spellings(value: float) -> Iterator[tuple[float, float]]:
 
 
 def find_number(value: float, index: DocumentIndex) -> Iterator[Hit]:
-    """Find a number.
-
-    Parameters
-    ----------
-    value : float
-        Finite.
-    index : DocumentIndex
-        Where to look.
-
-    Yields
-    ------
-    Hit
-        In no order; some may overlap. One with another sign, in another scale, with two readings
-        or in words is less similar.
-    """
+    """Find a number."""
     for number, scale in spellings(value):
         for figure in index.figures.get(number, ()):
             quality = _figure_quality(figure, scale, value, index)
@@ -350,20 +272,7 @@ def find_number(value: float, index: DocumentIndex) -> Iterator[Hit]:
 
 
 def find_currency(text: str, index: DocumentIndex) -> Iterator[Hit]:
-    """Find the sign of a currency that is named by its code: ``USD`` as ``$``.
-
-    Parameters
-    ----------
-    text : str
-        Any text; what is no code of a currency with a sign has no hit.
-    index : DocumentIndex
-        Where to look.
-
-    Yields
-    ------
-    Hit
-        In order. Several currencies share a sign, so the similarity is 0.5.
-    """
+    """Find the sign of a currency that is named by its code: ``USD`` as ``$``."""
     for sign, code in CURRENCY_SIGNS.items():
         start = index.text.find(sign) if code == text.strip().lower() else -1
         while start >= 0:
@@ -401,18 +310,7 @@ _PART, _SHIFTED = 0.8, 0.9
 
 
 def date_of(text: str) -> tuple[Date, float] | None:
-    """Read a text that is a date and nothing else.
-
-    Parameters
-    ----------
-    text : str
-        Any text. A timestamp that is midnight of a zone further east is that midnight.
-
-    Returns
-    -------
-    tuple of (Date, float) or None
-        The date and how sure it is, in (0, 1]; None for all else.
-    """
+    """Read a text that is a date and nothing else."""
     if len(text) > _LONGEST:
         return None
     meant = unshifted(text)
@@ -423,23 +321,7 @@ def date_of(text: str) -> tuple[Date, float] | None:
 
 
 def find_date(date: Date, sure: float, index: DocumentIndex) -> Iterator[Hit]:
-    """Find a date.
-
-    Parameters
-    ----------
-    date : Date
-        A day, month or year.
-    sure : float
-        What to multiply the similarities with, in (0, 1].
-    index : DocumentIndex
-        Where to look.
-
-    Yields
-    ------
-    Hit
-        In no order; some may overlap. A month is found in each of its days, and the first day of
-        a month in the month, both less similar.
-    """
+    """Find a date."""
     if date.month is None:
         for start, end, is_whole in index.occurrences(str(date.year)):
             if is_whole and end - start == len(str(date.year)):
@@ -465,18 +347,7 @@ _NO_PERCENT = 0.9
 
 
 def is_sought(value: Any) -> bool:
-    """Say whether a value can be looked for at all.
-
-    Parameters
-    ----------
-    value : object
-        A JSON value.
-
-    Returns
-    -------
-    bool
-        True for finite numbers, and for texts with a letter or digit.
-    """
+    """Say whether a value can be looked for at all."""
     if isinstance(value, str):
         return any(map(str.isalnum, value))
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -485,23 +356,7 @@ def is_sought(value: Any) -> bool:
 
 
 def sought(value: Any) -> str | float:
-    """Check a value that a caller wants to be looked for.
-
-    Parameters
-    ----------
-    value : object
-        A text or number; dates and NumPy scalars are turned into them.
-
-    Returns
-    -------
-    str, int or float
-        The value.
-
-    Raises
-    ------
-    InputError
-        It is null, a boolean, an array, an object, NaN or infinite.
-    """
+    """Check a value that a caller wants to be looked for."""
     if isinstance(value, date) and value is not pd.NaT:
         return value.isoformat()
     plain = value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
@@ -514,20 +369,7 @@ def sought(value: Any) -> str | float:
 
 
 def search(value: str | float, index: DocumentIndex) -> list[Hit]:
-    """Find every place where a value stands.
-
-    Parameters
-    ----------
-    value : str, int or float
-        As `sought` returns it.
-    index : DocumentIndex
-        The text.
-
-    Returns
-    -------
-    list of Hit
-        The most similar first, then in the order of the text; no two overlap. 5,000 at most.
-    """
+    """Find every place where a value stands."""
     found = _of_text(value, index) if isinstance(value, str) else _of_number(value, index)
     return without_overlaps(found)
 

@@ -60,16 +60,6 @@ class Passage(NamedTuple):
 def words_of(text: str) -> list[str]:
     """Cut a text into its words and numbers, casefolded, accents and punctuation dropped.
 
-    Parameters
-    ----------
-    text : str
-        Any text.
-
-    Returns
-    -------
-    list of str
-        In order.
-
     Examples
     --------
     >>> words_of("Société: 1,204 (née)")
@@ -79,18 +69,7 @@ def words_of(text: str) -> list[str]:
 
 
 def squash(text: str) -> str:
-    """Reduce a text to its letters and digits.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-
-    Returns
-    -------
-    str
-        Casefolded, without accents.
-    """
+    """Reduce a text to its letters and digits."""
     return "".join(words_of(text))
 
 
@@ -155,18 +134,7 @@ class PdfText:
         return frozenset(reading for _, _, date in found for reading in date.readings)
 
     def has(self, squashed: str) -> bool:
-        """Say whether the PDF has these letters and digits in a row.
-
-        Parameters
-        ----------
-        squashed : str
-            As `squash` returns it. Short ones and bare digits must be whole words.
-
-        Returns
-        -------
-        bool
-            Whether they are there; True for none at all.
-        """
+        """Say whether the PDF has these letters and digits in a row."""
         if len(squashed) > _SHORT and not squashed.isdigit():
             return squashed in self.squashed
         return any(self._is_whole(start, len(squashed)) for start in self._finds(squashed))
@@ -183,39 +151,13 @@ class PdfText:
         return start in self._boundaries and start + length in self._boundaries
 
     def window(self, first: int, count: int) -> tuple[str, int]:
-        """Cut a piece out of the squashed text.
-
-        Parameters
-        ----------
-        first : int
-            Index of its first word; below 0 for the first of all.
-        count : int
-            How many words; fewer at the end.
-
-        Returns
-        -------
-        tuple of (str, int)
-            The letters and digits of these words, and where they begin in `squashed`.
-        """
+        """Cut a piece out of the squashed text."""
         start = self._starts[max(0, first)]
         end = self._starts[min(len(self.words), first + count)]
         return self.squashed[start:end], start
 
     def passage(self, start: int, end: int, similarity: float) -> Passage:
-        """Return the words around a span of the squashed text, as the PDF has them.
-
-        Parameters
-        ----------
-        start, end : int
-            The span in `squashed`.
-        similarity : float
-            To be kept with it.
-
-        Returns
-        -------
-        Passage
-            Whole words, with their page.
-        """
+        """Return the words around a span of the squashed text, as the PDF has them."""
         first = max(0, bisect_right(self._starts, start) - 1)
         last = min(len(self._spans), max(first + 1, bisect_right(self._starts, end - 1)))
         page = bisect_right(self._page_starts, self._spans[first][0])
@@ -245,39 +187,13 @@ def nearest_passage(text: str, pdf: PdfText) -> Passage | None:
     Each word of the text votes for the places where the text would begin if that word were the
     one it meets in the PDF; rare words first. The few places with the most votes are compared by
     their letters and digits.
-
-    Parameters
-    ----------
-    text : str
-        The text; of a long one, its first 120 words.
-    pdf : PdfText
-        Where to look.
-
-    Returns
-    -------
-    Passage or None
-        None where nothing is at least 60 % alike.
     """
     found = nearest_span(text, pdf)
     return None if found is None else pdf.passage(*found)
 
 
 def nearest_span(text: str, pdf: PdfText) -> tuple[int, int, float] | None:
-    """Find the span of the squashed text that is most like a text.
-
-    Parameters
-    ----------
-    text : str
-        The text; of a long one, its first 120 words.
-    pdf : PdfText
-        Where to look.
-
-    Returns
-    -------
-    tuple of (int, int, float) or None
-        Start and end in ``pdf.squashed``, and the similarity of the two, in [0.6, 1]; None where
-        nothing is as much alike.
-    """
+    """Find the span of the squashed text that is most like a text."""
     from rapidfuzz import fuzz
 
     words = words_of(text)[:_MAX_WORDS]
@@ -325,21 +241,7 @@ def _respelt(words: Sequence[str], pdf: PdfText) -> list[tuple[str, int]]:
 
 
 def covered(text: str, pdf: PdfText) -> tuple[float, list[str]]:
-    """Say how much of a long text stands in the PDF in pieces of four words or more.
-
-    Parameters
-    ----------
-    text : str
-        The text; of a very long one, its first 600 words.
-    pdf : PdfText
-        Where to look.
-
-    Returns
-    -------
-    tuple of (float, list of str)
-        The share of its words that stand in such pieces, in [0, 1], and the runs of words that
-        do not. Pages and columns that cut a sentence in two leave the share at 1.
-    """
+    """Say how much of a long text stands in the PDF in pieces of four words or more."""
     words, found = pieces(text, pdf)
     missing: list[list[str]] = []
     end = 0
@@ -352,20 +254,7 @@ def covered(text: str, pdf: PdfText) -> tuple[float, list[str]]:
 
 
 def pieces(text: str, pdf: PdfText) -> tuple[list[str], list[tuple[int, int]]]:
-    """Cut a long text into the pieces of four words or more that stand in the PDF.
-
-    Parameters
-    ----------
-    text : str
-        The text; of a very long one, its first 600 words.
-    pdf : PdfText
-        Where to look.
-
-    Returns
-    -------
-    tuple of (list of str, list of (int, int))
-        The words, and of each piece its first word and how many words it has.
-    """
+    """Cut a long text into the pieces of four words or more that stand in the PDF."""
     words = words_of(text)[:_MAX_COVERED_WORDS]
     found: list[tuple[int, int]] = []
     i = 0

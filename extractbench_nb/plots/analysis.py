@@ -66,18 +66,6 @@ class Curve(NamedTuple):
 def fitted_curve(factor: Numbers, successes: Numbers, trials: Numbers) -> Curve | None:
     """Fit a logistic curve over the logarithm of a factor, with Firth's penalty.
 
-    Parameters
-    ----------
-    factor : ndarray of shape (n,)
-        One positive value a domain.
-    successes, trials : ndarray of shape (n,)
-        Counts of the domains.
-
-    Returns
-    -------
-    Curve or None
-        None where fewer than three values differ: too few for a curve.
-
     Examples
     --------
     >>> values, trials = np.array([10.0, 20.0, 40.0, 80.0]), np.full(4, 10.0)

@@ -62,20 +62,7 @@ _NARROW = 0.03
 
 
 def new_axes(ax: Axes | None, height: float) -> Axes:
-    """Return the given Axes, or those of a new figure of notebook width.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes or None
-        Where to draw.
-    height : float
-        Height of a new figure in inches.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes.
-    """
+    """Return the given Axes, or those of a new figure of notebook width."""
     if ax is not None:
         return ax
     from matplotlib import pyplot as plt
@@ -85,19 +72,6 @@ def new_axes(ax: Axes | None, height: float) -> Axes:
 
 def words(text: object, longest: int = _LONGEST) -> str:
     r"""Make any text fit for a label: one line, short, printable, without math.
-
-    Parameters
-    ----------
-    text : object
-        A name from data.
-    longest : int, optional
-        Characters to keep, 2 and up.
-
-    Returns
-    -------
-    str
-        The label; dollar signs are escaped, so that matplotlib shows them as they are. A space
-        comes before an underscore, with which a name is left out of legends.
 
     Examples
     --------
@@ -112,16 +86,6 @@ def words(text: object, longest: int = _LONGEST) -> str:
 
 def number(value: float) -> str:
     """Write a number in three or four digits, with thousands separators.
-
-    Parameters
-    ----------
-    value : float
-        Any number; NaN is a dash.
-
-    Returns
-    -------
-    str
-        The number.
 
     Examples
     --------
@@ -145,18 +109,7 @@ def quiet(ax: Axes, *, grid: str | None = None) -> None:
 
 
 def ink_on(colour: Any) -> str:
-    """Return black or white, whichever reads better on a colour.
-
-    Parameters
-    ----------
-    colour : colour
-        As matplotlib takes it.
-
-    Returns
-    -------
-    str
-        ``"#1a1a1a"`` or ``"white"``, by the contrast ratio of WCAG 2.1.
-    """
+    """Return black or white, whichever reads better on a colour."""
     from matplotlib.colors import to_rgb
 
     parts = np.array(to_rgb(colour))
@@ -167,18 +120,6 @@ def ink_on(colour: Any) -> str:
 
 def spread(places: Sequence[float], gap: float) -> list[float]:
     """Move labels apart along one axis, in their order and as little as needed.
-
-    Parameters
-    ----------
-    places : sequence of float
-        Where the labels belong.
-    gap : float
-        Least distance between two of them.
-
-    Returns
-    -------
-    list of float
-        Where they go, in the order of `places`.
 
     Examples
     --------
@@ -207,17 +148,7 @@ def _too_near(one: list[int], two: list[int], places: Sequence[float], gap: floa
 
 
 def heat(ax: Axes, shades: pd.DataFrame, texts: Sequence[Sequence[str]]) -> None:
-    """Draw a table whose cells are shaded from white to blue, each with its number.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    shades : pandas.DataFrame
-        From 0 to 1; grey where missing. Index and columns are the labels.
-    texts : sequence of sequence of str
-        What stands in the cells, row by row.
-    """
+    """Draw a table whose cells are shaded from white to blue, each with its number."""
     from matplotlib import colormaps
 
     rows, columns = shades.shape
@@ -239,17 +170,7 @@ def heat(ax: Axes, shades: pd.DataFrame, texts: Sequence[Sequence[str]]) -> None
 
 
 def segments(ax: Axes, low: Any, high: Any, colours: Any) -> None:
-    """Draw one horizontal line a row, from low to high; none where an end is not known.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    low, high : sequence of float
-        Ends, one a row.
-    colours : colour or sequence of colours
-        One for all rows, or one a row.
-    """
+    """Draw one horizontal line a row, from low to high; none where an end is not known."""
     ends = np.column_stack([np.asarray(low, dtype=float), np.asarray(high, dtype=float)])
     rows = np.flatnonzero(np.isfinite(ends).all(axis=1))
     if len(rows):
@@ -258,19 +179,7 @@ def segments(ax: Axes, low: Any, high: Any, colours: Any) -> None:
 
 
 def stack(ax: Axes, table: pd.DataFrame, colours: Sequence[str], title: str) -> None:
-    """Draw one bar a row, from left to right its columns, numbers inside, a legend above.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    table : pandas.DataFrame
-        Counts; index and columns are the labels, the first row is on top.
-    colours : sequence of str
-        One a column.
-    title : str
-        What stands above the legend.
-    """
+    """Draw one bar a row, from left to right its columns, numbers inside, a legend above."""
     left = np.zeros(len(table))
     longest = float(table.sum(axis=1).max()) or 1.0
     for name, colour in zip(table.columns, colours, strict=True):
@@ -344,18 +253,7 @@ class Box(NamedTuple):
     top: float
 
     def overlap(self, other: Box) -> float:
-        """Return the area that two rectangles share.
-
-        Parameters
-        ----------
-        other : Box
-            The other one.
-
-        Returns
-        -------
-        float
-            Square points, 0 and up.
-        """
+        """Return the area that two rectangles share."""
         width = min(self.right, other.right) - max(self.left, other.left)
         height = min(self.top, other.top) - max(self.bottom, other.bottom)
         return max(width, 0.0) * max(height, 0.0)
@@ -365,20 +263,6 @@ def choose_places(
     points: Sequence[tuple[float, float]], widths: Sequence[float], frame: Box
 ) -> list[tuple[float, float]]:
     """Choose where the labels of points go, one after the other.
-
-    Parameters
-    ----------
-    points : sequence of tuple of float
-        Points in 1/72 inch.
-    widths : sequence of float
-        Widths of their labels, in the same unit.
-    frame : Box
-        What the labels should stay in.
-
-    Returns
-    -------
-    list of tuple of float
-        Lower left corners, relative to the points.
 
     Examples
     --------
@@ -410,17 +294,7 @@ def _covered(box: Box, taken: Sequence[Box], frame: Box) -> float:
 
 
 def name_points(ax: Axes, names: Sequence[str], x: Numbers, y: Numbers) -> None:
-    """Write a name beside each point; the limits of the Axes have to be set.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    names : sequence of str
-        Labels, made safe by `words`.
-    x, y : ndarray of shape (n,)
-        The points in the units of the axes.
-    """
+    """Write a name beside each point; the limits of the Axes have to be set."""
     figure = ax.get_figure(root=True)
     inch = 72 / (figure.dpi if figure is not None else 72)
     pixels = ax.transData.transform(np.column_stack([x, y])) * inch
@@ -454,27 +328,7 @@ OUTCOMES: Mapping[str, tuple[str, str, str]] = MappingProxyType(
 
 
 def checked(data: object, columns: Iterable[str], what: str) -> pd.DataFrame:
-    """Check that a frame has rows and columns to draw.
-
-    Parameters
-    ----------
-    data : object
-        What a caller gave.
-    columns : iterable of str
-        Columns that are needed.
-    what : str
-        The parameter's name, for the message.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The same frame.
-
-    Raises
-    ------
-    InputError
-        It is no frame, has no rows, or a column is missing.
-    """
+    """Check that a frame has rows and columns to draw."""
     if not isinstance(data, pd.DataFrame):
         raise InputError(f"{what}: expected a DataFrame, found {type(data).__name__}")
     names = [str(name) for name in data.columns]
@@ -487,49 +341,14 @@ def checked(data: object, columns: Iterable[str], what: str) -> pd.DataFrame:
 
 
 def known(name: object, names: Iterable[str], what: str) -> None:
-    """Refuse a name that is none of the known ones.
-
-    Parameters
-    ----------
-    name : object
-        What a caller gave.
-    names : iterable of str
-        What there is.
-    what : str
-        The parameter's name, for the message.
-
-    Raises
-    ------
-    InputError
-        It is unknown; the nearest names are given.
-    """
+    """Refuse a name that is none of the known ones."""
     words = list(names)
     if name not in words:
         raise InputError(f"{what}={name!r}: {nearest(name, words)}")
 
 
 def measured(data: object, columns: Iterable[str], what: str) -> pd.DataFrame:
-    """Return figures of domains, one row each, whichever public frame they come from.
-
-    Parameters
-    ----------
-    data : object
-        A table of `paper`, or the frame of ``complexity(by="domain")``.
-    columns : iterable of str
-        Columns that are needed, by the names of the paper's tables.
-    what : str
-        The parameter's name, for the message.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Index: domains, or schema ids. Those columns, as float64; NaN where missing.
-
-    Raises
-    ------
-    InputError
-        As `checked`.
-    """
+    """Return figures of domains, one row each, whichever public frame they come from."""
     frame = checked(data, (), what)
     if "schema" in frame.columns and "mean_gold_tokens" in frame.columns:
         frame = frame.set_index("schema").rename(columns=dict(_DOMAIN_NAMES))
@@ -539,30 +358,7 @@ def measured(data: object, columns: Iterable[str], what: str) -> pd.DataFrame:
 
 
 def by_domain(counts: object, table: object, factor: str, *, outcome: str) -> pd.DataFrame:
-    """Add up the counts of each domain, beside a figure of the domain.
-
-    Parameters
-    ----------
-    counts : object
-        Frame of ``paper.counts()``, or some of its rows.
-    table : object
-        Frame that `measured` takes.
-    factor : str
-        Its column.
-    outcome : str
-        A name of `OUTCOMES`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Index: domains. Columns factor, successes, trials and share (0 to 1), all float64. Domains
-        without counts or without the factor are left out.
-
-    Raises
-    ------
-    InputError
-        A name is unknown, or no domain is left.
-    """
+    """Add up the counts of each domain, beside a figure of the domain."""
     known(outcome, OUTCOMES, "outcome")
     successes, trials, _ = OUTCOMES[outcome]
     rows = checked(counts, ("domain", successes, trials), "counts").dropna(subset=[successes])

@@ -270,20 +270,7 @@ class ReportBuilder:
 
 
 def write_evaluation(ev: Evaluation, folder: Path) -> Path:
-    """Write all five files of a report straight into a folder, which names the report.
-
-    Parameters
-    ----------
-    ev : Evaluation
-        The evaluation.
-    folder : pathlib.Path
-        Where to; made where it does not exist.
-
-    Returns
-    -------
-    pathlib.Path
-        The folder.
-    """
+    """Write all five files of a report straight into a folder, which names the report."""
     config = ReportConfig()
     return _written(_derived(ev, config, name=folder.resolve().name or None), folder, config)
 

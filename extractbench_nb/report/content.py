@@ -70,18 +70,7 @@ def is_outermost(path: str) -> bool:
 
 
 def schema_paths(rows: Iterable[tuple[str | None, str, str]]) -> list[str]:
-    """Write the full path of every row: that of the schema, with keys and indices put in.
-
-    Parameters
-    ----------
-    rows : iterable of tuple
-        Schema path (None where the schema does not know the place), instance path, metric.
-
-    Returns
-    -------
-    list of str
-        No path occurs twice with one metric: a second one gets ``#2``.
-    """
+    """Write the full path of every row: that of the schema, with keys and indices put in."""
     seen: Counter[tuple[str, str]] = Counter()
     paths = []
     for schema_path, path, metric in rows:
@@ -257,18 +246,7 @@ class ReportWarning:
 
 
 def schema_stats(schema: Schema) -> SchemaStats:
-    """Count the nodes of a schema by type, and its properties by whether they are required.
-
-    Parameters
-    ----------
-    schema : Schema
-        The parsed schema.
-
-    Returns
-    -------
-    SchemaStats
-        The counts.
-    """
+    """Count the nodes of a schema by type, and its properties by whether they are required."""
     kinds: Counter[str] = Counter()
     required: Counter[str] = Counter()
     optional: Counter[str] = Counter()
@@ -296,22 +274,7 @@ def _kind(node: Node) -> str:
 
 
 def content_stats(label: str, document: Any, missing: int) -> ContentStats:
-    """Count what a document holds.
-
-    Parameters
-    ----------
-    label : str
-        ``gold`` or ``extracted``.
-    document : object
-        A JSON value, or a text that is none.
-    missing : int
-        Evaluated fields that it has no key for.
-
-    Returns
-    -------
-    ContentStats
-        The counts.
-    """
+    """Count what a document holds."""
     kinds: Counter[str] = Counter()
     lengths: list[int] = []
     stack = [document]
@@ -345,20 +308,7 @@ def _array_stats(lengths: list[int]) -> ArrayStats | None:
 
 
 def coverage_stats(schema: Schema, gold: Any, extracted: Any) -> CoverageStats:
-    """Compare which leaves two documents have.
-
-    Parameters
-    ----------
-    schema : Schema
-        Says which keys are required.
-    gold, extracted : object
-        The documents.
-
-    Returns
-    -------
-    CoverageStats
-        Counts and paths.
-    """
+    """Compare which leaves two documents have."""
     ours, theirs = set(_leaf_paths(gold)), set(_leaf_paths(extracted))
     lacking = sorted(_required_missing(schema.root, gold, extracted))
     return CoverageStats(

@@ -33,19 +33,7 @@ _MOST_MODELS = 4
 
 
 def summary_text(report: EvaluationReport) -> str:
-    """Write ``summary.txt``.
-
-    Parameters
-    ----------
-    report : EvaluationReport
-        The report.
-
-    Returns
-    -------
-    str
-        Plain text in lines of at most 80 columns. Sections without anything to say are left out;
-        long ones end with a line that says how much more there is.
-    """
+    """Write ``summary.txt``."""
     lines = [
         "=" * _WIDTH,
         fitted(f"EVALUATION REPORT: {report.output_name}", _WIDTH),
@@ -266,19 +254,7 @@ _LONGEST_CELL = 80
 
 
 def json_text(report: EvaluationReport) -> str:
-    """Write ``report.json``: strict JSON, whatever the documents hold.
-
-    Parameters
-    ----------
-    report : EvaluationReport
-        The report.
-
-    Returns
-    -------
-    str
-        JSON, indented by two. A statistic that is no number is null; NaN and infinities among the
-        values of a document are the texts ``NaN``, ``Infinity`` and ``-Infinity``.
-    """
+    """Write ``report.json``: strict JSON, whatever the documents hold."""
     return json.dumps(_record(report), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
@@ -317,21 +293,7 @@ def _published_breakdown(array: ArrayBreakdown | None) -> dict[str, Any] | None:
 
 
 def csv_text(rows: Iterable[FieldOutcome]) -> str:
-    """Write ``fields.csv``: one row a counted field and metric.
-
-    Parameters
-    ----------
-    rows : iterable of FieldOutcome
-        The rows.
-
-    Returns
-    -------
-    str
-        CSV (RFC 4180). Null and missing values are empty cells, told apart by the state columns;
-        objects and arrays are JSON. Text that a spreadsheet would run as a formula, that is text
-        beginning with ``= + - @``, a tab or a line end, gets an apostrophe in front, unless it is
-        a number; so does such text that has one already, so that taking one away gives it back.
-    """
+    """Write ``fields.csv``: one row a counted field and metric."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(CSV_COLUMNS)
@@ -352,21 +314,7 @@ def _cell(value: Any) -> str:
 
 
 def markdown_text(rows: Iterable[FieldOutcome], limit: int) -> str:
-    """Write ``fields.md``: a table of the counted fields for GitHub and its like.
-
-    Parameters
-    ----------
-    rows : iterable of FieldOutcome
-        The rows.
-    limit : int
-        Characters of a reason to keep.
-
-    Returns
-    -------
-    str
-        Markdown. Every text is escaped, on one line and cut; a zero width space keeps addresses
-        from becoming links.
-    """
+    """Write ``fields.md``: a table of the counted fields for GitHub and its like."""
     lines = [
         "| Path | Metric | Score | Passed | Outcome | Gold | Extracted | Reason |",
         "|---|---|---:|---|---|---|---|---|",

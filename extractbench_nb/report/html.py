@@ -118,18 +118,7 @@ def bar(parts: Iterable[tuple[str, int]]) -> list[tuple[str, float, float]]:
 
 
 def outcome_parts(report: EvaluationReport) -> list[tuple[str, int]]:
-    """Count the evaluated fields by what became of them; the counts sum to all of them.
-
-    Parameters
-    ----------
-    report : EvaluationReport
-        The report.
-
-    Returns
-    -------
-    list of tuple of (str, int)
-        Outcome and fields.
-    """
+    """Count the evaluated fields by what became of them; the counts sum to all of them."""
     absent = len({r.path for r in report.field_outcomes if r.outcome == "both_absent"})
     split = report.outcomes.split
     return [
@@ -144,20 +133,7 @@ def outcome_parts(report: EvaluationReport) -> list[tuple[str, int]]:
 
 
 def row_view(row: FieldOutcome, anchors: dict[str, int]) -> RowView:
-    """Prepare one row of a table of fields.
-
-    Parameters
-    ----------
-    row : FieldOutcome
-        The row.
-    anchors : dict of str to int
-        The place of each shown array by its normalized path.
-
-    Returns
-    -------
-    RowView
-        Texts only, cut.
-    """
+    """Prepare one row of a table of fields."""
     gold, extracted = _sides(row)
     return RowView(
         path=cut(row.normalized_path, _LONGEST_PATH),
@@ -191,18 +167,7 @@ def _sides(row: FieldOutcome) -> tuple[list[Segment], list[Segment]]:
 
 
 def array_views(arrays: Sequence[ArrayBreakdown]) -> Listed:
-    """Prepare the arrays that have items; those that differ most come first.
-
-    Parameters
-    ----------
-    arrays : sequence of ArrayBreakdown
-        The arrays.
-
-    Returns
-    -------
-    Listed
-        Views in order of F1.
-    """
+    """Prepare the arrays that have items; those that differ most come first."""
     with_items = [a for a in arrays if not a.is_empty]
     ranked = sorted(with_items, key=lambda a: a.f1 or 0.0)
     found = listed(ranked, _MOST_ARRAYS)
@@ -311,18 +276,7 @@ def _key(key: Any) -> str:
 def warning_groups(
     warnings: Iterable[ReportWarning],
 ) -> list[tuple[str, str, int, Listed]]:
-    """Group the warnings by side and kind.
-
-    Parameters
-    ----------
-    warnings : iterable of ReportWarning
-        The warnings.
-
-    Returns
-    -------
-    list of tuple of (str, str, int, Listed)
-        Side, kind, how many, and the first of them.
-    """
+    """Group the warnings by side and kind."""
 
     def key(warning: ReportWarning) -> tuple[str, str]:
         return warning.side, warning.kind
@@ -341,20 +295,7 @@ _OPEN_ARRAYS = 3
 
 
 def html_text(report: EvaluationReport) -> str:
-    """Write ``report.html``.
-
-    Parameters
-    ----------
-    report : EvaluationReport
-        The report.
-
-    Returns
-    -------
-    str
-        A page whose size is bounded: what does not fit is counted, and is in the other files.
-        Every text in it is escaped, and its content security policy allows neither scripts nor
-        requests, nor any style but its own.
-    """
+    """Write ``report.html``."""
     environment = _environment()
     style = environment.get_template("report.css").render()
     return environment.get_template("report.html").render(

@@ -47,18 +47,7 @@ __all__ = [
 def array_breakdowns(
     arrays: pd.DataFrame, matches: pd.DataFrame, fields: pd.DataFrame
 ) -> list[ArrayBreakdown]:
-    """Collect the arrays that stand in no other array.
-
-    Parameters
-    ----------
-    arrays, matches, fields : pandas.DataFrame
-        The frames of the evaluation.
-
-    Returns
-    -------
-    list of ArrayBreakdown
-        In document order.
-    """
+    """Collect the arrays that stand in no other array."""
     outermost = [row for row in arrays.to_dict("records") if is_outermost(row["path"])]
     places = dict(zip(fields["path"], fields["schema_path"], strict=True))
     known = [_known(places.get(row["path"])) for row in outermost]
@@ -123,22 +112,7 @@ def shortened(text: str | None, limit: int) -> str | None:
 def field_outcomes(
     fields: pd.DataFrame, arrays: Iterable[ArrayBreakdown], limit: int
 ) -> list[FieldOutcome]:
-    """Turn the counted rows of an evaluation into rows of a report.
-
-    Parameters
-    ----------
-    fields : pandas.DataFrame
-        ``Evaluation.fields``.
-    arrays : iterable of ArrayBreakdown
-        Their counts are put beside the rows of arrays.
-    limit : int
-        Characters of reasoning to keep.
-
-    Returns
-    -------
-    list of FieldOutcome
-        One a counted field and metric, in document order.
-    """
+    """Turn the counted rows of an evaluation into rows of a report."""
     rows = [_present(row) for row in fields[fields["counted"]].to_dict("records")]
     paths = schema_paths((r["schema_path"], r["path"], r["metric"]) for r in rows)
     by_path = {array.normalized_path: array for array in arrays}
@@ -184,24 +158,7 @@ def _outcome(
 def outcome_stats(
     rows: Sequence[FieldOutcome], summary: pd.Series, calls: pd.DataFrame, lowest: int
 ) -> OutcomeStats:
-    """Count what came of the fields.
-
-    Parameters
-    ----------
-    rows : sequence of FieldOutcome
-        The counted rows.
-    summary : pandas.Series
-        ``Evaluation.summary``, which the totals are taken from.
-    calls : pandas.DataFrame
-        ``Evaluation.judge_calls``.
-    lowest : int
-        How many of the lowest judged scores to list.
-
-    Returns
-    -------
-    OutcomeStats
-        The counts.
-    """
+    """Count what came of the fields."""
     evaluated, passed = int(summary["evaluated"]), int(summary["passed"])
     judged_rate = float(summary["pass_rate_judged"])
     return OutcomeStats(
@@ -240,18 +197,7 @@ def _type_of(row: FieldOutcome) -> str:
 
 
 def confusion_counts(rows: Iterable[FieldOutcome]) -> ConfusionCounts:
-    """Fill the confusion matrix; rows without a verdict stand outside.
-
-    Parameters
-    ----------
-    rows : iterable of FieldOutcome
-        The counted rows.
-
-    Returns
-    -------
-    ConfusionCounts
-        The four cells.
-    """
+    """Fill the confusion matrix; rows without a verdict stand outside."""
     cells: Counter[str] = Counter()
     for row in rows:
         if row.score is None:
@@ -264,18 +210,7 @@ def confusion_counts(rows: Iterable[FieldOutcome]) -> ConfusionCounts:
 
 
 def error_split(summary: pd.Series) -> ErrorSplit:
-    """Split the fields that did not pass by what went wrong.
-
-    Parameters
-    ----------
-    summary : pandas.Series
-        ``Evaluation.summary``.
-
-    Returns
-    -------
-    ErrorSplit
-        The counts; what has no name of its own is a wrong value.
-    """
+    """Split the fields that did not pass by what went wrong."""
     names = ("omissions", "hallucinations", "structural", "judge_errors")
     omitted, invented, structural, unjudged = (int(summary[name]) for name in names)
     failed = int(summary["evaluated"] - summary["passed"])

@@ -30,26 +30,6 @@ class SchemaComplexity(NamedTuple):
 def schema_complexity(schema: Schema | Mapping[str, Any] | str | Path) -> SchemaComplexity:
     """Count the keys of a schema and how deep it is nested.
 
-    Parameters
-    ----------
-    schema : Schema, dict, str or pathlib.Path
-        The schema, as `parse_schema` takes it.
-
-    Returns
-    -------
-    SchemaComplexity
-        ``keys``: nodes that are scored and have no key below them, wherever a ``$ref`` uses them;
-        an array's are those of its items, a map's those of its values, and what is skipped has
-        none. An ``anyOf`` counts as its largest branch, so that one of scalars counts once.
-        ``depth``: an object's properties and an array's items are one level below it; branches
-        are on the level of their ``anyOf``. A reference that closes a cycle is not followed
-        again: it has no keys and ends the nesting, so that an array of such references is one key.
-
-    Raises
-    ------
-    SchemaError
-        The schema cannot be read.
-
     Examples
     --------
     >>> tags = {"type": "array", "items": {"type": "string"}}
@@ -63,21 +43,6 @@ def schema_complexity(schema: Schema | Mapping[str, Any] | str | Path) -> Schema
 
 def keys_outside_arrays(schema: Schema | Mapping[str, Any] | str | Path) -> int:
     """Count the keys of a schema that no array holds.
-
-    Parameters
-    ----------
-    schema : Schema, dict, str or pathlib.Path
-        The schema, as `parse_schema` takes it.
-
-    Returns
-    -------
-    int
-        Keys as `schema_complexity` counts them, arrays left out.
-
-    Raises
-    ------
-    SchemaError
-        The schema cannot be read.
 
     Examples
     --------

@@ -192,27 +192,7 @@ def default_config(kind: str) -> NodeConfig | None:
 
 
 def parse_config(value: Any, pointer: str, catalogue: MetricCatalogue | None) -> NodeConfig | None:
-    """Read one ``evaluation_config``.
-
-    Parameters
-    ----------
-    value : object
-        The keyword's value; None counts as absent.
-    pointer : str
-        JSON Pointer of the keyword, for errors.
-    catalogue : MetricCatalogue or None
-        Where names and params are checked; None accepts every name and param.
-
-    Returns
-    -------
-    NodeConfig or None
-        None where nothing is declared.
-
-    Raises
-    ------
-    ConfigError
-        An unknown preset, metric, key or param, or a value out of range.
-    """
+    """Read one ``evaluation_config``."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -232,25 +212,7 @@ def check_types(
     pointer: str,
     catalogue: MetricCatalogue,
 ) -> None:
-    """Check that each metric of a node applies to one of its types.
-
-    Parameters
-    ----------
-    config : NodeConfig or None
-        What the node declares.
-    types : collection of str
-        JSON types that the schema allows there; empty: all. A node that may be an object is not
-        checked: its children are scored, or its entries are aligned.
-    label, pointer : str
-        The type as people write it, and the JSON Pointer of the keyword, for errors.
-    catalogue : MetricCatalogue
-        Says what a metric applies to.
-
-    Raises
-    ------
-    ConfigError
-        Names the metric, the node's types and those that the metric applies to.
-    """
+    """Check that each metric of a node applies to one of its types."""
     for spec in config.metrics if config is not None else ():
         applies = catalogue.types_of(spec.metric_id)
         known = {"number" if name == "integer" else name for name in applies}

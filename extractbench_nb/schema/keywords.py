@@ -68,21 +68,7 @@ _REPR.maxlist = _REPR.maxdict = _LONGEST
 
 
 def draft_of(document: Mapping[str, Any]) -> int:
-    """Return the draft that a schema follows.
-
-    Parameters
-    ----------
-    document : mapping
-        The schema.
-
-    Returns
-    -------
-    int
-        4, 6, 7, 2019 or 2020, by ``$schema``. Without one that is known, by shape: 4 where
-        ``exclusiveMinimum`` or ``exclusiveMaximum`` is a boolean or an ``id`` begins with ``#``,
-        7 where ``items`` is a list, ``additionalItems`` occurs or an ``$id`` begins with ``#``,
-        else 2020.
-    """
+    """Return the draft that a schema follows."""
     named = document.get("$schema")
     if isinstance(named, str):
         known = (draft for name, draft in _DRAFTS.items() if f"/{name}/" in named)
@@ -108,18 +94,7 @@ def _names(schema: Mapping[str, Any], key: str) -> bool:
 
 
 def subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the schemas directly inside a schema, each with its pointer from there.
-
-    Parameters
-    ----------
-    schema : mapping
-        A schema; keywords of the wrong type are passed over.
-
-    Yields
-    ------
-    tuple of (str, object)
-        Relative JSON Pointer, and what stands there; it need not be a schema.
-    """
+    """Yield the schemas directly inside a schema, each with its pointer from there."""
     for key, value in schema.items():
         if key in MAPS or key == "dependencies":
             if isinstance(value, Mapping):
@@ -134,17 +109,7 @@ def subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def check_keywords(schema: Any, pointer: str, draft: int) -> None:
-    """Raise `SchemaError` for the first keyword of a schema whose value no draft allows.
-
-    Parameters
-    ----------
-    schema : object
-        What stands where a schema is due.
-    pointer : str
-        Where that is.
-    draft : int
-        The draft of the document.
-    """
+    """Raise `SchemaError` for the first keyword of a schema whose value no draft allows."""
     if isinstance(schema, bool):
         return
     if not isinstance(schema, Mapping):
@@ -210,25 +175,7 @@ class Patterns:
         self._longest: dict[str, int] = {}
 
     def search(self, pattern: str, text: str) -> bool:
-        """Say whether a text contains what a pattern describes.
-
-        Parameters
-        ----------
-        pattern : str
-            A regular expression, as ECMA 262 and `re` write it, Unicode classes included.
-        text : str
-            Where to search.
-
-        Returns
-        -------
-        bool
-            True if it matches somewhere.
-
-        Raises
-        ------
-        ValueError
-            The pattern cannot be read, or it takes more than 0.05 seconds.
-        """
+        """Say whether a text contains what a pattern describes."""
         if len(text) > self._longest.get(pattern, len(text)):
             raise ValueError(f"pattern {pattern[:60]!r} was given up")
         try:

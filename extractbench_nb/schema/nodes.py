@@ -50,18 +50,7 @@ class Children:
     search: Patterns = attribute(default_factory=Patterns)
 
     def entry(self, key: str) -> Node | None:
-        """Return the node of a key that is not a property: that of the first matching pattern.
-
-        Parameters
-        ----------
-        key : str
-            A key of an object.
-
-        Returns
-        -------
-        Node or None
-            That of ``patternProperties`` or ``additionalProperties``; None where both have none.
-        """
+        """Return the node of a key that is not a property: that of the first matching pattern."""
         for pattern, node in self.patterns.items():
             if self.search.matches(pattern, key):
                 return node
@@ -306,20 +295,7 @@ class Node:
 
 
 def goes_below(node: Node, met: set[frozenset[str]]) -> bool:
-    """Say whether a walk over a schema goes below a node, and note that it does.
-
-    Parameters
-    ----------
-    node : Node
-        Where the walk is.
-    met : set of frozenset of str
-        Structures that the walk has gone below so far; the node's is added.
-
-    Returns
-    -------
-    bool
-        False where a recursive reference leads to what was met.
-    """
+    """Say whether a walk over a schema goes below a node, and note that it does."""
     if node.recursive and node.structure in met:
         return False
     met.add(node.structure)
@@ -446,19 +422,7 @@ class Shown(NamedTuple):
 
 
 def shown_nodes(schema: Schema) -> list[Shown]:
-    """List the nodes that get a row: all but scalar branches, in schema order.
-
-    Parameters
-    ----------
-    schema : Schema
-        The parsed schema.
-
-    Returns
-    -------
-    list of Shown
-        The root first. A union of one branch and null is shown as that branch; a recursive
-        reference is unfolded where its definition was not met yet.
-    """
+    """List the nodes that get a row: all but scalar branches, in schema order."""
     rows: list[Shown] = []
     met: set[frozenset[str]] = set()
     stack: list[tuple[Node, int | None, str]] = [(schema.root, None, "$")]

@@ -151,18 +151,7 @@ class Outline:
         return {name: int(found[i]) for name, i in numbers.items()}
 
     def closes_cycle(self, parent: Flat, child: Flat) -> bool:
-        """Say whether a reference leads back to what it is part of.
-
-        Parameters
-        ----------
-        parent, child : Flat
-            A node and one below it.
-
-        Returns
-        -------
-        bool
-            True where data must say how far it goes on.
-        """
+        """Say whether a reference leads back to what it is part of."""
         if child.ref is None or not child.structure:
             return False
         return self._cycles[parent.structure] == self._cycles[child.structure]

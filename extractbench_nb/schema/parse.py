@@ -26,13 +26,7 @@ _catalogue: MetricCatalogue | None = None
 
 
 def use_catalogue(catalogue: MetricCatalogue) -> None:
-    """Tell the schema package which metrics exist. The metric registry calls it once, on import.
-
-    Parameters
-    ----------
-    catalogue : MetricCatalogue
-        Where `parse_schema` checks the names and params of metrics.
-    """
+    """Tell the schema package which metrics exist. The metric registry calls it once, on import."""
     global _catalogue  # noqa: PLW0603 - the one link from the registry up to the schema
     _catalogue = catalogue
 

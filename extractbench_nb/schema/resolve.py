@@ -132,13 +132,7 @@ class Resolver:
         return own if isinstance(own, str) else None
 
     def lookup(self, ref: Any, at: str) -> Part:
-        """Find the target of a ``$ref``.
-
-        Raises
-        ------
-        SchemaError
-            It is not in this document.
-        """
+        """Find the target of a ``$ref``."""
         if not isinstance(ref, str):
             raise _not_here(ref, at)
         resource = at
@@ -398,27 +392,7 @@ class Shape:
 
 
 def shape_of(flat: Flat, declared: NodeConfig | None, catalogue: MetricCatalogue | None) -> Shape:
-    """Read the kind of a node off its keywords and its config.
-
-    Parameters
-    ----------
-    flat : Flat
-        The merged keywords.
-    declared : NodeConfig or None
-        The ``evaluation_config`` that stands there.
-    catalogue : MetricCatalogue or None
-        Says which metrics can be asked about an object.
-
-    Returns
-    -------
-    Shape
-        Kind, types, branches and effective config.
-
-    Raises
-    ------
-    SchemaError
-        A keyword says what no schema can.
-    """
+    """Read the kind of a node off its keywords and its config."""
     shape = _bare_shape(flat)
     if shape.kind == "object" and _aligns_a_map(flat, declared):
         shape = replace(shape, kind="union", branches=(_as(flat, "map"),))

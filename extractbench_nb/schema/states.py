@@ -59,21 +59,7 @@ EMPTY: Final = "empty"
 
 
 def state_of(value: Any, node: Node | None = None) -> str:
-    """Return the state of one side of a node.
-
-    Parameters
-    ----------
-    value : object
-        The value, None for null, `MISSING` for an absent key.
-    node : Node, optional
-        An array node makes an empty list `EMPTY`; one that stands for a map of arrays also a map
-        without items.
-
-    Returns
-    -------
-    str
-        ``present``, ``null``, ``missing`` or ``empty``.
-    """
+    """Return the state of one side of a node."""
     if value is MISSING:
         return MISSING_STATE
     if value is None:
@@ -121,16 +107,6 @@ _TABLE = {
 
 def resolve_states(gold: str, predicted: str) -> Resolution | None:
     """Decide a pair of states where at least one side is absent.
-
-    Parameters
-    ----------
-    gold, predicted : str
-        States as from `state_of`.
-
-    Returns
-    -------
-    Resolution or None
-        None where both are present: then the metric decides.
 
     Examples
     --------

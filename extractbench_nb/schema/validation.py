@@ -48,19 +48,7 @@ class Validation:
         self._class = _validator_class(draft_of(document))
 
     def iter_errors(self, document: Any) -> Iterator[Any]:
-        """Find violations.
-
-        Parameters
-        ----------
-        document : object
-            A JSON value.
-
-        Yields
-        ------
-        jsonschema.ValidationError
-            One each. What could not be validated is one of its own, of the keyword
-            ``not_validated``: after too many steps or levels, or where a pattern takes too long.
-        """
+        """Find violations."""
         from jsonschema import FormatChecker, ValidationError
         from referencing import Registry
 

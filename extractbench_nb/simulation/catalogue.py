@@ -195,23 +195,7 @@ def corruptions() -> pd.DataFrame:
 
 
 def chosen(names: str | Iterable[str]) -> list[Corruption]:
-    """Return corruptions by name.
-
-    Parameters
-    ----------
-    names : str or iterable of str
-        One or several.
-
-    Returns
-    -------
-    list of Corruption
-        In the order given.
-
-    Raises
-    ------
-    InputError
-        A name is not known, or `names` holds none.
-    """
+    """Return corruptions by name."""
     if not isinstance(names, Iterable):
         raise InputError(f"corruption is {names!r}; expected a name or a list of names")
     wanted = [names] if isinstance(names, str) else list(names)
@@ -304,24 +288,7 @@ class RewrittenArray:
 
 
 def rewrite_item(name: str, place: Place, seed: str, donors: Sequence[Pool]) -> Rewrite | None:
-    """Say what a corruption of items makes of one item.
-
-    Parameters
-    ----------
-    name : str
-        ``drop_items``, ``duplicate_items``, ``split_items``, ``merge_items``, ``spurious_items``.
-    place : Place
-        The item, as gold has it.
-    seed : str
-        The same seed gives the same result.
-    donors : sequence of mapping
-        Values of other documents.
-
-    Returns
-    -------
-    Rewrite or None
-        None where the corruption does not apply.
-    """
+    """Say what a corruption of items makes of one item."""
     value = place.value
     if name == "drop_items":
         return Rewrite(name, False, [], Change(place, value, None))

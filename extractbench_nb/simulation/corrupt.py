@@ -183,26 +183,7 @@ def corrupted_copy(
     draws: Draws,
     how: tuple[float, Sequence[Pool]],
 ) -> tuple[Any, list[Change]]:
-    """Corrupt a copy of gold.
-
-    Parameters
-    ----------
-    root : Node
-        The schema.
-    gold : object
-        A JSON value.
-    corruption : Corruption
-        What to do.
-    draws : Draws
-        Where to do it; its seed is told apart by corruption here.
-    how : tuple of (float, sequence of mapping)
-        How much of a value changes, and the values of other documents.
-
-    Returns
-    -------
-    tuple of (object, list of Change)
-        The corrupted copy, and what was done, outer arrays before inner ones.
-    """
+    """Corrupt a copy of gold."""
     document = Document(root, gold)
     own = Draws(f"{draws.seed}\x1f{corruption.name}", draws.rate)
     changes = corruption.apply(Task(document, own, *how))
@@ -324,27 +305,7 @@ def mixed_copy(
     how: tuple[float, Sequence[Pool]],
     allowed: Conformance | None = None,
 ) -> Mixed:
-    """Corrupt a document in several ways.
-
-    Parameters
-    ----------
-    document : Document
-        A copy of gold, which is changed.
-    rates : mapping of str to float
-        Probability by corruption.
-    seed : str
-        The same seed gives the same result.
-    how : tuple of (float, sequence of mapping)
-        How much of a value changes, and the values of other documents.
-    allowed : Conformance, optional
-        Where given, nothing stays that the schema does not allow, and no corruption of structure
-        is done.
-
-    Returns
-    -------
-    Mixed
-        The document, and what was done.
-    """
+    """Corrupt a document in several ways."""
     kept = {n: r for n, r in rates.items() if r and (allowed is None or _level(n) != STRUCTURE)}
     draws = {name: Draws(f"{seed}\x1f{name}", kept[name]) for name in CORRUPTIONS if name in kept}
     work = _Work(document, draws, how)
@@ -534,25 +495,7 @@ _NAME = "wrong_type"
 
 
 def violated(document: Document, mixed: Mixed, allowed: Conformance, rng: Random) -> Mixed | None:
-    """Write one scalar as a type that the schema does not allow there.
-
-    Parameters
-    ----------
-    document : Document
-        The document that was corrupted.
-    mixed : Mixed
-        What came of it, and what was done.
-    allowed : Conformance
-        Finds what the schema does not allow.
-    rng : random.Random
-        Chooses the place among those where nothing was done.
-
-    Returns
-    -------
-    Mixed or None
-        The same with one change more, ``wrong_type``, at its end; None where the schema allows
-        whatever is tried.
-    """
+    """Write one scalar as a type that the schema does not allow there."""
     changed = {change.place.path for _, change in mixed.changes}
     places = [p for p in document.places if _is_plain(p) and not _is_in(p, changed)]
     for place in rng.sample(places, len(places)):

@@ -141,22 +141,7 @@ class Documents:
     def readings(
         self, name: str, corruption: Corruption, settings: Settings
     ) -> Iterator[tuple[Subject, float, Reading]]:
-        """Corrupt and evaluate one document at all rates.
-
-        Parameters
-        ----------
-        name : str
-            The document.
-        corruption : Corruption
-            What is done to it.
-        settings : Settings
-            Rates, repeats and subjects.
-
-        Yields
-        ------
-        tuple of (Subject, float, Reading)
-            Whose reading at which rate; nothing where there is nothing to corrupt.
-        """
+        """Corrupt and evaluate one document at all rates."""
         document = self.documents[name]
         if not document.corrupted(corruption, 1.0, settings)[1]:
             return
@@ -205,25 +190,7 @@ def of_pairs(pairs: Iterable[tuple[Any, Any]]) -> Documents:
 
 
 def of_dataset(dataset: Any, wanted: Iterable[str] | None) -> Documents:
-    """Take the documents of a dataset.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Anything with ``listing`` or ``documents``, ``schema(id)`` and ``gold(id)``.
-    wanted : iterable of str or None
-        Ids of documents; None for all.
-
-    Returns
-    -------
-    Documents
-        In the order of the dataset.
-
-    Raises
-    ------
-    InputError
-        An id is not known, or there are no documents.
-    """
+    """Take the documents of a dataset."""
     frame = dataset.listing if hasattr(dataset, "listing") else dataset.documents
     schema_of: Mapping[str, str] = dict(zip(frame["document"], frame["schema"], strict=True))
     chosen = list(schema_of) if wanted is None else list(wanted)

@@ -86,18 +86,6 @@ _REASONS = {"other": "server_error"}
 def call_error(failure: str, provider: str) -> dict[str, str]:
     """Return the error of a call that gave no answer.
 
-    Parameters
-    ----------
-    failure : str
-        One of `CALL_FAILURES`.
-    provider : str
-        One of `PROVIDERS`.
-
-    Returns
-    -------
-    dict
-        ``reason`` and ``message``, as in an output's meta.
-
     Examples
     --------
     >>> call_error("context_length", "anthropic")["message"]
@@ -283,26 +271,6 @@ TEXT_FAILURES: Mapping[str, Callable[[Any, random.Random], Spoken]] = {
 def spoil(failure: str, value: Any, rng: random.Random) -> Spoken:
     """Make the text of a failure.
 
-    Parameters
-    ----------
-    failure : str
-        A key of `TEXT_FAILURES`.
-    value : object
-        The document that the model was about to give.
-    rng : random.Random
-        Decides the variant and the place.
-
-    Returns
-    -------
-    Spoken
-        The text, the finish reason and the variant.
-
-    Raises
-    ------
-    InputError
-        The document is no object or array, or an empty one: there is nothing to break. Or an array
-        is to be given in place of an object, and the document is one.
-
     Examples
     --------
     >>> spoil("truncated_json", {"total": 12}, random.Random(1)).finish_reason
@@ -322,20 +290,6 @@ WRAPPINGS = ("fence", "bom")
 
 def wrap(wrapping: str, raw: str, *, cut_off: bool = False) -> str:
     r"""Put a code fence around a text, or a byte-order mark before it.
-
-    Parameters
-    ----------
-    wrapping : str
-        ``fence`` or ``bom``.
-    raw : str
-        The text.
-    cut_off : bool, optional
-        Whether the text ends too early, and the fence is never closed.
-
-    Returns
-    -------
-    str
-        The text as the provider would give it.
 
     Examples
     --------

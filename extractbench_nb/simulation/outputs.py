@@ -266,20 +266,7 @@ def columns_of(frame: pd.DataFrame, *without: str) -> Columns:
 
 
 def write_kept(folder: Path, kept: Kept) -> None:
-    """Write ``simulation.json``.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        Of the run.
-    kept : Kept
-        What is to be in it.
-
-    Raises
-    ------
-    OutputError
-        It cannot be written.
-    """
+    """Write ``simulation.json``."""
     profile = {one.name: getattr(kept.profile, one.name) for one in fields(kept.profile)}
     found = {**kept._asdict(), "profile": profile}
     text = json.dumps(found, default=_plain)
@@ -292,23 +279,7 @@ def _plain(value: Any) -> Any:
 
 
 def read_kept(folder: Path) -> Kept:
-    """Read ``simulation.json``.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        Of the run.
-
-    Returns
-    -------
-    Kept
-        What was written.
-
-    Raises
-    ------
-    InputError
-        There is none, or it says what no simulation does.
-    """
+    """Read ``simulation.json``."""
     path = folder / SIMULATION_FILE
     if not path.is_file():
         raise InputError(f"no simulation in {str(folder)!r}: expected a folder with {path.name}")

@@ -40,18 +40,6 @@ T = TypeVar("T")
 def quotas(shares: Mapping[str, float], total: int) -> dict[str, int]:
     """Divide a number by shares, by the method of the largest remainder.
 
-    Parameters
-    ----------
-    shares : mapping of str to float
-        Weights of 0 and up, not all 0. Counts that sum to `total` come out as they are.
-    total : int
-        What is divided, 0 and up.
-
-    Returns
-    -------
-    dict of str to int
-        Whole numbers that sum to `total`; of equal remainders the first is served first.
-
     Notes
     -----
     The method is Hamilton's: every share is rounded down, and what is left goes to the largest
@@ -73,20 +61,6 @@ def quotas(shares: Mapping[str, float], total: int) -> dict[str, int]:
 
 def assigned(shares: Mapping[str, float], to: Sequence[T], seed: str) -> dict[T, str]:
     """Draw without replacement: who gets what, so that the counts are the quotas.
-
-    Parameters
-    ----------
-    shares : mapping of str to float
-        Weights of what there is to get.
-    to : sequence
-        Who gets it; hashable.
-    seed : str
-        The same seed gives the same result.
-
-    Returns
-    -------
-    dict
-        What each gets, in the order of `to`.
 
     Examples
     --------
@@ -397,23 +371,6 @@ _MAKERS = {"GPT": "openai", "Claude": "anthropic", "Gemini": "google"}
 
 def model_profile(name: str | ModelProfile, mode: str = "prompt") -> ModelProfile:
     """Return the profile of one of the paper's models.
-
-    Parameters
-    ----------
-    name : str or ModelProfile
-        A model as Table 5 names it; a profile is returned as it is.
-    mode : str, optional
-        ``prompt`` or ``structured``: how it was asked.
-
-    Returns
-    -------
-    ModelProfile
-        Calibrated on the paper's Tables 7 and 9 to 13, or on Table 8 and section 4.3.
-
-    Raises
-    ------
-    InputError
-        There is no such model or mode.
 
     Examples
     --------

@@ -83,27 +83,7 @@ class Subject:
 
 
 def subjects(chosen: Any, profile: str | Profile) -> list[Subject]:
-    """Read what a user wants to try.
-
-    Parameters
-    ----------
-    chosen : str, Profile, callable, mapping or sequence
-        A profile, a metric or preset, a registered function, an ``evaluation_config``, or several.
-    profile : str or Profile
-        The rules for metrics.
-
-    Returns
-    -------
-    list of Subject
-        In the order given.
-
-    Raises
-    ------
-    InputError
-        A function is not registered, nothing is given, or one thing twice.
-    ConfigError
-        A name or config is not known.
-    """
+    """Read what a user wants to try."""
     several = isinstance(chosen, Sequence) and not isinstance(chosen, str)
     rules = get_profile(profile)
     found = [_subject(one, rules) for one in (chosen if several else [chosen])]
@@ -305,42 +285,14 @@ class Key(NamedTuple):
 
 
 def by_path(fields: pd.DataFrame) -> pd.DataFrame:
-    """Summarise the rows of each field: mean score, and whether all metrics pass.
-
-    Parameters
-    ----------
-    fields : pandas.DataFrame
-        Rows of ``Evaluation.fields``.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns score (missing without a verdict) and passed (0.0 or 1.0); the path is the index.
-    """
+    """Summarise the rows of each field: mean score, and whether all metrics pass."""
     passed = fields["passed"].fillna(value=False).astype(float)
     rows = fields[["path", "score"]].assign(passed=passed)
     return rows.groupby("path", sort=False).agg({"score": "mean", "passed": "min"})
 
 
 def read(ev: Evaluation, subject: Subject, measure: str, unit: str) -> Reading | None:
-    """Read a profile's measure off an evaluation, or the mean over the fields of a metric.
-
-    Parameters
-    ----------
-    ev : Evaluation
-        One corrupted document against gold.
-    subject : Subject
-        Whose score is asked for.
-    measure : str
-        An entry of the summary, for profiles.
-    unit : str
-        The document.
-
-    Returns
-    -------
-    Reading or None
-        None where the metric has no field.
-    """
+    """Read a profile's measure off an evaluation, or the mean over the fields of a metric."""
     if subject.config is None:
         summary = ev.summary
         score = float(summary[measure])
@@ -358,22 +310,7 @@ def read(ev: Evaluation, subject: Subject, measure: str, unit: str) -> Reading |
 def table(
     readings: Mapping[Key, Sequence[Reading]], measure: str, drawing: Drawing
 ) -> pd.DataFrame:
-    """Make the frame: one row a key.
-
-    Parameters
-    ----------
-    readings : mapping of Key to sequence of Reading
-        All repeats of all units.
-    measure : str
-        What the score of a profile is.
-    drawing : Drawing
-        Confidence, resamples and seed of the intervals.
-
-    Returns
-    -------
-    pandas.DataFrame
-        With the columns of `SENSITIVITY_COLUMNS`.
-    """
+    """Make the frame: one row a key."""
     grouped = {key: _by_unit(found) for key, found in readings.items()}
     samples = {key: _unit_scores(units.values()) for key, units in grouped.items()}
     known = [key for key, sample in samples.items() if len(sample)]
@@ -466,23 +403,7 @@ class PlainValues:
         self.golds = _distinct(values)
 
     def corruptions(self, wanted: list[Corruption] | None) -> list[Corruption]:
-        """Return the corruptions that the values can undergo.
-
-        Parameters
-        ----------
-        wanted : list of Corruption or None
-            What the user named; None for all that apply.
-
-        Returns
-        -------
-        list of Corruption
-            Those of the user, as far as a value is of their kind.
-
-        Raises
-        ------
-        InputError
-            One is for documents only.
-        """
+        """Return the corruptions that the values can undergo."""
         present = {kind_of(value) for value in self.golds}
         for corruption in wanted or ():
             if not kinds(corruption.name):
@@ -502,22 +423,7 @@ class PlainValues:
     def readings(
         self, _: str, corruption: Corruption, settings: Settings
     ) -> Iterator[tuple[Subject, float, Reading]]:
-        """Corrupt and evaluate the values at all rates.
-
-        Parameters
-        ----------
-        _ : str
-            The only step.
-        corruption : Corruption
-            What is done to each value.
-        settings : Settings
-            Rates, repeats and subjects.
-
-        Yields
-        ------
-        tuple of (Subject, float, Reading)
-            Whose reading at which rate.
-        """
+        """Corrupt and evaluate the values at all rates."""
         for rate in settings.rates:
             cases = list(self._cases(corruption.name, rate, settings))
             for subject in settings.subjects if cases else ():

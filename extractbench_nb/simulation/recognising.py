@@ -40,21 +40,6 @@ class Asked(NamedTuple):
     def read(cls, body: bytes) -> Asked:
         """Read a request.
 
-        Parameters
-        ----------
-        body : bytes
-            Of ``POST /v1/chat/completions``.
-
-        Returns
-        -------
-        Asked
-            In the mode ``"structured"`` where a JSON Schema is given as the response format.
-
-        Raises
-        ------
-        UnrecognisedError
-            It is not such a request, or wants what is not known here.
-
         Examples
         --------
         >>> said = b'{"model": "a", "messages": [{"role": "user", "content": "Hello"}]}'
@@ -123,25 +108,7 @@ class Recognition:
         self._lock = Lock()
 
     def document(self, asked: Asked) -> str:
-        """Find the document that a request is about.
-
-        Parameters
-        ----------
-        asked : Asked
-            The request. Where it has a file, the file's bytes decide; else the text of a PDF must
-            be in it, as `document_text` reads it.
-
-        Returns
-        -------
-        str
-            Its id. Where several documents have that PDF or text, it is the one that is named in
-            the request.
-
-        Raises
-        ------
-        UnrecognisedError
-            It is about none, or may be about several.
-        """
+        """Find the document that a request is about."""
         said = "\n".join(asked.texts)
         if asked.files:
             found, what = self._with_files(asked.files), "PDF"
@@ -158,18 +125,7 @@ class Recognition:
         return found[0]
 
     def text(self, document: str) -> str:
-        """Return the text of a document as it is sent.
-
-        Parameters
-        ----------
-        document : str
-            Its id.
-
-        Returns
-        -------
-        str
-            Empty where it has none.
-        """
+        """Return the text of a document as it is sent."""
         with self._lock:
             if document not in self._texts:
                 self._texts[document] = _text(self._pdfs[document])

@@ -74,20 +74,6 @@ class Reply(NamedTuple):
 def failed(status: int, message: str, kind: str = _INVALID, code: str | None = None) -> Reply:
     """Write an error in OpenAI's form.
 
-    Parameters
-    ----------
-    status : int
-        Of HTTP.
-    message : str
-        What is wrong.
-    kind, code : str, optional
-        OpenAI's words for it.
-
-    Returns
-    -------
-    Reply
-        The error.
-
     Examples
     --------
     >>> failed(404, "no such page").body["error"]["message"]
@@ -163,30 +149,12 @@ class Replay:
         )
 
     def listing(self) -> dict[str, Any]:
-        """List the models in OpenAI's form.
-
-        Returns
-        -------
-        dict
-            What ``GET /v1/models`` gives.
-        """
+        """List the models in OpenAI's form."""
         about = {"object": "model", "created": 0, "owned_by": "extractbench_nb"}
         return {"object": "list", "data": [{"id": model, **about} for model in self._served]}
 
     def reply(self, body: bytes) -> Reply:
-        """Answer a request.
-
-        Parameters
-        ----------
-        body : bytes
-            Of ``POST /v1/chat/completions``.
-
-        Returns
-        -------
-        Reply
-            The output, or the error, that the simulation has for the document; or an error that
-            says why it has none.
-        """
+        """Answer a request."""
         try:
             asked = Asked.read(body)
         except UnrecognisedError as error:
@@ -473,13 +441,7 @@ class _HTTPServer(ThreadingHTTPServer):
         return self.fileno() < 0
 
     def stop(self, thread: Thread) -> None:
-        """Take no more connections, close those that are open, wait for their threads.
-
-        Parameters
-        ----------
-        thread : threading.Thread
-            Where this serves. It is not there in a forked process.
-        """
+        """Take no more connections, close those that are open, wait for their threads."""
         deadline = monotonic() + _PATIENCE
         self.stopped.set()
         if thread.is_alive():

@@ -74,22 +74,7 @@ def _number(text: str) -> int:
 
 
 def some(found: Sequence[T], share: float, rng: random.Random) -> list[T]:
-    """Choose a share of what was found, at least one, in order.
-
-    Parameters
-    ----------
-    found : sequence
-        Not empty.
-    share : float
-        In [0, 1].
-    rng : random.Random
-        One in the same state chooses at a higher share all that it chose at a lower one.
-
-    Returns
-    -------
-    list
-        The chosen ones.
-    """
+    """Choose a share of what was found, at least one, in order."""
     order = rng.sample(range(len(found)), len(found))
     count = max(1, round(share * len(found)))
     return [found[i] for i in sorted(order[:count])]
@@ -261,20 +246,7 @@ class Task(NamedTuple):
 
 
 def pool_of(root: Node, value: Any) -> Pool:
-    """Collect the values that a document can lend to others of its schema.
-
-    Parameters
-    ----------
-    root : Node
-        The schema.
-    value : object
-        The document.
-
-    Returns
-    -------
-    mapping of str to list
-        Values that are not null or empty, nor made of such alone, by field.
-    """
+    """Collect the values that a document can lend to others of its schema."""
     found = defaultdict(list)
     for place in Document(root, value).places:
         if _says_something(place.value):
@@ -295,24 +267,7 @@ def _says_something(value: Any) -> bool:
 
 
 def borrowed(donors: Sequence[Pool], field: str, refused: Iterable[Any], rng: random.Random) -> Any:
-    """Borrow a value of the same field from another document.
-
-    Parameters
-    ----------
-    donors : sequence of mapping
-        Who lends; the document first, then its value, each with equal chances.
-    field : str
-        Path without indices.
-    refused : iterable of object
-        Values that will not do.
-    rng : random.Random
-        Chooses.
-
-    Returns
-    -------
-    object
-        A copy; `MISSING` where nobody has another value.
-    """
+    """Borrow a value of the same field from another document."""
     lenders = [pool[field] for pool in donors if field in pool]
     own = list(refused)
     for _ in range(_TRIES if lenders else 0):

@@ -126,26 +126,7 @@ def replaced(
     strength: float,
     rng: random.Random,
 ) -> str | None:
-    """Change a share of the places that a pattern finds.
-
-    Parameters
-    ----------
-    text : str
-        The text.
-    pattern : re.Pattern
-        Finds the places.
-    change : callable
-        Takes what was found and a generator of that place's own.
-    strength : float
-        Share of the places, in [0, 1].
-    rng : random.Random
-        Decides which places, and how.
-
-    Returns
-    -------
-    str or None
-        The changed text; None where nothing is found.
-    """
+    """Change a share of the places that a pattern finds."""
     found = [(match.start(), rng.random()) for match in pattern.finditer(text)]
     if not found:
         return None
@@ -370,22 +351,6 @@ def kinds(name: str) -> list[str]:
 
 def corrupt(name: str, value: Any, strength: float, seed: str) -> Any:
     """Corrupt one value.
-
-    Parameters
-    ----------
-    name : str
-        A corruption of values, ``typo`` for example.
-    value : str, int or float
-        The value; it is not changed.
-    strength : float
-        Above 0, up to 1: the share of words, letters, digits or units.
-    seed : str
-        The same seed gives the same result.
-
-    Returns
-    -------
-    str, int, float or None
-        A value that differs; None where the corruption does not apply, or changes nothing.
 
     Examples
     --------

@@ -292,22 +292,7 @@ def agreement(
 
 
 def agreement_of(joined: Joined, on: str, drawing: Drawing) -> Agreement:
-    """Compare rows that were brought together.
-
-    Parameters
-    ----------
-    joined : Joined
-        From `join_verdicts`, or some of its rows.
-    on : str
-        ``passed`` or ``outcome``.
-    drawing : Drawing
-        Confidence, resamples and seed.
-
-    Returns
-    -------
-    Agreement
-        As from `agreement`.
-    """
+    """Compare rows that were brought together."""
     sides = [_verdicts(frame, on) for frame in (joined.a, joined.b)]
     judged = np.array(sides[0].notna() & sides[1].notna(), dtype=bool)
     words = _words(sides, judged, on)

@@ -35,28 +35,7 @@ _LEVELS = ("run", "document")
 
 
 def gather(source: object, part: str) -> pd.DataFrame:
-    """Return one frame of results.
-
-    Parameters
-    ----------
-    source : object
-        A DataFrame, which is returned as it is; an object with the attribute `part` (an
-        `Evaluation`, a batch); a mapping from run to such a source, or from run to a mapping from
-        document to `Evaluation`; or a list of sources. The evaluations of a list are numbered as
-        documents.
-    part : str
-        ``"fields"`` or ``"summary"``.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The rows of all sources. The keys of mappings are in the columns ``run`` and ``document``.
-
-    Raises
-    ------
-    InputError
-        The source holds no such frame, is empty, or a key stands for several runs or documents.
-    """
+    """Return one frame of results."""
     return _frame(source, part, _LEVELS)
 
 
@@ -124,22 +103,7 @@ def _refuse_several(frame: pd.DataFrame, level: str, key: object) -> None:
 
 
 def with_extra_columns(fields: pd.DataFrame, source: object, names: Iterable[str]) -> pd.DataFrame:
-    """Add columns that a batch keeps in its summary only, such as a model's temperature.
-
-    Parameters
-    ----------
-    fields : pandas.DataFrame
-        The rows of `source`.
-    source : object
-        Where a frame ``summary`` with run and document may be.
-    names : iterable of str
-        Columns that are asked for.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The same frame where nothing is to be added.
-    """
+    """Add columns that a batch keeps in its summary only, such as a model's temperature."""
     summary = getattr(source, "summary", None)
     if not isinstance(summary, pd.DataFrame):
         return fields
@@ -154,27 +118,7 @@ def with_extra_columns(fields: pd.DataFrame, source: object, names: Iterable[str
 def known_columns(
     by: str | Iterable[str], frame: pd.DataFrame, *, without: Iterable[str] = ()
 ) -> list[str]:
-    """Return the columns that `by` names, each once, or raise `InputError` with the nearest names.
-
-    Parameters
-    ----------
-    by : str or iterable of str
-        One name, or several.
-    frame : pandas.DataFrame
-        Where the columns have to be.
-    without : iterable of str, optional
-        Columns that are no groups.
-
-    Returns
-    -------
-    list of str
-        The names, in the order given.
-
-    Raises
-    ------
-    InputError
-        A name is not a column, or none is given.
-    """
+    """Return the columns that `by` names, or raise `InputError` with the nearest names."""
     names = [by] if isinstance(by, str) else list(dict.fromkeys(by))
     if not names:
         raise InputError("`by` is empty; name a column, for example 'run'")
@@ -280,20 +224,7 @@ def breakdown(
 
 
 def chosen_rows(fields: pd.DataFrame, *, counted: bool) -> pd.DataFrame:
-    """Return the rows that are asked for, or raise `InputError` where columns are missing.
-
-    Parameters
-    ----------
-    fields : pandas.DataFrame
-        Rows of the form of ``Evaluation.fields``.
-    counted : bool
-        Whether to leave out the rows inside array items.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The rows, with a fresh index.
-    """
+    """Return the rows that are asked for, or raise `InputError` where columns are missing."""
     refuse_missing(fields, ("outcome", "score", "passed", *(("counted",) if counted else ())))
     unknown = set(fields["outcome"].dropna().unique()) - set(OUTCOMES)
     if unknown or fields["outcome"].isna().any():

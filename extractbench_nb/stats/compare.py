@@ -69,28 +69,7 @@ class ScoreTable:
 def score_table(
     summary: pd.DataFrame, by: str | Iterable[str], measures: Sequence[str]
 ) -> ScoreTable:
-    """Average the outputs of each document and group.
-
-    Parameters
-    ----------
-    summary : pandas.DataFrame
-        One row an output.
-    by : str or iterable of str
-        Columns that make a group.
-    measures : sequence of str
-        Columns to average.
-
-    Returns
-    -------
-    ScoreTable
-        The scores.
-
-    Raises
-    ------
-    InputError
-        A column is missing or not a number, a cell is missing, there are fewer than two groups,
-        or a document is in two domains.
-    """
+    """Average the outputs of each document and group."""
     names = known_columns(by, summary)
     _refuse_gaps(summary, [*names, "document"])
     group_codes, groups = _groups(summary, names)

@@ -73,27 +73,7 @@ def ranking(comparison: Comparison) -> list[str]:
 
 
 def text_table(comparison: Comparison, table: str, digits: int) -> TextTable:
-    """Return one frame as text.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        Whose frames.
-    table : str
-        Which one.
-    digits : int
-        Digits after the point, 0 to 15.
-
-    Returns
-    -------
-    TextTable
-        Means with intervals, measures as columns; differences one row a pair and measure.
-
-    Raises
-    ------
-    InputError
-        There is no such table, or `digits` is out of range.
-    """
+    """Return one frame as text."""
     if table not in _TABLES:
         raise InputError(f"there is no table {table!r}; {nearest(table, _TABLES)}")
     if not 0 <= digits <= _MOST_DIGITS:

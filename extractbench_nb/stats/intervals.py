@@ -99,38 +99,12 @@ class Drawing:
         return round(1 - self.confidence, DIGITS)
 
     def generator(self, size: int, purpose: str) -> np.random.Generator:
-        """Return the generator for samples of one size.
-
-        Parameters
-        ----------
-        size : int
-            Number of documents.
-        purpose : str
-            ``"bootstrap"`` or ``"flips"``.
-
-        Returns
-        -------
-        numpy.random.Generator
-            The same for the same seed, size and purpose.
-        """
+        """Return the generator for samples of one size."""
         return np.random.default_rng([self.seed, size, ("bootstrap", "flips").index(purpose)])
 
 
 def by_size(samples: Sequence[Numbers], which: Sequence[int]) -> Iterator[list[int]]:
-    """Group samples of one length, so many at a time that their resamples fit into memory.
-
-    Parameters
-    ----------
-    samples : sequence of ndarray
-        The samples.
-    which : sequence of int
-        Which of them to group.
-
-    Yields
-    ------
-    list of int
-        Places of samples of one length.
-    """
+    """Group samples of one length, so many at a time that their resamples fit into memory."""
     sizes = defaultdict(list)
     for i in which:
         sizes[len(samples[i])].append(i)
@@ -156,19 +130,6 @@ class Interval(NamedTuple):
 
 def mean_intervals(samples: Sequence[Numbers], drawing: Drawing) -> list[Interval]:
     """Return a bootstrap interval for the mean of each sample.
-
-    Parameters
-    ----------
-    samples : sequence of ndarray of shape (n,)
-        One value a document; the samples may differ in length.
-    drawing : Drawing
-        Confidence, resamples and seed.
-
-    Returns
-    -------
-    list of Interval
-        BCa intervals; the percentile interval where BCa is not defined; the point itself where all
-        values are equal; none for a single document.
 
     References
     ----------
@@ -208,20 +169,7 @@ def _equal_sized(samples: list[Numbers], drawing: Drawing) -> Iterator[Interval]
 
 
 def counts_drawn(size: int, drawing: Drawing) -> Iterator[Numbers]:
-    """Yield how often each of `size` documents is in each resample, some resamples at a time.
-
-    Parameters
-    ----------
-    size : int
-        Number of documents.
-    drawing : Drawing
-        Resamples and seed.
-
-    Yields
-    ------
-    ndarray of shape (some, size)
-        Counts; each row adds up to `size`.
-    """
+    """Yield how often each of `size` documents is in each resample, some resamples at a time."""
     generator = drawing.generator(size, "bootstrap")
     for rows in chunks(drawing.resamples, size):
         drawn = generator.integers(0, size, (rows, size))
@@ -233,24 +181,7 @@ def counts_drawn(size: int, drawing: Drawing) -> Iterator[Numbers]:
 def bca_bounds(
     resampled: Numbers, estimates: Numbers, acceleration: Numbers, drawing: Drawing
 ) -> tuple[Numbers, npt.NDArray[np.bool_]]:
-    """Return bias-corrected and accelerated bounds, percentiles where those are not defined.
-
-    Parameters
-    ----------
-    resampled : ndarray of shape (resamples, k)
-        The statistic in each resample, without NaN.
-    estimates : ndarray of shape (k,)
-        The statistic in the sample.
-    acceleration : ndarray of shape (k,)
-        A sixth of the skewness of the jackknife; NaN where it is not known.
-    drawing : Drawing
-        Confidence.
-
-    Returns
-    -------
-    tuple of ndarray of shape (k, 2) and ndarray of shape (k,)
-        Low and high, and where they are BCa.
-    """
+    """Return bias-corrected and accelerated bounds, percentiles where those are not defined."""
     from scipy.special import ndtr, ndtri
 
     below = (resampled < estimates).mean(axis=0) + (resampled <= estimates).mean(axis=0)
@@ -269,20 +200,6 @@ def bca_bounds(
 
 def wilson_interval(share: float, rows: float, drawing: Drawing) -> Interval:
     """Return Wilson's score interval.
-
-    Parameters
-    ----------
-    share : float
-        0 to 1.
-    rows : float
-        Of how many independent rows it is the share; above 0, not necessarily a whole number.
-    drawing : Drawing
-        Confidence.
-
-    Returns
-    -------
-    Interval
-        Holds the share, and lies between 0 and 1.
 
     References
     ----------
@@ -321,19 +238,6 @@ def sign_flip_tests(samples: Sequence[Numbers], drawing: Drawing) -> list[PValue
     Under the hypothesis that the two sides could be exchanged in any document, each difference has
     either sign with equal probability. The p-value is the share of sign flips with a mean at least
     as far from 0 as the one found.
-
-    Parameters
-    ----------
-    samples : sequence of ndarray of shape (n,)
-        One difference a document.
-    drawing : Drawing
-        Resamples and seed.
-
-    Returns
-    -------
-    list of PValue
-        Two-sided, ``exact`` where at most 16 differences are not 0. Otherwise ``sampled``: the
-        flips drawn and the one found, (1 + as far) / (1 + resamples), which is never 0.
 
     References
     ----------
@@ -388,16 +292,6 @@ def _as_far(differences: Numbers, drawing: Drawing) -> npt.NDArray[np.int64]:
 def holm(p_values: npt.ArrayLike) -> Numbers:
     """Adjust p-values so that all that stay under alpha are true with probability 1 - alpha.
 
-    Parameters
-    ----------
-    p_values : array_like of shape (k,)
-        The p-values of one family; NaN where there was no test.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        Adjusted p-values in the same order, at most 1; NaN where there was no test.
-
     References
     ----------
     S. Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of
@@ -418,20 +312,6 @@ def holm(p_values: npt.ArrayLike) -> Numbers:
 
 def detectable_difference(differences: Numbers, drawing: Drawing) -> float | None:
     """Return the smallest true mean difference that so many documents would show.
-
-    Parameters
-    ----------
-    differences : ndarray of shape (n,)
-        One paired difference a document; their spread is taken for the true one.
-    drawing : Drawing
-        Confidence of the two-sided test, without correction for many pairs.
-
-    Returns
-    -------
-    float or None
-        (t(1 - alpha / 2) + t(0.8)) * sd / sqrt(n), t with n - 1 degrees of freedom: a true
-        difference of this size is found with a probability of 80 %. None for fewer than two
-        documents or without any spread.
 
     References
     ----------

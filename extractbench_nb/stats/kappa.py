@@ -60,28 +60,7 @@ class Joined:
 def join_verdicts(
     a: pd.DataFrame, b: pd.DataFrame, on: str, names: Sequence[str] = ("path", "metric")
 ) -> Joined:
-    """Join the rows of two sides on their keys.
-
-    Parameters
-    ----------
-    a, b : pandas.DataFrame
-        Rows of the form of ``fields``.
-    on : str
-        The column that is compared; both need it.
-    names : sequence of str, optional
-        The columns that tell the rows of a document apart; both need them.
-
-    Returns
-    -------
-    Joined
-        The rows that both have. Rows of a side with equal keys are told apart by their order.
-
-    Raises
-    ------
-    InputError
-        A column is missing, one side only says which of several runs or documents a row is of, or
-        no row has a partner.
-    """
+    """Join the rows of two sides on their keys."""
     for frame, side in zip((a, b), _SIDES, strict=True):
         refuse_missing(frame, (*names, on), f"fields of {side}")
     keys = [*_identities(a, b), *names]
@@ -171,17 +150,6 @@ class Kappa(NamedTuple):
 def kappas(counts: Numbers) -> Numbers:
     """Return Cohen's kappa of many tables of counts.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (..., k, k)
-        How often the first side said i and the second j.
-
-    Returns
-    -------
-    ndarray of shape (...)
-        (agreement - chance) / (1 - chance), from -1 to 1; NaN where both sides say one and the same
-        thing throughout, or where there is nothing.
-
     References
     ----------
     J. Cohen, A coefficient of agreement for nominal scales, Educational and Psychological
@@ -203,23 +171,7 @@ def kappas(counts: Numbers) -> Numbers:
 
 
 def kappa_interval(per_document: Numbers, drawing: Drawing) -> Kappa:
-    """Return kappa and its bootstrap interval.
-
-    Parameters
-    ----------
-    per_document : ndarray of shape (documents, k, k)
-        One table of counts a document.
-    drawing : Drawing
-        Confidence, resamples and seed.
-
-    Returns
-    -------
-    Kappa
-        Documents are resampled where there are several, since rows of one document are not
-        independent; otherwise rows. BCa where every resample has a kappa, else percentiles of
-        those that do. Where one side says the same of every row, kappa is 0 whatever the other one
-        says, in each resample too: no interval then.
-    """
+    """Return kappa and its bootstrap interval."""
     found = _interval_of(kappas, per_document, drawing)
     total = per_document.sum(axis=0)
     constant = any(np.count_nonzero(total.sum(axis=axis)) < _CATEGORIES for axis in (0, 1))
@@ -228,19 +180,6 @@ def kappa_interval(per_document: Numbers, drawing: Drawing) -> Kappa:
 
 def share_interval(per_document: Numbers, drawing: Drawing) -> Interval:
     """Return an interval for the share of rows in which both sides say the same.
-
-    Parameters
-    ----------
-    per_document : ndarray of shape (documents, k, k)
-        One table of counts a document.
-    drawing : Drawing
-        Confidence, resamples and seed.
-
-    Returns
-    -------
-    Interval
-        Wilson's score interval over rows for one document, or where all rows agree or none does;
-        else as that of kappa.
 
     References
     ----------

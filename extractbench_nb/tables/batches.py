@@ -58,25 +58,7 @@ class Pairs(NamedTuple):
 
 
 def read_pairs(given: Any, taken: Sequence[str]) -> Pairs:
-    """Read pairs of tables.
-
-    Parameters
-    ----------
-    given : DataFrame, mapping or iterable of (true, predicted)
-        What `evaluate_tables` is given.
-    taken : sequence of str
-        Names that columns of the user's cannot have.
-
-    Returns
-    -------
-    Pairs
-        In the order given.
-
-    Raises
-    ------
-    InputError
-        It is none of these, or empty, or a column is missing or has a name that is taken.
-    """
+    """Read pairs of tables."""
     if isinstance(given, pd.DataFrame):
         return _of_frame(given, taken)
     if isinstance(given, Mapping):

@@ -404,21 +404,7 @@ min-width:1.5em;padding:.1em .5em;unicode-bidi:plaintext}
 
 
 def canonical_html(title: str, before: Table, after: Table) -> str:
-    """Write both tables side by side, with the cells marked that only one of them has.
-
-    Parameters
-    ----------
-    title : str
-        What stands above them.
-    before, after : Table
-        The tables, of one size.
-
-    Returns
-    -------
-    str
-        One element with its own style; at most 30 rows and 12 columns of each, and how many there
-        are beyond.
-    """
+    """Write both tables side by side, with the cells marked that only one of them has."""
     grids = "".join(
         f"<div><div>{name}</div>{_grid_html(table, frozenset(other.cells))}</div>"
         for name, table, other in (("before", before, after), ("after", after, before))

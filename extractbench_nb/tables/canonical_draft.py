@@ -221,22 +221,7 @@ def _share(low: float, high: float, lines: tuple[int, ...], line: int) -> tuple[
 
 
 def finish(draft: Draft, reasons: dict[int, str], *, given: bool) -> Table:
-    """Return the table that a draft has become, and note what is left to note.
-
-    Parameters
-    ----------
-    draft : Draft
-        After all steps.
-    reasons : dict of int to str
-        The rows of the header, and why they are.
-    given : bool
-        Whether no other row is one, whatever its flags.
-
-    Returns
-    -------
-    Table
-        The one that the draft was made of where nothing has changed.
-    """
+    """Return the table that a draft has become, and note what is left to note."""
     ending = _Ending(draft, len(reasons), given=given)
     nodes = sorted(draft.nodes.values(), key=lambda n: (n.whole, n.whole and n.area[::2]))
     odd = [ending.cell_of(node) for node in nodes if not node.whole]

@@ -242,25 +242,6 @@ def _moved(lines: tuple[int, ...], places: Mapping[int, int]) -> tuple[int, ...]
 def table_of_cells(cells: Iterable[Mapping[str, Any] | Cell], name: str = "table") -> Table:
     """Make a table of cells.
 
-    Parameters
-    ----------
-    cells : iterable of dict or Cell
-        Each with ``row_nums`` and ``column_nums`` (whole numbers from 0), and where known ``text``
-        (or ``cell_text``), ``bbox`` (x0, y0, x1, y1), ``is_column_header`` and
-        ``is_projected_row_header``. What else a dict holds is not looked at.
-    name : str, optional
-        What errors call the table.
-
-    Returns
-    -------
-    Table
-        Its grid reaches to the last row and column that a cell covers.
-
-    Raises
-    ------
-    InputError
-        A cell is not as it should be, or a position is covered by none.
-
     Examples
     --------
     >>> table_of_cells([{"row_nums": [0], "column_nums": [0, 1], "text": "Total"}]).grid.tolist()

@@ -41,28 +41,6 @@ def teds(
 ) -> float:
     """Return the tree-edit-distance-based similarity of two tables.
 
-    Parameters
-    ----------
-    true, predicted : Table
-        Two tables.
-    structure_only : bool, optional
-        Whether texts do not matter (known as TEDS-Struct).
-    variant : str, optional
-        ``"paper"``: all nodes of a tree are counted. ``"released"``: all but the root, as the
-        published code does, for comparison with the literature.
-
-    Returns
-    -------
-    float
-        1 - edit distance / nodes of the larger tree, 0 to 1; what would be negative (long columns
-        against long rows) is 0. An empty table has no tree: beside another the score is 0, and
-        that of two is 1.
-
-    Raises
-    ------
-    InputError
-        There is no such variant.
-
     Notes
     -----
     Zhong, ShafieiBavani and Jimeno Yepes, "Image-based table recognition: data, model, and
@@ -173,15 +151,7 @@ class _Distances:
         _to_leaves(self.trees.T, renaming.T, other, one)
 
     def fill(self, root: int, beside: Indices) -> None:
-        """Fill in the distances of subtrees that begin where these begin.
-
-        Parameters
-        ----------
-        root : int
-            A subtree of the one table.
-        beside : ndarray of int
-            Subtrees of the other, of about one size.
-        """
+        """Fill in the distances of subtrees that begin where these begin."""
         start, starts = self.one.first[root], self.other.first[beside][:, None]
         width = int((beside[:, None] - starts).max()) + 1
         nodes = np.minimum(starts + np.arange(width), beside[:, None])

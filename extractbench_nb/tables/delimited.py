@@ -51,20 +51,6 @@ class SeenCsv(NamedTuple):
 def seen_csv(text: str) -> SeenCsv | None:
     r"""See whether a text is CSV.
 
-    Parameters
-    ----------
-    text : str
-        Any text. One line will do if it has delimiters that are not those of a sentence. Of
-        several, two records at least must have the same number of fields, more than one, and more
-        than half of all records that number; and they must not read like sentences.
-
-    Returns
-    -------
-    SeenCsv or None
-        What is left out and noted: lines of one field before the records where these agree without
-        them, titles after ``#`` or ``**``, sentences; lines of one field after an empty line behind
-        the records, and a sentence at their end. None where no CSV is seen.
-
     Examples
     --------
     >>> seen_csv("Here it is:\nYear,Sales\n2020,1.5").notes
@@ -182,28 +168,6 @@ def _is_prose(lines: list[str], delimiter: str) -> bool:
 def table_of_csv(text: str, name: str, delimiter: str | None = None) -> Table:
     r"""Read CSV text; its first line is the header.
 
-    Parameters
-    ----------
-    text : str
-        Fields may be quoted, also after a space, and hold line ends then. A quote that holds line
-        ends and never closes is read as a character, and noted. Empty lines are passed over.
-    name : str
-        What errors call the table.
-    delimiter : str, optional
-        By default that of comma, semicolon, tab and ``|`` by which most lines have the same number
-        of fields, more than one, the comma only where no other does as well; if there is none, each
-        line is one field.
-
-    Returns
-    -------
-    Table
-        As wide as the longest line; what shorter ones lack is filled and noted.
-
-    Raises
-    ------
-    InputError
-        The text cannot be read as CSV, or has more than a million positions.
-
     Examples
     --------
     >>> table_of_csv('Year;Sales\n2020;"1,5"\n2021', "table").texts
@@ -228,13 +192,7 @@ def _records(text: str, delimiter: str) -> Iterator[list[str]]:
 
 
 def _readable(text: str, delimiter: str) -> tuple[str, str]:
-    """Take spaces before quotes away, and mend a quote that never closes and swallows lines.
-
-    Returns
-    -------
-    tuple of (str, str)
-        The text, and the field that begins with such a quote, empty if there is none.
-    """
+    """Take spaces before quotes away, and mend a quote that never closes and swallows lines."""
     if '"' not in text:
         return text, ""
     mark, swallowing = re.escape(delimiter), ""
@@ -314,32 +272,6 @@ def looks_like_markdown(text: str) -> bool:
 
 def table_of_markdown(text: str, name: str, *, tidy: bool = False) -> Table:
     r"""Read the one pipe table in a Markdown text.
-
-    Parameters
-    ----------
-    text : str
-        A header row, a row of dashes, and rows until a line without a ``|``; after that line, rows
-        as wide as the header. Other lines around the table and in it are passed over, and noted.
-    name : str
-        What errors call the table.
-    tidy : bool, optional
-        Whether texts are as they are shown: without the marks of emphasis around words, the ticks
-        of code, and tags such as ``<b>`` and ``<sub>``; with what entities (``&lt;``) and escapes
-        (``\\*``) stand for. White space is not collapsed here.
-
-    Returns
-    -------
-    Table
-        Texts are stripped, ``\|`` is a bar and ``<br>`` a space; other markup stays as it is,
-        unless `tidy` is asked for.
-        Where there is no such table, one in a quote is read, one whose row of dashes does not fit
-        the header, one without a header, and one without a row of dashes whose rows begin and end
-        with a ``|``; with a note.
-
-    Raises
-    ------
-    InputError
-        There is no pipe table or more than one, or it has more than a million positions.
 
     Examples
     --------

@@ -205,25 +205,7 @@ class Comparison:
 
 
 def compare(result: ComparedTables, metric: str) -> Comparison:
-    """Set the lines of both tables in one order.
-
-    Parameters
-    ----------
-    result : GriTS
-        What was compared.
-    metric : str
-        One of those in ``result.scores``.
-
-    Returns
-    -------
-    Comparison
-        The picture's model, from which `drawn` takes a part.
-
-    Raises
-    ------
-    InputError
-        The metric was not computed.
-    """
+    """Set the lines of both tables in one order."""
     common = result.similarity(metric)
     tables = (result.true, result.predicted)
     frames = (frame[frame["metric"] == metric] for frame in (result.rows, result.columns))
@@ -258,20 +240,7 @@ def _alone(true: int, true_end: int, predicted: int, predicted_end: int) -> Iter
 def drawn(
     found: Comparison, rows: Sequence[Line], columns: Sequence[Line]
 ) -> tuple[DrawnSide, DrawnSide]:
-    """Draw some lines of both tables, so that rows which were aligned stand at one height.
-
-    Parameters
-    ----------
-    found : Comparison
-        The tables.
-    rows, columns : sequence of Line
-        Lines of it, in order.
-
-    Returns
-    -------
-    tuple of (DrawnSide, DrawnSide)
-        True and predicted.
-    """
+    """Draw some lines of both tables, so that rows which were aligned stand at one height."""
     return _side(found, 0, rows, columns), _side(found, 1, rows, columns)
 
 
@@ -409,20 +378,7 @@ def default_metric(result: ComparedTables) -> str | None:
 
 
 def scores_html(result: ComparedTables, chosen: str | None) -> str:
-    """Write the scores of all metrics.
-
-    Parameters
-    ----------
-    result : GriTS
-        What was compared.
-    chosen : str or None
-        The metric that is shown.
-
-    Returns
-    -------
-    str
-        A table.
-    """
+    """Write the scores of all metrics."""
     heads = ("metric", *(name.replace("_", " ") for name in result.scores.columns))
     top = "".join(f'<th class="xb-num">{head}</th>' for head in heads)
     rows = "".join(
@@ -448,20 +404,7 @@ def _picture(found: Comparison) -> str:
 
 
 def tables_html(found: Comparison, rows: Sequence[Line], columns: Sequence[Line]) -> str:
-    """Write some lines of both grids beside each other.
-
-    Parameters
-    ----------
-    found : Comparison
-        The tables.
-    rows, columns : sequence of Line
-        Lines of it, in order.
-
-    Returns
-    -------
-    str
-        One element; `TABLES_STYLE` is its style.
-    """
+    """Write some lines of both grids beside each other."""
     sides = (_table(found, side, part) for side, part in enumerate(drawn(found, rows, columns)))
     return f'<div class="xb-grits">{"".join(sides)}</div>'
 

@@ -460,22 +460,7 @@ def grits(
 def table_similarity(
     true: Table, predicted: Table, metric: str, variant: str = "paper"
 ) -> tuple[float, float, float, float]:
-    """Return f-score, precision, recall and upper bound of one metric, as `grits` has them.
-
-    Parameters
-    ----------
-    true, predicted : Table
-        Two tables, with boxes where the metric needs them.
-    metric : str
-        One of `GRITS_METRICS`.
-    variant : str, optional
-        One of `GRITS_VARIANTS`.
-
-    Returns
-    -------
-    tuple of float
-        0 to 1 each.
-    """
+    """Return f-score, precision, recall and upper bound of one metric, as `grits` has them."""
     return _Metric(metric, true, predicted, GRITS_VARIANTS[variant]).result().scores
 
 
@@ -491,20 +476,7 @@ def _chosen(metrics: str | Sequence[str] | None, tables: tuple[Table, Table]) ->
 
 
 def refuse_boxless(tables: tuple[Table, Table], metric: str) -> None:
-    """Refuse cells without a box.
-
-    Parameters
-    ----------
-    tables : tuple of Table
-        True and predicted.
-    metric : str
-        What needs the boxes.
-
-    Raises
-    ------
-    InputError
-        A cell has none.
-    """
+    """Refuse cells without a box."""
     for side, table in zip(_SIDES, tables, strict=True):
         for number, cell in enumerate(table.cells):
             if cell.box is None:

@@ -64,29 +64,7 @@ def check_size(rows: int, columns: int, name: str) -> None:
 
 
 def table_of_rows(rows: Sequence[Sequence[str]], headers: int, notes: Notes, name: str) -> Table:
-    """Make a table of texts, row by row; rows may be of unequal length.
-
-    Parameters
-    ----------
-    rows : sequence of sequence of str
-        The texts.
-    headers : int
-        How many of the rows are column headers, 0 and up.
-    notes : Notes
-        Takes what is mended.
-    name : str
-        What errors call the table.
-
-    Returns
-    -------
-    Table
-        As wide as the longest row.
-
-    Raises
-    ------
-    InputError
-        There are more than a million positions.
-    """
+    """Make a table of texts, row by row; rows may be of unequal length."""
     check_size(len(rows), max(map(len, rows), default=0), name)
     cells = (
         Cell((r,), (c,), text, None, r < headers)
@@ -97,27 +75,7 @@ def table_of_rows(rows: Sequence[Sequence[str]], headers: int, notes: Notes, nam
 
 
 def mended(cells: Iterable[Cell], notes: Notes, name: str) -> Table:
-    """Make a table of cells; a position without one gets an empty cell.
-
-    Parameters
-    ----------
-    cells : iterable of Cell
-        Each covers neighbouring rows and columns. Where two overlap, the later one wins.
-    notes : Notes
-        Takes what is mended.
-    name : str
-        What errors call the table.
-
-    Returns
-    -------
-    Table
-        Its cells are sorted by where they start, by row and then by column.
-
-    Raises
-    ------
-    InputError
-        There are more than a million positions.
-    """
+    """Make a table of cells; a position without one gets an empty cell."""
     known = list(cells)
     if not known:
         return Table((), np.zeros((1, 0), dtype=np.intp), notes.texts())
@@ -228,28 +186,6 @@ def unescaped(text: str) -> str | None:
 
 def table_of_html(text: str, name: str, *, tidy: bool = False) -> Table:
     """Read the one table in an HTML text.
-
-    Parameters
-    ----------
-    text : str
-        HTML. Where it is not well-formed, only what is from the first ``table`` tag to the last
-        ``/table`` is read, if there are such tags that are not in backticks.
-    name : str
-        What errors call the table.
-    tidy : bool, optional
-        Whether texts are joined as they are shown: with a space for ``br``, ``p``, ``div``, ``li``
-        and other blocks, without one for elements within a line. White space is not collapsed here.
-
-    Returns
-    -------
-    Table
-        A cell is a header of columns if it is a ``th``, or within a ``thead``. Its text is that of
-        all elements in it but scripts and styles, joined by spaces, white space as it stands.
-
-    Raises
-    ------
-    InputError
-        There is no table or more than one, or it has more than a million positions.
 
     Notes
     -----

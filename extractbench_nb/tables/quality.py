@@ -429,23 +429,6 @@ def check_tables(
 def list_of_tables(given: Any, name: str) -> list[Any]:
     """Return what is given as a list, and refuse one table in place of several.
 
-    Parameters
-    ----------
-    given : iterable of tables
-        Each in any form that `read_table` reads; they are not read here.
-    name : str
-        The parameter, for errors.
-
-    Returns
-    -------
-    list
-        The tables as they are given.
-
-    Raises
-    ------
-    InputError
-        It is a single table, or nothing that could be a list.
-
     Examples
     --------
     >>> list_of_tables(iter(["Year,Sales", "Year,Tax"]), "tables")

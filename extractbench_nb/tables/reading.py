@@ -85,24 +85,6 @@ class Seen(NamedTuple):
 def seen_table(text: str, name: str) -> Seen | None:
     r"""See what kind of table a text holds.
 
-    Parameters
-    ----------
-    text : str
-        Any text, such as the answer of a model: the table may be in a code fence, after a line of
-        prose.
-    name : str
-        What errors call the table.
-
-    Returns
-    -------
-    Seen or None
-        Its kind is ``json``, ``html``, ``markdown`` or ``csv``. None where no table is seen.
-
-    Raises
-    ------
-    InputError
-        Several code fences hold a table.
-
     Examples
     --------
     >>> seen_table("Here it is:\n```csv\nYear,Sales\n2020,1.5\n```", "table")[:2]
@@ -197,25 +179,6 @@ def _seen_without_marks(text: str) -> Seen | None:
 
 def array_in(text: str, where: str, name: str) -> tuple[list[Any], tuple[str, ...]]:
     r"""Return the JSON array of objects or of rows that a text holds.
-
-    Parameters
-    ----------
-    text : str
-        An array, an object in which one array is, or JSON Lines; prose around it is passed over.
-        What is cut off is read up to there. What is slightly off, of up to 10,000 characters, is
-        mended by `json_repair`.
-    where, name : str
-        What errors call the text, and what is in it.
-
-    Returns
-    -------
-    tuple of list and tuple of str
-        The array, of an object as by `items_of_object`; and notes.
-
-    Raises
-    ------
-    InputError
-        The text is not JSON, or holds no array.
 
     Examples
     --------

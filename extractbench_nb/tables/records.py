@@ -36,21 +36,6 @@ _CONTAINERS = (dict, list, tuple, np.ndarray)
 def text_of(value: Any, *, only_day: bool = False) -> str:
     """Write one value as the text of a cell.
 
-    Parameters
-    ----------
-    value : object
-        Any value. Texts stay as they are.
-    only_day : bool, optional
-        Whether a date with a time is written without the time.
-
-    Returns
-    -------
-    str
-        Empty for what is missing: None, NaN, NaT, ``pandas.NA``. ``true`` and ``false``. Floats
-        that are whole numbers are written as whole numbers, since pandas makes such floats of
-        whole numbers where one is missing. Dates and times in ISO form. Objects and arrays are
-        JSON. Anything else as ``str`` writes it: decimals with all of their digits.
-
     Examples
     --------
     >>> [text_of(value) for value in (1.0, 2.5, True, None, date(2020, 1, 2), [1.0, None])]
@@ -74,16 +59,6 @@ def text_of(value: Any, *, only_day: bool = False) -> str:
 def texts_of(values: Iterable[Any]) -> list[str]:
     """Write the values of a column.
 
-    Parameters
-    ----------
-    values : iterable
-        Any values.
-
-    Returns
-    -------
-    list of str
-        As by `text_of`. Dates with times lose them where all are midnight.
-
     Examples
     --------
     >>> texts_of([datetime(2020, 1, 2), None])
@@ -95,18 +70,7 @@ def texts_of(values: Iterable[Any]) -> list[str]:
 
 
 def texts_of_rows(rows: Sequence[Sequence[Any]]) -> list[list[str]]:
-    """Write the values of rows, which may be of unequal length, column by column as `texts_of`.
-
-    Parameters
-    ----------
-    rows : sequence of sequence
-        Any values.
-
-    Returns
-    -------
-    list of list of str
-        Of the same lengths.
-    """
+    """Write the values of rows, which may be of unequal length, column by column as `texts_of`."""
     width = max(map(len, rows), default=0)
     days = [_are_days(row[n] for row in rows if n < len(row)) for n in range(width)]
     return [
@@ -228,24 +192,6 @@ def read_records(
 def read_rows(items: Iterable[Sequence[Any]], name: str = "table") -> Table:
     """Make a table of rows; the first one is the header.
 
-    Parameters
-    ----------
-    items : iterable of sequence
-        Lists, tuples or arrays of single values.
-    name : str, optional
-        What errors call the table.
-
-    Returns
-    -------
-    Table
-        Values are written as by `read_records`. As wide as the longest row; what shorter ones lack
-        is filled and noted.
-
-    Raises
-    ------
-    InputError
-        An item is no list, or has a list or dict in it.
-
     Examples
     --------
     >>> read_rows([["Year", "Sales"], [2020, 1.5]]).texts
@@ -265,26 +211,6 @@ def is_row(item: Any) -> bool:
 
 def items_of_object(value: Mapping[Any, Any], name: str, kind: str) -> list[Any]:
     """Return the array of objects or of rows that an object holds, or is.
-
-    Parameters
-    ----------
-    value : dict
-        With one array of objects or rows that is not empty, or one of several called ``rows``,
-        ``data``, ``table``, ``items`` or ``records``, in it or one level down; with an array of
-        single values for each column, all equally long; or with single values, which is one row.
-    name, kind : str
-        What errors call the table, and the object.
-
-    Returns
-    -------
-    list
-        The array as it is there. Before rows, the names in ``columns``, ``column_names``,
-        ``header`` or ``headers``, which may be objects with a ``name``.
-
-    Raises
-    ------
-    InputError
-        There is no such array, or several.
 
     Examples
     --------
@@ -415,17 +341,6 @@ def _chosen(columns: Sequence[str], name: str) -> list[str]:
 def tables_of_arrays(gold: Iterable[Any], predicted: Iterable[Any]) -> tuple[Table, Table]:
     """Make two tables of two arrays, with columns in one order.
 
-    Parameters
-    ----------
-    gold, predicted : iterable
-        Items of an array; one that is no object has a column ``value``.
-
-    Returns
-    -------
-    tuple of Table
-        A header row of keys, then a row an item. The keys of gold come first, in the order in which
-        they first appear; a key that no item of a side has is no column of it.
-
     Examples
     --------
     >>> tables = tables_of_arrays([{"a": 1, "b": 2}], [{"c": 3, "b": 2}, 5])
@@ -454,28 +369,6 @@ _Spans: TypeAlias = Iterator[tuple[int, int, int, str]]
 
 def table_of_frame(frame: pd.DataFrame, name: str) -> Table:
     """Make a table of a DataFrame.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Its columns become header rows, one a level; above the last level, equal neighbours below
-        equal parents are one cell. An index becomes columns at the left in the same way, with its
-        names in the header. An index of whole numbers without a name, as pandas makes it by itself
-        and as it is left by filters and sorts, is no part of the table; name it to keep it. Nor
-        are columns that are numbered from 0.
-    name : str
-        What errors call the table.
-
-    Returns
-    -------
-    Table
-        Missing values are empty texts. Floats that are whole numbers are written as whole numbers,
-        with a gap in the column or without, booleans as ``true`` and ``false``, dates as ISO.
-
-    Raises
-    ------
-    InputError
-        There are more than a million positions.
 
     Examples
     --------

@@ -32,27 +32,7 @@ __all__ = [
 
 
 def checked_names(given: Any, known: Iterable[str], what: str = "metrics") -> list[str]:
-    """Return the names that are asked for.
-
-    Parameters
-    ----------
-    given : str or sequence of str
-        One name, or several.
-    known : iterable of str
-        All names.
-    what : str, optional
-        The parameter, for errors.
-
-    Returns
-    -------
-    list of str
-        In the order of `known`.
-
-    Raises
-    ------
-    InputError
-        There is none, or one that is not known.
-    """
+    """Return the names that are asked for."""
     names = list(known)
     if not isinstance(given, Iterable):
         raise InputError(f"{what} is {given!r}; choose among {', '.join(names)}")
@@ -66,25 +46,7 @@ def checked_names(given: Any, known: Iterable[str], what: str = "metrics") -> li
 
 
 def checked_variant(given: Any, known: Iterable[str]) -> str:
-    """Return the variant of grid table similarity.
-
-    Parameters
-    ----------
-    given : str
-        One of `known`.
-    known : iterable of str
-        All variants.
-
-    Returns
-    -------
-    str
-        The same.
-
-    Raises
-    ------
-    InputError
-        It is not known.
-    """
+    """Return the variant of grid table similarity."""
     names = list(known)
     if not isinstance(given, str) or given not in names:
         raise InputError(f"variant is {given!r}; {nearest(str(given), names)}")
@@ -145,20 +107,7 @@ def dilate(table: Any) -> Table:
 
 
 def row_extents(table: Table, axis: int = 1) -> Numbers:
-    """Return how far the cells reach that lie in one row alone.
-
-    Parameters
-    ----------
-    table : Table
-        A table; transposed for its columns.
-    axis : int, optional
-        The coordinate that is looked at: 1 for y, 0 for x.
-
-    Returns
-    -------
-    ndarray of shape (rows, 2)
-        Least and greatest coordinate; NaN for a row without such cells, or without their boxes.
-    """
+    """Return how far the cells reach that lie in one row alone."""
     found = np.full((table.grid.shape[0], 2), np.nan)
     for cell in table.cells:
         if cell.box is not None and len(cell.rows) == 1:
@@ -210,16 +159,6 @@ _Texts: TypeAlias = Sequence[str]
 def iou(a: Numbers, b: Numbers) -> Numbers:
     """Return the intersection over the union of boxes.
 
-    Parameters
-    ----------
-    a, b : ndarray of shape (..., 4)
-        x0, y0, x1, y1; of shapes that go together.
-
-    Returns
-    -------
-    ndarray of shape (...)
-        0 to 1; 0 for a box without an area, also beside itself.
-
     Examples
     --------
     >>> iou(np.array([0, 0, 2, 1]), np.array([[0, 0, 1, 1], [5, 5, 6, 6]])).tolist()
@@ -234,16 +173,6 @@ def hull_overlap(a: Numbers, b: Numbers) -> Numbers:
 
     Never more than `iou`, and the same where one box is in the other: what the published code
     computes, there in single precision.
-
-    Parameters
-    ----------
-    a, b : ndarray of shape (..., 4)
-        x0, y0, x1, y1; of shapes that go together.
-
-    Returns
-    -------
-    ndarray of shape (...)
-        0 to 1.
     """
     low, high = np.minimum(a[..., :2], b[..., :2]), np.maximum(a[..., 2:], b[..., 2:])
     return _share(_intersection(a, b), (high - low).prod(axis=-1))
@@ -268,16 +197,6 @@ def _share(part: Numbers, whole: Numbers) -> Numbers:
 def text_similarity(true: _Texts, predicted: _Texts) -> Numbers:
     """Return the longest common subsequences of texts, over their mean lengths.
 
-    Parameters
-    ----------
-    true, predicted : sequence of str
-        Texts.
-
-    Returns
-    -------
-    ndarray of shape (len(true), len(predicted))
-        2 x common / (length + length), 0 to 1; 1 for two empty texts.
-
     Examples
     --------
     >>> text_similarity(["tide"], ["diet", "tide"]).tolist()
@@ -298,19 +217,6 @@ def text_similarity(true: _Texts, predicted: _Texts) -> Numbers:
 
 def pair_similarity(pairs: Iterable[tuple[str, str]], kind: str) -> list[float]:
     """Return what texts have in common, over their mean length, pair by pair.
-
-    Parameters
-    ----------
-    pairs : iterable of (true, predicted)
-        Texts.
-    kind : str
-        What counts as common: the longest common ``substring``, or ``blocks``, the matching blocks
-        of Python's difflib, as in the published code.
-
-    Returns
-    -------
-    list of float
-        2 x common / (length + length), 0 to 1; 1 for two empty texts.
 
     Examples
     --------

@@ -38,17 +38,6 @@ class Ratios(NamedTuple):
 def adjacency(true: Table, predicted: Table) -> Ratios:
     """Score a table by the adjacency relations of its content.
 
-    Parameters
-    ----------
-    true, predicted : Table
-        Two tables.
-
-    Returns
-    -------
-    Ratios
-        Relations that both have, over those of the predicted table (precision) and of the true one
-        (recall). The ratio over no relations is 1; the f-score is 1 where neither table has any.
-
     Notes
     -----
     Göbel, Hassan, Oro and Orsi, "A methodology for evaluating algorithms for table understanding in
@@ -71,18 +60,6 @@ def adjacency(true: Table, predicted: Table) -> Ratios:
 
 def adjacency_relations(table: Table) -> Counter[Relation]:
     """Return how often each text has which nearest neighbour to the right, and below.
-
-    Parameters
-    ----------
-    table : Table
-        A table.
-
-    Returns
-    -------
-    Counter
-        By text, the neighbour's text and direction. White space is left out of texts. Blank cells
-        have no relations and are looked over. A cell that spans several rows or columns has a
-        relation to every neighbour along its edge, one for each neighbouring cell.
 
     Examples
     --------
@@ -115,21 +92,6 @@ Section: TypeAlias = tuple[str, list[list[Cell]]]
 
 def bleu(true: Table, predicted: Table, *, spans: bool = False) -> float:
     """Return the BLEU score of a table's structure tokens, as of one sentence.
-
-    Parameters
-    ----------
-    true, predicted : Table
-        The reference and the candidate.
-    spans : bool, optional
-        Whether tokens tell how far cells span, see `structure_tokens`.
-
-    Returns
-    -------
-    float
-        0 to 1: the geometric mean of the shares of n-grams, n from 1 to 4, that the true table has
-        too (each as often as there at most), times the brevity penalty. There is no smoothing: one
-        share of 0 makes the score 0. Where a side has fewer than four tokens, as an empty table
-        has, n ends at what both have.
 
     Notes
     -----
@@ -169,21 +131,6 @@ def _share(reference: Sequence[str], candidate: Sequence[str], n: int) -> float:
 def structure_tokens(table: Table, *, spans: bool = False) -> list[str]:
     """Return the tags of a table, without its content.
 
-    Parameters
-    ----------
-    table : Table
-        A table.
-    spans : bool, optional
-        Whether a cell that covers several rows or columns is followed by ``rowspan=2`` or
-        ``colspan=3``. The published tags have no such tokens.
-
-    Returns
-    -------
-    list of str
-        ``<tabular>``, ``<thead>`` around the rows of column headers and ``<tbody>`` around the
-        others, ``<tr>`` around a row, and where a cell begins ``<tdy>``, or ``<tdn>`` if it has no
-        text but white space.
-
     Examples
     --------
     >>> from extractbench_nb.tables.cells import table_of_cells
@@ -210,19 +157,7 @@ def _cell_tokens(cell: Cell, *, spans: bool) -> Iterator[str]:
 
 
 def table_sections(table: Table) -> list[Section]:
-    """Return a table as HTML has it: head and body, rows, and the cells that begin in each.
-
-    Parameters
-    ----------
-    table : Table
-        A table.
-
-    Returns
-    -------
-    list of (str, list of list of Cell)
-        The head has the first rows, as far as all that stands there are column headers. A part
-        without rows is left out; a row may be without cells, where all reach in from above.
-    """
+    """Return a table as HTML has it: head and body, rows, and the cells that begin in each."""
     table = table.rebuilt()
     count = table.grid.shape[0] if table.cells else 0
     rows: list[list[Cell]] = [[] for _ in range(count)]
@@ -238,19 +173,6 @@ def _is_head(table: Table, row: int) -> bool:
 
 def exact_match(true: Table, predicted: Table, *, topology_only: bool = False) -> bool:
     """Say whether two tables have the same cells.
-
-    Parameters
-    ----------
-    true, predicted : Table
-        Two tables.
-    topology_only : bool, optional
-        Whether texts do not matter.
-
-    Returns
-    -------
-    bool
-        True where the same rows and columns are covered by cells with the same texts, character by
-        character. The order of cells, boxes and headers do not matter.
 
     Examples
     --------

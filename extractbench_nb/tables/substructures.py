@@ -49,22 +49,7 @@ class Alignment(NamedTuple):
 
 
 def line_similarities(rewards: Rewards, possible: npt.NDArray[np.bool_], entries: int) -> Numbers:
-    """Return the score of the best alignment of every two lines.
-
-    Parameters
-    ----------
-    rewards : callable
-        Gives the similarities of the entries of some pairs of lines.
-    possible : ndarray of shape (true lines, predicted lines)
-        Which pairs may have anything in common; the others are not looked at.
-    entries : int
-        Pairs of entries in a pair of lines.
-
-    Returns
-    -------
-    ndarray of shape (true lines, predicted lines)
-        0 and up to the shorter line's length.
-    """
+    """Return the score of the best alignment of every two lines."""
     found = np.zeros(possible.shape)
     step = max(1, _CELLS // max(1, entries))
     for true, predicted in _blocks(possible, step):
@@ -103,17 +88,6 @@ def _aligned_entries(rewards: Numbers) -> Numbers:
 def align(similarities: Numbers) -> Alignment:
     """Align lines by their similarities.
 
-    Parameters
-    ----------
-    similarities : ndarray of shape (true lines, predicted lines)
-        0 and up.
-
-    Returns
-    -------
-    Alignment
-        Of several that are best, the one that is found from the end by pairing two lines where that
-        is best, else leaving out the true one, else the predicted one.
-
     Examples
     --------
     >>> align(np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 2.0]]))[:2]
@@ -123,18 +97,7 @@ def align(similarities: Numbers) -> Alignment:
 
 
 def alignment_scores(similarities: Numbers) -> Numbers:
-    """Return the score of the best alignment of the first lines of either side.
-
-    Parameters
-    ----------
-    similarities : ndarray of shape (..., true lines, predicted lines)
-        0 and up.
-
-    Returns
-    -------
-    ndarray of shape (..., true lines + 1, predicted lines + 1)
-        By how many lines of either side there are.
-    """
+    """Return the score of the best alignment of the first lines of either side."""
     *many, lines, others = similarities.shape
     scores = np.zeros((*many, lines + 1, others + 1))
     for diagonal in range(2, lines + others + 1):
@@ -148,20 +111,7 @@ def alignment_scores(similarities: Numbers) -> Numbers:
 
 
 def trace(scores: Numbers, similarities: Numbers) -> Alignment:
-    """Return the alignment whose scores are known, as `align` does.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (true lines + 1, predicted lines + 1)
-        From `alignment_scores`.
-    similarities : ndarray of shape (true lines, predicted lines)
-        0 and up.
-
-    Returns
-    -------
-    Alignment
-        The best one, chosen among several by the same rule.
-    """
+    """Return the alignment whose scores are known, as `align` does."""
     pairs = list(_traced(scores, similarities))[::-1]
     found = np.array(pairs, dtype=np.intp).reshape(-1, 2)
     return Alignment(found[:, 0], found[:, 1], float(scores[-1, -1]))
@@ -188,22 +138,7 @@ _MARGIN = 1e-6
 
 
 def corridor(guess: Alignment, upper: Numbers, scores: Callable[[_Pairs], Numbers]) -> _Pairs:
-    """Return which pairs of lines may be in a best alignment.
-
-    Parameters
-    ----------
-    guess : Alignment
-        A good one; the better, the fewer pairs are left.
-    upper : ndarray of shape (true lines, predicted lines)
-        No two lines are more similar than that.
-    scores : callable
-        Gives the similarities of lines, at least of the pairs that it is told.
-
-    Returns
-    -------
-    ndarray of shape (true lines, predicted lines)
-        False where a pair is in no best alignment.
-    """
+    """Return which pairs of lines may be in a best alignment."""
     reached = _reached(guess, upper.shape, scores)
     possible: _Pairs = _through(upper, alignment_scores(upper)) >= reached - _MARGIN
     return possible
@@ -215,22 +150,6 @@ def diagonal_corridor(
     """Return which pairs of lines may be in a best alignment, where one bound holds for all pairs.
 
     An alignment through a pair leaves out as many lines as the pair is away from the diagonal.
-
-    Parameters
-    ----------
-    guess : Alignment
-        A good one.
-    shape : tuple of int
-        True lines, predicted lines.
-    most : float
-        No two lines are more similar than that.
-    scores : callable
-        As in `corridor`.
-
-    Returns
-    -------
-    ndarray of shape (true lines, predicted lines)
-        False where a pair is in no best alignment.
     """
     reached = _reached(guess, shape, scores)
     lines, others = shape
@@ -251,20 +170,7 @@ def _reached(
 
 
 def corridors(upper: Numbers, scores: Callable[[_Pairs], Numbers]) -> _Pairs:
-    """Return which entries may be paired in the best alignments of many lines with each other.
-
-    Parameters
-    ----------
-    upper : ndarray of shape (pairs of lines, entries, entries)
-        No two entries are more similar than that.
-    scores : callable
-        Gives the similarities of entries, at least of the places that it is told.
-
-    Returns
-    -------
-    ndarray of shape (pairs of lines, entries, entries)
-        False where two entries are not paired in any best alignment of their lines.
-    """
+    """Return which entries may be paired in the best alignments of many lines with each other."""
     known = np.zeros(upper.shape, dtype=np.bool_)
     before = alignment_scores(upper)
     for pair, similarities in enumerate(upper):
@@ -283,18 +189,7 @@ def _through(upper: Numbers, before: Numbers) -> Numbers:
 
 
 def likely_alignment(true: Indices, predicted: Indices) -> Alignment:
-    """Align lines by the entries that they share, rare ones above all.
-
-    Parameters
-    ----------
-    true, predicted : ndarray of shape (lines, entries)
-        Lines of either grid, equal entries numbered alike.
-
-    Returns
-    -------
-    Alignment
-        As many pairs as there are lines, where those that share something allow it.
-    """
+    """Align lines by the entries that they share, rare ones above all."""
     from scipy.sparse import csr_array
 
     count = int(max(true.max(), predicted.max())) + 1

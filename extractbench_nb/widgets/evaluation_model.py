@@ -75,23 +75,7 @@ class _Term(NamedTuple):
 
 
 def checked_name(name: object) -> str:
-    """Return how an evaluation is called in a notebook, or raise `InputError`.
-
-    Parameters
-    ----------
-    name : object
-        ``"ev"``, ``"evs[0]"``.
-
-    Returns
-    -------
-    str
-        The name.
-
-    Raises
-    ------
-    InputError
-        It is no name, attribute or element.
-    """
+    """Return how an evaluation is called in a notebook, or raise `InputError`."""
     try:
         found = ast.parse(name, mode="eval").body if isinstance(name, str) else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -105,22 +89,7 @@ def checked_name(name: object) -> str:
 
 
 def narrowed(fields: pd.DataFrame, filters: Filters, name: str = "ev") -> Narrowed:
-    """Leave the rows that all conditions allow.
-
-    Parameters
-    ----------
-    fields : pandas.DataFrame
-        ``Evaluation.fields``.
-    filters : Filters
-        The conditions.
-    name : str, optional
-        What the evaluation is called in the code.
-
-    Returns
-    -------
-    Narrowed
-        The rows in the order wanted, and an expression that gives exactly these.
-    """
+    """Leave the rows that all conditions allow."""
     source = f"{name}.fields"
     terms = list(_terms(fields, filters, source))
     rows = fields[reduce(and_, (term.mask for term in terms))] if terms else fields
@@ -134,22 +103,7 @@ def narrowed(fields: pd.DataFrame, filters: Filters, name: str = "ev") -> Narrow
 
 
 def row_code(fields: pd.DataFrame, label: int, name: str = "ev") -> str:
-    """Write an expression that gives one row of ``fields``.
-
-    Parameters
-    ----------
-    fields : pandas.DataFrame
-        ``Evaluation.fields``.
-    label : int
-        Its label there.
-    name : str, optional
-        What the evaluation is called in the code.
-
-    Returns
-    -------
-    str
-        By path; by path and metric, or by label, where the path is not enough.
-    """
+    """Write an expression that gives one row of ``fields``."""
     source = f"{name}.fields"
     codes: list[str] = []
     mask = pd.Series(data=True, index=fields.index)
@@ -293,24 +247,7 @@ def pages(left: int) -> int:
 
 
 def page(found: Narrowed, number: int, filters: Filters, in_all: int) -> Page:
-    """Cut a page out of the rows that are left.
-
-    Parameters
-    ----------
-    found : Narrowed
-        The rows, and the code that gives them.
-    number : int
-        Which page, counted from 0; one that does not exist is the nearest.
-    filters : Filters
-        What left them, to say why there are none.
-    in_all : int
-        How many rows the evaluation has.
-
-    Returns
-    -------
-    Page
-        At most 50 rows.
-    """
+    """Cut a page out of the rows that are left."""
     left = len(found.rows)
     number = min(max(0, number), pages(left) - 1)
     first = number * PER_PAGE
@@ -354,18 +291,7 @@ def _why_empty(filters: Filters, in_all: int) -> str:
 
 
 def filters_text(filters: Filters) -> str:
-    """Say in words what is shown.
-
-    Parameters
-    ----------
-    filters : Filters
-        The conditions.
-
-    Returns
-    -------
-    str
-        Empty where all rows are shown in the order of the document.
-    """
+    """Say in words what is shown."""
     parts = [
         filters.node and f"at or below {short_path(filters.node)}",
         filters.outcome.replace("_", " "),
@@ -381,26 +307,7 @@ def filters_text(filters: Filters) -> str:
 def detail(
     ev: Evaluation, fields: pd.DataFrame, label: int, name: str = "ev", limit: int = 2_000
 ) -> Detail:
-    """Tell everything about one row.
-
-    Parameters
-    ----------
-    ev : Evaluation
-        The evaluation.
-    fields : pandas.DataFrame
-        Its fields.
-    label : int
-        The row's label in `fields`.
-    name : str, optional
-        What the evaluation is called in the code.
-    limit : int, optional
-        Characters to show of each value.
-
-    Returns
-    -------
-    Detail
-        Both values, and what is known of the field.
-    """
+    """Tell everything about one row."""
     row: Any = next(fields.loc[[label]].itertuples())
     path = None if row.schema_path is pd.NA else row.schema_path
     node = next((n for n in ev.schema.nodes() if n.schema_path == path), None)

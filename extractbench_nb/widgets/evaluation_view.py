@@ -94,18 +94,7 @@ class Head(NamedTuple):
 
 
 def head(ev: Evaluation) -> Head:
-    """Sum up an evaluation.
-
-    Parameters
-    ----------
-    ev : Evaluation
-        The evaluation.
-
-    Returns
-    -------
-    Head
-        Scores, counts, and what the reader must know to trust them.
-    """
+    """Sum up an evaluation."""
     summary, meta, counted = ev.summary, ev.meta, outcome_counts(ev)
     evaluated = int(summary["evaluated"])
     problem = ev.inputs.problem
@@ -167,18 +156,7 @@ _HEADS = ("outcome", "field", "gold", "predicted", "score")
 
 
 def head_html(head: Head) -> str:
-    """Write scores, counts, notes and warnings.
-
-    Parameters
-    ----------
-    head : Head
-        The sum of the evaluation.
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+    """Write scores, counts, notes and warnings."""
     overall = counts_html(head.scores[0][1], head.counts)
     scores = " · ".join(
         f"{name} {'n/a' if score is None else format(score, '.3f')}" for name, score in head.scores
@@ -210,18 +188,7 @@ def _group_html(group: Warnings) -> str:
 
 
 def tree_part(nodes: Sequence[TreeNode]) -> str:
-    """Write the schema's tree, folded, up to 200 nodes.
-
-    Parameters
-    ----------
-    nodes : sequence of TreeNode
-        The tree.
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+    """Write the schema's tree, folded, up to 200 nodes."""
     summary = element("summary", f"Schema, {len(nodes):,} nodes")
     tree = tree_html(nodes[:_MOST_NODES], unfolded=_UNFOLDED_NODES)
     more = len(nodes) - _MOST_NODES
@@ -230,22 +197,7 @@ def tree_part(nodes: Sequence[TreeNode]) -> str:
 
 
 def page_html(page: Page, filters: str, name: str) -> str:
-    """Write a page of rows as a table.
-
-    Parameters
-    ----------
-    page : Page
-        The rows.
-    filters : str
-        What left them, in words.
-    name : str
-        What the evaluation is called.
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+    """Write a page of rows as a table."""
     if page.empty:
         return element("p", f"Fields {filters}".strip()) + element("p", page.empty, "xb-empty")
     last = page.first + len(page.rows)
@@ -277,18 +229,7 @@ def _words(name: str) -> str:
 
 
 def detail_html(detail: Detail | None) -> str:
-    """Write the chosen row in full.
-
-    Parameters
-    ----------
-    detail : Detail or None
-        The row, if one is chosen.
-
-    Returns
-    -------
-    str
-        HTML; nothing without a row.
-    """
+    """Write the chosen row in full."""
     if detail is None:
         return ""
     facts = "".join(
@@ -340,23 +281,7 @@ _LONGEST_NAME = 60
 
 
 def filter_bar(view: Any, metrics: Sequence[str], clear: Callable[[], None]) -> Any:
-    """Make the controls of a view.
-
-    Parameters
-    ----------
-    view : EvaluationView
-        Its traits ``outcome``, ``metric``, ``text``, ``only_counted``, ``only_failed`` and
-        ``worst_first`` follow the controls, and the controls follow them.
-    metrics : sequence of str
-        The metrics that occur.
-    clear : callable
-        What the button does.
-
-    Returns
-    -------
-    ipywidgets.Box
-        The controls in a row that wraps.
-    """
+    """Make the controls of a view."""
     outcomes = [(f"{MARKS[name]} {name.replace('_', ' ')}", name) for name in OUTCOMES]
     named = [(cut(clean(name[: _LONGEST_NAME + 1]), _LONGEST_NAME), name) for name in metrics]
     controls = {
@@ -562,13 +487,7 @@ class EvaluationView(View):
         self._list.number = place // PER_PAGE
 
     def clear(self, *, node: bool = False) -> None:
-        """Take away what narrows the rows.
-
-        Parameters
-        ----------
-        node : bool, optional
-            Whether to leave the chosen node, too.
-        """
+        """Take away what narrows the rows."""
         with self.hold_trait_notifications():
             self.outcome = self.metric = self.text = ""
             self.only_counted = self.only_failed = False
@@ -602,13 +521,7 @@ class EvaluationView(View):
         return self._found.code
 
     def to_html(self) -> str:
-        """Write head, tree, the page of rows that is shown, and the chosen row.
-
-        Returns
-        -------
-        str
-            One element.
-        """
+        """Write head, tree, the page of rows that is shown, and the chosen row."""
         shown = page_html(self._page(), filters_text(self._filters), self._name)
         parts = head_html(head(self._ev)), tree_part(self._nodes), shown, detail_html(self._detail)
         return twin(repr(self), *parts)

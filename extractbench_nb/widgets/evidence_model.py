@@ -70,20 +70,7 @@ def one_line(value: object, limit: int = _LONGEST) -> str:
 
 
 def value_rows(leaves: pd.DataFrame, outcomes: Mapping[str, str] | None = None) -> list[ValueRow]:
-    """Turn the leaves of a JSON value into rows.
-
-    Parameters
-    ----------
-    leaves : pandas.DataFrame
-        As `ground_values` returns it.
-    outcomes : mapping of str to str, optional
-        Outcome by path, where an evaluation says one.
-
-    Returns
-    -------
-    list of ValueRow
-        In the order of the leaves.
-    """
+    """Turn the leaves of a JSON value into rows."""
     known = outcomes or {}
     names = ["path", "value", "grounded", "evidence_page", "evidence_score"]
     rows = []
@@ -121,18 +108,7 @@ def finding_counts(rows: Iterable[ValueRow]) -> dict[str, int]:
 
 
 def places(evidence: pd.DataFrame) -> list[Place]:
-    """Join the lines of each hit.
-
-    Parameters
-    ----------
-    evidence : pandas.DataFrame
-        As `find_evidence` returns it.
-
-    Returns
-    -------
-    list of Place
-        The best first. A hit that runs on to another page is one place for each page.
-    """
+    """Join the lines of each hit."""
     found = []
     for _, lines in evidence.groupby(["hit", "page"], sort=False):
         boxes = tuple(map(tuple, lines[["x0", "y0", "x1", "y1"]].to_numpy().tolist()))

@@ -348,13 +348,7 @@ class EvidenceView(View):
         return title, [value, f"{chosen.written}: {chosen.context}"], False
 
     def to_html(self) -> str:
-        """Write the values, the places of the chosen one, and its page, as static HTML.
-
-        Returns
-        -------
-        str
-            One element; the page is a picture in it.
-        """
+        """Write the values, the places of the chosen one, and its page, as static HTML."""
         parts = [values_html(self._kept(), self.selected_path)]
         if self.selected_path or self.sought is not None:
             chosen = self._places[self._at] if self._at >= 0 else None

@@ -51,20 +51,7 @@ class Side(NamedTuple):
 
 
 def excerpts(row: Any, limit: int = 160) -> Sides:
-    """Show both values shortly, from a little before the first difference.
-
-    Parameters
-    ----------
-    row : object
-        A row of ``fields``, with attributes.
-    limit : int, optional
-        Characters to show of each.
-
-    Returns
-    -------
-    tuple of (list of Segment, list of Segment)
-        Gold and predicted.
-    """
+    """Show both values shortly, from a little before the first difference."""
     gold, predicted = _compared(row, _COMPARED_IN_ROW)
     longest = max(_length(gold), _length(predicted))
     skipped = max(0, _equal_start(gold, predicted) - _LEAD) if longest > limit else 0
@@ -72,21 +59,7 @@ def excerpts(row: Any, limit: int = 160) -> Sides:
 
 
 def whole(row: Any, limit: int = 2_000) -> tuple[Side, Side]:
-    """Show both values from their beginning; objects and arrays as indented JSON.
-
-    Parameters
-    ----------
-    row : object
-        A row of ``fields``, with attributes.
-    limit : int, optional
-        Characters to show of each.
-
-    Returns
-    -------
-    tuple of (Side, Side)
-        Gold and predicted; what differs is marked up to 20,000 characters, but in arrays, whose
-        items have no order.
-    """
+    """Show both values from their beginning; objects and arrays as indented JSON."""
     values, states = (row.gold, row.predicted), (row.gold_state, row.predicted_state)
     texts = [_written(value) for value in values]
     longest = max(map(len, texts))

@@ -46,18 +46,6 @@ __all__ = [
 def shortened(text: str, limit: int) -> str:
     """Write a name on one line, leaving out its middle where it is too long.
 
-    Parameters
-    ----------
-    text : str
-        The name.
-    limit : int
-        Characters to show, 3 and up.
-
-    Returns
-    -------
-    str
-        The line; both ends of a path tell it from its neighbours.
-
     Examples
     --------
     >>> shortened("balance.deferred_tax_assets.before", 20)
@@ -90,26 +78,7 @@ class Sums(NamedTuple):
 
 
 def counted(rows: Coded, places: Numbers, groups: Numbers, size: int) -> Sums:
-    """Sum up rows by group.
-
-    Parameters
-    ----------
-    rows : Coded
-        All rows.
-    places : numpy.ndarray of int
-        Those to sum up.
-    groups : numpy.ndarray of int
-        The group of each of them, from 0.
-    size : int
-        Number of groups.
-
-    Returns
-    -------
-    Sums
-        One entry a group. The two means are taken over the nodes of each output, with their
-        weights, and then over the outputs, as `Evaluations.by_run` does: a document of 300 fields
-        is worth no more than one of 6. A node without a verdict adds 0.
-    """
+    """Sum up rows by group."""
     outputs, nodes = rows.outputs, rows.nodes
     keys, pairs = pd.factorize(groups * len(outputs.firsts) + outputs.codes[places])
     owners = pairs // max(1, len(outputs.firsts))
@@ -134,16 +103,6 @@ def counted(rows: Coded, places: Numbers, groups: Numbers, size: int) -> Sums:
 
 def rounded(values: Reals | float) -> Reals:
     """Round to four digits; only an exact 0 and an exact 1 become 0 and 1.
-
-    Parameters
-    ----------
-    values : numpy.ndarray of float, or float
-        In [0, 1].
-
-    Returns
-    -------
-    numpy.ndarray of float
-        Of the same shape.
 
     Examples
     --------
@@ -208,27 +167,7 @@ class Window(NamedTuple):
 
 
 def side(rows: Coded, places: Numbers, choice: Choice, name: str, window: Window) -> Side:
-    """Sort the items of one axis, and describe those of a page.
-
-    Parameters
-    ----------
-    rows : Coded
-        All rows.
-    places : numpy.ndarray of int
-        Those that the filters leave.
-    choice : Choice
-        Axes, measure and orders.
-    name : str
-        The axis: that of the rows or that of the columns.
-    window : Window
-        Which page, and which items may be on it.
-
-    Returns
-    -------
-    Side
-        Items are sorted by all of `places`. Where there are several schemas, the items of each are
-        together.
-    """
+    """Sort the items of one axis, and describe those of a page."""
     axis = rows.axes[name]
     sums = counted(rows, places, axis.codes[places], axis.size)
     order = choice.row_order if name == choice.rows else choice.column_order
@@ -344,25 +283,7 @@ class Grid(NamedTuple):
 
 
 def grid(rows: Coded, places: Numbers, choice: Choice, pages: tuple[int, int] = (0, 0)) -> Grid:
-    """Sum up one page of the heatmap.
-
-    Parameters
-    ----------
-    rows : Coded
-        All rows.
-    places : numpy.ndarray of int
-        Those that the filters leave.
-    choice : Choice
-        Axes, measure and orders.
-    pages : tuple of (int, int), optional
-        Which page of rows and of columns, from 0; one beyond the last is the last.
-
-    Returns
-    -------
-    Grid
-        At most 60 rows and 40 columns. Documents and runs that have none of the fields of the
-        page are left out.
-    """
+    """Sum up one page of the heatmap."""
     sides = {
         "rows": (choice.rows, Window(pages[0], ROWS_A_PAGE, places)),
         "columns": (choice.columns, Window(pages[1], COLUMNS_A_PAGE, places)),
@@ -417,22 +338,7 @@ def _summed(rows: Coded, places: Numbers, groups: Numbers, size: int) -> list[Ce
 
 
 def grid_json(shown: Grid, choice: Choice) -> Mapping[str, Any]:
-    """Return a page of the heatmap as the front end reads it.
-
-    Parameters
-    ----------
-    shown : Grid
-        The page.
-    choice : Choice
-        Axes and measure.
-
-    Returns
-    -------
-    dict
-        ``axes``, ``measure``, ``few`` where columns are wide; ``rows`` and ``columns``, each with
-        the names of `Line`, a list of values for each line, where the page is and of how many;
-        ``cells``, a list for each row of null or the values of `Cell`.
-    """
+    """Return a page of the heatmap as the front end reads it."""
     return {
         "axes": [choice.rows, choice.columns],
         "measure": choice.measure,
@@ -488,22 +394,7 @@ class Bars(NamedTuple):
 
 
 def bars(rows: Coded, places: Numbers) -> list[Bars]:
-    """Break rows down.
-
-    Parameters
-    ----------
-    rows : Coded
-        All rows.
-    places : numpy.ndarray of int
-        Those to break down.
-
-    Returns
-    -------
-    list of Bars
-        By outcome; by domain, or by schema where no domains are known; by run, where there are
-        some. The last two with the lowest rates first, at most 12 groups each: of domains and
-        schemas, the share of rows that pass; of runs, the pass rate as in the heatmap.
-    """
+    """Break rows down."""
     axes = {"domain": rows.domains, "schema": rows.schemas, "run": rows.axes["run"]}
     given = [name for name, axis in axes.items() if axis.given]
     shown = [name for name in given if name != "schema" or "domain" not in given]
@@ -547,21 +438,7 @@ def _counts(numbers: Numbers) -> tuple[tuple[str, int], ...]:
 
 
 def bars_json(groups: Sequence[Bars], title: str) -> Mapping[str, Any]:
-    """Return breakdowns as the front end reads them.
-
-    Parameters
-    ----------
-    groups : sequence of Bars
-        The breakdowns.
-    title : str
-        What they are of.
-
-    Returns
-    -------
-    dict
-        ``title``; ``groups``, each with ``by``, ``measure``, ``more`` and ``bars``: the names of
-        `Bar` and a list of values for each bar.
-    """
+    """Return breakdowns as the front end reads them."""
     return {
         "title": title,
         "groups": [

@@ -95,24 +95,7 @@ class Values(NamedTuple):
 
 
 def value_rows(rows: Coded, places: Numbers, page: int = 0, whole: int | None = None) -> Values:
-    """Lay gold and prediction of some rows side by side.
-
-    Parameters
-    ----------
-    rows : Coded
-        All rows.
-    places : numpy.ndarray of int
-        Those to show.
-    page : int, optional
-        Which page of 20 rows, from 0; one beyond the last is the last.
-    whole : int, optional
-        Place of the row whose values are wanted up to 100,000 characters.
-
-    Returns
-    -------
-    Values
-        Rows that fail or have no verdict come first, then those that pass; each in document order.
-    """
+    """Lay gold and prediction of some rows side by side."""
     failing = places[~rows.passed[places]]
     ordered = np.concatenate([failing, places[rows.passed[places]]])
     first = max(0, min(page, (len(ordered) - 1) // ROWS_A_PAGE)) * ROWS_A_PAGE
@@ -170,23 +153,7 @@ def _readable(value: Any) -> Any:
 
 
 def values_json(values: Values, title: str, *, chosen: bool) -> Mapping[str, Any]:
-    """Return a page of rows as the front end reads it.
-
-    Parameters
-    ----------
-    values : Values
-        The page.
-    title : str
-        What was chosen.
-    chosen : bool
-        Whether anything was.
-
-    Returns
-    -------
-    dict
-        ``title``, ``chosen``; ``rows``: the names of `ValueRow` and a list of values for each row;
-        where the page is and of how many.
-    """
+    """Return a page of rows as the front end reads it."""
     return {
         "title": title,
         "chosen": chosen,
@@ -219,21 +186,7 @@ def title(rows: Coded) -> str:
 
 
 def headline(rows: Coded, places: Numbers) -> list[str]:
-    """Count what is shown.
-
-    Parameters
-    ----------
-    rows : Coded
-        All rows.
-    places : numpy.ndarray of int
-        Those that the filters leave.
-
-    Returns
-    -------
-    list of str
-        Fields, documents and runs; invalid outputs, where there are some; fields that every run
-        fails.
-    """
+    """Count what is shown."""
     if not len(places):
         return []
     said = [plural(len(_there(rows.axes[name].codes[places])), name) for name in AXES]
@@ -280,22 +233,7 @@ def bars_title(total: int, *, chosen: bool) -> str:
 
 
 def values_title(choice: Choice, block: Sequence[Sequence[str]], values: Values) -> str:
-    """Say which cells were chosen, and how many of their rows fail.
-
-    Parameters
-    ----------
-    choice : Choice
-        The axes.
-    block : sequence of (sequence of str, sequence of str)
-        Names of the rows and columns that are chosen, if any.
-    values : Values
-        What is in them.
-
-    Returns
-    -------
-    str
-        One line.
-    """
+    """Say which cells were chosen, and how many of their rows fail."""
     if not block:
         return "No cell is chosen."
     sides = " × ".join(
@@ -330,18 +268,7 @@ class Picture(NamedTuple):
 
 
 def picture_html(picture: Picture) -> str:
-    """Write the heatmap, the bars and the chosen values.
-
-    Parameters
-    ----------
-    picture : Picture
-        What is shown.
-
-    Returns
-    -------
-    str
-        One element; at most 40 rows and 20 columns of the heatmap, and how many there are beyond.
-    """
+    """Write the heatmap, the bars and the chosen values."""
     heatmap = _heatmap(picture) if picture.grid.cells else element("p", picture.empty)
     return twin(
         picture.title,

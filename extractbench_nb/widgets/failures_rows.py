@@ -172,23 +172,7 @@ class Coded:
 
 
 def coded(source: object) -> Coded:
-    """Gather the rows of a source and number what they belong to.
-
-    Parameters
-    ----------
-    source : Evaluations, Evaluation, pandas.DataFrame, mapping or list
-        As `extractbench_nb.stats.breakdown` takes it.
-
-    Returns
-    -------
-    Coded
-        The rows; their index is that of the source.
-
-    Raises
-    ------
-    InputError
-        The source holds no fields, lacks a column, or has an outcome that is not known.
-    """
+    """Gather the rows of a source and number what they belong to."""
     frame = gather(source, "fields")
     refuse_missing(frame, _NEEDED)
     chosen_rows(frame, counted=False)
@@ -316,20 +300,7 @@ class Choice(NamedTuple):
 
 
 def kept(rows: Coded, choice: Choice) -> Numbers:
-    """Return the places of the rows that the filters leave.
-
-    Parameters
-    ----------
-    rows : Coded
-        All rows.
-    choice : Choice
-        The filters. Without ``inside_arrays`` only rows that enter the scores are left.
-
-    Returns
-    -------
-    numpy.ndarray of int
-        Places in ``rows.frame``, in order.
-    """
+    """Return the places of the rows that the filters leave."""
     chosen = np.ones(len(rows), dtype=bool) if choice.inside_arrays else rows.counted.copy()
     for axis, name in ((rows.schemas, choice.schema), (rows.axes["run"], choice.run)):
         if name is not None:
@@ -348,20 +319,7 @@ def kept(rows: Coded, choice: Choice) -> Numbers:
 
 
 def failed_by_every_run(rows: Coded, places: Numbers) -> Marked:
-    """Tell the fields that gold has somewhere, and of which no run gets one row right.
-
-    Parameters
-    ----------
-    rows : Coded
-        All rows.
-    places : numpy.ndarray of int
-        Those to look at.
-
-    Returns
-    -------
-    numpy.ndarray of bool
-        One entry a field.
-    """
+    """Tell the fields that gold has somewhere, and of which no run gets one row right."""
     fields = rows.axes["field"]
     asked = places[rows.asked[places]]
     right = asked[rows.passed[asked]]
@@ -370,24 +328,7 @@ def failed_by_every_run(rows: Coded, places: Numbers) -> Marked:
 
 
 def within(rows: Coded, places: Numbers, choice: Choice, block: tuple[Numbers, Numbers]) -> Numbers:
-    """Return those of `places` that are in a block of the heatmap.
-
-    Parameters
-    ----------
-    rows : Coded
-        All rows.
-    places : numpy.ndarray of int
-        Those that the filters leave.
-    choice : Choice
-        The axes.
-    block : tuple of (numpy.ndarray of int, numpy.ndarray of int)
-        Rows and columns of the heatmap, as codes of their axes.
-
-    Returns
-    -------
-    numpy.ndarray of int
-        Places in ``rows.frame``, in order.
-    """
+    """Return those of `places` that are in a block of the heatmap."""
     for name, codes in zip((choice.rows, choice.columns), block, strict=True):
         axis = rows.axes[name]
         wanted = np.zeros(axis.size, dtype=bool)

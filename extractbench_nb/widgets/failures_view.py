@@ -170,20 +170,7 @@ _ALL = ()
 
 
 def controls(view: Any, rows: Coded) -> Any:
-    """Make the controls of a view, each tied to its trait of the same name.
-
-    Parameters
-    ----------
-    view : ipywidgets.Widget
-        Has a trait for each field of `Choice`.
-    rows : Coded
-        Where the names of schemas and runs are.
-
-    Returns
-    -------
-    ipywidgets.VBox
-        Two lines that wrap.
-    """
+    """Make the controls of a view, each tied to its trait of the same name."""
     axes, orders = [(f"{name}s", name) for name in AXES], _turned(ORDERS)
     made = {
         "rows": _menu("Rows", axes, "12em"),
@@ -281,20 +268,7 @@ class BarsPane(Pane):
 
 
 def whole_number(act: Callable[[int], None], name: str) -> Callable[[dict[str, Any]], None]:
-    """Make a handler of messages that calls `act` with their whole number `name`, if they have one.
-
-    Parameters
-    ----------
-    act : callable
-        What to do with the number.
-    name : str
-        Key in the message.
-
-    Returns
-    -------
-    callable
-        For `Pane.on_event`.
-    """
+    """Make a handler of messages that calls `act` with their whole number `name`."""
 
     def received(content: dict[str, Any]) -> None:
         value = content.get(name)
@@ -496,13 +470,7 @@ class FailureExplorer(Choosing):
         return self._coded.frame.iloc[self._chosen]
 
     def to_html(self) -> str:
-        """Write the heatmap, the breakdowns and the chosen values as HTML without JavaScript.
-
-        Returns
-        -------
-        str
-            One element; what is chosen and filtered now.
-        """
+        """Write the heatmap, the breakdowns and the chosen values as HTML without JavaScript."""
         block = self.selected_block
         return picture_html(
             Picture(

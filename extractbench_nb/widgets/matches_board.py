@@ -53,20 +53,7 @@ _WIDEST_TITLE = 90
 
 
 def offered_arrays(arrays: pd.DataFrame, path: str) -> list[tuple[str, str]]:
-    """List the arrays to choose from.
-
-    Parameters
-    ----------
-    arrays : pandas.DataFrame
-        ``Evaluation.arrays``.
-    path : str
-        The array that is shown; it is always among them.
-
-    Returns
-    -------
-    list of tuple of (str, str)
-        What to show, path with counts, and the path. At most 200, outer arrays first.
-    """
+    """List the arrays to choose from."""
     outer = sorted(range(len(arrays)), key=lambda at: str(arrays["path"].iloc[at]).count("["))
     kept = set(outer[:_MOST_OFFERED])
     rows = [
@@ -92,20 +79,7 @@ _WIDEST = 120
 
 
 def rows_of_pair(fields: pd.DataFrame, start: str) -> pd.DataFrame:
-    """Return the rows of ``fields`` of one item.
-
-    Parameters
-    ----------
-    fields : pandas.DataFrame
-        Rows of ``fields`` of the array.
-    start : str
-        Instance path of the item.
-
-    Returns
-    -------
-    pandas.DataFrame
-        In document order.
-    """
+    """Return the rows of ``fields`` of one item."""
     paths = fields["path"]
     inside = (paths == start) | paths.str.startswith((start + ".", start + "["))
     return fields[inside.astype(bool)]
@@ -118,28 +92,7 @@ def detail(
     note: str = "",
     whole: Container[int] = (),
 ) -> dict[str, Any]:
-    """Write one pair, or one item without a partner, key by key.
-
-    Parameters
-    ----------
-    row : Row
-        The pair.
-    fields : pandas.DataFrame
-        The rows of ``fields`` of the item.
-    start : str
-        Instance path of the item.
-    note : str, optional
-        What else is to be said.
-    whole : container of int, optional
-        Rows, counted from 0, whose values are shown in full, up to 100,000 characters.
-
-    Returns
-    -------
-    dict
-        Title, status, similarity, failed fields, note, which sides there are, and rows: place, both
-        sides, how long they are where not all is shown, and the verdict: metric, score, outcome,
-        reason and reasoning. Fields that are absent on both sides are only counted.
-    """
+    """Write one pair, or one item without a partner, key by key."""
     absent = fields["outcome"] == "both_absent"
     places = list(_places(row, fields[~absent], start))
     kept = places[:_MOST_ROWS]
@@ -322,23 +275,7 @@ class Board:
         return ordered(self.rows, sort)
 
     def page(self, rows: list[Row], number: int, sort: str) -> dict[str, Any]:
-        """Write one page of rows as the front end draws it.
-
-        Parameters
-        ----------
-        rows : list of Row
-            What the filters leave, in order.
-        number : int
-            The page, counted from 0.
-        sort : str
-            The order.
-
-        Returns
-        -------
-        dict
-            ``left`` and ``right`` (see `cards`), the number of the page, of pages, of the first
-            row, of the rows, of all rows and of all items.
-        """
+        """Write one page of rows as the front end draws it."""
         start, array = number * PAGE, self.outcome.summary
         shown = rows[start : start + PAGE]
         return {
@@ -379,13 +316,7 @@ class Board:
         return ""
 
     def counts(self) -> dict[str, Any]:
-        """Write the counts as evaluated and at the present thresholds.
-
-        Returns
-        -------
-        dict
-            ``heads``, and ``rows``: name, texts, and whether each differs from the first row's.
-        """
+        """Write the counts as evaluated and at the present thresholds."""
         first = _texts(self.array.evaluated.summary)
         now = _texts(self.outcome.summary)
         changed = [one != two for one, two in zip(first, now, strict=True)]
@@ -423,20 +354,7 @@ def _texts(summary: pd.Series) -> list[str]:
 
 
 def counts_html(counts: dict[str, Any], note: str) -> str:
-    """Write the counts as evaluated and at the present thresholds.
-
-    Parameters
-    ----------
-    counts : dict
-        As `Board.counts` gives them.
-    note : str
-        What is to be said of the thresholds.
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+    """Write the counts as evaluated and at the present thresholds."""
     heads = ["", *counts["heads"]]
     numbers = range(1, len(heads) - 1)
     rows = [
@@ -450,20 +368,7 @@ def counts_html(counts: dict[str, Any], note: str) -> str:
 
 
 def page_html(page: dict[str, Any], told: str) -> str:
-    """Write the rows of a page: a line a pair or item, what failed marked.
-
-    Parameters
-    ----------
-    page : dict
-        As `Board.page` gives it.
-    told : str
-        Order and filters, in words.
-
-    Returns
-    -------
-    str
-        HTML; it says how many rows are not on it.
-    """
+    """Write the rows of a page: a line a pair or item, what failed marked."""
     if not page["rows"]:
         return element("p", empty_text(page), "xb-empty")
     first, last, rows = (f"{page[name]:,}" for name in ("first", "last", "rows"))
@@ -529,18 +434,7 @@ def _side(side: Sequence[Sequence[str]]) -> str:
 
 
 def detail_html(model: dict[str, Any]) -> str:
-    """Write the chosen pair key by key.
-
-    Parameters
-    ----------
-    model : dict
-        As `detail` gives it.
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+    """Write the chosen pair key by key."""
     similarity = model["similarity"]
     alike = "" if similarity is None else f", similarity {score_text(similarity)}"
     failed = f"; failed: {', '.join(model['failed'])}" if model["failed"] else ""

@@ -62,19 +62,7 @@ Settings = Mapping[tuple[str, str, str], float]
 
 
 def thresholds_of(array: Node) -> list[Knob]:
-    """List the thresholds that decide what becomes of the items of an array.
-
-    Parameters
-    ----------
-    array : Node
-        The array's node.
-
-    Returns
-    -------
-    list of Knob
-        First the array's own, then those of its items' fields in schema order. Where a field has
-        several metrics with a threshold, the key of each names the metric too.
-    """
+    """List the thresholds that decide what becomes of the items of an array."""
     own = [
         Knob(key, array.field, _ARRAY_METRIC, key, pass_threshold(array, key, default))
         for key, default in ((ALIGN, 0.5), (PASS, 0.7))
@@ -152,20 +140,7 @@ def configured(node: Node, settings: Settings) -> NodeConfig | None:
 
 
 def under(node: Node, settings: Settings) -> Node:
-    """Return a node whose thresholds, and those of all below it, are set.
-
-    Parameters
-    ----------
-    node : Node
-        The array's node.
-    settings : mapping
-        Values by field, metric and param.
-
-    Returns
-    -------
-    Node
-        A copy; what is below it is copied when it is first asked for.
-    """
+    """Return a node whose thresholds, and those of all below it, are set."""
     return replace(
         node,
         config=configured(node, settings),
@@ -184,22 +159,7 @@ _ONE_SIDED = ("missed", "spurious")
 
 
 def redecided(array: ArrayRecord, settings: Settings, profile: Profile) -> ArrayRecord:
-    """Decide the pairs of an array, and of the arrays inside its items, under other thresholds.
-
-    Parameters
-    ----------
-    array : ArrayRecord
-        The record of an evaluation; it stays as it is.
-    settings : mapping
-        Thresholds by field, metric and param.
-    profile : Profile
-        The rules.
-
-    Returns
-    -------
-    ArrayRecord
-        A copy. Where a field got a score, that score is compared with the new threshold.
-    """
+    """Decide the pairs of an array, and of the arrays inside its items, under other thresholds."""
     found: list[ArrayRecord] = []
     copied = _array(array, settings, found)
     roll_up(found, profile)
@@ -313,19 +273,7 @@ class ArrayMatches:
         self._realigned: dict[tuple[tuple[str, float], ...], ArrayRecord] = {}
 
     def at(self, values: Mapping[str, float]) -> Outcome:
-        """Say what becomes of the items at other thresholds.
-
-        Parameters
-        ----------
-        values : mapping of str to float
-            Thresholds by key; those that are not given stay as declared.
-
-        Returns
-        -------
-        Outcome
-            Where only the array's own thresholds change, the recorded pairs are decided anew.
-            Where thresholds of fields do, the items are aligned anew, if that asks nobody.
-        """
+        """Say what becomes of the items at other thresholds."""
         declared = {knob.key: knob.declared for knob in self.knobs}
         changed = {key: value for key, value in values.items() if declared[key] != value}
         if not changed or self._record is None:

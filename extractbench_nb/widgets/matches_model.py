@@ -78,18 +78,7 @@ class Row(NamedTuple):
 
 
 def read_rows(matches: pd.DataFrame) -> list[Row]:
-    """Read the rows of ``matches`` of one array.
-
-    Parameters
-    ----------
-    matches : pandas.DataFrame
-        Rows of ``Evaluation.matches`` with one path.
-
-    Returns
-    -------
-    list of Row
-        In the same order: gold items, then spurious items.
-    """
+    """Read the rows of ``matches`` of one array."""
     columns = [matches[name].tolist() for name in _COLUMNS]
     return [Row._make(map(_known, cells)) for cells in zip(*columns, strict=True)]
 
@@ -105,21 +94,7 @@ def counted(rows: Iterable[Row]) -> dict[str, int]:
 
 
 def ordered(rows: Sequence[Row], sort: str) -> list[Row]:
-    """Put rows in order.
-
-    Parameters
-    ----------
-    rows : sequence of Row
-        As `read_rows` gives them.
-    sort : str
-        One of `SORTS`. In gold order a spurious item follows the partner of the nearest predicted
-        item before it. By similarity items without a partner come last.
-
-    Returns
-    -------
-    list of Row
-        The same rows.
-    """
+    """Put rows in order."""
     rows = sorted(rows, key=_gold_order(rows))
     if sort in ("least alike first", "most alike first"):
         sign = 1.0 if sort == "least alike first" else -1.0
@@ -147,22 +122,7 @@ def _gold_order(rows: Sequence[Row]) -> Callable[[Row], tuple[int, int]]:
 
 
 def filtered(rows: Iterable[Row], status: str = "", text: str = "") -> list[Row]:
-    """Keep the rows of a status whose items hold a text.
-
-    Parameters
-    ----------
-    rows : iterable of Row
-        The rows.
-    status : str, optional
-        One of `STATUSES`; empty for all.
-    text : str, optional
-        Upper and lower case are the same; empty for all.
-
-    Returns
-    -------
-    list of Row
-        In the same order.
-    """
+    """Keep the rows of a status whose items hold a text."""
     wanted = text.strip().casefold()
     return [
         row
@@ -195,19 +155,7 @@ def plain(place: str) -> str:
 
 
 def entries(item: Any) -> list[tuple[str, Any]]:
-    """List what an item holds: its scalars and arrays, each with its place within the item.
-
-    Parameters
-    ----------
-    item : object
-        An item of an array.
-
-    Returns
-    -------
-    list of tuple of (str, object)
-        ``.name`` or ``.address.city``, and the value; the place of a scalar item is empty. An
-        array is one entry.
-    """
+    """List what an item holds: its scalars and arrays, each with its place within the item."""
     value = item.item if isinstance(item, MapItem) else item
     return list(_entries(value))
 
@@ -224,22 +172,7 @@ def _entries(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def failed_places(fields: pd.DataFrame, path: str, steps: Sequence[str]) -> list[set[str]]:
-    """Find the places within each gold item that did not pass.
-
-    Parameters
-    ----------
-    fields : pandas.DataFrame
-        Rows of ``fields`` of one array.
-    path : str
-        Instance path of the array.
-    steps : sequence of str
-        The path steps of the gold items.
-
-    Returns
-    -------
-    list of set of str
-        One for each step.
-    """
+    """Find the places within each gold item that did not pass."""
     failed = fields[~fields["passed"].fillna(False).astype(bool)]
     found: defaultdict[str, set[str]] = defaultdict(set)
     for place in failed["path"]:
@@ -264,20 +197,7 @@ class Kind(NamedTuple):
 
 
 def values_by_place(row: Row) -> dict[str, Values]:
-    """List the places of a pair of items, or of an item without a partner.
-
-    Parameters
-    ----------
-    row : Row
-        The pair.
-
-    Returns
-    -------
-    dict of str to tuple
-        What gold and the prediction have there; `MISSING` where a side lacks it. Where only one
-        side is an object, the first place is the whole item: `Kind` says what was found and
-        expected, and the side that is no object has `NO_PLACE` at the fields of the other.
-    """
+    """List the places of a pair of items, or of an item without a partner."""
     gold, predicted = _item(row.gold), _item(row.predicted)
     if row.is_pair and isinstance(gold, dict) != isinstance(predicted, dict):
         return _unlike(gold, predicted)
@@ -316,22 +236,7 @@ Sides = tuple[list[Segment], list[Segment]]
 
 
 def sides(gold: Any, predicted: Any, limit: int, marked: int) -> Sides:
-    """Lay two values side by side, with what differs marked; arrays as their JSON.
-
-    Parameters
-    ----------
-    gold, predicted : object
-        The values; `MISSING` where there is none, `NO_PLACE` where there can be none.
-    limit : int
-        Characters to show of a text.
-    marked : int
-        Characters of the longer text up to which differences are marked.
-
-    Returns
-    -------
-    tuple of (list of Segment, list of Segment)
-        The two sides.
-    """
+    """Lay two values side by side, with what differs marked; arrays as their JSON."""
     one, two = _written(gold), _written(predicted)
     if _is_told(gold) or _is_told(predicted) or _same(gold, predicted):
         return _alone(one, gold, limit), _alone(two, predicted, limit)
@@ -376,26 +281,7 @@ def label(place: str, width: int = _WIDEST_PLACE) -> str:
 def cards(
     rows: Sequence[Row], failed: Mapping[int, set[str]], field: str, beside: bool
 ) -> dict[str, Any]:
-    """Write a page of rows as the two columns that the page draws.
-
-    Parameters
-    ----------
-    rows : sequence of Row
-        The rows of one page.
-    failed : mapping of int to set of str
-        Places that did not pass, by gold index.
-    field : str
-        Field of the array's items.
-    beside : bool
-        Whether partners stand at the same height, in the order of the rows; else predicted items
-        stand in their own order.
-
-    Returns
-    -------
-    dict
-        ``left`` and ``right``, the gold and predicted items: index, partner, status, similarity,
-        key in a map, lines of place, stretches and whether it failed, and how many more lines.
-    """
+    """Write a page of rows as the two columns that the page draws."""
     left: list[dict[str, Any]] = []
     right: list[dict[str, Any]] = []
     for row in rows:

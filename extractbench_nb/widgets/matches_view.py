@@ -451,13 +451,7 @@ class MatchesView(View):
         return matches.iloc[[places[row.pair] for row in self._shown]].reset_index(drop=True)
 
     def to_html(self) -> str:
-        """Write counts, the rows of the present page, and the chosen pair.
-
-        Returns
-        -------
-        str
-            One element.
-        """
+        """Write counts, the rows of the present page, and the chosen pair."""
         chosen = self._detail_model()
         return twin(
             repr(self),

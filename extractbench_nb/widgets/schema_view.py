@@ -71,21 +71,7 @@ _NOTHING = Tally(None, ())
 
 
 def schema_tree(schema: Schema, source: object = None) -> list[TreeNode]:
-    """List the nodes of a schema in document order.
-
-    Parameters
-    ----------
-    schema : Schema
-        The parsed schema.
-    source : Evaluation, Evaluations, pandas.DataFrame or None, optional
-        Where rows of `fields` are, if any.
-
-    Returns
-    -------
-    list of TreeNode
-        The root first. A recursive reference is unfolded where its definition was not met yet;
-        where it is not, rows below it count for it.
-    """
+    """List the nodes of a schema in document order."""
     listed = shown_nodes(schema)
     paths = {row.node.schema_path for row in listed}
     found = {} if source is None else tallies(paths, rows_of_schema(schema, paths, source))
@@ -136,28 +122,7 @@ def _notes(row: Shown, below: int) -> list[str]:
 
 
 def rows_of_schema(schema: Schema, paths: set[str], source: object) -> pd.DataFrame:
-    """Return the rows of `fields` that belong to a schema.
-
-    Parameters
-    ----------
-    schema : Schema
-        The schema.
-    paths : set of str
-        Schema paths of its nodes.
-    source : Evaluation, Evaluations or pandas.DataFrame
-        Where the rows are. Of several schemas the one is taken that alone fits: all its rows stand
-        at top-level keys that `schema` declares.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The rows.
-
-    Raises
-    ------
-    InputError
-        No schema of the rows fits, or several do.
-    """
+    """Return the rows of `fields` that belong to a schema."""
     fields = gather(source, "fields")
     if isinstance(source, Evaluation) and source.schema.document != schema.document:
         raise InputError("the evaluation is of another schema; show(ev) shows it with its own")
@@ -182,21 +147,7 @@ def _fits(found: pd.Series[Any], paths: set[str]) -> bool:
 
 
 def tallies(paths: set[str], source: object) -> dict[str, Tally]:
-    """Sum up the rows of each node and of those below it.
-
-    Parameters
-    ----------
-    paths : set of str
-        Schema paths of the nodes.
-    source : Evaluation, Evaluations or pandas.DataFrame
-        Where the rows of `fields` are.
-
-    Returns
-    -------
-    dict of str to Tally
-        The nodes that have rows. Rows that enter the scores; for a node without any, such as the
-        fields of array items, its other rows. A node with several metrics counts once for each.
-    """
+    """Sum up the rows of each node and of those below it."""
     rows = gather(source, "fields")[["schema_path", "outcome", "score", "counted"]]
     groups = rows.groupby(["schema_path", "counted", "outcome"], dropna=False, observed=True)
     sums = groups["score"].agg(["size", "count", "sum"]).reset_index()
@@ -237,19 +188,7 @@ def _lineage(schema_path: object, paths: set[str]) -> list[str]:
 
 
 def tree_json(nodes: Iterable[TreeNode]) -> Mapping[str, Any]:
-    """Return the tree as the front end reads it.
-
-    Parameters
-    ----------
-    nodes : iterable of TreeNode
-        In document order.
-
-    Returns
-    -------
-    dict
-        ``columns``, the names of `TreeNode`, and ``rows``, a list of values for each node; scores
-        with four digits, paths as `node_key` gives them.
-    """
+    """Return the tree as the front end reads it."""
     rows = [list(_sent(at, node)) for at, node in enumerate(nodes)]
     return {"columns": list(TreeNode._fields), "rows": rows}
 
@@ -273,20 +212,7 @@ _DEEPEST = 200
 
 
 def tree_html(nodes: Sequence[TreeNode], unfolded: int = 40) -> str:
-    """Write a tree that folds without JavaScript.
-
-    Parameters
-    ----------
-    nodes : sequence of TreeNode
-        In document order.
-    unfolded : int, optional
-        How many nodes with children are unfolded at first.
-
-    Returns
-    -------
-    str
-        HTML; after 600 nodes it says how many more there are.
-    """
+    """Write a tree that folds without JavaScript."""
     shown = nodes[:_MOST_NODES]
     folding = {node.parent for node in shown}
     parts: list[str] = []
@@ -351,25 +277,7 @@ class TreePane(Pane):
 
 
 def resolved_path(nodes: Sequence[TreeNode], path: str) -> str:
-    """Return the schema path of a node that is named by its schema path or its field.
-
-    Parameters
-    ----------
-    nodes : sequence of TreeNode
-        The tree.
-    path : str
-        ``$.properties.total`` or ``total``; empty for none.
-
-    Returns
-    -------
-    str
-        The schema path.
-
-    Raises
-    ------
-    traitlets.TraitError
-        There is no such node; the nearest names are given.
-    """
+    """Return the schema path of a node that is named by its schema path or its field."""
     if not path or any(node.path == path for node in nodes):
         return path
     by_field = {node.field: node.path for node in reversed(nodes)}
@@ -418,13 +326,7 @@ class SchemaExplorer(View):
         return frame[(paths == self.selected_path) | below].reset_index(drop=True)
 
     def to_html(self) -> str:
-        """Write the tree as HTML that folds without JavaScript, the chosen node named above.
-
-        Returns
-        -------
-        str
-            One element.
-        """
+        """Write the tree as HTML that folds without JavaScript, the chosen node named above."""
         chosen = (
             element("p", f"Selected: {self.selected_path}", limit=400) if self.selected_path else ""
         )

@@ -30,19 +30,7 @@ __all__ = [
 
 @cache
 def asset(*names: str) -> str:
-    """Join files of this package to one text.
-
-    Parameters
-    ----------
-    *names : str
-        Paths from the folder of this module, ``shared/dom.js``, in the order wanted. Scripts share
-        one scope: the last one has the ``export default``, the others declare functions.
-
-    Returns
-    -------
-    str
-        Their texts, one after the other.
-    """
+    """Join files of this package to one text."""
     here = files("extractbench_nb.widgets") / "assets"
     return "\n".join(here.joinpath(name).read_text(encoding="utf-8") for name in names)
 
@@ -70,39 +58,13 @@ def _style() -> str:
 
 
 def twin(title: str, *parts: str) -> str:
-    """Put the parts of a static twin under one title, with the style that they share.
-
-    Parameters
-    ----------
-    title : str
-        Text; it is escaped.
-    *parts : str
-        HTML.
-
-    Returns
-    -------
-    str
-        One element.
-    """
+    """Put the parts of a static twin under one title, with the style that they share."""
     head = element("div", title, "xb-title")
     return f'<div class="xb xb-twin">{_style()}{head}{"".join(parts)}</div>'
 
 
 def page(title: str, body: str) -> str:
-    """Make a complete page of one twin.
-
-    Parameters
-    ----------
-    title : str
-        Text; it is escaped.
-    body : str
-        HTML.
-
-    Returns
-    -------
-    str
-        The page.
-    """
+    """Make a complete page of one twin."""
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
@@ -112,24 +74,7 @@ def page(title: str, body: str) -> str:
 
 
 def element(tag: str, text: str, kind: str = "", limit: int = 2000) -> str:
-    """Write one element around a text of a document.
-
-    Parameters
-    ----------
-    tag : str
-        Its name.
-    text : str
-        The text; it is cut to `limit` characters, cleaned and escaped.
-    kind : str, optional
-        Its class.
-    limit : int, optional
-        Characters to show.
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+    """Write one element around a text of a document."""
     inner = escape(cut(clean(text[: limit + 1]), limit))
     named = f' class="{escape(kind)}"' if kind else ""
     return f"<{tag}{named}>{inner}</{tag}>"
@@ -137,17 +82,6 @@ def element(tag: str, text: str, kind: str = "", limit: int = 2000) -> str:
 
 def score_text(score: float | None) -> str:
     """Write a score with two digits, as ``scoreText`` does on the page.
-
-    Parameters
-    ----------
-    score : float or None
-        In [0, 1].
-
-    Returns
-    -------
-    str
-        ``1.00`` for 1 alone and ``0.00`` for 0 alone: what lies between is at most 0.99 and at
-        least 0.01, halves rounded up. ``n/a`` for None.
 
     Examples
     --------
@@ -167,20 +101,7 @@ def counts_text(counts: Iterable[tuple[str, int]]) -> str:
 
 
 def counts_html(score: float | None, counts: Sequence[tuple[str, int]]) -> str:
-    """Write a score, a bar of counts, and the counts in words; nothing where there are none.
-
-    Parameters
-    ----------
-    score : float or None
-        Mean score, in [0, 1].
-    counts : sequence of tuple of (str, int)
-        Outcomes and their numbers of rows.
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+    """Write a score, a bar of counts, and the counts in words; nothing where there are none."""
     total = sum(n for _, n in counts)
     if not total:
         return ""
@@ -195,18 +116,7 @@ def counts_html(score: float | None, counts: Sequence[tuple[str, int]]) -> str:
 
 
 def segments_html(side: Iterable[Segment]) -> str:
-    """Write one side of a comparison, with what differs marked.
-
-    Parameters
-    ----------
-    side : iterable of Segment
-        As `extractbench_nb.display.sides.compared` gives it.
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+    """Write one side of a comparison, with what differs marked."""
     tags = {"changed": ("mark", "xb-changed"), "note": ("em", "xb-quiet")}
     return "".join(element(*_tagged(tags, piece), limit=20_000) for piece in side)
 
@@ -217,22 +127,7 @@ def _tagged(tags: dict[str, tuple[str, str]], piece: Segment) -> tuple[str, str,
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> str:
-    """Write a table.
-
-    Parameters
-    ----------
-    heads : sequence of str
-        Texts of the columns; they are escaped.
-    rows : iterable of sequence of str
-        HTML of the cells.
-    numbers : sequence of int, optional
-        Columns, counted from 0, that are set to the right.
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+    """Write a table."""
     kinds = ["xb-num" if at in set(numbers) else "" for at in range(len(heads))]
     top = "".join(element("th", text, kind) for text, kind in zip(heads, kinds, strict=True))
     body = "".join(

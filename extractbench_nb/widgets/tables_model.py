@@ -74,23 +74,7 @@ def window(lines: Sequence[Line], page: int, size: int) -> Window:
 
 
 def page_model(found: Comparison, rows: Window, columns: Window) -> dict[str, Any]:
-    """Write a page of both grids as the front end reads it.
-
-    Parameters
-    ----------
-    found : Comparison
-        The tables.
-    rows, columns : Window
-        What is shown of them.
-
-    Returns
-    -------
-    dict
-        ``metric``; ``rows`` and ``columns``, where the page is; ``sides``, for each its shape, its
-        ``heads`` (index, partner, similarity, text of each column), its ``lines`` (the same of each
-        row, then its patches: place, size, state, similarity, mark, kind and text), ``notes``, and
-        the nearest row and column ``before`` and ``after`` the page.
-    """
+    """Write a page of both grids as the front end reads it."""
     parts = drawn(found, rows.shown, columns.shown)
     return {
         "metric": METRICS[found.metric],
@@ -140,20 +124,7 @@ def _patch(found: Comparison, side: int, patch: Patch) -> list[Any]:
 
 
 def scores_model(scores: Any, chosen: str | None) -> dict[str, Any]:
-    """Write the scores of all metrics.
-
-    Parameters
-    ----------
-    scores : pandas.DataFrame
-        As in `GriTS`.
-    chosen : str or None
-        The metric that is shown.
-
-    Returns
-    -------
-    dict
-        ``heads``, ``rows`` of name, what it compares, texts, and whether it is shown.
-    """
+    """Write the scores of all metrics."""
     return {
         "heads": [str(name).replace("_", " ") for name in scores.columns],
         "rows": [
@@ -192,24 +163,7 @@ class _Both(NamedTuple):
 
 
 def pair_model(found: Comparison, chosen: Position, *, in_full: bool = False) -> dict[str, Any]:
-    """Describe the cell at a position and its partner.
-
-    Parameters
-    ----------
-    found : Comparison
-        The tables.
-    chosen : Position
-        The position.
-    in_full : bool, optional
-        Whether long texts are shown whole, up to 100,000 characters.
-
-    Returns
-    -------
-    dict
-        ``title``; ``note`` where there is no partner; ``sides``, the names of those shown;
-        ``rows`` of name and stretches of text a side; ``hidden`` characters; ``others``, what the
-        positions of a spanning cell were matched with.
-    """
+    """Describe the cell at a position and its partner."""
     places = _places(found, chosen)
     cells = [_cell(found, at, place) for at, place in enumerate(places)]
     shown = [at for at in (0, 1) if cells[at] is not None]
@@ -311,18 +265,7 @@ def _told(found: Comparison, side: int, place: tuple[int, int]) -> str:
 
 
 def pair_html(model: dict[str, Any]) -> str:
-    """Write the chosen pair for the static twin.
-
-    Parameters
-    ----------
-    model : dict
-        As `pair_model` gives it.
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+    """Write the chosen pair for the static twin."""
     rows = [
         [element("b", name), *(segments_html(side) for side in sides)]
         for name, sides in model["rows"]

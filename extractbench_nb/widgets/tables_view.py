@@ -324,13 +324,7 @@ class TableView(View):
         return LINE_COLUMNS.from_rows(line[:3] for line in self._found.columns)
 
     def to_html(self) -> str:
-        """Write the scores, the present page of both grids, and the chosen pair.
-
-        Returns
-        -------
-        str
-            One element.
-        """
+        """Write the scores, the present page of both grids, and the chosen pair."""
         rows, columns = self._windows
         grids = tables_html(self._found, rows.shown, columns.shown)
         chosen = self._pair_model()

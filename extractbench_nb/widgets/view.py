@@ -32,13 +32,7 @@ __all__ = [
 
 
 def notebook_libraries() -> None:
-    """Refuse to go on without ipywidgets and anywidget.
-
-    Raises
-    ------
-    ConfigError
-        One of them is not installed; names the command that installs it.
-    """
+    """Refuse to go on without ipywidgets and anywidget."""
     missing = [name for name in ("ipywidgets", "anywidget") if find_spec(name) is None]
     if missing:
         raise ConfigError(
@@ -90,33 +84,11 @@ class View(ipywidgets.VBox):
     """
 
     def to_html(self) -> str:
-        """Write the static twin: HTML of what is shown now, which needs no JavaScript.
-
-        Returns
-        -------
-        str
-            One element with its own style, for a page or a notebook's output.
-        """
+        """Write the static twin: HTML of what is shown now, which needs no JavaScript."""
         raise NotImplementedError
 
     def save(self, path: str | Path) -> Path:
-        """Write the static twin as a page of its own.
-
-        Parameters
-        ----------
-        path : str or pathlib.Path
-            The file to write; an existing one is replaced.
-
-        Returns
-        -------
-        pathlib.Path
-            The file.
-
-        Raises
-        ------
-        OutputError
-            The file cannot be written.
-        """
+        """Write the static twin as a page of its own."""
         target = Path(path)
         write_texts({target: page(repr(self), self.to_html())})
         return target
@@ -219,18 +191,7 @@ def keep_static(notebook: str | Path, target: str | Path | None = None) -> int:
 
 
 def drop_live_part(data: dict[str, Any]) -> bool:
-    """Drop the live part of one output where there is a static twin beside it.
-
-    Parameters
-    ----------
-    data : dict
-        The MIME bundle of the output; it is changed.
-
-    Returns
-    -------
-    bool
-        Whether there was such a part.
-    """
+    """Drop the live part of one output where there is a static twin beside it."""
     if WIDGET not in data or "text/html" not in data:
         return False
     del data[WIDGET]

@@ -124,23 +124,7 @@ class Bench:
     # --- what can be changed ----------------------------------------------------------------
 
     def with_params(self, params: Any) -> dict[str, Any]:
-        """Return the params with some of them changed.
-
-        Parameters
-        ----------
-        params : mapping
-            Names and values; None takes away what has no default.
-
-        Returns
-        -------
-        dict
-            All params that have a value, in the order in which they are declared.
-
-        Raises
-        ------
-        InputError
-            A name is not known, or a value is out of range.
-        """
+        """Return the params with some of them changed."""
         values = self.params | self.tuning.checked(params)
         return {key: values[key] for key in self.tuning.params if values.get(key) is not None}
 
@@ -186,13 +170,7 @@ class Bench:
         return np.where(now.decided & then.decided, change, 0).astype(np.int8)
 
     def results(self) -> pd.DataFrame:
-        """Return the verdicts as a frame: further columns of the cases first.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row a case, in their order; see `RESULT_COLUMNS`.
-        """
+        """Return the verdicts as a frame: further columns of the cases first."""
         now, then = self.verdicts, self.baseline.verdicts
         words = {1: GAINED, -1: LOST, 0: None}
         rows = self.cases.rows
@@ -234,18 +212,7 @@ class Bench:
         return known[1] if plain and len(known) > 1 else known[0]
 
     def curve(self, over: str) -> pd.DataFrame:
-        """Return how many cases pass at each value of a param.
-
-        Parameters
-        ----------
-        over : str
-            One of `curves`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            See `CURVE_COLUMNS`; the value as it is now is always among them.
-        """
+        """Return how many cases pass at each value of a param."""
         expected = [case.expected for case in self.cases.rows]
         values = self.curve_values(over)
         if over == (self.tuning.threshold or SCORE):
@@ -329,18 +296,7 @@ def number_text(value: float) -> str:
 
 
 def summary_model(bench: Bench) -> dict[str, Any]:
-    """Return the metric and the baseline in words, and the figures.
-
-    Parameters
-    ----------
-    bench : Bench
-        The workbench.
-
-    Returns
-    -------
-    dict
-        ``rules``, ``baseline``, ``facts``.
-    """
+    """Return the metric and the baseline in words, and the figures."""
     return {
         "rules": single_line(bench.rules, _LONGEST_RULES),
         "baseline": single_line(bench.baseline.rules, _LONGEST_RULES),
@@ -349,18 +305,7 @@ def summary_model(bench: Bench) -> dict[str, Any]:
 
 
 def facts(bench: Bench) -> list[Fact]:
-    """Sum up the verdicts, with those of the baseline beside them.
-
-    Parameters
-    ----------
-    bench : Bench
-        The workbench.
-
-    Returns
-    -------
-    list of Fact
-        Passing, mean score, flips; errors and agreement where there are any.
-    """
+    """Sum up the verdicts, with those of the baseline beside them."""
     now, then, cases = bench.verdicts, bench.baseline.verdicts, len(bench.cases)
     flips = bench.flips()
     gained, lost = int((flips > 0).sum()), int((flips < 0).sum())
@@ -398,22 +343,7 @@ def _agreement(bench: Bench, found: Verdicts) -> str:
 
 
 def config_model(config: Any, others: Sequence[str], controls: bool) -> dict[str, str]:
-    """Return the ``evaluation_config`` to copy, and what there is to say about the params.
-
-    Parameters
-    ----------
-    config : dict
-        The config.
-    others : sequence of str
-        Params that have no control.
-    controls : bool
-        Whether any param has one.
-
-    Returns
-    -------
-    dict
-        ``text``, empty where it is too long for a page, and ``note``.
-    """
+    """Return the ``evaluation_config`` to copy, and what there is to say about the params."""
     text = config_text(config)
     if len(text) > _LONGEST_CONFIG:
         return {"text": "", "note": "Too long to be shown: use the attribute config."}
@@ -432,20 +362,7 @@ def config_text(config: Any) -> str:
 
 
 def curve_model(bench: Bench, over: str) -> Curve:
-    """Return the curve as it is drawn.
-
-    Parameters
-    ----------
-    bench : Bench
-        The workbench.
-    over : str
-        One of ``bench.curves``.
-
-    Returns
-    -------
-    Curve
-        The pass rate; with labels accuracy, precision, recall and kappa too.
-    """
+    """Return the curve as it is drawn."""
     frame = bench.curve(over)
     values = frame["threshold"].tolist()
     shown = ["pass_rate", *(MEASURES if bench.cases.labelled else ())]

@@ -117,28 +117,7 @@ def label_text(value: Any) -> str:
 
 
 def read_cases(source: Any, *, field: str | None = None, kinds: Iterable[str] = ()) -> Cases:
-    """Read cases.
-
-    Parameters
-    ----------
-    source : pandas.DataFrame, list, Evaluation or Evaluations
-        A frame with the columns gold and predicted, and perhaps expected; a list of tuples
-        ``(gold, predicted)`` or ``(gold, predicted, expected)``; or what holds a frame of fields.
-    field : str, optional
-        For fields: the field whose rows to take, ``authors[].name``.
-    kinds : iterable of str, optional
-        For fields where none is named: JSON types of the values to take; all if empty.
-
-    Returns
-    -------
-    Cases
-        Copies: the caller's values can change.
-
-    Raises
-    ------
-    InputError
-        There is no gold or no predicted side, a value is none of JSON, or `field` is not known.
-    """
+    """Read cases."""
     if isinstance(source, list | tuple) and all(isinstance(one, list | tuple) for one in source):
         frame = _from_pairs(source)
     elif isinstance(source, pd.DataFrame):
@@ -343,18 +322,7 @@ class CaseScorer:
         self._known: dict[str, Verdicts] = {}
 
     def verdicts(self, config: Mapping[str, Any]) -> Verdicts:
-        """Score all cases.
-
-        Parameters
-        ----------
-        config : mapping
-            An ``evaluation_config``.
-
-        Returns
-        -------
-        Verdicts
-            One entry a case.
-        """
+        """Score all cases."""
         key = json.dumps(config, sort_keys=True, default=repr)
         if key not in self._known:
             while len(self._known) >= _KEPT:
@@ -397,20 +365,6 @@ def case_schema(
 
     Each kind of case is read once. Its nodes share what was read, so that a metric's params are
     bound once, too.
-
-    Parameters
-    ----------
-    cases : mapping of str to sequence of str
-        Names of the cases, and the JSON types of each; none allows all.
-    config : mapping
-        The ``evaluation_config`` of all of them.
-    profile : Profile
-        The rules by which the schema is read.
-
-    Returns
-    -------
-    Schema
-        With a root that has one property a case.
     """
     kinds = {
         tuple(types): f"kind{at}"
@@ -501,17 +455,6 @@ class _RememberingAsync(_Remembering):
 
 
 def remembering(judge: Judge) -> Judge:
-    """Wrap a judge so that it is asked once about each pair of texts; failures are kept too.
-
-    Parameters
-    ----------
-    judge : Judge
-        Sync or async.
-
-    Returns
-    -------
-    Judge
-        Of the same kind and name.
-    """
+    """Wrap a judge so that it is asked once about each pair of texts; failures are kept too."""
     awaited = inspect.iscoroutinefunction(judge.compare)
     return _RememberingAsync(judge) if awaited else _Remembering(judge)

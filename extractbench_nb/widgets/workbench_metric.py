@@ -105,23 +105,7 @@ class Tuning:
         return 1.0 if single else None
 
     def checked(self, params: Any) -> dict[str, Any]:
-        """Check values of params.
-
-        Parameters
-        ----------
-        params : mapping
-            Names and values; None takes away what has no default.
-
-        Returns
-        -------
-        dict
-            The same, in the order in which the params are declared.
-
-        Raises
-        ------
-        InputError
-            A name is not known, or a value is out of range.
-        """
+        """Check values of params."""
         if not isinstance(params, Mapping):
             raise InputError(f"params is {params!r}; expected a dict of names and values")
         for name, value in params.items():
@@ -253,23 +237,7 @@ class Grid(NamedTuple):
 
 
 def at_marks(found: Verdicts, mark: float | None, thresholds: Sequence[float]) -> Grid:
-    """Decide every case at other thresholds, from its score alone.
-
-    Parameters
-    ----------
-    found : Verdicts
-        Scores, and verdicts at `mark`.
-    mark : float or None
-        The score that passes now; None: whatever the verdicts, the score decides.
-    thresholds : sequence of float
-        The scores that pass then.
-
-    Returns
-    -------
-    Grid
-        One row a threshold. Absent and structural values keep their verdict, and so does a case
-        whose metric gave a verdict that is not its score's.
-    """
+    """Decide every case at other thresholds, from its score alone."""
     metric = np.isin(np.array(found.outcome, dtype=object), ("correct", "incorrect"))
     follows = metric & found.decided
     if mark is not None:
@@ -282,24 +250,7 @@ def at_marks(found: Verdicts, mark: float | None, thresholds: Sequence[float]) -
 def curve_frame(
     param: str, thresholds: Sequence[float], grid: Grid, expected: Sequence[bool | None]
 ) -> pd.DataFrame:
-    """Make the frame of a curve.
-
-    Parameters
-    ----------
-    param : str
-        The param that changes.
-    thresholds : sequence of float
-        Its values.
-    grid : Grid
-        A row a value, a column a case.
-    expected : sequence of (bool or None)
-        The verdicts of people.
-
-    Returns
-    -------
-    pandas.DataFrame
-        With the columns of `CURVE_COLUMNS`.
-    """
+    """Make the frame of a curve."""
     cases = len(expected)
     passing = grid.passed.sum(axis=1)
     labels = np.array([value is not None for value in expected], dtype=np.bool_)
@@ -344,22 +295,7 @@ def _known(values: Any) -> list[float | None]:
 
 
 def stops(param: Param, value: float | None, *, parts: int = 100) -> list[float]:
-    """Return values of a number to try: even steps between two bounds, else 1, 2, 5, 10, ...
-
-    Parameters
-    ----------
-    param : Param
-        A number.
-    value : float or None
-        A value that is to be among them.
-    parts : int, optional
-        Steps between two bounds.
-
-    Returns
-    -------
-    list of float
-        In order. Without bounds, from a thousandth to some hundred times the default, and 0.
-    """
+    """Return values of a number to try: even steps between two bounds, else 1, 2, 5, 10, ..."""
     own = [float(v) for v in (value, param.default) if v is not None and math.isfinite(v)]
     if param.minimum is not None and param.maximum is not None:
         low, high = param.minimum, param.maximum

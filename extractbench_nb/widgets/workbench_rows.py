@@ -89,24 +89,7 @@ class _Pair(NamedTuple):
 
 
 def chosen(bench: Bench, shown: str, sort: str, text: str) -> list[int]:
-    """Return the places of the cases to show.
-
-    Parameters
-    ----------
-    bench : Bench
-        The workbench.
-    shown : str
-        One of `SHOWN`.
-    sort : str
-        One of `SORTS`; equal ones stay in the order given.
-    text : str
-        What gold, prediction, a further column or the error must hold, whatever the case.
-
-    Returns
-    -------
-    list of int
-        Places among the cases.
-    """
+    """Return the places of the cases to show."""
     keep = _SELECT[shown](bench)
     places = [at for at in range(len(bench.cases)) if keep[at]]
     wanted = text.strip().casefold()
@@ -154,22 +137,7 @@ def titles(bench: Bench) -> list[str]:
 
 
 def page_model(bench: Bench, places: list[int], page: int) -> dict[str, Any]:
-    """Return a page of cases as the front end reads it.
-
-    Parameters
-    ----------
-    bench : Bench
-        The workbench.
-    places : list of int
-        The cases that the filters leave.
-    page : int
-        Which page, from 0.
-
-    Returns
-    -------
-    dict
-        ``columns`` and ``rows``, the names of the further columns, and which of how many these are.
-    """
+    """Return a page of cases as the front end reads it."""
     start = page * PAGE
     return {
         "columns": list(CaseRow._fields),
@@ -192,20 +160,7 @@ def empty_text(bench: Bench, shown: str) -> str:
 
 
 def case_row(bench: Bench, at: int) -> CaseRow:
-    """Return one row of the table.
-
-    Parameters
-    ----------
-    bench : Bench
-        The workbench.
-    at : int
-        The place of the case.
-
-    Returns
-    -------
-    CaseRow
-        Texts, cut to what a row can hold.
-    """
+    """Return one row of the table."""
     case, now, then = bench.cases.rows[at], bench.verdicts, bench.baseline.verdicts
     labels = bench.cases.more.iloc[at, :_MOST_COLUMNS]
     gold, predicted = excerpts(_pair(case), _LONGEST_VALUE)
@@ -225,23 +180,7 @@ def case_row(bench: Bench, at: int) -> CaseRow:
 
 
 def case_detail(bench: Bench, at: int, *, whole: bool = False) -> dict[str, Any]:
-    """Return a case in full.
-
-    Parameters
-    ----------
-    bench : Bench
-        The workbench.
-    at : int
-        The place of the case.
-    whole : bool, optional
-        Up to 100,000 characters of each value, in place of 2,000.
-
-    Returns
-    -------
-    dict
-        ``case``, the two sides, ``notes`` as pairs of name and text, and ``longer``: whether there
-        is more to show.
-    """
+    """Return a case in full."""
     case, now, then = bench.cases.rows[at], bench.verdicts, bench.baseline.verdicts
     gold, predicted = both_whole(_pair(case), MOST if whole else _FULL)
     notes = [
@@ -304,18 +243,7 @@ _SIGNS = {
 
 
 def facts_html(summary: Mapping[str, Any]) -> str:
-    """Write the metric, the baseline and the figures.
-
-    Parameters
-    ----------
-    summary : mapping
-        As `summary_model` gives it.
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+    """Write the metric, the baseline and the figures."""
     rows = [[element("span", text) for text in _fact(fact)] for fact in summary["facts"]]
     return (
         element("p", f"Metric: {summary['rules']}")
@@ -334,18 +262,7 @@ def config_html(text: str) -> str:
 
 
 def curve_html(curve: Curve) -> str:
-    """Write the curve as a table of some of its values, those of now and of the baseline included.
-
-    Parameters
-    ----------
-    curve : Curve
-        The curve.
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+    """Write the curve as a table of some values, those of now and of the baseline included."""
     heads = [curve.over, "passing", *(name for name, _ in curve.lines)]
     rows = [
         [element(*_value(curve, n)), element("span", f"{curve.passing[n]:,}")]
@@ -375,24 +292,7 @@ def _measure(value: float | None) -> str:
 
 
 def cases_html(rows: Sequence[CaseRow], titles: Sequence[str], total: int, labelled: bool) -> str:
-    """Write the cases of a page.
-
-    Parameters
-    ----------
-    rows : sequence of CaseRow
-        The cases.
-    titles : sequence of str
-        Names of the further columns.
-    total : int
-        How many cases the filters leave.
-    labelled : bool
-        Whether there are expected verdicts.
-
-    Returns
-    -------
-    str
-        HTML; it says how many more there are.
-    """
+    """Write the cases of a page."""
     last = ["Expected"] if labelled else []
     heads = ["Case", *titles, "Gold", "Predicted", "Score", "Baseline", "Flip", *last]
     cells = [_cells(row, labelled) for row in rows]
@@ -419,18 +319,7 @@ def _signed(word: str) -> str:
 
 
 def detail_html(found: Mapping[str, Any]) -> str:
-    """Write a case in full.
-
-    Parameters
-    ----------
-    found : mapping
-        As `case_detail` gives it.
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+    """Write a case in full."""
     names = ["Gold", "Predicted", *(name for name, _ in found["notes"])]
     texts = [segments_html(found[side]) for side in ("gold", "predicted")]
     texts += [element("span", text) for _, text in found["notes"]]

@@ -336,13 +336,7 @@ class Workbench(View):
     # --- the static twin --------------------------------------------------------------------
 
     def to_html(self) -> str:
-        """Write the figures, the curve as a table, and the page of cases that is shown.
-
-        Returns
-        -------
-        str
-            One element.
-        """
+        """Write the figures, the curve as a table, and the page of cases that is shown."""
         bench, places = self._bench, self._places()
         start = self.page * PAGE
         rows = [case_row(bench, at) for at in places[start : start + PAGE]]
