@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -42,7 +43,6 @@ __all__ = [
     "card_text",
     "outcome_counts",
     "scores_text",
-    "use_writer",
     "worst_fields",
 ]
 
@@ -190,13 +190,11 @@ def _shown(value: Any, quoted: bool) -> str:
         return "… nested too deep"
 
 
-Writer = Callable[["Evaluation", Path], Path]
-_writers: dict[str, Writer] = {}
-
-
-def use_writer(form: str, writer: Writer) -> None:
-    """Tell how an `Evaluation` is written to a folder. The packages above call it on import."""
-    _writers[form] = writer
+#: What writes an `Evaluation`: reports and Parquet files stand above it, so they are named here.
+_WRITERS = {
+    "report": "extractbench_nb.report.builder:write_evaluation",
+    "parquet": "extractbench_nb.batch.storage:write_evaluation",
+}
 
 
 class Inputs(NamedTuple):
@@ -404,7 +402,8 @@ class Evaluation:
     def _written(self, form: str, folder: str | Path) -> Path:
         if not folder:
             raise InputError(f"folder is {folder!r}; expected a path")
-        return _writers[form](self, Path(folder))
+        written: Path = resolve_name(_WRITERS[form])(self, Path(folder))
+        return written
 
     @staticmethod
     def columns() -> pd.DataFrame:
