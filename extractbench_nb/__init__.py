@@ -1,4 +1,4 @@
-"""extractbench_nb: evaluate structured extraction where people think, in a notebook.
+"""Evaluate structured extraction, JSON from documents against gold, in a notebook or a script.
 
 >>> import extractbench_nb as xb
 >>> schema = {"type": "object", "properties": {"name": {"type": "string"}}}
@@ -6,8 +6,9 @@
 >>> ev.fields.loc[0, "outcome"]
 'correct'
 
-What `evaluate` needs is loaded at once, all else when it is first asked for. `NAMESPACES` are the
-packages that hold the rest: ``xb.tables.grits``, ``xb.gold.audit``, ``xb.simulation.simulate``.
+`evaluate` and what it needs are loaded on import, everything else on first use. The packages in
+`NAMESPACES` hold what is not at the top: ``xb.tables.grits``, ``xb.gold.audit``,
+``xb.simulation.simulate``.
 """
 
 from importlib import import_module
@@ -125,12 +126,12 @@ __all__ = [
     "workbench",
 ]
 
-#: Packages with the functions and classes that do not stand at the top.
+#: Packages with the functions and classes that are not at the top.
 NAMESPACES = (
     "benchmark", "compat", "extraction", "field_metrics", "gold", "judges", "paper", "pdf",
     "plots", "report", "simulation", "stats", "tables",
 )  # fmt: skip
-#: Where the names are defined that are loaded when they are first asked for.
+#: Modules of the names that are loaded on first use.
 _LATER = {
     "batch.estimate": ("estimate_cost",),
     "batch.run": ("evaluate_runs", "load_evaluations"),
@@ -153,7 +154,7 @@ _HOMES = {name: home for home, names in _LATER.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    """Load a namespace, or the module of a name, when it is first asked for (PEP 562)."""
+    """Load a namespace, or the module of a name, on first use (PEP 562)."""
     if name in NAMESPACES:
         return import_module(f"{__name__}.{name}")
     if name not in _HOMES:
@@ -164,5 +165,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """List what is loaded and what can be."""
+    """List the names that are loaded or can be."""
     return sorted({*globals(), *__all__})

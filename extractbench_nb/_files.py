@@ -1,4 +1,4 @@
-"""Writing files so that nothing is ever half-written under its final name."""
+"""Writing files atomically: a file is complete before it takes its final name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames whose columns are declared once, as data: name, dtype, range, meaning."""
+"""Frames whose columns are declared once: name, dtype, range, meaning."""
 
 from __future__ import annotations
 

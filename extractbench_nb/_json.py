@@ -1,4 +1,4 @@
-"""JSON values: their types, reading them from what a user hands over, canonical text, pointers."""
+"""JSON values: types, reading them from user input, canonical text, pointers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every error that bad input can cause: each says where, what was found, what would be right."""
+"""The errors that bad input can cause: each names the place, the value found, what is allowed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many documents, many runs: `evaluate_runs`, what it returns, and what models would cost."""
+"""Many documents, many runs: `evaluate_runs`, its results, and cost estimates."""
 
 from extractbench_nb.batch.estimate import CostEstimate, estimate_cost
 from extractbench_nb.batch.results import Evaluations

@@ -1,4 +1,4 @@
-"""What an evaluation with models would cost, before any of them is asked."""
+"""`estimate_cost`: what an evaluation with models would cost, before any request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what a user hands over to the cells of a batch: one cell a run and document."""
+"""The inputs of a batch, read into cells: one cell per run and document."""
 
 from __future__ import annotations
 

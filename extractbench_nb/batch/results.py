@@ -1,4 +1,4 @@
-"""`Evaluations`: the frames of many evaluations, one after the other."""
+"""`Evaluations`: the frames of many evaluations, concatenated; saved batches read back."""
 
 from __future__ import annotations
 

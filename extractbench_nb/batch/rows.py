@@ -1,4 +1,4 @@
-"""The rows of one evaluation, straight from its records: no frame is built on the way."""
+"""The rows of one evaluation, taken from its records without building frames."""
 
 from __future__ import annotations
 

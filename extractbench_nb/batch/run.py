@@ -1,4 +1,4 @@
-"""The course of a batch: what is finished is left alone, the rest goes out and comes in."""
+"""`evaluate_runs`: what is finished is kept, the rest is evaluated and stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What decides the numbers of a batch besides its inputs: kept with results, compared on resume."""
+"""Settings of a batch that determine its numbers: stored with results, compared on resume."""
 
 from __future__ import annotations
 

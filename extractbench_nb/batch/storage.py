@@ -1,4 +1,4 @@
-"""Where finished outputs go while a batch runs: to memory, or to a store on disk."""
+"""Storage of finished outputs: in memory, or in a store on disk; the files of a batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who evaluates the chunks: this process, worker processes, or an executor of the user's."""
+"""Evaluation of chunks: in this process, in worker processes, or by a user's executor."""
 
 from __future__ import annotations
 

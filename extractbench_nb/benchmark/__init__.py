@@ -1,4 +1,4 @@
-"""The dataset of ExtractBench: loading, fetching, its figures, and recorded runs."""
+"""The ExtractBench dataset: loading, fetching, statistics, and recorded runs."""
 
 from extractbench_nb.benchmark import reliability
 from extractbench_nb.benchmark.complexities import complexity

@@ -1,7 +1,7 @@
-"""A dataset of schemas, gold JSON and PDFs in ExtractBench's folder layout, read when asked for.
+"""A dataset of schemas, gold JSON and PDFs in ExtractBench's folder layout.
 
-Loading lists the folders and checks that they hang together (see `layout`); schema and gold
-files are read, and figures counted, when they are asked for.
+Loading lists the folders and checks that they are consistent (see `layout`). Schema and gold files
+are read, and statistics computed, on first access.
 """
 
 from __future__ import annotations

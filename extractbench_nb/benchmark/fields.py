@@ -1,4 +1,4 @@
-"""What the paper's column `Fields` (Table 6) may have counted: definitions that were tried.
+"""Candidate definitions of the paper's column `Fields` (Table 6).
 
 No single definition gives the published average in all five domains; see `field_definitions`.
 """

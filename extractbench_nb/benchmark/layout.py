@@ -1,11 +1,11 @@
-"""The folder layout of a dataset: find its schemas and documents, and check that they fit together.
+"""The folder layout of a dataset: find its schemas and documents, and check their consistency.
 
 The layout::
 
     {domain}/{schema}/{schema}-schema.json
     {domain}/{schema}/pdf+gold/{document}.pdf
     {domain}/{schema}/pdf+gold/{document}.gold.json
-    runs/{run}/{document}.json                         (optional: what models answered)
+    runs/{run}/{document}.json                         (optional: model outputs)
 """
 
 from __future__ import annotations

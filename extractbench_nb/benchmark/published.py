@@ -1,4 +1,4 @@
-"""Read the published figures from the files beside this module."""
+"""The published figures, read from the files in ``data/published``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Read recorded outputs, and the reports that the published package wrote about them.
+"""Recorded model outputs, and the published package's reports on them.
 
-A folder of recorded runs holds ``{run}/{document}.pred.json``, and beside an output its
-``{document}.judge-report.json`` where a language model judged it.
+A folder of recorded runs holds ``{run}/{document}.pred.json``, with a
+``{document}.judge-report.json`` next to each output that a language model judged.
 """
 
 from __future__ import annotations

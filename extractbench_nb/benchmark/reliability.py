@@ -1,9 +1,9 @@
-"""How far one language model as a judge can be relied on, from recorded reports.
+"""Reliability of a language model as the judge, measured on recorded reports.
 
 The shipped figures come from 22 reports that the published package 0.1.0 wrote in March 2026 about
 research papers of the released dataset, with Gemini 2.5 Flash as its judge (public repository
-``nicolasfwyss/extract-bench-experiments``, MIT). They are scores, verdicts, sizes and hashes;
-nothing of what the documents say. Reports of your own are measured the same way.
+``nicolasfwyss/extract-bench-experiments``, MIT). They are scores, verdicts, sizes and hashes, and
+contain no text of any document. Your own reports are measured in the same way.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Figures of gold files and PDFs: shipped for the known ones, counted once for all others.
+"""Statistics of gold files and PDFs: shipped for known files, computed once for others.
 
-A file's content decides, by its SHA-256. The released ExtractBench files and the sample's are
-known; what is counted for others is kept in the cache folder.
+Files are identified by their SHA-256. The released ExtractBench files and those of the sample are
+known; statistics of other files are stored in the cache folder.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Commands for many documents: ``batch`` and ``compare``."""
+"""The commands: evaluate, report, batch, compare, and lists of what is available."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the command line prints: text and tables, one JSON document, errors in one line."""
+"""Output of the command line: text and tables, one JSON document, one-line errors."""
 
 from __future__ import annotations
 

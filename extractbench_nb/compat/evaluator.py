@@ -1,4 +1,4 @@
-"""`StructuredEvaluator`: the published evaluator's interface and form of results."""
+"""`StructuredEvaluator`: the published evaluator's interface and result format."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Values as text and HTML for people: shortened, cleaned, set side by side."""
+"""Values as text and HTML for people: shortened, cleaned, compared side by side."""

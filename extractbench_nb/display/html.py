@@ -1,4 +1,4 @@
-"""What all static HTML views share: one style block, and text that stays text."""
+"""Shared parts of all static HTML: one style block, escaped text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A gold value and an extracted one side by side, what differs marked."""
+"""A gold and a predicted value side by side, with the differences marked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of documents as JSON that is always valid, and as text that always fits."""
+"""Values as valid JSON, and as text shortened to a width."""
 
 from __future__ import annotations
 

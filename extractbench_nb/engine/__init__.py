@@ -1,6 +1,6 @@
 """From a schema, gold and a prediction to records.
 
-Pairing, alignment, scoring, and what the fields add up to.
+Pairing, alignment, scoring, and the roll-up of verdicts.
 """
 
 from extractbench_nb.engine.assignment import OptimalAligner

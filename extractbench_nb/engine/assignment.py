@@ -2,8 +2,9 @@
 
 It maximises first the number of matched pairs, then the total similarity. Ties are broken by the
 items' canonical JSON, never by position, so that shuffling either side changes no score. Small
-arrays are solved exactly on the declared metrics; of large ones, equal items are paired first, and
-the rest is chosen by a vectorised estimate.
+arrays are solved exactly on the declared metrics. In large arrays equal items are paired first; a
+vectorised estimate (`proxy_matrix`) proposes the other pairs, and the declared metrics compare
+them.
 """
 
 from __future__ import annotations

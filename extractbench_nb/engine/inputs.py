@@ -1,4 +1,4 @@
-"""What a user hands over to `evaluate`: options checked, a prediction read whatever it is."""
+"""Inputs of `evaluate`: options are checked, predictions are read without raising."""
 
 from __future__ import annotations
 

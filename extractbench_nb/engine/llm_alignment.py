@@ -1,4 +1,4 @@
-"""The aligner that asks a language model which predicted item is which gold item."""
+"""Alignment of array items by a language model: batches, requests, checked pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairing a gold value with a predicted one, down to the leaves and arrays of the schema."""
+"""Pairing gold and predicted values, down to the leaves and arrays of the schema."""
 
 from __future__ import annotations
 

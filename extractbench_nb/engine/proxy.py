@@ -1,8 +1,8 @@
-"""Similarity of all pairs of a large array at once: columns as matrices, no metric per pair.
+"""Estimated similarity of all pairs of items of a large array, computed by columns.
 
 Each field of the items is a column. Codes and numbers are compared by equality, short texts by
 rapidfuzz, long texts and nested arrays as bags of tokens (cosine of tf-idf vectors). The result
-only chooses the pairs; the declared metrics then run on the pairs that were chosen.
+only proposes pairs; the declared metrics then run on these.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a model is asked about two lists of items, and how its answer is read and checked."""
+"""The question about two lists of items, and how its answer is parsed and checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the traversal leaves behind: a tree of leaves, arrays and pairs of items."""
+"""The records of a traversal: a tree of leaves, arrays and pairs of items; their roll-up."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One place of the schema, two values: the verdict of each of its metrics.
+"""Scoring two values at one node of the schema: one verdict per metric.
 
-States are resolved first, then types, then the metrics run. Nothing here raises for any value: a
-metric that fails is a verdict of its own, ``judge_error``.
+States are resolved first, then types, then the metrics run. No value makes this module raise: a
+metric that fails gives a verdict ``judge_error``.
 """
 
 from __future__ import annotations

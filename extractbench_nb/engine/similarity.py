@@ -1,7 +1,7 @@
-"""How alike two array items are, by the declared metrics of their fields.
+"""Similarity of two array items, by the declared metrics of their fields.
 
-Most items are regular: objects with scalars, and arrays of such. Their values are read once an
-item, and verdicts are remembered by field, so that comparing all pairs of a small array is cheap.
+Most items are regular: objects with scalars, and arrays of such. Their values are read once per
+item, and verdicts are cached by field, so that comparing all pairs of a small array is cheap.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Profile ``strict``: the leaves of array items count in place of their array.
 
-Leaves of missed items are omissions, leaves of spurious items hallucinations, and so are predicted
-leaves that nobody asked for. Where items were not aligned, all their leaves are without a verdict.
+Leaves of missed items are omissions; leaves of spurious items and undeclared predicted leaves are
+hallucinations. If items were not aligned, none of their leaves has a verdict.
 """
 
 from __future__ import annotations

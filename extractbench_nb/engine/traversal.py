@@ -1,9 +1,9 @@
-"""THE traversal: AST + gold + predicted -> records. The only one in the project.
+"""The traversal: AST + gold + predicted -> records.
 
-`Traversal.descend` goes down with both documents: it pairs values, scores leaves, aligns arrays and
-enters the pairs. What must be awaited is settled next, all that is open at once: verdicts, and
-alignments that a model makes, whose pairs may hold more of both. `Traversal.finish` goes back up:
-from the verdicts of item fields to pairs of items, from pairs to arrays.
+`Traversal.descend` walks both documents: it pairs values, scores leaves, aligns arrays and enters
+the pairs. `Traversal.settle` then awaits open verdicts and alignments by a model, all of them
+concurrently; their pairs may open more of both. `Traversal.finish` goes back up: from the verdicts
+of item fields to pairs of items, from pairs to arrays.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From records to what people look at: `evaluate`, and the `Evaluation` that it returns."""
+"""From records to results: `evaluate`, and the `Evaluation` that it returns."""
 
 from extractbench_nb.evaluation.api import evaluate, evaluate_async
 from extractbench_nb.evaluation.result import Evaluation

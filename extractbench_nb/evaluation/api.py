@@ -1,4 +1,4 @@
-"""`evaluate` and `evaluate_async`: one document against gold."""
+"""`evaluate` and `evaluate_async`: one prediction against gold."""
 
 from __future__ import annotations
 

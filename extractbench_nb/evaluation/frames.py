@@ -1,4 +1,4 @@
-"""The frames of an evaluation: their columns declared as data, and the rows that fill them."""
+"""The frames of an evaluation: declared columns, the rows from records, and the summary."""
 
 from __future__ import annotations
 

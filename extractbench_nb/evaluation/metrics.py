@@ -1,4 +1,4 @@
-"""The names that a metric of one's own needs, where the published package has them."""
+"""The base classes of class-based metrics, under the import path of the published package."""
 
 from extractbench_nb.field_metrics.classes import (
     BaseMetric,

@@ -1,4 +1,4 @@
-"""Where gold, prediction and schema drift apart without being a score: `Evaluation.warnings`."""
+"""`Evaluation.warnings`: undeclared keys, schema violations and other problems without a score."""
 
 from __future__ import annotations
 

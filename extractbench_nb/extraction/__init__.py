@@ -1,4 +1,4 @@
-"""What models say and do: outputs read, failures named, repaired; gold corrupted on purpose."""
+"""Model outputs: calling a model, run folders, parsing, failures, repair, and tables of results."""
 
 from extractbench_nb.extraction.baseline import (
     BaselineTables,

@@ -1,4 +1,4 @@
-"""From the outputs of runs to tables as the paper has them: validity, pass rates, failures."""
+"""`baseline_tables`: validity, pass rates and failures of runs, as in the paper's tables."""
 
 from __future__ import annotations
 

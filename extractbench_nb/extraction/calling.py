@@ -1,4 +1,4 @@
-"""One call for one document: the text as received, and how it went in words that are kept."""
+"""One model call for one document: the exact response, and how the call went."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a schema does not allow in a document, beyond what gold itself gets wrong.
+"""Schema violations of a document, except those that gold has too.
 
-A violation that gold has at the same place of the schema is forgiven: nobody can be asked for
-better than gold.
+A violation that gold has at the same place of the schema is tolerated: no model can be expected to
+do better than gold.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How the outputs of runs fail: counted by kind and group, and by the place where a text breaks."""
+"""Failures in the outputs of runs, counted by kind and group and by position in the text."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Runs kept as folders: what was asked for, and for each document what came back.
+"""Run folders: the settings of a run, and the response for each document.
 
 The layout::
 
-    run.json                 what decides the outputs, and where they are from
-    {document}.raw.txt       the text as it was received; absent where there was none
-    {document}.meta.json     how the call went; where it is there, the output is complete
-    .lock                    stays; whoever writes here holds a lock on it
-    simulation.json          of a simulation: what it was made with, and what was done (`keeping`)
+    run.json                 settings that determine the outputs, and their origin
+    {document}.raw.txt       the text as received; absent if there was none
+    {document}.meta.json     how the call went; written last, so it marks a complete output
+    .lock                    locked by the process that writes here; the file stays
+    simulation.json          of a simulation: its settings and its record of changes
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Validity against length: of what is to be written, or of what was written."""
+"""Validity by length: of the expected output, or of the actual one."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What a model said, read by a strict parser: the value, or the failure by its name.
+"""Strict parsing of a model's answer: the value, or the failure by name.
 
-Valid is the paper's word (section 4): the text parses and fits the schema. Two things are taken off
-before it is parsed, a byte-order mark and a code fence, as every pipeline does; what the text is
-worth as it stands is told beside it.
+Valid is the paper's term (section 4): the text parses and conforms to the schema. A byte-order mark
+and a code fence are removed before parsing, as every pipeline does; whether the text is valid as it
+stands is reported separately.
 """
 
 from __future__ import annotations

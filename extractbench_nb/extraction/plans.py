@@ -1,4 +1,4 @@
-"""What a run is to do: options checked, documents found and readable, before anything is asked."""
+"""The plan of a run: options checked and documents found before the first request."""
 
 from __future__ import annotations
 

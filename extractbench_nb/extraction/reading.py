@@ -1,4 +1,4 @@
-"""The outputs of runs, read: one row an attempt, with its failure, its value, what repair gives."""
+"""`read_outputs`: one row per attempt, with its failure, its value, and the repaired value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run a model over documents, and keep what it said: `extract`, and the `Run` that comes of it."""
+"""`extract`: run a model over documents and keep its responses in a `Run`."""
 
 from __future__ import annotations
 

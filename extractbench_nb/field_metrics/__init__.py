@@ -1,4 +1,4 @@
-"""The metrics of fields: the registry, `metric`, and the metrics that are built in."""
+"""The metrics of fields: the registry, `metric`, and the built-in metrics."""
 
 from extractbench_nb.field_metrics import (  # noqa: F401 - importing them fills the registry
     arrays,

@@ -1,4 +1,4 @@
-"""Metrics for whole arrays. ``array_llm`` is the name of item alignment; the evaluator does it."""
+"""Metrics for whole arrays. ``array_llm`` names item alignment, which the engine does."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Metrics written as classes: what they derive from, what they are given, what they return.
+"""Metrics written as classes: base class, context and result.
 
-The form is the published package's: a class with a ``metric_id`` and an async method
-``evaluate(node, config)`` that returns a `MetricResult`. Deriving from `BaseMetric` is not needed.
+The interface is the published package's: a class with a ``metric_id`` and an async method
+``evaluate(node, config)`` that returns a `MetricResult`. Deriving from `BaseMetric` is optional.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Metrics for numbers. Booleans are not numbers; two texts that are none are compared as text."""
+"""Metrics for numbers and booleans. Booleans are not numbers.
+
+Two texts that are not numbers are compared as text.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Metrics as the published ``extract-bench`` 0.1.0 computes them, where that differs from ours.
+"""Metrics as the published ``extract-bench`` 0.1.0 computes them, where it differs from ours.
 
-Facts about its behaviour, written anew: texts are coerced to numbers, two that cannot be are equal,
-integers are truncated, the tolerance is absolute, and ``string_fuzzy`` is difflib's ratio (its
-README says Levenshtein). Params that cannot be used fall back to the default instead of being
-refused.
+Reimplemented from its observed behaviour: texts are coerced to numbers, two that cannot be coerced
+are equal, integers are truncated, the tolerance is absolute, and ``string_fuzzy`` is difflib's
+ratio (its README says Levenshtein). Invalid params fall back to the default instead of raising.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Gold under review: what an audit finds in it, and how much of it stands in the PDFs."""
+"""Reviewing gold: the audit, and how much of gold the PDFs contain."""
 
 from extractbench_nb.gold.checks import audit
 from extractbench_nb.gold.findings import (

@@ -1,4 +1,4 @@
-"""All checks of one document: read its files, then run every check that is wanted."""
+"""`audit`: schema violations, undeclared keys, and all other checks of gold files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Placeholders, and items of arrays: duplicates, contradictions, names cut in two."""
+"""Checks of values and array items: wording, variants, placeholders, duplicates, split items."""
 
 from __future__ import annotations
 

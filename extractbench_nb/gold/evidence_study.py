@@ -1,4 +1,4 @@
-"""How much of a dataset's gold stands in its PDFs, and how much of it in other documents' PDFs."""
+"""How much of a dataset's gold is found in its PDFs, and in the PDFs of other documents."""
 
 from __future__ import annotations
 

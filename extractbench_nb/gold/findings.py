@@ -1,4 +1,4 @@
-"""A sample of findings to be judged by hand, and the share of them that is real."""
+"""`Audit`: the kinds of findings, their table and card, and samples to be judged by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gold values in the text of the PDF: texts, numbers and dates, each in its own spellings."""
+"""Checks of dates, and gold values looked up in the text of the PDF."""
 
 from __future__ import annotations
 

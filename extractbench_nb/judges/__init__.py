@@ -1,4 +1,4 @@
-"""Who decides that two texts mean the same: offline rules, language models, recorded verdicts."""
+"""Deciding whether two texts mean the same: offline rules, language models, recorded verdicts."""
 
 from extractbench_nb.judges.base import JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.judges.cache import CacheInfo, JudgeCache, judge_cache

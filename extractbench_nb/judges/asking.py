@@ -1,6 +1,7 @@
-"""Asking a model until there is an answer: turns, attempts, the second question, the budget.
+"""Requests to a model until there is an answer: attempts, corrections, the budget.
 
-What is here lives on the loop of `background.HOME`, one `CallQueue` for each judge in each process.
+The code here runs on the event loop of `background.HOME`, with one `CallQueue` per judge and
+process.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""One event loop in a thread of its own, where all requests of this process are made.
+"""One event loop in a thread of its own, on which all requests of this process are made.
 
-Callers come from many loops, threads and notebook cells, and their loops end. Here connections stay
-open from one evaluation to the next, one limit of concurrency holds for all callers, and equal
-questions of different callers meet.
+Callers come from many loops, threads and notebook cells, and their loops end. On this loop,
+connections stay open between evaluations, one concurrency limit holds for all callers, and equal
+questions of different callers are asked once.
 """
 
 from __future__ import annotations

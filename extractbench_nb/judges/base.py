@@ -1,4 +1,4 @@
-"""What a judge is: the question it gets, the verdict it gives, and what it says without one."""
+"""The interface of judges: questions, verdicts, calls and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A budget in US dollars: each request reserves what it may cost at most before it is made."""
+"""A budget in US dollars: each request first reserves the most that it can cost."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Answers of models on disk, by what was asked: a second run asks nothing.
+"""The answer cache on disk: a second run makes no requests.
 
-One SQLite file in a folder, shared by processes. An answer is kept with the whole request, as JSON:
-what was asked can be read again, and its key checked. A file that cannot be written is only read.
+One SQLite file in a folder, shared by processes. An answer is stored with the whole request, as
+JSON, so that the request can be read and its key checked. A file that cannot be written is used
+read-only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From what a user calls a judge to the judge, and from any kind of judge to its verdict."""
+"""Choosing a judge from what the user passes, and `Ensemble`: several judges vote."""
 
 from __future__ import annotations
 

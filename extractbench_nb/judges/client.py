@@ -1,7 +1,7 @@
-"""Requests to models through LiteLLM, which is imported when the first one is named.
+"""Requests to models through LiteLLM, which is imported on first use.
 
-Nothing but requests to the model leaves this module's hands: LiteLLM is set to its own copy of the
-price list, sends no telemetry and logs nothing.
+Only requests to the model leave this module: LiteLLM uses its own copy of the price list, sends no
+telemetry and logs nothing.
 """
 
 from __future__ import annotations

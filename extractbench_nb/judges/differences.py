@@ -1,4 +1,4 @@
-"""What stands behind a difference between two runs of tokens.
+"""Explaining the difference between two runs of tokens.
 
 `explain` says why two differing runs still mean the same; `conflict` says why they cannot.
 """

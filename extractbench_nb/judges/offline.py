@@ -1,8 +1,8 @@
-"""The offline judge: decides by rules, without any model, whether two texts mean the same.
+"""The offline judge: decides by rules, without a model, whether two texts mean the same.
 
 Texts become canonical tokens (`tokens.Prepared`). Equal tokens mean the same. Otherwise every
-differing run must have an explanation (`differences.explain`), or be small in a long text. What is
-left unexplained fails with a score below 0.7, graded by how much the texts share.
+differing run must have an explanation (`differences.explain`), or be small in a long text. Texts
+with unexplained differences get a score below 0.7, graded by what they share.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a model is asked: messages made from versioned texts and the values of one field.
+"""Messages to a model, composed from versioned texts and the values of one field.
 
-The values are quoted between marks that occur in none of them. A mark is a hash of all that is
-quoted: the same question has the same marks, and no document can hold its own.
+The values are quoted between marks that occur in none of them. A mark is a hash of everything
+quoted: the same question has the same marks, and no document can contain its own.
 """
 
 from __future__ import annotations

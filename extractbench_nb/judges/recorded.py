@@ -1,4 +1,4 @@
-"""Answers of models that were recorded, and telling what a file with recorded verdicts is."""
+"""Recorded answers and reports, and detecting which of them a file holds."""
 
 from __future__ import annotations
 

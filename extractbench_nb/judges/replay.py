@@ -1,4 +1,4 @@
-"""The judge that repeats verdicts that were recorded."""
+"""`ReplayJudge` repeats recorded verdicts; rehearsals collect the calls that a judge would make."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a model is asked: the options of a judge, and what the params of one field change."""
+"""Options of a model call: those of the judge, and overrides by the params of a field."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What goes over the wire for one request, seen before LiteLLM reads it.
+"""HTTP requests and responses as they are, before LiteLLM interprets them.
 
-LiteLLM words the same fault differently for each provider, follows redirects with the key in its
-headers, and reads responses of any size. Its asynchronous requests to all providers pass
-`httpx.AsyncClient.send`: those of this package are watched there, and no others.
+LiteLLM words the same error differently for each provider, follows redirects with the key in its
+headers, and reads responses of any size. All its asynchronous requests pass through
+`httpx.AsyncClient.send`; those of this package, and no others, are checked there.
 """
 
 from __future__ import annotations

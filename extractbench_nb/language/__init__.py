@@ -1,4 +1,4 @@
-"""What texts mean.
+"""The meaning of texts.
 
-Normalisation, numbers and quantities, dates, names, and the words that have one meaning.
+Normalisation, numbers and quantities, dates, names, and words with one meaning.
 """

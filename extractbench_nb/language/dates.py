@@ -1,7 +1,7 @@
-"""Dates as people write them: reading, finding in running text, and comparing.
+"""Dates in text: reading, finding in running text, and comparing.
 
-Only whole, plausible dates are read. ``12``, ``1.2.3``, ``May`` or ``section 4`` are none.
-Numeric dates with an undecidable order (``04/06/2025``) keep both readings.
+Only complete, plausible dates are read; ``12``, ``1.2.3``, ``May`` and ``section 4`` are not.
+Numeric dates whose order is ambiguous (``04/06/2025``) keep both readings.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the offline judge knows about words: data only, no code that decides."""
+"""The vocabulary of the offline judge: data only."""
 
 from __future__ import annotations
 

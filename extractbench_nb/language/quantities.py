@@ -1,7 +1,7 @@
 """Numbers and quantities in text: ``$1.5 million``, ``(1,204)``, ``5 km``, ``twenty-five``.
 
-`read_tokens` cuts a text into words and quantities; `read_quantity` and `read_number` read a text
-that is one quantity and nothing else.
+`read_tokens` splits a text into words and quantities; `read_quantity` and `read_number` read a text
+that is exactly one quantity.
 """
 
 from __future__ import annotations

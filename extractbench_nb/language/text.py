@@ -1,7 +1,7 @@
-"""Text normalisation shared by metrics and judges. Pure functions, any ``str`` accepted.
+"""Text normalisation shared by metrics and judges. Pure functions that accept any ``str``.
 
-Ligatures, width variants and superscripts fold by Unicode NFKC; dashes, quotes and invisible
-characters by the tables below; words that a PDF line break cut in two are joined again.
+Ligatures, width variants and superscripts are folded by Unicode NFKC; dashes, quotes and invisible
+characters by the tables below; words split by a line break in a PDF are joined.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The paper's tables: printed, recomputed, side by side; its errata; its claims, tested."""
+"""The paper's tables, printed and recomputed; its errata; tests of its claims."""
 
 from extractbench_nb.paper.claim_tests import CLAIM_COLUMNS, claims
 from extractbench_nb.paper.errata_list import ERRATA_COLUMNS, errata

@@ -1,4 +1,4 @@
-"""One recomputed cell, and how a printed figure is looked up."""
+"""A recomputed figure, and the lookup of printed ones."""
 
 from __future__ import annotations
 

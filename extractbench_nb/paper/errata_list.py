@@ -1,4 +1,4 @@
-"""`errata`: everything that does not add up, computed when it is asked for."""
+"""`errata`: all contradictions found, computed on request; those in the paper's wording."""
 
 from __future__ import annotations
 

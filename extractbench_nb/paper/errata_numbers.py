@@ -1,4 +1,4 @@
-"""Errata: what the pass rate divides by, and what that does to its meaning."""
+"""Errata in numbers: totals that do not add up, and what the pass rate divides by."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errata: paper, README and the published package 0.1.0 against each other."""
+"""Errata between sources: gold and schemas, README, and the published package 0.1.0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of each domain: the dataset's figures, added up from one row a document."""
+"""Facts by domain: statistics of the dataset, and the counts that the paper prints."""
 
 from __future__ import annotations
 

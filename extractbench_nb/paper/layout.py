@@ -1,4 +1,4 @@
-"""The paper's own layout: which figures share a cell, and how each is written."""
+"""The paper's table layouts: which figures share a cell, and their format."""
 
 from __future__ import annotations
 

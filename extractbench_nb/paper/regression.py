@@ -1,4 +1,4 @@
-"""One logistic regression a factor: the odds of a valid output or a passed field."""
+"""Logistic regressions and correlations: factors against valid outputs and passed fields."""
 
 from __future__ import annotations
 

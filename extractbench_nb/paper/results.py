@@ -1,4 +1,4 @@
-"""Tables 5 and 7 to 13: what follows from the printed counts."""
+"""Tables 1 to 13, Figure 2 and the numbers in the text, recomputed."""
 
 from __future__ import annotations
 

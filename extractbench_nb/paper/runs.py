@@ -1,4 +1,4 @@
-"""`compare` for runs of one's own: their figures beside the printed ones."""
+"""`compare` for your own runs: their figures with the printed ones."""
 
 from __future__ import annotations
 

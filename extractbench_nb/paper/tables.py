@@ -1,4 +1,4 @@
-"""`table`, `published` and `compare`: a table of the paper, recomputed, printed, side by side."""
+"""`table`, `published` and `compare`: recomputed and printed tables of the paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PDFs: their text, where values stand in it, and pictures of their pages."""
+"""PDFs: their text, the places of values in it, and images of their pages."""
 
 from extractbench_nb.pdf.evidence import EVIDENCE_COLUMNS, find_evidence
 from extractbench_nb.pdf.grounding import GROUNDED_COLUMNS, ground_values, grounded

@@ -1,4 +1,4 @@
-"""`find_evidence`: where a value stands in a document's PDF."""
+"""`find_evidence`: where a value is found in a document's PDF, and how specific that is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`grounded` and `ground_values`: which values of a result or document stand in the PDF."""
+"""`grounded` and `ground_values`: which values of a result or document are in the PDF."""
 
 from __future__ import annotations
 

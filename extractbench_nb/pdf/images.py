@@ -1,4 +1,4 @@
-"""`render_page`: a page as a picture, with places on it marked."""
+"""`render_page`: a page as an image, with places marked."""
 
 from __future__ import annotations
 

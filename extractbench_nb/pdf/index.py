@@ -1,4 +1,4 @@
-"""The text of a PDF, indexed so that values are found in it together with their place."""
+"""The text of a PDF, indexed so that values are found together with their place."""
 
 from __future__ import annotations
 

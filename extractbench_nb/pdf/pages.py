@@ -1,7 +1,7 @@
-"""The pages of a PDF, their text and their pictures, through PDFium.
+"""The pages of a PDF, their text and their images, through PDFium.
 
-A PDF of a few kilobytes may unpack to gigabytes, and PDFium ends the process that runs out of
-memory: each file is first read in a process of its own (`pdf_worker`), with a limit.
+A PDF of a few kilobytes may unpack to gigabytes, and PDFium ends a process that runs out of
+memory: each file is first read in a separate process (`worker`) with a memory limit.
 """
 
 from __future__ import annotations

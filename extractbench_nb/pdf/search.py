@@ -1,4 +1,4 @@
-"""Search for one value in the text of a PDF: as a text, as a number, as a date."""
+"""Searching the text of a PDF for one value: as text, number or date."""
 
 from __future__ import annotations
 

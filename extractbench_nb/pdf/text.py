@@ -1,4 +1,4 @@
-"""The passage of a PDF that is nearest to a text: words vote for a place, edit distance decides."""
+"""The passage of a PDF closest to a text: words vote for a place, edit distance decides."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Reads one PDF in a process of its own, whose memory is limited: a small file may unpack to much.
+"""Reads one PDF in a separate process with limited memory: a small file may unpack to gigabytes.
 
-Run as a script by `benchmark.pdf`, and so without an import from this package. A request is one
-JSON object on standard input; the answer is a line of JSON and, of a drawn page, its pixels.
+Run as a script by `pages`, and therefore without imports from this package. A request is one JSON
+object on standard input; the answer is a line of JSON and, for a rendered page, its pixels.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Figures: each function takes data and perhaps an Axes, draws, and returns the Axes.
+"""Figures: each function takes data and optionally an Axes, draws, and returns the Axes.
 
-Without an Axes a figure of notebook width is made. Colours are Okabe and Ito's. Nothing is shown,
-saved or closed, and matplotlib's settings stay as they are; matplotlib itself is imported when the
-first figure is drawn.
+Without an Axes, a figure of notebook width is created. The colours are Okabe and Ito's. Nothing is
+shown, saved or closed, and matplotlib's settings stay unchanged; matplotlib itself is imported when
+the first figure is drawn.
 """
 
 from extractbench_nb.plots.analysis import correlations, factor, permutations

@@ -1,4 +1,4 @@
-"""Figures of what five domains can say: a factor and failure, correlations, permutations."""
+"""Figures of the paper's claims: a factor and failure, correlations, permutations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of a dataset: how much there is to read and to write, how complex it is, its suspects."""
+"""Figures of a dataset: input and output lengths, complexity, audit findings."""
 
 from __future__ import annotations
 

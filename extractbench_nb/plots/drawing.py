@@ -1,4 +1,4 @@
-"""What all figures share: colours, Axes, safe words, heat maps and stacked bars."""
+"""Shared parts of all figures: colours, Axes, escaped labels, heat maps, stacked bars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of attempts: how the outputs of runs ended, and how many are valid at which length."""
+"""Figures of evaluations and attempts: outcomes, difficulty, differences, validity by length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of the paper's results: models and domains, failures, modes, what is reproduced."""
+"""Figures of the paper's results: models and domains, failures, modes, reproduction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics of tables beside the share of a table that is kept."""
+"""Score curves: scores against corruption rates, table metrics against the share kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What schema, gold and extracted document hold, and which leaves the two documents share."""
+"""Statistics of schema, gold and prediction, and the leaves that both documents share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``report.html``: one file that needs no network and no JavaScript, and runs none."""
+"""``report.html``: one file without network access and JavaScript."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a report says, as frozen records; their fields are the keys of ``report.json``.
+"""The content of a report as frozen records; their fields are the keys of ``report.json``.
 
-Names and meanings are those of the published package wherever it has them, so that a program that
-reads its ``report.json`` reads ours too. What is added stands beside them.
+Names and meanings are those of the published package where it has them, so that a program that
+reads its ``report.json`` reads ours too. Other fields are additions.
 """
 
 from __future__ import annotations

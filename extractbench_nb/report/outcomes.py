@@ -1,4 +1,4 @@
-"""What came of the fields: rows, counts, confusion matrix, groups of errors, judged scores."""
+"""Outcomes of the fields: rows, counts, confusion matrix, groups of errors, judged scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How complex a schema is: keys and depth, as in Table 1 of the ExtractBench paper."""
+"""Complexity of a schema: keys and depth, as in Table 1 of the ExtractBench paper."""
 
 from __future__ import annotations
 

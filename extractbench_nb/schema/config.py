@@ -1,9 +1,9 @@
-"""``evaluation_config``: its three forms, read into `NodeConfig`; errors name place and cure.
+"""``evaluation_config``: its three forms, parsed into `NodeConfig`.
 
 The forms are a preset name, ``{"metric_id", "params"}`` and ``{"metrics": [{"metric_id",
 "weight", "params"}], "aggregation_weight"}`` (appendix C of the ExtractBench paper, and its
-README). A metric's own name is accepted wherever a preset's is, so that a metric of the user's
-needs no preset.
+README). A metric's own name is accepted wherever a preset's is, so that a user's metric needs no
+preset.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The keywords of JSON Schema: which draft a document follows, what each keyword may hold."""
+"""JSON Schema keywords: detecting a schema's draft, and the allowed values of each keyword."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Every definition that a schema leads to, read once: what each node is, and where cycles close.
+"""The definitions of a schema, each read once: the kind of every node, and where cycles close.
 
-Nodes are built from it only as far as somebody looks. Whatever is wrong with the schema is found
-here, before any data is seen.
+Nodes are built from it on access. All faults of the schema are found here, before any data is
+read.
 """
 
 from __future__ import annotations

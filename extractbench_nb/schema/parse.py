@@ -1,4 +1,4 @@
-"""JSON Schema to AST."""
+"""`parse_schema`: JSON Schema to AST."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Value states, and what a pair of states means before any metric looks at the values.
+"""Value states, and what a pair of states means before any metric compares the values.
 
-Section 3.3 of the ExtractBench paper tells three states apart: present, null and missing. An empty
-array on an array node is a fourth, because it says "there is none" as null does.
+Section 3.3 of the ExtractBench paper distinguishes three states: present, null and missing. An
+empty array on an array node is a fourth, because it says "there is none" as null does.
 """
 
 from __future__ import annotations

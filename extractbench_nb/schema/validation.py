@@ -1,7 +1,7 @@
 """Validation of documents with jsonschema, by the draft of their schema, with bounded work.
 
-A pattern can backtrack without end and references can multiply, so keywords whose work has no bound
-are replaced, and the number of keywords that are applied to one document is limited.
+A pattern can backtrack exponentially and references can multiply, so keywords whose work is
+unbounded are replaced, and the number of keywords applied to one document is limited.
 """
 
 from __future__ import annotations

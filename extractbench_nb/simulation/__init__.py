@@ -1,4 +1,4 @@
-"""Outputs of models that do not exist: corruptions, simulated runs, and what they do to scores."""
+"""Simulated model outputs: corruptions, simulated runs, and their effect on scores."""
 
 from extractbench_nb.simulation.catalogue import corruptions
 from extractbench_nb.simulation.checking import SimulationCheck, check_simulation

@@ -1,4 +1,4 @@
-"""The corruptions by name: what each does, to what, and what becomes of the meaning."""
+"""The corruptions by name: what each changes, where, and whether the meaning is kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether parser and evaluator find what a simulation did: its record beside their outcomes."""
+"""`check_simulation`: whether parser and evaluator find the recorded changes of a simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One value that a schema does not allow, put into a document that it allows otherwise."""
+"""`corrupt_document` and `corrupt_mixed`: one corruption, or several at once; invalid values."""
 
 from __future__ import annotations
 

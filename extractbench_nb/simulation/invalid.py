@@ -1,7 +1,7 @@
-"""Texts that a model may give in place of the JSON it was asked for, one failure at a time.
+"""Invalid outputs: texts that a model may return instead of the JSON, one failure at a time.
 
-A failure has several variants: how exactly a text is broken. Every variant is sure to fail as it is
-named, whatever the document; one that a document has no place for gives way to the next.
+A failure has several variants of how a text is broken. Every variant is certain to fail as named,
+whatever the document; if a document has no place for one, the next is used.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""`simulate`: what a model might have said about a dataset, made from gold, with all that was done.
+"""`simulate`: plausible model outputs for a dataset, made from gold, with a record of all changes.
 
-The outputs are texts and metas as a run keeps them, so that parser, evaluator and tables take them
-as they take a real model's. Wherever they appear they are named a simulation.
+The outputs are texts and metas in the form of a run, so that parser, evaluator and tables treat
+them like a real model's. They are labelled as a simulation wherever they appear.
 """
 
 from __future__ import annotations

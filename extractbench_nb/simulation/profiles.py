@@ -1,6 +1,6 @@
-"""What a simulated model does to documents: how often it fails in which way, and how it errs.
+"""Profiles of simulated models: the rate of each failure and each corruption.
 
-The profiles of the paper's six models are calibrated on what the paper prints; see `calibration`.
+The profiles of the paper's six models are calibrated on the printed figures.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is read off an evaluation, and how the readings of many become one row."""
+"""The measures that `sensitivity` reads from evaluations, and their means as one row."""
 
 from __future__ import annotations
 

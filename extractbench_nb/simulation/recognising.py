@@ -1,4 +1,4 @@
-"""Which document of a dataset a request to a model is about, whatever prompt it came with."""
+"""Recognising which document of a dataset a request is about, whatever the prompt."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`serve_simulations`: a server on this machine that says what simulated models say.
+"""`serve_simulations`: a local server that returns the outputs of simulated models.
 
-A real socket and OpenAI's protocol, so that `extract` and any client of OpenAI's ask it as they ask
-a provider. It listens on 127.0.0.1 only.
+It speaks OpenAI's protocol on a real socket, so that `extract` and any OpenAI client can use it
+like a provider. It listens on 127.0.0.1 only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Corruptions of form: the right content in a wrong type, or at a wrong level."""
+"""Corruptions of structure: array items, and the right content in a wrong type or level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a corruption is given, what it reports, and what can be borrowed from other documents."""
+"""The input and output of a corruption, and values borrowed from other documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`difficulty`: which fields are hard, and for whom."""
+"""`breakdown` and `difficulty`: results by group, and the hardest fields."""
 
 from __future__ import annotations
 

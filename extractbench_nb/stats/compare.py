@@ -1,4 +1,4 @@
-"""`compare_runs`: which runs differ by more than chance, documents being what is sampled."""
+"""`compare_runs`: which runs differ by more than chance, with documents as the sampling unit."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The paired sign-flip test, Holm's correction, and what so many documents could show.
+"""Bootstrap and Wilson intervals, the paired sign-flip test, Holm's correction, detectable effects.
 
 The p-values are those of ``scipy.stats.permutation_test`` with ``permutation_type="samples"``,
-for many samples at once.
+computed for many samples at once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`judge_agreement`: how far judges agree on the same fields, and where not."""
+"""`judge_agreement` and `self_consistency`: agreement between judges, and of one with itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agreement and Cohen's kappa from counts, and their intervals over documents or rows."""
+"""Cohen's kappa from counts, with intervals over documents or rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many pairs of tables, scored in one go."""
+"""`evaluate_tables` and `array_tables`: scores of many pairs of tables."""
 
 from __future__ import annotations
 

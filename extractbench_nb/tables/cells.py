@@ -1,4 +1,4 @@
-"""Tables as grids of cells: read from lists of cells, checked, indexed."""
+"""`Table` and `Cell`: tables as grids of cells, checked and indexed; as frames and HTML."""
 
 from __future__ import annotations
 

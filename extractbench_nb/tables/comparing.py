@@ -1,4 +1,4 @@
-"""All metrics of two tables side by side."""
+"""`compare_tables`: all metrics of two tables; tree edit distance (TEDS)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics beside what they should say: of a table a known share is kept, at random."""
+"""`keep_curves`: metrics against the share of a table kept; generated and published tables."""
 
 from __future__ import annotations
 

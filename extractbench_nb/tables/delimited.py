@@ -1,4 +1,4 @@
-"""Pipe tables of Markdown, and what looks nearly like one."""
+"""Reading delimited text: CSV, and pipe tables of Markdown."""
 
 from __future__ import annotations
 

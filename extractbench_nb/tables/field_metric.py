@@ -1,4 +1,4 @@
-"""A metric for arrays that are tables: grid table similarity of the whole."""
+"""``table_grits``: grid table similarity as a metric of arrays."""
 
 from __future__ import annotations
 

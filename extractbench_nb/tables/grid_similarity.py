@@ -1,4 +1,4 @@
-"""`grits`: how alike two tables are, and which rows and columns were taken for which."""
+"""`grits`: similarity of two tables, and the alignment of their rows and columns."""
 
 from __future__ import annotations
 

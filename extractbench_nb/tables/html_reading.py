@@ -1,4 +1,4 @@
-"""Tables in HTML: well-formed text as the published code read it, anything else leniently."""
+"""Tables in HTML: well-formed text as the published code reads it, other text leniently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`read_table`: a table, whatever form it is given in."""
+"""`read_table`: a table from any supported form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of records: a row for each object, a column for each key."""
+"""Tables from records, rows and frames: a row for each object, a column for each key."""
 
 from __future__ import annotations
 

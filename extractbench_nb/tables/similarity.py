@@ -1,4 +1,4 @@
-"""How alike two cells are: overlap of boxes, and of texts, in the forms that were published."""
+"""Similarity of two cells: overlap of boxes and of texts, in the published variants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether two tables are the same."""
+"""Adjacency relations, BLEU on structure tokens, and exact match."""
 
 from __future__ import annotations
 

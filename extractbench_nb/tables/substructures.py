@@ -1,12 +1,12 @@
 """Factored 2D-MSS: the most similar rows and columns of two grids, by nested dynamic programming.
 
-The paper (section 6) factors a problem that is NP-hard: rows are aligned with rows where the
-similarity of two rows is that of their best alignment, and columns likewise. What is selected is a
-valid substructure of each grid, so that its similarity is a lower bound of the best one; the lesser
-of the two alignments' scores is an upper bound.
+The problem is NP-hard; the paper (section 6) factors it: rows are aligned with rows, where the
+similarity of two rows is that of their best alignment, and columns likewise. The selection is a
+valid substructure of each grid, so its similarity is a lower bound of the best one; the lesser of
+the two alignments' scores is an upper bound.
 
 All pairs of rows are aligned at once. A step goes along one antidiagonal of the inner alignments,
-so that a table takes as many steps of numpy as the two grids have rows and columns.
+so a table takes as many steps of numpy as the two grids have rows and columns.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Views for the notebook: pictures of schemas, evaluations and matches, each with a static twin.
+"""Views for the notebook: schemas, evaluations, matches, tables and evidence, with static twins.
 
-Each view is one widget. Its static twin is plain HTML that needs no JavaScript; it stands in the
-notebook beside the live part, for code hosts. `keep_static` drops the live parts from a
-saved notebook, so that a reopened or exported one shows the twins as well.
+Each view is one widget. Its static twin is plain HTML without JavaScript; it is saved in the
+notebook with the live part, for pages without a kernel. `keep_static` drops the live parts from a
+saved notebook, so that a reopened or exported one shows the twins.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The rows of the view, as small records: a page of them, and one in full."""
+"""State of the evaluation view: filters, pages of rows, and one row in full."""
 
 from __future__ import annotations
 

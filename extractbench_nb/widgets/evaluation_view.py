@@ -1,4 +1,4 @@
-"""`EvaluationView`: the schema's tree beside the fields of the chosen node."""
+"""`EvaluationView`: the schema's tree and the fields of the selected node."""
 
 from __future__ import annotations
 

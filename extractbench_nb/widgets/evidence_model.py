@@ -1,4 +1,4 @@
-"""The static twin of the evidence view."""
+"""State of the evidence view: rows of values, places found, and the static twin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`EvidenceView`: values of a document beside the page of the PDF on which they stand."""
+"""`EvidenceView`: values of a document next to the PDF page on which they were found."""
 
 from __future__ import annotations
 

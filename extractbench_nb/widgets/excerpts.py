@@ -1,4 +1,4 @@
-"""The two values of a field as stretches of text: as much as a row shows, or all of it."""
+"""The two values of a field as segments of text: shortened for a row, or in full."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Breakdowns of what is shown: by outcome, by domain or schema, by run."""
+"""Sums of the failure explorer: the grid of the heatmap, and bars by group."""
 
 from __future__ import annotations
 

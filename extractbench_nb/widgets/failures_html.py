@@ -1,4 +1,4 @@
-"""The static twin of the failure explorer: the heatmap as a table, the bars and values as text."""
+"""Texts of the failure explorer: values, titles, and the static twin."""
 
 from __future__ import annotations
 

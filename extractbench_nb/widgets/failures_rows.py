@@ -1,4 +1,4 @@
-"""What a person chose to see: axes, measure, order and filters; and the rows that are left."""
+"""State of the failure explorer: axes, measure, order and filters, and the rows they select."""
 
 from __future__ import annotations
 

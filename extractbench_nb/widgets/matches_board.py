@@ -1,4 +1,4 @@
-"""The static twin of a list of matches."""
+"""Pages of the matches view: rows, details of a pair, counts, and the static twin."""
 
 from __future__ import annotations
 

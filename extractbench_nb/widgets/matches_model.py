@@ -1,4 +1,4 @@
-"""The view model of a page: a card for each item, and the lines between those that are paired."""
+"""State of the matches view: filtered and sorted rows, item cards, lines between pairs."""
 
 from __future__ import annotations
 

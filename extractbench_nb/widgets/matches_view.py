@@ -1,4 +1,4 @@
-"""`MatchesView`: the items of one array, gold beside predicted, and the thresholds to try."""
+"""`MatchesView`: the items of one array, gold and predicted, and thresholds to try."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`SchemaExplorer`: the schema as a tree, with what an evaluation says of each node."""
+"""`SchemaExplorer`: the schema as a tree, with the results of an evaluation at each node."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Static twins: small functions that write HTML which needs no JavaScript, and reads without style.
+"""Static twins: small functions that write HTML without JavaScript, readable without its style.
 
-Every text goes through `escape`; a twin says in words what its colours show.
+All text goes through `escape`; a twin says in words what its colours show.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The chosen position: its cell beside the one that it was matched with."""
+"""State of the table view: windows of the grids, scores, and the selected pair of cells."""
 
 from __future__ import annotations
 

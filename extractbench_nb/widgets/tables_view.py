@@ -1,4 +1,4 @@
-"""`TableView`: two compared tables beside each other, coloured by how alike their cells are."""
+"""`TableView`: two compared tables side by side, coloured by the similarity of their cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`View`, the one top-level widget of every picture, and `Pane`, a front end of ours inside it."""
+"""`View`, the base class of all views, and `Pane`, a front-end part inside one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""View models of the workbench: its figures, and the curve."""
+"""State of the workbench: figures, configuration, and the threshold curve."""
 
 from __future__ import annotations
 

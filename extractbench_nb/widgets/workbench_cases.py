@@ -1,4 +1,4 @@
-"""What a metric says of the cases: scored by `evaluate`, remembered, and never asked twice."""
+"""Cases of the workbench: read, scored by `evaluate`, and cached."""
 
 from __future__ import annotations
 

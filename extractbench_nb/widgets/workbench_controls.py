@@ -1,4 +1,4 @@
-"""Controls of a metric's params: sliders, menus, boxes, each as the param's declaration has it."""
+"""Controls of the workbench: sliders, menus and boxes from a metric's declared params."""
 
 from __future__ import annotations
 

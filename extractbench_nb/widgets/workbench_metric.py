@@ -1,4 +1,4 @@
-"""The curve of a threshold: how many cases pass at each of its values, and who agrees with that."""
+"""A metric with adjustable params, and its pass rate at every threshold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The static twin of the workbench: figures, the curve as a table, and the cases that are shown."""
+"""Rows of cases in the workbench, their details, and the static twin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Workbench`: a metric's params, what they do to cases, and which verdicts flip."""
+"""`Workbench`: a metric's params, their effect on cases, and the verdicts that flip."""
 
 from __future__ import annotations
 
