@@ -63,13 +63,13 @@ class FrameSpec:
         return self.build(dict(zip(self.names, columns, strict=True)) if columns else None)
 
     def describe(self) -> pd.DataFrame:
-        """Return the declaration itself as a frame: one row a column."""
+        """Return the declaration itself as a frame: one row per column."""
         rows = [(c.name, c.dtype, c.values, c.nullable, c.meaning) for c in self.columns]
         return pd.DataFrame(rows, columns=["column", "dtype", "values", "nullable", "meaning"])
 
 
 def describe_frames(specs: Iterable[FrameSpec]) -> pd.DataFrame:
-    """Return the declarations of several frames as one: one row a column, with its frame."""
+    """Return the declarations of several frames as one: one row per column, with its frame."""
     return pd.concat([s.describe().assign(frame=s.name) for s in specs], ignore_index=True)
 
 

@@ -36,7 +36,7 @@ class SchemaError(ExtractBenchError):
     Parameters
     ----------
     pointer : str or None
-        JSON Pointer of the offending part, ``""`` for the whole schema; None where no schema is
+        JSON Pointer of the offending part, ``""`` for the whole schema; None if no schema is
         involved.
     problem : str
         What was found and what would be right.

@@ -135,7 +135,7 @@ class CostEstimate:
     Parameters
     ----------
     calls : pandas.DataFrame
-        One row a call.
+        One row per call.
     unknown : tuple of str, optional
         Names of judges that cannot be looked into: what they would ask is not in it.
 
@@ -151,7 +151,7 @@ class CostEstimate:
 
     @property
     def calls(self) -> pd.DataFrame:
-        """One row a call; see `columns`."""
+        """One row per call; see `columns`."""
         return self._calls.copy()
 
     @property
@@ -159,7 +159,7 @@ class CostEstimate:
         """Totals: calls, cached, requests, prompt_tokens, completion_tokens, cost_usd, ...
 
         ``calls`` is what `Evaluation.judge_calls` would have rows for. ``requests`` are those that
-        are not cached, and tokens and costs are theirs alone. A cost is NaN where a model has no
+        are not cached, and tokens and costs are theirs alone. A cost is NaN if a model has no
         price.
         """
         return _totals(self._calls).rename("summary")
@@ -183,7 +183,7 @@ class CostEstimate:
         Returns
         -------
         pandas.DataFrame
-            One row a column: frame, column, dtype, meaning, values, nullable.
+            One row per column: frame, column, dtype, meaning, values, nullable.
         """
         return ESTIMATE_COLUMNS.describe()
 
@@ -215,7 +215,7 @@ def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_ru
     alignment: str | Aligner = "optimal",
     profile: str | Profile = "paper",
 ) -> CostEstimate:
-    """Estimate what an evaluation would ask language models, and what that costs; ask nobody.
+    """Estimate an evaluation's requests to language models and their cost, without making any.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_ru
     Returns
     -------
     CostEstimate
-        ``summary``, ``by_field`` and ``calls``, one row a call.
+        ``summary``, ``by_field`` and ``calls``, one row per call.
 
     Raises
     ------
@@ -245,7 +245,7 @@ def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_ru
     Tokens are counted as GPT-2 does, which for such texts is a little more than newer models need.
     A usual verdict is taken to have 60 tokens; models that think first need more, up to
     ``max_tokens``, for which ``highest_cost_usd`` stands. Questions that are asked again because an
-    answer cannot be read are not in it. Where an alignment is not at hand, items are taken as the
+    answer cannot be read are not in it. Where an alignment is not available, items are taken as the
     offline alignment pairs them, which is rather low, since the optimum has the most fields that
     are equal and need no question; and of large arrays the first round is counted. A judge of
     your own is not asked either: what it would cost is not known, and ``unknown`` names it.

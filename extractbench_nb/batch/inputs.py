@@ -190,7 +190,7 @@ class Output(NamedTuple):
 
 
 def read_output(source: Any) -> Output:
-    """Read an output; one that is no JSON is no error."""
+    """Read an output; one that is not JSON is not an error."""
     if source is ABSENT:
         return Output(None, "there is no output")
     if isinstance(source, Path):
@@ -238,7 +238,7 @@ class Documents(Protocol):
 
     @property
     def documents(self) -> pd.DataFrame:
-        """One row a document, with columns document, domain and schema."""
+        """One row per document, with columns document, domain and schema."""
         ...
 
     def schema(self, schema_id: str, /) -> Any:
@@ -411,7 +411,7 @@ class _Library:
         self.names = {known.schema for known in self.known.values()}
 
     def cells(self) -> Iterator[Cell]:
-        """Yield one cell a row."""
+        """Yield one cell per row."""
         absent = [None] * len(self.frame)
         names = (*NEEDED, "domain", "schema", "gold")
         columns = [

@@ -43,7 +43,7 @@ class FolderSource:
     extras : tuple of Column
         The columns of the user's.
     digest : str or None
-        Of the files that these results are; None where they tell none.
+        Of the files that these results are; None if they tell none.
     """
 
     folder: Path
@@ -278,7 +278,7 @@ class Evaluations:
     meta : mapping
         Profile, judge, alignment, versions, counts.
     reevaluate : callable, optional
-        ``(run, document)`` to the full evaluation of one output, where the inputs are at hand.
+        ``(run, document)`` to the full evaluation of one output, where the inputs are available.
 
     Attributes
     ----------
@@ -287,9 +287,9 @@ class Evaluations:
         copy. What is on disk is read when it is first asked for; `InputError` tells where the
         files have been written anew by then.
     summary : pandas.DataFrame
-        One row a run and document: outcome, scores and counts, and the columns of the user's.
+        One row per run and document: outcome, scores and counts, and the columns of the user's.
     by_run : pandas.DataFrame
-        One row a run: means over its documents, sums of counts.
+        One row per run: means over its documents, sums of counts.
     missing : pandas.DataFrame
         Run and document of the outputs that another run has and this one has not.
     meta : dict
@@ -322,37 +322,37 @@ class Evaluations:
 
     @property
     def fields(self) -> pd.DataFrame:
-        """One row an evaluated field and metric of a run and document."""
+        """One row per evaluated field and metric of a run and document."""
         return self._fields.copy(deep=False)
 
     @property
     def arrays(self) -> pd.DataFrame:
-        """One row an array of a run and document."""
+        """One row per array of a run and document."""
         return self._arrays.copy(deep=False)
 
     @property
     def matches(self) -> pd.DataFrame:
-        """One row a gold item, plus one a spurious predicted item, of a run and document."""
+        """One row per gold item, plus one per spurious predicted item, of a run and document."""
         return self._matches.copy(deep=False)
 
     @property
     def judge_calls(self) -> pd.DataFrame:
-        """One row a call of a model, of a run and document; none for judges that follow rules."""
+        """One row per call of a model, of a run and document; none for judges that follow rules."""
         return self._judge_calls.copy(deep=False)
 
     @property
     def summary(self) -> pd.DataFrame:
-        """One row a run and document."""
+        """One row per run and document."""
         return self._summary.copy(deep=False)
 
     @property
     def by_run(self) -> pd.DataFrame:
-        """One row a run, in the order of the runs."""
+        """One row per run, in the order of the runs."""
         return _by_run(self._summary, self.missing)
 
     @property
     def missing(self) -> pd.DataFrame:
-        """One row an output that another run has and this one has not."""
+        """One row per output that another run has and this one has not."""
         return _missing_pairs(self._summary)
 
     @property
@@ -376,7 +376,7 @@ class Evaluations:
         Raises
         ------
         InputError
-            No such output, or its inputs are not at hand: the results were loaded or unpickled.
+            No such output, or its inputs are not available: the results were loaded or unpickled.
         """
         run, document = str(run), str(document)
         summary = self._summary
@@ -423,7 +423,7 @@ class Evaluations:
         Returns
         -------
         pandas.DataFrame
-            One row a column: column, dtype, values, nullable, meaning, frame.
+            One row per column: column, dtype, values, nullable, meaning, frame.
         """
         specs = [*FRAMES.values(), BY_RUN, MISSING_PAIRS]
         return describe_frames(specs)

@@ -228,7 +228,7 @@ class Course:
                 yield task
 
     def _task(self, place: int) -> Task | None:
-        """Make the task of an output; None where it is finished already."""
+        """Make the task of an output; None if it is finished already."""
         if self.storage.has(place):
             self.reused += 1
             self.bar.update()
@@ -278,13 +278,13 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     ----------
     runs : pandas.DataFrame, str, pathlib.Path or Dataset
         A frame with columns run, document and predicted (a value, JSON text, or a ``pathlib.Path``;
-        None or NA where there is no output), and optionally domain, schema and gold in the same
+        None or NA if there is no output), and optionally domain, schema and gold in the same
         forms. Runs and documents are texts; integers are taken as theirs. All other columns are
         kept in ``summary``: numbers, booleans, texts, points in time, lists and dicts as they are,
         categories as what they stand for, and anything else as text. Or a folder laid out as
         ``run/document.json``. Or a dataset that has runs.
     dataset : Dataset, optional
-        Where schema and gold come from if they are no columns: anything with ``listing`` or
+        Where schema and gold come from if they are not columns: anything with ``listing`` or
         ``documents`` (a frame with columns document, domain, schema), ``schema(id)``, ``gold(id)``.
     judge : str or Judge, optional
         See `evaluate`. One that asks models is checked before any work.
@@ -298,7 +298,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
         Evaluates in place of `n_jobs`: threads, processes, a Dask client's ``get_executor()``. It
         is left running.
     max_concurrency : int, optional
-        So many documents at a time are evaluated in each worker where metrics are awaited; 1 or
+        Maximum number of documents evaluated concurrently in each worker, for awaited metrics; 1 or
         more.
     progress : bool, optional
         Whether to show a progress bar.
@@ -325,7 +325,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     InputError
         A column is missing or of a wrong type, a pair of run and document there twice, a document
         unknown, a file not readable, a judge without its key: all told before any work. A gold that
-        is no JSON, or a worker that died: told when it comes up, and what is finished stays in the
+        is not JSON, or a worker that died: told when it comes up, and what is finished stays in the
         folder. `save_to` holds a batch; `resume` one with other settings, or one that another
         process works on.
     SchemaError, ConfigError
@@ -335,7 +335,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
 
     Notes
     -----
-    An output that is no JSON, is empty or absent is evaluated too: its outcome in ``summary`` is
+    An output that is not JSON, is empty or absent is evaluated too: its outcome in ``summary`` is
     ``invalid``, with the parser's message and position, and every field counts as not passed
     (section 4 of the ExtractBench paper). A metric of the user's reaches worker processes also
     where it is defined in a notebook.

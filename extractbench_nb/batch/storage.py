@@ -261,7 +261,7 @@ class Store:
         return found
 
     def settings(self) -> dict[str, Any] | None:
-        """Return the settings of the batch; None where there are none yet."""
+        """Return the settings of the batch; None if there are none yet."""
         with _told(self.path):
             found = self._connection.execute("select settings from settings").fetchone()
         if found is None:
@@ -306,7 +306,7 @@ class Store:
 
 
 def _digest(row: Sequence[Any]) -> bytes | None:
-    """Return the SHA-256 of an output's columns; None where one is of another type."""
+    """Return the SHA-256 of an output's columns; None if one is of another type."""
     texts, blobs = (*row[:2], row[3]), (row[2], *row[4:])
     if not all(isinstance(text, str) for text in texts):
         return None

@@ -125,7 +125,7 @@ async def _run_one(context: Context, task: Task) -> Finished | Failed:
 
 
 def failure(place: int, error: Exception) -> Failed:
-    """Tell what went wrong with an output; with the traceback where it is no error of ours."""
+    """Tell what went wrong with an output; with the traceback if it is not an error of ours."""
     if isinstance(error, ExtractBenchError):
         return Failed(place, str(error), None)
     trace = "".join(traceback.format_exception(error))

@@ -104,7 +104,7 @@ class Summary(NamedTuple):
 
 
 def dataset_text(summary: Summary) -> str:
-    """Write the counts, the folder, where it comes from and one line a schema."""
+    """Write the counts, the folder, where it comes from and one line per schema."""
     lines = [f"Dataset {summary.name!r}: {_counts(summary)}", f"  {summary.root}"]
     source = _source(summary)
     if source:
@@ -182,7 +182,7 @@ class Dataset:
 
     @property
     def listing(self) -> pd.DataFrame:
-        """One row a document, without any figure that would have to be counted.
+        """One row per document, without any figure that would have to be counted.
 
         Ordered by domain, schema and id (see `LISTING_COLUMNS`); no file is read.
         """
@@ -190,7 +190,7 @@ class Dataset:
 
     @property
     def documents(self) -> pd.DataFrame:
-        """One row a document with its figures, ordered by domain, schema and id.
+        """One row per document with its figures, ordered by domain, schema and id.
 
         The columns of `listing`, then pages, gold_values, array_items, fields, gold_tokens,
         pdf_tokens and the SHA-256 of both files (see `DOCUMENT_COLUMNS`). Figures of known files
@@ -201,7 +201,7 @@ class Dataset:
 
     @property
     def licence(self) -> str | None:
-        """The licence: its name, the first line of a LICENSE file, or None where none is named."""
+        """The licence: its name, the first line of a LICENSE file, or None if none is named."""
         return licence_of(self.name, self.root)
 
     @property
@@ -215,7 +215,7 @@ class Dataset:
 
     @property
     def schemas(self) -> pd.DataFrame:
-        """One row a schema, ordered by domain and name (see `SCHEMA_COLUMNS`)."""
+        """One row per schema, ordered by domain and name (see `SCHEMA_COLUMNS`)."""
         documents = Counter(d.schema for d in self._documents)
         pdfs = Counter(d.schema for d in self._documents if d.pdf)
         rows = [(s.id, s.domain, s.path, documents[s.id], pdfs[s.id]) for s in self._schemas]
@@ -223,7 +223,7 @@ class Dataset:
 
     @property
     def runs(self) -> pd.DataFrame:
-        """One row a model output under ``runs/{run}/{document}.json`` (see `RUN_COLUMNS`).
+        """One row per model output under ``runs/{run}/{document}.json`` (see `RUN_COLUMNS`).
 
         Raises
         ------
@@ -313,7 +313,7 @@ class Dataset:
         return document.pdf
 
     def __repr__(self) -> str:
-        """Return the counts, the folder, where it comes from and one line a schema."""
+        """Return the counts, the folder, where it comes from and one line per schema."""
         return dataset_text(self._summary())
 
     def _repr_html_(self) -> str:

@@ -54,7 +54,7 @@ def fetch_dataset(
 
     About 35 MB from ``github.com/ContextualAI/extract-bench`` (MIT licence), pinned to one commit.
     Each file is verified by its SHA-256 and appears under its name only when it is complete; a
-    verified file is never downloaded again. One PDF was not at hand when the hashes were made: it
+    verified file is never downloaded again. One PDF was not available when the hashes were made: it
     is unverified (see `Dataset.provenance`), and where the source does not have it the document
     stays without PDF, with a warning.
 
@@ -128,7 +128,7 @@ def _refuse_to_replace(wanted: Iterable[ReleasedFile], root: Path) -> None:
 
 @contextmanager
 def _quiet_pooch() -> Iterator[None]:
-    """Keep pooch from writing a line a file beside the progress bar."""
+    """Keep pooch from writing one line per file beside the progress bar."""
     import pooch
 
     logger = pooch.get_logger()

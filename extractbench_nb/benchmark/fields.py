@@ -258,7 +258,7 @@ def field_definitions(ds: Dataset | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a definition and schema (see `FIELD_COLUMNS`). ``attrs["source"]`` says what was
+        One row per definition and schema (see `FIELD_COLUMNS`). ``attrs["source"]`` says what was
         counted.
 
     Raises

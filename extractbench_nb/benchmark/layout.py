@@ -61,9 +61,9 @@ class ReleasedFile(NamedTuple):
     source : str
         Below the repository's root.
     size : int or None
-        Bytes; None where the file was never at hand.
+        Bytes; None if the file was never at hand.
     sha256 : str or None
-        64 hexadecimal digits; None where the file was never at hand.
+        64 hexadecimal digits; None if the file was never at hand.
     """
 
     path: str
@@ -118,7 +118,7 @@ _LONGEST = 200
 
 
 def licence_of(name: str, root: Path) -> str | None:
-    """Name the licence of a dataset; None where nothing says it."""
+    """Name the licence of a dataset; None if nothing says it."""
     if name == "extractbench":
         return LICENCE
     return _OWN_LICENCE if name == "sample" else _first_line(root)
@@ -273,7 +273,7 @@ def _check_unique(documents: Iterable[DocumentFiles]) -> None:
 
 
 def _visible(folder: Path) -> list[Path]:
-    """Entries of `folder` in name order without hidden ones; none if it is no folder."""
+    """Entries of `folder` in name order without hidden ones; none if it is not a folder."""
     if not folder.is_dir():
         return []
     return sorted(

@@ -120,7 +120,7 @@ def recorded_outputs(folder: str | Path) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row an output, ordered by run and document: run, document, predicted (its path).
+        One row per output, ordered by run and document: run, document, predicted (its path).
 
     Raises
     ------

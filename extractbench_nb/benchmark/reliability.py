@@ -87,7 +87,7 @@ def verdicts(folder: str | Path | None = None, *, dataset: Dataset | None = None
     Returns
     -------
     pandas.DataFrame
-        One row a row of a report: run, document, path, field, metric, decided_by, score, passed,
+        One row per row of a report: run, document, path, field, metric, decided_by, score, passed,
         offline_score, offline_passed, gold_items, predicted_items, possible_score,
         share_of_possible, predicted_sha256.
 
@@ -125,7 +125,7 @@ def pairs(folder: str | Path | None = None, *, dataset: Dataset | None = None) -
     Returns
     -------
     pandas.DataFrame
-        One row a field of a document and two runs: document, path, field, metric, run_a, run_b,
+        One row per field of a document and two runs: document, path, field, metric, run_a, run_b,
         identical, alike, score_a, score_b, gap, flipped, offline_a, offline_b.
 
     Raises
@@ -193,7 +193,7 @@ def reports(frame: pd.DataFrame | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a report: run, document, rows, passed, failed_calls, added, added_passed,
+        One row per report: run, document, rows, passed, failed_calls, added, added_passed,
         as_reported, without_added, inflation, judged_only, offline.
 
     Raises
@@ -278,7 +278,7 @@ def pass_rates(frame: pd.DataFrame | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a run: run, documents, failed_calls, and the means over its documents of
+        One row per run: run, documents, failed_calls, and the means over its documents of
         as_reported, without_added, inflation, judged_only, offline, in [0, 1].
 
     Raises

@@ -68,7 +68,7 @@ def schema(schema: Path, *, as_json: bool) -> None:
 def datasets(name: str | None, *, as_json: bool) -> None:
     """List datasets, or one's documents.
 
-    NAME is sample, extractbench or a folder. Without it: which named datasets are at hand.
+    NAME is sample, extractbench or a folder. Without it: which named datasets are available.
     """
     from extractbench_nb.benchmark.dataset import load_dataset
 
@@ -313,7 +313,7 @@ _COUNTS = ["evaluated", "passed", "omissions", "hallucinations", "structural", "
 def batch(runs: str, dataset: str | None, save_to: Path | None, **options: Any) -> None:
     """Evaluate many model outputs.
 
-    Prints one line a run. RUNS is a folder that holds a folder for every run, with outputs named
+    Prints one line per run. RUNS is a folder that holds a folder for every run, with outputs named
     after their documents (RUN/DOCUMENT.json), or a dataset that has runs. Output that is not JSON
     counts as zero.
     """

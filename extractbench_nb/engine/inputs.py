@@ -193,7 +193,7 @@ def _checked_pairs(
 
 
 def read_predicted(source: Any) -> tuple[Any, str | None]:
-    """Read what a model said; a text that is no JSON is no error here."""
+    """Read a prediction; text that is not JSON is not an error here."""
     if issubclass(type(source), Path):
         try:
             source = read_text(source, "predicted")

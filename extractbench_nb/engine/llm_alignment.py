@@ -221,7 +221,7 @@ class Alignment(NamedTuple):
     pairs : list of tuple of int
         (gold index, predicted index), in gold order.
     calls : tuple of JudgeCall
-        None where nothing had to be asked.
+        None if nothing had to be asked.
     """
 
     pairs: Pairs

@@ -292,7 +292,7 @@ def _told_by_discriminator(node: Node, value: dict[str, Any]) -> int | None:
 
 
 def _allows(branch: Node, name: str, value: Any) -> bool | None:
-    """Whether a branch names this value of a key; None where it leaves the key open."""
+    """Whether a branch names this value of a key; None if it leaves the key open."""
     if branch.kind == "union":
         verdicts = {_allows(inner, name, value) for inner in branch.children.branches}
         return True if True in verdicts else None if None in verdicts else False
@@ -308,7 +308,7 @@ def _names(node: Node, value: Any) -> bool | None:
 
 
 def _listed(node: Node, value: Any) -> bool | None:
-    """Whether ``const`` or ``enum`` lists a value; None where the node has neither."""
+    """Whether ``const`` or ``enum`` lists a value; None if the node has neither."""
     words = node.keywords
     listed = [words["const"]] if "const" in words else words.get("enum")
     if not isinstance(listed, list):

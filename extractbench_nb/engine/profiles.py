@@ -118,7 +118,7 @@ def profiles() -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a rule; a column a profile, and one that says what the rule means.
+        One row per rule; one column per profile, and one that says what the rule means.
     """
     rules = [f.name for f in fields(Profile) if f.name != "name"]
     table = {name: [getattr(profile, rule) for rule in rules] for name, profile in PROFILES.items()}

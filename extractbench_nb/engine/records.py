@@ -41,7 +41,7 @@ class Paths(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Leaf:
-    """A scored place that is no array: where it stands, both values, the verdicts."""
+    """A scored place that is not an array: where it stands, both values, the verdicts."""
 
     node: Node
     paths: Paths
@@ -107,13 +107,13 @@ def states(leaf: Leaf) -> tuple[str, str]:
 
 
 def item_node(node: Node, index: int) -> Node | None:
-    """Return the schema of the item at an index; None where the schema has none for it."""
+    """Return the schema of the item at an index; None if the schema has none for it."""
     prefix = node.children.prefix
     return prefix[index] if index < len(prefix) else node.children.items
 
 
 def array_items(node: Node, value: Any) -> tuple[list[Any] | None, list[str]]:
-    """Return the items of an array value with their path steps; None where it is no array."""
+    """Return the items of an array value with their path steps; None if it is not an array."""
     if isinstance(value, dict) and node.flattened:
         items = map_items(value)
         places: Counter[str] = Counter()

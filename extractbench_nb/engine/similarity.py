@@ -176,7 +176,7 @@ class ItemComparer:
         return PairScore((inner.similarity + same) / 2, inner.matched and same)
 
     def _row(self, node: Node, item: Any) -> tuple[Any, ...] | None:
-        """Return an item's values by field; None where its schema or the item is irregular."""
+        """Return an item's values by field; None if its schema or the item is irregular."""
         key = (node, id(item))
         if key not in self._rows:
             if node not in self._fields:
@@ -302,7 +302,7 @@ _ONE_SIDED = (0.0, False, True)
 class FlatField(NamedTuple):
     """One scored field of regular items: the keys that lead to it, its node, verdicts so far.
 
-    ``texts`` is the shortest way to compare two texts, where there is one.
+    ``texts`` is the shortest way to compare two texts, if there is one.
     """
 
     keys: tuple[str, ...]

@@ -53,7 +53,7 @@ def _has_no_row(at: Node, part: Part) -> bool:
 
 
 def _members(at: Node, part: Part) -> Iterator[tuple[Node | None, Part]]:
-    """Yield what stands under each key, with its node; None where the schema has none."""
+    """Yield what stands under each key, with its node; None if the schema has none."""
     below = at.children
     gold = part.gold if isinstance(part.gold, dict) else {}
     for key, value in part.value.items():

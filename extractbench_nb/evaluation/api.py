@@ -58,17 +58,17 @@ def evaluate(
     schema : dict, str, pathlib.Path or Schema
         JSON Schema with ``evaluation_config`` annotations: a dict, JSON text, a file, or parsed.
     gold : object
-        The right document: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text).
+        The correct document: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text).
     predicted : object
-        What a model said, in the same forms. Nothing that a model can say stops the evaluation;
-        text that does not parse is one structural row at the root.
+        The model's answer, in the same forms. No answer stops the evaluation; text that does not
+        parse is one structural row at the root.
     judge : str or Judge, optional
-        Who decides that two texts mean the same. ``"offline"`` is deterministic; a LiteLLM model id
+        Decides whether two texts mean the same. ``"offline"`` is deterministic; a LiteLLM model id
         such as ``"openai/gpt-4o-mini"`` asks that model, see `LLMJudge`.
     alignment : str, LLMAligner or callable, optional
-        Which predicted item is which gold item. ``"optimal"`` compares all; ``"llm"`` asks a model,
-        see `LLMAligner`; a function ``(gold items, predicted items, item node) -> index pairs``,
-        which may be an ``async def``, is a matcher of your own.
+        How predicted items are paired with gold items. ``"optimal"`` compares all; ``"llm"`` asks a
+        model, see `LLMAligner`. A function ``(gold items, predicted items, item node) -> index
+        pairs``, which may be an ``async def``, is a matcher of your own.
     profile : str or Profile, optional
         The rules: ``"paper"``, ``"strict"``, ``"extract-bench-0.1.0"`` or
         ``"extract-bench-readme"``; `profiles` shows them side by side.
@@ -112,7 +112,7 @@ async def evaluate_async(
     alignment: str | Aligner = "optimal",
     profile: str | Profile = "paper",
 ) -> Evaluation:
-    """Do what `evaluate` does, awaiting metrics and judges that wait.
+    """Evaluate as `evaluate` does, awaiting asynchronous metrics and judges.
 
     Parameters
     ----------

@@ -154,17 +154,17 @@ SUMMARY = FrameSpec(
 
 
 def field_frame(leaves: Iterable[Leaf]) -> pd.DataFrame:
-    """Build ``fields``: one row an evaluated field and metric."""
+    """Build ``fields``: one row per evaluated field and metric."""
     return FIELD_COLUMNS.from_rows(row for leaf in leaves for row in field_rows(leaf))
 
 
 def array_frame(arrays: Iterable[ArrayRecord]) -> pd.DataFrame:
-    """Build ``arrays``: one row an array that exists on either side."""
+    """Build ``arrays``: one row per array that exists on either side."""
     return ARRAY_COLUMNS.from_rows(array_row(array) for array in arrays)
 
 
 def match_frame(arrays: Iterable[ArrayRecord]) -> pd.DataFrame:
-    """Build ``matches``: one row a gold item, plus one a spurious predicted item."""
+    """Build ``matches``: one row per gold item, plus one per spurious predicted item."""
     return MATCH_COLUMNS.from_rows(row for array in arrays for row in match_rows(array))
 
 
@@ -191,19 +191,19 @@ CALL_COLUMNS = FrameSpec(
 
 
 def call_frame(top: Sequence[Leaf]) -> pd.DataFrame:
-    """Return ``judge_calls``: one row a call of a model."""
+    """Return ``judge_calls``: one row per call of a model."""
     return CALL_COLUMNS.from_rows(list(call_rows(top)))
 
 
 def total_cost(calls: pd.DataFrame) -> float:
-    """Sum what the calls cost, in US dollars; NaN where one had an answer of unknown cost."""
+    """Sum what the calls cost, in US dollars; NaN if one had an answer of unknown cost."""
     answered = calls["answer"].notna() | calls["score"].notna()
     unknown = answered & ~calls["cached"] & calls["cost_usd"].isna()
     return nan if unknown.any() else float(calls["cost_usd"].sum())
 
 
 def call_rows(top: Sequence[Leaf]) -> Iterator[tuple[Any, ...]]:
-    """Yield the cells of ``judge_calls``, a row a call; also of pairs that came to nothing."""
+    """Yield the cells of ``judge_calls``, one row per call; also of pairs that came to nothing."""
     for leaf in in_order(top, apart=True):
         for verdict in settled(leaf):
             for call in verdict.calls:
@@ -243,7 +243,7 @@ def _value(value: Any, state: str) -> Any:
 
 
 def field_rows(leaf: Leaf) -> Iterator[tuple[Any, ...]]:
-    """Yield the cells of ``fields`` for one place, a row a metric."""
+    """Yield the cells of ``fields`` for one place, one row per metric."""
     node = leaf.node
     gold_state, predicted_state = states(leaf)
     for verdict in settled(leaf):

@@ -225,7 +225,8 @@ class Evaluation:
     Attributes
     ----------
     fields, arrays, matches, judge_calls : pandas.DataFrame
-        One row a field and metric; an array; an item; a call of a model. Each access gives a copy.
+        One row per field and metric; an array; an item; a call of a model. Each access gives a
+        copy.
     summary : pandas.Series
         Scores and counts over the counted nodes, as floats. Scores are in [0, 1]; where nothing is
         counted they are 1 and ``evaluated`` is 0.
@@ -272,7 +273,7 @@ class Evaluation:
 
     @property
     def fields(self) -> pd.DataFrame:
-        """One row an evaluated field and metric; `Evaluation.columns()` tells the columns.
+        """One row per evaluated field and metric; `Evaluation.columns()` describes the columns.
 
         `to_parquet` writes it to a file; pandas' own ``to_parquet`` cannot where values of several
         types are in one column.
@@ -281,17 +282,17 @@ class Evaluation:
 
     @property
     def arrays(self) -> pd.DataFrame:
-        """One row an array that exists on either side."""
+        """One row per array that exists on either side."""
         return self._arrays.copy()
 
     @property
     def matches(self) -> pd.DataFrame:
-        """One row a gold item, plus one a spurious predicted item."""
+        """One row per gold item, plus one per spurious predicted item."""
         return self._matches.copy()
 
     @property
     def judge_calls(self) -> pd.DataFrame:
-        """One row a call of a model; none for judges that follow rules."""
+        """One row per call of a model; none for judges that follow rules."""
         return self._judge_calls.copy()
 
     @property
@@ -412,7 +413,7 @@ class Evaluation:
         Returns
         -------
         pandas.DataFrame
-            One row a column: column, dtype, values, nullable, meaning, frame.
+            One row per column: column, dtype, values, nullable, meaning, frame.
         """
         specs = [
             FIELD_COLUMNS,

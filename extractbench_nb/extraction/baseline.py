@@ -229,11 +229,11 @@ class BaselineTables:
     Parameters
     ----------
     results : pandas.DataFrame
-        One row a run and schema; see `BASELINE_COLUMNS`.
+        One row per run and schema; see `BASELINE_COLUMNS`.
     failures : pandas.DataFrame
-        How attempts failed, one column a run: the form of Table 7.
+        How attempts failed, one column per run: the form of Table 7.
     attempts : pandas.DataFrame
-        One row an attempt, what the results are summed up from; see `TALLY_COLUMNS`.
+        One row per attempt, what the results are summed up from; see `TALLY_COLUMNS`.
     evaluations : Evaluations
         What the numbers are from.
     unanswered : int
@@ -249,7 +249,7 @@ class BaselineTables:
 
     @property
     def table(self) -> pd.DataFrame:
-        """The form of Table 5: a row a run, its valid outputs, pass rates by schema, accuracy."""
+        """The form of Table 5: one row per run, with validity, pass rates and accuracy."""
         rows = self.results
         rates = rows.pivot_table(index="run", columns="schema", values="pass_rate", sort=False)
         whole = rows[rows["schema"] == OVERALL].set_index("run")
@@ -260,7 +260,7 @@ class BaselineTables:
         return found.rename_axis(columns=None)
 
     def of_schema(self, name: str) -> pd.DataFrame:
-        """Return the form of Tables 9 to 13: one row a run, for one schema.
+        """Return the form of Tables 9 to 13: one row per run, for one schema.
 
         Parameters
         ----------
@@ -377,11 +377,11 @@ def baseline_tables(  # noqa: PLR0913 - options by name
     is over the scored fields of valid outputs, a biased sample (section 4.1 of the ExtractBench
     paper).
 
-    Intervals say how far figures go with the documents. They are Wilson's: for ``valid_rate`` as of
-    so many outputs as there are documents, for the rates as of an effective sample size, from the
-    variance between the documents of each schema (Korn and Graubard, 1998). In simulations of 2 to
-    30 documents a schema, intervals of 95 % held the true rate in 92 % and more. They say nothing
-    of what another answer of the same model would be.
+    Intervals are over documents. They are Wilson's: for ``valid_rate`` with the number of documents
+    as the sample size, for the rates with an effective one, from the variance between the documents
+    of each schema (Korn and Graubard, 1998). In simulations with 2 to 30 documents per schema, 95 %
+    intervals contained the true rate in at least 92 % of cases. They do not include the variation
+    between answers of the same model.
     """
     _check(attempts)
     failures = failure_modes(attempts)
@@ -578,7 +578,7 @@ def repair_effect(
     Returns
     -------
     pandas.DataFrame
-        One row a run: attempts, valid, forgiven, pass_rate, pass_rate_repaired, gain, ceiling.
+        One row per run: attempts, valid, forgiven, pass_rate, pass_rate_repaired, gain, ceiling.
 
     Raises
     ------

@@ -73,7 +73,7 @@ class Prompt:
         One of `MODES`.
     template : str, optional
         A text in place of ours, with `PLACEHOLDERS`. The schema must be in it in the mode
-        ``"prompt"``. The text of a document comes after it where it has no ``{text}``.
+        ``"prompt"``. The text of a document comes after it if it has no ``{text}``.
 
     Raises
     ------
@@ -304,7 +304,7 @@ _NO_ANSWER: Mapping[str, None] = dict.fromkeys(
 
 
 class NotAskedError(Exception):
-    """Nothing was asked: the budget is spent, or nobody is there."""
+    """No request was made: the budget is spent, or the server does not answer."""
 
 
 class _Clock:

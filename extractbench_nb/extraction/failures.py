@@ -134,7 +134,7 @@ def failure_modes(attempts: pd.DataFrame, by: str | Iterable[str] = "run") -> pd
     Returns
     -------
     pandas.DataFrame
-        One row a failure that occurs, in the order of `FAILURES`, and a last row ``total``; one
+        One row per failure that occurs, in the order of `FAILURES`, and a last row ``total``; one
         column each value of `by`, or each combination that occurs (a MultiIndex), in the order in
         which they first occur, and a last column ``total``. Valid outputs are not counted; where
         all are valid the column is 0. Attempts without a value have a column of their own.
@@ -142,8 +142,8 @@ def failure_modes(attempts: pd.DataFrame, by: str | Iterable[str] = "run") -> pd
     Raises
     ------
     InputError
-        `attempts` is no frame, there is no such column, it is the failure itself, its values cannot
-        be compared, or one of them is ``total``.
+        `attempts` is not a frame, there is no such column, it is the failure itself, its values
+        cannot be compared, or one of them is ``total``.
 
     Examples
     --------

@@ -57,7 +57,7 @@ _LARGEST = 2**63 - 1
 
 
 class Output(NamedTuple):
-    """What one document gave: the text as received, None where there was none, and the meta."""
+    """What one document gave: the text as received, None if there was none, and the meta."""
 
     raw: str | None
     meta: dict[str, Any]

@@ -192,9 +192,9 @@ def validity_by_length(
 
     Notes
     -----
-    The intervals are Wilson's, as of so many outputs as there are documents: those of several runs
-    on one document are not independent, and ``attempts`` beside ``documents`` says how often each
-    is counted; with ``by="run"`` it is once. `baseline_tables` does the same. Documents of one
+    The intervals are Wilson's, with the number of documents as the sample size: outputs of several
+    runs on one document are not independent. ``attempts`` and ``documents`` together show how often
+    each is counted; with ``by="run"`` it is once. `baseline_tables` does the same. Documents of one
     schema share much more than their length, so that a bin may stand for a schema.
 
     What was written is short where it was cut off, and nothing where a call failed: its length is
@@ -260,7 +260,7 @@ def length_correlations(
     -----
     Validity is 0 or 1, so that not even a perfect order by length reaches -1. Neither an interval
     nor a p-value is given: documents of one schema are alike, and attempts on one document are too,
-    so that there are fewer independent pairs than attempts, and nobody knows how many.
+    so that there are fewer independent pairs than attempts, by an unknown number.
 
     Examples
     --------
@@ -335,7 +335,7 @@ def _beside(
 
 
 def _lengths(attempts: pd.DataFrame, dataset: DatasetLike, of: str) -> Numbers:
-    """Return the length of each attempt; NaN where there is none."""
+    """Return the length of each attempt; NaN if there is none."""
     if of not in LENGTHS:
         raise InputError(f"of is {of!r}; {nearest(of, LENGTHS)}")
     if of in _OF_DOCUMENTS:

@@ -128,7 +128,7 @@ class ParsedOutput:
     Parameters
     ----------
     value : object
-        The parsed JSON; None where nothing parsed (``null`` is None too, and `parses`).
+        The parsed JSON; None if nothing parsed (``null`` is None too, and `parses`).
     failure : str
         One of `FAILURES`; ``none`` for a valid output.
     message : str or None
@@ -150,7 +150,7 @@ class ParsedOutput:
         What was taken off: ``""``, ``bom``, ``fence`` or both.
     duplicate_keys, non_finite : int
         Keys that stand twice in an object (the last one counts, as in Python), and NaN or Infinity,
-        which are no JSON, but Python reads them.
+        which are not JSON, but Python reads them.
     """
 
     value: Any = None
@@ -186,12 +186,12 @@ def parse_output(
     *,
     gold: Any = None,
 ) -> ParsedOutput:
-    """Read what a model said, and name the failure where there is one.
+    """Parse a model's answer, and name the failure if there is one.
 
     Parameters
     ----------
     raw : str, bytes or None
-        The text exactly as received; None where there was none.
+        The text exactly as received; None if there was none.
     meta : mapping, optional
         What is known of the call: ``finish_reason``, and ``error`` with its ``reason`` where the
         call failed.
@@ -199,7 +199,7 @@ def parse_output(
         What the value must fit.
     gold : object, optional
         The gold document: a violation that it has at the same place of the schema is forgiven,
-        since nobody can be asked for better than gold.
+        since no model can be expected to do better than gold.
 
     Returns
     -------

@@ -101,7 +101,7 @@ _DECIDING = ("kind", "model", "mode", "prompt_version", "document_input", "param
 
 
 class Task(NamedTuple):
-    """One document to ask about; `text` is None where the PDF itself is sent."""
+    """One document to ask about; `text` is None if the PDF itself is sent."""
 
     document: str
     plain: Mapping[str, Any]

@@ -48,9 +48,9 @@ class Repaired:
     Parameters
     ----------
     value : object
-        The JSON value; None where there is none.
+        The JSON value; None if there is none.
     text : str or None
-        The repaired JSON; None where there is none.
+        The repaired JSON; None if there is none.
     parsed : ParsedOutput
         What a strict parser makes of the output as it is.
     note : str or None
@@ -89,7 +89,7 @@ def repair_output(raw: str | bytes | None, *, seconds: float = 20.0) -> Repaired
     -----
     A repaired value is a guess: of a truncated output it holds what came before the cut, perhaps
     with a last value that is cut too. Scores of repaired outputs answer what-if questions, they
-    are no results of the model.
+    are not results of the model.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row an attempt, in the order given; see `ATTEMPT_COLUMNS`.
+        One row per attempt, in the order given; see `ATTEMPT_COLUMNS`.
 
     Raises
     ------

@@ -101,7 +101,7 @@ class Run:
         Raises
         ------
         InputError
-            There is no run, or a newer version of this package wrote it; or `folder` is no path.
+            There is no run, or a newer version of this package wrote it; or `folder` is not a path.
         """
         return cls(RunFolder.open(folder_path(folder)).path)
 
@@ -112,7 +112,7 @@ class Run:
 
     @property
     def outputs(self) -> pd.DataFrame:
-        """One row a document with an output (see `RUN_OUTPUT_COLUMNS`), as `read_outputs` takes."""
+        """One row per document with an output, as `read_outputs` takes (`RUN_OUTPUT_COLUMNS`)."""
         folder = RunFolder.open(self.folder)
         known = folder.description.get("documents", {})
         ids = sorted(folder.documents, key=lambda one: (*_place(known, one), one))
@@ -135,7 +135,7 @@ class Run:
         Returns
         -------
         Output
-            ``raw``, the text exactly as received or None where there was none; and ``meta``.
+            ``raw``, the text exactly as received or None if there was none; and ``meta``.
 
         Raises
         ------
@@ -243,7 +243,7 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
         model's maximum). Documents for which the rest is too small are not asked about. A reply
         that does not report its tokens counts as much as it may have cost.
     api_base : str, optional
-        Address of the server, where it is not the provider's own. Such a server needs no key.
+        Address of the server, if it is not the provider's own. Such a server needs no key.
     resume : bool, optional
         Take up the run that the folder holds. A document with an output is not asked about
         again, unless its call failed for a passing reason: rate_limited, timeout, server_error,

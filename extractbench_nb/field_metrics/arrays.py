@@ -139,7 +139,7 @@ def table_grits(
     variant: str = "paper",
     pass_threshold: float = 0.7,
 ) -> float:
-    """Grid table similarity of two arrays of flat objects: a row an object, a column a key.
+    """Grid table similarity of two arrays of flat objects: one row per object, one column per key.
 
     A column is compared with the one of the same key; a key that only one side has counts as
     missing or made up. Rows are aligned in order, unlike the items of an alignment.
@@ -147,8 +147,8 @@ def table_grits(
     Parameters
     ----------
     gold, predicted : list of dict
-        Arrays; an item that is no object is a row with one text. Texts stay as they are, null and
-        a missing key are empty, other values are written as by `read_table`: 1.0 is 1.
+        Arrays; an item that is not an object is a row with one text. Texts stay as they are, null
+        and a missing key are empty, other values are written as by `read_table`: 1.0 is 1.
     measure : str, optional
         ``"con"``: content; ``"top"``: the shape alone.
     variant : str, optional

@@ -68,7 +68,7 @@ class MetricResult:
         Returns
         -------
         str or None
-            None where there is no text under that key.
+            None if there is no text under that key.
         """
         value = self.details.get(name) if isinstance(self.details, Mapping) else None
         return value if isinstance(value, str) and value else None
@@ -193,7 +193,7 @@ class MetricContext:
         Returns
         -------
         str or None
-            None where the schema allows several types, or says nothing.
+            None if the schema allows several types, or says nothing.
         """
         names = self.keywords.get("type")
         names = [n for n in names if n != "null"] if isinstance(names, list) else [names]
@@ -243,7 +243,7 @@ class MetricContext:
 
     @property
     def nullable(self) -> bool | None:
-        """Whether the schema says ``nullable``; None where it does not."""
+        """Whether the schema says ``nullable``; None if it does not."""
         return self._node.keywords.get("nullable")
 
     @property
@@ -317,7 +317,7 @@ class UnknownMetricError(ConfigError, KeyError):
     Parameters
     ----------
     pointer : str or None
-        JSON Pointer of the place that names it; None where no schema is involved.
+        JSON Pointer of the place that names it; None if no schema is involved.
     problem : str
         What was found and what would be right.
     """
@@ -542,7 +542,7 @@ class MetricRegistry:
         return tuple(dict.fromkeys(entry.name for entry in self._entries.values()))
 
     def unregister_metric(self, metric_id: str) -> None:
-        """Take a metric out, with its aliases; nothing happens where there is none.
+        """Take a metric out, with its aliases; nothing happens if there is none.
 
         Parameters
         ----------
@@ -593,7 +593,7 @@ class MetricRegistry:
         Returns
         -------
         object or None
-            None where there is none.
+            None if there is none.
         """
         return self._descriptors.get(self._aliases.get(metric_id, metric_id))
 

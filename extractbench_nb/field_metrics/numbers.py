@@ -135,7 +135,7 @@ def _as_written(number: int | float) -> Fraction:
 
 
 def integer_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
-    """Compare as integers: ``3``, ``3.0`` and ``"3"`` are equal, ``3.7`` is no integer."""
+    """Compare as integers: ``3``, ``3.0`` and ``"3"`` are equal, ``3.7`` is not an integer."""
     pair = _both(gold, predicted, parse)
     if isinstance(pair, bool):
         return pair

@@ -106,7 +106,7 @@ class Metric:
         What an ``evaluation_config`` says.
     function : callable
         ``(gold, predicted, **params)`` to a score in [0, 1], a bool or a `MetricScore`; sync or
-        async. None where the evaluator itself does the work (``array_llm``, ``skip``).
+        async. None if the evaluator itself does the work (``array_llm``, ``skip``).
     applies_to : tuple of str
         JSON types it is meant for.
     params : tuple of Param
@@ -115,6 +115,8 @@ class Metric:
         When a score passes, in words.
     source : str
         Where its definition comes from.
+    summary : str
+        What it compares, in a few words.
     judged : bool
         Whether a judge decides it.
     threshold : str or None
@@ -343,7 +345,7 @@ def metrics() -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a metric: metric, applies_to, params, ranges, pass_rule, judged, source, summary.
+        One row per metric: metric, applies_to, params, ranges, pass_rule, judged, source, summary.
 
     Examples
     --------

@@ -151,7 +151,7 @@ def date(gold: Any, predicted: Any, *, precision: str = "day") -> bool:
     Returns
     -------
     bool
-        Whether they are the same date. Two texts that are no dates are compared as
+        Whether they are the same date. Two texts that are not dates are compared as
         ``string_normalized`` does.
 
     Examples

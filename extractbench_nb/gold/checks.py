@@ -180,7 +180,7 @@ class Checked:
     gold_readable : bool
         Whether the gold file could be used.
     pages, text_length, values : int or None
-        Pages and characters of the PDF, leaf values of the gold JSON; None where not read.
+        Pages and characters of the PDF, leaf values of the gold JSON; None if not read.
     """
 
     document: str
@@ -275,8 +275,8 @@ def audit(
 ) -> Audit:
     """Look a dataset over for what its annotation may have got wrong.
 
-    Gold is held against its schema, against itself and against the text of its PDF. What comes
-    out are suspects, each with the nearest text or form as a suggestion where there is one.
+    Gold is checked against its schema, itself and the text of its PDF. The findings are suspicious
+    places, each with the nearest text or form as a suggestion if there is one.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ def audit(
     Raises
     ------
     InputError
-        A kind is unknown, or `ds` is no dataset.
+        A kind is unknown, or `ds` is not a dataset.
 
     Notes
     -----

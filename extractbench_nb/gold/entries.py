@@ -41,7 +41,7 @@ class Place(NamedTuple):
     path, field : str
         Instance path, and the same without indices: ``$.a[2].b``, ``a[].b``.
     node : Node or None
-        The schema node; None where the schema does not declare it.
+        The schema node; None if the schema does not declare it.
     value : object
         The value.
     parent : object
@@ -312,7 +312,7 @@ def find_variants(subject: Subject) -> Iterator[Finding]:
 
     The rarer spelling is the finding, the more frequent one the suggestion; of equally frequent
     ones the first in the document is taken for right. Texts with different digits differ, and a
-    spelling that the PDF has too is no finding.
+    spelling that the PDF has too is not a finding.
     """
     names: dict[str, list[Place]] = defaultdict(list)
     for place in subject.texts():

@@ -261,12 +261,12 @@ class Audit:
 
     @property
     def findings(self) -> pd.DataFrame:
-        """One row a finding (see `Audit.columns`)."""
+        """One row per finding (see `Audit.columns`)."""
         return self._findings.copy()
 
     @property
     def documents(self) -> pd.DataFrame:
-        """One row a document: what was read, looked up, found and suspected."""
+        """One row per document: what was read, looked up, found and suspected."""
         return self._documents.copy()
 
     @property
@@ -292,7 +292,7 @@ class Audit:
         Returns
         -------
         pandas.DataFrame
-            One row a kind: kind, severity, meaning.
+            One row per kind: kind, severity, meaning.
         """
         return pd.DataFrame(list(KINDS.values()), columns=["kind", "severity", "meaning"])
 
@@ -303,7 +303,7 @@ class Audit:
         Returns
         -------
         pandas.DataFrame
-            One row a column: column, dtype, values, nullable, meaning, frame.
+            One row per column: column, dtype, values, nullable, meaning, frame.
         """
         return describe_frames((AUDIT_COLUMNS, SUMMARY_COLUMNS, AUDITED_COLUMNS))
 

@@ -278,7 +278,7 @@ def _spellings(place: Place, sought: float) -> list[float]:
 
 
 def _scaled(place: Place, sought: float) -> float:
-    """Multiply a number by the ``scale`` beside it, where there is one."""
+    """Multiply a number by the ``scale`` beside it, if there is one."""
     scale: Any = place.parent.get("scale") if isinstance(place.parent, dict) else None
     usable = type(scale) in (int, float) and abs(scale) < _TOO_LARGE
     return _tidy(sought * scale) if usable else sought

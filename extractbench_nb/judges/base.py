@@ -72,14 +72,14 @@ class JudgeCall(NamedTuple):
     model : str
         Id of the model.
     cached : bool
-        Whether the answer was at hand: no request was made for it, and it cost nothing.
+        Whether the answer was available: no request was made for it, and it cost nothing.
     attempts : int
         Requests that were made.
     prompt_tokens, completion_tokens : int or None
-        As the provider counts them, over all requests that were answered; None where it does not
+        As the provider counts them, over all requests that were answered; None if it does not
         say.
     cost_usd : float or None
-        At the list prices that LiteLLM knows; None where it has no price.
+        At the list prices that LiteLLM knows; None if it has no price.
     latency_seconds : float
         From the first request to the answer, waits between attempts included.
     score : float or None

@@ -88,7 +88,7 @@ def to_row(entry: Entry) -> tuple[Any, ...]:
 
 
 def from_row(row: tuple[Any, ...]) -> Entry | None:
-    """Undo `to_row`; a row that is no answer under its key is None."""
+    """Undo `to_row`; a row that is not an answer under its key is None."""
     key, request, answer, *counts = row
     try:
         entry = Entry(json.loads(request), json.loads(answer), *counts)
@@ -199,7 +199,7 @@ class JudgeCache:
     Raises
     ------
     InputError
-        The path is no path.
+        The path is not a path.
 
     Notes
     -----
@@ -261,7 +261,7 @@ class JudgeCache:
         Returns
         -------
         Entry or None
-            None where there is none. One that is damaged is thrown away.
+            None if there is none. One that is damaged is thrown away.
 
         Raises
         ------
@@ -381,7 +381,7 @@ class JudgeCache:
         Returns
         -------
         list of Entry
-            None where there is no file.
+            None if there is no file.
 
         Raises
         ------
@@ -410,7 +410,8 @@ class JudgeCache:
         Raises
         ------
         InputError
-            The file cannot be read, or a line is no answer under its key; nothing is added then.
+            The file cannot be read, or a line is not an answer under its key; nothing is added
+            then.
         OutputError
             The cache cannot be written.
         """
@@ -553,7 +554,7 @@ def _use_wal(database: sqlite3.Connection) -> None:
 
 
 async def _lock(file: int, place: int, patience: float) -> bool:
-    """Lock one byte of a file; False where it is not free in time, or cannot be locked."""
+    """Lock one byte of a file; False if it is not free in time, or cannot be locked."""
     last = time.monotonic() + patience
     while True:
         try:

@@ -63,7 +63,7 @@ class LLMJudge:
         Where answers are kept: True for `judge_cache`, a folder, or False for nowhere; then equal
         questions are asked each time.
     api_base : str, optional
-        Address of the server, where it is not the provider's own. Such a server needs no key.
+        Address of the server, if it is not the provider's own. Such a server needs no key.
     additional_instructions : str, optional
         What else the model should heed, in all fields.
     n : int, optional

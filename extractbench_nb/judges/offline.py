@@ -403,7 +403,7 @@ def _is_slight(block: Block, a: Prepared, b: Prepared) -> bool:
 
 
 def _kept_after_cut(a: Prepared, b: Prepared) -> float | None:
-    """Score a text that lacks the last sentences of the other; None where more differs."""
+    """Score a text that lacks the last sentences of the other; None if more differs."""
     short, long = sorted((a, b), key=lambda text: len(text.unified))
     end = short.unified[-_SENTENCE_END:]
     if len(long.tokens) < _TRUNCATION_TOKENS or not end.endswith((".", "!", "?")):

@@ -341,7 +341,7 @@ class PlannedCall(NamedTuple):
     model : str
         Id of the model.
     cached : bool
-        Whether the answer is at hand, or the same is asked before.
+        Whether the answer is available, or the same is asked before.
     messages : tuple of dict
         The question.
     prompt_tokens : int
@@ -369,7 +369,7 @@ class Notes:
     calls : list of PlannedCall
         What would be asked.
     asked : set
-        Keys of what was noted before; the same again is at hand.
+        Keys of what was noted before; the same again is available.
     unknown : set of str
         Names of judges that cannot be looked into; they were not asked.
     """
@@ -477,7 +477,7 @@ class Rehearsal:
         )
 
     async def _note(self, field: str | None, metric: str | None, asked: Asked) -> JudgeCall:
-        """Note a question, and give its answer if that is at hand."""
+        """Note a question, and give its answer if that is available."""
         cache, key = self._judge.cache, request_key(asked.document)
         kept = None if cache is None else cache.get(key)
         at_hand = kept is not None or (cache is not None and (cache.path, key) in self._notes.asked)

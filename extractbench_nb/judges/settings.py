@@ -102,7 +102,7 @@ class Settings:
     budget_usd : float or None
         What the questions may cost, 0 or more; None for no limit.
     api_base : str or None
-        Address of the server, where it is not the provider's own.
+        Address of the server, if it is not the provider's own.
     additional_instructions : str or None
         What else to heed.
     n : int

@@ -78,7 +78,7 @@ class Date:
     year : int
         Four digits.
     month, day : int or None
-        None where the text does not say.
+        None if the text does not say.
     swapped : bool
         True if month and day may also be read the other way round.
     """

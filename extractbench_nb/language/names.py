@@ -106,7 +106,7 @@ def _join_surnames(parts: list[str]) -> list[str]:
 
 
 def same_person(a: Person, b: Person) -> bool | None:
-    """Say whether two names can be one person's; None where the names alone don't tell.
+    """Say whether two names can be one person's; None if the names alone don't tell.
 
     Full names must agree; an initial stands for any name that begins with it; a middle name may be
     left out where two other names agree.

@@ -493,12 +493,12 @@ class Prepared:
 
     @cached_property
     def person(self) -> Person | None:
-        """The text as a person's name; None where it cannot be one."""
+        """The text as a person's name; None if it cannot be one."""
         return read_person(self.text, self.words)
 
     @cached_property
     def people(self) -> tuple[Person, ...]:
-        """The text as a list of at least two names; empty where it is none."""
+        """The text as a list of at least two names; empty if it is none."""
         return read_people(self.text)
 
     @cached_property

@@ -82,7 +82,7 @@ class Cell(NamedTuple):
     Attributes
     ----------
     value : float, str or None
-        The figure; None where it cannot be recomputed.
+        The figure; None if it cannot be recomputed.
     source : str
         What it was computed from.
     note : str
@@ -192,7 +192,7 @@ HEADER = "header"
 
 
 def written(figure: Figure, value: float | str | None) -> str | None:
-    """Write a recomputed figure the way the printed one is written; None where there is none."""
+    """Write a recomputed figure the way the printed one is written; None if there is none."""
     if value is None or isinstance(value, str):
         return value
     digits = max(figure.digits or 0, 0)

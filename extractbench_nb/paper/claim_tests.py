@@ -513,7 +513,7 @@ def claims() -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a claim: id, where, claim, evidence, p_value, verdict (``supported``, ``weak``,
+        One row per claim: id, where, claim, evidence, p_value, verdict (``supported``, ``weak``,
         ``not identifiable``, ``contradicted``), reason.
 
     See Also

@@ -296,7 +296,7 @@ def errata(*, dataset: Dataset | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row an erratum, the gravest first: id, where, published, recomputed, difference,
+        One row per erratum, the gravest first: id, where, published, recomputed, difference,
         explanation, severity (``high``: a result or conclusion changes; ``medium``: a printed
         figure or a rule is wrong; ``low``: wording, marks, small differences), check.
 

@@ -174,8 +174,8 @@ class Facts:
     Attributes
     ----------
     frame : pandas.DataFrame
-        One row a document: document, domain (the paper's), pages, gold_values, array_items, fields,
-        gold_tokens, pdf_tokens, scored, scored_released, present, citations, violations.
+        One row per document: document, domain (the paper's), pages, gold_values, array_items,
+        fields, gold_tokens, pdf_tokens, scored, scored_released, present, citations, violations.
     keys, depth : mapping of str to int
         By domain, of the schema.
     growth_metric : int
@@ -210,12 +210,12 @@ class Facts:
         return self.frame.loc[self.frame["domain"] == domain, column]
 
     def total(self, domain: str, column: str) -> float | None:
-        """Return a domain's total; None where a document's figure is unknown."""
+        """Return a domain's total; None if a document's figure is unknown."""
         values = self.of(domain, column)
         return None if values.isna().any() else float(values.sum())
 
     def mean(self, domain: str, column: str) -> float | None:
-        """Return a domain's average a document; None where a document's figure is unknown."""
+        """Return a domain's average a document; None if a document's figure is unknown."""
         total = self.total(domain, column)
         return None if total is None else total / len(self.of(domain, column))
 
@@ -336,7 +336,7 @@ def counts(mode: str = "prompt") -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a model and domain, 30 in all: model, domain, documents, valid, fields, passed,
+        One row per model and domain, 30 in all: model, domain, documents, valid, fields, passed,
         source.
 
     Raises

@@ -333,7 +333,7 @@ def correlations() -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a group of models, outcome, factor and measure: group, outcome, factor, measure,
+        One row per group of models, outcome, factor and measure: group, outcome, factor, measure,
         domains, correlation, p_value, p_smallest, without_one_low, without_one_high.
 
     Examples
@@ -386,7 +386,7 @@ def regressions() -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a group, outcome and factor: group, outcome, factor, cells, domains, coefficient,
+        One row per group, outcome and factor: group, outcome, factor, cells, domains, coefficient,
         error, odds_ratio, odds_low, odds_high, without_one_low, without_one_high, gain, p_value.
     """
     return REGRESSION_COLUMNS.build(

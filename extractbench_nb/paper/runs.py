@@ -80,11 +80,11 @@ class RunTables(Protocol):
 
     @property
     def results(self) -> pd.DataFrame:
-        """One row a run and schema."""
+        """One row per run and schema."""
 
     @property
     def failures(self) -> pd.DataFrame:
-        """How attempts failed, one column a run."""
+        """How attempts failed, one column per run."""
 
 
 class _Found(NamedTuple):

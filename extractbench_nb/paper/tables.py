@@ -150,7 +150,7 @@ def published(n: int | str) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Index: domain, model, preset or kind of failure. A column a figure; percentages as 85.4.
+        Index: domain, model, preset or kind of failure. One column per figure; percentages as 85.4.
         Table 5's column heads are in ``figures(5)``, row ``header``.
 
     Raises
@@ -199,7 +199,7 @@ def compare(
     Returns
     -------
     pandas.DataFrame
-        One row a printed figure: table, row, column, printed, shown, published, recomputed,
+        One row per printed figure: table, row, column, printed, shown, published, recomputed,
         difference, unit, status, reason, source, where. ``status`` is ``equal`` (after rounding
         to the printed decimals), ``rounding`` (one unit of the last decimal apart), ``differs``
         (``reason`` says why) or ``not reproducible`` (``reason`` says what is missing).
@@ -241,7 +241,7 @@ def statements(*, dataset: Dataset | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a number, with the columns of `compare`; ``row`` names the place, ``column`` the
+        One row per number, with the columns of `compare`; ``row`` names the place, ``column`` the
         quantity.
 
     Examples
@@ -264,7 +264,7 @@ def reproduction(*, dataset: Dataset | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a table, Figure 2 and the text: table, cells, equal, rounding, differs,
+        One row per table, Figure 2 and the text: table, cells, equal, rounding, differs,
         not_reproducible.
     """
     facts = facts_of(dataset)

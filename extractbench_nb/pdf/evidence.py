@@ -46,19 +46,19 @@ _LONGEST = 400
 
 
 def specificity(value: str | float, index: DocumentIndex) -> float:
-    r"""Say how telling it is that a value stands in a document.
+    r"""Return how unlikely a chance match of a value in a document is, in (0, 1].
 
     Notes
     -----
-    :math:`1 / (1 + \lambda)`, where :math:`\lambda` is how often the value would stand by chance
-    in another document like this one (see `expected_by_chance`). If the value truly stands there
-    once, this is the share of places that are not chance.
+    :math:`1 / (1 + \lambda)`, where :math:`\lambda` is the number of chance occurrences expected
+    in a similar document (see `expected_by_chance`). If the value truly occurs once, this is the
+    share of places that are not chance.
     """
     return 1 / (1 + expected_by_chance(value, index))
 
 
 def expected_by_chance(value: str | float, index: DocumentIndex) -> float:
-    r"""Estimate how often a value would stand by chance in another document like this one.
+    r"""Estimate the number of chance occurrences of a value in a similar document.
 
     Notes
     -----
@@ -165,7 +165,7 @@ def find_evidence(
     Parameters
     ----------
     ds : Dataset or None
-        As `load_dataset` returns it; None where `document` is a path.
+        As `load_dataset` returns it; None if `document` is a path.
     document : str or pathlib.Path
         The id of a document, or the path of any PDF.
     value : str, int, float or datetime.date
@@ -176,7 +176,7 @@ def find_evidence(
     Returns
     -------
     pandas.DataFrame
-        One row a line of a place (see `EVIDENCE_COLUMNS`), the best places first, then in the
+        One row per line of a place (see `EVIDENCE_COLUMNS`), the best places first, then in the
         order of the document: hit, line, page, x0, y0, x1, y1, text, context, written,
         similarity, score. Without rows where the value is not found. ``attrs["status"]`` says
         why: ``found``, ``not_found``, ``no_text_layer`` (the pages are pictures: nothing can be

@@ -127,7 +127,7 @@ class Grounds(NamedTuple):
     Attributes
     ----------
     grounded : bool or None
-        Whether it stands in the PDF; None where it cannot be looked for.
+        Whether it stands in the PDF; None if it cannot be looked for.
     page : int or None
         Page of the best place, counted from 1.
     score : float or None
@@ -157,7 +157,7 @@ def grounded(
     result : Evaluation, Evaluations or pandas.DataFrame
         A result, or rows of its ``fields``.
     ds : Dataset or None
-        As `load_dataset` returns it; None where `document` is a path.
+        As `load_dataset` returns it; None if `document` is a path.
     document : str, pathlib.Path or None, optional
         The id of a document, or the path of any PDF. None: the column ``document`` of the result
         tells it row by row, and each PDF is read once.
@@ -216,7 +216,7 @@ def ground_values(
     Parameters
     ----------
     ds : Dataset or None
-        As `load_dataset` returns it; None where `document` is a path.
+        As `load_dataset` returns it; None if `document` is a path.
     document : str or pathlib.Path
         The id of a document, or the path of any PDF.
     value : object
@@ -227,13 +227,13 @@ def ground_values(
     Returns
     -------
     pandas.DataFrame
-        One row a leaf, in document order (see `LEAF_COLUMNS`): path, field, value, grounded,
+        One row per leaf, in document order (see `LEAF_COLUMNS`): path, field, value, grounded,
         evidence_page, evidence_score. An empty array or object has none.
 
     Raises
     ------
     InputError
-        `min_score` is no number in [0, 1], or the PDF cannot be read.
+        `min_score` is not a number in [0, 1], or the PDF cannot be read.
     DatasetError
         The dataset has no such document.
     MissingPdfError

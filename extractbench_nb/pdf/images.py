@@ -190,7 +190,7 @@ def render_page(
     Parameters
     ----------
     ds : Dataset or None
-        As `load_dataset` returns it; None where `document` is a path.
+        As `load_dataset` returns it; None if `document` is a path.
     document : str or pathlib.Path
         The id of a document, or the path of any PDF.
     page : int

@@ -399,7 +399,7 @@ _SHELF = _Shelf()
 
 
 def index_of(path: Path) -> DocumentIndex:
-    """Index the text of a PDF, or take the index that is at hand."""
+    """Index the text of a PDF, or take the index that is available."""
     try:
         status = path.stat()
     except OSError as error:

@@ -133,7 +133,7 @@ def factor(
     outcome: str = "validity",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw an outcome against one factor of complexity, a point a domain.
+    """Draw an outcome against one factor of complexity, one point per domain.
 
     Parameters
     ----------
@@ -230,9 +230,9 @@ def correlations(
     Returns
     -------
     matplotlib.axes.Axes
-        One row a factor, a point a group; the line goes from the least to the most that is found
-        with one domain left out. On the right the exact p-values, in the order of the groups. A
-        factor without a correlation has no point.
+        One row per factor, one point per group; the line goes from the least to the most that is
+        found with one domain left out. On the right the exact p-values, in the order of the groups.
+        A factor without a correlation has no point.
 
     Raises
     ------
@@ -316,7 +316,7 @@ def permutations(
     Returns
     -------
     matplotlib.axes.Axes
-        One bar a value of the correlation, as high as the number of orders that give it; those at
+        One bar per value of the correlation, as high as the number of orders that give it; those at
         least as extreme as the real one are vermillion, and their share is the exact p-value.
 
     Raises

@@ -50,7 +50,7 @@ def tokens(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        One row a domain, from input to output in GPT-2 tokens on a logarithmic axis. What is not
+        One row per domain, from input to output in GPT-2 tokens on a logarithmic axis. What is not
         known is left out.
 
     Raises
@@ -89,7 +89,7 @@ def compression(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        One row a domain, its ratio on a logarithmic axis, with a line at 1.
+        One row per domain, its ratio on a logarithmic axis, with a line at 1.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def _beside(
 
 
 def _log_rows(ax: Axes, frame: pd.DataFrame, unit: str) -> None:
-    """Set a logarithmic axis with room for numbers at both ends, and one row a domain."""
+    """Set a logarithmic axis with room for numbers at both ends, and one row per domain."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     ax.set_xscale("log")
@@ -153,7 +153,7 @@ def documents(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     frame : pandas.DataFrame
-        ``complexity(ds)``: one row a document.
+        ``complexity(ds)``: one row per document.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -222,8 +222,9 @@ def complexity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        One row a domain, one column a factor, shaded by its share of the column's maximum. Pages,
-        tokens, fields and array items are averages a document; a dash where one is not known.
+        One row per domain, one column per factor, shaded by its share of the column's maximum.
+        Pages, tokens, fields and array items are averages per document; a dash where one is not
+        known.
 
     Raises
     ------
@@ -253,7 +254,7 @@ def findings(audit: Audit, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        One row a kind that occurs, in the order of `Audit.kinds()`, with its severity; one column
+        One row per kind that occurs, in the order of `Audit.kinds()`, with its severity; one column
         a domain; shaded by the logarithm of the number of findings. A sentence where nothing was
         found.
     """

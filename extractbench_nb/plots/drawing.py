@@ -179,7 +179,7 @@ def segments(ax: Axes, low: Any, high: Any, colours: Any) -> None:
 
 
 def stack(ax: Axes, table: pd.DataFrame, colours: Sequence[str], title: str) -> None:
-    """Draw one bar a row, from left to right its columns, numbers inside, a legend above."""
+    """Draw one bar per row, from left to right its columns, numbers inside, a legend above."""
     left = np.zeros(len(table))
     longest = float(table.sum(axis=1).max()) or 1.0
     for name, colour in zip(table.columns, colours, strict=True):

@@ -66,8 +66,8 @@ def outcomes(source: object, *, by: str = "run", ax: Axes | None = None) -> Axes
     Returns
     -------
     matplotlib.axes.Axes
-        One bar a group, the best on top, stacked by outcome, in counted rows of `fields`. Outcomes
-        that nowhere occur are left out.
+        One bar per group, the best on top, stacked by outcome, in counted rows of `fields`.
+        Outcomes that nowhere occur are left out.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def difficulty(source: object, *, top: int = 15, ax: Axes | None = None) -> Axes
     Returns
     -------
     matplotlib.axes.Axes
-        One row a field that gold has somewhere, one column a run; each cell with passed rows of
+        One row per field that gold has somewhere, one column per run; each cell with passed rows of
         all rows, shaded by the share that passes, grey where the run was not asked.
 
     Raises
@@ -165,7 +165,7 @@ def differences(
     Returns
     -------
     matplotlib.axes.Axes
-        One row a pair, the largest difference on top: the mean difference over documents, turned
+        One row per pair, the largest difference on top: the mean difference over documents, turned
         so that it is not negative, and its interval. Filled where it is significant after Holm's
         correction, hollow where not. A pair of one document has no interval.
 
@@ -288,7 +288,7 @@ def attempts(
     Returns
     -------
     matplotlib.axes.Axes
-        One bar a group, in the order in which they first occur, stacked by ending: valid outputs
+        One bar per group, in the order in which they first occur, stacked by ending: valid outputs
         first, then failures. Endings that nowhere occur are left out; a colour always stands for
         the same one.
 
@@ -327,10 +327,10 @@ def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        A point a bin, at the median of its lengths, with the interval; a colour and shape a group.
-        Of a single group also valid of all outputs, and a line from the shortest to the longest;
-        points of several groups are moved apart. The axis is logarithmic where no length is 0.
-        Attempts without a length are counted in the title.
+        One point per bin, at the median of its lengths, with the interval; a colour and shape a
+        group. Of a single group also valid of all outputs, and a line from the shortest to the
+        longest; points of several groups are moved apart. The axis is logarithmic where no length
+        is 0. Attempts without a length are counted in the title.
 
     Raises
     ------

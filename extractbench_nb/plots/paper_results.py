@@ -51,8 +51,8 @@ def results(counts: pd.DataFrame, *, outcome: str = "validity", ax: Axes | None 
     Returns
     -------
     matplotlib.axes.Axes
-        One row a model, one column a domain; each cell with its percentage and counts, grey where
-        a count is not known.
+        One row per model, one column per domain; each cell with its percentage and counts, grey
+        where a count is not known.
 
     Raises
     ------
@@ -97,15 +97,15 @@ def failures(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     table : pandas.DataFrame
-        ``paper.table(7)``: one row a kind of failure, one column a model. A row of totals is left
-        out.
+        ``paper.table(7)``: one row per kind of failure, one column per model. A row of totals is
+        left out.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
     Returns
     -------
     matplotlib.axes.Axes
-        One bar a model, the model with most failures on top, stacked by kind.
+        One bar per model, the model with most failures on top, stacked by kind.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def modes(
     Returns
     -------
     matplotlib.axes.Axes
-        One line a model that both have: blue where it rises, vermillion where it falls. Models
+        One line per model that both have: blue where it rises, vermillion where it falls. Models
         with the same two rates share a label.
 
     Raises
@@ -211,14 +211,14 @@ def reproduction(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     frame : pandas.DataFrame
-        ``paper.reproduction()``: one row a table.
+        ``paper.reproduction()``: one row per table.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
     Returns
     -------
     matplotlib.axes.Axes
-        One bar a table, stacked by status, in percent of its figures.
+        One bar per table, stacked by status, in percent of its figures.
 
     Raises
     ------

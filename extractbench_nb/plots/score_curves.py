@@ -49,7 +49,7 @@ class _Line(NamedTuple):
 
 
 def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the score against the rate of corruption, one line a corruption and metric or profile.
+    """Draw the score against the rate of corruption, one line per corruption and metric or profile.
 
     Parameters
     ----------
@@ -222,8 +222,8 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
     Returns
     -------
     matplotlib.axes.Axes
-        A line a metric, named at the right in the order of the lines at half way; thick and pale
-        what keeping that share of the positions is worth.
+        One line per metric, named at the right in the order of the lines at half way; thick and
+        pale what keeping that share of the positions is worth.
 
     Raises
     ------

@@ -189,7 +189,7 @@ class ReportBuilder:
         Parameters
         ----------
         schema, gold, extracted : object
-            As `evaluate` takes them. Extracted text that is no JSON gives a report too.
+            As `evaluate` takes them. Extracted text that is not JSON gives a report too.
 
         Returns
         -------

@@ -174,7 +174,7 @@ class ContentStats:
     counts_by_type : dict of str to int
         The values of those keys by JSON type; items of arrays are not among them.
     array_stats : ArrayStats or None
-        None where there is no array.
+        None if there is no array.
     null_count : int
         Keys whose value is null.
     missing_count : int

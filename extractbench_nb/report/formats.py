@@ -293,7 +293,7 @@ def _published_breakdown(array: ArrayBreakdown | None) -> dict[str, Any] | None:
 
 
 def csv_text(rows: Iterable[FieldOutcome]) -> str:
-    """Write ``fields.csv``: one row a counted field and metric."""
+    """Write ``fields.csv``: one row per counted field and metric."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(CSV_COLUMNS)

@@ -52,7 +52,7 @@ class ArrayItem:
     extracted_index : int or None
         Its place in the extracted array.
     similarity : float or None
-        Mean score of its fields, in [0, 1]; None where it has no partner.
+        Mean score of its fields, in [0, 1]; None if it has no partner.
     failed_fields : list of str
         The fields that keep the pair from matching.
     gold_value : object
@@ -92,13 +92,13 @@ class ArrayBreakdown:
     partial : int or None
         Pairs that are alike without matching.
     precision : float or None
-        matched / (matched + spurious_pred), in [0, 1]; None where that is 0 / 0.
+        matched / (matched + spurious_pred), in [0, 1]; None if that is 0 / 0.
     recall : float or None
-        matched / (matched + missed_gold), in [0, 1]; None where that is 0 / 0.
+        matched / (matched + missed_gold), in [0, 1]; None if that is 0 / 0.
     f1 : float or None
-        Harmonic mean of the two, in [0, 1]; None where there are no items.
+        Harmonic mean of the two, in [0, 1]; None if there are no items.
     score : float or None
-        In [0, 1], under the profile; None where a judge failed.
+        In [0, 1], under the profile; None if a judge failed.
     passed : bool or None
         Whether the score passes.
     matched_items : list of ArrayItem
@@ -235,7 +235,7 @@ class ModelCalls:
     calls : int
         Rows of ``Evaluation.judge_calls``.
     cached : int
-        Answers that were at hand: nothing was asked for them.
+        Answers that were available: nothing was asked for them.
     failed : int
         Calls without an answer that can be read.
     requests : int
@@ -243,7 +243,7 @@ class ModelCalls:
     prompt_tokens, completion_tokens : int
         Tokens of all requests, as far as the provider counts them.
     cost_usd : float or None
-        In US dollars; None where the price or the tokens of an answer are not known.
+        In US dollars; None if the price or the tokens of an answer are not known.
     """
 
     calls: int
@@ -264,7 +264,7 @@ class LlmStats:
     call_count : int
         Calls of a language model; 0 with the offline judge.
     avg_score : float or None
-        Mean over the judged rows, in [0, 1]; None where there is none.
+        Mean over the judged rows, in [0, 1]; None if there is none.
     median_score : float or None
         Their median.
     score_distribution : dict of str to int
@@ -274,7 +274,7 @@ class LlmStats:
     judged_fields : int
         Counted rows in which both values are present and a judge gave the verdict.
     cost_usd : float or None
-        What the calls cost, in US dollars; None where the price or the tokens of an answer are not
+        What the calls cost, in US dollars; None if the price or the tokens of an answer are not
         known.
     by_model : dict of str to ModelCalls
         The calls of each model; empty with the offline judge.
@@ -345,15 +345,15 @@ class FieldOutcome:
     metric_id : str
         The metric.
     score : float or None
-        In [0, 1]; None where no verdict was given.
+        In [0, 1]; None if no verdict was given.
     passed : bool
         Whether the score passes; False where no verdict was given.
     reason : str or None
         Why, in the words of the published package.
     gold_value : object
-        Gold's value; None where null or missing.
+        Gold's value; None if null or missing.
     extracted_value : object
-        The extracted value; None where null or missing.
+        The extracted value; None if null or missing.
     reasoning : str or None
         A judge's words, shortened.
     matched : int or None
@@ -435,15 +435,15 @@ class OutcomeStats:
     confusion : ConfusionCounts
         Rows with a verdict.
     llm_stats : LlmStats or None
-        None where no judge was needed.
+        None if no judge was needed.
     error_breakdown : ErrorBreakdown or None
-        None where every row passed.
+        None if every row passed.
     split : ErrorSplit
         What went wrong; sums to ``total_failed``.
     judge_errors : int
         Fields without a verdict.
     pass_rate_judged : float or None
-        Pass rate of the fields with a verdict; None where there is none.
+        Pass rate of the fields with a verdict; None if there is none.
     """
 
     total_evaluated: int
@@ -502,7 +502,7 @@ class EvaluationReport:
     warnings : list of ReportWarning
         Undeclared keys, violations of the schema, faults of gold.
     problem : str or None
-        The parser's message where the extracted text is no JSON.
+        The parser's message where the extracted text is not JSON.
     profile : str
         The rules.
     judge : str

@@ -106,7 +106,7 @@ def presets() -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a preset: preset, metric, params, default_for, use.
+        One row per preset: preset, metric, params, default_for, use.
 
     Examples
     --------

@@ -354,7 +354,7 @@ class Schema:
                 stack.extend(reversed(list(node.children)))
 
     def to_frame(self) -> pd.DataFrame:
-        """List the schema, one row a node.
+        """List the schema, one row per node.
 
         Returns
         -------
@@ -441,7 +441,7 @@ def shown_nodes(schema: Schema) -> list[Shown]:
 
 
 def _shown_children(node: Node, met: set[frozenset[str]]) -> list[Node] | None:
-    """Return the nodes that have a row below this one; None where it is not unfolded."""
+    """Return the nodes that have a row below this one; None if it is not unfolded."""
     if not goes_below(node, met):
         return None
     if node.kind != "union":
@@ -478,7 +478,7 @@ def _called(branch: Node) -> str:
 
 
 def shown_metric(node: Node) -> str | None:
-    """Return the node's metric ids as one text, None where the node is not scored."""
+    """Return the node's metric ids as one text, None if the node is not scored."""
     if node.config is None:
         return None
     return " + ".join(spec.metric_id for spec in node.config.metrics)

@@ -469,7 +469,7 @@ def _value_type(value: Any) -> str:
 
 
 def _union_branches(flat: Flat, types: list[str]) -> tuple[tuple[Part, ...], ...]:
-    """Return the branches of anyOf, oneOf or a list of types; none where there is one type."""
+    """Return the branches of anyOf, oneOf or a list of types; none if there is one type."""
     alternatives = flat.places.get("anyOf") or flat.places.get("oneOf") or ()
     if any(_is_structural(part.schema) for part in alternatives):
         possible = [p for p in alternatives if p.schema is not False] or alternatives

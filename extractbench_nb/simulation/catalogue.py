@@ -183,7 +183,7 @@ def corruptions() -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a corruption: corruption, level, meaning, places, summary.
+        One row per corruption: corruption, level, meaning, places, summary.
 
     Examples
     --------

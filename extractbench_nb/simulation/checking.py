@@ -102,7 +102,7 @@ class SimulationCheck:
     failures : pandas.DataFrame
         How many outputs were made to fail in one way (rows) and found to fail in which (columns).
     changes : pandas.DataFrame
-        One row a change; see `FOUND_COLUMNS`.
+        One row per change; see `FOUND_COLUMNS`.
     """
 
     run: str
@@ -111,7 +111,7 @@ class SimulationCheck:
 
     @property
     def summary(self) -> pd.DataFrame:
-        """One row a corruption: changes, agreed, each reason, unexplained."""
+        """One row per corruption: changes, agreed, each reason, unexplained."""
         rows = self.changes
         columns = {"changes": rows["agrees"].notna(), "agreed": rows["agrees"]}
         columns |= {reason: rows["reason"].eq(reason).fillna(value=False) for reason in REASONS}
@@ -145,7 +145,7 @@ def check_simulation(
     alignment: str | Aligner = "optimal",
     profile: str | Profile = "strict",
 ) -> SimulationCheck:
-    """Put what parser and evaluator find beside what a simulation did.
+    """Compare what parser and evaluator find with the recorded changes of a simulation.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def check_simulation(
     Returns
     -------
     SimulationCheck
-        ``failures``, the injected ones by those that were found; ``changes``, one row a change,
+        ``failures``, the injected ones by those that were found; ``changes``, one row per change,
         with a reason (see `REASONS`) where it is found as something else; ``summary``,
         ``unexplained``.
 

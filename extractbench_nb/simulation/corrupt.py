@@ -78,7 +78,7 @@ class Corrupted:
     value : object
         The corrupted JSON; it shares nothing with gold.
     record : pandas.DataFrame
-        One row a change: path, field, corruption, item, before, after.
+        One row per change: path, field, corruption, item, before, after.
     """
 
     value: Any
@@ -128,7 +128,7 @@ def corrupt_document(  # noqa: PLR0913 - one flat call is what users write; the 
     Returns
     -------
     Corrupted
-        ``.value`` is the corrupted document, ``.record`` has one row a change.
+        ``.value`` is the corrupted document, ``.record`` has one row per change.
 
     Raises
     ------
@@ -245,7 +245,7 @@ def corrupt_mixed(
     Returns
     -------
     Corrupted
-        ``.value`` is the corrupted document, ``.record`` has one row a change, with gold's paths.
+        ``.value`` is the corrupted document, ``.record`` has one row per change, with gold's paths.
         No path has two, and nothing inside a dropped, doubled, split or merged item, or inside an
         object or array at a wrong level, is changed by itself.
 

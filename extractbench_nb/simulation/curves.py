@@ -273,7 +273,7 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     Returns
     -------
     pandas.DataFrame
-        One row a metric or profile, corruption and rate: metric, profile, measure, corruption,
+        One row per metric or profile, corruption and rate: metric, profile, measure, corruption,
         meaning, rate, n, changed, score, low, high, interval, lowest, pass_rate, errors, and an
         example of the lowest score: document, path, gold, corrupted. ``n`` counts the documents or
         values in which there is something to corrupt; score and interval are over these, the mean

@@ -144,7 +144,7 @@ class TracedOutput:
         return way if alike(way.value, change.after) else None
 
     def way(self, path: str) -> Way | None:
-        """Return the way to a place of gold; None where the output is not as the record says."""
+        """Return the way to a place of gold; None if the output is not as the record says."""
         gold, value, box = self._gold, self._value, None
         stops: list[Stop] = []
         for above, key in steps(path):
@@ -339,9 +339,9 @@ class Simulation:
     seed : int or str
         The same seed gives the same simulation.
     outputs : pandas.DataFrame
-        One row a document: run, document, domain, schema, raw, meta, failure, variant, wrapping.
+        One row per document: run, document, domain, schema, raw, meta, failure, variant, wrapping.
     record : pandas.DataFrame
-        One row a change: run, document, kind, path, field, corruption, item, before, after.
+        One row per change: run, document, kind, path, field, corruption, item, before, after.
         Documents without text have none.
     """
 
@@ -368,7 +368,7 @@ class Simulation:
         Raises
         ------
         InputError
-            The folder holds something, or is no path.
+            The folder holds something, or is not a path.
         OutputError
             It cannot be written.
         """

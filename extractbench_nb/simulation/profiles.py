@@ -239,7 +239,7 @@ class ModelProfile:
 
     @property
     def label(self) -> str:
-        """The name, and the mode where it is not the plain one: what a run is called after it."""
+        """The name, and the mode if it is not the plain one: what a run is called after it."""
         return self.name if self.mode == MODES[0] else f"{self.name} {self.mode}"
 
     def kind_of(self, schema: str, domain: str) -> str:
@@ -263,7 +263,7 @@ class ModelProfile:
         return next((kind for kind in known if kind is not None and kind in mine), ANY)
 
     def failures_of(self, kind: str) -> Mapping[str, float]:
-        """Return the weights of failures for a kind; those of all kinds where it has none.
+        """Return the weights of failures for a kind; those of all kinds if it has none.
 
         Parameters
         ----------
@@ -284,7 +284,7 @@ class ModelProfile:
         return total or {"none": 1}
 
     def corruptions_of(self, kind: str) -> Mapping[str, float]:
-        """Return the rates of corruptions for a kind; the mean of all kinds where it has none.
+        """Return the rates of corruptions for a kind; the mean of all kinds if it has none.
 
         Parameters
         ----------

@@ -310,7 +310,7 @@ def read(ev: Evaluation, subject: Subject, measure: str, unit: str) -> Reading |
 def table(
     readings: Mapping[Key, Sequence[Reading]], measure: str, drawing: Drawing
 ) -> pd.DataFrame:
-    """Make the frame: one row a key."""
+    """Make the frame: one row per key."""
     grouped = {key: _by_unit(found) for key, found in readings.items()}
     samples = {key: _unit_scores(units.values()) for key, units in grouped.items()}
     known = [key for key, sample in samples.items() if len(sample)]

@@ -381,7 +381,7 @@ class SimulationServer:
     def requests(self) -> pd.DataFrame:
         """How often each output was asked for: model, mode, document, requests.
 
-        One row an output, also where nobody asked. Requests that have no answer are not counted.
+        One row per output, also where nobody asked. Requests that have no answer are not counted.
         """
         return self._replay.requests
 
@@ -433,7 +433,7 @@ class _HTTPServer(ThreadingHTTPServer):
         self._served = {**still, request: thread}
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: a client that went away is no error."""
+        """Say nothing: a client that went away is not an error."""
 
     @property
     def is_closed(self) -> bool:
@@ -501,7 +501,7 @@ class _Handler(BaseHTTPRequestHandler):
         return failed(_NOT_FOUND, message)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answer in OpenAI's form what is no request that is known here."""
+        """Answer in OpenAI's form what is not a request that is known here."""
         self.close_connection = True
         self._send(failed(code, explain or message or HTTPStatus(code).phrase))
 

@@ -182,12 +182,12 @@ class Agreement:
 
     @property
     def kappa(self) -> float:
-        """Cohen's kappa, -1 to 1; NaN where both say one and the same thing in every row."""
+        """Cohen's kappa, -1 to 1; NaN if both say one and the same thing in every row."""
         return self._kappa.value
 
     @property
     def kappa_low(self) -> float | None:
-        """Lower end of the bootstrap interval of kappa; None where it is not defined."""
+        """Lower end of the bootstrap interval of kappa; None if it is not defined."""
         return self._kappa.interval.low
 
     @property

@@ -189,11 +189,11 @@ def breakdown(
     Returns
     -------
     pandas.DataFrame
-        One row a group: the columns of `by`, then rows, documents, judged, passed, pass_rate,
-        pass_rate_judged, mean_score, and one column an outcome, which add up to rows. A node with
-        several metrics has a row a metric and counts once for each; nothing is weighted. Outcome,
-        depth and required are in their own order, everything else the worst first; of several
-        columns that is the order within the last.
+        One row per group: the columns of `by`, then rows, documents, judged, passed, pass_rate,
+        pass_rate_judged, mean_score, and one column per outcome, which add up to rows. A node with
+        several metrics has one row per metric and counts once for each; nothing is weighted.
+        Outcome, depth and required are in their own order, everything else the worst first; of
+        several columns that is the order within the last.
 
     Raises
     ------
@@ -235,7 +235,7 @@ def chosen_rows(fields: pd.DataFrame, *, counted: bool) -> pd.DataFrame:
 
 
 def _row_numbers(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return what is summed up: per row judged, passed, score and one column an outcome."""
+    """Return what is summed up: per row judged, passed, score and one column per outcome."""
     codes = pd.Categorical(rows["outcome"], categories=list(OUTCOMES)).codes
     numbers = pd.DataFrame(np.eye(len(OUTCOMES), dtype=np.int64)[codes], columns=list(OUTCOMES))
     passed = rows["passed"].astype("boolean")
@@ -327,11 +327,11 @@ def difficulty(source: object, *, counted: bool = True) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a schema and field: schema (missing where the source has none), field, rows,
+        One row per schema and field: schema (missing where the source has none), field, rows,
         documents, runs, passed, pass_rate, mean_score, runs_failing (runs in which no row passes),
         failed_by_all, the commonest outcome and reason of the rows that fail, best_run (highest
         pass rate, then mean score) and hallucinations. Sorted by pass rate, mean score, then the
-        number of rows. A node with several metrics has a row a metric and counts once for each.
+        number of rows. A node with several metrics has one row per metric and counts once for each.
 
     Raises
     ------

@@ -46,9 +46,9 @@ class ScoreTable:
     groups : tuple of str
         What is compared.
     domains : ndarray of shape (documents,)
-        Domain of each document, None where it has none.
+        Domain of each document, None if it has none.
     scores : dict of str to ndarray of shape (documents, groups)
-        One array a measure; NaN where the group has no output for the document.
+        One array per measure; NaN if the group has no output for the document.
     outputs, invalid : ndarray of shape (documents, groups)
         How many outputs the score is the mean of, and how many of those did not parse.
     """

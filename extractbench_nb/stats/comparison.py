@@ -385,7 +385,7 @@ class Comparison:
     measures : tuple of str
         What is compared.
     baseline : str or None
-        The group that all others are compared with; None where all pairs are.
+        The group that all others are compared with; None if all pairs are.
     drawing : Drawing
         Confidence, number of resamples and seed.
     """
@@ -401,12 +401,12 @@ class Comparison:
 
     @property
     def scores(self) -> pd.DataFrame:
-        """One row a group and measure: the mean over documents and its interval."""
+        """One row per group and measure: the mean over documents and its interval."""
         return self._scores.copy()
 
     @property
     def differences(self) -> pd.DataFrame:
-        """One row a pair and measure: ``b_minus_a`` over the documents that both have."""
+        """One row per pair and measure: ``b_minus_a`` over the documents that both have."""
         return self._differences.copy()
 
     @property
@@ -426,7 +426,7 @@ class Comparison:
         Returns
         -------
         pandas.DataFrame
-            One row a column: column, dtype, values, nullable, meaning, frame.
+            One row per column: column, dtype, values, nullable, meaning, frame.
         """
         specs = [SCORE_COLUMNS, DIFFERENCE_COLUMNS, DOMAIN_COLUMNS, DOMAIN_DIFFERENCE_COLUMNS]
         return describe_frames(specs)

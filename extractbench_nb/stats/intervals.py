@@ -121,7 +121,7 @@ def chunks(total: int, size: int) -> Iterator[int]:
 
 
 class Interval(NamedTuple):
-    """A confidence interval and how it was made; None where it is not known."""
+    """A confidence interval and how it was made; None if it is not known."""
 
     low: float | None
     high: float | None
@@ -311,7 +311,7 @@ def holm(p_values: npt.ArrayLike) -> Numbers:
 
 
 def detectable_difference(differences: Numbers, drawing: Drawing) -> float | None:
-    """Return the smallest true mean difference that so many documents would show.
+    """Return the smallest true mean difference that this number of documents would show.
 
     References
     ----------

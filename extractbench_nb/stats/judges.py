@@ -193,7 +193,7 @@ class SelfConsistency:
     ----------
     agreement : float
         Mean share of the answers that are on the majority's side, 0.5 to 1. Where there are several
-        documents it is the mean over documents of their means over fields. NaN where no field has
+        documents it is the mean over documents of their means over fields. NaN if no field has
         two answers.
     low : float or None
         Lower end of its bootstrap interval, over documents where there are several, else over
@@ -221,7 +221,7 @@ class SelfConsistency:
 
     @property
     def fields(self) -> pd.DataFrame:
-        """One row a field and metric; `SelfConsistency.columns()` tells the columns. A copy."""
+        """One row per field and metric; see `SelfConsistency.columns()`. A copy."""
         return self._fields.copy()
 
     @staticmethod
@@ -231,7 +231,7 @@ class SelfConsistency:
         Returns
         -------
         pandas.DataFrame
-            One row a column: column, dtype, values, nullable, meaning.
+            One row per column: column, dtype, values, nullable, meaning.
         """
         return CONSISTENCY_COLUMNS.describe()
 
@@ -267,9 +267,9 @@ def self_consistency(
     Returns
     -------
     SelfConsistency
-        `fields` has one row a field and metric: how many answers, their mean, spread and extremes,
-        how many pass and which share is on the majority's side. `agreement` is the mean of the
-        latter, with its interval.
+        `fields` has one row per field and metric: how many answers, their mean, spread and
+        extremes, how many pass and which share is on the majority's side. `agreement` is the mean
+        of the latter, with its interval.
 
     Raises
     ------
@@ -459,12 +459,12 @@ class JudgeAgreement:
 
     @property
     def pairs(self) -> pd.DataFrame:
-        """One row a pair of judges; `JudgeAgreement.columns()` tells the columns."""
+        """One row per pair of judges; `JudgeAgreement.columns()` describes the columns."""
         return self._pairs.copy()
 
     @property
     def disagreements(self) -> pd.DataFrame:
-        """One row a field that passes by one judge of a pair and fails by the other."""
+        """One row per field that passes by one judge of a pair and fails by the other."""
         return self._disagreements.copy()
 
     @staticmethod
@@ -474,7 +474,7 @@ class JudgeAgreement:
         Returns
         -------
         pandas.DataFrame
-            One row a column: column, dtype, values, nullable, meaning, frame.
+            One row per column: column, dtype, values, nullable, meaning, frame.
         """
         return describe_frames([JUDGE_PAIRS, JUDGE_DISAGREEMENTS])
 
@@ -523,7 +523,7 @@ def judge_agreement(
     -------
     JudgeAgreement
         `pairs` has the share of agreement and Cohen's kappa with their intervals, and counts;
-        `disagreements` the fields behind them. Kappa is NaN where both judges say one and the same
+        `disagreements` the fields behind them. Kappa is NaN if both judges say one and the same
         thing of every field: there is nothing that chance could not explain. Documents are
         resampled where there are several, since fields of one document are not independent;
         otherwise fields, and the interval of the share is Wilson's.
@@ -714,7 +714,7 @@ def _joined(a: _Side, b: _Side) -> Joined:
 
 
 def _asked(frame: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Tell the rows that were left to the judge; where it is not known, all."""
+    """Tell the rows that were left to the judge; if it is not known, all."""
     if "outcome" not in frame.columns:
         return np.ones(len(frame), dtype=np.bool_)
     return np.asarray(frame["outcome"].isin(_ASKED), dtype=np.bool_)

@@ -139,7 +139,7 @@ _CATEGORIES = 2
 
 
 class Kappa(NamedTuple):
-    """Kappa, its interval, and what was resampled; NaN and None where they are not defined."""
+    """Kappa, its interval, and what was resampled; NaN and None if they are not defined."""
 
     value: float
     interval: Interval

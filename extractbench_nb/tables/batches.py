@@ -110,15 +110,15 @@ def array_tables(ev: Evaluation, path: str | None = None) -> tuple[Table, Table]
     ev : Evaluation
         An evaluation.
     path : str, optional
-        The array, as `show_matches` takes it: ``$.authors``, ``authors``. None where the
+        The array, as `show_matches` takes it: ``$.authors``, ``authors``. None if the
         evaluation has one array.
 
     Returns
     -------
     tuple of Table
-        A header row of keys, a row an item in its own order. Columns are in the order of gold's
-        keys, then those that were made up; a key that no item of a side has is no column of it. An
-        item that is no object is a row without texts but for its own, in a column ``value``.
+        A header row of keys, one row per item in its own order. Columns are in the order of gold's
+        keys, then those that were made up; a key that no item of a side has is not a column of it.
+        An item that is not an object is a row without texts but for its own, in a column ``value``.
 
     Raises
     ------
@@ -177,7 +177,7 @@ _CHUNK = 16
 
 
 class _Scored(NamedTuple):
-    """One pair: what the tables are, and a row a metric: name, score, precision, recall, note."""
+    """One pair: the tables, and one row per metric: name, score, precision, recall, note."""
 
     about: tuple[int, int, bool, bool, str]
     rows: list[tuple[Any, ...]]
@@ -200,11 +200,11 @@ class TableScores:
     Parameters
     ----------
     summary : pandas.DataFrame
-        One row a pair: document, your own columns, rows and columns of the true table, complex
+        One row per pair: document, your own columns, rows and columns of the true table, complex
         (whether a cell of it spans), readable and problem (of the predicted one), and a column a
         metric. It can be given to `compare_runs`.
     scores : pandas.DataFrame
-        One row a pair and metric: document, your own columns, metric, score, precision, recall,
+        One row per pair and metric: document, your own columns, metric, score, precision, recall,
         note.
     """
 
@@ -398,7 +398,7 @@ def _assembled(about: pd.DataFrame, found: list[_Scored]) -> TableScores:
 
 
 def _wide(scores: pd.DataFrame, places: list[int]) -> pd.DataFrame:
-    """Return a row a pair and a column a metric."""
+    """Return one row per pair and one column per metric."""
     by_place = scores["score"].set_axis(pd.MultiIndex.from_arrays([places, scores["metric"]]))
     wide = by_place.unstack()  # noqa: PD010 - there is one score a place
     return wide[[name for name in TABLE_METRICS if name in wide.columns]].rename_axis(columns=None)

@@ -243,7 +243,7 @@ class HeaderRows:
         return self.count > start
 
     def _next(self) -> tuple[int, str] | None:
-        """Return to where the header reaches at least, and why; None where it is complete."""
+        """Return to where the header reaches at least, and why; None if it is complete."""
         if self.count in (0, self._draft.rows):
             return None
         reach = max((node.area.bottom for node in self._nodes()), default=0)
@@ -445,7 +445,7 @@ def _cells_html(
 
 
 def _extent(cell: Cell, shown: list[list[int]], number: int) -> tuple[int, int]:
-    """Return how many shown rows and columns a cell covers; (0, 0) if it is no rectangle."""
+    """Return how many shown rows and columns a cell covers; (0, 0) if it is not a rectangle."""
     rows = [row for row in cell.rows if row < len(shown)]
     columns = [column for column in cell.columns if column < len(shown[0])]
     covered = [
@@ -490,7 +490,7 @@ class Canonical:
     table : Table
         The table; the given one where nothing was changed, else with its cells in reading order.
     changes : pandas.DataFrame
-        One row a change, in the order of the steps: step, rows, columns, before, after, reason.
+        One row per change, in the order of the steps: step, rows, columns, before, after, reason.
     given : Table
         The table as it was read.
     """
@@ -541,7 +541,7 @@ def canonicalize(cells: Any, *, header_rows: int | None = None, name: str = "tab
     -----
     The principle is that of section 4 of Smock, Pesala and Abraham, "PubTables-1M: Towards
     comprehensive table extraction from unstructured documents" (2022): the headers of rows and
-    columns are trees, with one cell a node. ``docs/tables.md`` has the steps as rules, and says
+    columns are trees, with one cell per node. ``docs/tables.md`` has the steps as rules, and says
     which are ours.
 
     Examples

@@ -196,7 +196,7 @@ def area_of(cell: Cell) -> Rectangle:
 
 
 def hull(boxes: Iterable[Box | None]) -> Box | None:
-    """Return the smallest box around boxes; None where there is none."""
+    """Return the smallest box around boxes; None if there is none."""
     known = [box for box in boxes if box is not None]
     if not known:
         return None

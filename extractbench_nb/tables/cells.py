@@ -386,7 +386,7 @@ def frame_of(table: Table) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a row that is not among the first ones with nothing but column headers; those are
+        One row per row that is not among the first ones with nothing but column headers; those are
         its columns, several of them a MultiIndex. A cell's text is at each position it covers.
 
     Examples
@@ -422,7 +422,7 @@ def html_of(table: Table) -> str:
     str
         Well-formed XML, which `read_table` reads as the same cells; boxes are not written, nor
         which cells are projected row headers, and a character that XML cannot hold becomes U+FFFD.
-        A cell that is no rectangle is written once for each of its positions.
+        A cell that is not a rectangle is written once for each of its positions.
 
     Examples
     --------

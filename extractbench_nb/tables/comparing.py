@@ -292,7 +292,7 @@ def compare_tables(
     Returns
     -------
     pandas.DataFrame
-        One row a metric, in the order above: score, precision, recall (NA for metrics that have
+        One row per metric, in the order above: score, precision, recall (NA for metrics that have
         none), note.
 
     Raises
@@ -341,7 +341,7 @@ def compare_rows(
     Returns
     -------
     list of tuple
-        Score, precision, recall, note; a row a name.
+        Score, precision, recall, note; one row per name.
 
     Raises
     ------

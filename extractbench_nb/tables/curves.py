@@ -283,7 +283,7 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
     Returns
     -------
     pandas.DataFrame
-        A row a mode, x and metric: mean score, precision and recall over tables. The metric
+        One row per mode, x and metric: mean score, precision and recall over tables. The metric
         ``ideal`` is what keeping that very share of positions is worth. Where nothing is kept, the
         recall is 0 and the precision 1.
 

@@ -157,7 +157,7 @@ class Comparison:
 
     @cached_property
     def positions(self) -> tuple[Numbers, Numbers]:
-        """By side: the similarity at each position, NaN where it has no partner."""
+        """By side: the similarity at each position, NaN if it has no partner."""
         return self._positions(0), self._positions(1)
 
     def _positions(self, side: int) -> Numbers:
@@ -172,7 +172,7 @@ class Comparison:
         return {own: other for own, other in both if own is not None and other is not None}
 
     def partner(self, side: int, row: int, column: int) -> _Place | None:
-        """Return the position that one was matched with; None where there is none."""
+        """Return the position that one was matched with; None if there is none."""
         down, across = (
             self.partners(lines, side).get(at)
             for lines, at in ((self.rows, row), (self.columns, column))
@@ -372,7 +372,7 @@ def grits_html(result: ComparedTables, metric: str | None = None) -> str:
 
 
 def default_metric(result: ComparedTables) -> str | None:
-    """Return the metric to show at first; None where none was computed."""
+    """Return the metric to show at first; None if none was computed."""
     names = [str(name) for name in result.scores.index]
     return "con" if "con" in names else next(iter(names), None)
 
@@ -480,7 +480,7 @@ def _tint(patch: Patch) -> str:
 
 
 def mark_text(patch: Patch, side: int) -> str:
-    """Write what is to be said of a patch: ``–`` or ``+``, or its similarity where it is not 1."""
+    """Write what is to be said of a patch: ``–`` or ``+``, or its similarity if it is not 1."""
     if patch.state in ("alike", "gap"):
         return ""
     return _ALONE[side] if patch.state == "alone" else two_digits(patch.similarity)

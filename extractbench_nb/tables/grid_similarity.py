@@ -325,7 +325,7 @@ class GriTS:
     Parameters
     ----------
     scores : pandas.DataFrame
-        One row a metric: fscore, precision, recall, upper_bound.
+        One row per metric: fscore, precision, recall, upper_bound.
     rows, columns : pandas.DataFrame
         The aligned lines: metric, true, predicted, similarity.
     true, predicted : Table

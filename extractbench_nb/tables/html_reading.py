@@ -241,7 +241,7 @@ def _tags(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
 
 
 def _strictly(text: str, tidy: bool) -> _Found | None:
-    """Read well-formed XML; None where it is none, or has no cell."""
+    """Read well-formed XML; None if it is none, or has no cell."""
     if "<!ENTITY" in text:
         return None
     found = _Found(tidy)
@@ -433,7 +433,7 @@ def _extent(cell: _Open, column: int, found: _Found) -> tuple[int, int]:
 
 
 def _span(cell: _Open, key: str, where: str, notes: Notes) -> int:
-    """Read a span as the HTML standard says: 1 where it is no number, clipped where it is great."""
+    """Read a span as the HTML standard says: 1 if it is not a number, clipped where it is great."""
     if key not in cell.spans:
         return 1
     value, most = cell.spans[key], _MOST[key]

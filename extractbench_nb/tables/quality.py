@@ -72,7 +72,7 @@ def count_objects(table: Any) -> int:
     Returns
     -------
     int
-        1 for the table, 1 a row, 1 a column, 1 for the column header where there is one, 1 a
+        1 for the table, 1 per row, 1 per column, 1 for the column header if there is one, 1 a
         projected row header, and 1 a cell that spans several rows or columns and is not a projected
         row header; 0 for an empty table.
 
@@ -190,7 +190,7 @@ def align_texts(
     Returns
     -------
     pandas.DataFrame
-        One row a column of the alignment: kind (match, mismatch, insert: in `b` alone, delete: in
+        One row per column of the alignment: kind (match, mismatch, insert: in `b` alone, delete: in
         `a` alone), a, b, a_at, b_at. Of several alignments that are best, the one that is found
         from the end by pairing two tokens where that is best, else deleting, else inserting.
 
@@ -318,7 +318,7 @@ def check_content(true: _Given, predicted: _Given, *, limit: float = 0.05) -> pd
     Returns
     -------
     pandas.DataFrame
-        One row a cell, by row and column: row, column, true, predicted, distance, exceeds. The
+        One row per cell, by row and column: row, column, true, predicted, distance, exceeds. The
         paper's check is on the mean: ``check_content(...)["distance"].mean() <= 0.05``.
 
     Raises
@@ -379,7 +379,7 @@ def check_tables(
     tables : iterable of tables
         Each as for `grits`.
     sources : iterable of tables or None, optional
-        For each table one with the same cells and the texts of another source, where there is one.
+        For each table one with the same cells and the texts of another source, if there is one.
         None: there is none for any.
     max_objects : int, optional
         How many objects a table may have: the table itself, its rows and columns, the column
@@ -390,7 +390,7 @@ def check_tables(
     Returns
     -------
     pandas.DataFrame
-        One row a table: table, rows_overlap, columns_overlap, objects, content_distance, kept,
+        One row per table: table, rows_overlap, columns_overlap, objects, content_distance, kept,
         reason. Rows overlap where the cells that lie in them alone do, in y; columns likewise. A
         table that cannot be read, or whose source cannot be read or does not have its cells, is
         not kept, and the reason says what is wrong.
@@ -481,7 +481,7 @@ def _mean_distance(table: Table, source: _Given) -> tuple[float | None, str]:
 
 
 def _overlap(table: Table, axis: int) -> bool | None:
-    """Say whether any two rows overlap; None where no cell that lies in one row has a box."""
+    """Say whether any two rows overlap; None if no cell that lies in one row has a box."""
     extents = row_extents(table, axis)
     extents = extents[~np.isnan(extents[:, 0])]
     if not len(extents):

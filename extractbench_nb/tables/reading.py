@@ -232,7 +232,7 @@ def _decode(text: str, place: int, values: list[Any]) -> int:
 
 
 def _mended(text: str, known: list[Any]) -> list[Any] | None:
-    """Return the values of JSON that is cut off or slightly off; None where there are none."""
+    """Return the values of JSON that is cut off or slightly off; None if there are none."""
     if not _is_bracketed(text):
         return None
     lines = [line for line in text.splitlines() if line.strip()]
@@ -304,7 +304,7 @@ def read_table(
         header. A dict with one such array, perhaps with ``columns`` beside it, one level down at
         most; of several arrays, that called ``rows``, ``data``, ``table``, ``items`` or
         ``records``. A dict with an array for each column, or of single values, which is one row.
-        A DataFrame; an index of whole numbers without a name is no column of it.
+        A DataFrame; an index of whole numbers without a name is not a column of it.
         The text of an HTML table, of CSV, of a Markdown pipe table, or of JSON: such an array, JSON
         Lines, or such an object. It may be in a code fence, between lines of prose, in ``<answer>``
         after ``<think>``. JSON that is cut off or slightly off is mended, and noted. A str is never
@@ -329,13 +329,13 @@ def read_table(
     Table
         What had to be mended is in ``.notes``. Headers: what HTML says, the first line of CSV and
         Markdown, the keys of records, the first row of rows, the columns of a DataFrame. Values
-        that are no texts are written in one way: floats that are whole numbers as whole numbers,
+        that are not texts are written in one way: floats that are whole numbers as whole numbers,
         what is missing as an empty text, dates in ISO form.
 
     Raises
     ------
     InputError
-        It is no table, or several; a cell is not as it should be; the format is not known.
+        It is not a table, or several; a cell is not as it should be; the format is not known.
 
     Examples
     --------

@@ -172,7 +172,7 @@ def read_records(
     Raises
     ------
     InputError
-        An item is no dict, or the columns are not as they should be.
+        An item is not a dict, or the columns are not as they should be.
 
     Examples
     --------

@@ -61,10 +61,10 @@ def show(subject: Any, evaluation: Any = None, *, name: str = "ev") -> View:
     Raises
     ------
     InputError
-        There is no view of `subject`; `evaluation` is given with something that is no schema, holds
-        no fields, or is of other schemas; `name` is no name.
+        There is no view of `subject`; `evaluation` is given with something that is not a schema,
+        holds no fields, or is of other schemas; `name` is not a name.
     SchemaError
-        `subject` is no valid schema.
+        `subject` is not a valid schema.
     ConfigError
         ipywidgets or anywidget are not installed.
     """
@@ -119,7 +119,7 @@ def show_matches(ev: Evaluation, path: str | None = None) -> View:
     Raises
     ------
     InputError
-        `ev` is no Evaluation, or no array is meant, or more than one.
+        `ev` is not an Evaluation, or no array is meant, or more than one.
     ConfigError
         ipywidgets or anywidget are not installed.
 
@@ -182,7 +182,7 @@ def show_evidence(
     Parameters
     ----------
     ds : Dataset or None
-        As `load_dataset` returns it; None where `document` is a path.
+        As `load_dataset` returns it; None if `document` is a path.
     document : str or pathlib.Path
         The id of a document, or the path of any PDF.
     subject : Evaluation, dict, list, str, int, float or None, optional

@@ -79,8 +79,8 @@ class Warnings(NamedTuple):
 class Head(NamedTuple):
     """What stands above the fields.
 
-    ``scores`` are in [0, 1], None where nothing is scored; ``counts`` are of counted rows.
-    ``problem`` is the parser's message and the beginning of a text that is no JSON.
+    ``scores`` are in [0, 1], None if nothing is scored; ``counts`` are of counted rows.
+    ``problem`` is the parser's message and the beginning of a text that is not JSON.
     """
 
     title: str
@@ -362,7 +362,7 @@ class EvaluationView(View):
     Raises
     ------
     InputError
-        `name` is no name.
+        `name` is not a name.
     """
 
     selected_path = traitlets.Unicode("")

@@ -67,7 +67,7 @@ class EvidenceView(View):
     Parameters
     ----------
     ds : Dataset or None
-        As `load_dataset` returns it; None where `document` is a path.
+        As `load_dataset` returns it; None if `document` is a path.
     document : str or pathlib.Path
         The id of a document, or the path of any PDF.
     subject : Evaluation, dict, list, str, int, float or None, optional
@@ -170,12 +170,12 @@ class EvidenceView(View):
 
     @property
     def values(self) -> pd.DataFrame:
-        """The values of the side that is shown, one row a leaf; see `ground_values`."""
+        """The values of the side that is shown, one row per leaf; see `ground_values`."""
         return self._leaves.copy()
 
     @property
     def evidence(self) -> pd.DataFrame:
-        """Where the sought value stands, one row a line of a place; see `find_evidence`."""
+        """Where the sought value stands, one row per line of a place; see `find_evidence`."""
         return self._evidence.copy()
 
     @traitlets.validate("selected_path")

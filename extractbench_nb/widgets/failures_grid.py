@@ -312,7 +312,7 @@ def _cells(
 
 
 def _on_page(axis: Axis, shown: Side) -> Numbers:
-    """Return the place on the page of each item of an axis, -1 where it is not there."""
+    """Return the place on the page of each item of an axis, -1 if it is not there."""
     found = np.full(axis.size, -1, dtype=np.int64)
     found[[line.code for line in shown.lines]] = np.arange(len(shown.lines))
     return found

@@ -91,7 +91,7 @@ class Nodes(NamedTuple):
 
 
 class Coded:
-    """The rows of a source, with everything that is summed up as arrays of one entry a row.
+    """The rows of a source, with everything that is summed up as arrays of one entry per row.
 
     Parameters
     ----------

@@ -316,7 +316,7 @@ class FailureExplorer(Choosing):
     inside_arrays : bool
         Whether the rows inside array items, which do not enter the scores, are there too.
     valid_only : bool
-        Whether invalid outputs, which are no JSON, are left out.
+        Whether invalid outputs, which are not JSON, are left out.
 
     Raises
     ------

@@ -113,7 +113,7 @@ def detail(
 
 
 class _Place(NamedTuple):
-    """A place within the items; ``verdict`` is a row of ``fields``, None where none is scored.
+    """A place within the items; ``verdict`` is a row of ``fields``, None if none is scored.
 
     ``values`` are missing at the second metric of a place.
     """
@@ -368,7 +368,7 @@ def counts_html(counts: dict[str, Any], note: str) -> str:
 
 
 def page_html(page: dict[str, Any], told: str) -> str:
-    """Write the rows of a page: a line a pair or item, what failed marked."""
+    """Write the rows of a page: one line per pair or item, what failed marked."""
     if not page["rows"]:
         return element("p", empty_text(page), "xb-empty")
     first, last, rows = (f"{page[name]:,}" for name in ("first", "last", "rows"))

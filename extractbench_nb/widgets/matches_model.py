@@ -88,7 +88,7 @@ def _known(value: Any) -> Any:
 
 
 def counted(rows: Iterable[Row]) -> dict[str, int]:
-    """Count rows by status, each status once, also where there is none."""
+    """Count rows by status, each status once, also if there is none."""
     found = Counter(row.status for row in rows)
     return {status: found[status] for status in STATUSES}
 

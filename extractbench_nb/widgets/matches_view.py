@@ -57,7 +57,7 @@ class Tuner(traitlets.HasTraits):
     box : ipywidgets.Widget
         What is shown.
     key : str
-        The threshold, empty where there is none.
+        The threshold, empty if there is none.
     value : float
         Its value.
     """
@@ -200,7 +200,7 @@ class MatchesView(View):
     Raises
     ------
     InputError
-        `ev` is no Evaluation, or no array is meant, or more than one.
+        `ev` is not an Evaluation, or no array is meant, or more than one.
 
     Notes
     -----

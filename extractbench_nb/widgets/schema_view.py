@@ -45,7 +45,7 @@ _STEP = re.compile(r"\.|\[")
 class Tally(NamedTuple):
     """What an evaluation says of a node and of all below it.
 
-    ``score`` is the mean score of the rows, None where no row has one; ``counts`` has the outcomes
+    ``score`` is the mean score of the rows, None if no row has one; ``counts`` has the outcomes
     that occur, with their numbers of rows, in the order of `OUTCOMES`.
     """
 

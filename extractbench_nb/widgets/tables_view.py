@@ -95,7 +95,7 @@ class TableView(View):
         By which metric lines are aligned and cells coloured, one of ``result.scores``. At first
         ``con`` where it was computed.
     selected : list of (str, int, int) or None
-        Side (``"true"`` or ``"predicted"``), row and column of the chosen position; None where
+        Side (``"true"`` or ``"predicted"``), row and column of the chosen position; None if
         nothing is chosen. A position can be assigned.
     only_differing : bool
         Whether rows are left out that have a partner and are like it where they were matched.
@@ -105,7 +105,7 @@ class TableView(View):
     Raises
     ------
     InputError
-        `result` is no GriTS.
+        `result` is not a GriTS.
     """
 
     metric = traitlets.Unicode("")

@@ -171,7 +171,7 @@ def keep_static(notebook: str | Path, target: str | Path | None = None) -> int:
     Raises
     ------
     InputError
-        The file cannot be read, or is no notebook.
+        The file cannot be read, or is not a notebook.
     OutputError
         The file cannot be written; what was there before is as it was.
     """

@@ -267,10 +267,10 @@ class Fact(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """The curve: its values, in words too, where each stands from 0 to 1, and a line a measure.
+    """The curve: its values, in words too, where each stands from 0 to 1, and one line per measure.
 
     ``ticks`` are the places that are named on the axis, ``at`` is that of now and ``baseline`` that
-    of the baseline; None where there is no such value.
+    of the baseline; None if there is no such value.
     """
 
     over: str

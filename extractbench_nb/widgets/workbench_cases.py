@@ -53,7 +53,7 @@ class Case(NamedTuple):
     """A pair of values; `MISSING` where the key is absent.
 
     ``types`` are the JSON types that the field's schema allows; none allows all. ``expected`` is
-    the verdict that people gave, None where they gave none.
+    the verdict that people gave, None if they gave none.
     """
 
     gold: Any
@@ -71,7 +71,7 @@ class Cases:
     rows : tuple of Case
         The pairs.
     more : pandas.DataFrame
-        Further columns, one row a case.
+        Further columns, one row per case.
     """
 
     rows: tuple[Case, ...]
@@ -99,7 +99,7 @@ class Cases:
 
 
 def present(value: Any) -> Any:
-    """Return a value, None where the key is absent."""
+    """Return a value, None if the key is absent."""
     return None if value is MISSING else value
 
 
@@ -267,7 +267,7 @@ _ANSWERS = 200_000
 class Verdicts(NamedTuple):
     """What a metric says of each case: arrays of one length.
 
-    ``score`` is NaN and ``decided`` False where there is no verdict; ``error`` says why.
+    ``score`` is NaN and ``decided`` False if there is no verdict; ``error`` says why.
     """
 
     score: np.ndarray[Any, np.dtype[np.float64]]
@@ -278,7 +278,7 @@ class Verdicts(NamedTuple):
     told: tuple[str | None, ...]
 
     def error(self, at: int) -> str | None:
-        """Return why a case has no verdict; None where it has one."""
+        """Return why a case has no verdict; None if it has one."""
         return None if self.decided[at] else self.told[at] or "no verdict"
 
 

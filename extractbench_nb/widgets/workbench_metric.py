@@ -38,7 +38,7 @@ _SCALARS = frozenset({"string", "number", "boolean"})
 class Tuned(NamedTuple):
     """A param that can be changed: its name, of which metric it is, and its value at the start.
 
-    ``value`` is None where neither the metric nor the user gives one.
+    ``value`` is None if neither the metric nor the user gives one.
     """
 
     key: str
@@ -63,7 +63,7 @@ class Tuning:
     params : dict of str to Tuned
         What can be changed. With several metrics the names are ``metric_id.param``.
     threshold : str or None
-        The param that a score must reach to pass; None where there is no single one.
+        The param that a score must reach to pass; None if there is no single one.
     start : dict
         Values at the start.
 
@@ -98,7 +98,7 @@ class Tuning:
         return all(entry.source != "user" for entry in self._entries)
 
     def mark(self, params: Mapping[str, Any]) -> float | None:
-        """Return the score that passes; None with several metrics, or one that is no number."""
+        """Return the score that passes; None with several metrics, or one that is not a number."""
         if self.threshold is not None:
             return float(params[self.threshold])
         single = len(self._entries) == 1 and self._entries[0].threshold is None
@@ -189,7 +189,7 @@ def _entry(spec: MetricSpec, params: dict[str, Any], *, with_weight: bool) -> di
 
 
 def is_whole(param: Param) -> bool:
-    """Say whether a number is a whole one: its default is, and it is no share from 0 to 1."""
+    """Say whether a number is a whole one: its default is, and it is not a share from 0 to 1."""
     return type(param.default) is int and (param.minimum, param.maximum) != (0, 1)
 
 
@@ -230,7 +230,7 @@ _DECADES = range(-3, 3)
 
 
 class Grid(NamedTuple):
-    """Which cases pass, and which have a verdict: a row a value of the threshold."""
+    """Which cases pass, and which have a verdict: one row per value of the threshold."""
 
     passed: Flags
     decided: Flags

@@ -140,7 +140,7 @@ class Workbench(View):
 
     @property
     def results(self) -> pd.DataFrame:
-        """The verdicts under the params as they are, one row a case.
+        """The verdicts under the params as they are, one row per case.
 
         The cases' further columns come first, then gold, predicted, score, passed, outcome, reason,
         baseline_score, baseline_passed, flip (gained, lost), expected, error.
@@ -161,7 +161,7 @@ class Workbench(View):
     def curve(self) -> pd.DataFrame:
         """How many cases pass at each value of what the curve is over.
 
-        One row a value: param, threshold, passing, pass_rate, and where cases have expected
+        One row per value: param, threshold, passing, pass_rate, and where cases have expected
         verdicts labelled, accuracy, precision, recall, kappa.
         """
         return self._bench.curve(self.over)
