@@ -17,6 +17,7 @@ import yaml
 from packaging.requirements import Requirement
 
 import extractbench_nb
+from scripts.draw_architecture import diagram
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -196,11 +197,20 @@ def test_documented_commands_exist(document: str):
     assert commands <= targets
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
-def test_documented_files_exist(document: str):
-    text = (ROOT / document).read_text(encoding="utf-8")
-    links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
-    assert [link for link in links if not (ROOT / link).exists()] == []
+@pytest.mark.parametrize(
+    "page",
+    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("notebooks/*.md")],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
+def test_documented_files_exist(page: Path):
+    text = page.read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)#\s]+)\)", text) if "://" not in link]
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_diagram_shows_the_imports():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert diagram() in page, "python scripts/draw_architecture.py draws it again"
 
 
 #: Runs the blocks as cells of one notebook; prints what stands after ``# ->`` with what is shown.
