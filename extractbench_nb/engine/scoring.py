@@ -341,11 +341,12 @@ class Scorer:
 
         def compare(gold: Any, predicted: Any) -> MetricScore:
             verdict = ask(json_text(gold), json_text(predicted))
-            wholes = isinstance(gold, _ALIGNABLE), isinstance(predicted, _ALIGNABLE)
-            # how alike containers look as texts depends on whatever is added to them, and a text
-            # may be what a container holds: "null" and [null]
-            if graded and any(wholes) and (verdict.score < _SAME or not all(wholes)):
-                verdict = Verdict(0.0, verdict.reason if verdict.score < _SAME else "other_type")
+            # how alike containers look as texts depends on whatever is added to them, and brackets
+            # mean nothing in a text: [1, 2] and [[1], 2], "null" and [null]
+            if graded and (isinstance(gold, _ALIGNABLE) or isinstance(predicted, _ALIGNABLE)):
+                same = verdict.score >= _SAME
+                if not same or _shape(gold) != _shape(predicted):
+                    verdict = Verdict(0.0, "other_shape" if same else verdict.reason)
             return _told_by(verdict, mark)
 
         return self._run_metric(spec, compare)
@@ -431,6 +432,15 @@ def _read_the_same(gold: Any, predicted: Any) -> bool:
     if type(gold) is str and type(predicted) is str:
         return gold == predicted
     return canonical(gold) == canonical(predicted)
+
+
+def _shape(value: Any) -> Any:
+    """Return what a value is made of, whatever its keys, its scalars and the order of its items."""
+    if not isinstance(value, _ALIGNABLE):
+        return ()
+    inner = value.values() if isinstance(value, dict) else value
+    kind = "object" if isinstance(value, dict) else "array"
+    return kind, sorted(map(_shape, inner), key=repr)
 
 
 def _told_by(verdict: Any, mark: float) -> MetricScore:

@@ -30,7 +30,7 @@ from extractbench_nb.stats.breakdowns import refuse_missing
 from extractbench_nb.stats.intervals import Drawing
 
 if TYPE_CHECKING:
-    from extractbench_nb.paper.layout import PaperStyler
+    from extractbench_nb.paper.styler import PaperStyler
 
 __all__ = [
     "BASELINE_COLUMNS",
@@ -303,7 +303,7 @@ class BaselineTables:
         InputError
             There is no such table or schema.
         """
-        from extractbench_nb.paper.layout import styled
+        from extractbench_nb.paper.styler import styled
 
         laid = lay_out_runs(self.results, self.failures, n)
         # two tables on one page must not share the ids of their cells

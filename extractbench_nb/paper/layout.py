@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import pandas as pd
-from pandas.io.formats.style import Styler
-
-from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.benchmark.published import Figure, rows_of
-from extractbench_nb.errors import InputError
-from extractbench_nb.paper.cells import HEADER, TOTAL, Cell, Cells, rounded, written
-from extractbench_nb.paper.tables import cells_of, table_name
+from extractbench_nb.paper.cells import HEADER, TOTAL, Cells, rounded, written
 
-__all__ = ["ABSENT", "Laid", "PaperStyler", "lay_out", "style", "styled"]
+__all__ = ["ABSENT", "Laid", "lay_out"]
 
 
 #: What stands where a figure cannot be recomputed.
@@ -170,116 +163,3 @@ def _text(figures: Mapping[tuple[str, str], Figure], cells: Cells, row: str, col
 
 def _plain(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:,.1f}"
-
-
-_BOLD, _RED = "font-weight: bold;", "color: red;"
-
-#: Entry of the frame's attributes that lists the cells in bold; it outlives copies.
-_BEST = "best"
-
-
-def styled(laid: Laid, name: str) -> PaperStyler:
-    """Make the Styler of a table: the best of a column in bold, complete failures in red."""
-    frame = pd.DataFrame.from_dict(laid.rows, orient="index", columns=laid.headings)
-    frame.attrs[_BEST] = sorted(laid.best)
-    made = PaperStyler(frame, uuid=f"paper-{name}", cell_ids=False)
-    made.apply(lambda _: _marks(laid), axis=None)
-    made.format(escape="html")
-    made.format_index(escape="html", axis=0)
-    made.format_index(escape="html", axis=1)
-    return made
-
-
-def _marks(laid: Laid) -> pd.DataFrame:
-    def css(row: str, heading: str) -> str:
-        if (row, heading) in laid.failed:
-            return _RED
-        return _BOLD if (row, heading) in laid.best else ""
-
-    cells = {row: [css(row, heading) for heading in laid.headings] for row in laid.rows}
-    return pd.DataFrame.from_dict(cells, orient="index", columns=laid.headings)
-
-
-class PaperStyler(Styler):
-    """One table of the paper. HTML, LaTeX and Markdown are the same on every call: no random ids.
-
-    Made by `style`.
-    """
-
-    def __repr__(self) -> str:
-        """Write the table as Markdown."""
-        return str(self.to_markdown())
-
-    def to_latex(self, buf: Any = None, **options: Any) -> Any:
-        """Write the table as LaTeX, for the packages booktabs and xcolor."""
-        twin = copy.deepcopy(self)
-        twin.format(escape="latex")
-        twin.format_index(escape="latex", axis=0)
-        twin.format_index(escape="latex", axis=1)
-        settings = {"hrules": True, "convert_css": True, **options}
-        return Styler.to_latex(twin, buf, **settings)
-
-    def to_markdown(self) -> str:
-        """Write the table as Markdown; the best of a column in bold."""
-        frame: pd.DataFrame = vars(self)["data"]
-        best = set(frame.attrs[_BEST])
-        lines = [["", *frame.columns], ["---", *("---:" for _ in frame.columns)]]
-        for row, texts in zip(frame.index, frame.to_numpy(), strict=True):
-            marked = zip(frame.columns, texts, strict=True)
-            lines.append([row, *(f"**{t}**" if (row, h) in best else t for h, t in marked)])
-        return "\n".join(f"| {' | '.join(map(_escaped, line))} |" for line in lines) + "\n"
-
-
-def _escaped(text: str) -> str:
-    one_line = " ".join(text.split("\n")).replace("<", "&lt;")
-    return one_line.replace("|", "\\|")
-
-
-def style(
-    n: int | str, *, values: str = "recomputed", dataset: Dataset | None = None
-) -> PaperStyler:
-    """Show a table in the paper's layout.
-
-    Parameters
-    ----------
-    n : int or str
-        1 to 13, or ``"figure2"``.
-    values : str, optional
-        ``"recomputed"`` or ``"published"``. Bold (best of a column) and red (nothing passed)
-        follow from the figures, not from the paper's marks.
-    dataset : Dataset, optional
-        The released dataset, read and counted anew; the shipped statistics by default.
-
-    Returns
-    -------
-    PaperStyler
-        A pandas Styler; also with ``.to_latex()`` (booktabs, xcolor) and ``.to_markdown()``. A
-        dash stands for what cannot be recomputed.
-
-    Raises
-    ------
-    InputError
-        There is no such table, or `values` is something else.
-
-    Examples
-    --------
-    >>> print(style(1).to_markdown())
-    |  | Keys | Depth | Docs |
-    | --- | ---: | ---: | ---: |
-    | Sports Results | 12 | 6 | 5 |
-    ...
-    """
-    part = table_name(n)
-    if values not in ("recomputed", "published"):
-        raise InputError(f"values={values!r}: expected 'recomputed' or 'published'")
-    cells = cells_of(part, dataset=dataset) if values == "recomputed" else _printed(part)
-    return styled(lay_out(part, cells), part)
-
-
-def _printed(part: str) -> Cells:
-    return {
-        (f.row, f.column): Cell(
-            f.printed if f.value is None or part == "figure2" else f.value, "as printed"
-        )
-        for f in rows_of(part)
-    }

@@ -195,7 +195,7 @@ class Resolver:
             target = self.flatten([self.lookup(schema["$ref"], pointer)])
             if not self.config_beside_ref:
                 flat.keywords.pop("evaluation_config", None)
-            flat = _overlay(target, flat, schema["$ref"])
+            flat = _overlay(target, flat, schema["$ref"] or "#")
         for index, sub in enumerate(schema.get("allOf", ())):
             flat = _both_apply(flat, self.flatten([Part(sub, f"{pointer}/allOf/{index}")]))
         return flat
@@ -216,7 +216,7 @@ class Resolver:
         """Return a definition as it is where a reference leads to it; always the same one."""
         key = ("referred", id(target), ref)
         if key not in self._flats:
-            self._flats[key] = replace(target, ref=ref)
+            self._flats[key] = replace(target, ref=ref or "#")
         return self._flats[key]
 
 

@@ -6,11 +6,9 @@ from extractbench_nb.simulation.corrupt import Corrupted, corrupt_document, corr
 from extractbench_nb.simulation.curves import sensitivity
 from extractbench_nb.simulation.outputs import Simulation, simulate
 from extractbench_nb.simulation.profiles import ModelProfile, model_profiles
-from extractbench_nb.simulation.readings import SENSITIVITY_COLUMNS
 from extractbench_nb.simulation.server import SimulationServer, serve_simulations
 
 __all__ = [
-    "SENSITIVITY_COLUMNS",
     "Corrupted",
     "ModelProfile",
     "Simulation",

@@ -1,11 +1,10 @@
 """Tables as grids of cells: reading them, GriTS and other metrics, canonical form, quality."""
 
 from extractbench_nb.tables.batches import TableScores, array_tables, evaluate_tables
-from extractbench_nb.tables.canonical import CHANGE_COLUMNS, Canonical, canonicalize
-from extractbench_nb.tables.cells import Cell, Table, frame_of, html_of
+from extractbench_nb.tables.canonical import Canonical, canonicalize
+from extractbench_nb.tables.cells import Cell, Table
 from extractbench_nb.tables.comparing import TABLE_METRICS, compare_rows, compare_tables
 from extractbench_nb.tables.curves import keep_curves, made_up_tables, pubtables
-from extractbench_nb.tables.drawing import grits_html
 from extractbench_nb.tables.grid_similarity import GRITS_METRICS, GRITS_VARIANTS, GriTS, grits
 from extractbench_nb.tables.quality import (
     align_texts,
@@ -14,15 +13,12 @@ from extractbench_nb.tables.quality import (
     count_objects,
     is_complex,
 )
-from extractbench_nb.tables.reading import TABLE_FORMATS, read_table
-from extractbench_nb.tables.records import read_records
+from extractbench_nb.tables.reading import read_table
 from extractbench_nb.tables.similarity import dilate
 
 __all__ = [
-    "CHANGE_COLUMNS",
     "GRITS_METRICS",
     "GRITS_VARIANTS",
-    "TABLE_FORMATS",
     "TABLE_METRICS",
     "Canonical",
     "Cell",
@@ -39,14 +35,10 @@ __all__ = [
     "count_objects",
     "dilate",
     "evaluate_tables",
-    "frame_of",
     "grits",
-    "grits_html",
-    "html_of",
     "is_complex",
     "keep_curves",
     "made_up_tables",
     "pubtables",
-    "read_records",
     "read_table",
 ]

@@ -442,7 +442,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 import extractbench_nb as xb
-from extractbench_nb.batch import store
+from extractbench_nb.batch import storage as store
 from extractbench_nb.errors import ExtractBenchError
 
 source, count = Path(sys.argv[1]), int(sys.argv[2])

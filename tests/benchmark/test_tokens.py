@@ -163,7 +163,7 @@ def test_a_pdf_that_unpacks_to_a_gigabyte(
 PEAK = """
 import resource, sys
 from pathlib import Path
-from extractbench_nb.benchmark import pdf
+from extractbench_nb.pdf import pages as pdf
 from extractbench_nb.errors import InputError
 pdf._MEMORY = 600_000_000
 try:

@@ -14,7 +14,7 @@ expect = sync_api.expect
 CELLS = [
     """
 import extractbench_nb as xb
-from extractbench_nb.widgets.evaluation import EvaluationView
+from extractbench_nb.widgets.evaluation_view import EvaluationView
 ds = xb.load_dataset()
 predicted = ds.root / "runs/osprey-7b/brindlemoor_10q_q2_fy2031.json"
 gold = ds.gold("brindlemoor_10q_q2_fy2031")

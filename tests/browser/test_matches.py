@@ -16,7 +16,7 @@ CELLS = [
     """
 import copy, pickle
 import extractbench_nb as xb
-from extractbench_nb.widgets.matches import MatchesView
+from extractbench_nb.widgets.matches_view import MatchesView
 ds = xb.load_dataset()
 gold = ds.gold("[okafor30] ledger parsing")
 predicted = copy.deepcopy(gold)

@@ -13,7 +13,7 @@ from tests.browser.lab import Lab, Notebook, serious_findings
 CELLS = [
     """
 import extractbench_nb as xb
-from extractbench_nb.widgets.workbench import Workbench
+from extractbench_nb.widgets.workbench_view import Workbench
 cases = [(f"Northwind Paper {n}", f"Northwind Paper {'x' * (n % 7)}", n % 7 < 3)
          for n in range(1000)]
 view = Workbench("string_fuzzy", cases)

@@ -27,8 +27,8 @@ from tests.waiting import PATIENCE
 
 VARIABLE = "EXTRACTBENCH_SEEDS"
 NAME = "extractbench-readme.txt"
-PACKAGES = ["extractbench_nb.compat", "extractbench_nb"]
-PROFILES = {"extractbench_nb.compat": "extract-bench-readme", "extractbench_nb": "paper"}
+PACKAGES = ["extractbench_nb.compat"]
+PROFILES = {"extractbench_nb.compat": "extract-bench-readme"}
 
 #: How each snippet begins, and how its last line does.
 SNIPPETS = {

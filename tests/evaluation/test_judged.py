@@ -178,6 +178,8 @@ WHOLE = [
     pytest.param(ANY, {"k": "Acme"}, {"k": "Bolt"}, "extract-bench-readme", id="one object"),
     pytest.param(ANY, "k", {"k": "Bolt"}, "extract-bench-readme", id="text and object"),
     pytest.param(LISTED, "null", [None], "extract-bench-readme", id="text and array of it"),
+    pytest.param(LISTED, [1, 2], [[1, {}], 2], "extract-bench-readme", id="nested otherwise"),
+    pytest.param(ARRAY, [1, 2], [[1], 2], "paper", id="nested otherwise, an array"),
 ]
 
 

@@ -976,8 +976,8 @@ def test_a_forked_process_leaves_the_server_alone() -> None:
 FORKING = """
 import os, signal
 from http.client import HTTPConnection
-from extractbench_nb.extraction.serving import serve_simulations
-from extractbench_nb.extraction.simulation import simulate
+from extractbench_nb.simulation.server import serve_simulations
+from extractbench_nb.simulation.outputs import simulate
 with serve_simulations(simulate("sample", "GPT-5"), "sample") as server:
     connection = HTTPConnection(server.url.split("/")[2], timeout=1800)
     connection.request("GET", "/v1/models")
@@ -996,8 +996,8 @@ with serve_simulations(simulate("sample", "GPT-5"), "sample") as server:
 
 PROGRAM = """
 import socket, sys, threading, time
-from extractbench_nb.extraction.serving import serve_simulations
-from extractbench_nb.extraction.simulation import simulate
+from extractbench_nb.simulation.server import serve_simulations
+from extractbench_nb.simulation.outputs import simulate
 server = serve_simulations(simulate("sample", "GPT-5"), "sample", latency=600)
 left = socket.create_connection(("127.0.0.1", int(server.url[17:-3])))
 left.sendall(b"POST /v1/chat/completions HTTP/1.1\\r\\nContent-Length: 1\\r\\n\\r\\n1")

@@ -249,8 +249,9 @@ def test_root_reference_and_union_of_references() -> None:
     assert listed(schema)[0] == ("a", "object | null", None)
 
 
-def test_recursive_reference_is_listed_once_and_unfolds_with_the_data() -> None:
-    schema = {**obj(v=STRING, kids={"type": "array", "items": {"$ref": "#"}})}
+@pytest.mark.parametrize("root", ["#", ""])
+def test_recursive_reference_is_listed_once_and_unfolds_with_the_data(root: str) -> None:
+    schema = {**obj(v=STRING, kids={"type": "array", "items": {"$ref": root}})}
     tree = xb.parse_schema(schema)
     assert listed(schema) == [
         ("v", "string", "string_semantic"),

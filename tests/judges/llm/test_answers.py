@@ -101,8 +101,8 @@ def test_no_schema_is_fetched() -> None:
 LONG = """
 import json, time
 from extractbench_nb.extraction.parsing import parse_output
-from extractbench_nb.judges.answers import Unparsable, read_answer
-from extractbench_nb.judges.scrub import scrub
+from extractbench_nb.judges.prompts import Unparsable, read_answer
+from extractbench_nb.judges.transport import scrub
 
 back, double = chr(92), chr(34)
 inner = json.dumps({"score": 1, "items": [{"a": 1}] * 12_000})
