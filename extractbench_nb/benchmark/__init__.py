@@ -6,9 +6,11 @@ from extractbench_nb.benchmark.dataset import Dataset, load_dataset
 from extractbench_nb.benchmark.fetch import fetch_dataset
 from extractbench_nb.benchmark.fields import field_definitions
 from extractbench_nb.benchmark.recorded import recorded_outputs
+from extractbench_nb.errors import DatasetError
 
 __all__ = [
     "Dataset",
+    "DatasetError",
     "complexity",
     "fetch_dataset",
     "field_definitions",

@@ -229,9 +229,11 @@ def public(name: str) -> bool:
     "name, expected",
     [
         ("evaluate", True),
-        ("Evaluation.columns", True),
-        ("benchmark", False),
-        ("Evaluation.nonsense", False),
+        ("MetricScore", True),
+        ("tables.grits", True),
+        ("tables.nonsense", False),
+        ("engine", False),
+        ("LLMJudge.nonsense", False),
     ],
 )
 def test_the_check_for_public_names_can_fail(name: str, expected: bool) -> None:
