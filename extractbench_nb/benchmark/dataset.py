@@ -162,7 +162,7 @@ NAMED_DATASETS = ("extractbench", "sample")
 
 @dataclass(frozen=True, repr=False)
 class Dataset:
-    """Schemas, gold JSON and PDFs of one folder, read when asked for.
+    """Schemas, gold JSON and PDFs of one folder, read on first access.
 
     Made by `load_dataset`. Frames are new objects at every access, so changing one
     changes nothing here.

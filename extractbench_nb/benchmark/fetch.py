@@ -50,7 +50,7 @@ def fetch_dataset(
     base_url: str | None = None,
     timeout: float = 3600.0,
 ) -> Dataset:
-    """Download the released ExtractBench dataset, or what is missing of it.
+    """Download the released ExtractBench dataset, or its missing files.
 
     About 35 MB from ``github.com/ContextualAI/extract-bench`` (MIT licence), pinned to one commit.
     Each file is verified by its SHA-256 and appears under its name only when it is complete; a

@@ -242,7 +242,7 @@ def count_fields(gold: Any, schema: Any) -> dict[str, int]:
 
 
 def field_definitions(ds: Dataset | None = None) -> pd.DataFrame:
-    """Try definitions of the paper's column `Fields` (Table 6) and compare with what it prints.
+    """Compare candidate definitions of the paper's column `Fields` (Table 6) with its values.
 
     No definition gives all five published averages, and none more than two of them. `Credit`
     (11.2) is the leaf values that no array holds, as this package counts them; `research` (10.3)

@@ -345,7 +345,7 @@ def baseline_tables(  # noqa: PLR0913 - options by name
     n_jobs: int = 1,
     confidence: float = 0.95,
 ) -> BaselineTables:
-    """Evaluate the outputs of runs and sum them up as the paper does.
+    """Evaluate the outputs of runs and summarise them as the paper does.
 
     Parameters
     ----------
@@ -499,7 +499,7 @@ EFFECT_COLUMNS = FrameSpec(
 
 
 def forgive(attempts: pd.DataFrame, failures: str | Iterable[str] = FORMS) -> pd.DataFrame:
-    """Take outputs that failed in some ways for valid, with what repair makes of them.
+    """Count outputs with certain failures as valid, with their repaired values.
 
     Parameters
     ----------
@@ -562,7 +562,7 @@ def repair_effect(
     profile: str | Profile = "paper",
     n_jobs: int = 1,
 ) -> pd.DataFrame:
-    """Say what the pass rates would be if faults of form were forgiven.
+    """Compute what the pass rates would be if formal errors were repaired.
 
     Parameters
     ----------

@@ -188,7 +188,7 @@ def _column_index(groups: AttemptGroups) -> pd.Index[Any]:
 
 
 def failure_positions(attempts: pd.DataFrame, *, bins: int = 10) -> pd.DataFrame:
-    """Count where in their text failed outputs break.
+    """Count the positions in the text at which failed outputs break.
 
     Parameters
     ----------

@@ -155,7 +155,7 @@ def validity_by_length(
     by: str | Iterable[str] | None = None,
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """Say how many outputs are valid among short ones, and among long ones.
+    """Compute the share of valid outputs by length.
 
     Parameters
     ----------

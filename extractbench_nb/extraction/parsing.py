@@ -123,7 +123,7 @@ _AROUND = 40
 
 @dataclass(frozen=True)
 class ParsedOutput:
-    """What came of one output.
+    """The result of parsing one output.
 
     Parameters
     ----------

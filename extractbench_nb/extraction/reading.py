@@ -69,7 +69,7 @@ class Repaired:
 
 
 def repair_output(raw: str | bytes | None, *, seconds: float = 20.0) -> Repaired:
-    """Read an output, forgiving what can be forgiven.
+    """Read an output leniently, repairing formal errors.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ _TEXTS = ("raw", "predicted")
 
 
 def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
-    """Read the outputs of runs by a strict parser, and name their failures.
+    """Parse the outputs of runs strictly, and name their failures.
 
     Parameters
     ----------

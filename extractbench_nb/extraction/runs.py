@@ -69,7 +69,7 @@ _COPIED = (
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """What a model said about documents, as kept in a folder.
+    """The responses of a model to documents, kept in a folder.
 
     Made by `extract`, or from a folder by `Run.open`. Frames are read anew at every access.
 
@@ -201,7 +201,7 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     resume: bool = True,
     progress: bool = True,
 ) -> Run:
-    """Have a model fill the schemas of documents, and keep what it said, as it said it.
+    """Run a model over documents and keep its exact responses in a folder.
 
     Parameters
     ----------

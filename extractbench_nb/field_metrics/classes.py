@@ -33,7 +33,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class MetricResult:
-    """What a metric that is a class returns.
+    """The result of a class-based metric.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ def _of_kind(value: Any, kind: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric as a value: a name, a function, and everything that can be said about it.
+    """A metric as a value: its name, function, params and description.
 
     Parameters
     ----------

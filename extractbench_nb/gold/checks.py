@@ -273,7 +273,7 @@ _ORDER = {kind: i for i, kind in enumerate(KINDS)}
 def audit(
     ds: Dataset, *, kinds: str | Iterable[str] | None = None, progress: bool = False
 ) -> Audit:
-    """Look a dataset over for what its annotation may have got wrong.
+    """Search a dataset for possible errors in its annotation.
 
     Gold is checked against its schema, itself and the text of its PDF. The findings are suspicious
     places, each with the nearest text or form as a suggestion if there is one.

@@ -33,7 +33,7 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
 class Kind(NamedTuple):
-    """One kind of suspect.
+    """One kind of finding.
 
     Attributes
     ----------
@@ -244,7 +244,7 @@ AUDITED_COLUMNS = FrameSpec(
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Audit:
-    """What an audit of a dataset found. Made by `audit`.
+    """The findings of an audit of a dataset. Made by `audit`.
 
     The findings are suspects: some are right as they are. Frames are copies at every access, so
     changing one changes nothing here.
@@ -317,7 +317,7 @@ class Audit:
 
 
 def sample_findings(audit: Audit, n: int = 60, *, seed: int = 0) -> pd.DataFrame:
-    """Draw findings to be judged by hand, spread over the kinds.
+    """Sample findings to be judged by hand, evenly over the kinds.
 
     Every kind gets an equal part; what a rare kind cannot fill goes to the others in turn. Within
     a kind each finding has the same chance.

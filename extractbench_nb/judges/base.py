@@ -25,7 +25,7 @@ __all__ = [
 
 
 class Question(NamedTuple):
-    """What a judge is asked about one field: two values, and what the schema says of them.
+    """A question to a judge about one field: two values and their part of the schema.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Question(NamedTuple):
 
 
 class JudgeCall(NamedTuple):
-    """What asking a model once took, and what came of it.
+    """One question to a model: attempts, tokens, cost, and the answer or error.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class Verdict(NamedTuple):
 
 
 class JudgeError(Exception):
-    """A judge has no verdict: no answer, none that can be read, or nothing left to spend.
+    """A judge has no verdict: no answer, an unreadable answer, or no budget left.
 
     Parameters
     ----------

@@ -167,7 +167,7 @@ _ALL = f"SELECT {', '.join(COLUMNS)} FROM answers ORDER BY key"  # noqa: S608 - 
 
 
 class CacheInfo(NamedTuple):
-    """What a cache holds.
+    """The content of a cache: entries, size and folder.
 
     Attributes
     ----------

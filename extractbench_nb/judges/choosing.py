@@ -75,7 +75,7 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 class Ensemble:
-    """Judge that lets several others vote.
+    """A judge that takes a vote of several others.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ _REACHING = ("timeout", "max_concurrency", "max_attempts", "retry_wait", "budget
 
 
 class LLMJudge:
-    """Judge that asks a language model through LiteLLM; the answers are kept on disk.
+    """A language model as the judge, through LiteLLM, with a cache on disk.
 
     Parameters
     ----------

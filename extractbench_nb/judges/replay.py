@@ -37,7 +37,7 @@ _ABSENT = "not_recorded"
 
 
 class ReplayJudge:
-    """Judge that answers from what was recorded: no model, no key, no network, no cost.
+    """A judge that repeats recorded verdicts, without a model, key, network or cost.
 
     Parameters
     ----------

@@ -283,7 +283,7 @@ ERRATA_COLUMNS = FrameSpec(
 
 
 def errata(*, dataset: Dataset | None = None) -> pd.DataFrame:
-    """List what does not add up in the paper, its README, the dataset and the published package.
+    """List contradictions in the paper, its README, the dataset and the published package.
 
     Every number is computed from the published figures, the dataset's statistics and the
     evaluator at the time of the call.

@@ -323,7 +323,7 @@ class Tally(NamedTuple):
 
 
 def counts(mode: str = "prompt") -> pd.DataFrame:
-    """Return the counts that the paper's results are made of.
+    """Return the counts from which the paper's results are computed.
 
     Parameters
     ----------

@@ -374,7 +374,7 @@ _ROUNDING = 1e-7
 
 
 def regressions() -> pd.DataFrame:
-    """Fit a logistic model a factor to the published counts.
+    """Fit one logistic model per factor to the published counts.
 
     Each cell is a model on a domain; each model has its own intercept, the factor enters as its
     logarithm to base 2, so that an odds ratio is for a factor twice as large. Firth's penalty

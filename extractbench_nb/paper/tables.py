@@ -178,7 +178,7 @@ def compare(
     models: Mapping[str, str] | None = None,
     domains: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Put a table's printed figures beside the recomputed ones, or beside those of your runs.
+    """Compare a table's printed figures with the recomputed ones, or with those of your runs.
 
     Parameters
     ----------

@@ -160,7 +160,7 @@ EVIDENCE_COLUMNS = FrameSpec(
 def find_evidence(
     ds: HasPdfs | None, document: str | Path, value: Any, *, limit: int = 20
 ) -> pd.DataFrame:
-    r"""Find where a value stands in a document's PDF.
+    r"""Find the places of a value in a document's PDF.
 
     Parameters
     ----------

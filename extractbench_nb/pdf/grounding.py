@@ -147,7 +147,7 @@ def grounded(
     side: Side = "predicted",
     min_score: float = 0.0,
 ) -> pd.DataFrame:
-    """Say of each field whether its value stands in the PDF: a hallucination check without a model.
+    """Check for each field whether its value is in the PDF, without a model.
 
     A value that is nowhere in the document was made up, calculated, or put in other words. A value
     that is there may still be the wrong one.
@@ -211,7 +211,7 @@ def grounded(
 def ground_values(
     ds: HasPdfs | None, document: str | Path, value: Any, *, min_score: float = 0.0
 ) -> pd.DataFrame:
-    """Say of each leaf of a JSON value whether it stands in the PDF.
+    """Check for each leaf of a JSON value whether it is in the PDF.
 
     Parameters
     ----------

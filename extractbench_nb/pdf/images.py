@@ -146,7 +146,7 @@ _EDGES = ("x0", "y0", "x1", "y1")
 
 @dataclass(frozen=True, slots=True)
 class PageImage:
-    """A page as a picture.
+    """A page as an image.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def render_page(
     boxes: Iterable[Sequence[float]] | pd.DataFrame = (),
     mark: bool = True,
 ) -> PageImage:
-    """Draw a page of a PDF, as a reader sees it.
+    """Render a page of a PDF as an image.
 
     Parameters
     ----------

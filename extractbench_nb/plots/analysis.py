@@ -212,7 +212,7 @@ def correlations(
     measure: str = "spearman",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the rank correlation of each factor with an outcome, and how shaky it is.
+    """Draw the rank correlation of each factor with an outcome, and its uncertainty.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ _MARKERS = "osD^vPX*"
 
 
 def tokens(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw what is read and what is written a document: tokens of PDF text and of gold.
+    """Draw input and output per document: tokens of PDF text and of gold.
 
     Left part of Figure 2 of the ExtractBench paper.
 
@@ -75,7 +75,7 @@ def tokens(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def compression(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw how many tokens are read for one that is written.
+    """Draw the ratio of input to output tokens.
 
     Right part of Figure 2 of the ExtractBench paper.
 

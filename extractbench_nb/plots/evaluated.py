@@ -315,7 +315,7 @@ def _ending(name: str) -> str:
 
 
 def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw how many outputs are valid, from short ones to long ones.
+    """Draw the share of valid outputs by length.
 
     Parameters
     ----------

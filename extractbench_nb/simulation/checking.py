@@ -93,7 +93,7 @@ _EXPECTED: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, eq=False)
 class SimulationCheck:
-    """What was found again of a simulation; made by `check_simulation`.
+    """The recorded changes of a simulation that were found; made by `check_simulation`.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ RECORD_COLUMNS = FrameSpec(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Corrupted:
-    """A corrupted document and what was done to it.
+    """A corrupted document and the record of its changes.
 
     Attributes
     ----------

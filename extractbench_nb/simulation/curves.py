@@ -225,7 +225,7 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     seed: int = 0,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Score gold against copies of it that were corrupted on purpose, more and more.
+    """Score gold against copies of it that are corrupted at increasing rates.
 
     A score should stay high where a corruption keeps the meaning, and fall where it changes it.
 

@@ -328,7 +328,7 @@ SIMULATED_RECORD_COLUMNS = FrameSpec(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Simulation:
-    """A simulated run and what was done to make it.
+    """A simulated run and the record of its changes.
 
     Attributes
     ----------
@@ -436,7 +436,7 @@ def simulate(
     *,
     run: str | None = None,
 ) -> Simulation:
-    """Simulate what a model says about a dataset.
+    """Simulate a model's outputs for a dataset.
 
     Parameters
     ----------

@@ -178,7 +178,7 @@ ANY = "*"
 
 @dataclass(frozen=True)
 class ModelProfile:
-    """What a simulated model does.
+    """The failure and error rates of a simulated model.
 
     Parameters
     ----------

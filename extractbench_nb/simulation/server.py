@@ -288,7 +288,7 @@ def serve_simulations(
     *,
     latency: float = 0.0,
 ) -> SimulationServer:
-    """Serve what simulated models say, to be asked as a provider is.
+    """Start a server that answers with simulated outputs, like a provider.
 
     Parameters
     ----------

@@ -132,7 +132,7 @@ class Unmatched(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Agreement:
-    """How far two sides agree. Made by `agreement`; every frame is a copy.
+    """Agreement of two sides. Made by `agreement`; every frame is a copy.
 
     Attributes
     ----------

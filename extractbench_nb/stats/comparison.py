@@ -373,7 +373,7 @@ DOMAIN_DIFFERENCE_COLUMNS = FrameSpec(
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Comparison:
-    """Scores of several groups with their intervals, and which differences are more than noise.
+    """Scores of several groups with their intervals, and tests of their differences.
 
     Made by `compare_runs`. Every frame is a copy. In a notebook it shows itself as a table with
     interval plots.

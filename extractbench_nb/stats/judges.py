@@ -187,7 +187,7 @@ _FEWEST = 2
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SelfConsistency:
-    """How far several answers to the same question are alike. Made by `self_consistency`.
+    """Agreement of repeated answers to the same question. Made by `self_consistency`.
 
     Attributes
     ----------
@@ -250,7 +250,7 @@ def self_consistency(
     resamples: int = 9999,
     seed: int = 0,
 ) -> SelfConsistency:
-    """Measure how far the answers to each question agree, where it was asked several times.
+    """Measure the agreement of repeated answers to the same question.
 
     Parameters
     ----------
@@ -442,7 +442,7 @@ _SHOWN = 60
 
 @dataclass(frozen=True, repr=False, eq=False)
 class JudgeAgreement:
-    """How far judges agree. Made by `judge_agreement`; every frame is a copy.
+    """Agreement of judges. Made by `judge_agreement`; every frame is a copy.
 
     Attributes
     ----------

@@ -97,7 +97,7 @@ _Value = Callable[[random.Random], str]
 def made_up_tables(
     count: int = 1, *, seed: int = 0, rows: int = 20, columns: int = 8
 ) -> list[Table]:
-    """Make tables of the kind that reports hold: up to so many rows and columns.
+    """Generate tables like those in reports, up to given numbers of rows and columns.
 
     Half of them have a header of two rows with cells that span columns, a third have sections
     (projected row headers); some positions are blank. Each cell has a box around its text, as a
@@ -250,7 +250,7 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
     max_teds_nodes: int | None = 2_000,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Score parts of tables against the whole: each row and column is kept with probability x.
+    """Score random parts of tables against the whole; rows and columns stay with probability x.
 
     A metric that means what it says gives a recall near the share that is kept: x for rows or for
     columns, x squared for both, and the f-score 2s / (1 + s) of that share s.

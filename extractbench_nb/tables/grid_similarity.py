@@ -320,7 +320,7 @@ GRITS_VARIANTS: Mapping[str, _Variant] = MappingProxyType(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GriTS:
-    """How alike two tables are; made by `grits`.
+    """The similarity of two tables; made by `grits`.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ def is_complex(table: Any) -> bool:
 
 
 def count_objects(table: Any) -> int:
-    """Count the objects that a detector of table structure has to find.
+    """Count the objects of a table that a structure detector has to find.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ class _Score(NamedTuple):
 def align_texts(
     a: str, b: str, *, unit: str = "character", match: int = 1, mismatch: int = -1, gap: int = -1
 ) -> pd.DataFrame:
-    """Align two texts as wholes, by the algorithm of Needleman and Wunsch.
+    """Align two texts globally (Needleman and Wunsch).
 
     Parameters
     ----------
@@ -372,7 +372,7 @@ def check_tables(
     max_objects: int = 100,
     limit: float = 0.05,
 ) -> pd.DataFrame:
-    """Say which tables the paper's quality control would keep, and why not the others.
+    """Apply the paper's quality control: which tables it keeps, and why it drops others.
 
     Parameters
     ----------

@@ -294,7 +294,7 @@ def read_table(
     name: str = "table",
     tidy: bool = False,
 ) -> Table:
-    r"""Read a table from what there is.
+    r"""Read a table from any supported form.
 
     Parameters
     ----------

@@ -100,7 +100,7 @@ def show(subject: Any, evaluation: Any = None, *, name: str = "ev") -> View:
 
 
 def show_matches(ev: Evaluation, path: str | None = None) -> View:
-    """Show which predicted item is which gold item: two columns, with lines between the pairs.
+    """Show how items are paired: gold and predicted in two columns, with lines between pairs.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def explore(
 def show_evidence(
     ds: Dataset | None, document: str | Path, subject: Any = None, *, side: str = "predicted"
 ) -> View:
-    """Show where values stand in a document: a list of values beside the page of the PDF.
+    """Show where values are found in a document: a list of values next to the PDF page.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def workbench(
     judge: str | Judge = "offline",
     profile: str | Profile = "paper",
 ) -> View:
-    """Tune a metric over cases: its params as sliders, live scores, flips, the threshold's curve.
+    """Tune a metric on cases: its params as sliders, live scores, flips, a threshold curve.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ class ValuesPane(Pane):
 
 
 class PagePane(Pane):
-    """A page as a picture. Events ``place`` and ``page`` with ``by``, -1 or 1."""
+    """A page as an image. Events ``place`` and ``page`` with ``by``, -1 or 1."""
 
     _esm = asset("shared/dom.js", "evidence/page.js")
     _css = _STYLE
