@@ -148,7 +148,18 @@ class Metric:
         return {p.name: p.default for p in self.params}
 
     def pass_mark(self, params: Mapping[str, Any]) -> float:
-        """Return the score that is needed to pass under these params."""
+        """Return the lowest score that passes under these params.
+
+        Parameters
+        ----------
+        params : mapping
+            The params of the field.
+
+        Returns
+        -------
+        float
+            In [0, 1].
+        """
         if self.threshold is None:
             return 1.0
         value = params.get(self.threshold, self.defaults.get(self.threshold))

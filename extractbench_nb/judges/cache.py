@@ -167,7 +167,7 @@ _ALL = f"SELECT {', '.join(COLUMNS)} FROM answers ORDER BY key"  # noqa: S608 - 
 
 
 class CacheInfo(NamedTuple):
-    """The content of a cache: entries, size and folder.
+    """The content of a cache: its file, number of answers, size and cost.
 
     Attributes
     ----------
