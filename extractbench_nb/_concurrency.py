@@ -1,4 +1,4 @@
-"""Progress bars: where one is asked for, in a terminal or a notebook."""
+"""Event loops, worker processes and progress bars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing files so that nothing is ever half-written under its final name."""
+"""Files: written whole or not at all, read with care, hashed; folders of caches."""
 
 from __future__ import annotations
 

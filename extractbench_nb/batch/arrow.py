@@ -1,4 +1,4 @@
-"""Frames to Arrow and back: the one form in which rows travel, rest on disk and become frames."""
+"""Frames to Arrow and back, the only form in which rows travel and rest on disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what a user hands over to the cells of a batch: one cell a run and document."""
+"""From what a user hands over to the cells of a batch: one per run and document."""
 
 from __future__ import annotations
 

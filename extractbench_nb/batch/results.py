@@ -1,4 +1,4 @@
-"""`Evaluations`: the frames of many evaluations, one after the other."""
+"""`Evaluations`: the frames of many evaluations, read from memory or a folder, and its repr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of one evaluation, straight from its records: no frame is built on the way."""
+"""The rows of one evaluation, straight from its records, without frames on the way."""
 
 from __future__ import annotations
 

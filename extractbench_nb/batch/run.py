@@ -1,4 +1,4 @@
-"""The course of a batch: what is finished is left alone, the rest goes out and comes in."""
+"""`evaluate_runs` and `load_evaluations`: what is finished stays, the rest is evaluated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What decides the numbers of a batch besides its inputs: kept with results, compared on resume."""
+"""What decides the numbers of a batch besides its inputs; compared when a batch is resumed."""
 
 from __future__ import annotations
 

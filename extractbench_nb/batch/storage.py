@@ -1,4 +1,4 @@
-"""Where finished outputs go while a batch runs: to memory, or to a store on disk."""
+"""Where finished outputs go: to memory, or to a store on disk and from there to Parquet."""
 
 from __future__ import annotations
 

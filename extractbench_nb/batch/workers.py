@@ -1,4 +1,4 @@
-"""Who evaluates the chunks: this process, worker processes, or an executor of the user's."""
+"""Who evaluates the chunks: this process, worker processes, or the user's executor."""
 
 from __future__ import annotations
 

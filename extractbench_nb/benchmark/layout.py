@@ -1,4 +1,4 @@
-"""The folder layout of a dataset: find its schemas and documents, and check that they fit together.
+"""The folder layout of a dataset, the files of the released one, and where it comes from.
 
 The layout::
 

@@ -1,4 +1,4 @@
-"""Read the published figures from the files beside this module."""
+"""The published figures, as printed, with where each stands."""
 
 from __future__ import annotations
 

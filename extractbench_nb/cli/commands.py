@@ -1,4 +1,4 @@
-"""Commands for many documents: ``batch`` and ``compare``."""
+"""The commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all static HTML views share: one style block, and text that stays text."""
+"""The style block that all static HTML shares, and text that stays text."""
 
 from __future__ import annotations
 

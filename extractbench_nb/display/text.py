@@ -1,4 +1,4 @@
-"""Values of documents as JSON that is always valid, and as text that always fits."""
+"""Values of documents and quantities as text that fits: cleaned, shortened, valid JSON."""
 
 from __future__ import annotations
 

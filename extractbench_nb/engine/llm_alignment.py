@@ -1,4 +1,4 @@
-"""The aligner that asks a language model which predicted item is which gold item."""
+"""`LLMAligner`: a language model says which predicted item is which gold item, in batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the traversal leaves behind: a tree of leaves, arrays and pairs of items."""
+"""The tree of leaves, arrays and pairs that the traversal leaves behind, and what it adds up to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One place of the schema, two values: the verdict of each of its metrics.
+"""The verdicts of the metrics of one node on two values.
 
 States are resolved first, then types, then the metrics run. Nothing here raises for any value: a
 metric that fails is a verdict of its own, ``judge_error``.

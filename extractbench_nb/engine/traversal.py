@@ -1,4 +1,4 @@
-"""THE traversal: AST + gold + predicted -> records. The only one in the project.
+"""The traversal: AST, gold and prediction to records. There is no other in the project.
 
 `Traversal.descend` goes down with both documents: it pairs values, scores leaves, aligns arrays and
 enters the pairs. What must be awaited is settled next, all that is open at once: verdicts, and

@@ -1,4 +1,4 @@
-"""What of a document the schema does not know: keys that nobody scores, but nobody may overlook."""
+"""Keys of a document that the schema does not declare: not scored, and never overlooked."""
 
 from __future__ import annotations
 

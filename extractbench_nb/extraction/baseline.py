@@ -1,4 +1,4 @@
-"""From the outputs of runs to tables as the paper has them: validity, pass rates, failures."""
+"""From the outputs of runs to tables as the paper has them, as printed and with repair."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One call for one document: the text as received, and how it went in words that are kept."""
+"""One request for one document: its prompt, the text as received, and how it went."""
 
 from __future__ import annotations
 

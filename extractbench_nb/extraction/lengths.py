@@ -1,4 +1,4 @@
-"""Validity against length: of what is to be written, or of what was written."""
+"""Validity against length of gold or output, and intervals for rates of runs."""
 
 from __future__ import annotations
 

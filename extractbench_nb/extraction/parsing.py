@@ -1,4 +1,4 @@
-"""What a model said, read by a strict parser: the value, or the failure by its name.
+"""A model's text read by a strict parser: the value, or the failure by its name.
 
 Valid is the paper's word (section 4): the text parses and fits the schema. Two things are taken off
 before it is parsed, a byte-order mark and a code fence, as every pipeline does; what the text is

@@ -1,4 +1,4 @@
-"""What a run is to do: options checked, documents found and readable, before anything is asked."""
+"""What a run is to do: options checked, documents found and readable, before any request."""
 
 from __future__ import annotations
 

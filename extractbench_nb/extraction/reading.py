@@ -1,4 +1,4 @@
-"""The outputs of runs, read: one row an attempt, with its failure, its value, what repair gives."""
+"""The outputs of runs, one row per attempt: its failure, its value, what repair gives."""
 
 from __future__ import annotations
 

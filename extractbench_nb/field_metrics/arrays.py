@@ -1,4 +1,4 @@
-"""Metrics for whole arrays. ``array_llm`` is the name of item alignment; the evaluator does it."""
+"""Metrics for arrays, and metrics that a judge decides."""
 
 from __future__ import annotations
 

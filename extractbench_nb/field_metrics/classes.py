@@ -1,4 +1,4 @@
-"""Metrics written as classes: what they derive from, what they are given, what they return.
+"""Metrics written as classes, and the registry as the published package has it.
 
 The form is the published package's: a class with a ``metric_id`` and an async method
 ``evaluate(node, config)`` that returns a `MetricResult`. Deriving from `BaseMetric` is not needed.

@@ -1,4 +1,4 @@
-"""Metrics for numbers. Booleans are not numbers; two texts that are none are compared as text."""
+"""Metrics for numbers and booleans. Booleans are not numbers."""
 
 from __future__ import annotations
 

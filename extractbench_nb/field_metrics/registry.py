@@ -1,4 +1,4 @@
-"""The registry: one entry a metric, with its params, ranges, pass rule and source."""
+"""The registry: a metric with its params, ranges, pass rule and source."""
 
 from __future__ import annotations
 

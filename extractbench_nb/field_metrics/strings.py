@@ -1,4 +1,4 @@
-"""Metrics for strings. Values that are not strings are compared by their JSON text."""
+"""Metrics for strings and dates. Other values are compared by their JSON text."""
 
 from __future__ import annotations
 

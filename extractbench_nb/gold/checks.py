@@ -1,4 +1,4 @@
-"""All checks of one document: read its files, then run every check that is wanted."""
+"""`audit`: all checks of a dataset's documents, and those against the schema."""
 
 from __future__ import annotations
 

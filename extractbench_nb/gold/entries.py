@@ -1,4 +1,4 @@
-"""Placeholders, and items of arrays: duplicates, contradictions, names cut in two."""
+"""Checks of gold against itself: placeholders, duplicates, spellings, glued and broken words."""
 
 from __future__ import annotations
 

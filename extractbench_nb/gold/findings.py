@@ -1,4 +1,4 @@
-"""A sample of findings to be judged by hand, and the share of them that is real."""
+"""`Audit`: what an audit found, as frames; kinds of findings; samples to judge by hand."""
 
 from __future__ import annotations
 

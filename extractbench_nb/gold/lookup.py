@@ -1,4 +1,4 @@
-"""Gold values in the text of the PDF: texts, numbers and dates, each in its own spellings."""
+"""Checks of gold against the PDF, and of its dates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking a model until there is an answer: turns, attempts, the second question, the budget.
+"""One question to a model until there is an answer: attempts, second question, budget.
 
 What is here lives on the loop of `background.HOME`, one `CallQueue` for each judge in each process.
 """

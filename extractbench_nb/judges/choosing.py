@@ -1,4 +1,4 @@
-"""From what a user calls a judge to the judge, and from any kind of judge to its verdict."""
+"""From what a user calls a judge to the judge; `Ensemble`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The judge that is a language model: any that LiteLLM can reach."""
+"""`LLMJudge`: a judge that is a language model, any that LiteLLM can reach."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model is asked: messages made from versioned texts and the values of one field.
+"""What a model is asked, and how its answer is read.
 
 The values are quoted between marks that occur in none of them. A mark is a hash of all that is
 quoted: the same question has the same marks, and no document can hold its own.

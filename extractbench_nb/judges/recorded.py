@@ -1,4 +1,4 @@
-"""Answers of models that were recorded, and telling what a file with recorded verdicts is."""
+"""Recorded answers and verdicts of models: result folders, reports, caches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The judge that repeats verdicts that were recorded."""
+"""`ReplayJudge`, which repeats recorded verdicts, and judges that only note the questions."""
 
 from __future__ import annotations
 

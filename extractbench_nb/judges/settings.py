@@ -1,4 +1,4 @@
-"""How a model is asked: the options of a judge, and what the params of one field change."""
+"""How a model is asked: options of a judge, params of a field, keys and addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes over the wire for one request, seen before LiteLLM reads it.
+"""What goes over the wire: redirects and sizes watched, failures named, secrets removed.
 
 LiteLLM words the same fault differently for each provider, follows redirects with the key in its
 headers, and reads responses of any size. Its asynchronous requests to all providers pass

@@ -1,4 +1,4 @@
-"""What the offline judge knows about words: data only, no code that decides."""
+"""What is known about words: abbreviations, units, aliases. Data only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A text made ready for comparison: canonical tokens and what is derived from them.
+"""A text made ready for comparison: set phrases rewritten, then canonical tokens.
 
 A token is a lower-case word in its canonical spelling, ``#5000m`` for a quantity in base units,
 ``#=1:03.28`` for a version or clock time, or ``@2024-03-15`` for a date.

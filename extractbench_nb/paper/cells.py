@@ -1,4 +1,4 @@
-"""One recomputed cell, and how a printed figure is looked up."""
+"""Names, recomputed cells, and whether a recomputed figure is the printed one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`errata`: everything that does not add up, computed when it is asked for."""
+"""`errata`: everything that does not add up; here what the text says against the tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errata: what the pass rate divides by, and what that does to its meaning."""
+"""Errata in printed numbers: totals, averages, and what the pass rate divides by."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errata: paper, README and the published package 0.1.0 against each other."""
+"""Errata between paper, README, the published package 0.1.0 and the released dataset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of each domain: the dataset's figures, added up from one row a document."""
+"""The counts behind the tables, by domain and model, and measures of the real dataset."""
 
 from __future__ import annotations
 

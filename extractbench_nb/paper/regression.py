@@ -1,4 +1,4 @@
-"""One logistic regression a factor: the odds of a valid output or a passed field."""
+"""Rank correlations and logistic regressions over five domains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables 5 and 7 to 13: what follows from the printed counts."""
+"""Every table recomputed: from schemas, gold and PDFs, or from the printed counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`find_evidence`: where a value stands in a document's PDF."""
+"""`find_evidence`: where a value stands in a document's PDF, and how specific the finding is."""
 
 from __future__ import annotations
 

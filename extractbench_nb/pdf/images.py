@@ -1,4 +1,4 @@
-"""`render_page`: a page as a picture, with places on it marked."""
+"""`render_page`: a page as a picture, with boxes around what was found."""
 
 from __future__ import annotations
 

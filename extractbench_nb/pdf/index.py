@@ -1,4 +1,4 @@
-"""The text of a PDF, indexed so that values are found in it together with their place."""
+"""The text of a PDF, indexed so that numbers and words are found together with their position."""
 
 from __future__ import annotations
 

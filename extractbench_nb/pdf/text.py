@@ -1,4 +1,4 @@
-"""The passage of a PDF that is nearest to a text: words vote for a place, edit distance decides."""
+"""The text of a PDF, searched whatever its spacing, case and line breaks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all figures share: colours, Axes, safe words, heat maps and stacked bars."""
+"""What all figures share: data checked, colours, Axes, labels, heat maps, stacked bars."""
 
 from __future__ import annotations
 

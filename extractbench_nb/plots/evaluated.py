@@ -1,4 +1,4 @@
-"""Figures of attempts: how the outputs of runs ended, and how many are valid at which length."""
+"""Figures of evaluated runs and of attempts: outcomes, hard fields, differences, failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics of tables beside the share of a table that is kept."""
+"""Scores as curves: over a controlled corruption, over the share of a table that is kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What schema, gold and extracted document hold, and which leaves the two documents share."""
+"""What schema, gold and extracted document hold, and which leaves they share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report as ``report.json``, ``fields.csv`` and ``fields.md``."""
+"""A report as ``report.json``, ``summary.txt``, ``fields.csv`` and ``fields.md``."""
 
 from __future__ import annotations
 

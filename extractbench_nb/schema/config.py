@@ -1,4 +1,4 @@
-"""``evaluation_config``: its three forms, read into `NodeConfig`; errors name place and cure.
+"""``evaluation_config`` read into `NodeConfig`, and the presets.
 
 The forms are a preset name, ``{"metric_id", "params"}`` and ``{"metrics": [{"metric_id",
 "weight", "params"}], "aggregation_weight"}`` (appendix C of the ExtractBench paper, and its

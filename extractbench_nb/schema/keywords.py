@@ -1,4 +1,4 @@
-"""The keywords of JSON Schema: which draft a document follows, what each keyword may hold."""
+"""The keywords of JSON Schema by draft, and patterns that cannot hang."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One value that a schema does not allow, put into a document that it allows otherwise."""
+"""`corrupt_document` and `corrupt_mixed`: corruptions applied to a document, with a record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts that a model may give in place of the JSON it was asked for, one failure at a time.
+"""Texts that a model may give in place of JSON, and errors that providers give.
 
 A failure has several variants: how exactly a text is broken. Every variant is sure to fail as it is
 named, whatever the document; one that a document has no place for gives way to the next.

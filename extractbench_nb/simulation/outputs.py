@@ -1,4 +1,4 @@
-"""`simulate`: what a model might have said about a dataset, made from gold, with all that was done.
+"""`simulate`: what a model might have said about a dataset, made from gold, with a record.
 
 The outputs are texts and metas as a run keeps them, so that parser, evaluator and tables take them
 as they take a real model's. Wherever they appear they are named a simulation.

@@ -1,4 +1,4 @@
-"""What a simulated model does to documents: how often it fails in which way, and how it errs.
+"""`ModelProfile`: how often a simulated model fails in which way, and how it errs.
 
 The profiles of the paper's six models are calibrated on what the paper prints; see `calibration`.
 """

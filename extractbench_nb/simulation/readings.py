@@ -1,4 +1,4 @@
-"""What is read off an evaluation, and how the readings of many become one row."""
+"""What is varied and what is read off an evaluation when the score is traced as a curve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Corruptions of form: the right content in a wrong type, or at a wrong level."""
+"""Corruptions of form: wrong types and levels, items dropped, doubled, moved or merged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a corruption is given, what it reports, and what can be borrowed from other documents."""
+"""What a corruption is given and reports: locations in a document, seeded draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Corruptions of single values by name and kind, and what they do to the leaves of a document."""
+"""Corruptions of single values: texts, numbers, dates, absence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`difficulty`: which fields are hard, and for whom."""
+"""`breakdown` and `difficulty`: scores by group, and which fields are hard, and for whom."""
 
 from __future__ import annotations
 

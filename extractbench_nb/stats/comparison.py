@@ -1,4 +1,4 @@
-"""`Comparison`: scores and differences with their intervals, and how they are shown."""
+"""`Comparison`: scores and differences with their intervals, as frames and HTML."""
 
 from __future__ import annotations
 

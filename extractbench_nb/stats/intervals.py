@@ -1,4 +1,4 @@
-"""The paired sign-flip test, Holm's correction, and what so many documents could show.
+"""Bootstrap and Wilson intervals, paired sign-flip tests, Holm's correction.
 
 The p-values are those of ``scipy.stats.permutation_test`` with ``permutation_type="samples"``,
 for many samples at once.

@@ -1,4 +1,4 @@
-"""`judge_agreement`: how far judges agree on the same fields, and where not."""
+"""`judge_agreement` and `self_consistency`: how far judges agree, with others and themselves."""
 
 from __future__ import annotations
 

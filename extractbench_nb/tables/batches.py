@@ -1,4 +1,4 @@
-"""Many pairs of tables, scored in one go."""
+"""`evaluate_tables`: many pairs of tables at once, arrays of evaluations among them."""
 
 from __future__ import annotations
 

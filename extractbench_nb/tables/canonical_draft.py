@@ -1,4 +1,4 @@
-"""From a draft back to a table: nodes as cells, what is left free as blank cells."""
+"""The draft on which headers are completed, and the way back to a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables as grids of cells: read from lists of cells, checked, indexed."""
+"""Tables as grids of cells: checked, indexed, and written as frames or HTML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All metrics of two tables side by side."""
+"""All metrics of two tables side by side; TEDS."""
 
 from __future__ import annotations
 

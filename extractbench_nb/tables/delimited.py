@@ -1,4 +1,4 @@
-"""Pipe tables of Markdown, and what looks nearly like one."""
+"""Tables in CSV text and in Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A metric for arrays that are tables: grid table similarity of the whole."""
+"""Grid table similarity of two arrays of flat objects, for the metric ``table_grits``."""
 
 from __future__ import annotations
 

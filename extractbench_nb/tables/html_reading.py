@@ -1,4 +1,4 @@
-"""Tables in HTML: well-formed text as the published code read it, anything else leniently."""
+"""Tables in HTML, and cells made into a table where some are missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quality control of tables with two sources: aligned texts, cell contents, and outliers."""
+"""Quality control of tables with two sources: aligned texts, cell contents, outliers."""
 
 from __future__ import annotations
 

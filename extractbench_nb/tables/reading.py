@@ -1,4 +1,4 @@
-"""`read_table`: a table, whatever form it is given in."""
+"""`read_table`: a table in whatever form it is given; which form a text has."""
 
 from __future__ import annotations
 

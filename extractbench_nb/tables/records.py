@@ -1,4 +1,4 @@
-"""Tables of records: a row for each object, a column for each key."""
+"""Tables of records, rows and DataFrames."""
 
 from __future__ import annotations
 

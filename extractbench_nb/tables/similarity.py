@@ -1,4 +1,4 @@
-"""How alike two cells are: overlap of boxes, and of texts, in the forms that were published."""
+"""How alike two cells are, by their boxes and texts, in the published forms."""
 
 from __future__ import annotations
 

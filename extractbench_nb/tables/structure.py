@@ -1,4 +1,4 @@
-"""Whether two tables are the same."""
+"""Other metrics of two tables: adjacency relations, BLEU-4, equality."""
 
 from __future__ import annotations
 

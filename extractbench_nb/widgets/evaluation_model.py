@@ -1,4 +1,4 @@
-"""The rows of the view, as small records: a page of them, and one in full."""
+"""Which rows of ``fields`` are shown, as small records, a page at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The static twin of the evidence view."""
+"""Values with what was found of them in a PDF, as small records and as static HTML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Breakdowns of what is shown: by outcome, by domain or schema, by run."""
+"""The heatmap of failures: its rows, columns, cells and breakdowns."""
 
 from __future__ import annotations
 

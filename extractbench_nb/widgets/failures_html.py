@@ -1,4 +1,4 @@
-"""The static twin of the failure explorer: the heatmap as a table, the bars and values as text."""
+"""The failure explorer as static HTML, and the rows behind chosen cells."""
 
 from __future__ import annotations
 

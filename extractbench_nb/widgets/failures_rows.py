@@ -1,4 +1,4 @@
-"""What a person chose to see: axes, measure, order and filters; and the rows that are left."""
+"""Rows of ``fields`` as numbers, and which of them a person chose to see."""
 
 from __future__ import annotations
 

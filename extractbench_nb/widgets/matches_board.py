@@ -1,4 +1,4 @@
-"""The static twin of a list of matches."""
+"""The state of the view of matches: array, thresholds, the pair in full; static HTML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of the items of one array: as evaluated, and at other thresholds."""
+"""The items of one array, matched again at other thresholds without asking any metric."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The view model of a page: a card for each item, and the lines between those that are paired."""
+"""The list of matches: rows in order, filtered and paged, as cards with lines between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Static twins: small functions that write HTML which needs no JavaScript, and reads without style.
+"""Static HTML of views: readable without JavaScript or style; the files of the front ends.
 
 Every text goes through `escape`; a twin says in words what its colours show.
 """

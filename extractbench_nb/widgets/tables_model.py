@@ -1,4 +1,4 @@
-"""The chosen position: its cell beside the one that it was matched with."""
+"""Two tables as lines of cells, and the chosen cell beside the one it was matched with."""
 
 from __future__ import annotations
 

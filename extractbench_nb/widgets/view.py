@@ -1,4 +1,4 @@
-"""`View`, the one top-level widget of every picture, and `Pane`, a front end of ours inside it."""
+"""`View`, the top-level widget of every picture; `Pane`, a front end inside it; `keep_static`."""
 
 from __future__ import annotations
 

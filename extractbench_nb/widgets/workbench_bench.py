@@ -1,4 +1,4 @@
-"""View models of the workbench: its figures, and the curve."""
+"""A metric's params over cases, verdicts beside a baseline's, and what of it is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a metric says of the cases: scored by `evaluate`, remembered, and never asked twice."""
+"""Cases of the workbench: pairs of values, and what a metric says of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Controls of a metric's params: sliders, menus, boxes, each as the param's declaration has it."""
+"""Controls of a metric's params, each as the param's declaration has it."""
 
 from __future__ import annotations
 

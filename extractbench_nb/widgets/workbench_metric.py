@@ -1,4 +1,4 @@
-"""The curve of a threshold: how many cases pass at each of its values, and who agrees with that."""
+"""The metric that is tuned: its params and ranges, and the curve of its threshold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The static twin of the workbench: figures, the curve as a table, and the cases that are shown."""
+"""The cases that are shown: in which order, as rows, in full, as static HTML."""
 
 from __future__ import annotations
 
