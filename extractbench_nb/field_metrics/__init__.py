@@ -6,12 +6,10 @@ from extractbench_nb.field_metrics import (  # noqa: F401 - importing them fills
     strings,
 )
 from extractbench_nb.field_metrics.classes import BaseMetric, MetricResult, global_metric_registry
-from extractbench_nb.field_metrics.registry import REGISTRY, Metric, MetricScore, metric, metrics
+from extractbench_nb.field_metrics.registry import MetricScore, metric, metrics
 
 __all__ = [
-    "REGISTRY",
     "BaseMetric",
-    "Metric",
     "MetricResult",
     "MetricScore",
     "global_metric_registry",

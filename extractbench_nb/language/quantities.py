@@ -1,4 +1,4 @@
-"""Numbers and quantities in text: ``$1.5 million``, ``(1,204)``, ``5 km``, ``twenty-five``.
+"""Numbers, units and quantities in text: ``$1.5 million``, ``(1,204)``, ``5 km``.
 
 `read_tokens` splits a text into words and quantities; `read_quantity` and `read_number` read a text
 that is exactly one quantity.

@@ -1,4 +1,4 @@
-"""`claims`: the statements of section 4.2, tested on the paper's own counts."""
+"""`claims`: the statements of section 4.2, each with the rule that gives its verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The typed AST: `Node` is one construct of the schema, `Schema` the whole tree."""
+"""The typed AST: `Node` is one construct of the schema, `Schema` the tree; how they are shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`sensitivity`: the score as a function of a controlled corruption."""
+"""`sensitivity`: the score as a function of a controlled corruption of documents."""
 
 from __future__ import annotations
 

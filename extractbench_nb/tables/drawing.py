@@ -1,4 +1,4 @@
-"""Two compared tables as HTML: small, without scripts, and readable without its style."""
+"""Two compared tables as HTML, readable without its style."""
 
 from __future__ import annotations
 

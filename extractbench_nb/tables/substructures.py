@@ -1,4 +1,4 @@
-"""Factored 2D-MSS: the most similar rows and columns of two grids, by nested dynamic programming.
+"""The most similar rows and columns of two grids, by nested dynamic programming.
 
 The problem is NP-hard; the paper (section 6) factors it: rows are aligned with rows, where the
 similarity of two rows is that of their best alignment, and columns likewise. The selection is a
