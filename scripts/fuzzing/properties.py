@@ -200,6 +200,8 @@ class Checker:
         yield from check_frames(result, case.gold, case.predicted)
 
     def _check_additions(self, case: Case, profile: str, before: Any) -> Iterator[Failure]:
+        if profile not in OWN_RULES and has_python_values(case.predicted):
+            return  # compared as texts, in which an object has its address
         if '"measure": "top"' in json.dumps(case.schema, default=str):
             return  # a column that gold has makes the shape of a table more right
         predicted = with_additions(case.predicted, case.added)
@@ -219,6 +221,8 @@ class Checker:
                     yield Failure(f"additions raise an array's {name}", profile, change)
 
     def _check_relation(self, case: Case, profile: str, before: Any) -> Iterator[Failure]:
+        if profile not in OWN_RULES and has_python_values(case.predicted):
+            return
         relation = relations.RELATIONS[case.relation]
         triple = (case.schema, case.gold, case.predicted)
         changed = relation.change(*triple, Random(case.seed), before)
