@@ -268,7 +268,7 @@ READ = """
 import json, pathlib, sys
 from extractbench_nb import InputError
 from extractbench_nb.extraction.folders import RunFolder
-from extractbench_nb.extraction.keeping import read_kept
+from extractbench_nb.simulation.outputs import read_kept
 for path in map(pathlib.Path, sys.argv[1:]):
     try:
         print(json.dumps(f"{RunFolder.open(path).read('one')} {read_kept(path)}"))
