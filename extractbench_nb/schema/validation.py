@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from extractbench_nb._json import as_written, count_values, equality_key
+from extractbench_nb._json import as_written, count_values, equality_key, json_type
 from extractbench_nb.schema.keywords import Patterns, draft_of
 
 __all__ = ["Validation"]
@@ -107,7 +107,8 @@ def _validator_class(draft: int) -> Any:
         replaced[name] = _without_patterns(base.VALIDATORS[name])
     keywords = {name: _limited(call) for name, call in {**base.VALIDATORS, **replaced}.items()}
     extend: Any = validators.extend
-    cls = extend(base, keywords)
+    types = base.TYPE_CHECKER.redefine("number", lambda _, value: json_type(value) == "number")
+    cls = extend(base, keywords, type_checker=types)  # a Decimal is not a JSON number
     cls.evolve = _evolve
     return cls
 
