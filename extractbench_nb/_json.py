@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Hashable, Iterator, Mapping
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from extractbench_nb.errors import InputError
 
 __all__ = [
     "Unreadable",
+    "as_written",
     "canonical",
     "canonical_unordered",
     "count_values",
@@ -224,6 +226,11 @@ def equality_key(value: Any) -> Hashable:
         return ("object", frozenset((k, equality_key(v)) for k, v in value.items()))
     found: Hashable = value
     return found
+
+
+def as_written(number: int | float) -> Fraction:
+    """Return the decimal that a number is written as: 0.1 is a tenth."""
+    return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
 
 
 def leaf_texts(value: object) -> Iterator[str]:

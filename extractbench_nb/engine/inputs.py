@@ -6,9 +6,13 @@ import inspect
 import json
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
 from operator import index
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
+from uuid import UUID
 
 from extractbench_nb._json import (
     Unreadable,
@@ -227,7 +231,7 @@ def refuse_records(predicted: Any) -> None:
     Other values that JSON cannot hold are there as they are: of a type that no schema has.
     """
     for path, value in _foreign(predicted):
-        if _plain_hint(value):
+        if not isinstance(value, _DUMPED) and _plain_hint(value):
             raise _not_json("predicted", path, value)
 
 
@@ -260,10 +264,16 @@ def _not_json(what: str, path: str, value: Any) -> InputError:
 
 
 def _plain_hint(value: Any) -> str:
-    """Say how a model or a dataclass becomes a JSON value."""
+    """Say how a model, a dataclass or what is left in their dumps becomes a JSON value."""
     if callable(getattr(value, "model_dump", None)):
         return "; pass its model_dump(mode='json')"
+    if isinstance(value, _DUMPED):
+        return "; of a Pydantic model pass its model_dump(mode='json')"
     return "; pass dataclasses.asdict of it" if is_dataclass(value) else ""
+
+
+#: What ``model_dump()`` keeps as Python objects.
+_DUMPED = (Decimal, date, time, timedelta, UUID, Enum, PurePath, bytes, set, frozenset)
 
 
 def depth(value: Any) -> int:

@@ -42,6 +42,9 @@ WARNING_COLUMNS = FrameSpec(
 )
 
 _LONGEST = 200
+_CONFIG = "evaluation_config"
+#: Letters by which a keyword may differ from it to be taken for a slip.
+_TYPOS = 2
 #: One warning: side, path, kind, message, value.
 Note = tuple[str, str, str, str, Any]
 _SAYS_NOTHING: Note = (
@@ -71,6 +74,7 @@ def document_warnings(
         rows.append(("predicted", "$", "unparsable_json", problem, predicted))
     rows.extend(notes)
     rows.extend(_ignored_configs(schema))
+    rows.extend(_misspelt_configs(schema))
     if schema.root.kind == "any" and not schema.root.declared:
         rows.append(_SAYS_NOTHING)
     return WARNING_COLUMNS.from_rows(rows)
@@ -83,6 +87,17 @@ def _ignored_configs(schema: Schema) -> Iterator[Note]:
             message = "evaluation_config of an object is ignored: its children are scored"
             value = node.keywords.get("evaluation_config")
             yield "schema", node.schema_path, "ignored_config", message, value
+
+
+def _misspelt_configs(schema: Schema) -> Iterator[Note]:
+    """Tell of unknown keywords that are nearly ``evaluation_config``."""
+    from rapidfuzz.distance import Levenshtein
+
+    for node in schema.nodes():
+        for key, value in node.keywords.items():
+            if 0 < Levenshtein.distance(key, _CONFIG, score_cutoff=_TYPOS) <= _TYPOS:
+                message = f"{key!r} is ignored; did you mean {_CONFIG!r}?"
+                yield "schema", node.schema_path, "unknown_keyword", message, value
 
 
 def ignored_params(ignored: Mapping[str, str]) -> list[Note]:

@@ -257,6 +257,7 @@ REASONS = (
     "connection",
     "bad_key",
     "not_found",
+    "redirect",
 )
 #: After these a document is asked about again when its run is taken up.
 PASSING = REASONS[5:]
@@ -273,7 +274,7 @@ _WORDS = {
     "bad_key": "bad_key",
     "forbidden": "bad_key",
     "not_found": "not_found",
-    "redirect": "not_found",
+    "redirect": "redirect",
 }
 _LIMIT = r"(?:maximum|limit|exceed\w*|too many|more than|at most)"
 _PAGES = re.compile(
@@ -342,6 +343,7 @@ async def call_model(queue: CallQueue, request: ModelRequest, document_input: st
         elif said.text is not None:
             raw = _without_keys(said.text)
     error = found.pop("error")
+    found["raw_characters"] = None if raw is None else len(raw)
     timing = {"latency_seconds": clock.seconds, "error": error}
     return Output(raw, {**found, **timing, "input": document_input, "attempts": clock.attempts})
 

@@ -40,6 +40,7 @@ __all__ = [
     "folder_path",
     "is_run",
     "now",
+    "refuse_outputs",
 ]
 
 
@@ -120,8 +121,7 @@ class RunFolder:
         """Begin a run in a folder that holds none."""
         if is_run(path):
             raise InputError(f"{str(path)!r} holds a run; name another folder, or remove this one")
-        if any(list_files(path, _META)):
-            raise InputError(f"{str(path)!r} holds outputs without a {RUN_FILE}; name another one")
+        refuse_outputs(path)
         run = cls(make_folder(path), {})
         run.update(description)
         return run
@@ -199,6 +199,12 @@ def folder_path(folder: object) -> Path:
 def is_run(path: Path) -> bool:
     """Say whether a folder holds a run."""
     return (path / RUN_FILE).is_file()
+
+
+def refuse_outputs(path: Path) -> None:
+    """Refuse a folder that holds outputs of a run, but not what the run is."""
+    if not is_run(path) and any(list_files(path, _META)):
+        raise InputError(f"{str(path)!r} holds outputs without a {RUN_FILE}; name another one")
 
 
 def check_names(path: Path, documents: Iterable[str]) -> None:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from extractbench_nb._concurrency import progress_bar, run_anywhere
+from extractbench_nb._files import make_folder
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.display.html import STYLE, document_text
@@ -24,6 +25,7 @@ from extractbench_nb.extraction.folders import (
     folder_path,
     is_run,
     now,
+    refuse_outputs,
 )
 from extractbench_nb.extraction.plans import (
     Options,
@@ -246,8 +248,8 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
         Address of the server, if it is not the provider's own. Such a server needs no key.
     resume : bool, optional
         Take up the run that the folder holds. A document with an output is not asked about
-        again, unless its call failed for a passing reason: rate_limited, timeout, server_error,
-        connection, bad_key, not_found.
+        again, unless its ``.raw.txt`` was removed, or its call failed for a passing reason:
+        rate_limited, timeout, server_error, connection, bad_key, not_found, redirect.
     progress : bool, optional
         Show a progress bar.
 
@@ -295,26 +297,27 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     options = Options(settings, Prompt(mode, prompt), temperature, max_tokens, document_input)
     chosen, ids = choose_documents(documents, dataset)
     plan = _prepare(options, chosen, ids, folder_path(folder), resume=resume)
-    if not plan.tasks and plan.folder.description.get("ended"):
+    if plan.folder and not plan.tasks and plan.folder.description.get("ended"):
         plan.folder.tidy()
-        return Run(plan.folder.path)
-    return Run(plan.folder.path, _work(options, plan, progress=progress))
+        return Run(plan.path)
+    return Run(plan.path, _work(options, plan, progress=progress))
 
 
 class _Plan(NamedTuple):
     """What there is to do: where, what is still open, and what all documents are."""
 
-    folder: RunFolder
+    path: Path
+    folder: RunFolder | None
     tasks: list[Task]
     ours: dict[str, Any]
     documents: dict[str, dict[str, str]]
 
 
 def _work(options: Options, plan: _Plan, *, progress: bool) -> str | None:
-    """Ask what is open, alone in the folder; another call may have been here since."""
-    tasks = plan.tasks
-    with plan.folder.alone():
-        folder = RunFolder.open(plan.folder.path)
+    """Ask what is open, alone in the folder; another call may have begun the same run since."""
+    path, tasks = plan.path, plan.tasks
+    with RunFolder(make_folder(path), {}).alone():
+        folder = RunFolder.open(path) if is_run(path) else RunFolder.create(path, plan.ours)
         refuse_other_run(folder, plan.ours, plan.documents)
         known = folder.description.get("documents", {})
         new = {task.document: plan.documents[task.document] for task in tasks}
@@ -328,7 +331,7 @@ def _work(options: Options, plan: _Plan, *, progress: bool) -> str | None:
 def _prepare(
     options: Options, dataset: Dataset, ids: Sequence[str], path: Path, *, resume: bool
 ) -> _Plan:
-    """Check everything, then open or make the folder; return what is still to be asked."""
+    """Check everything before the folder is made; return what is still to be asked."""
     check_names(path, ids)
     folder = RunFolder.open(path) if is_run(path) else None
     if folder is not None and not resume:
@@ -342,14 +345,20 @@ def _prepare(
     if open_ids:
         options.check()
     tasks = make_tasks(dataset, open_ids, document_input)
-    return _Plan(folder or RunFolder.create(path, ours), tasks, ours, abouts)
+    if folder is None:
+        refuse_outputs(path)
+    return _Plan(path, folder, tasks, ours, abouts)
 
 
 def _is_open(folder: RunFolder, document: str) -> bool:
+    """Whether to ask: there is no output, its text was removed, or the call failed in passing."""
     if not folder.has(document):
         return True
-    error = folder.read(document).meta.get("error")
-    return error is not None and error.get("reason") in PASSING
+    raw, meta = folder.read(document)
+    error = meta.get("error")
+    if error is None:
+        return raw is None and meta.get("raw_characters") is not None
+    return error.get("reason") in PASSING
 
 
 async def _ask_all(

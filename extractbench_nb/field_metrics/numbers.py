@@ -8,10 +8,9 @@ from __future__ import annotations
 import math
 import re
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
-from extractbench_nb._json import json_text
+from extractbench_nb._json import as_written, json_text
 from extractbench_nb.field_metrics.registry import REGISTRY, Metric, Param
 from extractbench_nb.language.quantities import read_number
 
@@ -24,6 +23,20 @@ _LONGEST = 4000
 
 def as_number(value: Any, parse: str = "plain") -> int | float | None:
     """Read a value as a number.
+
+    Parameters
+    ----------
+    value : object
+        A number, or a text; booleans are not numbers.
+    parse : str, optional
+        ``plain`` reads texts as JSON writes numbers: ``"5"``, ``"-5.0"``, ``"1e3"``. ``lenient``
+        also reads what `read_number` does: thousands separators, currency signs, percent, units,
+        scale words, and parentheses for negatives.
+
+    Returns
+    -------
+    int, float or None
+        The number; None for what is not one, such as ``"<5"``, ``"~5"`` or ``"5-"``.
 
     Examples
     --------
@@ -122,16 +135,12 @@ def _within(one: int | float, two: int | float, tolerance: float, mode: str) -> 
     except OverflowError:
         pass
     # at the edge, or beyond the range of floats: decide exactly, by the numbers as written
-    first, second, share = _as_written(one), _as_written(two), _as_written(tolerance)
+    first, second, share = as_written(one), as_written(two), as_written(tolerance)
     return abs(first - second) <= (share * abs(first) if mode == "relative" else share)
 
 
 def _is_finite(number: int | float) -> bool:
     return isinstance(number, int) or math.isfinite(number)
-
-
-def _as_written(number: int | float) -> Fraction:
-    return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
 
 
 def integer_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:

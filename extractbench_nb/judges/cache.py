@@ -455,8 +455,11 @@ class JudgeCache:
             try:
                 yield self._connection()
             except sqlite3.Error as error:
-                kind = _DamagedError if _code(error) in _DAMAGED else OutputError
-                raise kind(f"{str(self.path)!r} cannot be used: {error}") from None
+                problem = f"{str(self.path)!r} cannot be used: {error}"
+                if _code(error) not in _DAMAGED:
+                    raise OutputError(problem) from None
+                hint = "; clear() of this cache deletes the damaged file"
+                raise _DamagedError(problem + hint) from None
 
     def _connection(self) -> sqlite3.Connection:
         path, process = self.path, os.getpid()

@@ -86,7 +86,13 @@ _LONGEST_TEXT = 500
 #: Characters of a message or body that are looked at.
 _MOST_READ = 20_000
 _NAMES = re.compile(r"^(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)(?::| -) )+")
-_REFUSED = {401: "bad_key", 403: "forbidden", 404: "not_found"}
+_REFUSED = {
+    401: "bad_key",
+    402: "quota",
+    403: "forbidden",
+    404: "not_found",
+    413: "context_window",
+}
 _PASSING = {408: "timeout", 409: "conflict", 425: "too_early", 429: "rate_limit"}
 _SERVER_ERROR = 500
 #: How long to wait, as bodies have it: Gemini's RetryInfo, and in words ("try again in 1m2.5s").
@@ -312,13 +318,7 @@ async def _read(response: Any, exchange: Exchange) -> Any:
     try:
         if response.next_request is not None:
             exchange.sent = False  # to the right server
-            where, status = _origin(response.next_request), response.status_code
-            raise exchange.fail(
-                "redirect",
-                f"the server redirects to {where} (HTTP status {status}), which would be sent the "
-                "key and the texts; if that is the right server, name it by api_base",
-                transient=False,
-            )
+            raise exchange.fail("redirect", _redirect_problem(response), transient=False)
         if encoding not in _ENCODINGS:
             raise exchange.fail("server_error", f"the response is encoded as {encoding[:40]!r}")
         async for piece in response.aiter_bytes():
@@ -333,6 +333,16 @@ async def _read(response: Any, exchange: Exchange) -> Any:
     extensions = {k: v for k, v in response.extensions.items() if k != "network_stream"}
     about = {"request": response.request, "extensions": extensions}
     return Response(response.status_code, headers=headers, content=bytes(body), **about)
+
+
+def _redirect_problem(response: Any) -> str:
+    where, status = _origin(response.next_request), response.status_code
+    if where == _origin(response.request):
+        return f"the server redirects more than {_MOST_REDIRECTS} times (HTTP status {status})"
+    return (
+        f"the server redirects to {where} (HTTP status {status}), which would be sent the "
+        "key and the texts; if that is the right server, name it by api_base"
+    )
 
 
 def _broken(error: Exception, exchange: Exchange) -> Failure:

@@ -245,20 +245,36 @@ def read_number(text: str) -> float | None:
     """Read a text that is one number, whatever its unit.
 
     Thousands separators, currency signs, percent, scale words and parentheses for negatives are
-    understood; the unit is dropped, not converted (``5 km`` is 5, ``12.5%`` is 12.5).
+    understood; the unit is dropped, not converted (``5 km`` is 5, ``12.5%`` is 12.5). A text with
+    any other mark, such as a comparator, ``~`` or a minus after the number, is not a number.
 
     Examples
     --------
     >>> read_number("$ (1,204.50)")
     -1204.5
-    >>> read_number("33-37") is None
-    True
+    >>> read_number("33-37"), read_number("<5"), read_number("5-")
+    (None, None, None)
     """
-    quantity = read_quantity(text)
-    return None if quantity is None else quantity.value
+    if len(text) > _MAX_QUANTITY_TEXT:
+        return None
+    text, tokens = read_tokens(unify(text))
+    if len(tokens) != 1 or tokens[0].quantity is None:
+        return None
+    before, after = text[: tokens[0].start], text[tokens[0].end :]
+    if not (_BEFORE_NUMBER.fullmatch(before) and _AFTER_NUMBER.fullmatch(after)):
+        return None
+    value, unit = tokens[0].quantity
+    if "(" in before and (unit in ("", "%") or unit in MONEY):
+        value = -abs(value)
+    if text.count("(") != text.count(")") or ("-" in before and value > 0):
+        return None
+    return value
 
 
 _MAX_QUANTITY_TEXT = 200
+_BEFORE_NUMBER = re.compile(r"""[\s("']*[-+]?[\s(]*""")
+#: ``5,-`` is a whole amount of money.
+_AFTER_NUMBER = re.compile(r"""(?:[.,]-)?[\s)"'.°]*""")
 
 
 def _raw_token(match: re.Match[str]) -> Token:

@@ -126,11 +126,21 @@ def check_keywords(schema: Any, pointer: str, draft: int) -> None:
             raise SchemaError(at, "found a list; expected a schema ('prefixItems' takes a list)")
         elif key in _KINDS and not _is_older_form(key, value, draft):
             _expect(value, *_KINDS[key], at)
+    _check_patterns(schema.get("patternProperties", {}), f"{pointer}/patternProperties")
     if schema.get("allOf") == []:
         raise SchemaError(f"{pointer}/allOf", "found []; expected a list of schemas")
     required = schema.get("required")
     for index, name in enumerate(required if isinstance(required, list) else ()):
         _expect(name, "string", "the name of a property", f"{pointer}/required/{index}")
+
+
+def _check_patterns(patterns: Mapping[str, Any], pointer: str) -> None:
+    """Check that patterns of keys can be read: one that cannot would match no key, in silence."""
+    for pattern in patterns:
+        try:
+            _compiled(pattern)
+        except ValueError as error:
+            raise SchemaError(f"{pointer}/{escape_pointer(pattern)}", str(error)) from None
 
 
 def _is_older_form(key: str, value: Any, draft: int) -> bool:

@@ -65,7 +65,7 @@ class Outline:
         released: bool,
         url_rule: bool,
     ) -> None:
-        self._resolver = Resolver(document, config_beside_ref=not released)
+        self._resolver = Resolver(document, released=released)
         self._catalogue, self._known = catalogue, catalogue if checked else None
         self._url_rule = url_rule
         self._shapes: dict[int, Shape] = {}

@@ -114,13 +114,23 @@ def _parsed(
 
 def _unwrap(document: Any) -> tuple[Any, str | None]:
     if not isinstance(document, Mapping):
-        found = json_type(document)
-        raise SchemaError("", f"found {found}; expected an object (a JSON Schema)")
+        raise SchemaError("", f"found {_found(document)}; expected an object (a JSON Schema)")
     envelope = None
     while _is_wrapped(document):
         envelope = next(key for key in ENVELOPES if isinstance(document.get(key), Mapping))
         document = document[envelope]
     return document, envelope
+
+
+def _found(document: Any) -> str:
+    """Name what stands in place of a schema; of a Pydantic model also what to pass."""
+    kind = json_type(document)
+    cls = document if isinstance(document, type) else type(document)
+    if callable(getattr(cls, "model_json_schema", None)):
+        return f"the model {cls.__name__} (pass {cls.__name__}.model_json_schema())"
+    if kind != "unknown":
+        return kind
+    return f"the class {cls.__name__}" if cls is document else f"a {cls.__name__}"
 
 
 def _is_wrapped(document: Mapping[str, Any]) -> bool:

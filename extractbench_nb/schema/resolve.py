@@ -74,9 +74,9 @@ class Choices(list[Any]):
 class Resolver:
     """Looks up and merges subschemas of one document."""
 
-    def __init__(self, document: Mapping[str, Any], *, config_beside_ref: bool = True) -> None:
+    def __init__(self, document: Mapping[str, Any], *, released: bool = False) -> None:
         self.document = document
-        self.config_beside_ref = config_beside_ref
+        self.released = released
         self.draft = draft_of(document)
         self._uris: dict[str, str] = {}
         self._resources: dict[str, str] = {"": ""}
@@ -191,9 +191,13 @@ class Resolver:
         if _is_plain_ref(schema):
             return self._follow(schema["$ref"], pointer)
         flat = _own_keywords(schema, pointer)
+        if schema.get("additionalProperties") is True and not self.released:
+            flat.places["additionalProperties"] = (
+                Part(_ANYTHING, f"{pointer}/additionalProperties"),
+            )
         if "$ref" in schema:
             target = self.flatten([self.lookup(schema["$ref"], pointer)])
-            if not self.config_beside_ref:
+            if self.released:
                 flat.keywords.pop("evaluation_config", None)
             flat = _overlay(target, flat, schema["$ref"] or "#")
         for index, sub in enumerate(schema.get("allOf", ())):
@@ -220,6 +224,8 @@ class Resolver:
         return self._flats[key]
 
 
+#: What ``true`` means where a schema is expected; written out it makes an object a map.
+_ANYTHING: Mapping[str, Any] = {}
 _CHILD_SCHEMAS = {"items", "additionalProperties"}
 _CHILD_LISTS = {"anyOf", "oneOf", "prefixItems"}
 

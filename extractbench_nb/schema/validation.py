@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from extractbench_nb._json import count_values, equality_key
+from extractbench_nb._json import as_written, count_values, equality_key, json_type
 from extractbench_nb.schema.keywords import Patterns, draft_of
 
 __all__ = ["Validation"]
@@ -98,6 +98,7 @@ def _validator_class(draft: int) -> Any:
     replaced = {
         "additionalProperties": _additional(base.VALIDATORS["additionalProperties"]),
         "enum": _enum,
+        "multipleOf": _multiple_of,
         "pattern": _pattern,
         "patternProperties": _pattern_properties,
         "uniqueItems": _unique_items,
@@ -106,7 +107,8 @@ def _validator_class(draft: int) -> Any:
         replaced[name] = _without_patterns(base.VALIDATORS[name])
     keywords = {name: _limited(call) for name, call in {**base.VALIDATORS, **replaced}.items()}
     extend: Any = validators.extend
-    cls = extend(base, keywords)
+    types = base.TYPE_CHECKER.redefine("number", lambda _, value: json_type(value) == "number")
+    cls = extend(base, keywords, type_checker=types)  # a Decimal is not a JSON number
     cls.evolve = _evolve
     return cls
 
@@ -216,6 +218,14 @@ def _enum(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[An
         known[id(value)] = set(map(equality_key, value))
     if equality_key(instance) not in known[id(value)]:
         yield ValidationError(f"{instance!r} is not one of {value[:_MOST_NAMED]!r}")
+
+
+def _multiple_of(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    """Divide decimals as written: in binary, 19.99 is not a multiple of 0.01."""
+    from jsonschema import ValidationError
+
+    if validator.is_type(instance, "number") and as_written(instance) % as_written(value):
+        yield ValidationError(f"{instance!r} is not a multiple of {value!r}")
 
 
 def _unique_items(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:

@@ -172,10 +172,35 @@ def test_models_and_dataclasses_are_refused(value: Any, problem: str, profile: s
     ids=lambda v: type(v).__name__,
 )
 def test_other_values_of_python_are_of_a_type_that_no_schema_has(value: Any) -> None:
-    fields = xb.evaluate(obj(x=NUMBER), {"x": 1.5}, {"x": value}).fields
-    assert fields["outcome"].tolist() == ["structural"]
-    with pytest.raises(xb.InputError, match=r"gold at \$\.x is a "):
+    ev = xb.evaluate(obj(x=NUMBER), {"x": 1.5}, {"x": value})
+    assert ev.fields["outcome"].tolist() == ["structural"]
+    assert ev.warnings[["side", "path", "kind"]].to_numpy().tolist() == [
+        ["predicted", "$.x", "type"]
+    ]
+    with pytest.raises(xb.InputError, match=r"gold at \$\.x is a ") as caught:
         xb.evaluate(obj(x=NUMBER), {"x": value}, {})
+    dumped = type(value) is not object
+    assert str(caught.value).endswith("of a Pydantic model pass its model_dump(mode='json')") == (
+        dumped
+    )
+
+
+@pytest.mark.parametrize(
+    "name, warned",
+    [
+        *((name, True) for name in ("evaluation_confg", "evaluationConfig", "evalution_config")),
+        *((name, False) for name in ("evaluation_config", "evaluation", "x-config", "config")),
+    ],
+)
+def test_a_misspelt_config_is_named(name: str, warned: bool) -> None:
+    schema = obj(x={"type": "string", name: "string_exact"}, evaluation_confg=STRING)
+    document = {"x": "a", "evaluation_confg": "b"}
+    warnings = xb.evaluate(schema, document, document).warnings
+    expected = [["schema", "$.properties.x", "unknown_keyword"]] if warned else []
+    assert warnings[["side", "path", "kind"]].to_numpy().tolist() == expected
+    assert warnings["message"].str.contains("did you mean 'evaluation_config'?").tolist() == (
+        [True] * len(expected)
+    )
 
 
 def raising(*names: str) -> Any:

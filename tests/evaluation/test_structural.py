@@ -338,6 +338,8 @@ READ = [
     ("number", LENIENT, 1000, "$1,001.5", "incorrect"),
     ("number", LENIENT, -5.5, "(5.5)", "correct"),
     ("number", LENIENT, 1000, "n/a", "structural"),
+    ("number", LENIENT, 5, "<5", "structural"),
+    ("number", LENIENT, 5, "5-", "structural"),
     ("number", LENIENT, 1000, True, "structural"),
     ("number", LENIENT, 1000, ["1000"], "structural"),
     ("number", "number_tolerance", 1000, "1,000.00", "structural"),

@@ -233,6 +233,29 @@ def test_a_schema() -> None:
     assert read('{"a": null}', None, nullable).valid
 
 
+STEPS = [
+    # multipleOf, value, whether the schema allows it
+    *((0.01, value, True) for value in (19.99, 0.07, 0.29, 4.35, -1.1, 1e20, 3)),
+    *((0.01, value, False) for value in (19.999, 0.001, 1e-9)),
+    (0.1, 0.3, True),
+    (0.1, 0.35, False),
+    (1e-7, 3e-7, True),
+    (3, 10**30, False),
+    (3, 3 * 10**30, True),
+    (2.5, 7.5, True),
+    (1, 1.5, False),
+    (2, True, True),
+]
+
+
+@pytest.mark.parametrize("step, value, allowed", STEPS)
+def test_multiples_are_of_decimals_as_written(step: Any, value: Any, allowed: bool) -> None:
+    schema = {"type": "object", "properties": {"a": {"multipleOf": step}}}
+    assert read(json.dumps({"a": value}), None, schema).conforms_strictly == allowed
+    kinds = [*xb.evaluate(schema, {"a": value}, {"a": value}).warnings["kind"]]
+    assert kinds == [] if allowed else ["multipleOf", "multipleOf"]
+
+
 def test_what_gold_breaks_too_is_forgiven() -> None:
     gold = {"name": "x", "tags": [1], "year": 2000}
     reader = OutputReader(SCHEMA, gold)

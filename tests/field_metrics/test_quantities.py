@@ -76,6 +76,25 @@ def test_not_one_number(text):
 
 
 @pytest.mark.parametrize(
+    "text",
+    ["<5", ">5", "≤5", "≥ 5", "< $5", "=5", "~5", "≈5", "±5", "5+", "5-", "5 -", "5−", "1,000.00-",
+     "(5-)", "--5", "-five", "(5", "5)", "[5]", "5?", "5~", "#5", "5/", "5 km-"],
+)  # fmt: skip
+def test_a_number_with_another_mark_is_not_a_number(text):
+    assert read_number(text) is None
+
+
+@pytest.mark.parametrize(
+    "text, value",
+    [("5.", 5), ("+5", 5), ("- 5", -5), ("(-5)", -5), ("$(5)", -5), ("(5%)", -5), ("(5 USD)", -5),
+     ("(5 km)", 5), ("-£5", -5), ("€ 5,-", 5), ("'5'", 5), ('"1,000"', 1000), ("90°", 90),
+     ("5 (kg)", 5), (" $ -5 ", -5)],
+)  # fmt: skip
+def test_marks_that_a_number_may_have_around_it(text, value):
+    assert read_number(text) == value
+
+
+@pytest.mark.parametrize(
     "a, b",
     [
         ("5 km", "5000 m"),

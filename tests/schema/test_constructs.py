@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +134,9 @@ COMBINATIONS = [
         id="map",
     ),
     pytest.param(
-        {"type": "object", "additionalProperties": True}, [("a", "object", None)], id="open"
+        {"type": "object", "additionalProperties": True},
+        [("a", "object", None), ("a.*", "any", None)],
+        id="open",
     ),
     pytest.param(
         {"type": "object", "additionalProperties": False}, [("a", "object", None)], id="closed"
@@ -470,6 +473,45 @@ def test_patterns_give_the_entries_of_a_map_their_schemas() -> None:
         ["$['Éb']", "string_semantic", "correct"],
         ["$['z']", "boolean_exact", "omission"],
     ]
+
+
+ANYTHING = {"type": "object", "additionalProperties": True}
+OPEN = [
+    # schema with true where {} would mean the same, gold, predicted, outcomes
+    (ANYTHING, {"a": 1, "b": "x"}, {"a": 2, "b": "x"}, ["incorrect", "correct"]),
+    (ANYTHING, {"a": 1}, {}, ["omission"]),
+    (ANYTHING, {"a": 1}, {"a": 1, "b": 2}, ["correct", "hallucination"]),
+    ({"additionalProperties": True}, {"a": 1}, {"a": 2}, ["incorrect"]),
+    ({"anyOf": [ANYTHING, {"type": "null"}]}, {"a": 1}, {"a": 2}, ["incorrect"]),
+    ({"$ref": "#/$defs/anything"}, {"a": 1}, {"a": 2}, ["incorrect"]),
+    ({"allOf": [obj(a=INTEGER), ANYTHING]}, {"a": 1, "b": 2}, {"a": 1}, ["correct", "omission"]),
+    ({**obj(a=INTEGER), **ANYTHING}, {"a": 1, "b": 2}, {"a": 1, "b": 3}, ["correct", "incorrect"]),
+    (
+        {"type": "object", "additionalProperties": ANYTHING},
+        {"k": {"a": 1}},
+        {"k": {"a": 2}},
+        ["incorrect"],
+    ),
+]
+
+
+@pytest.mark.parametrize("profile", ["paper", "strict"])
+@pytest.mark.parametrize("schema, gold, predicted, outcomes", OPEN)
+def test_true_written_out_is_a_map_of_anything(
+    *, schema: Any, gold: Any, predicted: Any, outcomes: list[str], profile: str
+) -> None:
+    whole = {**obj(meta=schema), "$defs": {"anything": ANYTHING}}
+    as_object = json.loads(json.dumps(whole).replace("true", "{}"))
+    found = [
+        xb.evaluate(one, {"meta": gold}, {"meta": predicted}, profile=profile)
+        for one in (whole, as_object)
+    ]
+    assert found[0].fields["outcome"].tolist() == outcomes
+    assert found[0].fields["path"].tolist() == found[1].fields["path"].tolist()
+    assert found[0].summary.to_dict() == found[1].summary.to_dict()
+    assert found[0].summary["gold_coverage"] == 1.0
+    package = xb.evaluate(whole, {"meta": gold}, {"meta": predicted}, profile="extract-bench-0.1.0")
+    assert not package.fields["path"].str.contains(r"\['[ab]'\]").any()  # as published
 
 
 def test_a_schema_of_patterns_alone_scores_its_entries() -> None:

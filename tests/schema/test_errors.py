@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pydantic
 import pytest
 
 import extractbench_nb as xb
@@ -14,6 +15,10 @@ STRING = {"type": "string"}
 
 def obj(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties}
+
+
+class Model(pydantic.BaseModel):
+    x: int = 1
 
 
 SCHEMAS = [
@@ -228,6 +233,23 @@ SCHEMAS = [
     pytest.param(
         obj(a={"allOf": []}), "/properties/a/allOf", "found []; expected a list of", id="allOf"
     ),
+    *(
+        pytest.param(
+            obj(a={"patternProperties": {"^x": {}, pattern: {}}}),
+            f"/properties/a/patternProperties/{pattern.replace('/', '~1')}",
+            f"pattern {pattern!r} cannot be read",
+            id=f"pattern {pattern}",
+        )
+        for pattern in ("(", "[a", "a/*+?", "*")
+    ),
+    pytest.param(
+        Model, "", "found the model Model (pass Model.model_json_schema()); expected", id="a model"
+    ),
+    pytest.param(
+        Model(), "", "found the model Model (pass Model.model_json_schema())", id="of a model"
+    ),
+    pytest.param(int, "", "found the class int; expected an object", id="a class"),
+    pytest.param({1}, "", "found a set; expected an object", id="a set"),
 ]
 
 

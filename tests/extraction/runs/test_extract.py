@@ -47,7 +47,7 @@ def test_a_run_keeps_what_was_said_as_it_was_said(
         assert (row.domain, row.schema) == (about["domain"], about["schema"])
         assert meta.keys() == {
             *("finish_reason", "prompt_tokens", "completion_tokens", "cost_usd", "error"),
-            *("latency_seconds", "input", "attempts"),
+            *("latency_seconds", "input", "attempts", "raw_characters"),
         }
         assert (meta["finish_reason"], meta["prompt_tokens"], meta["error"]) == ("stop", 100, None)
         assert meta["latency_seconds"] >= 0
@@ -257,7 +257,7 @@ FAILURES = {
     ),
     "policy": (400, "The response was filtered: content management policy.", "refused"),
     "other": (400, "Unknown parameter: 'x'.", "other"),
-    "too large": (413, "Request exceeds the maximum size", "other"),
+    "too large": (413, "Request exceeds the maximum size", "context_length"),
     "rate": (429, "Rate limit reached", "rate_limited"),
     "server": (500, "Internal error", "server_error"),
     "overloaded": (529, "Overloaded", "server_error"),
@@ -502,6 +502,31 @@ def test_nothing_is_asked_twice(run: Extract, server: LLMServer) -> None:
     run()
     run()
     assert sorted(map(asked_about, server.requests)) == sorted(run().outputs["document"])
+
+
+def test_a_document_whose_text_was_removed_is_asked_about_again(
+    run: Extract, server: LLMServer
+) -> None:
+    server.script(Reply(None), Reply(""), Reply("text"))
+    done = run(FEW, max_concurrency=1)
+    texts = {path: path.read_bytes() for path in done.folder.glob("*.raw.txt")}
+    assert len(texts) == 2
+    for path in texts:
+        path.unlink()
+    server.requests.clear()
+    assert run(FEW).unasked == []
+    assert {f"{asked_about(r)}.raw.txt" for r in server.requests} == {p.name for p in texts}
+    assert len(server.requests) == 2
+    run(FEW)
+    assert len(server.requests) == 2
+
+
+def test_a_redirect_is_named_and_asked_about_again(run: Extract, server: LLMServer) -> None:
+    server.script(Reply(status=307, headers={"location": "http://localhost:9/v1"}))
+    done = run(ONE)
+    assert only(done)["error_reason"] == "redirect"
+    assert "http://localhost:9" in only(done)["error"]
+    assert pd.isna(only(run(ONE))["error_reason"])
 
 
 def test_a_finished_run_needs_no_key(run: Extract, server: LLMServer) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.errors import InputError
+from extractbench_nb.extraction import runs
 from extractbench_nb.extraction.folders import RunFolder
 from tests.extraction.runs.conftest import Extract, asked_about, said_about
 from tests.extraction.runs.loaded import begin_loaded
@@ -148,6 +149,42 @@ def test_killed_again_and_again(
     whole = run(folder=tmp_path / "whole")
     assert contents(folder) == contents(whole.folder)
     assert RunFolder.open(folder).description["ended"] is not None
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+def test_two_processes_that_begin_the_same_run(
+    *,
+    run: Extract,
+    server: LLMServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    is_over: bool,
+) -> None:
+    """The other process begins after this one found that the folder holds no run."""
+    server.respond = mixed if is_over else lambda _: HANG
+    begun, before = [], runs.make_tasks
+
+    def make_tasks(*given: Any) -> Any:
+        found = before(*given)
+        process = begin_loaded(str(tmp_path / "run"), server.url, "prompt")
+        begun.append(process)
+        if is_over:
+            process.join(PATIENCE)
+        else:
+            wait_until(lambda: len(server.requests) >= 4)
+        return found
+
+    monkeypatch.setattr(runs, "make_tasks", make_tasks)
+    try:
+        if is_over:
+            assert run().unasked == []
+        else:
+            with pytest.raises(InputError, match="being written by another extract"):
+                run()
+    finally:
+        begun[0].kill()
+        begun[0].join(PATIENCE)
+    assert len(server.requests) == len(set(map(asked_about, server.requests)))
 
 
 def test_two_processes_do_not_ask_the_same(

@@ -34,12 +34,12 @@ KEY = "marked+key/5f2c9a7d41e8b3"
 FREE, TOLD, BOUND = "free", "told", "bound"  # what a budget is charged for one request
 PAGE = b"<html><body>Log in to the gateway</body></html>"
 STATUSES = {
-    **dict.fromkeys(
-        (400, 402, 405, 413, 415, 422, 424, 426, 428, 431, 451, 498, 499), "bad_request"
-    ),
+    **dict.fromkeys((400, 405, 415, 422, 424, 426, 428, 431, 451, 498, 499), "bad_request"),
     401: "bad_key",
+    402: "quota",
     403: "forbidden",
     404: "not_found",
+    413: "context_window",
     408: "timeout",
     409: "conflict",
     425: "too_early",
@@ -47,7 +47,7 @@ STATUSES = {
     **dict.fromkeys((500, 501, 502, 503, 504, 505, 507, 508), "server_error"),
     **dict.fromkeys((520, 522, 524, 529, 530, 599), "server_error"),
 }
-ONCE = {"bad_request", "bad_key", "forbidden", "not_found"}
+ONCE = {"bad_request", "bad_key", "forbidden", "not_found", "quota", "context_window"}
 Make = Callable[[str], Wire]
 
 
@@ -232,6 +232,7 @@ def test_nothing_is_sent_where_a_server_redirects_to(
             found, call = asked(judge)
             assert (found, len(server.requests), judge.spent_usd) == ("redirect", 1, 0)
             assert f":{other.port}" in str(call.error)
+            assert "api_base" in str(call.error)
             assert "secret" not in str(call.error)
             assert asked(judge) == (
                 found,
@@ -253,7 +254,10 @@ def test_a_redirect_within_a_server_is_followed(
     assert (second.path, second.body) == (f"/v2/{path[provider]}", first.body)
     server.requests.clear()
     server.script(*[http(status=status, location="loop")] * 10)
-    assert asked(judge_of(provider, server))[0] == "redirect"
+    found, call = asked(judge_of(provider, server))
+    assert found == "redirect"
+    assert "redirects more than 3 times" in str(call.error)
+    assert "api_base" not in str(call.error)
     assert len(server.requests) == 1 + 3
 
 
