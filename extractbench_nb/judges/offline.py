@@ -132,7 +132,8 @@ def _compare(a: Prepared, b: Prepared) -> Verdict:
         return verdict
     if _is_redirected(a, b) or _is_turned_round(a, b):
         return Verdict(_graded(a, b), "different")
-    if _mix_marks(a, b) or _mix_marks(b, a):
+    cited = a.cited and b.cited and a.cited != b.cited
+    if cited or _mix_marks(a, b) or _mix_marks(b, a):
         return Verdict(_graded(a, b), "different_number")
     return verdict
 

@@ -71,7 +71,8 @@ _SYMBOL = re.compile(
 )
 # Addresses, in which each character counts; a host without a scheme by its ending.
 _ADDRESS_END = (
-    "com|org|net|edu|gov|mil|info|io|ai|dev|app|de|uk|fr|eu|ch|nl|jp|cn|br|ru|pl|se|dk|ca|au"
+    "com|org|net|edu|gov|mil|int|info|biz|io|ai|dev|app|tech|cloud|online|site|xyz|example"
+    "|de|uk|fr|eu|ch|nl|es|pt|ie|cz|hu|ro|gr|fi|dk|se|pl|ru|ua|jp|cn|kr|tw|hk|sg|br|mx|ca|au|nz|za"
 )
 _MAYBE_ADDRESS = re.compile(rf"@|://|www\.|\.(?:{_ADDRESS_END})(?!\w)", re.IGNORECASE)
 _ADDRESS = re.compile(
@@ -135,7 +136,7 @@ _DATA_RATE = re.compile(r"(?<=[kmgKMG])(?:(b)it|([bB]))/s(?!\w)")
 _PER_DAY = re.compile(r"(\d ?(?:[A-Za-zμ]{1,4}/){1,2})d(?!\w)")
 _HOURS = re.compile(r"(?<![\w.,:])(\d{1,3}) ?h ?(\d{1,2}) ?m(?![\w/²³^])")
 _PER = re.compile(
-    r"(?<=[^\W_]) ?/ ?(?="
+    r"(?:(?<=[^\W_])|(?<=[$€£¥])) ?/ ?(?="
     + any_of([*filter(str.isalpha, UNITS), "share", "unit", "user", "person", "head", "annum"])
     + r"(?!\w))",
     re.IGNORECASE,
@@ -217,18 +218,18 @@ def _reword_phrases(text: str, lower: str) -> str:
 def _reword_marks(text: str) -> str:
     """Write marks that carry meaning as words: HER2+, p < 0.05, 5 mg/kg, 2:30 PM, 3' - 0"."""
     if "+" in text or "-" in text:
-        text = _LONE_SIGN.sub(_lone_sign, text).strip()
+        text = _LONE_SIGN.sub(_lone_sign, text)
     if "+" in text or ("-" in text and _LAST_HYPHEN.search(text)):
         text = _POLARITY.sub(_polarity, text)
     if not _MARKS.isdisjoint(text):
-        text = " ".join(_reword_signs(text).split())
+        text = _reword_signs(text)
     if not text.isascii():
         text = _SYMBOL.sub(_symbol, text)
     if _AFTER_DIGIT.search(text):
         text = _PRIME.sub(_feet_or_inches, _FEET.sub(r"\1 ft \2 inch", text))
         text = _EXPONENT.sub(_scaled, _AREA.sub(_square_or_cubic, _HOURS.sub(r"\1 h \2 min", text)))
-        text = " ".join(_AFTERNOON.sub(_of_24_hours, text).split())
-    return text
+        text = _AFTERNOON.sub(_of_24_hours, text)
+    return " ".join(text.split())
 
 
 def _reword_signs(text: str) -> str:
@@ -547,6 +548,15 @@ class Prepared:
     def pointed(self) -> frozenset[str]:
         """Numbers whose point may stand before decimals or thousands: 1.250."""
         return frozenset(_POINTED.findall(self.unified))
+
+    @cached_property
+    def cited(self) -> tuple[str, ...]:
+        """Digits of what stands in brackets like a citation: [5, 10]."""
+        if "[" not in self.unified:
+            return ()
+        return tuple(
+            "".join(filter(str.isdigit, found)) for found in _CITATION.findall(self.unified)
+        )
 
     @cached_property
     def has_decimal_comma(self) -> bool:
