@@ -33,6 +33,7 @@ class Profile:
     package_010_pairing: bool = False
     unions_inherit: bool = True
     booleans_are_numbers: bool = False
+    enum_members_differ: bool = True
     item_weighted_overall: bool = True
     node_weights: bool = True
     metric_error_scores_zero: bool = False
@@ -53,6 +54,7 @@ _MEANING = {
     "package_010_pairing": "anyOf counts only with a metric, as one value; below null all passes",
     "unions_inherit": "anyOf without a metric takes the one that its branches agree on",
     "booleans_are_numbers": "where a number is declared, true equals 1",
+    "enum_members_differ": "two different members of an enum are never judged the same",
     "item_weighted_overall": "overall_score weighs an array by its gold items",
     "node_weights": "aggregation_weight is used",
     "metric_error_scores_zero": "a metric that fails scores 0 instead of staying unscored",
@@ -71,6 +73,7 @@ _RELEASED = Profile(
     package_010_pairing=True,
     unions_inherit=False,
     booleans_are_numbers=True,
+    enum_members_differ=False,
     item_weighted_overall=False,
     node_weights=False,
     metric_error_scores_zero=True,

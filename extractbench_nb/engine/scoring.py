@@ -143,6 +143,8 @@ class Scorer:
         if len(config.metrics) > 1 or entry is None or entry.is_async:
             return None
         if entry.judged and not self.profile.package_010_metrics:
+            if self.profile.enum_members_differ and "enum" in node.keywords:
+                return None
             return self._judged_texts(entry.pass_mark(config.metrics[0].params))
         run = self._runs_of(node, "")[0]
 
@@ -212,6 +214,8 @@ class Scorer:
 
     def _compare(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
         types = node.types
+        if self.profile.enum_members_differ and self._are_other_members(node, gold, predicted):
+            return self._equality(node, gold, predicted, "value_mismatch")
         gold_type, predicted_type = json_type(gold), json_type(predicted)
         if self.profile.booleans_are_numbers and "number" in types:
             types |= {"boolean"}
@@ -233,6 +237,20 @@ class Scorer:
         if gold_type != predicted_type:
             gold, predicted = json_text(gold), json_text(predicted)
         return tuple(run(gold, predicted) for run in self._runs_of(node, gold))
+
+    def _are_other_members(self, node: Node, gold: Any, predicted: Any) -> bool:
+        """Say whether a judge would compare two members of an enum: the schema tells them apart."""
+        listed = node.keywords.get("enum")
+        if listed is None or type(gold) is not str or type(predicted) is not str:
+            return False
+        if gold == predicted or gold not in listed or predicted not in listed:
+            return False
+        return all(
+            s.metric_id in REGISTRY.entries
+            and REGISTRY.entries[s.metric_id].judged
+            and s.params.get("prompt_template") is None
+            for s in self.specs(node, gold)
+        )
 
     @staticmethod
     def _takes_containers(node: Node) -> bool:

@@ -211,6 +211,8 @@ _MAX_SPLIT = 8
 _MAX_CROSSED = 200
 _MIN_OCR = 5
 _MIN_TYPO = 8
+_CASELESS = frozenset("lw")
+_UNIT_LETTERS = 2
 
 
 def explain(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
@@ -220,8 +222,6 @@ def explain(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
     if not a or not b:
         texts = (left, right) if a else (right, left)
         return _explain_extra(a or b, *texts)
-    if not left.literal.isdisjoint(a) or not right.literal.isdisjoint(b):
-        return _same_joined(a, b)
     if len(a) == len(b) == 1:
         return _explain_word(a[0], b[0], left, right)
     return (
@@ -364,7 +364,7 @@ def _same_unit_letter(a: Run, b: Run, left: Prepared, right: Prepared) -> str | 
     """Read 3 H as hours, and 12B as no billions, where just one text is in capitals."""
     if len(a) < len(b):
         a, b = b, a
-    if left.has_one_case == right.has_one_case or (len(a), len(b)) != (2, 1):
+    if len(a) != 2 or len(b) != 1 or not (a[1] in _CASELESS or _shows_case(left, right)):  # noqa: PLR2004
         return None
     number, whole = split_quantity(a[0]), split_quantity(b[0])
     if number is None or whole is None or number[1]:
@@ -375,13 +375,25 @@ def _same_unit_letter(a: Run, b: Run, left: Prepared, right: Prepared) -> str | 
     return "case" if whole in readings else None
 
 
+def _shows_case(left: Prepared, right: Prepared) -> bool:
+    """Say whether just one text is in capitals, as more than one word of it shows."""
+    one, other = left.unified, right.unified
+    return one.isupper() != other.isupper() and sum(map(str.isalpha, one)) > _UNIT_LETTERS
+
+
 def _same_joined(a: Run, b: Run) -> str | None:
+    if _values(a) != _values(b):
+        return None
     joined = "".join(a)
     if joined == "".join(b):
         return "spacing"
     if len(a) != len(b) and _strip_stops(a, b):
         return "spacing"
     return None
+
+
+def _values(run: Run) -> list[str]:
+    return [token for token in run if token[0] in "#@="]
 
 
 def _strip_stops(a: Run, b: Run) -> bool:
@@ -405,6 +417,8 @@ def _same_values(a: Run, b: Run) -> str | None:
 
 
 def _same_value(x: str, y: str) -> str | None:
+    if x[0] == y[0] == "=":
+        return "spacing" if x == y else None
     if x[0] == y[0] == "#" and (x == y or same_quantity(x, y)):
         return "number"
     return "date" if x[0] == y[0] == "@" and _share_reading(x, y) else None
@@ -455,7 +469,9 @@ def _pairwise(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
 def _squeezed_typo(a: Run, b: Run) -> str | None:
     """Match runs that differ by a space and a misread letter."""
     x, y = "".join(a), "".join(b)
-    return same_word(x, y) if min(len(x), len(y)) >= _MIN_TYPO else None
+    if min(len(x), len(y)) < _MIN_TYPO or _values(a) != _values(b):
+        return None
+    return same_word(x, y)
 
 
 def _split_in_two(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
@@ -474,7 +490,7 @@ def _split_in_two(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None
 def _explain_word(x: str, y: str, left: Prepared, right: Prepared) -> str | None:
     if x == y:
         return "identical"
-    if x[0] in "#@" or y[0] in "#@":
+    if x[0] in "#@=" or y[0] in "#@=":
         return _same_value(x, y) or ("abbreviation" if aliases([x]) & aliases([y]) else None)
     if LEGAL_SUFFIXES.get(x, x) == LEGAL_SUFFIXES.get(y, y):
         return "legal_suffix"

@@ -15,7 +15,13 @@ DESIGNATORS = frozenset(
     """.split()
 )
 # Words after which a changed order changes the meaning.
-DIRECTIONAL = frozenset("to from into by over than vs versus against".split())
+DIRECTIONAL = frozenset(
+    """
+    to from into by over than versus against minus per lessthan morethan
+    respectively
+    then before after followed step stage phase
+    """.split()
+)
 # Where these stand for one another, giver and taker are exchanged.
 GIVER_OR_TAKER = frozenset("to from by".split())
 # Words that may be missing in a long text, or stand for one another there.
@@ -25,7 +31,7 @@ NUMBERED = frozenset(
     """
     v version release section article clause paragraph chapter exhibit schedule table figure
     python java node ruby php perl go kotlin swift django rails android ios macos windows ubuntu
-    linux kernel cuda pytorch tensorflow postgresql mysql
+    linux kernel cuda pytorch tensorflow postgresql mysql sku part item model code id serial batch lot
     """.split()
 )
 NEGATIONS = frozenset(
@@ -125,6 +131,16 @@ SYNONYMS = {
         "months": "mos",
         "hours": "hrs hr",
         "degree": "degrees deg",
+        "versus": "vs",
+        "alpha": "α",
+        "beta": "β",
+        "gamma": "γ",
+        "delta": "δ",
+        "epsilon": "ε",
+        "kappa": "κ",
+        "lambda": "λ",
+        "sigma": "σ",
+        "omega": "ω",
     }.items()
     for variant in variants.split()
 }
@@ -186,6 +202,16 @@ AMBIGUOUS = {
     "benj": ("benjamin",),
     "edw": ("edward",),
     "fredk": ("frederick",),
+    "v": ("versus",),
+    "mon": ("monday",),
+    "tue": ("tuesday",),
+    "tues": ("tuesday",),
+    "wed": ("wednesday",),
+    "thu": ("thursday",),
+    "thurs": ("thursday",),
+    "fri": ("friday",),
+    "sat": ("saturday",),
+    "sun": ("sunday",),
 }
 
 LEGAL_SUFFIXES = {
@@ -253,10 +279,9 @@ PHRASES = {
     "greater than": "morethan",
     "per annum": "pa",
     "per cent": "%",
-    "http://": "",
-    "https://": "",
-    "www.": "",
-    "mailto:": "",
+    "n/a": "notapplicable",
+    "not applicable": "notapplicable",
+    "w/o": "without",
     "vice president": "vp",
     "vice-president": "vp",
     "dated as of": "dated",
@@ -614,6 +639,10 @@ TERMS = (
     "x|times",
     "plus|+",
     "etc|et cetera",
+    "qd|once daily|once a day",
+    "bid|twice daily|twice a day",
+    "tid|three times daily|three times a day",
+    "qid|four times daily|four times a day",
     "bachelor|bachelors|bachelor's degree",
     "master|masters|master's degree",
     "hs|high school",

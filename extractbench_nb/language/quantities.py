@@ -85,6 +85,8 @@ _UNIT_ROWS: tuple[tuple[str, float, str], ...] = (
     ("bitps", 1e3, "kbps"),
     ("bitps", 1e6, "mbps"),
     ("bitps", 1e9, "gbps"),
+    ("ohm", 1, "ω ohm ohms"),
+    ("ohm", 1e3, "kω kohm kohms kiloohm kiloohms"),
     ("m3", 1, "cbm"),
     ("m2", 1, "sqm"),
     ("m2", 1e6, "sqkm"),
@@ -110,10 +112,16 @@ _UNIT_ROWS: tuple[tuple[str, float, str], ...] = (
     ("ord", 1, "st nd rd th"),
 )
 # Units whose letters mean something else in another case; in any other case they are read as above.
+_SMALL = {"p": 1e-12, "n": 1e-9, "u": 1e-6, "μ": 1e-6, "m": 1e-3}
+_LARGE = {"k": 1e3, "M": 1e6, "G": 1e9}
+_SYMBOLS = {"A": "amp", "J": "joule", "V": "v", "W": "w", "Pa": "pa", "Hz": "hz", "N": "newton",
+            "Ω": "ohm"}  # fmt: skip
 CASED_UNITS = {
-    "mW": ("w", 1e-3), "mHz": ("hz", 1e-3), "mPa": ("pa", 1e-3), "MV": ("v", 1e6),
+    **{p + s: (base, f) for s, base in _SYMBOLS.items() for p, f in (_SMALL | _LARGE).items()},
+    **{p + s: (b, f) for s, b in (("M", "molar"), ("S", "siemens")) for p, f in _SMALL.items()},
     "Mg": ("kg", 1e3), "Mm": ("m", 1e6), "Mb": ("bit", 1e6), "Gb": ("bit", 1e9),
-    "kBps": ("byteps", 1e3), "MBps": ("byteps", 1e6), "GBps": ("byteps", 1e9),
+    "kb": ("bit", 1e3), "kB": ("byte", 1e3), "KB": ("byte", 1e3), "kBps": ("byteps", 1e3),
+    "MBps": ("byteps", 1e6), "GBps": ("byteps", 1e9),
 }  # fmt: skip
 UNIT_NAMES = tuple(tuple(names.split()) for base, _, names in _UNIT_ROWS if base != "ord")
 UNITS = {name: (base, factor) for base, factor, names in _UNIT_ROWS for name in names.split()}
@@ -124,6 +132,8 @@ UNITS |= {code: (code, 1.0) for code in CURRENCIES.values()} | {
     "mm": ("m", 1e-3),
 }
 MONEY = frozenset(CURRENCIES.values())
+_CONTINENTAL = frozenset("eur chf dkk nok sek pln czk huf brl try".split())
+_POINTED = re.compile(r"[1-9]\d{0,2}\.\d{3}")
 VALUE_WORDS = frozenset((*SMALL_NUMBERS, *ORDINALS, *WORD_SCALES, *CURRENCIES))
 
 
@@ -131,6 +141,7 @@ _ORDINAL_ENDINGS = frozenset(("st", "nd", "rd", "th"))
 
 _PHRASES = {
     "degrees celsius": "°C", "degree celsius": "°C", "degrees fahrenheit": "°F", "deg c": "°C",
+    "degrees c": "°C", "degree c": "°C", "degrees f": "°F", "degree f": "°F", "mm hg": "mmhg",
     "miles per hour": "mph", "kilometers per hour": "kph", "kilometres per hour": "kph",
     "km/h": "kph", "basis points": "bps", "basis point": "bps", "per cent": "%",
     "percentage points": "pctpt", "percentage point": "pctpt", "us dollars": "usd",
@@ -145,14 +156,15 @@ _PHRASES = {
     "swiss francs": "chf", "c$": "cad ", "a$": "aud ", "hk$": "hkd ",
 }  # fmt: skip
 # Each phrase has one of these: a quick look that most texts do not pass.
-_PARTS = ("per", "deg", "$", "dollar", "sq", "cubic", "basis", "sterling", "franc", "km/h")
+_PARTS = ("per", "deg", "$", "dollar", "sq", "cubic", "basis", "sterling", "franc", "km/h", "mm hg")
 _PHRASE = re.compile(
     rf"(?<!\w){any_of(_PHRASES)}(?!\w)"
     r"|(?<!\w)(?:us|u\.s\.|c|a|hk)\$",
     re.IGNORECASE,
 )
 _TOKEN = re.compile(
-    r"(?P<number>(?=[\d.'])(?:\d{1,4} [1-7]/[2-8](?![\d/])"
+    r"(?P<number>(?=[\d.'])(?:\d{1,4} [1-7]/[2-8](?![\d/])|(?<![\w./])[1-7]/[2-8](?![\w/])"
+    r"|\d{1,3}(?:'\d{3})+(?!\d)"
     r"|\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?(?![\d.]*\d)"
     r"|\d{1,3}(?:\.\d{3})+,\d+(?!\d)"
     r"|\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|[1-9]\d{0,2}(?: \d{3})+(?!\d| \d|[-.,:]\d)"
@@ -332,7 +344,12 @@ def _quantity(
         return raw[i], i + 1
     if _is_negative(text, raw, start, i):
         value = -value
-    return _with_unit(text, raw, start, i + 1, value, currency)
+    token, end = _with_unit(text, raw, start, i + 1, value, currency)
+    amount = token.quantity
+    if not currency and end == i + 2 and amount and amount.unit in _CONTINENTAL:  # noqa: SIM102
+        if _POINTED.fullmatch(raw[i].text):  # 2.500 €: the sign behind tells that it is thousands
+            token = token._replace(quantity=amount._replace(value=amount.value * 1_000))
+    return token, end
 
 
 def _number_words(text: str, raw: Sequence[Token], i: int) -> tuple[Token, int]:
@@ -500,9 +517,9 @@ def _literal(text: str) -> float | None:
         short = int(text[1:])
         return float(short + (1900 if short >= _TWO_DIGIT_PIVOT else 2000))
     if "/" in text:
-        whole, numerator, denominator = re.split("[ /]", text)
-        return int(whole) + int(numerator) / int(denominator)
-    text = text.replace(" ", "")
+        *whole, numerator, denominator = map(int, re.split("[ /]", text))
+        return sum(whole) + numerator / denominator
+    text = text.replace(" ", "").replace("'", "")
     if _THOUSANDS_COMMA.fullmatch(text):
         text = text.replace(",", "")
     elif _THOUSANDS_DOT.fullmatch(text):

@@ -1,7 +1,8 @@
 """Texts prepared for comparison: canonical tokens and what is derived from them.
 
 A token is a lower-case word in its canonical spelling, ``#5000m`` for a quantity in base units,
-``#=1:03.28`` for a version or clock time, or ``@2024-03-15`` for a date.
+``#=1:03.28`` for a version, code or clock time, ``@2024-03-15`` for a date, or ``=a@b.org`` for an
+address.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from functools import cache, cached_property, lru_cache
 
 from extractbench_nb.language.dates import MONTHS, Date, find_dates, parse_date
@@ -44,7 +46,43 @@ _PHRASES = {
 _OF_WORDS = re.compile("[ ./-]")
 _GLUED_ARTICLE = re.compile(r"A(?<!\wA)(?=[A-Z][a-z]{2})")
 _CITATION = re.compile(r"(?<=\S)\s*\[\d{1,4}(?:\s?[-,;]\s?\d{1,4})*\]")
-_PLUS = re.compile(r"(?<=\w) \+ (?=\w)")
+# The zone of a timestamp is read with its date, and the sign of an exponent with its number.
+_PLUS = re.compile(
+    r"(\d{4}(?:-\d\d-\d\d)?[T ]\d\d:\d\d[\d:.]*(?: ?[A-Z]{2,4})?[+-]\d\d:?\d\d(?!\d))"
+    r"|(?<![\d.][eE])(?<=[\w)%])(?: \+ |\+)(?=[\w(.$€£])"
+    r"|(?<=[A-Z]{3}) ?\+(?=\d)(?!\+\d[\d ().-]{7})|(?<=:\d\d) ?\+(?=\d\d:?\d\d)"
+)
+_CHAIN = re.compile(r"(?<![\w+-])(?=[\w-]*\+)(?:[A-Z][A-Za-z0-9]*[+-]){2,}(?![\w+-])")
+_LONE_SIGN = re.compile(
+    r"\( ?([+-]) ?\)|(?<=[:=]) ?([+-])(?=$|[,;)])|(?<=\w\))([+-])(?= ?(?:$|[,;)]))"
+    r"|(?:(?<=\))|(?<=\w) )\+(?=$|[\s,;.)])"
+)
+# An interval that lacks an end; (5, 10) may be a list.
+_INTERVAL = re.compile(r"([\[\](])( ?[+-]?[\d.]+ ?[,;] ?[+-]?(?:[\d.]+|inf\w*|∞) ?)([\[\])])")
+_VERSUS = re.compile(r"(?<=[\w.)]) (?:vs?|(VS?))(?:\.|(?=\s)) ?(?=[^\W\d_])")
+_NEGATED = re.compile(r"(?<=[a-z])n't(?!\w)|(?<!\w)(can)not(?!\w)", re.IGNORECASE)
+_IRREGULAR = re.compile(r"(?<!\w)(?:(ca)|(wo)|(sha))(?=n't(?!\w))", re.IGNORECASE)
+# Symbols that carry meaning: arrows, operators, boxes to tick, stars, sexes, suits, signals.
+_SYMBOL = re.compile(
+    "[\u2190-\u21ff\u2200-\u2216\u221a-\u223b\u223d-\u22c4\u22c6-\u22ff\u25a1\u25b2-\u25b5"
+    "\u25bc-\u25bf\u25cb\u25ef\u2605\u2606\u2610-\u2612\u2640\u2642\u2660-\u2667\u266d-\u266f"
+    "\u2705\u2713-\u2718\u274c\u274e\u27f0-\u27ff\u2900-\u297f\u2a00-\u2aff\u2b00-\u2b11"
+    "\U0001f44d\U0001f44e\U0001f534\U0001f535\U0001f600-\U0001f64f\U0001f7e0-\U0001f7eb]"
+)
+# Addresses, in which each character counts; a host without a scheme by its ending.
+_ADDRESS_END = (
+    "com|org|net|edu|gov|mil|int|info|biz|io|ai|dev|app|tech|cloud|online|site|xyz|example"
+    "|de|uk|fr|eu|ch|nl|es|pt|ie|cz|hu|ro|gr|fi|dk|se|pl|ru|ua|jp|cn|kr|tw|hk|sg|br|mx|ca|au|nz|za"
+)
+_MAYBE_ADDRESS = re.compile(rf"@|://|www\.|\.(?:{_ADDRESS_END})(?!\w)", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"<?(?:(?:https?://(?:www\.)?|www\.)([^\s<>\"'()\[\],;]+)"
+    r"|(?:mailto:)?([\w.+%-]+@\w[\w-]*(?:\.[\w-]+)+)"
+    rf"|(?<![\w@.-])(\w[\w-]*(?:\.\w[\w-]*)*\.(?:{_ADDRESS_END})(?![\w@-])"
+    r"(?:[/?#][^\s<>\"'()\[\],;]*)?))>?",
+    re.IGNORECASE,
+)
+_PLACE_OF_ADDRESS = "\u2180"  # a sign that is no letter, and part of no name
 _NUMBER_LABEL = re.compile(r"\b(?:no|nr|num|number)\.?\s?(?=\d)|#(?=\d)", re.IGNORECASE)
 _DEFINED_TERM = re.compile(r'\s*\((?:the|each,? an?|an?|collectively,?(?: the)?)? ?"[^"]{1,60}"\)')
 _COMPANION = re.compile(r"(?<!\w)(co)-(?=[a-z])", re.IGNORECASE)
@@ -66,32 +104,39 @@ _FEET = re.compile(r"""(?<![\w'])(\d{1,2})' ?(?:- ?)?(\d{1,2}(?:\.\d+)?)(?:"|'')
 _PRIME = re.compile(r"""(?<![\w'])(\d+(?:\.\d+)?)(['"])(?!\w)""")
 
 # Marks that are part of a value or of a name, written as words.
-_MARKS = frozenset("<>=≤≥≠~≈±°/^→+")
-_AFTER_DIGIT = re.compile(r"""\d(?:['"]| ?(?:[ap]\.?m|k?m[23]|e[+-]?\d))""", re.IGNORECASE)
+_MARKS = frozenset("<>=≤≥≠~≈±°/^→←+")
+_AFTER_DIGIT = re.compile(r"""\d(?:['"]| ?(?:[ap]\.?m|k?m[23]|e[+-]?\d|h ?\d))""", re.IGNORECASE)
 _LAST_HYPHEN = re.compile(r"-(?<=[A-Za-z0-9]-)(?![\w+-])")
-_TAG = re.compile(r"</?[A-Za-z][^<>\s]*>")
-_OF_COMPARATORS = frozenset("<>=≤≥≠~≈±→+")
+_TAG = re.compile(r"</?[A-Za-z][A-Za-z0-9]*/?>")
+_OF_COMPARATORS = frozenset("<>=≤≥≠~≈±→←+")
 _COMPARATORS = (
     (re.compile(r"<=|=<|≤"), " atmost "),
     (re.compile(r">=|≥"), " atleast "),
     (re.compile(r"≠|!="), " unequal "),
     (re.compile(r"±|\+/-|\+-(?=\d)"), " plusminus "),
     (re.compile(r"[-=]>|→"), " to "),
+    (re.compile(r"<-(?!\d)|←"), " from "),
     (re.compile(r"(?<=%)\+(?!\w)"), " plus "),
-    (re.compile(r"<(?= |[$€£¥+-]?[\d.])"), " lessthan "),
-    (re.compile(r">(?= |[$€£¥+-]?[\d.])"), " morethan "),
+    (re.compile("<"), " lessthan "),
+    (re.compile(">"), " morethan "),
     (re.compile(r"[~≈] ?(?=(?:[A-Z]{3} ?|[$€£¥])?\d)"), " approximately "),
 )
 _POWER = re.compile(r"(?<=\d)\^(?=-?\d)")
 _EXPONENT = re.compile(
-    r"(?<![\w.])(\d+(?:\.\d+(?=e\d)|(?=e[+-])|\.\d+))e(?:\+|(-))?(\d{1,3})(?!\w|\.\d)",
+    r"(?<![\w.])(\d+(?:\.\d+(?=e\d)|(?=e[+-])|\.\d+))e\+?(-?\d{1,3})(?!\w|\.\d)",
     re.IGNORECASE,
 )
+_POWER_OF_TEN = re.compile(
+    r"(?<![\w.,])(?:(\d+(?:\.\d+)?) ?[x*\u00b7\u22c5] ?)?10\^\+?(-?\d{1,3})(?!\w|\.\d)"
+)
+_MAX_EXPONENT = 12
 _DEGREE = re.compile(r"° ?(?![cf](?!\w))", re.IGNORECASE)
 _AREA = re.compile(r"(?:(?<=\d)|(?<=\d )|(?<=/)|(?<=per )) ?(k?)m([23])(?!\w)", re.IGNORECASE)
-_DATA_RATE = re.compile(r"/s(?<=[kmgKMG][bB]/s)(?!\w)")
+_DATA_RATE = re.compile(r"(?<=[kmgKMG])(?:(b)it|([bB]))/s(?!\w)")
+_PER_DAY = re.compile(r"(\d ?(?:[A-Za-zμ]{1,4}/){1,2})d(?!\w)")
+_HOURS = re.compile(r"(?<![\w.,:])(\d{1,3}) ?h ?(\d{1,2}) ?m(?![\w/²³^])")
 _PER = re.compile(
-    r"(?<=[^\W_]) ?/ ?(?="
+    r"(?:(?<=[^\W_])|(?<=[$€£¥])) ?/ ?(?="
     + any_of([*filter(str.isalpha, UNITS), "share", "unit", "user", "person", "head", "annum"])
     + r"(?!\w))",
     re.IGNORECASE,
@@ -101,7 +146,7 @@ _HELD_TO_BE_ONE = re.compile(r"(?<!\w)(?:km/h|a/s|n/a|c/o|w/o|and/or)(?!\w)", re
 _POLARITY = re.compile(r"(?<![\w.+-])([A-Za-z0-9]+)(\+|-(?! ?(?:and|or|to|und|bis)\b|,))(?![\w+-])")
 _GRADE = re.compile(r"[A-D]{1,3}")
 _AFTERNOON = re.compile(
-    r"(?<![\w:.])(1[0-2]|0?[1-9])(?:[:.]([0-5]\d))?(:[0-5]\d)? ?([ap])(?:\.m\.|m)(?!\w)",
+    r"(?<![\w:.])(1[0-2]|0?[1-9])(?:[:.]([0-5]\d))?(:[0-5]\d)? ?([ap])(?:\.m\.|(?-i:m|(?<![ap])M))(?!\w)",
     re.IGNORECASE,
 )
 _MAX_ACRONYM = 4
@@ -133,8 +178,8 @@ _MONTH_NUMBERS = range(1, 13)
 def reword(text: str) -> str:
     """Rewrite set phrases and values; drop what has no meaning: citations, defined terms."""
     text = _drop_asides(text)
-    if " + " in text:
-        text = _PLUS.sub(" plus ", text)
+    if "+" in text:
+        text = _PLUS.sub(lambda match: match[1] or " plus ", _CHAIN.sub(_polarities, text))
     if "A" in text:
         text = _GLUED_ARTICLE.sub("A ", text)
     lower = text.lower()
@@ -146,14 +191,18 @@ def reword(text: str) -> str:
         text = _reword_phrases(text, lower)
     if "co-" in lower:
         text = _COMPANION.sub(r"\1", text)
+    if " v" in lower:
+        text = _VERSUS.sub(_versus, text)
+    if "n't" in lower or "cannot" in lower:
+        text = _NEGATED.sub(r"\1 not", _IRREGULAR.sub(_whole_verb, text))
     text = _reword_marks(_reword_periods(text, lower))
     return _reword_digits(text) if _MARKED_DIGITS.search(text) or "'" in text else text
 
 
 def _drop_asides(text: str) -> str:
     """Drop citations and defined terms, and number the items of lists."""
-    if "[" in text:
-        text = _CITATION.sub("", text)
+    if "[" in text or "]" in text:
+        text = _CITATION.sub("", _INTERVAL.sub(_open_interval, text))
     if ") " in text:
         text = _number_items(text)
     return _DEFINED_TERM.sub("", text) or text if '")' in text else text
@@ -168,15 +217,19 @@ def _reword_phrases(text: str, lower: str) -> str:
 
 def _reword_marks(text: str) -> str:
     """Write marks that carry meaning as words: HER2+, p < 0.05, 5 mg/kg, 2:30 PM, 3' - 0"."""
+    if "+" in text or "-" in text:
+        text = _LONE_SIGN.sub(_lone_sign, text)
     if "+" in text or ("-" in text and _LAST_HYPHEN.search(text)):
         text = _POLARITY.sub(_polarity, text)
     if not _MARKS.isdisjoint(text):
-        text = " ".join(_reword_signs(text).split())
+        text = _reword_signs(text)
+    if not text.isascii():
+        text = _SYMBOL.sub(_symbol, text)
     if _AFTER_DIGIT.search(text):
         text = _PRIME.sub(_feet_or_inches, _FEET.sub(r"\1 ft \2 inch", text))
-        text = _EXPONENT.sub(r"\1 x 10 power \2\3", _AREA.sub(_square_or_cubic, text))
-        text = " ".join(_AFTERNOON.sub(_of_24_hours, text).split())
-    return text
+        text = _EXPONENT.sub(_scaled, _AREA.sub(_square_or_cubic, _HOURS.sub(r"\1 h \2 min", text)))
+        text = _AFTERNOON.sub(_of_24_hours, text)
+    return " ".join(text.split())
 
 
 def _reword_signs(text: str) -> str:
@@ -186,14 +239,60 @@ def _reword_signs(text: str) -> str:
         for pattern, words in _COMPARATORS:
             text = pattern.sub(words, text)
     if "^" in text:
-        text = _POWER.sub(" power ", text)
+        text = _POWER.sub(" power ", _POWER_OF_TEN.sub(_scaled, text))
     if "°" in text:
         text = _DEGREE.sub(" degree ", text)
     if "/" in text:
-        text = _AREA.sub(_square_or_cubic, _DATA_RATE.sub("ps", text))
+        text = _AREA.sub(
+            _square_or_cubic, _DATA_RATE.sub(_per_second, _PER_DAY.sub(r"\1day", text))
+        )
         if not _HELD_TO_BE_ONE.search(text):
             text = _AFTER_UNIT.sub(r"\1 per ", _PER.sub(" per ", text))
     return text
+
+
+def _scaled(match: re.Match[str]) -> str:
+    """Write 1.5e-3 and 1.5 x 10^-3 as decimals; a large exponent is kept as one."""
+    if abs(int(match[2])) > _MAX_EXPONENT:
+        return f"{match[1] or 1} x 10 power {match[2]}"
+    return f"{Decimal(match[1] or 1).scaleb(int(match[2])):f}"
+
+
+def _per_second(match: re.Match[str]) -> str:
+    return f"{match[1] or match[2]}ps"
+
+
+def _lone_sign(match: re.Match[str]) -> str:
+    """Write a sign that is a value of its own as a word: HBsAg (+), Test: -, Rh(D)+."""
+    return " positive " if "+" in match[0] else " negative "
+
+
+def _polarities(match: re.Match[str]) -> str:
+    """Write the signs of CD4+CD8- as words."""
+    return match[0].replace("+", " positive ").replace("-", " negative ").rstrip()
+
+
+def _open_interval(match: re.Match[str]) -> str:
+    """Write as words which end of an interval does not belong to it: [5, 10) and ]5, 10]."""
+    start, end = match[1] in "](", match[3] in "[)"
+    if start == end and match[1] != "]":
+        return match[0]
+    return f"{' startopen ' if start else ''}{match[2]}{' endopen ' if end else ''}"
+
+
+def _versus(match: re.Match[str]) -> str:
+    """Write the v. of a case in full; the V. of a person's name is an initial."""
+    return " versus " if not match[1] or match.string.isupper() else match[0]
+
+
+def _whole_verb(match: re.Match[str]) -> str:
+    return ("can", "will", "shall")[(match.lastindex or 1) - 1]
+
+
+def _symbol(match: re.Match[str]) -> str:
+    """Write a symbol as a word that no other word is like."""
+    name = unicodedata.name(match[0], "").lower().replace("heavy ", "")
+    return f" {''.join(filter(str.isalpha, name))}# "
 
 
 def _square_or_cubic(match: re.Match[str]) -> str:
@@ -343,17 +442,21 @@ _SEPARATOR = re.compile(r"[,/]| and | & ")
 _SUPERSCRIPT = re.compile("(\\d)(?=[\u207a\u207b]?[\u00b9\u00b2\u00b3\u2070\u2074-\u2079])")
 _OF_24_HOURS = re.compile(r"(?<!\d)(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(.*)", re.DOTALL)
 _UNIVERSAL = re.compile(r"(?:z|utc|gmt)?(?:[+-]00:?00)?")
-_OF_ADDRESSES = ("@", "://", "www.")
 _UMLAUT_WORD = re.compile("\\w*[äöüÄÖÜøØåÅ]\\w*")
 _TRANSLITERATED = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ø": "oe", "Ø": "Oe",
      "å": "aa", "Å": "Aa"}
 )  # fmt: skip
 _NO_MARKS = {code: None for code in range(128) if not chr(code).isalnum()}
+_POINTED = re.compile(r"(?<![\w.,])[1-9]\d{0,2}\.\d{3}(?![.,]?\w)")
+_DECIMAL_COMMA = re.compile(r"(?<![\w.,])\d+,\d{1,2}(?![.,]?\w)")
+_JOINED = re.compile(r"(\w+) ?- ?(?=(\w+))")
+_PAIR = re.compile(r"(?<![\w/])([a-z]{2,3})/([a-z]{2,3})(?![\w/])")
 _LAST_ZERO = re.compile(r"\d+\.\d*[1-9]0+|\d+\.0\d*0")
-_WORD = re.compile(r"[^\W_]+")
 _NUMBERED_A = re.compile(r"\d[ -]a(?:\W*$|[,;.)]|\W ?\W)")
-_LEADING_ZEROS = re.compile(r"^0+(?=\d)")
+_PADDED = re.compile(r"0\d+")
+_CODE_BEFORE = re.compile(r"(?:[A-Za-z]-?|\d-\d{1,4}-)$")
+_MIN_PADDED = 3
 _OPTIONAL = frozenset((*LEGAL_SUFFIXES, *HONORIFICS, *DEGREES, *DROPPABLE))
 
 
@@ -384,14 +487,19 @@ class Prepared:
         self.raw = raw
         self.unified = unify(raw if raw.isascii() else _SUPERSCRIPT.sub(r"\1^", raw))
         self.folded = self.unified.casefold()
-        self.text, found = _read(self.unified)
+        without, addresses = _take_addresses(self.unified)
+        self.text, found = _read(without)
         text, shouting, has_periods = self.text, self.unified.isupper(), "." in self.text
         words: list[str] = []
         kept, dotted, capitals = [], [], []
         for token in found:
             word = _canonical(token)
-            if token.kind == "number" and words and words[-1] in NUMBERED:
-                word = _numbered(word, token.text)
+            if token.kind == "number":
+                word = _identifier(token, text) or word
+                if words and words[-1] in NUMBERED:
+                    word = _numbered(word, token.text)
+            elif token.text == _PLACE_OF_ADDRESS and addresses:
+                word = "=" + addresses.pop(0)
             words.append(word)
             if word not in STOP_WORDS or not _is_stop(word, token, text, shouting):
                 kept.append(word)
@@ -418,8 +526,8 @@ class Prepared:
 
     @cached_property
     def values(self) -> tuple[str, ...]:
-        """Quantity and date tokens, in order."""
-        return tuple(t for t in self.tokens if t[0] in "#@")
+        """Quantity, date and address tokens, in order."""
+        return tuple(t for t in self.tokens if t[0] in "#@=")
 
     @cached_property
     def directions(self) -> tuple[str, ...]:
@@ -429,12 +537,37 @@ class Prepared:
         return tuple(word for word in self.words if word in GIVER_OR_TAKER)
 
     @cached_property
-    def literal(self) -> frozenset[str]:
-        """Words of e-mail and web addresses, in which each letter counts."""
-        if "@" not in self.raw and "://" not in self.raw and "www." not in self.raw:
+    def joined(self) -> frozenset[tuple[str, str]]:
+        """Words beside a dash, and codes beside a slash, in order."""
+        if "-" not in self.text and "/" not in self.unified:
             return frozenset()
-        parts = [p for p in self.folded.split() if any(map(p.__contains__, _OF_ADDRESSES))]
-        return frozenset(word for part in parts for word in _WORD.findall(part))
+        found = _JOINED.findall(self.text.casefold()) + _PAIR.findall(self.unified.casefold())
+        return frozenset(found)
+
+    @cached_property
+    def pointed(self) -> frozenset[str]:
+        """Numbers whose point may stand before decimals or thousands: 1.250."""
+        return frozenset(_POINTED.findall(self.unified))
+
+    @cached_property
+    def cited(self) -> tuple[str, ...]:
+        """Digits of what stands in brackets like a citation: [5, 10]."""
+        if "[" not in self.unified:
+            return ()
+        return tuple(
+            "".join(filter(str.isdigit, found)) for found in _CITATION.findall(self.unified)
+        )
+
+    @cached_property
+    def has_decimal_comma(self) -> bool:
+        """True if a comma stands before decimals: 1,25."""
+        return "," in self.unified and _DECIMAL_COMMA.search(self.unified) is not None
+
+    @cached_property
+    def parts(self) -> tuple[str, ...]:
+        """What stands between dashes, letters and digits only."""
+        parts = self.text.casefold().split("-")
+        return tuple("".join(filter(str.isalnum, part)) for part in parts)
 
     @cached_property
     def transliterated(self) -> dict[str, str]:
@@ -555,6 +688,21 @@ def _alias_first_words() -> dict[str, frozenset[int]]:
     return {word: frozenset(found) for word, found in sizes.items()}
 
 
+def _take_addresses(unified: str) -> tuple[str, list[str]]:
+    """Replace e-mail and web addresses by a sign, so that nothing in them is reworded."""
+    if not _MAYBE_ADDRESS.search(unified):
+        return unified, []
+    found: list[str] = []
+
+    def take(match: re.Match[str]) -> str:
+        address = match[match.lastindex or 0]
+        kept = address.rstrip(".:!?*")
+        found.append(kept.rstrip("/").casefold())
+        return f" {_PLACE_OF_ADDRESS} {address[len(kept) :]}"
+
+    return " ".join(_ADDRESS.sub(take, unified).split()), found
+
+
 def _read(unified: str) -> tuple[str, list[Token]]:
     """Cut the text into tokens, dates first."""
     text = reword(unified)
@@ -622,6 +770,18 @@ def _numbered(word: str, text: str) -> str:
     return f"#={text}" if _LAST_ZERO.fullmatch(text) and word[1] != "-" else word
 
 
+def _identifier(token: Token, text: str) -> str | None:
+    """Keep the zeros of a code: 00501, A-007, 50-00-0."""
+    if not _PADDED.fullmatch(token.text):
+        return None
+    inside = text.startswith("-", token.end) and text[token.start - 1 : token.start] == "-"
+    if len(token.text) < _MIN_PADDED and not inside:
+        before = text[max(0, token.start - 6) : token.start]
+        if not _CODE_BEFORE.search(before):
+            return None
+    return f"#={token.text}"
+
+
 def _value_token(value: float, unit: str) -> str:
     if value.is_integer() and abs(value) < _WHOLE_DIGITS:
         return f"#{int(value)}{unit}"
@@ -630,7 +790,9 @@ def _value_token(value: float, unit: str) -> str:
 
 def _written_number(text: str) -> str:
     """Write a number that is no plain value: a running time in seconds, a version as it stands."""
-    text = _LEADING_ZEROS.sub("", _ZERO_HOURS.sub("", text))
+    if ":" in text:
+        text = _ZERO_HOURS.sub("", text)
+        text = text[1:] if text[0] == "0" and text[1:2].isdigit() else text
     clock = _CLOCK.fullmatch(text)
     if clock and (clock[1] or "." in clock[3]):
         seconds = 3600 * int(clock[1] or 0) + 60 * int(clock[2]) + float(clock[3])

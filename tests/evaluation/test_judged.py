@@ -160,6 +160,36 @@ class JudgeWithCalls(Judge):
         return self.compare("", "")._replace(calls=(xb.judges.JudgeCall("one", score=self.score),))
 
 
+MEMBERS = ["A*", "A", "UTC+1", "UTC-1", "kb", "kB", "Low", "LOW"]
+
+
+@pytest.mark.parametrize(
+    "gold, predicted",
+    [("A*", "A"), ("UTC+1", "UTC-1"), ("kb", "kB"), ("Low", "LOW"), ("Low", "Low")],
+)
+@pytest.mark.parametrize("profile", ["paper", "strict"])
+@pytest.mark.parametrize("config", [{}, using("string_semantic"), using("string_llm")])
+def test_two_members_of_an_enum_are_never_the_same(
+    gold: str, predicted: str, profile: str, config: Any
+) -> None:
+    field = {"type": "string", **config, "enum": MEMBERS}
+    judge = Judge(1.0)
+    for schema in (field, {"type": "array", "items": field}):
+        values = ([gold], [predicted]) if schema is not field else (gold, predicted)
+        ev = xb.evaluate(obj(a=schema), *({"a": v} for v in values), profile=profile, judge=judge)
+        assert ev.summary.pass_rate == float(gold == predicted)
+
+
+@pytest.mark.parametrize(
+    "gold, predicted, profile",
+    [("low", "Low", "paper"), ("low", "LOW", "strict"), ("Low", "LOW", "extract-bench-0.1.0")],
+)
+def test_what_is_no_member_of_an_enum_is_judged(gold: str, predicted: str, profile: str) -> None:
+    field = {"type": "string", **using("string_semantic"), "enum": MEMBERS}
+    ev = xb.evaluate(obj(a=field), {"a": gold}, {"a": predicted}, profile=profile)
+    assert ev.summary.pass_rate == 1.0
+
+
 def test_what_a_call_does_not_say_is_zero_or_unknown() -> None:
     judge = JudgeWithCalls(0.9)
     ev = xb.evaluate(obj(a={"type": "string"}), {"a": "x"}, {"a": "y"}, judge=judge)

@@ -197,6 +197,20 @@ def cut(text: str, rng: Random) -> str | None:
     return kept.rstrip(" ,;:-") if not kept.endswith((".", "!", "?", '"', "”", ")")) else None
 
 
+def other_sign(match: re.Match[str], _: Random) -> str:
+    return "-" if match[0] == "+" else "+"
+
+
+def other_mark(match: re.Match[str], rng: Random) -> str | None:
+    """Drop or exchange a mark between letters or digits."""
+    places = [m.start() for m in re.finditer(r"(?<=\w)[._/-](?=\w)", match[0])]
+    if not places:
+        return None
+    at = rng.choice(places)
+    new = rng.choice([mark for mark in ("", "-", "_", ".") if mark != match[0][at]])
+    return match[0][:at] + new + match[0][at + 1 :]
+
+
 def dropped_number(match: re.Match[str], _: Random) -> str:
     return match[1]
 
@@ -235,6 +249,8 @@ PREFIXES = (
     "million|billion|thousand",
 )
 CASES = ("MW|mW", "Mbps|MBps", "MB/s|Mb/s", "MPa|mPa", "MHz|mHz", "MB|Mb", "GB|Gb", "MV|mV")
+CASES_OF_CHEMISTRY = ("nM|nm", "mM|mm", "pM|pm", "mS|ms", "MA|mA", "MJ|mJ", "kb|kB")
+SIDE = r"(?!(?:The|In|At|Of)\b)[A-Z]\w+"
 AMOUNT = r"(?<![\w.,/:(-])(?:[$€£] ?)?\d[\d,]*\.\d+(?![\w.,/:)-]*\d)"
 NUMBER = r"(?<![\[\d])\d+(?![\d\]])"
 AFTER_NUMBER = r"(?:(?<=\d)|(?<=\d ))"
@@ -447,6 +463,30 @@ CHANGES = {
     ),
     "by, to or from": exchange("by|to|from", before=r"(?<=\w )", after=r"(?= [A-Z])"),
     "letter of an address": one(r"[\w.]+@[\w.]+|https?://\S+", other_letter),
+    "sign after a word": first_of(
+        one(r"(?<=[A-Za-z%])\+(?=\d)", lambda _, r: r.choice(("-", " "))),
+        one(r"(?<=[A-Z]{3})-(?=\d)", write("+")),
+    ),
+    "sign as a value": first_of(
+        one(r"(?<=\()[+-](?=\))|(?<=: )[+-]$", other_sign),
+        one(r"(?<=[A-Z0-9])[+-](?=[A-Z][A-Za-z]*\d+[+-])", other_sign),
+    ),
+    "symbol": first_of(
+        exchange("≠|=", "↑|↓", "→|←", "☑|☐|☒", "★|☆", before="", after=""),
+        one(r"[<>](?=[A-Z])", lambda m, _: "<" if m[0] == ">" else ">"),
+        one(r"[<>≠↑↓☑☐☒](?= ?[A-Za-z])", drop),
+    ),
+    "unit case in chemistry": exchange(*CASES_OF_CHEMISTRY, before=AFTER_NUMBER, flags=0),
+    "sides of a case or route": first_of(
+        one(rf"({SIDE})( vs?\.? | [-–→>] ?)({SIDE})", write(r"\3\2\1")),
+        one(r"(?<![\w-])([A-Z][a-z]+)-([A-Z][a-z]+)(?![\w-])", write(r"\2-\1")),
+        one(r"\b([A-Z]{3})/([A-Z]{3})\b", write(r"\2/\1")),
+    ),
+    "leading zeros": first_of(
+        one(r"(?<![\w.,:/+-])0+(?=\d{2,}(?![\w.,:/-]))", drop),
+        one(r"(?<=[A-Z]-)0+(?=\d)", drop),
+    ),
+    "marks of an address": one(r"[\w.]+@[\w.]+|https?://\S+", other_mark),
     "place": exchange(
         "CA|GA|NY|TX|OH|WA", "Delaware|Ohio|Texas|Nevada", before=r"(?:(?<=, )|(?<=in ))"
     ),
@@ -569,7 +609,7 @@ NUMBER_WORDS = tuple(
     zip("2 3 4 5 6 7 8 9".split(), "two three four five six seven eight nine".split(), strict=True)
 )
 CASE_SENSITIVE = re.compile(
-    r"\d ?(?:[kKMGTmuµ]?[WVBbAJNLlg]|[MmGk](?:Pa|Hz|bps|b|B|W))(?:\b|/)|\bpH\b"
+    r"\d ?(?:[kKMGTmuµ]?[WVBbAJNLlg]|[pnmµ][MS]|[MmGk](?:Pa|Hz|bps|b|B|W))(?:\b|/)|\bpH\b"
 )
 CASED = re.compile(r"[A-Za-z]")
 
@@ -604,7 +644,9 @@ KEEPS = {
     "dashes": first_of(
         every(r"(?<=\w) - (?=\w)", " – "), every("[–—]", "-"), every(r"(?<=\w)-(?=\w)", "\u2010")
     ),
-    "hyphen of a compound": one(r"(?<=[a-z]{3})-(?=[a-z]{3})", write(" ")),
+    "hyphen of a compound": unless(
+        re.compile(r"@|://|\w\.(?:com|org)"), one(r"(?<=[a-z]{3})-(?=[a-z]{3})", write(" "))
+    ),
     "currency sign or code": first_of(
         one(r"(?<![\w$])\$ ?(?=\d)", write("USD ")),
         one(r"€ ?(?=\d)", lambda _, __: "EUR "),
@@ -664,6 +706,25 @@ KEEPS = {
         both_ways("CA", "California", r"(?<=, )"),
         both_ways("TX", "Texas", r"(?<=, )"),
         both_ways("OH", "Ohio", r"(?<=, )"),
+    ),
+    "address form": first_of(
+        one(r"https://", write("http://")),
+        one(r"https?://(?=\S+\.(?:com|org|net|edu|io|example)(?:/|$))", drop),
+        one(r"https?://(?!www)", write("https://www.")),
+        one(r"(https?://[\w./-]+\w)$", write(r"\1/")),
+    ),
+    "contraction": first_of(
+        one(r"\bcan't\b", write("cannot")),
+        one(r"\b(do|does|did|is|are|was|has)n't\b", write(r"\1 not")),
+        one(r"\b(does|did|is|are|was) not\b", write(r"\1n't")),
+    ),
+    "versus": first_of(
+        one(r" vs\. ", lambda _, r: r.choice((" v. ", " vs ", " versus "))),
+        one(r" v\. (?=[A-Z])", lambda _, r: r.choice((" vs. ", " vs ", " versus "))),
+    ),
+    "power of ten": first_of(
+        one(r"(\d+(?:\.\d+)?)e-(\d)\b", lambda m, _: f"{float(m[1]) / 10 ** int(m[2]):.12f}"),
+        one(r"(?<![\w.])10\^(\d)(?!\d)", lambda m, _: f"{10 ** int(m[1]):,}"),
     ),
     "spelling": first_of(*(both_ways(a, b) for a, b in SPELLINGS)),
     "ordinal": first_of(

@@ -254,6 +254,41 @@ Reading 10^{digit} at {city} in {year}
 Level 10⁻{sup} at site {hundreds}
 Row 1 {tens}, row 2 {nineties}
 Lots {digit} {tens} and {digit2} {nineties}
+Offset UTC+{digit} in {city}
+Clock at GMT+0{digit}:30, {city}
+Margin SOFR+{tenth}% for {firm}
+EURIBOR+{tens} for {firm}
+Settles T+{digit} at {city}
+HBsAg (+), patient {hundreds}
+Anti-HCV (-), patient {hundreds}
+Result: +
+CD4+CD8- cells of donor {hundreds}
+Rule x ≠ {digit}
+↑ LDL in patient {hundreds}
+Flow {city} → {city2}
+☑ approved by {person}
+☐ {city} ☒ {city2}
+Rated ★★★☆☆ in {city}
+Variant c.{hundreds}A>T
+Level <LOQ at {city}
+Assay of {tens} nM {substance}
+Buffer {tens} mM, batch {digit}
+Conductance {tens} mS
+Pulse of {digit} mJ
+Discharge of {digit} MA
+Sequence of {hundreds} kb
+{surname} v. {surname2}
+{surname} vs. {surname2} ({year})
+{city} - {city2}
+{city}-{city2} line
+Rate of EUR/USD in {year}
+ZIP 0{hundreds}{digit}
+{city} 0{hundreds}{digit}
+Badge A-00{digit}
+https://{domain}/{word}-{hundreds}/{digit}
+{domain}
+We don't ship to {city}
+Tenants can't leave {city}
 """.strip().splitlines()
 
 HELD_OUT_FRAMES = """
@@ -426,6 +461,43 @@ Gauge of {tens} µm by {firm}
 Drops of {tens} µL in {city}
 Lot {digit} {tens} for {person}
 The {ordinal} clause
+Office hours in UTC+{digit}, {firm}
+Departs GMT+0{digit}:00 from {city}
+Priced at SONIA+{tenth}%, {city}
+Coupon of LIBOR+{tens} for {firm}
+Paid on day+{digit} by {firm}
+Rubella IgG (+) for {person}
+Toxin B (-) in sample {hundreds}
+Growth in {city}: +
+CD3+CD19- fraction of {tens}
+Condition n ≠ {digit} at {city}
+↑ potassium on ward {hundreds}
+↓ platelets in {person}
+Transfer {firm} → {firm2}
+☑ insured by {firm}
+☐ {language} ☒ {language2}
+Hotel ★★☆☆☆, {city}
+Mutation c.{hundreds}G>C in {person}
+Lead >LOD near {city}
+Ligand at {tens} nM for {firm}
+Saline of {tens} mM in {city}
+Membrane of {tens} mS at {city}
+Laser shot of {digit} mJ, {firm}
+Arc of {digit} MA in {city}
+Insert of {tens} kb from {firm}
+{surname2} v. {surname}, {year}
+{surname} vs. {surname2}
+{city2} - {city}
+Ferry {city}-{city3}
+Hedge of GBP/USD by {firm}
+Post code 0{hundreds}{digit}, {city}
+Account 00{hundreds} of {person}
+Tag B-0{digit} on crate {hundreds}
+Form at https://{domain}/{word}-{tens}/{hundreds}
+Mail {email} for prices
+Visit {domain} for {word}
+{firm} doesn't deliver to {city}
+Guests can't park near {city}
 """.strip().splitlines()
 
 FRAMES = (TUNING_FRAMES, HELD_OUT_FRAMES)
