@@ -165,7 +165,7 @@ def _mix_marks(a: Prepared, b: Prepared) -> bool:
 
 def _is_turned_round(a: Prepared, b: Prepared) -> bool:
     """Say whether what a dash or slash joins stands the other way round: Paris - London, EUR/USD."""
-    if a.joined == b.joined or not (a.joined and b.joined):
+    if a.tokens == b.tokens or not (a.joined and b.joined) or a.joined == b.joined:
         return False
     if any((y, x) in b.joined and (x, y) not in b.joined for x, y in a.joined):
         return True
