@@ -31,7 +31,8 @@ NUMBERED = frozenset(
     """
     v version release section article clause paragraph chapter exhibit schedule table figure
     python java node ruby php perl go kotlin swift django rails android ios macos windows ubuntu
-    linux kernel cuda pytorch tensorflow postgresql mysql sku part item model code id serial batch lot
+    linux kernel cuda pytorch tensorflow postgresql mysql
+    sku part item model code id serial batch lot
     """.split()
 )
 NEGATIONS = frozenset(
