@@ -213,9 +213,12 @@ class Scorer:
         return default_config("integer" if type(gold) is int else kind)
 
     def _compare(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
-        types = node.types
         if self.profile.enum_members_differ and self._are_other_members(node, gold, predicted):
             return self._equality(node, gold, predicted, "value_mismatch")
+        return self._by_type(node, gold, predicted)
+
+    def _by_type(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
+        types = node.types
         gold_type, predicted_type = json_type(gold), json_type(predicted)
         if self.profile.booleans_are_numbers and "number" in types:
             types |= {"boolean"}

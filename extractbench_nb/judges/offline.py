@@ -132,7 +132,8 @@ def _compare(a: Prepared, b: Prepared) -> Verdict:
         return verdict
     if _is_redirected(a, b) or _is_turned_round(a, b):
         return Verdict(_graded(a, b), "different")
-    cited = a.cited and b.cited and a.cited != b.cited
+    short = len(a.tokens) < SHORT_TOKENS  # in a long text they are citations
+    cited = short and a.cited and b.cited and a.cited != b.cited
     if cited or _mix_marks(a, b) or _mix_marks(b, a):
         return Verdict(_graded(a, b), "different_number")
     return verdict
@@ -164,8 +165,8 @@ def _mix_marks(a: Prepared, b: Prepared) -> bool:
 
 
 def _is_turned_round(a: Prepared, b: Prepared) -> bool:
-    """Say whether what a dash or slash joins stands the other way round: Paris - London, EUR/USD."""
-    if a.joined == b.joined or not (a.joined and b.joined):
+    """Say whether what a dash or slash joins stands the other way round: JFK-LAX, EUR/USD."""
+    if a.tokens == b.tokens or not (a.joined and b.joined) or a.joined == b.joined:
         return False
     if any((y, x) in b.joined and (x, y) not in b.joined for x, y in a.joined):
         return True

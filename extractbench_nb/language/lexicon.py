@@ -31,7 +31,8 @@ NUMBERED = frozenset(
     """
     v version release section article clause paragraph chapter exhibit schedule table figure
     python java node ruby php perl go kotlin swift django rails android ios macos windows ubuntu
-    linux kernel cuda pytorch tensorflow postgresql mysql sku part item model code id serial batch lot
+    linux kernel cuda pytorch tensorflow postgresql mysql
+    sku part item model code id serial batch lot
     """.split()
 )
 NEGATIONS = frozenset(
@@ -132,15 +133,15 @@ SYNONYMS = {
         "hours": "hrs hr",
         "degree": "degrees deg",
         "versus": "vs",
-        "alpha": "α",
-        "beta": "β",
-        "gamma": "γ",
-        "delta": "δ",
-        "epsilon": "ε",
-        "kappa": "κ",
-        "lambda": "λ",
-        "sigma": "σ",
-        "omega": "ω",
+        "alpha": "\u03b1",
+        "beta": "\u03b2",
+        "gamma": "\u03b3",
+        "delta": "\u03b4",
+        "epsilon": "\u03b5",
+        "kappa": "\u03ba",
+        "lambda": "\u03bb",
+        "sigma": "\u03c3",
+        "omega": "\u03c9",
     }.items()
     for variant in variants.split()
 }

@@ -295,7 +295,8 @@ def _raw_token(match: re.Match[str]) -> Token:
     if not text.isalpha() and kind in ("word", "dotted"):
         text = text.translate(_INNER_MARKS)
     start, end = match.span()
-    return Token(text, start, end, kind)
+    # half the time of Token(...), once for each word of a text
+    return tuple.__new__(Token, (text, start, end, kind, None))
 
 
 def _merge(text: str, raw: Sequence[Token]) -> list[Token]:

@@ -57,6 +57,7 @@ _LONE_SIGN = re.compile(
     r"\( ?([+-]) ?\)|(?<=[:=]) ?([+-])(?=$|[,;)])|(?<=\w\))([+-])(?= ?(?:$|[,;)]))"
     r"|(?:(?<=\))|(?<=\w) )\+(?=$|[\s,;.)])"
 )
+_LONE_MINUS = ("(-)", ")-", ": -", ":-", "=-")
 # An interval that lacks an end; (5, 10) may be a list.
 _INTERVAL = re.compile(r"([\[\](])( ?[+-]?[\d.]+ ?[,;] ?[+-]?(?:[\d.]+|inf\w*|∞) ?)([\[\])])")
 _VERSUS = re.compile(r"(?<=[\w.)]) (?:vs?|(VS?))(?:\.|(?=\s)) ?(?=[^\W\d_])")
@@ -74,7 +75,7 @@ _ADDRESS_END = (
     "com|org|net|edu|gov|mil|int|info|biz|io|ai|dev|app|tech|cloud|online|site|xyz|example"
     "|de|uk|fr|eu|ch|nl|es|pt|ie|cz|hu|ro|gr|fi|dk|se|pl|ru|ua|jp|cn|kr|tw|hk|sg|br|mx|ca|au|nz|za"
 )
-_MAYBE_ADDRESS = re.compile(rf"@|://|www\.|\.(?:{_ADDRESS_END})(?!\w)", re.IGNORECASE)
+_HOST_END = re.compile(rf"\.(?:{_ADDRESS_END}|{_ADDRESS_END.upper()})(?!\w)")
 _ADDRESS = re.compile(
     r"<?(?:(?:https?://(?:www\.)?|www\.)([^\s<>\"'()\[\],;]+)"
     r"|(?:mailto:)?([\w.+%-]+@\w[\w-]*(?:\.[\w-]+)+)"
@@ -146,7 +147,8 @@ _HELD_TO_BE_ONE = re.compile(r"(?<!\w)(?:km/h|a/s|n/a|c/o|w/o|and/or)(?!\w)", re
 _POLARITY = re.compile(r"(?<![\w.+-])([A-Za-z0-9]+)(\+|-(?! ?(?:and|or|to|und|bis)\b|,))(?![\w+-])")
 _GRADE = re.compile(r"[A-D]{1,3}")
 _AFTERNOON = re.compile(
-    r"(?<![\w:.])(1[0-2]|0?[1-9])(?:[:.]([0-5]\d))?(:[0-5]\d)? ?([ap])(?:\.m\.|(?-i:m|(?<![ap])M))(?!\w)",
+    r"(?<![\w:.])(1[0-2]|0?[1-9])(?:[:.]([0-5]\d))?(:[0-5]\d)? ?"
+    r"([ap])(?:\.m\.|(?-i:m|(?<![ap])M))(?!\w)",
     re.IGNORECASE,
 )
 _MAX_ACRONYM = 4
@@ -191,7 +193,7 @@ def reword(text: str) -> str:
         text = _reword_phrases(text, lower)
     if "co-" in lower:
         text = _COMPANION.sub(r"\1", text)
-    if " v" in lower:
+    if " v. " in lower or " vs" in lower or " v " in lower:
         text = _VERSUS.sub(_versus, text)
     if "n't" in lower or "cannot" in lower:
         text = _NEGATED.sub(r"\1 not", _IRREGULAR.sub(_whole_verb, text))
@@ -217,7 +219,7 @@ def _reword_phrases(text: str, lower: str) -> str:
 
 def _reword_marks(text: str) -> str:
     """Write marks that carry meaning as words: HER2+, p < 0.05, 5 mg/kg, 2:30 PM, 3' - 0"."""
-    if "+" in text or "-" in text:
+    if "+" in text or ("-" in text and any(map(text.__contains__, _LONE_MINUS))):
         text = _LONE_SIGN.sub(_lone_sign, text)
     if "+" in text or ("-" in text and _LAST_HYPHEN.search(text)):
         text = _POLARITY.sub(_polarity, text)
@@ -229,7 +231,7 @@ def _reword_marks(text: str) -> str:
         text = _PRIME.sub(_feet_or_inches, _FEET.sub(r"\1 ft \2 inch", text))
         text = _EXPONENT.sub(_scaled, _AREA.sub(_square_or_cubic, _HOURS.sub(r"\1 h \2 min", text)))
         text = _AFTERNOON.sub(_of_24_hours, text)
-    return " ".join(text.split())
+    return " ".join(text.split()) if "  " in text or text[-1:] == " " or text[:1] == " " else text
 
 
 def _reword_signs(text: str) -> str:
@@ -243,9 +245,9 @@ def _reword_signs(text: str) -> str:
     if "°" in text:
         text = _DEGREE.sub(" degree ", text)
     if "/" in text:
-        text = _AREA.sub(
-            _square_or_cubic, _DATA_RATE.sub(_per_second, _PER_DAY.sub(r"\1day", text))
-        )
+        text = _AREA.sub(_square_or_cubic, _DATA_RATE.sub(_per_second, text))
+        if "/d" in text:
+            text = _PER_DAY.sub(r"\1day", text)
         if not _HELD_TO_BE_ONE.search(text):
             text = _AFTER_UNIT.sub(r"\1 per ", _PER.sub(" per ", text))
     return text
@@ -449,7 +451,7 @@ _TRANSLITERATED = str.maketrans(
 )  # fmt: skip
 _NO_MARKS = {code: None for code in range(128) if not chr(code).isalnum()}
 _POINTED = re.compile(r"(?<![\w.,])[1-9]\d{0,2}\.\d{3}(?![.,]?\w)")
-_DECIMAL_COMMA = re.compile(r"(?<![\w.,])\d+,\d{1,2}(?![.,]?\w)")
+_DECIMAL_COMMA = re.compile(r",(?<=\d,)\d{1,2}(?![.,]?\w)")
 _JOINED = re.compile(r"(\w+) ?- ?(?=(\w+))")
 _PAIR = re.compile(r"(?<![\w/])([a-z]{2,3})/([a-z]{2,3})(?![\w/])")
 _LAST_ZERO = re.compile(r"\d+\.\d*[1-9]0+|\d+\.0\d*0")
@@ -493,13 +495,17 @@ class Prepared:
         words: list[str] = []
         kept, dotted, capitals = [], [], []
         for token in found:
-            word = _canonical(token)
-            if token.kind == "number":
-                word = _identifier(token, text) or word
-                if words and words[-1] in NUMBERED:
-                    word = _numbered(word, token.text)
-            elif token.text == _PLACE_OF_ADDRESS and addresses:
-                word = "=" + addresses.pop(0)
+            if token.kind == "word":
+                word = token.text.casefold()
+                word = SYNONYMS.get(word, word)
+                if addresses and word == _PLACE_OF_ADDRESS:
+                    word = "=" + addresses.pop(0)
+            else:
+                word = _canonical(token)
+                if token.kind == "number":
+                    word = _identifier(token, text) or word
+                    if words and words[-1] in NUMBERED:
+                        word = _numbered(word, token.text)
             words.append(word)
             if word not in STOP_WORDS or not _is_stop(word, token, text, shouting):
                 kept.append(word)
@@ -690,7 +696,9 @@ def _alias_first_words() -> dict[str, frozenset[int]]:
 
 def _take_addresses(unified: str) -> tuple[str, list[str]]:
     """Replace e-mail and web addresses by a sign, so that nothing in them is reworded."""
-    if not _MAYBE_ADDRESS.search(unified):
+    if "." not in unified and "://" not in unified:
+        return unified, []
+    if "@" not in unified and "://" not in unified and not _HOST_END.search(unified):
         return unified, []
     found: list[str] = []
 
@@ -750,9 +758,6 @@ def _time_of_day(text: str) -> str:
 
 
 def _canonical(token: Token) -> str:
-    if token.kind == "word":
-        word = token.text.casefold()
-        return SYNONYMS.get(word, word)
     if token.kind == "date":
         return token.text
     if token.quantity is not None:
@@ -772,7 +777,7 @@ def _numbered(word: str, text: str) -> str:
 
 def _identifier(token: Token, text: str) -> str | None:
     """Keep the zeros of a code: 00501, A-007, 50-00-0."""
-    if not _PADDED.fullmatch(token.text):
+    if token.text[0] != "0" or not _PADDED.fullmatch(token.text):
         return None
     inside = text.startswith("-", token.end) and text[token.start - 1 : token.start] == "-"
     if len(token.text) < _MIN_PADDED and not inside:
