@@ -199,8 +199,10 @@ def _beyond_gold(part: Part) -> list[tuple[str, Any]]:
     invented = []
     for place, here in places.items():
         spare = known[place].total() + max(0, containers[place] - paired[place])
-        # equal values first: the leaves left over are the ones that gold does not have
-        ranked = sorted(here, key=lambda leaf: json_text(leaf[1]) not in known[place])
+        # equal values first, then equal paths: what is left over is what gold does not have
+        ranked = sorted(
+            here, key=lambda leaf: (json_text(leaf[1]) not in known[place], leaf[0] not in ours)
+        )
         invented.extend(ranked[spare:])
     return invented
 

@@ -110,6 +110,8 @@ def check_values(
     for row in rows:
         own = row["predicted_path"] if pd.notna(row["predicted_path"]) else row["path"]
         for side, path in (("gold", row["path"]), ("predicted", own)):
+            if side == "gold" and row["metric"] == "undeclared" and "[" in path:
+                continue  # the path is the prediction's: undeclared items have no partners
             fault = value_fault(documents[side], path, row[f"{side}_state"], row[side], side)
             if fault:
                 yield f"{side}: {fault}", f"{path} is {row[side]!r:.80}, {row[f'{side}_state']}"

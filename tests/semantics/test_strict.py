@@ -324,3 +324,10 @@ def test_items_of_a_map_of_arrays_are_told_once() -> None:
     rows = ev.fields.loc[ev.fields["metric"] == "undeclared", ["path", "predicted"]]
     assert sorted(rows["predicted"]) == [1, 2, 5]
     assert not rows["path"].duplicated().any()
+
+
+def test_an_invented_leaf_is_the_one_at_whose_path_gold_has_nothing() -> None:
+    gold, predicted = {"z": [[], "x"]}, {"z": ["x", "x"]}
+    ev = xb.evaluate({"type": "object"}, gold, predicted, profile="strict")
+    rows = ev.fields[ev.fields["outcome"] == "hallucination"]
+    assert rows["path"].tolist() == ["$.z[0]"]
