@@ -186,6 +186,7 @@ def test_the_memory_for_a_pdf_is_limited(tmp_path: Path) -> None:
 def test_a_pdf_is_read_once_until_it_changes(
     read: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(pdf, "_KEPT", OrderedDict())  # other tests read the samples too
     path = tmp_path / "copy.pdf"
     path.write_bytes(SAMPLE[0].read_bytes())
     first = read(path)
