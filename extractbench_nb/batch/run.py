@@ -187,7 +187,7 @@ class Course:
     ----------
     plan : Plan
         What there is to do.
-    keeper : Keeper
+    storage : Storage
         Keeps what is finished.
     bar : tqdm
         Shows how far it is.

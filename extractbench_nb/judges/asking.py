@@ -1,6 +1,6 @@
 """Requests to a model until there is an answer: attempts, corrections, the budget.
 
-The code here runs on the event loop of `background.HOME`, with one `CallQueue` per judge and
+The code here runs on the event loop of `background.BACKGROUND`, with one `CallQueue` per judge and
 process.
 """
 

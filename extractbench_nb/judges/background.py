@@ -28,10 +28,10 @@ class BackgroundLoop:
 
     Examples
     --------
-    >>> home = Home()
-    >>> asyncio.run(home.run(asyncio.sleep(0, "done")))
+    >>> background = BackgroundLoop()
+    >>> asyncio.run(background.run(asyncio.sleep(0, "done")))
     'done'
-    >>> home.close()
+    >>> background.close()
     """
 
     def __init__(self) -> None:
