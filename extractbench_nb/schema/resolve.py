@@ -525,6 +525,8 @@ def as_url(config: NodeConfig | None, keywords: Mapping[str, Any]) -> NodeConfig
     """``format: uri`` with string_exact is compared as a URL (README of ExtractBench)."""
     if config is None or keywords.get("format") != "uri":
         return config
+    if any(spec.metric_id == "string_url" for spec in config.metrics):
+        return config  # whoever names both means both
     specs = tuple(
         replace(s, metric_id="string_url") if s.metric_id == "string_exact" else s
         for s in config.metrics

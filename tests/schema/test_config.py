@@ -123,6 +123,9 @@ URI = [
     pytest.param("string_fuzzy", "uri", "string_fuzzy", id="another metric stays"),
     pytest.param("string_exact", "date", "string_exact", id="another format stays"),
     pytest.param(None, "uri", "string_semantic", id="the default stays"),
+    pytest.param(
+        {"metrics": ["string_exact", "string_url"]}, "uri", "string_exact", id="both are meant"
+    ),
 ]
 
 
