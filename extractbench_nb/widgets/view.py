@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import anywidget
 import ipywidgets
@@ -25,6 +27,7 @@ __all__ = [
     "View",
     "beside",
     "drop_live_part",
+    "in_turn",
     "keep_static",
     "notebook_libraries",
     "wire",
@@ -74,14 +77,55 @@ class Pane(anywidget.AnyWidget):
         self.on_msg(received)
 
 
+#: JupyterLab delivers comm messages to the main thread of the kernel or to a subshell of it, even
+#: those of two controls of one view. Whoever draws last must have seen all that was set before.
+#: One lock for all views: two of them may be linked to each other.
+_TURN = threading.RLock()
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def in_turn(act: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Let `act` wait until no other thread handles an event of a view."""
+
+    @functools.wraps(act)
+    def waits(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        with _TURN:
+            return act(*args, **kwargs)
+
+    return waits
+
+
+def _all_parts(children: Iterable[ipywidgets.Widget]) -> Iterator[ipywidgets.Widget]:
+    for part in children:
+        yield part
+        yield from _all_parts(getattr(part, "children", ()))
+
+
 class View(ipywidgets.VBox):
     """A picture in a notebook: one widget, whose static twin is what pages without a kernel show.
+
+    Messages from the page and assignments in Python are handled one after the other, in whichever
+    threads they arrive.
 
     Attributes
     ----------
     children : tuple of ipywidgets.Widget
         The parts, as in every `ipywidgets.VBox`.
     """
+
+    @traitlets.observe("children")
+    def _take_turns(self, change: Any) -> None:
+        for part in _all_parts(change["new"]):
+            if part.comm is not None:
+                part.comm.on_msg(in_turn(part._handle_msg))
+
+    @in_turn
+    def notify_change(self, change: Any) -> None:
+        """Call the observers of a trait; no other event of a view is handled meanwhile."""
+        super().notify_change(change)
 
     def to_html(self) -> str:
         """Write the static twin: HTML of what is shown now, which needs no JavaScript."""

@@ -13,7 +13,7 @@ import traitlets
 from extractbench_nb.display.text import clean, single_line
 from extractbench_nb.field_metrics.registry import Param
 from extractbench_nb.widgets.static import asset
-from extractbench_nb.widgets.view import Pane, Slider
+from extractbench_nb.widgets.view import Pane, Slider, in_turn
 from extractbench_nb.widgets.workbench_bench import number_text
 from extractbench_nb.widgets.workbench_metric import Tuned, is_whole, stops
 
@@ -46,7 +46,7 @@ class Debounced:
     """
 
     def __init__(self, act: Callable[[], None], wait: float = 0.02) -> None:
-        self._act, self._wait = act, wait
+        self._act, self._wait = in_turn(act), wait
         self._timer: asyncio.TimerHandle | None = None
 
     def __call__(self) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import pickle
 import re
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ import traitlets
 
 import extractbench_nb as xb
 from extractbench_nb.widgets.matches_view import MatchesView
+from tests.waiting import PATIENCE
 from tests.widgets.hostile import HOSTILE, Twin
 
 TEXT = {"type": "string", "evaluation_config": "string_fuzzy"}
@@ -509,3 +513,47 @@ def test_a_judges_words_and_names_stay_text() -> None:
     assert "is not asked again" in twin.text
     assert len(view._detail.data) < 10_000
     assert not any(c in json.loads(view._counts.data)["told"] for c in "\x07\u202e\ud800")
+
+
+def test_messages_that_come_in_several_threads_are_handled_one_after_the_other(
+    view: MatchesView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """JupyterLab may send those of two controls to the main thread and to a subshell."""
+    together, drawing = list[int](), list[None]()
+    page_model = view._page_model
+
+    def slowly() -> dict[str, Any]:
+        drawing.append(None)
+        model = page_model()
+        time.sleep(0.002)
+        together.append(len(drawing))
+        drawing.pop()
+        return model
+
+    def sends(control: Any, name: str, values: list[Any]) -> Callable[[], None]:
+        def send() -> None:
+            for value in values * 20:
+                data = {"method": "update", "state": {name: value}, "buffer_paths": []}
+                control.comm.handle_msg({"content": {"data": data}, "buffers": []})
+
+        return send
+
+    def assigns() -> None:
+        for align in (1.0, 0.5) * 20:
+            view.thresholds = {"align_threshold": align}
+
+    monkeypatch.setattr(view, "_page_model", slowly)
+    filters = view._filters
+    acts = [
+        sends(filters._text, "value", ["Ada", ""]),
+        sends(filters._sort, "index", [2, 0]),
+        assigns,
+    ]
+    threads = [threading.Thread(target=act) for act in acts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert len(together) > 100
+    assert set(together) == {1}
+    assert json.loads(view._pairs.data) == json.loads(json.dumps(page_model()))
