@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import isnan
 from typing import Any, NamedTuple, overload
@@ -96,7 +96,7 @@ def _of_kind(value: Any, kind: str) -> bool:
     return isinstance(value, _KINDS[kind])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Metric:
     """A metric as a value: its name, function, params and description.
 
@@ -217,6 +217,10 @@ class Registry:
     def names(self) -> Iterable[str]:
         """Return the names of all metrics."""
         return self.entries.keys()
+
+    def version(self) -> Hashable:
+        """Return what is another one once a metric is added, replaced or taken out."""
+        return tuple(self.entries.items())
 
     def takes_objects(self, metric_id: str) -> bool:
         """Say whether a metric can be asked about an object as a whole."""

@@ -8,7 +8,7 @@ preset.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -147,6 +147,10 @@ class MetricCatalogue(Protocol):
 
     def problem_with_params(self, metric_id: str, params: Mapping[str, Any]) -> str | None:
         """Say what is wrong with a metric's params, or return None."""
+        ...
+
+    def version(self) -> Hashable:
+        """Return what is another one once a metric is added, replaced or taken out."""
         ...
 
 

@@ -1,25 +1,40 @@
-"""`parse_schema`: JSON Schema to AST."""
+"""`parse_schema`: JSON Schema to AST.
+
+Each definition of a schema is read once, which finds all faults before any data is read: the kind
+of every node, and where cycles of references close. Nodes are then built on access.
+"""
 
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Hashable, Iterator, Mapping
+from functools import lru_cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
 from extractbench_nb._json import bracketed, json_type, member, private_copy, read_document
 from extractbench_nb.errors import InputError, SchemaError
-from extractbench_nb.schema.config import MetricCatalogue
+from extractbench_nb.schema.config import MetricCatalogue, check_types, parse_config
 from extractbench_nb.schema.nodes import Children, Node, Schema
-from extractbench_nb.schema.outline import Outline, item_parts
-from extractbench_nb.schema.resolve import STRUCTURE_OR_REF, Flat, Part, Shape
-
-__all__ = ["ENVELOPES", "parse_schema", "use_catalogue"]
-
+from extractbench_nb.schema.resolve import (
+    STRUCTURE_OR_REF,
+    Flat,
+    Part,
+    Resolver,
+    Shape,
+    as_url,
+    settled_union,
+    shape_of,
+)
 
 #: Keys under which a schema may be wrapped together with a name or a description.
 ENVELOPES = ("schema_definition", "schema", "json_schema")
+#: More nodes than any schema that a person wrote; a guard against references that multiply.
+MAX_NODES = 50_000
+#: Levels of a schema; a guard against stacks that overflow further on.
+MAX_LEVELS = 200
 
 
 _catalogue: MetricCatalogue | None = None
@@ -73,53 +88,23 @@ def parse_schema(
     if isinstance(schema, Schema):
         return schema
     try:
-        document, envelope = _unwrap(private_copy(read_document(schema, "schema"), "schema"))
+        document = private_copy(read_document(schema, "schema"), "schema")
     except InputError as error:
         if not issubclass(type(schema), Mapping):
             raise
         raise SchemaError("", str(error)) from None
-    rules = (released, not released if url_rule is None else url_rule)
-    return _parsed(document, envelope, rules, checked=not released)
-
-
-def restore_schema(
-    document: dict[str, Any], envelope: str | None, released: bool, url_rule: bool
-) -> Schema:
-    """Parse a document again that was a schema before; another process may lack its metrics."""
-    return _parsed(document, envelope, (released, url_rule), checked=False)
-
-
-def _pickled(schema: Schema) -> tuple[Any, ...]:
-    """Pickle a schema as its document; it is parsed again on the other side."""
-    rules = (schema.released, schema.url_rule)
-    return (restore_schema, (dict(schema.document), schema.envelope, *rules))
-
-
-copyreg.pickle(Schema, _pickled)
-
-
-def _parsed(
-    document: dict[str, Any], envelope: str | None, rules: tuple[bool, bool], *, checked: bool
-) -> Schema:
-    released, url_rule = rules
-    try:
-        outline = Outline(
-            document, _catalogue, checked=checked, released=released, url_rule=url_rule
-        )
-    except RecursionError:
-        raise SchemaError("", "is nested too deep to be read") from None
-    seed = _Seed(outline.root, "$", "", "$", 0, True)
-    return Schema(_node(outline, seed), document, envelope, released, url_rule)
-
-
-def _unwrap(document: Any) -> tuple[Any, str | None]:
     if not isinstance(document, Mapping):
         raise SchemaError("", f"found {_found(document)}; expected an object (a JSON Schema)")
     envelope = None
-    while _is_wrapped(document):
-        envelope = next(key for key in ENVELOPES if isinstance(document.get(key), Mapping))
+    while True:  # a schema may stand under a key, beside a name or a ``response_format`` type
+        bare = document.get("type") == "json_schema" or STRUCTURE_OR_REF.isdisjoint(document)
+        wrapping = [key for key in ENVELOPES if isinstance(document.get(key), Mapping)]
+        if not bare or not wrapping:
+            break
+        envelope = wrapping[0]
         document = document[envelope]
-    return document, envelope
+    rules = (released, not released if url_rule is None else url_rule)
+    return _parsed(document, envelope, rules, checked=not released)
 
 
 def _found(document: Any) -> str:
@@ -133,35 +118,213 @@ def _found(document: Any) -> str:
     return f"the class {cls.__name__}" if cls is document else f"a {cls.__name__}"
 
 
-def _is_wrapped(document: Mapping[str, Any]) -> bool:
-    """Whether the schema stands under a key, beside a name or a ``response_format`` type."""
-    bare = not any(key in document for key in STRUCTURE_OR_REF)
-    bare = bare or document.get("type") == "json_schema"
-    return bare and any(isinstance(document.get(key), Mapping) for key in ENVELOPES)
+def restore_schema(
+    document: dict[str, Any], envelope: str | None, released: bool, url_rule: bool
+) -> Schema:
+    """Parse a document again that was a schema before; another process may lack its metrics."""
+    return _parsed(document, envelope, (released, url_rule), checked=False)
 
 
-def _node(outline: Outline, seed: _Seed, parent: Flat | None = None) -> Node:
+copyreg.pickle(
+    Schema,
+    lambda schema: (
+        restore_schema,
+        (dict(schema.document), schema.envelope, schema.released, schema.url_rule),
+    ),
+)
+
+
+def _parsed(
+    document: dict[str, Any], envelope: str | None, rules: tuple[bool, bool], *, checked: bool
+) -> Schema:
+    metrics = None if _catalogue is None else _catalogue.version()
+    try:
+        text = json.dumps(document, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):  # values that JSON does not have
+        text = ""
+    # patterns of keys remember which of them took too long, in which documents
+    if not text or "patternProperties" in text:
+        root = _root(document, rules, checked)
+    else:
+        root = _known_root(text, rules, checked, metrics)
+    return Schema(root, document, envelope, *rules)
+
+
+@lru_cache(maxsize=64)
+def _known_root(text: str, rules: tuple[bool, bool], checked: bool, _: Hashable) -> Node:
+    """Read a schema once, as long as the metrics are the same."""
+    return _root(json.loads(text), rules, checked)
+
+
+def _root(document: dict[str, Any], rules: tuple[bool, bool], checked: bool) -> Node:
+    try:
+        outline = Outline(document, rules, checked=checked)
+    except RecursionError:
+        raise SchemaError("", "is nested too deep to be read") from None
+    return _node(
+        outline, outline.root, None, schema_path="$", field="", name="$", depth=0, required=True
+    )
+
+
+class Outline:
+    """The definitions that can be reached from the root of a schema.
+
+    Parameters
+    ----------
+    document : dict
+        The schema.
+    rules : tuple of bool
+        Whether an ``evaluation_config`` beside ``$ref`` is ignored, and whether string_exact at a
+        field of ``format: uri`` compares addresses.
+    checked : bool
+        Whether names and params of metrics must be those of the catalogue.
+
+    Raises
+    ------
+    SchemaError
+        A keyword is wrong, a reference leads nowhere, references close a cycle without any
+        structure in between, or the schema unfolds to too many nodes or levels.
+    ConfigError
+        An ``evaluation_config`` is wrong.
+    """
+
+    def __init__(
+        self, document: dict[str, Any], rules: tuple[bool, bool], *, checked: bool
+    ) -> None:
+        released, self._url_rule = rules
+        self._catalogue, self._known = _catalogue, _catalogue if checked else None
+        self.flatten = Resolver(document, released=released).flatten
+        self.shapes: dict[int, Shape] = {}
+        self._flats: dict[int, Flat] = {}
+        self._below: dict[int, list[Flat]] = {}
+        self.root = self.flatten((Part(document, ""),))
+        self._survey()
+        self._settle_unions()
+        for key, shape in self.shapes.items() if self._known is not None else ():
+            if shape.declared:
+                at = f"{self._flats[key].pointer}/evaluation_config"
+                check_types(shape.config, shape.types, shape.label, at, self._known)
+        self._cycles = self._components()
+        self._check_size()
+
+    def _survey(self) -> None:
+        todo = [self.root]
+        while todo:
+            flat = todo.pop()
+            if id(flat) in self.shapes:
+                continue
+            if len(self.shapes) >= MAX_NODES:
+                raise _too_large(flat)
+            self._flats[id(flat)] = flat
+            at = f"{flat.pointer}/evaluation_config"
+            declared = parse_config(flat.keywords.get("evaluation_config"), at, self._known)
+            if self._url_rule:
+                declared = as_url(declared, flat.keywords)
+            shape = self.shapes[id(flat)] = shape_of(flat, declared, self._catalogue)
+            below = [self.flatten(parts) for parts in _child_parts(flat, shape)]
+            self._below[id(flat)] = below
+            todo.extend(reversed(below))
+
+    def _settle_unions(self) -> None:
+        """Give each union what it has from its branches, inner unions first."""
+        unions = {key for key, shape in self.shapes.items() if shape.kind == "union"}
+        branches = {key: [id(flat) for flat in self._below[key]] for key in unions}
+        try:
+            order = [*TopologicalSorter(branches).static_order()]
+        except CycleError as error:
+            at = min(self._flats[key].pointer for key in error.args[1])
+            problem = "refers to itself without any structure in between"
+            raise SchemaError(at, problem) from None
+        for key in order:
+            if key in unions:
+                shapes = [self.shapes[branch] for branch in branches[key]]
+                self.shapes[key] = settled_union(self.shapes[key], shapes)
+
+    def _components(self) -> dict[frozenset[str], int]:
+        """Give each structure a number; those on a common cycle share one."""
+        edges = {
+            (flat.structure, child.structure)
+            for key, flat in self._flats.items()
+            for child in self._below[key]
+        }
+        numbers = {name: i for i, name in enumerate(dict.fromkeys(s for e in edges for s in e))}
+        if not edges or not any(flat.ref for flat in self._flats.values()):
+            return numbers  # without references there are no cycles
+        import numpy as np
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        ends = np.array([(numbers[a], numbers[b]) for a, b in edges]).T
+        graph = coo_array((np.ones(len(edges)), tuple(ends)), shape=(len(numbers),) * 2)
+        _, found = connected_components(graph, connection="strong")
+        return {name: int(found[i]) for name, i in numbers.items()}
+
+    def closes_cycle(self, parent: Flat, child: Flat) -> bool:
+        """Say whether a reference leads back to what it is part of."""
+        if child.ref is None or not child.structure:
+            return False
+        return self._cycles[parent.structure] == self._cycles[child.structure]
+
+    def _check_size(self) -> None:
+        """Count nodes and levels of the schema unfolded, without what data must ask for."""
+        graph = {
+            key: [id(c) for c in below if not self.closes_cycle(self._flats[key], c)]
+            for key, below in self._below.items()
+        }
+        sizes: dict[int, tuple[int, int]] = {}
+        for key in TopologicalSorter(graph).static_order():
+            found = [sizes[child] for child in graph[key]]
+            size = 1 + len(self._below[key]) - len(found) + sum(nodes for nodes, _ in found)
+            sizes[key] = (size, 1 + max((levels for _, levels in found), default=0))
+            if size > MAX_NODES:
+                raise _too_large(self._flats[key])
+            if sizes[key][1] > MAX_LEVELS:
+                raise SchemaError("", "is nested too deep to be read")
+
+
+def _child_parts(flat: Flat, shape: Shape) -> Iterator[tuple[Part, ...]]:
+    if shape.kind == "object":
+        yield from flat.properties.values()
+        yield from flat.patterns.values()
+        yield from _additional(flat)
+    elif shape.kind == "array":
+        yield from ((part,) for part in flat.places.get("prefixItems", ()))
+        yield _items(flat)
+    elif shape.kind == "union":
+        yield from shape.branches
+
+
+def _additional(flat: Flat) -> list[tuple[Part, ...]]:
+    """Return the parts of the entries of a map, if it has a schema for them."""
+    parts = flat.places.get("additionalProperties", ())
+    return [parts] if parts and not isinstance(parts[0].schema, bool) else []
+
+
+def _items(flat: Flat) -> tuple[Part, ...]:
+    """Return the parts of an array's items: of all, or of those after a tuple's."""
+    return flat.places.get("items") or (Part(True, f"{flat.pointer}/items"),)
+
+
+def _too_large(flat: Flat) -> SchemaError:
+    return SchemaError(flat.pointer, f"unfolds to more than {MAX_NODES:,} nodes through its $refs")
+
+
+def _node(outline: Outline, flat: Flat, parent: Flat | None, **about: Any) -> Node:
     """Build a node; what is below it is built when it is first asked for."""
-    flat = seed.flat
-    shape = outline.shape(flat)
+    shape = outline.shapes[id(flat)]
     node = Node(
-        shape.kind,
-        shape.types,
-        shape.label,
-        seed.schema_path,
-        flat.pointer,
-        seed.field,
-        seed.name,
-        seed.depth,
-        seed.required,
-        shape.nullable,
-        shape.config,
-        shape.declared,
-        flat.keywords,
-        flat.ref,
+        kind=shape.kind,
+        types=shape.types,
+        label=shape.label,
+        pointer=flat.pointer,
+        nullable=shape.nullable,
+        config=shape.config,
+        declared=shape.declared,
+        keywords=flat.keywords,
+        ref=flat.ref,
         recursive=parent is not None and outline.closes_cycle(parent, flat),
         structure=flat.structure,
-        step=seed.step,
+        **about,
     )
     if shape.kind not in ("scalar", "null", "any"):
         node.loader = lambda: _children(outline, node, flat, shape)
@@ -169,99 +332,44 @@ def _node(outline: Outline, seed: _Seed, parent: Flat | None = None) -> Node:
 
 
 def _children(outline: Outline, node: Node, flat: Flat, shape: Shape) -> Children:
-    build = _ChildBuilder(outline, node, flat)
+    """Build the children of a node, each with its own path, field and name."""
+
+    def build(parts: tuple[Part, ...], below: str, field: str, name: str, **about: Any) -> Node:
+        about = {"depth": node.depth + 1, "required": False, **about}
+        path = f"{node.schema_path}.{below}"
+        field = field.removeprefix(".")
+        child = outline.flatten(parts)
+        return _node(outline, child, flat, schema_path=path, field=field, name=name, **about)
+
     if shape.kind == "object":
-        return Children(build.properties(), build.additional(), patterns=build.patterns())
-    if shape.kind == "array":
-        return Children(items=build.items(), prefix=build.prefix())
-    return Children(branches=build.branches(shape.branches))
-
-
-class _ChildBuilder:
-    """The children of one node, each with its own path, field and name."""
-
-    def __init__(self, outline: Outline, node: Node, flat: Flat) -> None:
-        self.outline, self.parent, self.flat = outline, node, flat
-
-    def _build(self, parts: tuple[Part, ...], below: str, field: str, name: str, **kw: Any) -> Node:
-        path = f"{self.parent.schema_path}.{below}"
-        kw = {"depth": self.parent.depth + 1, "required": False, **kw}
-        flat = self.outline.flatten(parts)
-        return _node(self.outline, _Seed(flat, path, field, name, **kw), self.flat)
-
-    def properties(self) -> dict[str, Node]:
-        required = set(self.flat.keywords.get("required", []))
-        return {
-            name: self._property(name, parts, name in required or _asks_for_itself(parts))
-            for name, parts in self.flat.properties.items()
-        }
-
-    def _property(self, name: str, parts: tuple[Part, ...], required: bool) -> Node:
-        step = member(name)
-        field = (self.parent.field + step).removeprefix(".")
-        return self._build(parts, "properties" + step, field, name, required=required, step=step)
-
-    def _entry(self, parts: tuple[Part, ...], below: str, name: str) -> Node:
-        field = (self.parent.field + ".*").removeprefix(".")
-        return self._build(parts, below, field, name)
-
-    def patterns(self) -> dict[str, Node]:
-        return {
-            pattern: self._entry(parts, "patternProperties" + bracketed(pattern), f"/{pattern}/")
-            for pattern, parts in self.flat.patterns.items()
-        }
-
-    def additional(self) -> Node | None:
-        parts = self.flat.places.get("additionalProperties")
-        if parts is None or isinstance(parts[0].schema, bool):
-            return None
-        return self._entry(parts, "additionalProperties", "*")
-
-    def items(self) -> Node:
-        return self._build(item_parts(self.flat), "items", self.parent.field + "[]", "[]")
-
-    def prefix(self) -> tuple[Node, ...]:
-        field = self.parent.field
-        return tuple(
-            self._build((part,), f"{_keyword(part)}[{i}]", f"{field}[{i}]", f"[{i}]")
-            for i, part in enumerate(self.flat.places.get("prefixItems", ()))
-        )
-
-    def branches(self, parts: tuple[tuple[Part, ...], ...]) -> tuple[Node, ...]:
-        keyword = (
-            "oneOf" if "oneOf" in self.flat.places and "anyOf" not in self.flat.places else "anyOf"
-        )
-        return tuple(
-            self._build(
-                part,
-                f"{keyword}[{i}]",
-                self.parent.field,
-                self.parent.name,
-                depth=self.parent.depth,
-                required=self.parent.required,
+        listed = set(flat.keywords.get("required", []))
+        properties = {}
+        for name, parts in flat.properties.items():
+            # up to draft 4 a property may say ``required: true`` itself
+            own = any(
+                isinstance(p.schema, Mapping) and p.schema.get("required") is True for p in parts
             )
-            for i, part in enumerate(parts)
-        )
-
-
-def _asks_for_itself(parts: tuple[Part, ...]) -> bool:
-    """Whether a property says ``required: true``, as up to draft 4."""
-    return any(isinstance(p.schema, Mapping) and p.schema.get("required") is True for p in parts)
-
-
-def _keyword(part: Part) -> str:
-    """Return the keyword under which a list of schemas stands."""
-    return part.pointer.split("/")[-2]
-
-
-@dataclass(frozen=True, slots=True)
-class _Seed:
-    """What a node gets from its parent."""
-
-    flat: Flat
-    schema_path: str
-    field: str
-    name: str
-    depth: int
-    required: bool
-    step: str = ""
+            step = member(name)
+            about = {"required": name in listed or own, "step": step}
+            properties[name] = build(parts, "properties" + step, node.field + step, name, **about)
+        entry = node.field + ".*"
+        rest = [build(p, "additionalProperties", entry, "*") for p in _additional(flat)]
+        patterns = {
+            pattern: build(parts, "patternProperties" + bracketed(pattern), entry, f"/{pattern}/")
+            for pattern, parts in flat.patterns.items()
+        }
+        return Children(properties, rest[0] if rest else None, patterns=patterns)
+    if shape.kind == "array":
+        prefix = []
+        for i, part in enumerate(flat.places.get("prefixItems", ())):
+            keyword = part.pointer.split("/")[-2]  # items, in older drafts
+            prefix.append(build((part,), f"{keyword}[{i}]", f"{node.field}[{i}]", f"[{i}]"))
+        items = build(_items(flat), "items", node.field + "[]", "[]")
+        return Children(items=items, prefix=tuple(prefix))
+    keyword = "oneOf" if "oneOf" in flat.places and "anyOf" not in flat.places else "anyOf"
+    same = {"depth": node.depth, "required": node.required}
+    branches = (
+        build(parts, f"{keyword}[{i}]", node.field, node.name, **same)
+        for i, parts in enumerate(shape.branches)
+    )
+    return Children(branches=tuple(branches))

@@ -380,7 +380,7 @@ def _step(value: Any, token: str, ref: str, at: str) -> Any:
 
 _CHILDREN = ("additionalProperties", "items", "prefixItems")
 _STRUCTURE = ("type", "properties", "patternProperties", *_CHILDREN, "enum", "const")
-STRUCTURE_OR_REF = (*_STRUCTURE, "$ref", "anyOf", "oneOf", "allOf")
+STRUCTURE_OR_REF = frozenset({*_STRUCTURE, "$ref", "anyOf", "oneOf", "allOf"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -517,7 +517,7 @@ def _is_null(schema: Any) -> bool:
 
 def _is_structural(schema: Any) -> bool:
     return isinstance(schema, bool) or (
-        isinstance(schema, Mapping) and any(key in schema for key in STRUCTURE_OR_REF)
+        isinstance(schema, Mapping) and not STRUCTURE_OR_REF.isdisjoint(schema)
     )
 
 
