@@ -297,8 +297,8 @@ class _Options:
         """Go through one document as `evaluate` does, with nobody there to answer."""
         before = len(self.notes.calls)
         work = Run(schema, gold, predicted, self._judge, self._alignment, self.profile)
-        if work.pending:
-            run_anywhere(work.settle())
+        if work.traversal.is_open:
+            run_anywhere(work.traversal.settle())
         return [(run, document, call) for call in self.notes.calls[before:]]
 
 

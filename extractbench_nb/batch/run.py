@@ -38,7 +38,7 @@ from extractbench_nb.batch.workers import (
     Work,
     failure,
 )
-from extractbench_nb.engine.inputs import Aligner, check_alignment, check_judge, choose_alignment
+from extractbench_nb.engine.inputs import Aligner, check_models, choose_alignment
 from extractbench_nb.engine.profiles import Profile, get_profile
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.api import evaluate
@@ -124,8 +124,7 @@ class Batch:
         judge = choose_judge(options.judge)
         alignment = choose_alignment(options.alignment, judge)
         for schema in schemas.values():
-            check_judge(judge, schema)
-            check_alignment(alignment, schema)
+            check_models(judge, alignment, schema)
         metrics = custom_metrics(schemas.values())
         context = Context(judge, alignment, options.profile, options.max_concurrency, schemas)
         cells = self.plan.cells

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import is_dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -30,28 +30,8 @@ from extractbench_nb.engine.similarity import is_aligned
 from extractbench_nb.errors import ConfigError, InputError
 from extractbench_nb.field_metrics.registry import REGISTRY
 from extractbench_nb.judges.base import Judge
-from extractbench_nb.judges.choosing import choose_judge
 from extractbench_nb.schema.nodes import Node, Schema
 from extractbench_nb.schema.parse import parse_schema
-
-__all__ = [
-    "MAX_DEPTH",
-    "Aligner",
-    "check_alignment",
-    "check_judge",
-    "choose_aligner",
-    "choose_alignment",
-    "choose_judge",
-    "cut",
-    "depth",
-    "name_of_alignment",
-    "private_copy",
-    "read_predicted",
-    "read_schema",
-    "refuse_non_json",
-    "refuse_records",
-]
-
 
 #: A matcher of the user's: (gold items, predicted items, item node) to index pairs.
 Aligner = (
@@ -75,36 +55,26 @@ def read_schema(schema: Any, profile: Profile) -> Schema:
     return parse_schema(schema, released=profile.package_010_schema, url_rule=profile.url_rule)
 
 
-def check_judge(judge: Judge, schema: Schema) -> None:
-    """Let a judge that asks models say what is missing, before anything is asked."""
+def check_models(judge: Judge, alignment: str | Aligner, schema: Schema) -> None:
+    """Let a judge and an aligner that ask models say what is missing, before anything is asked."""
     check = getattr(judge, "check", None)
     if check is not None:
         judged = {name for name, entry in REGISTRY.entries.items() if entry.judged}
         _check_fields(check, schema, judged)
-
-
-def check_alignment(alignment: str | Aligner, schema: Schema) -> None:
-    """Let an aligner that asks a model say what is missing; see `check_judge`."""
     if isinstance(alignment, LLMAligner):
         _check_fields(alignment.check, schema, {ALIGNING})
 
 
 def _check_fields(check: Callable[..., None], schema: Schema, metrics: Collection[str]) -> None:
     check()
-    nodes = [node for node in schema.nodes() if node.config is not None]
-    configs = {id(node.config): (node.pointer, node.config) for node in reversed(nodes)}
+    configs = {id(n.config): (n.pointer, n.config) for n in reversed([*schema.nodes()])}
     for pointer, config in configs.values():
-        assert config is not None  # noqa: S101 - see above
-        for spec in config.metrics:
+        for spec in config.metrics if config is not None else ():
             if spec.metric_id in metrics and spec.params:
-                _check_params(check, spec.params, pointer)
-
-
-def _check_params(check: Callable[..., None], params: Mapping[str, Any], pointer: str) -> None:
-    try:
-        check(params)
-    except ConfigError as error:
-        raise ConfigError(pointer + "/evaluation_config", error.problem) from None
+                try:
+                    check(spec.params)
+                except ConfigError as error:
+                    raise ConfigError(pointer + "/evaluation_config", error.problem) from None
 
 
 def choose_alignment(alignment: str | Aligner, judge: Judge) -> str | Aligner:
@@ -123,51 +93,35 @@ def choose_alignment(alignment: str | Aligner, judge: Judge) -> str | Aligner:
     return alignment
 
 
-def name_of_alignment(alignment: str | Aligner) -> str:
-    """Return how results name an alignment: ``optimal``, ``llm(...)`` or ``callable``."""
-    if isinstance(alignment, LLMAligner):
-        return alignment.name
-    return alignment if isinstance(alignment, str) else "callable"
-
-
 def choose_aligner(alignment: str | Aligner, scorer: Scorer) -> Align | AwaitedAlign:
-    """Return what aligns the items of an array under a scorer; see `choose_alignment`."""
-    alignment = choose_alignment(alignment, scorer.judge)
-    if isinstance(alignment, LLMAligner):
-        return _asking(alignment, OptimalAligner(scorer))
+    """Return what aligns the items of an array; `alignment` is from `choose_alignment`."""
     if isinstance(alignment, str):
         return OptimalAligner(scorer)
-    if not _is_awaited(alignment):
-        return lambda node, *sides: _checked_pairs(alignment(*_given(node, *sides)), node, *sides)
+    if isinstance(alignment, LLMAligner):
+        aligner, optimal = alignment, OptimalAligner(scorer)
+
+        async def asked(node: Node, gold: list[Any], predicted: list[Any]) -> Alignment:
+            if is_aligned(node):
+                return await aligner.align(node, gold, predicted)
+            # nothing depends on it but rows
+            return Alignment(optimal(node, gold, predicted))
+
+        return asked
 
     match: Any = alignment
 
+    def matched(node: Node, gold: list[Any], predicted: list[Any]) -> Any:
+        return match(list(gold), list(predicted), node.children.items or node)
+
+    call = getattr(match, "__call__", None)  # noqa: B004 - an object may have an async one
+    if not (inspect.iscoroutinefunction(match) or inspect.iscoroutinefunction(call)):
+        return lambda node, *sides: _checked_pairs(matched(node, *sides), node, *sides)
+
     async def awaited(node: Node, gold: list[Any], predicted: list[Any]) -> Alignment:
-        found = await match(*_given(node, gold, predicted))
+        found = await matched(node, gold, predicted)
         return Alignment(_checked_pairs(found, node, gold, predicted))
 
     return awaited
-
-
-def _asking(aligner: LLMAligner, optimal: OptimalAligner) -> AwaitedAlign:
-    """Ask about the arrays whose metric is alignment; for others nothing depends on it but rows."""
-
-    async def align(node: Node, gold: list[Any], predicted: list[Any]) -> Alignment:
-        if is_aligned(node):
-            return await aligner.align(node, gold, predicted)
-        return Alignment(optimal(node, gold, predicted))
-
-    return align
-
-
-def _is_awaited(alignment: Callable[..., Any]) -> bool:
-    call = getattr(alignment, "__call__", None)  # noqa: B004 - an object may have an async one
-    return inspect.iscoroutinefunction(alignment) or inspect.iscoroutinefunction(call)
-
-
-def _given(node: Node, gold: list[Any], predicted: list[Any]) -> tuple[list[Any], list[Any], Node]:
-    """Return what a matcher of the user's is called with."""
-    return list(gold), list(predicted), node.children.items or node
 
 
 def _checked_pairs(
@@ -219,48 +173,38 @@ def read_predicted(source: Any) -> tuple[Any, str | None]:
         return source, str(error)
 
 
-def refuse_non_json(gold: Any) -> None:
-    """Raise `InputError` for the first value in gold that JSON cannot hold, with its path."""
-    for path, value in _foreign(gold):
-        raise _not_json("gold", path, value)
+def refuse_non_json(document: Any, what: str = "gold") -> None:
+    """Raise `InputError` for the first value that JSON cannot hold, with its path.
 
-
-def refuse_records(predicted: Any) -> None:
-    """Raise `InputError` for the first Pydantic model or dataclass in a prediction.
-
-    Other values that JSON cannot hold are there as they are: of a type that no schema has.
+    In a prediction only Pydantic models and dataclasses are refused. Other values that JSON cannot
+    hold stay: they have a type that no schema has.
     """
-    for path, value in _foreign(predicted):
-        if not isinstance(value, _DUMPED) and _plain_hint(value):
-            raise _not_json("predicted", path, value)
-
-
-def _foreign(document: Any) -> Iterator[tuple[str, Any]]:
-    """Yield path and value of what JSON cannot hold."""
-    stack = [("$", document)]
+    stack: list[tuple[Any, Any]] = [((), document)]
     seen: set[int] = set()
     while stack:
-        path, value = stack.pop()
+        place, value = stack.pop()
         if isinstance(value, dict | list):
             if id(value) not in seen:
                 seen.add(id(value))
-                stack.extend(_below(path, value))
+                inner = value.items() if isinstance(value, dict) else enumerate(value)
+                stack.extend([((place, value, key), below) for key, below in inner])
         elif json_type(value) == "unknown":
-            yield path, value
+            is_record = not isinstance(value, _DUMPED) and bool(_plain_hint(value))
+            if what == "gold" or is_record:
+                name = value.name if isinstance(value, Unreadable) else type(value).__name__
+                raise InputError(
+                    f"{what} at {_path(place)} is a {name}; expected a JSON value "
+                    f"(str, int, float, bool, None, list or dict){_plain_hint(value)}"
+                )
 
 
-def _below(path: str, value: dict[Any, Any] | list[Any]) -> list[tuple[str, Any]]:
-    if isinstance(value, dict):
-        return [(path + member(str(k)), v) for k, v in value.items()]
-    return [(f"{path}[{i}]", v) for i, v in enumerate(value)]
-
-
-def _not_json(what: str, path: str, value: Any) -> InputError:
-    name = value.name if isinstance(value, Unreadable) else type(value).__name__
-    return InputError(
-        f"{what} at {path} is a {name}; expected a JSON value "
-        f"(str, int, float, bool, None, list or dict){_plain_hint(value)}"
-    )
+def _path(place: Any) -> str:
+    """Write the path of a place: the place of its container, the container, and its key there."""
+    steps = []
+    while place:
+        place, container, key = place
+        steps.append(f"[{key}]" if isinstance(container, list) else member(str(key)))
+    return "$" + "".join(reversed(steps))
 
 
 def _plain_hint(value: Any) -> str:

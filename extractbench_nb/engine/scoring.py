@@ -7,7 +7,7 @@ metric that fails gives a verdict ``judge_error``.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -33,9 +33,6 @@ from extractbench_nb.schema.states import (
     state_of,
 )
 
-__all__ = ["ALIGNED", "CALLER", "Pending", "Scored", "Scorer", "asks"]
-
-
 #: Outcome of a verdict that the alignment of items will replace.
 ALIGNED = "aligned"
 
@@ -44,7 +41,7 @@ _MEMO = 200_000
 #: From here on the offline judge says that two texts mean the same; below, how alike they look.
 _SAME = 0.7
 _CONTAINERS = {"object", "array"}
-_NO_METRIC = MetricSpec("equality")
+_NO_METRIC = NodeConfig((MetricSpec("equality"),))
 
 
 Call = Callable[[], Awaitable[Any]]
@@ -97,6 +94,8 @@ class Scorer:
     def __init__(self, profile: Profile, judge: Judge) -> None:
         self.profile = profile
         self.judge = judge
+        #: Whether the judge takes a whole `Question`, which is then awaited.
+        self._asks = callable(getattr(judge, "ask", None))
         self.ignored_params: dict[str, str] = {}
         self._caller = CALLER.get()
         self._runs: dict[Any, tuple[Run, ...]] = {}
@@ -106,33 +105,36 @@ class Scorer:
 
     def verdicts(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
         """Score one pair of values at a leaf, or at an array that is scored as a whole."""
+        if type(gold) is str and type(predicted) is str and node.kind != "array":
+            # the alignment asks for the same pair again and again
+            key = (id(node.keywords), id(node.config), gold, predicted)
+            known = self._memo.get(key)
+            if known is None:
+                known = self._compare(node, gold, predicted)
+                if len(self._memo) < _MEMO and all(type(v) is Scored for v in known):
+                    self._memo[key] = known
+                    self._keep.append((node.keywords, node.config))  # ids stay unique meanwhile
+            return known
         gold_state = state_of(gold, node)
         if isinstance(predicted, Unusable):
-            absent = gold_state != PRESENT
-            resolution = _UNUSABLE[absent, predicted.outcome]
-            reason = resolution.reason if absent else predicted.reason
-            return self.resolved(node, gold, resolution._replace(reason=reason))
-        if type(gold) is str and type(predicted) is str and node.kind != "array":
-            return self._remembered(node, gold, predicted)
+            if gold_state != PRESENT:
+                return self.resolved(node, gold, _ABSENT)
+            found = _STRUCTURAL if predicted.outcome == "structural" else _MISFIT
+            return self.resolved(node, gold, found._replace(reason=predicted.reason))
         predicted_state = state_of(predicted, node)
-        if gold_state != PRESENT or predicted_state != PRESENT:
-            found = resolve_states(gold_state, predicted_state)
-            assert found is not None  # noqa: S101 - both present is excluded above
-            if predicted_state == "missing" and node.required and gold_state == PRESENT:
-                found = found._replace(reason="required_missing")
-            return self._absent(node, gold, predicted, found)
-        return self._compare(node, gold, predicted)
-
-    def _remembered(self, node: Node, gold: str, predicted: str) -> Verdicts:
-        """Compare two texts once: the alignment asks for the same pair again and again."""
-        key = (id(node.keywords), id(node.config), gold, predicted)
-        found = self._memo.get(key)
-        if found is None:
-            found = self._compare(node, gold, predicted)
-            if len(self._memo) < _MEMO and all(type(v) is Scored for v in found):
-                self._memo[key] = found
-                self._keep.append((node.keywords, node.config))  # ids stay unique meanwhile
-        return found
+        if gold_state == predicted_state == PRESENT:
+            return self._compare(node, gold, predicted)
+        absent = resolve_states(gold_state, predicted_state)
+        assert absent is not None  # noqa: S101 - both present is excluded above
+        if predicted_state == "missing" and node.required and gold_state == PRESENT:
+            absent = absent._replace(reason="required_missing")
+        verdicts = self.resolved(node, gold, absent)
+        if not self.profile.absent_to_class_metrics:
+            return verdicts
+        return tuple(
+            run(gold, predicted) if _takes_node(verdict.metric) else verdict
+            for verdict, run in zip(verdicts, self._runs_of(node, gold), strict=True)
+        )
 
     def text_comparer(self, node: Node) -> Callable[[str, str], tuple[float, bool]] | None:
         """Return the shortest way to compare two texts at a node, for alignments."""
@@ -142,33 +144,31 @@ class Scorer:
         entry = REGISTRY.entries.get(config.metrics[0].metric_id)
         if len(config.metrics) > 1 or entry is None or entry.is_async:
             return None
-        if entry.judged and not self.profile.package_010_metrics:
-            if self.profile.enum_members_differ and "enum" in node.keywords:
-                return None
-            return self._judged_texts(entry.pass_mark(config.metrics[0].params))
-        run = self._runs_of(node, "")[0]
+        if not entry.judged or self.profile.package_010_metrics:
+            run = self._runs_of(node, "")[0]
 
-        def compare(gold: str, predicted: str) -> tuple[float, bool]:
-            found = run(gold, predicted)
-            if isinstance(found, Pending):
-                return 0.0, False
-            return found.score or 0.0, bool(found.passed)
+            def compare(gold: str, predicted: str) -> tuple[float, bool]:
+                found = run(gold, predicted)
+                if isinstance(found, Pending):
+                    return 0.0, False
+                return found.score or 0.0, bool(found.passed)
 
-        return compare
-
-    def _judged_texts(self, mark: float) -> Callable[[str, str], tuple[float, bool]]:
+            return compare
+        if self.profile.enum_members_differ and "enum" in node.keywords:
+            return None
+        mark = entry.pass_mark(config.metrics[0].params)
         # too many pairs to wait for
-        awaited = asks(self.judge) or inspect.iscoroutinefunction(self.judge.compare)
+        awaited = self._asks or inspect.iscoroutinefunction(self.judge.compare)
         ask: Callable[[str, str], Any] = OfflineJudge().compare if awaited else self.judge.compare
 
-        def compare(gold: str, predicted: str) -> tuple[float, bool]:
+        def judge(gold: str, predicted: str) -> tuple[float, bool]:
             try:
                 score = float(ask(gold, predicted).score)
             except Exception:  # noqa: BLE001 - told where the verdict itself is asked for
                 return 0.0, False
             return (score, score >= mark) if 0.0 <= score <= 1.0 else (0.0, False)
 
-        return compare
+        return judge
 
     def whole_array(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
         """Score an array without alignment: a side is absent or broken, or a metric takes all."""
@@ -186,78 +186,35 @@ class Scorer:
         score, passed, outcome, reason = found
         return tuple(
             Scored(s.metric_id, score, passed, outcome, reason, None, s.weight)
-            for s in self.specs(node, gold)
+            for s in _config(node, gold).metrics
         )
-
-    def _absent(self, node: Node, gold: Any, predicted: Any, found: Resolution) -> Verdicts:
-        """Give the verdict of the states; a profile may have metrics that are classes decide."""
-        verdicts = self.resolved(node, gold, found)
-        if not self.profile.absent_to_class_metrics:
-            return verdicts
-        runs = self._runs_of(node, gold)
-        return tuple(
-            run(gold, predicted) if _takes_node(verdict.metric) else verdict
-            for verdict, run in zip(verdicts, runs, strict=True)
-        )
-
-    def specs(self, node: Node, gold: Any) -> tuple[MetricSpec, ...]:
-        """Return the metrics of a node; gold's type decides where the schema names none."""
-        config = node.config or self._by_value(gold)
-        return config.metrics if config is not None else (_NO_METRIC,)
-
-    @staticmethod
-    def _by_value(gold: Any) -> NodeConfig | None:
-        kind = json_type(gold)
-        if kind in _CONTAINERS:
-            return None
-        return default_config("integer" if type(gold) is int else kind)
 
     def _compare(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
-        if self.profile.enum_members_differ and self._are_other_members(node, gold, predicted):
+        profile, types = self.profile, node.types
+        listed = profile.enum_members_differ and "enum" in node.keywords
+        if listed and _are_other_members(node, gold, predicted):
             return self._equality(node, gold, predicted, "value_mismatch")
-        return self._by_type(node, gold, predicted)
-
-    def _by_type(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
-        types = node.types
         gold_type, predicted_type = json_type(gold), json_type(predicted)
-        if self.profile.booleans_are_numbers and "number" in types:
+        if profile.booleans_are_numbers and "number" in types:
             types |= {"boolean"}
         fits = predicted_type in types or _reads_texts(node, predicted)
         if not types or (gold_type in types and fits):
-            config = node.config
-            whole = self.profile.package_010_pairing and config is not None
+            whole = profile.package_010_pairing and node.config is not None
             if predicted_type != gold_type and _CONTAINERS & {gold_type, predicted_type}:
                 if not whole:
                     return self.resolved(node, gold, _MISFIT)
-            elif gold_type in _CONTAINERS and not (whole or self._takes_containers(node)):
+            elif gold_type in _CONTAINERS and not (
+                whole or node.kind == "array" or _asks_classes(node.config)
+            ):
                 return self._equality(node, gold, predicted, "value_mismatch")
-            return tuple(run(gold, predicted) for run in self._runs_of(node, gold))
-        if predicted_type not in types and predicted_type != gold_type:
+        elif predicted_type not in types and predicted_type != gold_type:
             return self.resolved(node, gold, _STRUCTURAL)
-        if gold_type in _CONTAINERS or predicted_type in _CONTAINERS:
+        elif gold_type in _CONTAINERS or predicted_type in _CONTAINERS:
             return self._equality(node, gold, predicted, "gold_type_mismatch")
-        # a fault of the annotation: the values are compared as they are written
-        if gold_type != predicted_type:
+        elif gold_type != predicted_type:
+            # a fault of the annotation: the values are compared as they are written
             gold, predicted = json_text(gold), json_text(predicted)
         return tuple(run(gold, predicted) for run in self._runs_of(node, gold))
-
-    def _are_other_members(self, node: Node, gold: Any, predicted: Any) -> bool:
-        """Say whether a judge would compare two members of an enum: the schema tells them apart."""
-        listed = node.keywords.get("enum")
-        if listed is None or type(gold) is not str or type(predicted) is not str:
-            return False
-        if gold == predicted or gold not in listed or predicted not in listed:
-            return False
-        return all(
-            s.metric_id in REGISTRY.entries
-            and REGISTRY.entries[s.metric_id].judged
-            and s.params.get("prompt_template") is None
-            for s in self.specs(node, gold)
-        )
-
-    @staticmethod
-    def _takes_containers(node: Node) -> bool:
-        return node.kind == "array" or _asks_classes(node.config)
 
     def _equality(self, node: Node, gold: Any, predicted: Any, reason: str) -> Verdicts:
         same = canonical_unordered(gold) == canonical_unordered(predicted)
@@ -267,23 +224,18 @@ class Scorer:
         return self.resolved(node, gold, found)
 
     def _runs_of(self, node: Node, gold: Any) -> tuple[Run, ...]:
-        config = node.config or self._by_value(gold)
-        if config is None:
-            return (self._run(_NO_METRIC, node),)
+        config = _config(node, gold)
         # nodes that a $ref leads to share their config
-        key: Any = (id(config), node.kind == "array")
-        if key in self._per_node:
-            key = (key, id(node))
-        return self._runs.get(key) or self._bind(config, node)
-
-    def _bind(self, config: NodeConfig, node: Node) -> tuple[Run, ...]:
-        key: Any = (id(config), node.kind == "array")
-        if _asks_classes(config) or asks(self.judge):  # what they are told depends on the node
-            self._per_node.add(key)
-            key = (key, id(node))
-        self._keep.append((config, node))  # ids stay unique meanwhile
-        self._runs[key] = tuple(self._run(spec, node) for spec in config.metrics)
-        return self._runs[key]
+        shared = (id(config), node.kind == "array")
+        key = (*shared, id(node)) if shared in self._per_node else shared
+        found = self._runs.get(key)
+        if found is None:
+            if self._asks or _asks_classes(config):  # what they are told depends on the node
+                self._per_node.add(shared)
+                key = (*shared, id(node))
+            self._keep.append((config, node))  # ids stay unique meanwhile
+            found = self._runs[key] = tuple(self._run(spec, node) for spec in config.metrics)
+        return found
 
     def _run(self, spec: MetricSpec, node: Node) -> Run:
         """Bind one metric to its params: a function of two values that never raises."""
@@ -345,7 +297,7 @@ class Scorer:
         return run
 
     def _judged(self, spec: MetricSpec, mark: float, node: Node | None) -> Run:
-        if asks(self.judge):
+        if self._asks:
             return self._asked(spec, mark, node)
         if "model" in spec.params and node is not None:
             self.ignored_params.setdefault(node.schema_path, spec.metric_id)
@@ -360,17 +312,21 @@ class Scorer:
             )
         graded = isinstance(self.judge, OfflineJudge)
 
-        def compare(gold: Any, predicted: Any) -> MetricScore:
-            verdict = ask(json_text(gold), json_text(predicted))
-            # how alike containers look as texts depends on whatever is added to them, and brackets
-            # mean nothing in a text: [1, 2] and [[1], 2], "null" and [null]
-            if graded and (isinstance(gold, _ALIGNABLE) or isinstance(predicted, _ALIGNABLE)):
-                same = verdict.score >= _SAME
-                if not same or _shape(gold) != _shape(predicted):
-                    verdict = Verdict(0.0, "other_shape" if same else verdict.reason)
-            return _told_by(verdict, mark)
+        def run(gold: Any, predicted: Any) -> Scored:
+            try:
+                verdict = ask(json_text(gold), json_text(predicted))
+                # how alike containers look as texts depends on whatever is added to them, and
+                # brackets mean nothing in a text: [1, 2] and [[1], 2], "null" and [null]
+                if graded and (isinstance(gold, _ALIGNABLE) or isinstance(predicted, _ALIGNABLE)):
+                    same = verdict.score >= _SAME
+                    if not same or _shape(gold) != _shape(predicted):
+                        verdict = Verdict(0.0, "other_shape" if same else verdict.reason)
+                score = _told_by(verdict, mark)
+            except Exception as error:  # noqa: BLE001 - a judge must not stop an evaluation
+                return self.failed(spec, _told(error), error)
+            return self._finish(spec, score, mark)
 
-        return self._run_metric(spec, compare)
+        return run
 
     def _asked(self, spec: MetricSpec, mark: float, node: Node | None) -> Run:
         """Ask a judge that takes the question as a whole: what the schema says, and the params.
@@ -443,9 +399,29 @@ class Scorer:
         return verdict._replace(result=error_result(error or ValueError(problem)))
 
 
-def asks(judge: Judge) -> bool:
-    """Whether a judge takes a whole `Question`, which is then awaited."""
-    return callable(getattr(judge, "ask", None))
+def _config(node: Node, gold: Any) -> NodeConfig:
+    """Return the config of a node; gold's type decides where the schema names no metric."""
+    if node.config is not None:
+        return node.config
+    kind = json_type(gold)
+    if kind in _CONTAINERS:
+        return _NO_METRIC
+    return default_config("integer" if type(gold) is int else kind) or _NO_METRIC
+
+
+def _are_other_members(node: Node, gold: Any, predicted: Any) -> bool:
+    """Say whether a judge would compare two members of an enum: the schema tells them apart."""
+    listed = node.keywords.get("enum")
+    if listed is None or type(gold) is not str or type(predicted) is not str:
+        return False
+    if gold == predicted or gold not in listed or predicted not in listed:
+        return False
+    return all(
+        s.metric_id in REGISTRY.entries
+        and REGISTRY.entries[s.metric_id].judged
+        and s.params.get("prompt_template") is None
+        for s in _config(node, gold).metrics
+    )
 
 
 def _read_the_same(gold: Any, predicted: Any) -> bool:
@@ -496,12 +472,6 @@ def _is_array(node: Node, value: Any) -> bool:
 _STRUCTURAL = Resolution(0.0, False, "structural", "type_mismatch")
 _MISFIT = Resolution(0.0, False, "incorrect", "branch_mismatch")
 _ABSENT = Resolution(1.0, True, "both_absent", "both_absent")
-_UNUSABLE: Mapping[tuple[bool, str], Resolution] = {
-    (True, "structural"): _ABSENT,
-    (True, "incorrect"): _ABSENT,
-    (False, "structural"): _STRUCTURAL,
-    (False, "incorrect"): _MISFIT,
-}
 
 
 _VERDICTS = (None, True, False)

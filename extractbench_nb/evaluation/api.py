@@ -12,18 +12,16 @@ from extractbench_nb._json import private_copy, read_document
 from extractbench_nb.engine.inputs import (
     MAX_DEPTH,
     Aligner,
-    check_alignment,
-    check_judge,
+    check_models,
     choose_aligner,
     choose_alignment,
     cut,
     depth,
-    name_of_alignment,
     read_predicted,
     read_schema,
     refuse_non_json,
-    refuse_records,
 )
+from extractbench_nb.engine.llm_alignment import LLMAligner
 from extractbench_nb.engine.profiles import Profile, get_profile
 from extractbench_nb.engine.records import Leaf
 from extractbench_nb.engine.scoring import Scored, Scorer
@@ -34,9 +32,6 @@ from extractbench_nb.evaluation.warnings import NOTHING_SCORED, Note, ignored_pa
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.judges.choosing import choose_judge, judge_of_document
 from extractbench_nb.schema.nodes import Schema
-
-__all__ = ["evaluate", "evaluate_async"]
-
 
 #: Levels of containers beyond which Python's stack may end wherever a document is looked at.
 MOST_LEVELS = 250
@@ -98,8 +93,8 @@ def evaluate(
     [['$.year', 'incorrect']]
     """
     run = Run(schema, gold, predicted, judge, alignment, profile)
-    if run.pending:
-        run_anywhere(run.settle())
+    if run.traversal.is_open:
+        run_anywhere(run.traversal.settle())
     return run.finish()
 
 
@@ -152,81 +147,65 @@ class Run:
         self.gold = private_copy(read_document(gold, "gold"), "gold")
         refuse_non_json(self.gold)
         self.predicted, self.problem = read_predicted(predicted)
-        if self.problem is None:
-            refuse_records(self.predicted)
         chosen = choose_judge(judge)
         if self.problem is None:
+            refuse_non_json(self.predicted, "predicted")
             chosen = judge_of_document(chosen, self.gold, self.predicted)
         self.scorer = Scorer(self.profile, chosen)
         self.alignment = choose_alignment(alignment, chosen)
         if not checked:
-            check_judge(self.scorer.judge, self.schema)
-            check_alignment(self.alignment, self.schema)
-        self.traversal = self._new_traversal()
+            check_models(chosen, self.alignment, self.schema)
+        self.traversal = Traversal(self.scorer, choose_aligner(self.alignment, self.scorer))
         self.notes: list[Note] = []
         if self.problem is None:
             self._descend()
         else:
-            self._record_unparsable(self.problem)
-
-    def _new_traversal(self) -> Traversal:
-        return Traversal(self.scorer, choose_aligner(self.alignment, self.scorer))
+            verdict = Scored("json", 0.0, False, "structural", "unparsable_json", self.problem)
+            leaf = Leaf(self.schema.root, ROOT, self.gold, self.predicted, True, [verdict])
+            self.traversal.top.children.append(leaf)
 
     def _descend(self) -> None:
         """Go down; a prediction that is nested too deep for that is cut, and that is noted."""
-        levels, theirs = depth(self.gold), depth(self.predicted)
+        levels = depth(self.gold)
+        too_deep = InputError(f"gold has {levels} levels of objects and arrays; that is too deep")
+        if levels > MOST_LEVELS:
+            raise too_deep
         most = max(MAX_DEPTH, min(levels, 2 * MAX_DEPTH))
         # where alignments are awaited, most of the way down comes later; so do the warnings
-        too_deep = theirs > (most if self.traversal.waits else MOST_LEVELS)
-        if levels > MOST_LEVELS:
-            raise _too_deep(levels)
-        for limit in (most, MAX_DEPTH) if too_deep else (None, most, MAX_DEPTH):
+        can_try = depth(self.predicted) <= (most if self.traversal.waits else MOST_LEVELS)
+        for limit in (None, most, MAX_DEPTH) if can_try else (most, MAX_DEPTH):
             if limit is not None:
                 self.predicted = cut(self.predicted, limit)
-                self.traversal = self._new_traversal()
+                self.traversal = Traversal(self.scorer, choose_aligner(self.alignment, self.scorer))
                 self.notes = [("predicted", "$", "too_deep", f"cut below {limit} levels", None)]
             try:
                 self.traversal.descend(self.schema.root, self.gold, self.predicted)
             except RecursionError:
                 continue
             return
-        raise _too_deep(levels)
-
-    def _record_unparsable(self, problem: str) -> None:
-        verdict = Scored("json", 0.0, False, "structural", "unparsable_json", problem)
-        root = self.schema.root
-        leaf = Leaf(root, ROOT, self.gold, self.predicted, True, [verdict])
-        self.traversal.top.children.append(leaf)
-
-    @property
-    def pending(self) -> bool:
-        return self.traversal.is_open
-
-    async def settle(self) -> None:
-        await self.traversal.settle()
+        raise too_deep
 
     async def complete(self) -> Evaluation:
         """Await what is open, and finish."""
-        if self.pending:
-            await self.settle()
+        await self.traversal.settle()
         return self.finish()
 
     def finish(self) -> Evaluation:
         """Roll the verdicts up, once none is open."""
         if self.problem is None:
             self.traversal.finish(self.schema.root, self.gold, self.predicted)
+        alignment = self.alignment
+        if not isinstance(alignment, str):
+            alignment = alignment.name if isinstance(alignment, LLMAligner) else "callable"
         meta = {
             "profile": self.profile.name,
             "judge": self.scorer.judge.name,
-            "alignment": name_of_alignment(self.alignment),
+            "alignment": alignment,
             "seconds": time.perf_counter() - self.started,
         }
-        inputs = Inputs(self.schema, self.gold, self.predicted, self.problem)
-        notes = [*self.notes, *ignored_params(self.scorer.ignored_params)]
+        if self.scorer.ignored_params:
+            self.notes.append(ignored_params(self.scorer.ignored_params))
         if not self.traversal.top.children:
-            notes.append(NOTHING_SCORED)
-        return Evaluation(self.traversal.top.children, self.profile, inputs, meta, notes)
-
-
-def _too_deep(levels: int) -> InputError:
-    return InputError(f"gold has {levels} levels of objects and arrays; that is too deep")
+            self.notes.append(NOTHING_SCORED)
+        inputs = Inputs(self.schema, self.gold, self.predicted, self.problem)
+        return Evaluation(self.traversal.top.children, self.profile, inputs, meta, self.notes)

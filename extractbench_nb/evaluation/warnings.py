@@ -100,14 +100,12 @@ def _misspelt_configs(schema: Schema) -> Iterator[Note]:
                 yield "schema", node.schema_path, "unknown_keyword", message, value
 
 
-def ignored_params(ignored: Mapping[str, str]) -> list[Note]:
+def ignored_params(ignored: Mapping[str, str]) -> Note:
     """Say once that the offline judge ignores the ``model`` param."""
-    if not ignored:
-        return []
     path, metric = next(iter(ignored.items()))
     nodes = f"{len(ignored)} node{'s' if len(ignored) > 1 else ''}"
     message = f"param 'model' of {metric} is ignored by the offline judge ({nodes})"
-    return [("schema", path, "ignored_param", message, None)]
+    return "schema", path, "ignored_param", message, None
 
 
 def _of_side(side: str, schema: Schema, document: Any, gold: Any) -> Iterator[Note]:

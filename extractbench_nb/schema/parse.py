@@ -200,8 +200,8 @@ class Outline:
         self.root = self.flatten((Part(document, ""),))
         self._survey()
         self._settle_unions()
-        for key, shape in self.shapes.items() if self._known is not None else ():
-            if shape.declared:
+        for key, shape in self.shapes.items():
+            if shape.declared and self._known is not None:
                 at = f"{self._flats[key].pointer}/evaluation_config"
                 check_types(shape.config, shape.types, shape.label, at, self._known)
         self._cycles = self._components()
