@@ -1,4 +1,4 @@
-"""Pairing gold and predicted values, down to the leaves and arrays of the schema."""
+"""Pairing gold and predicted values along the schema, and what the schema does not declare."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
-from extractbench_nb._json import bracketed, canonical_unordered, json_type
+from extractbench_nb._json import bracketed, canonical_unordered, json_type, member
 from extractbench_nb.schema.config import PRESETS, NodeConfig, parse_config
 from extractbench_nb.schema.nodes import Node
 from extractbench_nb.schema.states import BROKEN, MISFIT, MISSING, Unusable
-
-__all__ = ["EMPTY_MAP", "Point", "holds_something", "is_map_of_arrays", "pair_up", "resolve_union"]
 
 
 class Point(NamedTuple):
@@ -352,3 +350,99 @@ def _object_fits(branch: Node, value: dict[str, Any]) -> bool:
         for name, child in below.properties.items()
         if name in value and not (value[name] is None and child.nullable)
     )
+
+
+class Part(NamedTuple):
+    """A part of a document that its schema does not declare, and what gold has in its place."""
+
+    path: str
+    value: Any
+    gold: Any
+    reason: str = "undeclared"
+
+    @property
+    def gold_members(self) -> dict[str, Any]:
+        """What gold has under each key."""
+        return self.gold if isinstance(self.gold, dict) else _NOTHING
+
+
+def undeclared(node: Node, value: Any, gold: Any, *, compared: bool = False) -> Iterator[Part]:
+    """Find the parts of a document that its schema does not declare."""
+    stack = [(node, Part("", value, gold))]
+    while stack:
+        at, part = stack.pop()
+        if at.kind == "union" and part.value is not None:
+            at = resolve_union(at, part.gold, part.value)
+        if at.kind == "array":
+            if not compared:
+                stack.extend(_item_parts(at, part))
+        elif isinstance(part.value, dict) and at.kind == "object":
+            properties, ours = at.children.properties, part.gold_members
+            for key, inner in part.value.items():
+                child = properties[key] if key in properties else at.children.entry(key)
+                is_named = key in properties or child is None
+                step = member(str(key)) if is_named else bracketed(str(key))
+                below = Part(part.path + step, inner, ours.get(key, MISSING))
+                if child is None:
+                    yield below
+                else:
+                    stack.append((child, below))
+        elif compared and _has_no_row(at, part):
+            yield part._replace(reason="type_mismatch")
+
+
+def _has_no_row(at: Node, part: Part) -> bool:
+    """Whether a value stands where the schema has null, or an object and gold has nothing."""
+    unscored = at.kind in ("object", "null") and at.config is None
+    scored = at.kind == "object" and holds_something(part.gold)
+    return unscored and not scored and holds_something(part.value)
+
+
+def _item_parts(at: Node, part: Part) -> Iterator[tuple[Node, Part]]:
+    """Yield the items of an array, or of a map of arrays, that hold something themselves."""
+    arrays = [part]
+    if at.flattened and isinstance(part.value, dict):
+        arrays = [
+            Part(part.path + bracketed(str(key)), value, part.gold_members.get(key, MISSING))
+            for key, value in part.value.items()
+        ]
+    for array in arrays:
+        for i, value in enumerate(array.value if isinstance(array.value, list) else ()):
+            node = at.item(i)
+            if node is not None and isinstance(value, dict | list):
+                gold = value if array.gold is array.value else MISSING
+                yield node, Part(f"{array.path}[{i}]", value, gold)
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield path and value of every scalar below a value that is not null."""
+    stack = [(path, value)]
+    while stack:
+        here, top = stack.pop()
+        if isinstance(top, dict):
+            stack.extend((here + member(str(k)), v) for k, v in reversed(list(top.items())))
+        elif isinstance(top, list | tuple):
+            stack.extend((f"{here}[{i}]", top[i]) for i in reversed(range(len(top))))
+        elif top is not None:
+            yield here, top
+
+
+def count_leaves(value: Any) -> int:
+    """Count the scalars below a value that are not null."""
+    count, stack = 0, [value]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, dict):
+            stack.extend(top.values())
+        elif isinstance(top, list | tuple):
+            stack.extend(top)
+        elif top is not None:
+            count += 1
+    return count
+
+
+def declared_share(node: Node, value: Any) -> float:
+    """Return the share of a document's leaves that its schema declares."""
+    total = count_leaves(value)
+    unknown = sum(count_leaves(part) for _, part, *_ in undeclared(node, value, value))
+    return (total - unknown) / total if total else 1.0

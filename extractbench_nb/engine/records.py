@@ -14,18 +14,6 @@ from extractbench_nb.engine.similarity import array_score, map_items, pass_thres
 from extractbench_nb.schema.nodes import Node
 from extractbench_nb.schema.states import PRESENT, Unusable, state_of
 
-__all__ = [
-    "ArrayRecord",
-    "Leaf",
-    "Pair",
-    "Paths",
-    "array_items",
-    "item_node",
-    "roll_up",
-    "settled",
-    "states",
-]
-
 
 class Paths(NamedTuple):
     """Where a value stands: in gold, and in the prediction where an index differs there."""
@@ -104,12 +92,6 @@ def states(leaf: Leaf) -> tuple[str, str]:
     if gold == PRESENT and isinstance(leaf.predicted, Unusable):
         return gold, PRESENT
     return gold, state_of(leaf.predicted, leaf.node)
-
-
-def item_node(node: Node, index: int) -> Node | None:
-    """Return the schema of the item at an index; None if the schema has none for it."""
-    prefix = node.children.prefix
-    return prefix[index] if index < len(prefix) else node.children.items
 
 
 def array_items(node: Node, value: Any) -> tuple[list[Any] | None, list[str]]:

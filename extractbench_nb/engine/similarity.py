@@ -258,10 +258,9 @@ class ItemComparer:
 
     def _inner_array(self, node: Node, gold: Any, predicted: Any) -> tuple[float, bool]:
         gold, predicted = self._items(gold), self._items(predicted)
-        items, prefix = node.children.items, node.children.prefix
         matched = 0
         for i, j in self.align(node, gold, predicted):
-            at = prefix[i] if i < len(prefix) else items
+            at = node.item(i)
             if at is not None:
                 matched += self(at, gold[i], predicted[j]).matched
         score = array_score(matched, len(gold), len(predicted), self.scorer.profile.array_score)

@@ -12,18 +12,17 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 from extractbench_nb._json import json_text
+from extractbench_nb.engine.pairing import Part, leaves, undeclared
 from extractbench_nb.engine.records import (
     ArrayRecord,
     Leaf,
     Pair,
     Paths,
-    item_node,
     settled,
     states,
 )
 from extractbench_nb.engine.scoring import Scored
 from extractbench_nb.engine.similarity import MapItem, never_match
-from extractbench_nb.engine.undeclared import Part, leaves, undeclared
 from extractbench_nb.schema.nodes import Node
 from extractbench_nb.schema.states import BROKEN, MISFIT, MISSING, PRESENT, Unusable
 
@@ -107,7 +106,7 @@ def _one_sided(walk: Walk, array: ArrayRecord, i: int | None, j: int | None) -> 
     pair = Pair(i, j, status="missed" if j is None else "spurious")
     gold = _item(array.gold_items, i)
     predicted = _item(array.predicted_items, j) if j is not None else _in_place_of_items(array)
-    node = item_node(array.node, i if i is not None else (j or 0))
+    node = array.node.item(i if i is not None else (j or 0))
     paths = array.item_paths(i, j)
     if i is not None and isinstance(predicted, Unusable):  # what is broken may stand elsewhere
         paths = array.paths.below(array.gold_steps[i])
@@ -121,7 +120,7 @@ def _enter_unlike(walk: Walk, array: ArrayRecord, pair: Pair) -> None:
     """Make the rows of a container that was paired with a value of another kind."""
     i, j = pair.gold_index, pair.predicted_index
     assert i is not None and j is not None  # noqa: S101, PT018 - it is a pair
-    node = item_node(array.node, i)
+    node = array.node.item(i)
     gold, predicted = _item(array.gold_items, i), _item(array.predicted_items, j)
     if node is not None and never_match(gold, predicted):
         walk.enter(pair, node, gold, predicted, array.item_paths(i, j))
@@ -152,7 +151,7 @@ def invented_leaves(walk: Walk, root: Node, gold: Any, predicted: Any) -> None:
     for array in walk.arrays:
         for pair in array.pairs:
             i, j = pair.gold_index, pair.predicted_index
-            node = item_node(array.node, i if i is not None else (j or 0))
+            node = array.node.item(i if i is not None else (j or 0))
             if j is not None and node is not None and pair.status != "apart":
                 ours, theirs = _item(array.gold_items, i), _item(array.predicted_items, j)
                 _add_invented(pair, node, ours, theirs, array.item_paths(i, j))

@@ -22,7 +22,6 @@ from extractbench_nb.engine.records import (
     Pair,
     Paths,
     array_items,
-    item_node,
     roll_up,
 )
 from extractbench_nb.engine.scoring import ALIGNED, Pending, Scored, Scorer
@@ -31,9 +30,6 @@ from extractbench_nb.engine.strict_rules import count_leaves, invented_leaves
 from extractbench_nb.judges.base import JudgeError
 from extractbench_nb.judges.offline import similarity
 from extractbench_nb.schema.nodes import Node
-
-__all__ = ["Traversal"]
-
 
 ROOT = Paths("$")
 
@@ -86,20 +82,18 @@ class Traversal:
         profile = self.scorer.profile
         released = profile.package_010_pairing and parent is self.top
         points = pair_up(node, gold, predicted, released=released, inherit=profile.unions_inherit)
+        counted = parent is self.top
         for point in points:
-            if point.node.kind == "array":
-                record = self._array(point, paths.below(point.suffix), parent is self.top)
+            at, ours, theirs, suffix = point
+            if at.kind == "array":
+                record = self._array(point, paths.below(suffix), counted)
             else:
-                record = self._leaf(point, paths.below(point.suffix), parent is self.top)
+                verdicts = list(self.scorer.verdicts(at, ours, theirs))
+                record = Leaf(at, paths.below(suffix), ours, theirs, counted, verdicts)
             parent.children.append(record)
             for place, verdict in enumerate(record.verdicts):
                 if type(verdict) is Pending:
                     self.pending.append((record, place, verdict))
-
-    def _leaf(self, point: Point, paths: Paths, counted: bool) -> Leaf:
-        node, gold, predicted, _ = point
-        verdicts = self.scorer.verdicts(node, gold, predicted)
-        return Leaf(node, paths, gold, predicted, counted, list(verdicts))
 
     def _array(self, point: Point, paths: Paths, counted: bool) -> Leaf:
         """Record an array. Where a side is absent or broken, the verdict is known already."""
@@ -117,17 +111,16 @@ class Traversal:
     def _align(self, array: ArrayRecord) -> None:
         if not _has_two_sides(array):
             return
-        found: Any
         try:
             pairs: Any = self.align(array.node, array.gold_items, array.predicted_items)
-            found = Alignment(pairs)
         except JudgeError as error:
-            found = error
-        self._accept(array, found)
+            self._accept(array, error)
+        else:
+            self._accept(array, Alignment(pairs))
 
     def _pair(self, array: ArrayRecord, i: int, j: int) -> Pair:
         pair = Pair(i, j)
-        node = item_node(array.node, i)
+        node = array.node.item(i)
         gold, predicted = array.gold_items[i], array.predicted_items[j]
         if isinstance(gold, MapItem):
             if not same_key(gold, predicted):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from math import nan
 from typing import Any
 
@@ -20,28 +19,6 @@ from extractbench_nb.engine.similarity import point_score
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.field_metrics.registry import REGISTRY
 from extractbench_nb.schema.states import MISSING, PRESENT, Unusable
-
-__all__ = [
-    "ARRAY_COLUMNS",
-    "CALL_COLUMNS",
-    "FIELD_COLUMNS",
-    "MATCH_COLUMNS",
-    "SUMMARY",
-    "array_frame",
-    "array_row",
-    "call_frame",
-    "call_rows",
-    "chosen_array",
-    "field_frame",
-    "field_rows",
-    "in_order",
-    "match_frame",
-    "match_rows",
-    "node_outcome",
-    "summarise",
-    "total_cost",
-]
-
 
 OUTCOMES = (
     "correct",
@@ -190,11 +167,6 @@ CALL_COLUMNS = FrameSpec(
 )
 
 
-def call_frame(top: Sequence[Leaf]) -> pd.DataFrame:
-    """Return ``judge_calls``: one row per call of a model."""
-    return CALL_COLUMNS.from_rows(list(call_rows(top)))
-
-
 def total_cost(calls: pd.DataFrame) -> float:
     """Sum what the calls cost, in US dollars; NaN if one had an answer of unknown cost."""
     answered = calls["answer"].notna() | calls["score"].notna()
@@ -206,17 +178,13 @@ def call_rows(top: Sequence[Leaf]) -> Iterator[tuple[Any, ...]]:
     """Yield the cells of ``judge_calls``, one row per call; also of pairs that came to nothing."""
     for leaf in in_order(top, apart=True):
         for verdict in settled(leaf):
+            config = leaf.node.config
+            specs = config.metrics if verdict.calls and config is not None else ()
+            params = next((s.params for s in specs if s.metric_id == verdict.metric), {})
             for call in verdict.calls:
-                mark = _pass_mark(leaf, verdict.metric)
+                mark = REGISTRY.get(verdict.metric).pass_mark(params)
                 passed = None if call.score is None else call.score >= mark
                 yield (leaf.paths.gold, leaf.node.field or "$", verdict.metric, *call, passed)
-
-
-def _pass_mark(leaf: Leaf, metric: str) -> float:
-    config = leaf.node.config
-    specs = () if config is None else config.metrics
-    params = next((spec.params for spec in specs if spec.metric_id == metric), {})
-    return REGISTRY.get(metric).pass_mark(params)
 
 
 def in_order(
@@ -269,34 +237,23 @@ def field_rows(leaf: Leaf) -> Iterator[tuple[Any, ...]]:
         )
 
 
-def _ratio(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
-
-
 def array_row(a: ArrayRecord) -> tuple[Any, ...]:
     """Return the cells of ``arrays`` for one array."""
     gold, predicted, matched = len(a.gold_items), len(a.predicted_items), a.matched
-    if a.unaligned:
-        nothing = (None,) * 7
-        start = (a.paths.gold, a.node.field or "$", a.counted, gold, predicted)
-        return (*start, *nothing, a.score, a.passed)
-    partial = sum(pair.status == "partial" for pair in a.pairs)
-    return (
-        a.paths.gold,
-        a.node.field or "$",
-        a.counted,
-        gold,
-        predicted,
-        matched,
-        partial,
-        gold - matched,
-        predicted - matched,
-        _ratio(matched, predicted),
-        _ratio(matched, gold),
-        _ratio(2 * matched, gold + predicted),
-        a.score,
-        a.passed,
-    )
+    counts: tuple[Any, ...] = (None,) * 7
+    if not a.unaligned:
+        partial = sum(pair.status == "partial" for pair in a.pairs)
+        ratios = (
+            part / whole if whole else None
+            for part, whole in (
+                (matched, predicted),
+                (matched, gold),
+                (2 * matched, gold + predicted),
+            )
+        )
+        counts = (matched, partial, gold - matched, predicted - matched, *ratios)
+    field = a.node.field or "$"
+    return (a.paths.gold, field, a.counted, gold, predicted, *counts, a.score, a.passed)
 
 
 def match_rows(a: ArrayRecord) -> Iterator[tuple[Any, ...]]:
@@ -364,56 +321,36 @@ def _named(paths: Sequence[str]) -> str:
 _PRECEDENCE = ("judge_error", "structural", "omission", "hallucination", "incorrect", "correct")
 
 
-@dataclass(slots=True)
-class _Mean:
-    of_nothing: float
-    total: float = 0.0
-    weight: float = 0.0
-    plain: float = 0.0
-    count: int = 0
-
-    def add(self, value: float, weight: float) -> None:
-        self.total += value * weight
-        self.weight += weight
-        self.plain += value
-        self.count += 1
-
-    @property
-    def value(self) -> float:
-        if self.weight > 0:
-            return min(1.0, self.total / self.weight)
-        return min(1.0, self.plain / self.count) if self.count else self.of_nothing
-
-
-@dataclass(slots=True)
-class _Tally:
-    scores: _Mean
-    overall: _Mean
-    passes: _Mean
-    judged: _Mean
-    outcomes: Counter[str] = field(default_factory=Counter)
-    passed: int = 0
-
-
 def summarise(counted: Iterable[Leaf], profile: Profile) -> dict[str, Any]:
     """Aggregate the counted nodes."""
-    one, two, three, four = (_Mean(profile.nothing_scored) for _ in range(4))
-    tally = _Tally(one, two, three, four)
+    scores, overall, passes, judged = [list[tuple[float, float]]() for _ in range(4)]
+    outcomes: Counter[str] = Counter()
     for leaf in counted:
         verdicts = settled(leaf)
+        weight = leaf.node.weight if profile.node_weights else 1.0
+        items = len(leaf.gold_items) if isinstance(leaf, ArrayRecord) else 1
         for unit in [[v] for v in verdicts] if profile.metrics_count else [verdicts]:
-            _add(tally, leaf, unit, profile)
-    outcomes, evaluated = tally.outcomes, tally.scores.count
-    judged = tally.judged.count
+            score, passed = point_score(unit)
+            outcomes[node_outcome(unit)] += 1
+            scores.append((score or 0.0, weight))
+            passes.append((float(bool(passed)), weight))
+            if passed is not None:
+                judged.append((float(passed), weight))
+            if profile.item_weighted_overall:
+                overall.append((score or 0.0, weight * max(1, items)))
+            else:
+                overall.extend((verdict.score or 0.0, 1.0) for verdict in unit)
+    passed_nodes = sum(passed > 0 for passed, _ in judged)
+    nothing = profile.nothing_scored
     return {
-        "overall_score": tally.overall.value,
-        "field_score": tally.scores.value,
-        "pass_rate": tally.passes.value,
-        "pass_rate_judged": tally.judged.value if judged or not evaluated else math.nan,
-        "evaluated": evaluated,
-        "judged": judged,
-        "passed": tally.passed,
-        "failed": judged - tally.passed,
+        "overall_score": _mean(overall, nothing),
+        "field_score": _mean(scores, nothing),
+        "pass_rate": _mean(passes, nothing),
+        "pass_rate_judged": _mean(judged, nothing) if judged or not scores else math.nan,
+        "evaluated": len(scores),
+        "judged": len(judged),
+        "passed": passed_nodes,
+        "failed": len(judged) - passed_nodes,
         "omissions": outcomes["omission"],
         "hallucinations": outcomes["hallucination"],
         "structural": outcomes["structural"],
@@ -421,21 +358,12 @@ def summarise(counted: Iterable[Leaf], profile: Profile) -> dict[str, Any]:
     }
 
 
-def _add(tally: _Tally, leaf: Leaf, verdicts: list[Scored], profile: Profile) -> None:
-    score, passed = point_score(verdicts)
-    weight = leaf.node.weight if profile.node_weights else 1.0
-    tally.scores.add(score or 0.0, weight)
-    tally.passes.add(float(bool(passed)), weight)
-    if passed is not None:
-        tally.judged.add(float(passed), weight)
-        tally.passed += passed
-    tally.outcomes[node_outcome(verdicts)] += 1
-    if profile.item_weighted_overall:
-        items = len(leaf.gold_items) if isinstance(leaf, ArrayRecord) else 1
-        tally.overall.add(score or 0.0, weight * max(1, items))
-    else:
-        for verdict in verdicts:
-            tally.overall.add(verdict.score or 0.0, 1.0)
+def _mean(values: list[tuple[float, float]], of_nothing: float) -> float:
+    """Return the weighted mean; the plain one where no weight is above 0."""
+    weight = sum(w for _, w in values)
+    if weight > 0:
+        return min(1.0, sum(value * w for value, w in values) / weight)
+    return min(1.0, sum(value for value, _ in values) / len(values)) if values else of_nothing
 
 
 def node_outcome(verdicts: list[Scored]) -> str:

@@ -15,9 +15,9 @@ from extractbench_nb._frames import describe_frames
 from extractbench_nb._json import canonical, json_text, json_type
 from extractbench_nb._version import __version__
 from extractbench_nb.display.html import STYLE, document_text
+from extractbench_nb.engine.pairing import declared_share
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.engine.records import ArrayRecord, Leaf
-from extractbench_nb.engine.undeclared import declared_share
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.frames import (
     ARRAY_COLUMNS,
@@ -26,7 +26,7 @@ from extractbench_nb.evaluation.frames import (
     MATCH_COLUMNS,
     SUMMARY,
     array_frame,
-    call_frame,
+    call_rows,
     field_frame,
     in_order,
     match_frame,
@@ -35,17 +35,6 @@ from extractbench_nb.evaluation.frames import (
 )
 from extractbench_nb.evaluation.warnings import WARNING_COLUMNS, Note, document_warnings
 from extractbench_nb.schema.nodes import Schema
-
-__all__ = [
-    "Evaluation",
-    "Inputs",
-    "card_html",
-    "card_text",
-    "outcome_counts",
-    "scores_text",
-    "worst_fields",
-]
-
 
 _MOST_ARRAYS = 12
 _NOTHING = "No field is scored: the scores say nothing."
@@ -439,7 +428,7 @@ class Evaluation:
 
     @cached_property
     def _judge_calls(self) -> pd.DataFrame:
-        return call_frame(self._top)
+        return CALL_COLUMNS.from_rows(call_rows(self._top))
 
     @cached_property
     def _summary(self) -> pd.Series:

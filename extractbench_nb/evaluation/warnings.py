@@ -9,21 +9,10 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import bracketed, json_text, member
-from extractbench_nb.engine.pairing import resolve_union
-from extractbench_nb.engine.undeclared import undeclared
+from extractbench_nb.engine.pairing import resolve_union, undeclared
 from extractbench_nb.schema.nodes import Node, Schema
 from extractbench_nb.schema.states import MISSING
 from extractbench_nb.schema.validation import Validation
-
-__all__ = [
-    "NOTHING_SCORED",
-    "WARNING_COLUMNS",
-    "Note",
-    "document_warnings",
-    "ignored_params",
-    "violations",
-]
-
 
 WARNING_COLUMNS = FrameSpec(
     "warnings",
@@ -130,9 +119,7 @@ def _instance_path(root: Node, document: Any, parts: Iterable[Any]) -> str:
         node = resolve_union(node, value, MISSING)
         value, below = value[part], node.children
         if isinstance(part, int):
-            prefix = below.prefix
-            path += f"[{part}]"
-            node = prefix[part] if part < len(prefix) else below.items or _NOWHERE
+            path, node = f"{path}[{part}]", node.item(part) or _NOWHERE
         elif part in below.properties:
             path, node = path + member(part), below.properties[part]
         else:

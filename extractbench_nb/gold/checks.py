@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from extractbench_nb._concurrency import progress_bar
 from extractbench_nb._json import json_type
 from extractbench_nb.benchmark.dataset import Dataset
-from extractbench_nb.engine.undeclared import undeclared
+from extractbench_nb.engine.pairing import undeclared
 from extractbench_nb.errors import ExtractBenchError, InputError
 from extractbench_nb.evaluation.warnings import violations
 from extractbench_nb.gold.entries import (

@@ -10,8 +10,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import bracketed, canonical, json_text, member
-from extractbench_nb.engine.pairing import resolve_union
-from extractbench_nb.engine.undeclared import leaves
+from extractbench_nb.engine.pairing import leaves, resolve_union
 from extractbench_nb.gold.findings import Finding
 from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.language.dates import parse_date

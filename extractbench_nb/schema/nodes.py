@@ -155,6 +155,22 @@ class Node:
             self.loaded = self.loader() if self.loader is not None else Children()
         return self.loaded
 
+    def item(self, index: int) -> Node | None:
+        """Return the node of the item at an index.
+
+        Parameters
+        ----------
+        index : int
+            Place in the array, counted from 0.
+
+        Returns
+        -------
+        Node or None
+            None if the schema has none for it.
+        """
+        below = self.children
+        return below.prefix[index] if index < len(below.prefix) else below.items
+
     @property
     def description(self) -> str | None:
         """The schema's description of the node."""

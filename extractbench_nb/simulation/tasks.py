@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from extractbench_nb._json import bracketed
 from extractbench_nb.engine.pairing import resolve_union
-from extractbench_nb.engine.records import item_node
 from extractbench_nb.schema.nodes import Node
 from extractbench_nb.schema.states import MISSING
 
@@ -116,7 +115,7 @@ class Place(NamedTuple):
 
     def item(self, index: int) -> Place:
         """Return the place of an array's item."""
-        node = item_node(self.node, index) or self.node
+        node = self.node.item(index) or self.node
         return Place(f"{self.path}[{index}]", node, self.value, index, self)
 
 
@@ -196,7 +195,7 @@ def _below(place: Place) -> Iterator[Place]:
             yield from _members(place)
     elif isinstance(value, list) and node.kind == "array":
         for i in range(len(value)):
-            if item_node(node, i) is not None:
+            if node.item(i) is not None:
                 yield place.item(i)
 
 
