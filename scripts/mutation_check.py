@@ -41,7 +41,6 @@ AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "engine/pairing.py",
             "engine/records.py",
             "engine/strict_rules.py",
-            "engine/undeclared.py",
             "schema/states.py",
         ),
         (

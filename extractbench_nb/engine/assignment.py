@@ -22,9 +22,6 @@ from extractbench_nb.engine.scoring import Scorer
 from extractbench_nb.engine.similarity import ItemComparer, MapItem
 from extractbench_nb.schema.nodes import Node
 
-__all__ = ["DENSE_PAIRS", "OptimalAligner", "Pairs", "Side", "at_most", "equal_pairs"]
-
-
 #: Comparisons of scalars up to which an array is solved on the declared metrics: where items hold
 #: arrays themselves, and where they don't.
 EXACT_NESTED = 640

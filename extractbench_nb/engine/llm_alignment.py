@@ -38,19 +38,6 @@ from extractbench_nb.judges.prompts import Message
 from extractbench_nb.judges.settings import Settings
 from extractbench_nb.schema.nodes import Node
 
-__all__ = [
-    "ALIGNING",
-    "Alignment",
-    "Answering",
-    "Batch",
-    "LLMAligner",
-    "Limits",
-    "array_params",
-    "batches",
-    "likely_partners",
-]
-
-
 #: Gold items that each predicted item proposes itself to, if they did not choose it.
 _PROPOSALS = 2
 #: Candidates that are shown in any case; others must have this share of the best one's worth.

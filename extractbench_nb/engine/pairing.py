@@ -360,11 +360,6 @@ class Part(NamedTuple):
     gold: Any
     reason: str = "undeclared"
 
-    @property
-    def gold_members(self) -> dict[str, Any]:
-        """What gold has under each key."""
-        return self.gold if isinstance(self.gold, dict) else _NOTHING
-
 
 def undeclared(node: Node, value: Any, gold: Any, *, compared: bool = False) -> Iterator[Part]:
     """Find the parts of a document that its schema does not declare."""
@@ -377,7 +372,8 @@ def undeclared(node: Node, value: Any, gold: Any, *, compared: bool = False) -> 
             if not compared:
                 stack.extend(_item_parts(at, part))
         elif isinstance(part.value, dict) and at.kind == "object":
-            properties, ours = at.children.properties, part.gold_members
+            properties = at.children.properties
+            ours = part.gold if isinstance(part.gold, dict) else _NOTHING
             for key, inner in part.value.items():
                 child = properties[key] if key in properties else at.children.entry(key)
                 is_named = key in properties or child is None
@@ -402,8 +398,9 @@ def _item_parts(at: Node, part: Part) -> Iterator[tuple[Node, Part]]:
     """Yield the items of an array, or of a map of arrays, that hold something themselves."""
     arrays = [part]
     if at.flattened and isinstance(part.value, dict):
+        ours = part.gold if isinstance(part.gold, dict) else _NOTHING
         arrays = [
-            Part(part.path + bracketed(str(key)), value, part.gold_members.get(key, MISSING))
+            Part(part.path + bracketed(str(key)), value, ours.get(key, MISSING))
             for key, value in part.value.items()
         ]
     for array in arrays:

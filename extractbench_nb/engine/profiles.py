@@ -14,8 +14,6 @@ import pandas as pd
 
 from extractbench_nb.errors import InputError, nearest
 
-__all__ = ["PROFILES", "Profile", "get_profile", "profiles"]
-
 
 @dataclass(frozen=True, slots=True)
 class Profile:

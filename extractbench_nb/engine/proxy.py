@@ -26,9 +26,6 @@ from extractbench_nb.language.tokens import prepare
 from extractbench_nb.schema.nodes import Node
 from extractbench_nb.schema.states import MISSING, Unusable
 
-__all__ = ["bag_similarity", "proxy_matrix"]
-
-
 Matrix = NDArray[np.float32]
 Flags = NDArray[np.bool_]
 

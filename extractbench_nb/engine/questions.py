@@ -22,20 +22,6 @@ from extractbench_nb.judges.prompts import (
 )
 from extractbench_nb.schema.nodes import Node
 
-__all__ = [
-    "ALIGNMENT_SCHEMA",
-    "AROUND_ANSWER",
-    "LINE_TOKENS",
-    "NAMED_ITEM",
-    "align_messages",
-    "answer_tokens",
-    "describe_fields",
-    "item_text",
-    "read_pairs",
-    "tokens_of",
-]
-
-
 _NUMBERS: Mapping[str, Any] = {"type": "array", "items": {"type": "integer"}}
 #: What a model is asked to answer with.
 ALIGNMENT_SCHEMA: Mapping[str, Any] = {

@@ -17,23 +17,6 @@ from extractbench_nb.judges.offline import similarity as text_similarity
 from extractbench_nb.schema.nodes import Node
 from extractbench_nb.schema.states import PRESENT, state_of
 
-__all__ = [
-    "FlatField",
-    "ItemComparer",
-    "MapItem",
-    "PairScore",
-    "array_score",
-    "flat_fields",
-    "is_aligned",
-    "map_items",
-    "never_match",
-    "pass_threshold",
-    "point_score",
-    "same_key",
-    "text_of",
-]
-
-
 #: Score of an offline guess from which a verdict that is still awaited is taken for a pass.
 _LIKELY = 0.7
 

@@ -26,9 +26,6 @@ from extractbench_nb.engine.similarity import MapItem, never_match
 from extractbench_nb.schema.nodes import Node
 from extractbench_nb.schema.states import BROKEN, MISFIT, MISSING, PRESENT, Unusable
 
-__all__ = ["count_leaves", "invented_leaves"]
-
-
 _STEP = re.compile(r"[.\[]")
 _INDEX = re.compile(r"\[\+?\d+\]")
 

@@ -9,8 +9,6 @@ from extractbench_nb._json import canonical_unordered, json_text
 from extractbench_nb.field_metrics.registry import REGISTRY, Metric, Param
 from extractbench_nb.language.text import normalize
 
-__all__ = ["JUDGE_PARAMS", "set_f1", "table_grits"]
-
 
 def set_f1(
     gold: Any, predicted: Any, *, pass_threshold: float = 0.7, normalize_text: bool = True

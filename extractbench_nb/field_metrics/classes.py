@@ -18,18 +18,6 @@ from extractbench_nb.schema.config import MetricSpec
 from extractbench_nb.schema.nodes import Node
 from extractbench_nb.schema.states import resolve_states, state_of
 
-__all__ = [
-    "BaseMetric",
-    "MetricConfig",
-    "MetricContext",
-    "MetricRegistry",
-    "MetricResult",
-    "UnknownMetricError",
-    "error_result",
-    "global_metric_registry",
-    "refuse_unknown",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class MetricResult:

@@ -14,9 +14,6 @@ from extractbench_nb._json import as_written, json_text
 from extractbench_nb.field_metrics.registry import REGISTRY, Metric, Param
 from extractbench_nb.language.quantities import read_number
 
-__all__ = ["as_number", "boolean_exact", "integer_exact", "number_exact", "number_tolerance"]
-
-
 _PLAIN = re.compile(r"\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,4})?\s*\Z", re.ASCII)
 _LONGEST = 4000
 

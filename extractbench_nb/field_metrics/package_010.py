@@ -14,9 +14,6 @@ from typing import Any
 
 from rapidfuzz.distance import Levenshtein
 
-__all__ = ["PACKAGE_010_METRICS", "package_010_metric"]
-
-
 Compare = Callable[[Any, Any], tuple[float, bool]]
 
 

@@ -14,9 +14,6 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import ConfigError, nearest
 from extractbench_nb.schema.parse import use_catalogue
 
-__all__ = ["REGISTRY", "Metric", "MetricScore", "Param", "Registry", "metric", "metrics"]
-
-
 APPLIES_TO = ("string", "number", "integer", "boolean", "array", "any")
 
 
@@ -162,7 +159,8 @@ class Metric:
         """
         if self.threshold is None:
             return 1.0
-        value = params.get(self.threshold, self.defaults.get(self.threshold))
+        default = next((p.default for p in self.params if p.name == self.threshold), None)
+        value = params.get(self.threshold, default)
         return float(value) if value is not None else 1.0
 
     def __call__(self, gold: Any, predicted: Any, **params: Any) -> Any:

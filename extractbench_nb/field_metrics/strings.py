@@ -12,16 +12,6 @@ from extractbench_nb.field_metrics.registry import REGISTRY, Metric, Param
 from extractbench_nb.language.dates import dates_equal, parse_date
 from extractbench_nb.language.text import normalize
 
-__all__ = [
-    "date",
-    "string_case_insensitive",
-    "string_exact",
-    "string_fuzzy",
-    "string_normalized",
-    "string_url",
-]
-
-
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 from extractbench_nb.schema.nodes import Node, Schema
 from extractbench_nb.schema.parse import parse_schema
 
-__all__ = ["SchemaComplexity", "keys_outside_arrays", "schema_complexity"]
-
 
 class SchemaComplexity(NamedTuple):
     """Keys and depth of a schema.

@@ -18,21 +18,6 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import ConfigError, nearest
 
-__all__ = [
-    "ARRAY_METRICS",
-    "DEFAULT_METRICS",
-    "PRESETS",
-    "SCALAR_METRICS",
-    "MetricCatalogue",
-    "MetricSpec",
-    "NodeConfig",
-    "Preset",
-    "check_types",
-    "default_config",
-    "parse_config",
-    "presets",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Preset:

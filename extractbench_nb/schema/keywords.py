@@ -11,19 +11,6 @@ from typing import Any
 from extractbench_nb._json import escape_pointer, json_type
 from extractbench_nb.errors import SchemaError, nearest
 
-__all__ = [
-    "CHILD_LISTS",
-    "DATA",
-    "JSON_TYPES",
-    "MAPS",
-    "Patterns",
-    "check_keywords",
-    "draft_of",
-    "short",
-    "subschemas",
-]
-
-
 JSON_TYPES = ("object", "array", "string", "number", "integer", "boolean", "null")
 
 #: Keywords that hold an object of schemas, a list of schemas, and one schema.

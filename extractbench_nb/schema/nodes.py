@@ -17,21 +17,6 @@ from extractbench_nb.display.html import STYLE, document_text
 from extractbench_nb.schema.config import ARRAY_METRICS, SCALAR_METRICS, NodeConfig, default_config
 from extractbench_nb.schema.keywords import Patterns
 
-__all__ = [
-    "SCHEMA_COLUMNS",
-    "Children",
-    "Node",
-    "Schema",
-    "goes_below",
-    "params_text",
-    "schema_frame",
-    "schema_html",
-    "schema_text",
-    "shown_metric",
-    "shown_nodes",
-]
-
-
 #: Keys of `Node.whole`, `Node.itself` and `Node.joined` among a node's choices; branches have 0
 #: and up, flattened ones -1 and down.
 _WHOLE, _ITSELF, _JOINED = 1_000_000, 1_000_001, 1_000_002

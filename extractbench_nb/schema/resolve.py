@@ -15,18 +15,6 @@ from extractbench_nb.schema.config import ARRAY_METRICS, MetricCatalogue, NodeCo
 from extractbench_nb.schema.keywords import DATA, MAPS, check_keywords, draft_of, short, subschemas
 from extractbench_nb.schema.nodes import effective_config
 
-__all__ = [
-    "STRUCTURE_OR_REF",
-    "Flat",
-    "Part",
-    "Resolver",
-    "Shape",
-    "as_url",
-    "settled_union",
-    "shape_of",
-]
-
-
 #: A guard against combinations of ``allOf`` that lead to ever new ones.
 MAX_MERGED = 5_000
 

@@ -10,21 +10,6 @@ from typing import Any, Final, NamedTuple
 
 from extractbench_nb.schema.nodes import Node
 
-__all__ = [
-    "BROKEN",
-    "EMPTY",
-    "MISFIT",
-    "MISSING",
-    "MISSING_STATE",
-    "NULL",
-    "PRESENT",
-    "Missing",
-    "Resolution",
-    "Unusable",
-    "resolve_states",
-    "state_of",
-]
-
 
 class Missing:
     """The type of `MISSING`, the value of a key that is not there."""

@@ -14,9 +14,6 @@ from typing import Any
 from extractbench_nb._json import as_written, count_values, equality_key, json_type
 from extractbench_nb.schema.keywords import Patterns, draft_of
 
-__all__ = ["Validation"]
-
-
 #: Keywords that are applied to one document at most: so many, and more for each of its values.
 #: A gold document of ExtractBench takes up to 5,200.
 _STEPS, _STEPS_PER_VALUE = 40_000, 15
