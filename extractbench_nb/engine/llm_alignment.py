@@ -382,11 +382,10 @@ class LLMAligner:
         return await _Task(self, node, gold, predicted).run()
 
 
-class _Asked(NamedTuple):
-    """One question: the items that it shows, and its words."""
-
-    batch: Batch
-    messages: tuple[Message, ...]
+#: One question: the items that it shows, and its words.
+_Asked = tuple[Batch, tuple[Message, ...]]
+#: Items by index, each as text with its tokens.
+_Texts = dict[int, tuple[str, int]]
 
 
 class _Task:
@@ -424,20 +423,15 @@ class _Task:
         self._left = sorted(at_most(len(right), left, ours))
         self._right = sorted(at_most(len(left), right, theirs))
 
-    def paired_without_asking(self) -> bool:
-        """Whether nothing is left to ask; the last two items are a pair, whatever they say."""
-        if len(self._left) == len(self._right) == 1:
-            self._accept([(self._left[0], self._right[0])])
-        return not self._left or not self._right
-
     async def run(self) -> Alignment:
         """Ask, in as many rounds as there are."""
-        if not self.paired_without_asking():
-            for _ in range(ROUNDS):
-                asked = self.ask_next()
-                if not asked:
-                    break
-                self._accept(await self._answers(asked))
+        if len(self._left) == len(self._right) == 1:  # a pair, whatever they say
+            self._accept([(self._left[0], self._right[0])])
+        for _ in range(ROUNDS):
+            asked = self.ask_next()
+            if not asked:
+                break
+            self._accept(await self._answers(asked))
         return Alignment(sorted(self._pairs), tuple(self._calls))
 
     def ask_next(self) -> list[_Asked]:
@@ -455,27 +449,26 @@ class _Task:
         named = (settings.max_tokens // 2 - AROUND_ANSWER) // NAMED_ITEM
         limits = Limits(room, max(_FEWEST_ITEMS, named), self._aligner.candidates)
         texts = self._texts(limits)
-        ask = partial(self._ask, words, texts, settings.additional_instructions)
-        return [one for batch in self._batches(texts, limits) for one in ask(batch)]
+        words = partial(words, instructions=settings.additional_instructions)
+        return [
+            one for batch in self._batches(texts, limits) for one in self._ask(words, texts, batch)
+        ]
 
-    def _texts(self, limits: Limits) -> _Texts:
+    def _texts(self, limits: Limits) -> tuple[_Texts, _Texts]:
         """Write down the items that are left; where all fit as they are, none is cut."""
-        found = self._written(limits.tokens)
-        return found if found.tokens <= limits.tokens else self._written(limits.of_an_item)
 
-    def _written(self, most: int) -> _Texts:
-        return _Texts(
-            {i: item_text(self._gold[i], most) for i in self._left},
-            {j: item_text(self._predicted[j], most) for j in self._right},
-        )
+        def written(most: int) -> tuple[_Texts, _Texts]:
+            gold = {i: item_text(self._gold[i], most) for i in self._left}
+            return gold, {j: item_text(self._predicted[j], most) for j in self._right}
 
-    def _batches(self, texts: _Texts, limits: Limits) -> list[Batch]:
-        sizes = texts.gold_tokens, texts.predicted_tokens
-        if not self._shown:
-            whole = batches(*sizes, None, limits)
-            if whole:
-                return whole
-        return batches(*sizes, self._partners(limits.candidates), limits)
+        whole = written(limits.tokens)
+        tokens = sum(sum(_sizes(side).values()) for side in whole)
+        return whole if tokens <= limits.tokens else written(limits.of_an_item)
+
+    def _batches(self, texts: tuple[_Texts, _Texts], limits: Limits) -> list[Batch]:
+        sizes = _sizes(texts[0]), _sizes(texts[1])
+        whole = [] if self._shown else batches(*sizes, None, limits)
+        return whole or batches(*sizes, self._partners(limits.candidates), limits)
 
     def _partners(self, count: int) -> dict[int, dict[int, float]]:
         """Choose likely partners among the items that are left, of those not shown together yet."""
@@ -493,18 +486,15 @@ class _Task:
             self._worth.update({(i, j): value for j, value in worth.items()})
         return found
 
-    def _ask(
-        self, words: Any, texts: _Texts, instructions: str | None, batch: Batch
-    ) -> list[_Asked]:
+    def _ask(self, words: Any, texts: tuple[_Texts, _Texts], batch: Batch) -> list[_Asked]:
         """Write down the question on a batch; one that came out too long is asked in two."""
-        gold = {i: texts.gold[i][0] for i in batch.gold}
-        predicted = {j: texts.predicted[j][0] for j in batch.predicted}
-        messages = words(gold, predicted, instructions)
+        gold = {i: texts[0][i][0] for i in batch.gold}
+        predicted = {j: texts[1][j][0] for j in batch.predicted}
+        messages = words(gold, predicted)
         tokens = sum(count_tokens(m["content"]) for m in messages)
         if tokens > self._aligner.max_prompt_tokens and len(batch.gold) > 1:
-            halves = (self._ask(words, texts, instructions, half) for half in batch.halves())
-            return [one for half in halves for one in half]
-        return [_Asked(batch, messages)]
+            return [one for half in batch.halves() for one in self._ask(words, texts, half)]
+        return [(batch, messages)]
 
     async def _answers(self, asked: list[_Asked]) -> list[tuple[int, int]]:
         """Ask all at once; one question without an answer leaves the array without an alignment."""
@@ -512,22 +502,22 @@ class _Task:
         found = await asyncio.gather(
             *(
                 self._judge.answer(
-                    one.messages,
-                    partial(read_pairs, gold=one.batch.gold, predicted=one.batch.predicted),
+                    messages,
+                    partial(read_pairs, gold=batch.gold, predicted=batch.predicted),
                     ALIGNMENT_SCHEMA,
                     params=params,
                 )
-                for one in asked
+                for batch, messages in asked
             ),
             return_exceptions=True,
         )
         self._refuse_failures(found)
         claims: list[tuple[int, int]] = []
-        for one, (pairs, call) in zip(asked, found, strict=True):  # type: ignore[misc]
+        for (batch, _), (pairs, call) in zip(asked, found, strict=True):  # type: ignore[misc]
             self._calls.append(call)
             claims.extend(pairs)
-            for i in one.batch.gold:
-                self._shown.setdefault(i, set()).update(one.batch.predicted)
+            for i in batch.gold:
+                self._shown.setdefault(i, set()).update(batch.predicted)
         return claims
 
     def _refuse_failures(self, found: Sequence[Any]) -> None:
@@ -557,26 +547,7 @@ class _Task:
         self._left, self._right = sorted(left), sorted(right)
 
 
-class _Texts(NamedTuple):
-    """The items that are left as texts, each with its tokens."""
-
-    gold: dict[int, tuple[str, int]]
-    predicted: dict[int, tuple[str, int]]
-
-    @property
-    def tokens(self) -> int:
-        return sum(self.gold_tokens.values()) + sum(self.predicted_tokens.values())
-
-    @property
-    def gold_tokens(self) -> dict[int, int]:
-        return _sizes(self.gold)
-
-    @property
-    def predicted_tokens(self) -> dict[int, int]:
-        return _sizes(self.predicted)
-
-
-def _sizes(texts: Mapping[int, tuple[str, int]]) -> dict[int, int]:
+def _sizes(texts: _Texts) -> dict[int, int]:
     return {index: tokens + LINE_TOKENS for index, (_, tokens) in texts.items()}
 
 

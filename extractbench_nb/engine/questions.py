@@ -100,26 +100,20 @@ def _criteria(node: Node) -> Iterable[dict[str, Any]]:
     stack = [node]
     while stack:
         at = stack.pop()
-        if at.config is not None and not at.config.skip:
-            found.setdefault(at.field, _criterion(at, node))
+        if at.config is not None and not at.config.skip and at.field not in found:
+            known = {
+                "field": at.field[len(node.field) :].lstrip(".") or "(the item)",
+                "type": at.label,
+                "compared_by": {
+                    spec.metric_id: {k: v for k, v in spec.params.items() if k not in _HIDDEN}
+                    for spec in at.config.metrics
+                },
+                "description": _short(at.description),
+            }
+            found[at.field] = {k: v for k, v in known.items() if v is not None}
         if not at.recursive or at is node:
             stack.extend(reversed(list(at.children)))
     return found.values()
-
-
-def _criterion(at: Node, node: Node) -> dict[str, Any]:
-    assert at.config is not None  # noqa: S101 - the caller checked
-    metrics = {
-        spec.metric_id: {k: v for k, v in spec.params.items() if k not in _HIDDEN}
-        for spec in at.config.metrics
-    }
-    known = {
-        "field": at.field[len(node.field) :].lstrip(".") or "(the item)",
-        "type": at.label,
-        "compared_by": metrics,
-        "description": _short(at.description),
-    }
-    return {k: v for k, v in known.items() if v is not None}
 
 
 def answer_tokens(messages: Sequence[Message]) -> int:

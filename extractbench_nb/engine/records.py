@@ -162,52 +162,36 @@ def _decide_array(array: ArrayRecord, profile: Profile) -> None:
 
 
 def _aligned_verdict(open_verdict: Scored, array: ArrayRecord, profile: Profile) -> Scored:
-    score = array_score(
-        array.matched, len(array.gold_items), len(array.predicted_items), profile.array_score
-    )
+    gold, predicted, matched = len(array.gold_items), len(array.predicted_items), array.matched
+    unresolved = [pair for pair in array.pairs if pair.unresolved]
+    may_match = matched + sum(pair.status != "matched" for pair in unresolved)
+    score = array_score(matched, gold, predicted, profile.array_score)
+    best = array_score(may_match, gold, predicted, profile.array_score)
     mark = pass_threshold(array.node)
-    unresolved = sum(pair.unresolved and pair.status != "matched" for pair in array.pairs)
-    best = array_score(
-        array.matched + unresolved,
-        len(array.gold_items),
-        len(array.predicted_items),
-        profile.array_score,
-    )
     # undecided: with the open verdicts it may pass or not; the score is what is certain
     undecided = score < mark <= best
     passed = None if undecided else score >= mark
     outcome = "judge_error" if undecided else "correct" if passed else "incorrect"
+    reason, reasoning = "items_differ", None
+    if unresolved:
+        reason, reasoning = "judge_error_in_items", _unresolved_text(unresolved, len(array.pairs))
+    elif matched == gold == predicted:
+        reason = "all_matched"
+    elif any(p.reason == "gold_type_mismatch" and p.status != "matched" for p in array.pairs):
+        reason = "gold_type_mismatch"
     return open_verdict._replace(
-        score=score,
-        passed=passed,
-        outcome=outcome,
-        reason=_array_reason(array),
-        reasoning=_unresolved_text(array),
+        score=score, passed=passed, outcome=outcome, reason=reason, reasoning=reasoning
     )
 
 
-def _array_reason(array: ArrayRecord) -> str:
-    if any(pair.unresolved for pair in array.pairs):
-        return "judge_error_in_items"
-    if array.matched == len(array.gold_items) == len(array.predicted_items):
-        return "all_matched"
-    reasons = {pair.reason for pair in array.pairs if pair.status != "matched"} - {""}
-    if "gold_type_mismatch" in reasons:
-        return "gold_type_mismatch"
-    return "items_differ"
-
-
-def _unresolved_text(array: ArrayRecord) -> str | None:
-    count = sum(pair.unresolved for pair in array.pairs)
-    if not count:
-        return None
+def _unresolved_text(unresolved: Sequence[Pair], pairs: int) -> str:
     errors = (
         verdict.reasoning
-        for pair in array.pairs
+        for pair in unresolved
         for child in pair.children
         for verdict in settled(child)
         if verdict.outcome == "judge_error"
     )
     first = next(errors, None)
-    text = f"{count} of {len(array.pairs)} aligned pairs have a field without a verdict"
+    text = f"{len(unresolved)} of {pairs} aligned pairs have a field without a verdict"
     return f"{text}, the first: {first}" if first else text

@@ -143,7 +143,9 @@ class ItemComparer:
 
     def _compare(self, node: Node, gold: Any, predicted: Any) -> PairScore:
         if isinstance(gold, MapItem):
-            return self._map_items(node, gold, predicted)
+            same = same_key(gold, predicted)
+            inner = self(node, gold.item, predicted.item)
+            return PairScore((inner.similarity + same) / 2, inner.matched and same)
         one, two = self._row(node, gold), self._row(node, predicted)
         if one is not None and two is not None:
             return self._flat_items(self._fields[node] or (), one, two, gold, predicted)
@@ -153,32 +155,23 @@ class ItemComparer:
         results = [self._point(at, one, two) for at, one, two, _ in points]
         return _mean(results, gold, predicted)
 
-    def _map_items(self, node: Node, gold: MapItem, predicted: MapItem) -> PairScore:
-        same = same_key(gold, predicted)
-        inner = self(node, gold.item, predicted.item)
-        return PairScore((inner.similarity + same) / 2, inner.matched and same)
-
     def _row(self, node: Node, item: Any) -> tuple[Any, ...] | None:
         """Return an item's values by field; None if its schema or the item is irregular."""
         key = (node, id(item))
         if key not in self._rows:
             if node not in self._fields:
-                self._fields[node] = self._with_memos(flat_fields(node))
+                flat = flat_fields(node)
+                # fields that a $ref leads to the same definition share their verdicts
+                self._fields[node] = flat and tuple(
+                    f._replace(
+                        memo=self._memos.setdefault((id(f.node.keywords), id(f.node.config)), {}),
+                        texts=self.scorer.text_comparer(f.node),
+                    )
+                    for f in flat
+                )
             fields = self._fields[node]
             self._rows[key] = None if fields is None else _values(fields, item)
         return self._rows[key]
-
-    def _with_memos(self, fields: tuple[FlatField, ...] | None) -> tuple[FlatField, ...] | None:
-        """Let fields that a ``$ref`` leads to the same definition share their verdicts."""
-        if fields is None:
-            return None
-        return tuple(
-            f._replace(
-                memo=self._memos.setdefault((id(f.node.keywords), id(f.node.config)), {}),
-                texts=self.scorer.text_comparer(f.node),
-            )
-            for f in fields
-        )
 
     def _flat_items(
         self,
@@ -233,14 +226,12 @@ class ItemComparer:
         score, passed = self._inner_array(node, gold, predicted)
         return verdict._replace(score=score, passed=passed)
 
-    def _items(self, value: Any) -> Any:
-        """Return the items of an array or of a map of arrays; always the same ones for a map."""
-        if not isinstance(value, dict):
-            return value
-        return self._flattened.setdefault(id(value), map_items(value))
-
     def _inner_array(self, node: Node, gold: Any, predicted: Any) -> tuple[float, bool]:
-        gold, predicted = self._items(gold), self._items(predicted)
+        if isinstance(gold, dict):  # maps of arrays; the same items each time
+            gold, predicted = (
+                self._flattened.setdefault(id(value), map_items(value))
+                for value in (gold, predicted)
+            )
         matched = 0
         for i, j in self.align(node, gold, predicted):
             at = node.item(i)
@@ -296,12 +287,12 @@ class FlatField(NamedTuple):
 
 def flat_fields(node: Node, keys: tuple[str, ...] = ()) -> tuple[FlatField, ...] | None:
     """List the scored fields of items whose shape does not depend on the values."""
-    if node.kind == "scalar" or (node.kind == "union" and _only_scalars(node)):
+    kind, is_array = node.kind, node.kind == "array"
+    if kind == "union" and all(b.kind in ("scalar", "null") for b in node.children.branches):
+        kind = "scalar"
+    if is_array or kind == "scalar":
         skipped = node.config is not None and node.config.skip
-        return () if skipped else (FlatField(keys, node, False, {}),)
-    if node.kind == "array":
-        skipped = node.config is not None and node.config.skip
-        return () if skipped else (FlatField(keys, node, True, {}),)
+        return () if skipped else (FlatField(keys, node, is_array, {}),)
     if node.kind != "object" or node.recursive or node.children.entries:
         return None
     found: list[FlatField] = []
@@ -311,10 +302,6 @@ def flat_fields(node: Node, keys: tuple[str, ...] = ()) -> tuple[FlatField, ...]
             return None
         found.extend(below)
     return tuple(found)
-
-
-def _only_scalars(node: Node) -> bool:
-    return all(b.kind in ("scalar", "null") for b in node.children.branches)
 
 
 def _values(fields: tuple[FlatField, ...], item: Any) -> tuple[Any, ...] | None:

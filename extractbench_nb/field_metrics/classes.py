@@ -401,7 +401,9 @@ class MetricRegistry:
         ConfigError
             The name is taken or no name, or the factory makes no metric.
         """
-        _refuse_no_name(metric_id)
+        given: object = metric_id
+        if not isinstance(given, str) or not given:
+            raise ConfigError(None, f"metric_id is {given!r}; expected a name, a str")
         if not callable(factory):
             raise ConfigError(None, f"{factory!r} is no factory; expected a class or function")
         earlier = self._entries.get(metric_id)
@@ -459,18 +461,15 @@ class MetricRegistry:
                 "evaluate(node, config)",
             )
         for alias in aliases:
-            self._refuse_taken(alias, metric_id, override)
+            found = self._entries.get(alias)
+            if found is not None and found.name != metric_id and not override:
+                raise ConfigError(
+                    None, f"alias {alias!r} is the name of a metric; override=True replaces it"
+                )
         self.register_metric_factory(metric_id, factory, override=override)
         self._aliases.update(dict.fromkeys(aliases, metric_id))
         self._link()
         return metric_id
-
-    def _refuse_taken(self, alias: str, metric_id: str, override: bool) -> None:
-        found = self._entries.get(alias)
-        if found is not None and found.name != metric_id and not override:
-            raise ConfigError(
-                None, f"alias {alias!r} is the name of a metric; override=True replaces it"
-            )
 
     def _link(self) -> None:
         """Put every alias beside the metric that it stands for, once that is there."""
@@ -584,11 +583,6 @@ class MetricRegistry:
             None if there is none.
         """
         return self._descriptors.get(self._aliases.get(metric_id, metric_id))
-
-
-def _refuse_no_name(metric_id: object) -> None:
-    if not isinstance(metric_id, str) or not metric_id:
-        raise ConfigError(None, f"metric_id is {metric_id!r}; expected a name, a str")
 
 
 def _is_defined_anew(earlier: Metric, metric_id: str, factory: Callable[[], Any]) -> bool:

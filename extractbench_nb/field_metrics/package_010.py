@@ -26,29 +26,15 @@ def _param(
         return default
 
 
-def _verdict(same: bool) -> tuple[float, bool]:
-    return float(same), same
+def _coerced(value: Any, kind: Callable[[Any], Any]) -> Any:
+    """Return a value as a number; None if it is not one."""
+    try:
+        return kind(value)
+    except (TypeError, ValueError):
+        return None
 
 
-def _exact(params: Mapping[str, Any]) -> Compare:
-    return lambda gold, predicted: _verdict(str(gold) == str(predicted))
-
-
-def _case_insensitive(params: Mapping[str, Any]) -> Compare:
-    return lambda gold, predicted: _verdict(str(gold).casefold() == str(predicted).casefold())
-
-
-def _difflib(one: str, two: str) -> float:
-    return SequenceMatcher(None, one, two).ratio()
-
-
-def _levenshtein(one: str, two: str) -> float:
-    return float(Levenshtein.normalized_similarity(one, two))
-
-
-def _fuzzy(
-    params: Mapping[str, Any], similarity: Callable[[str, str], float] = _difflib
-) -> Compare:
+def _fuzzy(params: Mapping[str, Any], similarity: Callable[[str, str], float]) -> Compare:
     threshold = _param(params, "threshold", 0.8, float)
     case_sensitive = _param(params, "case_sensitive", False, bool)
 
@@ -62,24 +48,13 @@ def _fuzzy(
     return compare
 
 
-def _number(value: Any) -> float | None:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return None
-
-
-def _number_exact(params: Mapping[str, Any]) -> Compare:
-    return lambda gold, predicted: _verdict(_number(gold) == _number(predicted))
-
-
 def _number_tolerance(params: Mapping[str, Any]) -> Compare:
     tolerance = _param(params, "tolerance", 1e-6, float)
 
     def compare(gold: Any, predicted: Any) -> tuple[float, bool]:
-        one, two = _number(gold), _number(predicted)
+        one, two = _coerced(gold, float), _coerced(predicted, float)
         if one is None or two is None:
-            return _verdict(one is two)
+            return float(one is two), one is two
         gap = abs(one - two)
         if gap <= tolerance or math.isclose(gap, tolerance, rel_tol=1e-9, abs_tol=1e-12):
             return 1.0, True
@@ -88,35 +63,13 @@ def _number_tolerance(params: Mapping[str, Any]) -> Compare:
     return compare
 
 
-def _integer(value: Any) -> int | None:
-    try:
-        return int(value)
-    except (TypeError, ValueError):
-        return None
-
-
-def _integer_exact(params: Mapping[str, Any]) -> Compare:
-    return lambda gold, predicted: _verdict(_integer(gold) == _integer(predicted))
-
-
-def _boolean_exact(params: Mapping[str, Any]) -> Compare:
-    def compare(gold: Any, predicted: Any) -> tuple[float, bool]:
-        one = gold if isinstance(gold, bool) else None
-        two = predicted if isinstance(predicted, bool) else None
-        return _verdict(one is two)
-
-    return compare
-
-
-#: By metric id: params to a comparison that gives score and verdict.
-PACKAGE_010_METRICS: Mapping[str, Callable[[Mapping[str, Any]], Compare]] = {
-    "string_exact": _exact,
-    "string_case_insensitive": _case_insensitive,
-    "string_fuzzy": _fuzzy,
-    "number_exact": _number_exact,
-    "number_tolerance": _number_tolerance,
-    "integer_exact": _integer_exact,
-    "boolean_exact": _boolean_exact,
+#: Metrics without params: what of two values must be equal.
+_EQUAL: Mapping[str, Callable[[Any], Any]] = {
+    "string_exact": str,
+    "string_case_insensitive": lambda value: str(value).casefold(),
+    "number_exact": lambda value: _coerced(value, float),
+    "integer_exact": lambda value: _coerced(value, int),
+    "boolean_exact": lambda value: value if isinstance(value, bool) else None,
 }
 
 
@@ -125,6 +78,17 @@ def package_010_metric(
 ) -> Compare | None:
     """Return the published package's comparison for a metric."""
     if metric_id == "string_fuzzy" and fuzzy == "levenshtein":
-        return _fuzzy(params, _levenshtein)
-    make = PACKAGE_010_METRICS.get(metric_id)
-    return make(params) if make is not None else None
+        return _fuzzy(params, Levenshtein.normalized_similarity)
+    if metric_id == "string_fuzzy":
+        return _fuzzy(params, lambda one, two: SequenceMatcher(None, one, two).ratio())
+    if metric_id == "number_tolerance":
+        return _number_tolerance(params)
+    form = _EQUAL.get(metric_id)
+    if form is None:
+        return None
+
+    def compare(gold: Any, predicted: Any) -> tuple[float, bool]:
+        same = form(gold) == form(predicted)
+        return float(same), same
+
+    return compare

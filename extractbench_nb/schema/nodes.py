@@ -14,7 +14,7 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import json_text
 from extractbench_nb.display.html import STYLE, document_text
-from extractbench_nb.schema.config import ARRAY_METRICS, SCALAR_METRICS, NodeConfig, default_config
+from extractbench_nb.schema.config import ARRAY_METRICS, SCALAR_METRICS, NodeConfig
 from extractbench_nb.schema.keywords import Patterns
 
 #: Keys of `Node.whole`, `Node.itself` and `Node.joined` among a node's choices; branches have 0
@@ -303,11 +303,6 @@ def goes_below(node: Node, met: set[frozenset[str]]) -> bool:
     return True
 
 
-def effective_config(declared: NodeConfig | None, kind: str) -> NodeConfig | None:
-    """Return the declared config, or the default one for the JSON Schema type `kind`."""
-    return declared if declared is not None else default_config(kind)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Schema:
     """A parsed schema. ``repr`` draws the tree, ``to_frame()`` lists it, notebooks fold it.
@@ -501,28 +496,11 @@ def schema_text(schema: Schema, max_lines: int = 400) -> str:
             last = rows[row.parent].below[-1] == at
             lead = indents[row.parent] + ("└─ " if last else "├─ ")
             indents[at] = indents[row.parent] + ("   " if last else "│  ")
-        lines.append(lead + _line(row))
+        head = f"$ {row.node.label}" if row.parent is None else f"{row.name}: {row.node.label}"
+        lines.append(lead + " · ".join([head, *(text for _, text in _notes(row))]))
     if len(rows) > max_lines:
         lines.append(f"… {len(rows) - max_lines} more nodes; .to_frame() lists them all")
     return "\n".join(lines)
-
-
-def _line(row: Shown) -> str:
-    node = row.node
-    head = f"$ {node.label}" if row.parent is None else f"{row.name}: {node.label}"
-    return " · ".join([head, *_notes(row)])
-
-
-def _notes(row: Shown) -> list[str]:
-    node, notes = row.node, []
-    if row.folded:
-        notes.append(f"↻ {node.ref}")
-    if node.required and node.field and node.name != "[]":
-        notes.append("required")
-    metric = shown_metric(node)
-    if metric is not None:
-        notes.append(metric + params_text(node))
-    return notes
 
 
 def params_text(node: Node) -> str:
@@ -560,14 +538,22 @@ def _html_label(row: Shown) -> str:
     node = row.node
     name = document_text(row.name if node.field else "$")
     parts = [f"<b>{name}</b>", f'<span class="xb-type">{document_text(node.label)}</span>']
-    if row.folded:
-        parts.append(f'<span class="xb-note">↻ {document_text(str(node.ref))}</span>')
-    if node.required and node.field and node.name != "[]":
-        parts.append('<span class="xb-note">required</span>')
-    metric = shown_metric(node)
-    if metric is not None:
-        shown = metric + params_text(node)
-        parts.append(f'<code class="xb-metric">{document_text(shown)}</code>')
+    for kind, note in _notes(row):
+        tag = "code" if kind == "metric" else "span"
+        parts.append(f'<{tag} class="xb-{kind}">{document_text(note)}</{tag}>')
     if node.description:
         parts.append(f'<span class="xb-desc">{document_text(node.description, 120)}</span>')
     return " ".join(parts)
+
+
+def _notes(row: Shown) -> list[tuple[str, str]]:
+    """Return what is said of a node behind its type, each text with its kind."""
+    node, notes = row.node, []
+    if row.folded:
+        notes.append(("note", f"↻ {node.ref}"))
+    if node.required and node.field and node.name != "[]":
+        notes.append(("note", "required"))
+    metric = shown_metric(node)
+    if metric is not None:
+        notes.append(("metric", metric + params_text(node)))
+    return notes

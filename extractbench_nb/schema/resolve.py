@@ -11,9 +11,8 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 from extractbench_nb._json import equality_key, escape_pointer, json_type, unescape_pointer
 from extractbench_nb.errors import SchemaError, nearest
-from extractbench_nb.schema.config import ARRAY_METRICS, MetricCatalogue, NodeConfig
+from extractbench_nb.schema.config import ARRAY_METRICS, MetricCatalogue, NodeConfig, default_config
 from extractbench_nb.schema.keywords import DATA, MAPS, check_keywords, draft_of, short, subschemas
-from extractbench_nb.schema.nodes import effective_config
 
 #: A guard against combinations of ``allOf`` that lead to ever new ones.
 MAX_MERGED = 5_000
@@ -376,7 +375,6 @@ class Shape:
     """The kind of a node, as far as its own keywords tell."""
 
     kind: str
-    type: str
     types: frozenset[str]
     label: str
     nullable: bool
@@ -387,24 +385,39 @@ class Shape:
 
 def shape_of(flat: Flat, declared: NodeConfig | None, catalogue: MetricCatalogue | None) -> Shape:
     """Read the kind of a node off its keywords and its config."""
-    shape = _bare_shape(flat)
-    if shape.kind == "object" and _aligns_a_map(flat, declared):
-        shape = replace(shape, kind="union", branches=(_as(flat, "map"),))
-    if shape.kind in ("object", "null"):
-        config = (
-            declared
-            if declared is not None and _is_scored(shape.kind, declared, catalogue)
-            else None
-        )
+    types = _types(flat)
+    concrete = [t for t in types if t != "null"]
+    nullable = flat.keywords.get("nullable") is True or "null" in types
+    branches = _union_branches(flat, concrete)
+    if branches:
+        kind = name = label = "union"
+    elif concrete:
+        name = concrete[0]
+        kind = name if name in ("object", "array") else "scalar"
+        label = f"{name} | null" if nullable else name
     else:
-        config = declared if shape.kind == "union" else effective_config(declared, shape.type)
-    return replace(shape, config=config, declared=declared is not None)
+        kind = name = label = "null" if types else "any"
+    if kind == "object" and _aligns_a_map(flat, declared):
+        kind, branches = "union", (_as(flat, "map"),)
+    config = declared
+    if kind in ("object", "null"):
+        config = declared if declared and _is_scored(kind, declared, catalogue) else None
+    elif kind != "union" and declared is None:
+        config = default_config(name)
+    json_types = frozenset("number" if t == "integer" else t for t in concrete)
+    return Shape(
+        kind,
+        frozenset() if name == "union" else json_types,
+        label,
+        nullable or kind == "null",
+        branches,
+        config,
+        declared is not None,
+    )
 
 
-def _is_scored(kind: str, declared: NodeConfig | None, catalogue: MetricCatalogue | None) -> bool:
+def _is_scored(kind: str, declared: NodeConfig, catalogue: MetricCatalogue | None) -> bool:
     """Whether a config means an object or null itself: it skips it, or asks a class about it."""
-    if declared is None:
-        return False
     if declared.skip or kind == "null" or catalogue is None:
         return declared.skip
     return all(catalogue.takes_objects(spec.metric_id) for spec in declared.metrics)
@@ -418,59 +431,34 @@ def _aligns_a_map(flat: Flat, declared: NodeConfig | None) -> bool:
     return is_map and bool(names & ARRAY_METRICS)
 
 
-def _bare_shape(flat: Flat) -> Shape:
-    types = _declared_types(flat)
-    nullable = flat.keywords.get("nullable") is True or "null" in types
-    branches = _union_branches(flat, types)
-    if branches:
-        return Shape("union", "union", frozenset(), "union", nullable, branches)
-    concrete = [t for t in types if t != "null"]
-    if not concrete:
-        kind, name = ("null", "null") if types else ("any", "any")
-        return Shape(kind, name, frozenset(), name, nullable or kind == "null")
-    name = concrete[0]
-    kind = name if name in ("object", "array") else "scalar"
-    label = f"{name} | null" if nullable else name
-    return Shape(kind, name, _json_types(concrete), label, nullable)
-
-
-def _json_types(types: list[str]) -> frozenset[str]:
-    return frozenset("number" if t == "integer" else t for t in types)
-
-
-def _declared_types(flat: Flat) -> list[str]:
-    """Types that the keywords state or imply."""
-    declared = flat.keywords.get("type")
-    if declared is None:
-        return _implied_types(flat)
-    return list(dict.fromkeys(declared if isinstance(declared, list) else [declared]))
-
-
-def _implied_types(flat: Flat) -> list[str]:
+def _types(flat: Flat) -> list[str]:
+    """Return the types that the keywords state or imply."""
+    words = flat.keywords
+    declared = words.get("type")
+    if declared is not None:
+        return list(dict.fromkeys(_as_list(declared)))
     if flat.properties or flat.patterns or "additionalProperties" in flat.places:
         return ["object"]
     if "items" in flat.places or "prefixItems" in flat.places:
         return ["array"]
-    words = flat.keywords
     values = [words["const"]] if "const" in words else words.get("enum", [])
-    return list(dict.fromkeys(_value_type(v) for v in values))
+    kinds = ((json_type(value), isinstance(value, int)) for value in values)
+    return list(dict.fromkeys("integer" if k == ("number", True) else k[0] for k in kinds))
 
 
-def _value_type(value: Any) -> str:
-    found = json_type(value)
-    whole = found == "number" and isinstance(value, int)
-    return "integer" if whole else found
-
-
-def _union_branches(flat: Flat, types: list[str]) -> tuple[tuple[Part, ...], ...]:
+def _union_branches(flat: Flat, concrete: list[str]) -> tuple[tuple[Part, ...], ...]:
     """Return the branches of anyOf, oneOf or a list of types; none if there is one type."""
     alternatives = flat.places.get("anyOf") or flat.places.get("oneOf") or ()
     if any(_is_structural(part.schema) for part in alternatives):
         possible = [p for p in alternatives if p.schema is not False] or alternatives
         beside = flat.keywords.keys() & set(_STRUCTURE)
         shared = _as(flat, "beside", (*_STRUCTURE, "required"), _CHILDREN) if beside else ()
-        return tuple((p,) if _is_null(p.schema) else (p, *shared) for p in possible)
-    concrete = [t for t in types if t != "null"]
+        return tuple(
+            (p,)
+            if isinstance(p.schema, Mapping) and p.schema.get("type") == "null"
+            else (p, *shared)
+            for p in possible
+        )
     if len(concrete) <= 1:
         return ()
     return tuple(_as(flat, f"type {t}", type=t) for t in concrete)
@@ -497,10 +485,6 @@ def _as(
         ref=None,
     )
     return (Part(branch, flat.pointer),)
-
-
-def _is_null(schema: Any) -> bool:
-    return isinstance(schema, Mapping) and schema.get("type") == "null"
 
 
 def _is_structural(schema: Any) -> bool:
