@@ -90,18 +90,13 @@ class OptimalAligner:
     def _assign(
         self, node: Node, ours: Side, theirs: Side, left: list[int], right: list[int]
     ) -> Pairs:
-        equal = equal_pairs(ours, theirs, left, right)
+        equal, rest, others = equal_pairs(ours, theirs, left, right)
         if len(equal) == min(len(left), len(right)):
             return equal
         if _comparisons(node, ours.leaves, theirs.leaves) <= _exact_limit(node):
             equal, solve = [], self._solve_exactly
         else:
-            done = {i for i, _ in equal}, {j for _, j in equal}
-            left = [i for i in left if i not in done[0]]
-            right = [j for j in right if j not in done[1]]
-            left = at_most(len(right), left, ours)
-            right = at_most(len(left), right, theirs)
-            solve = self._solve_rest
+            left, right, solve = rest, others, self._solve_rest
         one, two = [ours.items[i] for i in left], [theirs.items[j] for j in right]
         return equal + [(left[a], right[b]) for a, b in solve(node, one, two)]
 
@@ -202,22 +197,31 @@ def _key(item: Any, texts: dict[int, str]) -> str:
     return canonical_unordered(item, texts)
 
 
-def equal_pairs(ours: Side, theirs: Side, left: list[int], right: list[int]) -> Pairs:
-    """Pair items that are equal but for the order of arrays inside them."""
+def equal_pairs(
+    ours: Side, theirs: Side, left: list[int], right: list[int]
+) -> tuple[Pairs, list[int], list[int]]:
+    """Pair items that are equal but for the order of arrays inside them.
+
+    The indices of the others come back too. Of equal ones among them, no more are kept than can
+    find a partner (models that loop repeat one item).
+    """
     waiting: dict[str, list[int]] = defaultdict(list)
     for j in reversed(right):
         waiting[theirs.keys[j]].append(j)
-    return [(i, waiting[k].pop()) for i in left if waiting.get(k := ours.keys[i])]
+    equal = [(i, waiting[k].pop()) for i in left if waiting.get(k := ours.keys[i])]
+    done = {i for i, _ in equal}, {j for _, j in equal}
+    left = [i for i in left if i not in done[0]]
+    right = [j for j in right if j not in done[1]]
+    left = _at_most(len(right), left, ours)
+    return equal, left, _at_most(len(left), right, theirs)
 
 
-def at_most(copies: int, indices: list[int], side: Side) -> list[int]:
-    """Keep so many of equal items as can find a partner (models that loop repeat one item)."""
+def _at_most(copies: int, indices: list[int], side: Side) -> list[int]:
     seen: Counter[str] = Counter()
     kept = []
     for index in indices:
-        key = side.keys[index]
-        seen[key] += 1
-        if seen[key] <= copies:
+        seen[side.keys[index]] += 1
+        if seen[side.keys[index]] <= copies:
             kept.append(index)
     return kept
 

@@ -17,7 +17,6 @@ from extractbench_nb.engine.assignment import (
     HOPELESS,
     Pairs,
     Side,
-    at_most,
     equal_pairs,
 )
 from extractbench_nb.engine.proxy import proxy_matrix
@@ -415,13 +414,9 @@ class _Task:
         except RecursionError:
             raise JudgeError("the items are nested too deep", reason="too_deep") from None
         left, right = ours.order_from(prefix), theirs.order_from(prefix)
-        equal = equal_pairs(ours, theirs, left, right)
+        equal, left, right = equal_pairs(ours, theirs, left, right)
         self._pairs += equal
-        done = {i for i, _ in equal}, {j for _, j in equal}
-        left = [i for i in left if i not in done[0]]
-        right = [j for j in right if j not in done[1]]
-        self._left = sorted(at_most(len(right), left, ours))
-        self._right = sorted(at_most(len(left), right, theirs))
+        self._left, self._right = sorted(left), sorted(right)
 
     async def run(self) -> Alignment:
         """Ask, in as many rounds as there are."""

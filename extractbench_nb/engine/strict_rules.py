@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Protocol
 
 from extractbench_nb._json import json_text
@@ -23,7 +24,7 @@ from extractbench_nb.engine.records import (
 )
 from extractbench_nb.engine.scoring import Scored
 from extractbench_nb.engine.similarity import MapItem, never_match
-from extractbench_nb.schema.nodes import Node
+from extractbench_nb.schema.nodes import NOWHERE, Node
 from extractbench_nb.schema.states import BROKEN, MISFIT, MISSING, PRESENT, Unusable
 
 _STEP = re.compile(r"[.\[]")
@@ -49,9 +50,11 @@ def count_leaves(walk: Walk) -> None:
         place += 1
         paired = [p for p in array.pairs if p.status in ("matched", "partial")]
         ours, theirs = {p.gold_index for p in paired}, {p.predicted_index for p in paired}
+        missed = [i for i in range(len(array.gold_items)) if i not in ours]
+        spurious = [j for j in range(len(array.predicted_items)) if j not in theirs]
         one_sided = [
-            *(_one_sided(walk, array, i, None) for i in _others(array.gold_items, ours)),
-            *(_one_sided(walk, array, None, j) for j in _others(array.predicted_items, theirs)),
+            *(_one_sided(walk, array, i, None) for i in missed),
+            *(_one_sided(walk, array, None, j) for j in spurious),
         ]
         array.pairs.extend(one_sided)
         for pair in paired:
@@ -74,14 +77,9 @@ def _without_verdict(array: ArrayRecord, one_sided: list[Pair], below: list[Leaf
     if array.unaligned:
         return below
     unsure = [pair for pair in array.pairs if pair.status == "apart" and pair.unresolved]
-    ours, theirs = {p.gold_index for p in unsure}, {p.predicted_index for p in unsure}
-    return [
-        child
-        for pair in one_sided
-        if (pair.gold_index if pair.predicted_index is None else pair.predicted_index)
-        in (ours if pair.predicted_index is None else theirs)
-        for child in pair.children
-    ]
+    ends = {(p.gold_index, None) for p in unsure} | {(None, p.predicted_index) for p in unsure}
+    found = [pair for pair in one_sided if (pair.gold_index, pair.predicted_index) in ends]
+    return [child for pair in found for child in pair.children]
 
 
 def _leave_open(leaf: Leaf, array: ArrayRecord) -> None:
@@ -92,10 +90,6 @@ def _leave_open(leaf: Leaf, array: ArrayRecord) -> None:
     if isinstance(leaf, ArrayRecord):
         leaf.unaligned = why
         leaf.score, leaf.passed = None, None
-
-
-def _others(items: list[Any], paired: set[int | None]) -> list[int]:
-    return [i for i in range(len(items)) if i not in paired]
 
 
 def _one_sided(walk: Walk, array: ArrayRecord, i: int | None, j: int | None) -> Pair:
@@ -161,7 +155,8 @@ def _add_invented(parent: Pair, node: Node, gold: Any, predicted: Any, paths: Pa
             continue
         verdict = Scored("undeclared", 0.0, False, "hallucination", part.reason)
         for suffix, value in _beyond_gold(part):
-            at = _undeclared_node(node, suffix)
+            field = (node.field + _INDEX.sub("[]", suffix)).removeprefix(".")
+            at = replace(NOWHERE, field=field, name=suffix, depth=node.depth + 1, _choices={})
             parent.children.append(Leaf(at, paths.below(suffix), MISSING, value, True, [verdict]))
 
 
@@ -192,22 +187,3 @@ def _containers(paths: Iterable[str]) -> Counter[str]:
     """Count the objects and arrays that hold leaves, by their path without indices."""
     within = {path[: step.start()] for path in paths for step in _STEP.finditer(path)}
     return Counter(_INDEX.sub("[]", path) for path in within)
-
-
-def _undeclared_node(above: Node, suffix: str) -> Node:
-    field = (above.field + _INDEX.sub("[]", suffix)).removeprefix(".")
-    return Node(
-        kind="any",
-        types=frozenset(),
-        label="any",
-        schema_path="",
-        pointer="",
-        field=field,
-        name=suffix,
-        depth=above.depth + 1,
-        required=False,
-        nullable=True,
-        config=None,
-        declared=False,
-        keywords={},
-    )

@@ -10,7 +10,7 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import bracketed, json_text, member
 from extractbench_nb.engine.pairing import resolve_union, undeclared
-from extractbench_nb.schema.nodes import Node, Schema
+from extractbench_nb.schema.nodes import NOWHERE, Node, Schema
 from extractbench_nb.schema.states import MISSING
 from extractbench_nb.schema.validation import Validation
 
@@ -119,18 +119,15 @@ def _instance_path(root: Node, document: Any, parts: Iterable[Any]) -> str:
         node = resolve_union(node, value, MISSING)
         value, below = value[part], node.children
         if isinstance(part, int):
-            path, node = f"{path}[{part}]", node.item(part) or _NOWHERE
+            path, node = f"{path}[{part}]", node.item(part) or NOWHERE
         elif part in below.properties:
             path, node = path + member(part), below.properties[part]
         else:
             entry = below.entry(part)
             is_key = entry is not None or node.flattened
             path += bracketed(str(part)) if is_key else member(str(part))
-            node = entry or _NOWHERE
+            node = entry or NOWHERE
     return path
-
-
-_NOWHERE = Node("any", frozenset(), "any", "", "", "", "", 0, False, True, None, False, {})
 
 
 def _short(text: str) -> str:

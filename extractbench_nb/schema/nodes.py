@@ -295,6 +295,10 @@ class Node:
         return self.config.weight if self.config is not None else 1.0
 
 
+#: The node of what no schema declares.
+NOWHERE = Node("any", frozenset(), "any", "", "", "", "", 0, False, True, None, False, {})
+
+
 def goes_below(node: Node, met: set[frozenset[str]]) -> bool:
     """Say whether a walk over a schema goes below a node, and note that it does."""
     if node.recursive and node.structure in met:
