@@ -8,11 +8,16 @@ that package with what its README promises beyond the release.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import pandas as pd
 
 from extractbench_nb.errors import InputError, nearest
+
+
+def _rule(default: Any, meaning: str) -> Any:
+    return field(default=default, metadata={"meaning": meaning})
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,46 +25,45 @@ class Profile:
     """One set of rules. Each attribute is a rule; `profiles` shows them side by side."""
 
     name: str
-    array_score: str = "recall"
-    count_array_leaves: bool = False
-    undeclared_is_hallucination: bool = False
-    package_010_metrics: bool = False
-    fuzzy: str = "levenshtein"
-    package_010_schema: bool = False
-    url_rule: bool = True
-    rows_inside_arrays: bool = True
-    package_010_pairing: bool = False
-    unions_inherit: bool = True
-    booleans_are_numbers: bool = False
-    enum_members_differ: bool = True
-    item_weighted_overall: bool = True
-    node_weights: bool = True
-    metric_error_scores_zero: bool = False
-    absent_to_class_metrics: bool = False
-    metrics_count: bool = False
-    nothing_scored: float = 1.0
+    array_score: str = _rule("recall", "score of an array: matched / gold items, or F1")
+    count_array_leaves: bool = _rule(
+        False, "item leaves enter the scores in place of their array's own row"
+    )
+    undeclared_is_hallucination: bool = _rule(
+        False, "predicted leaves that nobody asked for count as hallucinations"
+    )
+    package_010_metrics: bool = _rule(False, "absolute tolerance, texts coerced to numbers")
+    fuzzy: str = _rule(
+        "levenshtein", "similarity of string_fuzzy: Levenshtein's, or difflib's ratio"
+    )
+    package_010_schema: bool = _rule(
+        False, "no check of metrics and params, config beside $ref ignored"
+    )
+    url_rule: bool = _rule(
+        True, "string_exact at a field of format uri compares addresses, as string_url"
+    )
+    rows_inside_arrays: bool = _rule(True, "item fields get rows")
+    package_010_pairing: bool = _rule(
+        False, "anyOf counts only with a metric, as one value; below null all passes"
+    )
+    unions_inherit: bool = _rule(
+        True, "anyOf without a metric takes the one that its branches agree on"
+    )
+    booleans_are_numbers: bool = _rule(False, "where a number is declared, true equals 1")
+    enum_members_differ: bool = _rule(
+        True, "two different members of an enum are never judged the same"
+    )
+    item_weighted_overall: bool = _rule(True, "overall_score weighs an array by its gold items")
+    node_weights: bool = _rule(True, "aggregation_weight is used")
+    metric_error_scores_zero: bool = _rule(
+        False, "a metric that fails scores 0 instead of staying unscored"
+    )
+    absent_to_class_metrics: bool = _rule(
+        False, "metrics that are classes are called for absent values too"
+    )
+    metrics_count: bool = _rule(False, "each metric of a field counts as an evaluation of its own")
+    nothing_scored: float = _rule(1.0, "scores where no field is scored at all")
 
-
-_MEANING = {
-    "array_score": "score of an array: matched / gold items, or F1",
-    "count_array_leaves": "item leaves enter the scores in place of their array's own row",
-    "undeclared_is_hallucination": "predicted leaves that nobody asked for count as hallucinations",
-    "package_010_metrics": "absolute tolerance, texts coerced to numbers",
-    "fuzzy": "similarity of string_fuzzy: Levenshtein's, or difflib's ratio",
-    "package_010_schema": "no check of metrics and params, config beside $ref ignored",
-    "url_rule": "string_exact at a field of format uri compares addresses, as string_url",
-    "rows_inside_arrays": "item fields get rows",
-    "package_010_pairing": "anyOf counts only with a metric, as one value; below null all passes",
-    "unions_inherit": "anyOf without a metric takes the one that its branches agree on",
-    "booleans_are_numbers": "where a number is declared, true equals 1",
-    "enum_members_differ": "two different members of an enum are never judged the same",
-    "item_weighted_overall": "overall_score weighs an array by its gold items",
-    "node_weights": "aggregation_weight is used",
-    "metric_error_scores_zero": "a metric that fails scores 0 instead of staying unscored",
-    "absent_to_class_metrics": "metrics that are classes are called for absent values too",
-    "metrics_count": "each metric of a field counts as an evaluation of its own",
-    "nothing_scored": "scores where no field is scored at all",
-}
 
 _RELEASED = Profile(
     "extract-bench-0.1.0",
@@ -121,8 +125,7 @@ def profiles() -> pd.DataFrame:
     pandas.DataFrame
         One row per rule; one column per profile, and one that says what the rule means.
     """
-    rules = [f.name for f in fields(Profile) if f.name != "name"]
-    table = {name: [getattr(profile, rule) for rule in rules] for name, profile in PROFILES.items()}
-    return pd.DataFrame(
-        {**table, "meaning": [_MEANING[rule] for rule in rules]}, index=pd.Index(rules, name="rule")
-    )
+    rules = [rule for rule in fields(Profile) if rule.name != "name"]
+    table = {name: [getattr(p, rule.name) for rule in rules] for name, p in PROFILES.items()}
+    table["meaning"] = [rule.metadata["meaning"] for rule in rules]
+    return pd.DataFrame(table, index=pd.Index([rule.name for rule in rules], name="rule"))

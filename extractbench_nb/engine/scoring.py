@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import canonical, canonical_unordered, json_text, json_type
@@ -307,9 +308,8 @@ class Scorer:
             return await ask(json_text(gold), json_text(predicted))
 
         if inspect.iscoroutinefunction(ask):
-            return lambda g, p: Pending(
-                spec, lambda: awaited(g, p), lambda r: self._finish_judged(spec, r, mark)
-            )
+            finish = partial(self._finish_judged, spec, mark)
+            return lambda g, p: Pending(spec, lambda: awaited(g, p), finish)
         graded = isinstance(self.judge, OfflineJudge)
 
         def run(gold: Any, predicted: Any) -> Scored:
@@ -345,18 +345,17 @@ class Scorer:
 
         identical = Scored(spec.metric_id, 1.0, True, "correct", "identical", None, spec.weight)
         always = spec.params.get("prompt_template") is not None
+        finish = partial(self._finish_judged, spec, mark)
 
         def run(gold: Any, predicted: Any) -> Scored | Pending:
             if not always and _read_the_same(gold, predicted):
                 return identical
             question = blank._replace(gold=gold, predicted=predicted)
-            return Pending(
-                spec, lambda: ask(question), lambda r: self._finish_judged(spec, r, mark)
-            )
+            return Pending(spec, lambda: ask(question), finish)
 
         return run
 
-    def _finish_judged(self, spec: MetricSpec, result: Any, mark: float) -> Scored:
+    def _finish_judged(self, spec: MetricSpec, mark: float, result: Any) -> Scored:
         """Turn a judge's verdict into one of ours, with the calls behind it."""
         if isinstance(result, JudgeError):
             failed = self.failed(spec, str(result), result)
