@@ -445,9 +445,10 @@ class _Task:
         limits = Limits(room, max(_FEWEST_ITEMS, named), self._aligner.candidates)
         texts = self._texts(limits)
         words = partial(words, instructions=settings.additional_instructions)
-        return [
-            one for batch in self._batches(texts, limits) for one in self._ask(words, texts, batch)
-        ]
+        sizes = _sizes(texts[0]), _sizes(texts[1])
+        whole = [] if self._shown else batches(*sizes, None, limits)
+        parts = whole or batches(*sizes, self._partners(limits.candidates), limits)
+        return [one for batch in parts for one in self._ask(words, texts, batch)]
 
     def _texts(self, limits: Limits) -> tuple[_Texts, _Texts]:
         """Write down the items that are left; where all fit as they are, none is cut."""
@@ -459,11 +460,6 @@ class _Task:
         whole = written(limits.tokens)
         tokens = sum(sum(_sizes(side).values()) for side in whole)
         return whole if tokens <= limits.tokens else written(limits.of_an_item)
-
-    def _batches(self, texts: tuple[_Texts, _Texts], limits: Limits) -> list[Batch]:
-        sizes = _sizes(texts[0]), _sizes(texts[1])
-        whole = [] if self._shown else batches(*sizes, None, limits)
-        return whole or batches(*sizes, self._partners(limits.candidates), limits)
 
     def _partners(self, count: int) -> dict[int, dict[int, float]]:
         """Choose likely partners among the items that are left, of those not shown together yet."""

@@ -129,10 +129,13 @@ class _Package010Pairing:
         self.inherit = inherit
 
     def collect(self, node: Node, gold: Any, predicted: Any, suffix: str) -> None:
-        if node.kind == "union" or (node.kind not in _CONTAINERS and _has_alternatives(node)):
+        alternatives = _has_type_list(node) or "anyOf" in node.keywords or "oneOf" in node.keywords
+        if node.kind == "union" or (node.kind not in _CONTAINERS and alternatives):
             config = _own_or_agreed(node, self.inherit)
             if config is not None and not config.skip:
-                whole = _whole_union(_with_config(node, config), gold, predicted)
+                if config is not node.config:
+                    node = replace(node, config=config, _choices={})
+                whole = _whole_union(node, gold, predicted)
                 self.points.append(Point(whole, gold, predicted, suffix))
         elif node.kind == "object" and (gold is MISSING or gold is None or isinstance(gold, dict)):
             if node.config is not None and not node.config.skip:
@@ -180,10 +183,6 @@ def _of_preset(metric_id: str) -> NodeConfig | None:
     return parse_config(metric_id, "", None) if metric_id in PRESETS else None
 
 
-def _with_config(node: Node, config: NodeConfig) -> Node:
-    return node if config is node.config else replace(node, config=config, _choices={})
-
-
 def _package_010_children(
     node: Node, gold: Any, predicted: Any
 ) -> Iterator[tuple[Node, str, Any, Any, bool]]:
@@ -208,12 +207,7 @@ def _package_010_children(
 
 #: Stands for the key of a map that has none, where that is a place of its own.
 EMPTY_MAP = "[*]"
-_ALTERNATIVES = {"anyOf", "oneOf"}
 _CONTAINERS = ("object", "array")
-
-
-def _has_alternatives(node: Node) -> bool:
-    return bool(_ALTERNATIVES & node.keywords.keys()) or _has_type_list(node)
 
 
 def _has_type_list(node: Node) -> bool:

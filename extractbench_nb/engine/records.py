@@ -115,7 +115,11 @@ def roll_up(arrays: Sequence[ArrayRecord], profile: Profile) -> None:
     for array in reversed(arrays):
         for pair in array.pairs:
             _decide_pair(pair, array, profile)
-        _decide_array(array, profile)
+        array.matched = sum(pair.status == "matched" for pair in array.pairs)
+        for place, verdict in enumerate(array.verdicts):
+            if isinstance(verdict, Scored) and verdict.outcome == ALIGNED:
+                array.verdicts[place] = _aligned_verdict(verdict, array, profile)
+        array.score, array.passed = point_score(settled(array))
 
 
 def _decide_pair(pair: Pair, array: ArrayRecord, profile: Profile) -> None:
@@ -150,15 +154,6 @@ def _decide_pair(pair: Pair, array: ArrayRecord, profile: Profile) -> None:
         # prefixItems belong together by their position, however little they are alike
         by_position = pair.gold_index in range(len(array.node.children.prefix))
         pair.status = "partial" if alike >= mark or by_position else "apart"
-
-
-def _decide_array(array: ArrayRecord, profile: Profile) -> None:
-    array.matched = sum(pair.status == "matched" for pair in array.pairs)
-    array.verdicts = [
-        _aligned_verdict(v, array, profile) if isinstance(v, Scored) and v.outcome == ALIGNED else v
-        for v in array.verdicts
-    ]
-    array.score, array.passed = point_score(settled(array))
 
 
 def _aligned_verdict(open_verdict: Scored, array: ArrayRecord, profile: Profile) -> Scored:

@@ -201,13 +201,11 @@ class Resolver:
                 )
             passed.add(target.pointer)
             target = self.lookup(target.schema["$ref"], target.pointer)
-        return self._referred(self.flatten([target]), ref)
-
-    def _referred(self, target: Flat, ref: str) -> Flat:
-        """Return a definition as it is where a reference leads to it; always the same one."""
-        key = ("referred", id(target), ref)
+        # a definition where a reference leads to it is always the same one
+        found = self.flatten([target])
+        key = ("referred", id(found), ref)
         if key not in self._flats:
-            self._flats[key] = replace(target, ref=ref or "#")
+            self._flats[key] = replace(found, ref=ref or "#")
         return self._flats[key]
 
 
