@@ -32,7 +32,7 @@ OUTCOMES = (
 
 FIELD_COLUMNS = FrameSpec(
     "fields",
-    "one row an evaluated field and metric",
+    "one row per evaluated field and metric",
     (
         Column("path", "string", "instance path with gold's index, `$.authors[2].name`"),
         Column(
@@ -59,7 +59,7 @@ FIELD_COLUMNS = FrameSpec(
 
 ARRAY_COLUMNS = FrameSpec(
     "arrays",
-    "one row an array that exists on either side; no counts where its items were not aligned",
+    "one row per array that exists on either side; no counts where its items were not aligned",
     (
         Column("path", "string", "instance path of the array"),
         Column("field", "string", "path with the indices taken out"),
@@ -80,7 +80,7 @@ ARRAY_COLUMNS = FrameSpec(
 
 MATCH_COLUMNS = FrameSpec(
     "matches",
-    "one row a gold item, plus one a spurious predicted item",
+    "one row per gold item, plus one per spurious predicted item",
     (
         Column("path", "string", "instance path of the array"),
         Column("gold_index", "Int64", "place in gold", "0 and up", True),
@@ -95,7 +95,7 @@ MATCH_COLUMNS = FrameSpec(
 
 SUMMARY = FrameSpec(
     "summary",
-    "one value an entry",
+    "one value per entry",
     (
         Column("overall_score", "float64", "mean score, an array weighs its gold items", "0 to 1"),
         Column("field_score", "float64", "mean score, every node weighs the same", "0 to 1"),
@@ -147,7 +147,7 @@ def match_frame(arrays: Iterable[ArrayRecord]) -> pd.DataFrame:
 
 CALL_COLUMNS = FrameSpec(
     "judge_calls",
-    "one row a call of a model",
+    "one row per call of a model",
     (
         Column("path", "string", "instance path of the field it was asked about"),
         Column("field", "string", "path with the indices taken out"),

@@ -16,7 +16,7 @@ from extractbench_nb.schema.validation import Validation
 
 WARNING_COLUMNS = FrameSpec(
     "warnings",
-    "one row a finding",
+    "one row per finding",
     (
         Column("side", "string", "whose fault it is", "gold, predicted, schema"),
         Column("path", "string", "instance path (schema path for the schema)"),

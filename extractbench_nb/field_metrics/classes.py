@@ -405,7 +405,7 @@ class MetricRegistry:
         if not isinstance(given, str) or not given:
             raise ConfigError(None, f"metric_id is {given!r}; expected a name, a str")
         if not callable(factory):
-            raise ConfigError(None, f"{factory!r} is no factory; expected a class or function")
+            raise ConfigError(None, f"{factory!r} is not a factory; expected a class or function")
         earlier = self._entries.get(metric_id)
         if earlier is not None and not (override or _is_defined_anew(earlier, metric_id, factory)):
             raise ConfigError(
@@ -451,13 +451,13 @@ class MetricRegistry:
             A name is taken, or what the factory makes has no ``metric_id`` or no ``evaluate``.
         """
         if not callable(factory):
-            raise ConfigError(None, f"{factory!r} is no metric class; pass the class itself")
+            raise ConfigError(None, f"{factory!r} is not a metric class; pass the class itself")
         sample = factory()
         metric_id: Any = getattr(sample, "metric_id", None)
         if not isinstance(metric_id, str) or not callable(getattr(sample, "evaluate", None)):
             raise ConfigError(
                 None,
-                f"{sample!r} is no metric; expected a metric_id (a str) and a method "
+                f"{sample!r} is not a metric; expected a metric_id (a str) and a method "
                 "evaluate(node, config)",
             )
         for alias in aliases:

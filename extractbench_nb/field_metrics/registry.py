@@ -177,7 +177,7 @@ class Metric:
 
 METRIC_COLUMNS = FrameSpec(
     "metrics",
-    "one row a metric",
+    "one row per metric",
     (
         Column("metric", "string", "name to write in evaluation_config"),
         Column("applies_to", "string", "JSON types it is meant for"),

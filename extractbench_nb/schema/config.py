@@ -74,7 +74,7 @@ SCALAR_METRICS = frozenset(p.metric_id for p in PRESETS.values()) - ARRAY_METRIC
 
 PRESET_COLUMNS = FrameSpec(
     "presets",
-    "one row a preset",
+    "one row per preset",
     (
         Column("preset", "string", "name to write in evaluation_config"),
         Column("metric", "string", "metric it stands for"),

@@ -375,7 +375,7 @@ class Schema:
 
 SCHEMA_COLUMNS = FrameSpec(
     "schema",
-    "one row a node of the schema",
+    "one row per node of the schema",
     (
         Column("schema_path", "string", "where the node stands, `$.properties.a.items`"),
         Column("field", "string", "instance path without indices, `a[].b`; `$` is the root"),

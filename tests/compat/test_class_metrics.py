@@ -399,10 +399,10 @@ def test_no_class_takes_the_place_of_an_alias():
 @pytest.mark.parametrize(
     "factory, problem",
     [
-        (Half(), "is no metric class; pass the class itself"),
-        (type("NoName", (), {"evaluate": lambda *_: None}), "is no metric; expected a metric_id"),
-        (type("NoCall", (), {"metric_id": "x"}), "is no metric; expected a metric_id"),
-        (type("BadName", (BaseMetric,), {"metric_id": 7}), "is no metric; expected a metric_id"),
+        (Half(), "is not a metric class; pass the class itself"),
+        (type("NoName", (), {"evaluate": lambda *_: None}), "is not a metric; expected a metric_id"),
+        (type("NoCall", (), {"metric_id": "x"}), "is not a metric; expected a metric_id"),
+        (type("BadName", (BaseMetric,), {"metric_id": 7}), "is not a metric; expected a metric_id"),
         (type("Nameless", (BaseMetric,), {"metric_id": ""}), "metric_id is ''; expected a name"),
     ],
 )
@@ -419,7 +419,7 @@ def test_a_factory_under_a_name():
     for bad in ("", None):
         with pytest.raises(xb.ConfigError, match="expected a name"):
             global_metric_registry.register_metric_factory(bad, Half)
-    with pytest.raises(xb.ConfigError, match="is no factory"):
+    with pytest.raises(xb.ConfigError, match="is not a factory"):
         global_metric_registry.register_metric_factory("third", Half())
 
 
