@@ -90,13 +90,14 @@ class OptimalAligner:
     def _assign(
         self, node: Node, ours: Side, theirs: Side, left: list[int], right: list[int]
     ) -> Pairs:
-        equal, rest, others = equal_pairs(ours, theirs, left, right)
+        equal = equal_pairs(ours, theirs, left, right)
         if len(equal) == min(len(left), len(right)):
             return equal
         if _comparisons(node, ours.leaves, theirs.leaves) <= _exact_limit(node):
             equal, solve = [], self._solve_exactly
         else:
-            left, right, solve = rest, others, self._solve_rest
+            left, right = unpaired(equal, ours, theirs, left, right)
+            solve = self._solve_rest
         one, two = [ours.items[i] for i in left], [theirs.items[j] for j in right]
         return equal + [(left[a], right[b]) for a, b in solve(node, one, two)]
 
@@ -197,23 +198,27 @@ def _key(item: Any, texts: dict[int, str]) -> str:
     return canonical_unordered(item, texts)
 
 
-def equal_pairs(
-    ours: Side, theirs: Side, left: list[int], right: list[int]
-) -> tuple[Pairs, list[int], list[int]]:
-    """Pair items that are equal but for the order of arrays inside them.
-
-    The indices of the others come back too. Of equal ones among them, no more are kept than can
-    find a partner (models that loop repeat one item).
-    """
+def equal_pairs(ours: Side, theirs: Side, left: list[int], right: list[int]) -> Pairs:
+    """Pair items that are equal but for the order of arrays inside them."""
     waiting: dict[str, list[int]] = defaultdict(list)
     for j in reversed(right):
         waiting[theirs.keys[j]].append(j)
-    equal = [(i, waiting[k].pop()) for i in left if waiting.get(k := ours.keys[i])]
+    return [(i, waiting[k].pop()) for i in left if waiting.get(k := ours.keys[i])]
+
+
+def unpaired(
+    equal: Pairs, ours: Side, theirs: Side, left: list[int], right: list[int]
+) -> tuple[list[int], list[int]]:
+    """Return the indices that are in no pair of equal items.
+
+    Of equal items among them, no more are kept than can find a partner (models that loop repeat one
+    item).
+    """
     done = {i for i, _ in equal}, {j for _, j in equal}
     left = [i for i in left if i not in done[0]]
     right = [j for j in right if j not in done[1]]
     left = _at_most(len(right), left, ours)
-    return equal, left, _at_most(len(left), right, theirs)
+    return left, _at_most(len(left), right, theirs)
 
 
 def _at_most(copies: int, indices: list[int], side: Side) -> list[int]:

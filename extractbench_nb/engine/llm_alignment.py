@@ -18,6 +18,7 @@ from extractbench_nb.engine.assignment import (
     Pairs,
     Side,
     equal_pairs,
+    unpaired,
 )
 from extractbench_nb.engine.proxy import proxy_matrix
 from extractbench_nb.engine.questions import (
@@ -414,8 +415,9 @@ class _Task:
         except RecursionError:
             raise JudgeError("the items are nested too deep", reason="too_deep") from None
         left, right = ours.order_from(prefix), theirs.order_from(prefix)
-        equal, left, right = equal_pairs(ours, theirs, left, right)
+        equal = equal_pairs(ours, theirs, left, right)
         self._pairs += equal
+        left, right = unpaired(equal, ours, theirs, left, right)
         self._left, self._right = sorted(left), sorted(right)
 
     async def run(self) -> Alignment:
