@@ -15,21 +15,21 @@ from urllib.parse import quote
 
 from extractbench_nb._concurrency import progress_bar
 from extractbench_nb._files import file_hash, make_folder
-from extractbench_nb.benchmark.dataset import EXTRACTBENCH_VARIABLE, Dataset, load_dataset
-from extractbench_nb.benchmark.layout import (
+from extractbench_nb.benchmark.dataset import (
     COMMIT,
+    EXTRACTBENCH_VARIABLE,
     RAW_URL,
     REPOSITORY,
+    Dataset,
     ReleasedFile,
     download_folder,
+    load_dataset,
     released_files,
 )
 from extractbench_nb.errors import DatasetError, nearest
 
 if TYPE_CHECKING:
     from pooch import Pooch
-
-__all__ = ["fetch_dataset"]
 
 
 RETRIES = 2

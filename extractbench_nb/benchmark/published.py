@@ -13,9 +13,6 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark.statistics import shipped_rows
 from extractbench_nb.errors import InputError, nearest
 
-__all__ = ["FIGURE_COLUMNS", "PARTS", "Figure", "figures", "part_name", "rows_of"]
-
-
 _TABLES = range(1, 14)
 
 #: What was printed: the tables by number, Figure 2's caption and the numbers of the text.

@@ -25,24 +25,6 @@ from extractbench_nb._tokens import count_tokens
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.pdf.pages import read_pages
 
-__all__ = [
-    "GOLD",
-    "PDF",
-    "SHIPPED_COLUMNS",
-    "SHIPPED_SCHEMA_COLUMNS",
-    "STATISTICS",
-    "FileKind",
-    "GoldCounts",
-    "count_gold",
-    "figures_of",
-    "measure",
-    "shipped_frame",
-    "shipped_rows",
-    "shipped_schemas",
-    "shipped_statistics",
-    "shipped_table",
-]
-
 
 @cache
 def _text(place: str) -> str:

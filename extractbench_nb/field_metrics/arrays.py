@@ -175,7 +175,7 @@ def table_grits(
     """
     del pass_threshold
     # Tables stand above metrics: theirs is looked up by name when the first array is scored.
-    similarity = resolve_name("extractbench_nb.tables.field_metric:arrays_similarity")
+    similarity = resolve_name("extractbench_nb.tables.grid_similarity:arrays_similarity")
     return float(similarity(gold, predicted, measure, variant))
 
 

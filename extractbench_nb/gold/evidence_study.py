@@ -14,9 +14,9 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.benchmark.statistics import shipped_frame
 from extractbench_nb.errors import InputError
-from extractbench_nb.pdf.grounding import Grounds, is_asked, leaves, look_up
-from extractbench_nb.pdf.index import index_of
+from extractbench_nb.pdf.evidence import Grounds, is_asked, leaves, look_up
 from extractbench_nb.pdf.search import amount_of, date_of
+from extractbench_nb.pdf.text import index_of
 
 __all__ = [
     "AGAINST",

@@ -10,34 +10,6 @@ from typing import NamedTuple, TypeAlias
 
 from extractbench_nb.benchmark.published import Figure, part_name, rows_of
 
-__all__ = [
-    "CLAUDE",
-    "DIFFERS",
-    "DOMAINS",
-    "DOMAIN_TABLES",
-    "EQUAL",
-    "GPT",
-    "HEADER",
-    "MODELS",
-    "NOT_REPRODUCIBLE",
-    "OVERALL",
-    "ROUNDING",
-    "SCHEMAS",
-    "STATUSES",
-    "TOTAL",
-    "Cell",
-    "Cells",
-    "given",
-    "printed",
-    "ratio",
-    "rounded",
-    "said",
-    "status_of",
-    "value_of",
-    "written",
-]
-
-
 #: By the number of keys, as the paper orders them.
 DOMAINS = ("sports", "credit", "research", "resumes", "10-K/Q")
 

@@ -23,25 +23,6 @@ from extractbench_nb.paper.regression import (
     outcome_values,
 )
 
-__all__ = [
-    "CLAIM_COLUMNS",
-    "CONTRADICTED",
-    "LEVEL",
-    "NOT_IDENTIFIABLE",
-    "SUPPORTED",
-    "VERDICTS",
-    "WAYS",
-    "WEAK",
-    "Claim",
-    "about_factors",
-    "about_failures",
-    "claims",
-    "of_association",
-    "of_p_value",
-    "strongest_factors",
-]
-
-
 SUPPORTED, WEAK, CONTRADICTED = "supported", "weak", "contradicted"
 NOT_IDENTIFIABLE = "not identifiable"
 VERDICTS = (SUPPORTED, WEAK, NOT_IDENTIFIABLE, CONTRADICTED)

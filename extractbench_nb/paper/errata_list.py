@@ -1,41 +1,803 @@
-"""`errata`: all contradictions found, computed on request; those in the paper's wording."""
+"""`errata`: contradictions in the paper, its README, the dataset and the published package."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from functools import cache
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.benchmark.complexities import field_definitions
 from extractbench_nb.benchmark.dataset import Dataset
-from extractbench_nb.benchmark.published import rows_of
+from extractbench_nb.benchmark.published import Figure, rows_of
+from extractbench_nb.engine.profiles import PROFILES, Profile
+from extractbench_nb.evaluation.api import evaluate
+from extractbench_nb.field_metrics.package_010 import package_010_metric
 from extractbench_nb.paper.cells import (
     CLAUDE,
+    DIFFERS,
     DOMAINS,
+    EQUAL,
     GPT,
     MODELS,
+    SCHEMAS,
     TOTAL,
     printed,
     ratio,
+    rounded,
     said,
+    status_of,
     value_of,
 )
-from extractbench_nb.paper.errata_numbers import (
-    HIGH,
-    LOW,
-    MEDIUM,
-    SEVERITIES,
-    Finding,
-    against,
-    scores,
-    totals,
-)
-from extractbench_nb.paper.errata_sources import gold, software
-from extractbench_nb.paper.facts import Facts, facts_of, tally
+from extractbench_nb.paper.facts import Facts, facts_of, shipped_reports, tally
 from extractbench_nb.paper.regression import associations
-from extractbench_nb.schema.config import DEFAULT_METRICS
+from extractbench_nb.paper.results import (
+    REVISED,
+    accuracy_range,
+    complexities,
+    results,
+    scale,
+    scored_in_valid,
+    tokens,
+)
+from extractbench_nb.schema.config import DEFAULT_METRICS, PRESETS
 
-__all__ = ["ERRATA_COLUMNS", "errata", "wording"]
+#: It changes a result or a conclusion; a printed figure is wrong; a matter of wording or emphasis.
+HIGH, MEDIUM, LOW = SEVERITIES = ("high", "medium", "low")
+
+
+class Finding(NamedTuple):
+    """A row of `errata`; the fields are the columns of ``ERRATA_COLUMNS``."""
+
+    id: str
+    where: str
+    published: str
+    recomputed: str
+    difference: float | None
+    explanation: str
+    severity: str
+    check: str
+
+
+def against(figure: Figure, value: float) -> tuple[str, str, float]:
+    """Return a printed figure, a computed one written the same way, and their difference."""
+    digits = max(figure.digits or 0, 0)
+    suffix = "%" if figure.unit == "%" else "×" if figure.printed.endswith("×") else ""
+    comma = "," if "," in figure.printed else ""
+    shown = f"{rounded(value, digits):{comma}.{digits}f}{suffix}"
+    return figure.printed, shown, value - (figure.value or 0.0)
+
+
+def percent(value: float) -> str:
+    """Write a share as 22.4%."""
+    return f"{rounded(value, 1)}%"
+
+
+def totals(facts: Facts) -> Iterator[Finding]:
+    """Find the totals and marks that do not add up."""
+    yield _hours(facts)
+    yield _structured("research")
+    yield _structured("sports")
+    yield _structured_overall()
+    yield _research_bold()
+    yield _validity_bold()
+    yield _accuracies(facts)
+
+
+def _hours(facts: Facts) -> Finding:
+    hours = sum(value_of(3, domain, "hours") for domain in DOMAINS)
+    documents = sum(facts.documents.values())
+    figure = printed(3, TOTAL, "hours_per_document")
+    without = documents - facts.documents["credit"]
+    return Finding(
+        "hours-per-document",
+        "Table 3, last row",
+        *against(figure, hours / documents),
+        f"{hours:.1f} hours over {documents} documents; {figure.printed} is what {without} "
+        f"documents would give ({hours / without:.2f}), those without the credit agreements",
+        MEDIUM,
+        "table(3); hours and documents of Tables 2 and 3",
+    )
+
+
+def _structured(domain: str) -> Finding:
+    figure = printed(8, TOTAL, f"{domain} rate")
+    rates = [value_of(8, model, f"{domain} rate") for model in MODELS]
+    whole = tally("structured", domains=(domain,))
+    divisor = round(sum(rates) / (figure.value or 1))
+    return Finding(
+        f"structured-{domain}-total",
+        f"Table 8, last row, {domain}",
+        *against(figure, whole.pass_rate),
+        f"{whole.passed} of {whole.fields} fields; the mean of the six printed rows is "
+        f"{sum(rates) / len(rates):.1f}; their sum divided by {divisor} gives the printed total",
+        MEDIUM,
+        "table(8); counts('structured')",
+    )
+
+
+def _structured_overall() -> Finding:
+    figure = printed(8, TOTAL, "overall rate")
+    whole = tally("structured")
+    rows = [value_of(8, model, "overall rate") for model in MODELS]
+    return Finding(
+        "structured-overall-total",
+        "Table 8, last row, overall",
+        *against(figure, whole.pass_rate),
+        f"{whole.passed} of {whole.fields} fields; the mean of the six printed rows is "
+        f"{sum(rows) / len(rows):.2f}, and all of them divide by the same number of fields",
+        MEDIUM,
+        "table(8); counts('structured')",
+    )
+
+
+def _best(figures: list[Figure]) -> Figure:
+    return max(figures, key=lambda figure: figure.value or 0.0)
+
+
+def _research_bold() -> Finding:
+    column = [f for f in rows_of("5") if f.column == "research passed" and f.row in MODELS]
+    marked = next(f for f in column if f.bold)
+    best = _best(column)
+    appendix = next(f for f in rows_of("12") if f.column == "passed" and f.bold)
+    return Finding(
+        "research-bold",
+        "Table 5, research papers",
+        f"{marked.row}, {marked.printed}",
+        f"{best.row}, {best.printed}",
+        (best.value or 0.0) - (marked.value or 0.0),
+        "bold stands for the best of a column, and the maximum is another row; "
+        f"Table 12 marks {appendix.row}, {appendix.printed}",
+        LOW,
+        "figures(5) and figures(12), column bold",
+    )
+
+
+def _validity_bold() -> Finding:
+    column = [f for f in rows_of("5") if f.column == "valid" and f.row in MODELS]
+    best = _best(column)
+    marked = [f.row for f in column if f.bold]
+    return Finding(
+        "validity-bold",
+        "Table 5, valid outputs",
+        ", ".join(marked) or "no mark",
+        f"{best.row}, {best.printed}",
+        None,
+        "the caption promises bold for the best of each column; this column has none",
+        LOW,
+        "figures(5), column bold",
+    )
+
+
+def _accuracies(facts: Facts) -> Finding:
+    cells = results(facts)
+    rows = (*MODELS, TOTAL)
+    own = {row: float(cells[row, "accuracy"].value or 0) for row in rows}
+    figures = {row: printed(5, row, "accuracy") for row in rows}
+    apart = [r for r in rows if status_of(figures[r], cells[r, "accuracy"]) != EQUAL]
+    low = sum(own[row] > (figures[row].value or 0) for row in apart)
+    surplus = ", ".join(f"{model} {_surplus(facts, model):+d}" for model in MODELS)
+    return Finding(
+        "accuracy-on-valid",
+        "Table 5, last column",
+        *against(figures[TOTAL], own[TOTAL]),
+        f"{len(apart)} of {len(rows)} accuracies do not follow from valid documents x scored "
+        f"fields ({low} are printed too low, the others too high): {cells[TOTAL, 'accuracy'].note};"
+        f" the printed shares need so many fields beyond the released evaluator's: {surplus}",
+        HIGH,
+        "compare(5), column accuracy",
+    )
+
+
+def _surplus(facts: Facts, model: str) -> int:
+    """Count the fields that a printed accuracy needs beyond those of the valid outputs."""
+    low, _ = accuracy_range(model, tally(models=(model,)).passed)
+    return low - scored_in_valid(facts, (model,), released=True)
+
+
+MODES = ("prompt", "structured")
+
+
+def scores(facts: Facts) -> Iterator[Finding]:
+    """Find what the denominators hide."""
+    yield _ceiling(facts)
+    yield _order_of_domains(facts)
+    yield _sports_ceiling(facts)
+    yield _nothing_extracted(facts)
+    yield _three_counts(facts)
+    yield _credit_able()
+    yield _credit_validity()
+    yield _structured_mode()
+    yield _structured_research()
+
+
+def _scored(facts: Facts, domain: str) -> int:
+    return facts.documents[domain] * facts.scored[domain]
+
+
+def _ceiling(facts: Facts) -> Finding:
+    scored = {domain: _scored(facts, domain) for domain in DOMAINS}
+    keys = tally(models=MODELS[:1]).fields
+    total = sum(scored.values())
+    each = ", ".join(f"{facts.scored[d]} for {d}" for d in DOMAINS)
+    share = ratio(total, keys)
+    return Finding(
+        "pass-rate-ceiling",
+        "Table 5, pass rate",
+        "100.0%",
+        percent(share),
+        share - 100,
+        f"the pass rate divides by documents x keys, {keys:,} a model, but a perfect extraction "
+        f"has {total} scored fields: an array is one field, its items' keys are not scored "
+        f"(a document has {each})",
+        HIGH,
+        "table(5); scored fields of gold against itself",
+    )
+
+
+def _order_of_domains(facts: Facts) -> Finding:
+    narrow = DOMAINS[:-1]
+    rates = {d: tally(domains=(d,)).pass_rate for d in narrow}
+    attainable = {
+        d: ratio(tally(domains=(d,)).passed, _scored(facts, d) * len(MODELS)) for d in narrow
+    }
+    return Finding(
+        "order-of-domains",
+        "Table 5, last row; section 4.1",
+        _ordered(rates),
+        _ordered(attainable),
+        None,
+        "measured against the fields that are scored, not against all keys, the order of the "
+        "domains changes: the share of scored fields among the keys is "
+        + ", ".join(f"{percent(_share_scored(facts, d))} for {d}" for d in DOMAINS),
+        HIGH,
+        "counts(); scored fields of gold against itself",
+    )
+
+
+def _share_scored(facts: Facts, domain: str) -> float:
+    fields = tally(models=MODELS[:1], domains=(domain,)).fields
+    return ratio(_scored(facts, domain), fields)
+
+
+def _ordered(rates: dict[str, float]) -> str:
+    best_first = sorted(rates.items(), key=lambda item: -item[1])
+    return ", ".join(f"{domain} {percent(rate)}" for domain, rate in best_first)
+
+
+def _sports_ceiling(facts: Facts) -> Finding:
+    scored, present = _scored(facts, "sports"), int(facts.of("sports", "present").sum())
+    empty = facts.of("sports", "present") == 1
+    counted = tally(domains=("sports",))
+    share = ratio(present, scored)
+    return Finding(
+        "sports-gold",
+        "section 4.1, Table 13",
+        f"{scored} scored fields",
+        f"{present} with a gold value",
+        float(present - scored),
+        f"{int(empty.sum())} of {len(empty)} sports golds keep their results under a key that the "
+        f"schema does not declare, so only {percent(share)} of the scored fields have a gold value "
+        "and what is extracted rightly under the declared keys counts as invented; the text "
+        f"explains {counted.passed} of {counted.fields} passed fields by array scoring alone",
+        HIGH,
+        "gold of the released dataset; audit of undeclared keys",
+    )
+
+
+def _nothing_extracted(facts: Facts) -> Finding:
+    rates = {m: tally(models=(m,), domains=("sports",)).pass_rate for m in MODELS}
+    best = max(rates, key=lambda model: rates[model])
+    absent = _scored(facts, "sports") - int(facts.of("sports", "present").sum())
+    fields = tally(models=MODELS[:1], domains=("sports",)).fields
+    nothing = ratio(absent, fields)
+    return Finding(
+        "sports-nothing-extracted",
+        "Table 13",
+        f"{best}, {printed(13, best, 'rate').printed}",
+        f"an empty object, {percent(nothing)}",
+        nothing - rates[best],
+        f"{absent} scored fields of the sports golds are absent, and absent on both sides passes: "
+        f"an empty object fits the schema and passes {absent} of {fields} fields, more than the "
+        "best model",
+        HIGH,
+        "gold of the released dataset; section 3.3 on missing values",
+    )
+
+
+def _three_counts(facts: Facts) -> Finding:
+    positions = tally(models=MODELS[:1]).fields
+    scored = sum(_scored(facts, domain) for domain in DOMAINS)
+    figure = said("gold values", "abstract")
+    return Finding(
+        "evaluable-fields",
+        "abstract, section 2, footnote 1",
+        figure.printed,
+        f"{scored} scored",
+        scored - (figure.value or 0.0),
+        f"three counts go by one name: {figure.printed} leaf values in gold, {positions:,} "
+        f"documents x keys, of which {scored} are scored",
+        MEDIUM,
+        "table(2); table(5); scored fields of gold against itself",
+    )
+
+
+def _credit_able() -> Finding:
+    able = tuple(m for m in MODELS if m not in CLAUDE)
+    counted = tally(models=able, domains=("credit",))
+    figure = said("credit pass rate of models that read it")
+    return Finding(
+        "credit-able-models",
+        "section 4.1, credit agreements",
+        *against(figure, counted.pass_rate),
+        f"the text speaks of models that can read the documents: {counted.passed} of "
+        f"{counted.fields} fields; the printed share counts the fields of the two models that "
+        "cannot",
+        MEDIUM,
+        "counts()",
+    )
+
+
+def _credit_validity() -> Finding:
+    able = tuple(m for m in MODELS if m not in CLAUDE)
+    credit = tally(models=able, domains=("credit",))
+    research = tally(models=able, domains=("research",))
+    figure = said("validity of credit")
+    return Finding(
+        "credit-validity",
+        "section 4.2, arrays",
+        *against(figure, credit.validity),
+        "the comparison of validity on credit agreements and research papers mixes a page limit "
+        f"with the schema: of the models that can read them, {percent(credit.validity)} of credit "
+        f"outputs and {percent(research.validity)} of research outputs are valid, so credit "
+        "agreements and not sports results have the highest validity",
+        MEDIUM,
+        "counts()",
+    )
+
+
+def _structured_mode() -> Finding:
+    accepted = ("sports", "credit", "research")
+    before, after = (tally(mode, domains=accepted) for mode in ("prompt", "structured"))
+    lost = tally(domains=("resumes",)).passed
+    return Finding(
+        "structured-accuracy",
+        "section 4.3",
+        "accuracy falls",
+        f"{before.passed} to {after.passed} fields",
+        float(after.passed - before.passed),
+        f"all of the loss with structured output is the rejected resume schema ({lost} passed "
+        "fields); on the domains whose schemas were accepted, more fields pass than before, "
+        f"of {after.fields:,}",
+        HIGH,
+        "counts('prompt') and counts('structured')",
+    )
+
+
+def _structured_research() -> Finding:
+    changes = {
+        m: tally("structured", models=(m,), domains=("research",)).passed
+        - tally(models=(m,), domains=("research",)).passed
+        for m in MODELS
+    }
+    risen = [f"{m} {change:+d}" for m, change in changes.items() if change > 0]
+    fields = tally(models=MODELS[:1], domains=("research",)).fields
+    gpt5 = {mode: tally(mode, models=("GPT-5",), domains=("research",)) for mode in MODES}
+    return Finding(
+        "structured-long-outputs",
+        "section 4.3",
+        f"{gpt5['prompt'].pass_rate:.1f}% (GPT-5, research)",
+        percent(gpt5["structured"].pass_rate),
+        gpt5["structured"].pass_rate - gpt5["prompt"].pass_rate,
+        "the text says that structured output harms long extractions most, and that output volume "
+        f"binds the GPT models; on research papers, the longest outputs, {', '.join(risen)} fields "
+        f"of {fields} pass with it",
+        HIGH,
+        "Tables 8 and 12; counts('structured')",
+    )
+
+
+_COUNTED = {
+    "tokens": "GPT-2 tokens of the released gold files",
+    "array_items": "items of all arrays of the released gold, nested ones included",
+    "fields": "leaf values outside arrays",
+}
+
+
+def gold(facts: Facts) -> Iterator[Finding]:
+    """Find where the released dataset gives other figures."""
+    yield _values(facts, "research", "research-gold-values")
+    yield _values(facts, TOTAL, "total-gold-values")
+    for column in _COUNTED:
+        yield from _averages(facts, column)
+    yield _ratio(facts, "research")
+    yield _ratio(facts, "credit")
+    yield _citations(facts)
+    yield _credit_pages(facts)
+    yield _growth_metric(facts)
+    yield _decomposition()
+    yield _violations(facts)
+    yield _quarterly(facts)
+
+
+def _values(facts: Facts, row: str, name: str) -> Finding:
+    cell = scale(facts)[row, "gold_values"]
+    return Finding(
+        name,
+        f"Table 2, {row}",
+        *against(printed(2, row, "gold_values"), float(cell.value or 0)),
+        REVISED,
+        LOW,
+        "table(2)",
+    )
+
+
+def _averages(facts: Facts, column: str) -> Iterator[Finding]:
+    cells = complexities(facts)
+    for domain in DOMAINS:
+        figure, cell = printed(6, domain, column), cells[domain, column]
+        if status_of(figure, cell) != DIFFERS:
+            continue
+        documents = facts.documents[domain]
+        total, mine = (figure.value or 0) * documents, float(cell.value or 0) * documents
+        revised = domain == "research" and column != "fields"
+        reason = f"{REVISED}; {_COUNTED[column]}" if revised else _COUNTED[column]
+        if column == "fields":
+            reason = f"{reason}; {_tried()}"
+        yield Finding(
+            f"{domain.replace('/', '').lower()}-{column.replace('_', '-')}",
+            f"Table 6, {domain}",
+            *against(figure, float(cell.value or 0)),
+            f"{reason}; over {documents} documents about {total:,.0f} printed, {mine:,.0f} counted",
+            LOW,
+            "table(6)",
+        )
+
+
+@cache
+def _tried() -> str:
+    tried = field_definitions()
+    fitting = tried.groupby("definition")["matches"].sum()
+    return (
+        f"the paper does not define the column, and none of {len(fitting)} definitions that were "
+        f"tried gives more than {int(fitting.max())} of the {len(DOMAINS)} averages"
+    )
+
+
+def _ratio(facts: Facts, domain: str) -> Finding:
+    cells = tokens(facts)
+    own = [d for d in DOMAINS if float(cells[d, "ratio"].value or 0) < 1]
+    high = domain == "research"
+    why = f"; more output than input have {' and '.join(own)}" if high else ""
+    return Finding(
+        f"figure-2-{domain}",
+        f"Figure 2, caption, {domain}",
+        printed("figure2", domain, "ratio").printed,
+        f"{float(cells[domain, 'ratio'].value or 0):.1f}×",
+        float(cells[domain, "ratio"].value or 0) - value_of("figure2", domain, "ratio"),
+        f"{cells[domain, 'ratio'].note}{why}",
+        HIGH if high else LOW,
+        "table('figure2')",
+    )
+
+
+def _citations(facts: Facts) -> Finding:
+    figure, cited = said("fewest citations"), facts.of("research", "citations")
+    few = sorted(int(n) for n in cited if n < (figure.value or 0))
+    return Finding(
+        "citations-100",
+        "Table 1; sections 2.1, 2.2 and 4.2",
+        *against(figure, float(cited.min())),
+        f"{len(few)} of {len(cited)} papers have fewer citations: {', '.join(map(str, few))}",
+        LOW,
+        "citations in the released gold",
+    )
+
+
+def _credit_pages(facts: Facts) -> Finding:
+    pages = facts.of("credit", "pages")
+    low, high = said("shortest credit", "Table 1"), said("longest credit", "Table 1")
+    again = [said(name, "section 4.2").printed for name in ("shortest credit", "longest credit")]
+    return Finding(
+        "credit-pages",
+        "Table 1; section 2.1",
+        f"{low.printed}–{high.printed} pages",
+        f"{int(pages.min())}–{int(pages.max())} pages",
+        None,
+        f"the PDFs have the pages that section 4.2 gives, {again[0]} to {again[1]}",
+        LOW,
+        "pages of the PDFs",
+    )
+
+
+def _growth_metric(facts: Facts) -> Finding:
+    return Finding(
+        "growth-metric",
+        "Figure 1, caption",
+        *against(said("properties of growth metric"), facts.growth_metric),
+        "the definition in the released 10-K/Q schema has fewer properties",
+        LOW,
+        "definition growth_metric of the 10-K/Q schema",
+    )
+
+
+def _decomposition() -> Finding:
+    sums, values = {}, {}
+    for domain in DOMAINS:
+        sums[domain] = value_of(6, domain, "fields") + value_of(6, domain, "array_items")
+        documents = value_of(2, domain, "documents")
+        values[domain] = value_of(2, domain, "gold_values") / documents
+    fitting = [d for d in DOMAINS if round(sums[d], 1) == round(values[d], 1)]
+    worst = max(DOMAINS, key=lambda domain: values[domain] - sums[domain])
+    return Finding(
+        "fields-and-items",
+        "Table 6, caption, against Table 2",
+        f"{sums[worst]:.1f} a {worst} document",
+        f"{values[worst]:.1f}",
+        values[worst] - sums[worst],
+        "fields and array items are said to make up the extraction target; they add up to the "
+        f"gold values of Table 2 for {' and '.join(fitting)} only, since an array item of several "
+        "values counts once",
+        MEDIUM,
+        "published(2) and published(6)",
+    )
+
+
+def _violations(facts: Facts) -> Finding:
+    broken = facts.frame[facts.frame["violations"] > 0]
+    by_domain = broken.groupby("domain").size()
+    listed = ", ".join(f"{by_domain[d]} of {facts.documents[d]} {d}" for d in by_domain.index)
+    return Finding(
+        "gold-breaks-schema",
+        "section 2.3",
+        "every annotation fits its schema",
+        f"{len(broken)} of {len(facts.frame)} do not",
+        float(len(broken)),
+        f"{listed} golds break their own JSON Schema; an output counts as valid only if it fits "
+        "the schema (section 4), so these golds would count as invalid outputs",
+        HIGH,
+        "JSON Schema Draft 2020-12 on the released gold; audit",
+    )
+
+
+def _quarterly(facts: Facts) -> Finding:
+    names = facts.frame.loc[facts.frame["schema"] == SCHEMAS["10-K/Q"], "document"]
+    quarterly = sum("_10q_" in name for name in names)
+    return Finding(
+        "no-10-k",
+        "Tables 1, 2, 5 and 9",
+        "10-K and 10-Q filings",
+        f"{quarterly} of {len(names)} are 10-Q",
+        None,
+        "the released filings are quarterly reports throughout, by their file names",
+        LOW,
+        "document names of the released dataset",
+    )
+
+
+_RELEASE = "extract-bench 0.1.0"
+_CHECK = "profile 'extract-bench-0.1.0', checked against the package in tests/parity"
+
+#: A text of our own, longer than the 200 letters from which on difflib drops the frequent ones.
+_TEXT = "no later than ten days after a notice the agent tells the lenders; " * 4
+_SHORTER = _TEXT.replace("later ", "", 1)
+
+
+def software(facts: Facts) -> Iterator[Finding]:
+    """Find where the package does not do what the paper or its README says."""
+    yield _failed_calls()
+    yield _inside_arrays(facts)
+    yield _fuzzy()
+    yield _tolerance()
+    yield _default_tolerance()
+    yield _two_texts()
+    yield _recall_only()
+    yield _unscored_union(facts)
+    yield _ahead_of_release()
+
+
+def _failed_calls() -> Finding:
+    reports = shipped_reports()
+    failed = reports[reports["failed_calls"] > 0]
+    passed, rows = int(failed["passed"].sum()), int(failed["evaluated"].sum())
+    extra, more = int(failed["extra_passed"].sum()), int(failed["extra"].sum())
+    before, after = ratio(passed, rows), ratio(passed - extra, rows - more)
+    return Finding(
+        "failed-judge-calls",
+        f"{_RELEASE}, judge reports",
+        percent(before),
+        percent(after),
+        after - before,
+        f"in {len(failed)} of {len(reports)} recorded reports a judge call failed, the evaluator "
+        f"went on into the node's children, found both sides absent and added {extra} passing "
+        f"fields to {rows - more}: the pass rate of these reports rises because the judge is down",
+        HIGH,
+        "EXTRACTBENCH_RUNS, reports with a metric error_*; shipped as figures",
+    )
+
+
+def _inside_arrays(facts: Facts) -> Finding:
+    keys = _times(facts.documents, facts.keys)
+    scored = _times(facts.documents, facts.scored)
+    tenk = f"{facts.scored['10-K/Q']} of {facts.keys['10-K/Q']}"
+    rule = PROFILES["extract-bench-0.1.0"].rows_inside_arrays
+    return Finding(
+        "fields-inside-arrays",
+        f"section 3.4 against {_RELEASE}",
+        "item fields scored by their metrics",
+        "item fields scored" if rule else "no row inside an array",
+        None,
+        "the release gives an array one row, by a judge that sees no metric of a field: of "
+        f"{keys:,} documents x keys {scored} get a row ({tenk} keys of 10-K/Q); the metrics "
+        "declared inside arrays, number_tolerance among them, never run there",
+        HIGH,
+        _CHECK,
+    )
+
+
+def _times(documents: dict[str, int], each: Mapping[str, int]) -> int:
+    return sum(number * each[domain] for domain, number in documents.items())
+
+
+def _released(metric: str, params: dict[str, Any], gold: Any, predicted: Any) -> float:
+    compare = package_010_metric(metric, params)
+    return compare(gold, predicted)[0] if compare else float("nan")
+
+
+def _own(preset: str, kind: str, gold: Any, predicted: Any) -> float:
+    field = {"type": kind, "evaluation_config": preset}
+    schema = {"type": "object", "properties": {"field": field}}
+    return float(evaluate(schema, {"field": gold}, {"field": predicted}).fields["score"].iloc[0])
+
+
+def _fuzzy() -> Finding:
+    released = _released("string_fuzzy", {}, _TEXT, _SHORTER)
+    own = _own("string_fuzzy", "string", _TEXT, _SHORTER)
+    back = _released("string_fuzzy", {}, _SHORTER, _TEXT)
+    return Finding(
+        "levenshtein-or-difflib",
+        f"README and Table 4 against {_RELEASE}",
+        f"{own:.3f} (Levenshtein)",
+        f"{released:.3f} (difflib)",
+        released - own,
+        "the release computes difflib's ratio where README and paper say Levenshtein; a text of "
+        f"{len(_TEXT)} letters without one of its words gives these two, and difflib gives "
+        f"{back:.3f} with the sides swapped; the threshold is 0.8",
+        MEDIUM,
+        _CHECK,
+    )
+
+
+def _tolerance() -> Finding:
+    gold, near, params = 1_000_000.0, 1_000_500.0, dict(PRESETS["number_tolerance"].params)
+    small, double = 0.0005, 0.001
+    ours = [_own("number_tolerance", "number", *pair) for pair in ((gold, near), (small, double))]
+    theirs = [
+        _released("number_tolerance", params, *pair) == 1
+        for pair in ((gold, near), (small, double))
+    ]
+    return Finding(
+        "relative-or-absolute-tolerance",
+        f"Table 4 and appendix C against {_RELEASE}",
+        f"{near:,.0f} for {gold:,.0f}: {_verdict(ours[0] == 1)}",
+        _verdict(theirs[0]),
+        None,
+        f"the paper's margin is relative ({percent(100 * params['tolerance'])}), the release's "
+        f"absolute: {double} for {small}, twice as much, {_verdict(theirs[1])} there and "
+        f"{_verdict(ours[1] == 1)} by the paper's rule",
+        HIGH,
+        _CHECK,
+    )
+
+
+def _verdict(passed: bool) -> str:
+    return "passes" if passed else "fails"
+
+
+def _default_tolerance() -> Finding:
+    declared = float(PRESETS["number_tolerance"].params["tolerance"])
+    default = _largest_accepted({})
+    return Finding(
+        "default-tolerance",
+        f"Table 4, README against {_RELEASE}",
+        f"{declared:g}",
+        f"{default:.0e}",
+        default - declared,
+        "where a schema names the metric and not the preset, without params, the metric's own "
+        "default counts",
+        LOW,
+        _CHECK,
+    )
+
+
+def _largest_accepted(params: dict[str, Any]) -> float:
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        accepted = _released("number_tolerance", params, 0.0, middle) == 1
+        low, high = (middle, high) if accepted else (low, middle)
+    return low
+
+
+def _two_texts() -> Finding:
+    pairs = [("33–37", "90–99"), ("unknown", "12 to 14")]
+    passing = sum(_released("number_tolerance", {}, *pair) == 1 for pair in pairs)
+    own = sum(_own("number_tolerance", "number", *pair) == 1 for pair in pairs)
+    return Finding(
+        "two-texts-are-equal",
+        f"Table 4 against {_RELEASE}",
+        f"{own} of {len(pairs)} unlike texts pass",
+        f"{passing} of {len(pairs)}",
+        float(passing - own),
+        "the release turns what is no number into nothing and finds two nothings equal; the "
+        "10-K/Q schema allows texts such as ranges where it declares number_tolerance",
+        MEDIUM,
+        _CHECK,
+    )
+
+
+def _recall_only() -> Finding:
+    items = {"type": "object", "properties": {"name": {"type": "string"}}}
+    schema = {"type": "object", "properties": {"rows": {"type": "array", "items": items}}}
+    gold = [{"name": "one"}, {"name": "two"}]
+    invented = [{"name": f"invented {number}"} for number in range(50)]
+    array = evaluate(schema, {"rows": gold}, {"rows": gold + invented}).arrays.iloc[0]
+    return Finding(
+        "recall-only",
+        "section 3.4 against README",
+        f"F1 {array['f1']:.3f}",
+        f"{array['score']:.3f}",
+        float(array["score"] - array["f1"]),
+        f"precision, recall and F1 are computed, but an array's score is its recall: "
+        f"{len(gold)} right rows among {len(invented)} invented ones score {array['score']:.0f}",
+        MEDIUM,
+        "evaluate(...).arrays",
+    )
+
+
+def _unscored_union(facts: Facts) -> Finding:
+    apart = [d for d in DOMAINS if facts.scored[d] != facts.scored_by_package_010[d]]
+    by_rules = _times(facts.documents, facts.scored)
+    released = _times(facts.documents, facts.scored_by_package_010)
+    accuracy = ratio(tally(models=("GPT-5",)).passed, _valid_fields(facts, "GPT-5"))
+    return Finding(
+        "unscored-union",
+        f"README against {_RELEASE}",
+        f"{by_rules} scored fields",
+        f"{released}",
+        float(released - by_rules),
+        f"the release scores no anyOf without a metric of its own ({', '.join(apart)}: "
+        f"{facts.scored_by_package_010[apart[0]]} fields a document instead of "
+        f"{facts.scored[apart[0]]}); with its count GPT-5's accuracy on valid outputs would be "
+        f"{percent(accuracy)}",
+        LOW,
+        _CHECK,
+    )
+
+
+def _valid_fields(facts: Facts, model: str) -> int:
+    return sum(
+        tally(models=(model,), domains=(d,)).valid * facts.scored_by_package_010[d] for d in DOMAINS
+    )
+
+
+def _ahead_of_release() -> Finding:
+    release, readme = PROFILES["extract-bench-0.1.0"], PROFILES["extract-bench-readme"]
+    rules = [f.name for f in fields(Profile) if f.name != "name"]
+    apart = [rule for rule in rules if getattr(release, rule) != getattr(readme, rule)]
+    return Finding(
+        "readme-ahead-of-release",
+        f"README against {_RELEASE}",
+        f"{len(apart)} rules",
+        "another rule each",
+        None,
+        "the README describes what the release on PyPI does not do: " + ", ".join(apart),
+        MEDIUM,
+        "profiles()",
+    )
 
 
 def wording(facts: Facts) -> Iterator[Finding]:

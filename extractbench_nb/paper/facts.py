@@ -21,25 +21,6 @@ from extractbench_nb.evaluation.api import evaluate
 from extractbench_nb.paper.cells import DOMAIN_TABLES, DOMAINS, MODELS, SCHEMAS, printed, value_of
 from extractbench_nb.schema.complexity import schema_complexity
 
-__all__ = [
-    "COUNT_COLUMNS",
-    "GOLD_COLUMNS",
-    "REPORT_COLUMNS",
-    "Count",
-    "Facts",
-    "Tally",
-    "counts",
-    "facts_of",
-    "inferred_passed",
-    "measure_gold",
-    "measure_growth_metric",
-    "measure_reports",
-    "shipped_gold",
-    "shipped_reports",
-    "tally",
-]
-
-
 GOLD_COLUMNS = FrameSpec(
     "gold",
     "one row a document of the released dataset",

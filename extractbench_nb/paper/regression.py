@@ -16,29 +16,6 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.paper.cells import CLAUDE, DOMAINS, GPT, MODELS, value_of
 from extractbench_nb.paper.facts import Facts, Tally, facts_of, tally
 
-__all__ = [
-    "CORRELATION_COLUMNS",
-    "FACTORS",
-    "GROUPS",
-    "OUTCOMES",
-    "REGRESSION_COLUMNS",
-    "Association",
-    "Fit",
-    "Numbers",
-    "associate",
-    "associations",
-    "attempts",
-    "correlations",
-    "factor_values",
-    "fit",
-    "kendall",
-    "outcome_values",
-    "profile_interval",
-    "regressions",
-    "spearman",
-]
-
-
 Numbers: TypeAlias = npt.NDArray[np.float64]
 
 #: Columns of Table 6 that the paper holds against failures.

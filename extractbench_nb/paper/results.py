@@ -26,26 +26,6 @@ from extractbench_nb.paper.cells import (
 from extractbench_nb.paper.facts import Facts, Tally, tally
 from extractbench_nb.schema.config import PRESETS
 
-__all__ = [
-    "FAILURES",
-    "accuracy_range",
-    "annotation",
-    "characteristics",
-    "complexities",
-    "divided",
-    "domain_results",
-    "failures",
-    "presets_tried",
-    "quantities",
-    "results",
-    "scale",
-    "scored_in_valid",
-    "statement_cells",
-    "structured",
-    "tokens",
-]
-
-
 #: Percent of gold; a score that says "the same".
 _LARGEST_MARGIN = 100.0
 _SAME = 0.9

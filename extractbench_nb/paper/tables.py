@@ -1,23 +1,31 @@
-"""`table`, `published` and `compare`: recomputed and printed tables of the paper."""
+"""`table`, `published` and `compare`: tables of the paper, printed, recomputed, of your runs."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.benchmark.published import PARTS, Figure, part_name, rows_of
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.paper.cells import (
     DIFFERS,
+    DOMAIN_TABLES,
+    DOMAINS,
+    EQUAL,
     HEADER,
+    MODELS,
     NOT_REPRODUCIBLE,
+    OVERALL,
+    SCHEMAS,
     STATUSES,
+    TOTAL,
     Cell,
     Cells,
     status_of,
@@ -28,6 +36,7 @@ from extractbench_nb.paper.results import (
     annotation,
     characteristics,
     complexities,
+    divided,
     domain_results,
     failures,
     presets_tried,
@@ -37,20 +46,7 @@ from extractbench_nb.paper.results import (
     structured,
     tokens,
 )
-from extractbench_nb.paper.runs import RunTables, compare_with_runs
-
-__all__ = [
-    "COMPARE_COLUMNS",
-    "REPRODUCTION_COLUMNS",
-    "cells_of",
-    "compare",
-    "published",
-    "reproduction",
-    "statements",
-    "table",
-    "table_name",
-]
-
+from extractbench_nb.stats.intervals import Drawing, wilson_interval
 
 _MAKERS: Mapping[str, Callable[[Facts], Cells]] = MappingProxyType(
     {
@@ -336,3 +332,253 @@ def _row(figure: Figure, cell: Cell) -> tuple[Any, ...]:
         cell.source or None,
         figure.where,
     )
+
+
+#: Where the figure of a run stands: the last two have no figure, or no interval.
+WITHIN, NO_RUN = "within", "no run"
+RUN_COMPARISON_STATUSES = (EQUAL, WITHIN, DIFFERS, NO_RUN)
+
+RUN_COMPARISON_COLUMNS = FrameSpec(
+    "compare_runs",
+    "one row a printed figure of a model",
+    (
+        Column("table", "string", "5 or 7 to 13"),
+        Column("row", "string", "model or kind of failure, as printed"),
+        Column("column", "string", "what the figure is; in Table 7 the model"),
+        Column("run", "string", "whose figure stands beside it", "", True),
+        Column("printed", "string", "the figure as printed"),
+        Column("shown", "string", "that of the run, written the same way", "", True),
+        Column("published", "Float64", "the printed number", "", True),
+        Column("found", "Float64", "that of the run", "", True),
+        Column("difference", "Float64", "found - published", "", True),
+        Column("low", "Float64", "interval of found", "", True),
+        Column("high", "Float64", "interval of found", "", True),
+        Column("unit", "string", "unit of all of them"),
+        Column("status", "string", "how they stand", ", ".join(RUN_COMPARISON_STATUSES)),
+        Column("reason", "string", "what is known of the printed figure", "", True),
+        Column("where", "string", "section or appendix"),
+    ),
+)
+
+#: Rows of Table 7, and the failures of `parse_output`.
+_FAILURES = MappingProxyType(
+    {
+        "empty": "empty_response",
+        "trailing comma": "trailing_comma",
+        "page limit": "page_limit",
+        "truncated": "truncated_json",
+        "context length": "context_length",
+        TOTAL: TOTAL,
+    }
+)
+_PARTS = ("5", *(str(n) for n in range(7, 14)))
+_CONFIDENCE = 0.95
+_STRUCTURED = "structured"
+_SIMULATED = "simulated"
+
+
+class RunTables(Protocol):
+    """What `baseline_tables` returns."""
+
+    @property
+    def results(self) -> pd.DataFrame:
+        """One row per run and schema."""
+
+    @property
+    def failures(self) -> pd.DataFrame:
+        """How attempts failed, one column per run."""
+
+
+class _Found(NamedTuple):
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+_NOTHING = _Found(None)
+
+
+def compare_with_runs(
+    n: int | str,
+    runs: RunTables,
+    models: Mapping[str, str] | None = None,
+    domains: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """Put the figures of runs beside those of a table; see `compare`."""
+    part = part_name(n)
+    if part not in _PARTS:
+        raise InputError(f"table {n!r} has no figures of runs; those that do are 5 and 7 to 13")
+    given: object = runs
+    if not (hasattr(given, "results") and hasattr(given, "failures")):
+        raise InputError(f"runs is {type(given).__name__}; expected what baseline_tables() returns")
+    known = list(dict.fromkeys(runs.results["run"]))
+    chosen = _models(part, [run for run in known if run != TOTAL], models)
+    if len(chosen) == len(known) - 1 == len(MODELS):
+        chosen[TOTAL] = TOTAL
+    found = _Figures(runs, chosen, _domains(runs, domains))
+    rows = [_run_row(f, *found.of(part, f)) for f in rows_of(part) if f.row != HEADER]
+    return RUN_COMPARISON_COLUMNS.from_rows(rows)
+
+
+def _models(part: str, runs: list[str], given: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the run of each model."""
+    if given is not None:
+        for run, model in given.items():
+            _known("models", run, runs)
+            _known(f"models[{run!r}]", model, MODELS)
+        pairs = list(given.items())
+    else:
+        named = [(run, _model_of(run)) for run in _of_mode(part, runs)]
+        pairs = [(run, model) for run, model in named if model is not None]
+    chosen: dict[str, str] = {}
+    for run, model in pairs:
+        if model in chosen:
+            raise InputError(
+                f"runs {chosen[model]!r} and {run!r} are both of {model}; say by "
+                "models={run: model} which one is meant"
+            )
+        chosen[model] = run
+    if not chosen:
+        mode = f", in {_STRUCTURED} mode" if part == "8" else ""
+        raise InputError(
+            f"no run is named as a model of the paper{mode} ({', '.join(map(repr, runs))}); say by "
+            f"models={{run: model}} which is which: {', '.join(MODELS)}"
+        )
+    return chosen
+
+
+def _of_mode(part: str, runs: list[str]) -> list[str]:
+    """Leave runs that are named as structured to Table 8, and the others to the rest."""
+    return [run for run in runs if run.casefold().endswith(_STRUCTURED) == (part == "8")]
+
+
+def _model_of(run: str) -> str | None:
+    """Return the model of which a run has the name, whatever stands around it."""
+    name = run.rpartition("/")[2].casefold()
+    name = name.removeprefix(_SIMULATED).removesuffix(_STRUCTURED)
+    return next((model for model in MODELS if _letters(model) == _letters(name)), None)
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name.casefold())
+
+
+def _domains(runs: RunTables, given: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the schema of each domain."""
+    schemas = [name for name in dict.fromkeys(runs.results["schema"]) if name != OVERALL]
+    if given is None:
+        by_folder = {folder: domain for domain, folder in SCHEMAS.items()}
+        folders = {name: name.rpartition("/")[2] for name in schemas}
+        pairs = {name: by_folder[f] for name, f in folders.items() if f in by_folder}
+    else:
+        for schema, domain in given.items():
+            _known("domains", schema, schemas)
+            _known(f"domains[{schema!r}]", domain, DOMAINS)
+        pairs = dict(given)
+    found: dict[str, str] = {}
+    for schema, domain in pairs.items():
+        if domain in found:
+            raise InputError(
+                f"schemas {found[domain]!r} and {schema!r} both stand for {domain}; say by "
+                "domains={schema: domain} which one is meant"
+            )
+        found[domain] = schema
+    if not found:
+        raise InputError(
+            f"no schema of the runs is one of the paper's ({', '.join(map(repr, schemas))}); say "
+            f"by domains={{schema: domain}} which stands for which: {', '.join(DOMAINS)}"
+        )
+    return found
+
+
+def _known(what: str, name: Any, known: Any) -> None:
+    if name not in known:
+        raise InputError(f"{what}: no {name!r}; {nearest(name, known)}")
+
+
+class _Figures:
+    """Looks up what runs have in place of a printed figure."""
+
+    def __init__(self, runs: RunTables, models: dict[str, str], domains: dict[str, str]) -> None:
+        rows = runs.results.to_dict("records")
+        self.results = {(row["run"], row["schema"]): row for row in rows}
+        self.failures = runs.failures
+        self.models, self.domains = models, domains
+        self.drawing = Drawing(runs.results.attrs.get("confidence", _CONFIDENCE), 100, 0)
+
+    def of(self, part: str, figure: Figure) -> tuple[str | None, _Found]:
+        """Return the run that a figure is beside, and its figure."""
+        run = self.models.get(figure.column if part == "7" else figure.row)
+        if run is None:
+            return None, _NOTHING
+        if part == "7":
+            return run, self._failed(run, _FAILURES[figure.row])
+        table = next((d for d, n in DOMAIN_TABLES.items() if str(n) == part), None)
+        name, _, last = figure.column.rpartition(" ")
+        return run, self._result(run, table or name or OVERALL, last)
+
+    def _failed(self, run: str, failure: str) -> _Found:
+        whole = self.results[run, OVERALL]
+        if failure == TOTAL:
+            invalid, documents = whole["documents"] - whole["valid"], whole["documents"]
+            bounds = (documents * (1 - whole[f"valid_{end}"]) for end in ("high", "low"))
+            return _Found(invalid, *bounds)
+        column = self.failures[run]
+        count = int(column.get(failure, 0))
+        low, high, _ = wilson_interval(count / whole["documents"], whole["documents"], self.drawing)
+        return _Found(count, *(whole["documents"] * (end or 0.0) for end in (low, high)))
+
+    def _result(self, run: str, name: str, figure: str) -> _Found:
+        schema = OVERALL if name == OVERALL else self.domains.get(name)
+        row = self.results.get((run, schema)) if schema is not None else None
+        if row is None:
+            return _NOTHING
+        numbers = {name: None if pd.isna(v) else v for name, v in row.items() if name != "run"}
+        return _cell(numbers, figure)
+
+
+def _cell(row: Mapping[Any, Any], figure: str) -> _Found:
+    if figure in ("documents", "attempts"):
+        return _Found(row["documents"])
+    if figure == "fields":
+        return _Found(row["fields"])
+    column, low, factor = {
+        "valid": ("valid", "valid", row["documents"]),
+        "passed": ("passed", "pass_rate", row["fields"]),
+        "rate": ("pass_rate", "pass_rate", 100.0),
+        "accuracy": ("accuracy_valid", "accuracy", 100.0),
+    }[figure]
+    whole = 100.0 if figure in ("rate", "accuracy") else 1.0
+    numbers = (row[column], row[f"{low}_low"], row[f"{low}_high"])
+    factors = (whole, factor, factor)
+    found = (None if x is None else float(x * f) for x, f in zip(numbers, factors, strict=True))
+    return _Found(*found)
+
+
+def _run_row(figure: Figure, run: str | None, found: _Found) -> tuple[Any, ...]:
+    value = found.value
+    known = value is not None and figure.value is not None
+    return (
+        *(figure.table, figure.row, figure.column, run),
+        *(figure.printed, written(figure, value), figure.value, value),
+        (value or 0.0) - (figure.value or 0.0) if known else None,
+        *(found.low, found.high, figure.unit, _status(figure, found)),
+        *(_reason(figure), figure.where),
+    )
+
+
+def _reason(figure: Figure) -> str | None:
+    """Return why a printed total is not that of its rows."""
+    domain = figure.column.removesuffix(" rate")
+    sums_up = figure.table == "8" and figure.row == TOTAL and domain in DOMAINS
+    return (divided(domain) or None) if sums_up else None
+
+
+def _status(figure: Figure, found: _Found) -> str:
+    if found.value is None or figure.value is None:
+        return NO_RUN
+    if status_of(figure, Cell(found.value, "")) == EQUAL:
+        return EQUAL
+    if found.low is None or found.high is None:
+        return DIFFERS
+    return WITHIN if found.low <= figure.value <= found.high else DIFFERS

@@ -14,14 +14,12 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.pdf.index import Excerpt
 from extractbench_nb.pdf.pages import MOST_PIXELS, draw_page
+from extractbench_nb.pdf.text import Excerpt
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pypdfium2 import PdfDocument, PdfTextPage
-
-__all__ = ["Box", "HasPdfs", "Line", "PageImage", "lines_of", "pdf_of", "render_page"]
 
 
 _UPRIGHT = 0.7

@@ -20,23 +20,9 @@ from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.stats.intervals import Drawing, mean_intervals
 from extractbench_nb.tables.cells import Table
 from extractbench_nb.tables.comparing import TABLE_METRICS, compare_rows
-from extractbench_nb.tables.grid_similarity import GRITS_VARIANTS
+from extractbench_nb.tables.grid_similarity import GRITS_VARIANTS, checked_names, checked_variant
 from extractbench_nb.tables.quality import is_complex
-from extractbench_nb.tables.reading import read_table
-from extractbench_nb.tables.records import tables_of_arrays
-from extractbench_nb.tables.similarity import checked_names, checked_variant
-
-__all__ = [
-    "MEAN_COLUMNS",
-    "TABLE_SCORE_COLUMNS",
-    "Pair",
-    "Pairs",
-    "TableScores",
-    "array_tables",
-    "evaluate_tables",
-    "read_pairs",
-]
-
+from extractbench_nb.tables.reading import read_table, tables_of_arrays
 
 _SIDES = ("true", "predicted")
 

@@ -18,9 +18,6 @@ import pandas as pd
 from extractbench_nb.display.html import STYLE
 from extractbench_nb.errors import InputError, nearest
 
-__all__ = ["Box", "Cell", "Table", "frame_of", "html_of", "table_of_cells"]
-
-
 #: x0, y0, x1, y1, in whatever unit the page has.
 Box: TypeAlias = tuple[float, float, float, float]
 Grid: TypeAlias = npt.NDArray[np.intp]

@@ -15,13 +15,9 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import Cell, Table, table_of_cells
 from extractbench_nb.tables.comparing import TABLE_METRICS, compare_rows
-from extractbench_nb.tables.grid_similarity import GRITS_VARIANTS
+from extractbench_nb.tables.grid_similarity import GRITS_VARIANTS, checked_names, checked_variant
 from extractbench_nb.tables.quality import list_of_tables
 from extractbench_nb.tables.reading import read_table
-from extractbench_nb.tables.similarity import checked_names, checked_variant
-
-__all__ = ["KEEP_COLUMNS", "KEEP_MODES", "keep_curves", "made_up_tables", "pubtables"]
-
 
 _DETECTION = (
     ("DETR-R18", "TD", 0.995, 0.988, 0.966, 0.981),

@@ -13,35 +13,10 @@ import numpy as np
 
 from extractbench_nb.display.html import STYLE, document_text
 from extractbench_nb.tables.cells import Cell, Grid, Table
-from extractbench_nb.tables.similarity import Numbers
+from extractbench_nb.tables.grid_similarity import Numbers
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = [
-    "GAP",
-    "LEGEND",
-    "METRICS",
-    "SIDES",
-    "TABLES_STYLE",
-    "ComparedTables",
-    "Comparison",
-    "DrawnRow",
-    "DrawnSide",
-    "Line",
-    "Patch",
-    "compare",
-    "default_metric",
-    "drawn",
-    "grits_html",
-    "kind_of",
-    "line_text",
-    "mark_text",
-    "notes_of",
-    "scores_html",
-    "tables_html",
-    "two_digits",
-]
 
 
 SIDES = ("true", "predicted")

@@ -14,20 +14,8 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Cell, Table
+from extractbench_nb.tables.grid_similarity import row_extents
 from extractbench_nb.tables.reading import read_table
-from extractbench_nb.tables.similarity import row_extents
-
-__all__ = [
-    "CONTENT_COLUMNS",
-    "TABLE_CHECK_COLUMNS",
-    "TEXT_ALIGNMENT_COLUMNS",
-    "align_texts",
-    "check_content",
-    "check_tables",
-    "count_objects",
-    "is_complex",
-    "list_of_tables",
-]
 
 
 def is_complex(table: Any) -> bool:

@@ -12,9 +12,7 @@ from extractbench_nb.benchmark.dataset import Dataset, load_dataset
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.api import evaluate
 from extractbench_nb.paper import facts as measures
-from extractbench_nb.paper.errata_list import ERRATA_COLUMNS
-from extractbench_nb.paper.errata_numbers import SEVERITIES, scores, totals
-from extractbench_nb.paper.errata_sources import gold
+from extractbench_nb.paper.errata_list import ERRATA_COLUMNS, SEVERITIES, gold, scores, totals
 from extractbench_nb.paper.facts import (
     facts_of,
     measure_gold,

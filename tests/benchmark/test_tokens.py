@@ -24,8 +24,8 @@ from extractbench_nb.pdf import pages as pdf
 from extractbench_nb.pdf import worker as pdf_worker
 from extractbench_nb.pdf.evidence import find_evidence
 from extractbench_nb.pdf.images import render_page
-from extractbench_nb.pdf.index import index_of
 from extractbench_nb.pdf.pages import read_layers, read_pages
+from extractbench_nb.pdf.text import index_of
 from tests.waiting import PATIENCE
 
 text = st.text(st.characters(exclude_categories=["Cs"]))

@@ -18,8 +18,7 @@ from extractbench_nb.gold.evidence_study import (
     shipped_counts,
     shipped_missing,
 )
-from extractbench_nb.pdf.evidence import find_evidence
-from extractbench_nb.pdf.grounding import SHARE_COLUMNS, shares
+from extractbench_nb.pdf.evidence import SHARE_COLUMNS, find_evidence, shares
 
 VARIABLE = "EXTRACTBENCH_DATASET"
 PAGE = Path(__file__).parents[2] / "docs" / "evidence.md"
