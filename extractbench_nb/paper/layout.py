@@ -7,14 +7,11 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.benchmark.published import Figure, rows_of
-from extractbench_nb.errors import InputError
-from extractbench_nb.paper.cells import HEADER, TOTAL, Cell, Cells, rounded, written
-from extractbench_nb.paper.tables import cells_of, table_name
+from extractbench_nb.paper.cells import HEADER, TOTAL, Cells, rounded, written
 
 if TYPE_CHECKING:
-    from extractbench_nb.paper.styler import PaperStyler
+    pass
 
 #: What stands where a figure cannot be recomputed.
 ABSENT = "–"
@@ -166,55 +163,3 @@ def _text(figures: Mapping[tuple[str, str], Figure], cells: Cells, row: str, col
 
 def _plain(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:,.1f}"
-
-
-def style(
-    n: int | str, *, values: str = "recomputed", dataset: Dataset | None = None
-) -> PaperStyler:
-    """Show a table in the paper's layout.
-
-    Parameters
-    ----------
-    n : int or str
-        1 to 13, or ``"figure2"``.
-    values : str, optional
-        ``"recomputed"`` or ``"published"``. Bold (best of a column) and red (nothing passed)
-        follow from the figures, not from the paper's marks.
-    dataset : Dataset, optional
-        The released dataset, read and counted anew; the shipped statistics by default.
-
-    Returns
-    -------
-    PaperStyler
-        A pandas Styler; also with ``.to_latex()`` (booktabs, xcolor) and ``.to_markdown()``. A
-        dash stands for what cannot be recomputed.
-
-    Raises
-    ------
-    InputError
-        There is no such table, or `values` is something else.
-
-    Examples
-    --------
-    >>> print(style(1).to_markdown())
-    |  | Keys | Depth | Docs |
-    | --- | ---: | ---: | ---: |
-    | Sports Results | 12 | 6 | 5 |
-    ...
-    """
-    from extractbench_nb.paper.styler import styled  # it imports jinja2
-
-    part = table_name(n)
-    if values not in ("recomputed", "published"):
-        raise InputError(f"values={values!r}: expected 'recomputed' or 'published'")
-    cells = cells_of(part, dataset=dataset) if values == "recomputed" else _printed(part)
-    return styled(lay_out(part, cells), part)
-
-
-def _printed(part: str) -> Cells:
-    return {
-        (f.row, f.column): Cell(
-            f.printed if f.value is None or part == "figure2" else f.value, "as printed"
-        )
-        for f in rows_of(part)
-    }

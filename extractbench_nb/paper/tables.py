@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pandas as pd
 
@@ -47,6 +47,10 @@ from extractbench_nb.paper.results import (
     tokens,
 )
 from extractbench_nb.stats.intervals import Drawing, wilson_interval
+
+if TYPE_CHECKING:
+    from extractbench_nb.paper.styler import PaperStyler
+
 
 _MAKERS: Mapping[str, Callable[[Facts], Cells]] = MappingProxyType(
     {
@@ -271,6 +275,59 @@ def reproduction(*, dataset: Dataset | None = None) -> pd.DataFrame:
     columns = zip(*rows, strict=True)
     names = REPRODUCTION_COLUMNS.names
     return REPRODUCTION_COLUMNS.build(dict(zip(names, columns, strict=True)))
+
+
+def style(
+    n: int | str, *, values: str = "recomputed", dataset: Dataset | None = None
+) -> PaperStyler:
+    """Show a table in the paper's layout.
+
+    Parameters
+    ----------
+    n : int or str
+        1 to 13, or ``"figure2"``.
+    values : str, optional
+        ``"recomputed"`` or ``"published"``. Bold (best of a column) and red (nothing passed)
+        follow from the figures, not from the paper's marks.
+    dataset : Dataset, optional
+        The released dataset, read and counted anew; the shipped statistics by default.
+
+    Returns
+    -------
+    PaperStyler
+        A pandas Styler; also with ``.to_latex()`` (booktabs, xcolor) and ``.to_markdown()``. A
+        dash stands for what cannot be recomputed.
+
+    Raises
+    ------
+    InputError
+        There is no such table, or `values` is something else.
+
+    Examples
+    --------
+    >>> print(style(1).to_markdown())
+    |  | Keys | Depth | Docs |
+    | --- | ---: | ---: | ---: |
+    | Sports Results | 12 | 6 | 5 |
+    ...
+    """
+    from extractbench_nb.paper.layout import lay_out
+    from extractbench_nb.paper.styler import styled  # imports jinja2
+
+    part = table_name(n)
+    if values not in ("recomputed", "published"):
+        raise InputError(f"values={values!r}: expected 'recomputed' or 'published'")
+    cells = cells_of(part, dataset=dataset) if values == "recomputed" else _printed(part)
+    return styled(lay_out(part, cells), part)
+
+
+def _printed(part: str) -> Cells:
+    return {
+        (f.row, f.column): Cell(
+            f.printed if f.value is None or part == "figure2" else f.value, "as printed"
+        )
+        for f in rows_of(part)
+    }
 
 
 def cells_of(part: str, *, dataset: Dataset | None = None) -> Cells:

@@ -6,17 +6,14 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
-import numpy as np
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import member
 from extractbench_nb._tokens import gpt2
-from extractbench_nb.batch.results import Evaluations
 from extractbench_nb.errors import InputError, MissingPdfError
-from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.language.dates import Date
 from extractbench_nb.language.text import is_placeholder
 from extractbench_nb.pdf.images import HasPdfs, lines_of, pdf_of
@@ -33,7 +30,6 @@ from extractbench_nb.pdf.search import (
     spellings,
 )
 from extractbench_nb.pdf.text import DocumentIndex, Excerpt, index_of, shape_of
-from extractbench_nb.stats.intervals import Drawing, counts_drawn
 
 #: A document of some twenty pages: a shorter one is taken to be as long.
 _WORDS, _NUMBERS, _DATES = 10_000, 1_000, 10
@@ -279,61 +275,6 @@ def _frame(rows: Sequence[tuple[Any, ...]]) -> pd.DataFrame:
     return EVIDENCE_COLUMNS.build(dict(zip(EVIDENCE_COLUMNS.names, cells, strict=True)))
 
 
-_FEWEST_DOCUMENTS = 5
-_DRAWING = Drawing(confidence=0.95, resamples=9_999, seed=0)
-
-SHARE_COLUMNS = FrameSpec(
-    "evidence_shares",
-    "one row a group of counts",
-    (
-        Column("documents", "int64", "documents of the group", "1 and up"),
-        Column("sought", "int64", "leaves or values that were looked for", "1 and up"),
-        Column("share", "float64", "found, of all of the group together", "[0, 1]"),
-        Column("lowest", "float64", "the share in the document that has the lowest", "[0, 1]"),
-        Column("highest", "float64", "the share in the document that has the highest", "[0, 1]"),
-        Column(
-            "low",
-            "Float64",
-            "95 % bootstrap interval over documents, lower end; missing below five documents",
-            "[0, 1]",
-            True,
-        ),
-        Column("high", "Float64", "upper end", "[0, 1]", True),
-    ),
-)
-
-
-def shares(
-    counts: pd.DataFrame, by: Sequence[str], *, found: str = "found", sought: str = "values"
-) -> pd.DataFrame:
-    """Turn counts into shares, with what they differ by between documents.
-
-    Notes
-    -----
-    Documents are drawn with replacement, 9,999 times; the interval is from the 2.5th to the 97.5th
-    percentile of the shares (percentile bootstrap). Below five documents it would say nothing.
-    """
-    groups = counts.groupby(list(by), sort=False)
-    rows = {key: _share(group, found, sought) for key, group in groups}
-    frame = SHARE_COLUMNS.from_rows(rows.values())
-    return frame.set_axis(pd.MultiIndex.from_tuples(list(rows), names=list(by)), axis=0)
-
-
-def _share(group: pd.DataFrame, found: str, sought: str) -> tuple[Any, ...]:
-    each = group.groupby("document", sort=False)[[found, sought]].sum()
-    parts, wholes = each[found].to_numpy(float), each[sought].to_numpy(float)
-    ratios = parts / wholes
-    low, high = _interval(parts, wholes) if len(each) >= _FEWEST_DOCUMENTS else (None, None)
-    total = int(wholes.sum())
-    return len(each), total, parts.sum() / total, ratios.min(), ratios.max(), low, high
-
-
-def _interval(parts: Any, wholes: Any) -> tuple[float, float]:
-    drawn = np.vstack(list(counts_drawn(len(parts), _DRAWING)))
-    low, high = np.quantile(drawn @ parts / (drawn @ wholes), _DRAWING.tails)
-    return float(low), float(high)
-
-
 Side = Literal["predicted", "gold"]
 _SIDES = ("predicted", "gold")
 _DEEPEST = 25_000
@@ -365,6 +306,14 @@ LEAF_COLUMNS = FrameSpec(
 )
 
 
+class HasFields(Protocol):
+    """What has one row per field, as an `Evaluation` and `Evaluations` have."""
+
+    @property
+    def fields(self) -> pd.DataFrame:
+        """One row per field."""
+
+
 class Grounds(NamedTuple):
     """What is known about one value.
 
@@ -384,7 +333,7 @@ class Grounds(NamedTuple):
 
 
 def grounded(
-    result: Evaluation | Evaluations | pd.DataFrame,
+    result: HasFields | pd.DataFrame,
     ds: HasPdfs | None,
     document: str | Path | None = None,
     *,

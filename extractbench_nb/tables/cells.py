@@ -20,7 +20,8 @@ from extractbench_nb.errors import InputError, nearest
 
 #: x0, y0, x1, y1, in whatever unit the page has.
 Box: TypeAlias = tuple[float, float, float, float]
-Grid: TypeAlias = npt.NDArray[np.intp]
+Numbers: TypeAlias = npt.NDArray[np.float64]
+Indices: TypeAlias = npt.NDArray[np.intp]
 
 _FLAGS = ("is_column_header", "is_projected_row_header")
 _KEYS = ("row_nums", "column_nums", "bbox", "text", "cell_text", *_FLAGS)
@@ -91,7 +92,7 @@ class Table:
     """
 
     cells: tuple[Cell, ...]
-    grid: Grid
+    grid: Indices
     notes: tuple[str, ...] = ()
     part_of: tuple[tuple[int, ...], tuple[int, ...]] | None = None
 
@@ -250,7 +251,7 @@ def table_of_cells(cells: Iterable[Mapping[str, Any] | Cell], name: str = "table
     return Table(known, _grid(known, name))
 
 
-def _grid(cells: tuple[Cell, ...], name: str) -> Grid:
+def _grid(cells: tuple[Cell, ...], name: str) -> Indices:
     """Return which cell covers each position, the last one where there are several."""
     rows = max(cell.rows[-1] for cell in cells) + 1
     columns = max(cell.columns[-1] for cell in cells) + 1
@@ -460,7 +461,7 @@ def _rows_in_head(table: Table) -> int:
     return next((n for n in range(rows, 0, -1) if n == len(grid) or _parts(grid, n)), 0)
 
 
-def _parts(grid: Grid, row: int) -> bool:
+def _parts(grid: Indices, row: int) -> bool:
     return not (grid[row - 1] == grid[row]).any()
 
 
@@ -482,7 +483,7 @@ def _rows(table: Table) -> list[list[str]]:
     return rows
 
 
-def _extent(grid: Grid) -> tuple[int, int]:
+def _extent(grid: Indices) -> tuple[int, int]:
     """Measure the rectangle of the cell at the first position."""
     width = _run((grid[0] == grid[0, 0]).tolist())
     return _run((grid[:, :width] == grid[0, 0]).all(axis=1).tolist()), width

@@ -15,7 +15,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.cells import Cell, Table
+from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table
 from extractbench_nb.tables.grid_similarity import (
     GRITS_VARIANTS,
     checked_names,
@@ -192,9 +192,6 @@ def exact_match(true: Table, predicted: Table, *, topology_only: bool = False) -
     )
     return cells == others
 
-
-Numbers: TypeAlias = npt.NDArray[np.float64]
-Indices: TypeAlias = npt.NDArray[np.intp]
 
 #: Nodes that are not counted, by variant: the published code leaves out the root.
 TEDS_VARIANTS = {"paper": 0, "released": 1}

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from extractbench_nb.display.html import STYLE, document_text
-from extractbench_nb.tables.cells import Cell, Grid, Table
-from extractbench_nb.tables.grid_similarity import Numbers
+from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -231,7 +230,7 @@ def _side(found: Comparison, side: int, rows: Sequence[Line], columns: Sequence[
     return DrawnSide(tuple(own), tuple(map(DrawnRow, rows, map(tuple, patches))))
 
 
-def _shown(table: Table, down: Sequence[int | None], across: Sequence[int]) -> Grid:
+def _shown(table: Table, down: Sequence[int | None], across: Sequence[int]) -> Indices:
     """Return the cell at each place as drawn; one that covers both rows at a gap goes through."""
     shown = np.full((len(down), len(across)), GAP, dtype=np.intp)
     there = [place for place, row in enumerate(down) if row is not None]
@@ -243,7 +242,7 @@ def _shown(table: Table, down: Sequence[int | None], across: Sequence[int]) -> G
     return shown
 
 
-def _rectangles(shown: Grid) -> Iterator[tuple[int, int, int, int, int]]:
+def _rectangles(shown: Indices) -> Iterator[tuple[int, int, int, int, int]]:
     """Cut a grid into rectangles of one cell each: cell, top, left, height, width."""
     taken = np.zeros(shown.shape, dtype=bool)
     for top, left in np.ndindex(*shown.shape):
@@ -256,7 +255,7 @@ def _rectangles(shown: Grid) -> Iterator[tuple[int, int, int, int, int]]:
             yield cell, top, left, height, width
 
 
-def _run(flags: Grid) -> int:
+def _run(flags: Indices) -> int:
     """Count the flags before the first that is not set."""
     return len(flags) if flags.all() else int(flags.argmin())
 

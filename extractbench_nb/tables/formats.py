@@ -18,7 +18,7 @@ import numpy as np
 
 from extractbench_nb.display.html import one_line
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.cells import Cell, Grid, Table
+from extractbench_nb.tables.cells import Cell, Indices, Table
 
 #: Positions beyond which a table is taken for a mistake.
 MOST_POSITIONS = 1_000_000
@@ -79,7 +79,7 @@ def mended(cells: Iterable[Cell], notes: Notes, name: str) -> Table:
     return Table(tuple(known[n] for n in order), place[grid], notes.texts())
 
 
-def _covered(cells: list[Cell], shape: tuple[int, int], notes: Notes) -> Grid:
+def _covered(cells: list[Cell], shape: tuple[int, int], notes: Notes) -> Indices:
     grid = np.full(shape, -1, dtype=np.intp)
     for n, (rows, columns, *_) in enumerate(cells):
         if len(rows) == len(columns) == 1:
@@ -94,7 +94,7 @@ def _covered(cells: list[Cell], shape: tuple[int, int], notes: Notes) -> Grid:
     return grid
 
 
-def _filled(cells: list[Cell], grid: Grid, notes: Notes) -> list[Cell]:
+def _filled(cells: list[Cell], grid: Indices, notes: Notes) -> list[Cell]:
     """Return an empty cell for each hole, a header where the whole row is one."""
     added: list[Cell] = []
     for row in np.flatnonzero((grid < 0).any(axis=1)).tolist():

@@ -15,7 +15,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.tables.cells import Box, Table
+from extractbench_nb.tables.cells import Box, Indices, Numbers, Table
 from extractbench_nb.tables.reading import read_table, tables_of_arrays
 
 if TYPE_CHECKING:
@@ -42,9 +42,6 @@ def checked_variant(given: Any, known: Iterable[str]) -> str:
     if not isinstance(given, str) or given not in names:
         raise InputError(f"variant is {given!r}; {nearest(str(given), names)}")
     return given
-
-
-Numbers: TypeAlias = npt.NDArray[np.float64]
 
 
 def dilate(table: Any) -> Table:
@@ -253,7 +250,6 @@ def _matchers() -> type[SequenceMatcher[str]]:
     return found
 
 
-Indices: TypeAlias = npt.NDArray[np.intp]
 #: Similarities of the entries of pairs of lines, by their indices: shape (pairs, entries, entries).
 Rewards: TypeAlias = Callable[[Indices, Indices], Numbers]
 

@@ -13,12 +13,14 @@ from extractbench_nb.gold.evidence_study import (
     AGAINST,
     BANDS,
     KINDS,
+    SHARE_COLUMNS,
     count_evidence,
+    shares,
     shipped_bands,
     shipped_counts,
     shipped_missing,
 )
-from extractbench_nb.pdf.evidence import SHARE_COLUMNS, find_evidence, shares
+from extractbench_nb.pdf.evidence import find_evidence
 
 VARIABLE = "EXTRACTBENCH_DATASET"
 PAGE = Path(__file__).parents[2] / "docs" / "evidence.md"
