@@ -148,7 +148,7 @@ def recorded_outputs(folder: str | Path) -> pd.DataFrame:
     """
     found = _files(folder, _PREDICTED)
     rows = [(path.parent.name, path.name.removesuffix(_PREDICTED), path) for path in found]
-    frame = _build(OUTPUT_COLUMNS, rows)
+    frame = OUTPUT_COLUMNS.from_rows(rows)
     twice = frame[frame.duplicated(["run", "document"])]
     if len(twice):
         run, document, path = twice.iloc[0]
@@ -159,8 +159,8 @@ def recorded_outputs(folder: str | Path) -> pd.DataFrame:
 def measure_verdicts(folder: str | Path, *, dataset: Dataset | None = None) -> pd.DataFrame:
     """Read judge reports, and let the offline judge decide the same fields."""
     dataset = dataset or load_dataset("extractbench")
-    rows = [row for path in _files(folder, _REPORT) for row in _Report(path, dataset).rows()]
-    return _build(VERDICT_COLUMNS, rows)
+    rows = [row for path in _files(folder, _REPORT) for row in _report_rows(path, dataset)]
+    return VERDICT_COLUMNS.from_rows(rows)
 
 
 def measure_pairs(folder: str | Path, *, dataset: Dataset | None = None) -> pd.DataFrame:
@@ -176,7 +176,7 @@ def measure_pairs(folder: str | Path, *, dataset: Dataset | None = None) -> pd.D
     for _, group in judged.groupby(["document", "field"], sort=True):
         for a, b in combinations(group.sort_values("run").to_dict("records"), 2):
             rows.append(_pair(a, b, *(_text(values, row) for row in (a, b))))
-    return _build(PAIR_COLUMNS, rows)
+    return PAIR_COLUMNS.from_rows(rows)
 
 
 def _text(values: Mapping[tuple[str, str], Any], row: Mapping[Any, Any]) -> str:
@@ -186,57 +186,37 @@ def _text(values: Mapping[tuple[str, str], Any], row: Mapping[Any, Any]) -> str:
 def _pair(a: Mapping[Any, Any], b: Mapping[Any, Any], text_a: str, text_b: str) -> tuple[Any, ...]:
     return (
         *(a[column.name] for column in _PLACE),
-        a["run"],
-        b["run"],
-        text_a == text_b,
+        *(a["run"], b["run"], text_a == text_b),
         round(Indel.normalized_similarity(text_a, text_b), _DIGITS),
-        a["score"],
-        b["score"],
-        round(abs(a["score"] - b["score"]), _DIGITS),
+        *(a["score"], b["score"], round(abs(a["score"] - b["score"]), _DIGITS)),
         a["passed"] != b["passed"],
-        _or_none(a["offline_score"]),
-        _or_none(b["offline_score"]),
+        *(_or_none(a["offline_score"]), _or_none(b["offline_score"])),
     )
 
 
-class _Report:
-    """One judge report beside its output, with gold and our own evaluation."""
-
-    def __init__(self, path: Path, dataset: Dataset) -> None:
-        self.run, self.document = path.parent.name, path.name.removesuffix(_REPORT)
-        self._rows = report_rows(read_document(path, "judge report"), path)
-        listing = dataset.listing.set_index("document")["schema"]
-        self._gold = dataset.gold(self.document)
-        predicted = path.with_name(self.document + _PREDICTED)
-        self._predicted = read_document(predicted, "predicted")
-        schema = dataset.schema(str(listing[self.document]))
-        fields = evaluate(schema, self._gold, self._predicted).fields
-        counted = fields[fields["counted"]]
-        self._offline = counted.set_index("path")[["metric", "score", "passed"]].to_dict("index")
-
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the cells of `VERDICT_COLUMNS`, in the report's order."""
-        failed = [r["path"] for r in self._rows if str(r["metric_id"]).startswith(FAILED_CALL)]
-        for row in self._rows:
-            yield self._row(row, _decided_by(row, failed))
-
-    def _row(self, row: Mapping[str, Any], decided_by: str) -> tuple[Any, ...]:
-        field = str(row["normalized_path"])
-        own = self._offline.get(f"$.{field}", {})
-        gold, predicted = _at(self._gold, field), _at(self._predicted, field)
-        return (
-            self.run,
-            self.document,
-            f"$.{field}",
-            field,
-            own.get("metric", row["metric_id"]),
-            decided_by,
-            float(row["score"]),
-            bool(row["passed"]),
-            _or_none(own.get("score")),
-            _or_none(own.get("passed")),
-            *_items(gold, predicted, row["score"] if decided_by == "judge" else None),
-            _hash(predicted),
+def _report_rows(path: Path, dataset: Dataset) -> Iterator[tuple[Any, ...]]:
+    """Yield the cells of `VERDICT_COLUMNS` of one judge report, in its order."""
+    document = path.name.removesuffix(_REPORT)
+    rows = report_rows(read_document(path, "judge report"), path)
+    listing = dataset.listing.set_index("document")["schema"]
+    gold = dataset.gold(document)
+    predicted = read_document(path.with_name(document + _PREDICTED), "predicted")
+    fields = evaluate(dataset.schema(str(listing[document])), gold, predicted).fields
+    counted = fields[fields["counted"]]
+    offline = counted.set_index("path")[["metric", "score", "passed"]].to_dict("index")
+    failed = [row["path"] for row in rows if str(row["metric_id"]).startswith(FAILED_CALL)]
+    for row in rows:
+        field, decided_by = str(row["normalized_path"]), _decided_by(row, failed)
+        own = offline.get(f"$.{field}", {})
+        value = _at(predicted, field)
+        score = row["score"] if decided_by == "judge" else None
+        yield (
+            *(path.parent.name, document, f"$.{field}", field),
+            *(own.get("metric", row["metric_id"]), decided_by),
+            *(float(row["score"]), bool(row["passed"])),
+            *(_or_none(own.get("score")), _or_none(own.get("passed"))),
+            *_items(_at(gold, field), value, score),
+            _hash(value),
         )
 
 
@@ -290,11 +270,6 @@ def _files(folder: str | Path, suffix: str) -> list[Path]:
     if not found:
         raise InputError(f"{str(folder)!r}: no {{run}}/{{document}}{suffix} in this folder")
     return found
-
-
-def _build(spec: FrameSpec, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
-    columns = zip(*rows, strict=True) if rows else ((),) * len(spec.columns)
-    return spec.build(dict(zip(spec.names, columns, strict=True)))
 
 
 _RATES = (

@@ -272,9 +272,7 @@ def reproduction(*, dataset: Dataset | None = None) -> pd.DataFrame:
     for part in PARTS:
         found = Counter(_compared(part, _MAKERS[part](facts))["status"])
         rows.append((part, found.total(), *(found[status] for status in STATUSES)))
-    columns = zip(*rows, strict=True)
-    names = REPRODUCTION_COLUMNS.names
-    return REPRODUCTION_COLUMNS.build(dict(zip(names, columns, strict=True)))
+    return REPRODUCTION_COLUMNS.from_rows(rows)
 
 
 def style(
@@ -363,9 +361,7 @@ def _typed(values: list[Any]) -> Any:
 
 
 def _compared(part: str, cells: Cells) -> pd.DataFrame:
-    rows = [_row(figure, cells[figure.row, figure.column]) for figure in rows_of(part)]
-    columns = zip(*rows, strict=True)
-    return COMPARE_COLUMNS.build(dict(zip(COMPARE_COLUMNS.names, columns, strict=True)))
+    return COMPARE_COLUMNS.from_rows(_row(f, cells[f.row, f.column]) for f in rows_of(part))
 
 
 def _row(figure: Figure, cell: Cell) -> tuple[Any, ...]:
@@ -375,19 +371,11 @@ def _row(figure: Figure, cell: Cell) -> tuple[Any, ...]:
     known = number is not None and figure.value is not None
     explained = status in (DIFFERS, NOT_REPRODUCIBLE)
     return (
-        figure.table,
-        figure.row,
-        figure.column,
-        figure.printed,
-        written(figure, own),
-        figure.value,
-        number,
+        *(figure.table, figure.row, figure.column, figure.printed, written(figure, own)),
+        *(figure.value, number),
         (number or 0.0) - (figure.value or 0.0) if known else None,
-        figure.unit,
-        status,
-        cell.note if explained and cell.note else None,
-        cell.source or None,
-        figure.where,
+        *(figure.unit, status, cell.note if explained and cell.note else None),
+        *(cell.source or None, figure.where),
     )
 
 
