@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -19,7 +20,7 @@ from extractbench_nb.benchmark.statistics import (
     shipped_statistics,
     shipped_table,
 )
-from extractbench_nb.engine.pairing import Point, pair_up
+from extractbench_nb.engine.pairing import pair_up
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.schema.complexity import (
     SchemaComplexity,
@@ -189,8 +190,7 @@ def _by_domain(measured: _Measured) -> pd.DataFrame:
         )
         for schema, size in measured.sizes.items()
     ]
-    cells = zip(*rows, strict=True) if rows else ((),) * len(DOMAIN_COLUMNS.columns)
-    return DOMAIN_COLUMNS.build(dict(zip(DOMAIN_COLUMNS.names, cells, strict=True)))
+    return DOMAIN_COLUMNS.from_rows(rows)
 
 
 def _domain_row(
@@ -269,20 +269,19 @@ class _Place(NamedTuple):
         return bool(self.path) and not self.is_item
 
 
-class _Document(NamedTuple):
+class _Document:
     """A gold document and its schema, in the forms in which the definitions count them."""
 
-    gold: Any
-    schema: Schema
-    places: list[_Place]
-
-    @property
-    def points(self) -> list[Point]:
-        return pair_up(self.schema.root, self.gold, self.gold)
-
-    @property
-    def leaf_members(self) -> Iterator[_Place]:
-        return (place for place in self.places if place.is_leaf and place.is_member)
+    def __init__(self, gold: Any, schema: Any) -> None:
+        self.schema = parse_schema(schema)
+        self.counts = count_gold(gold)
+        self.places = list(_places(gold))
+        self.members = [p for p in self.places if p.is_leaf and p.is_member]
+        self.points = pair_up(self.schema.root, gold, gold)
+        self.scalars = [p for p in self.points if p.node.kind != "array"]
+        self.declared = {
+            tuple(re.findall(r"\[\]|[^.\[\]]+", node.field)) for node in self.schema.nodes()
+        }
 
 
 class Definition(NamedTuple):
@@ -292,137 +291,79 @@ class Definition(NamedTuple):
     count: Callable[[_Document], int]
 
 
-def _size(values: Iterator[Any]) -> int:
+def _size(values: Iterable[Any]) -> int:
     return sum(1 for _ in values)
-
-
-def _leaves(d: _Document) -> int:
-    return count_gold(d.gold).gold_values
-
-
-def _leaves_outside(d: _Document) -> int:
-    return count_gold(d.gold).fields
-
-
-def _leaves_outside_not_null(d: _Document) -> int:
-    return _size(p for p in d.places if p.is_leaf and not p.in_array and p.value is not None)
-
-
-def _leaves_and_arrays_outside(d: _Document) -> int:
-    return _size(p for p in d.places if not p.in_array and not isinstance(p.value, dict))
-
-
-def _members_outside(d: _Document) -> int:
-    return _size(p for p in d.places if p.is_member and not p.in_array)
-
-
-def _top_members(d: _Document) -> int:
-    return _size(p for p in d.places if len(p.path) == 1 and p.is_member)
-
-
-def _leaf_members(d: _Document) -> int:
-    return _size(d.leaf_members)
-
-
-def _leaves_less_items(d: _Document) -> int:
-    counts = count_gold(d.gold)
-    return counts.gold_values - counts.array_items
-
-
-def _leaf_paths(d: _Document) -> int:
-    return len({p.path for p in d.places if p.is_leaf})
-
-
-def _leaf_member_paths(d: _Document) -> int:
-    return len({p.path for p in d.leaf_members})
-
-
-def _leaf_member_paths_not_null(d: _Document) -> int:
-    return len({p.path for p in d.leaf_members if p.value is not None})
-
-
-def _declared_leaf_member_paths(d: _Document) -> int:
-    declared = {tuple(_steps(node.field)) for node in d.schema.nodes()}
-    return len({p.path for p in d.leaf_members} & declared)
-
-
-def _leaf_member_names(d: _Document) -> int:
-    return len({p.path[-1] for p in d.leaf_members})
-
-
-def _first_items(d: _Document) -> int:
-    return _size(p for p in d.leaf_members if p.of_first_item)
-
-
-def _schema_keys(d: _Document) -> int:
-    return schema_complexity(d.schema).keys
-
-
-def _schema_keys_outside(d: _Document) -> int:
-    return keys_outside_arrays(d.schema)
-
-
-def _schema_keys_less_arrays(d: _Document) -> int:
-    return _schema_keys(d) - _size(n for n in d.schema.nodes() if n.kind == "array")
-
-
-def _scored(d: _Document) -> int:
-    return len(d.points)
-
-
-def _scored_no_arrays(d: _Document) -> int:
-    return _size(p for p in d.points if p.node.kind != "array")
-
-
-def _scored_no_arrays_present(d: _Document) -> int:
-    scalars = (p for p in d.points if p.node.kind != "array")
-    return _size(p for p in scalars if isinstance(p.gold, str | bool | int | float))
 
 
 DEFINITIONS: Mapping[str, Definition] = MappingProxyType(
     {
-        "leaves_outside": Definition("leaf values that no array holds", _leaves_outside),
+        "leaves_outside": Definition("leaf values that no array holds", lambda d: d.counts.fields),
         "leaves_outside_not_null": Definition(
-            "leaf values that no array holds, without nulls", _leaves_outside_not_null
+            "leaf values that no array holds, without nulls",
+            lambda d: _size(
+                p for p in d.places if p.is_leaf and not p.in_array and p.value is not None
+            ),
         ),
         "leaves_and_arrays_outside": Definition(
-            "leaf values that no array holds, and such arrays", _leaves_and_arrays_outside
+            "leaf values that no array holds, and such arrays",
+            lambda d: _size(
+                p for p in d.places if not p.in_array and not isinstance(p.value, dict)
+            ),
         ),
         "members_outside": Definition(
-            "members of objects that no array holds, containers included", _members_outside
+            "members of objects that no array holds, containers included",
+            lambda d: _size(p for p in d.places if p.is_member and not p.in_array),
         ),
-        "top_members": Definition("members of the document itself", _top_members),
-        "leaves": Definition("leaf values anywhere", _leaves),
-        "leaf_members": Definition("leaf values that are members of an object", _leaf_members),
-        "leaves_less_items": Definition("leaf values less array items", _leaves_less_items),
-        "leaf_paths": Definition("paths of leaf values, indices left out", _leaf_paths),
+        "top_members": Definition(
+            "members of the document itself",
+            lambda d: _size(p for p in d.places if len(p.path) == 1 and p.is_member),
+        ),
+        "leaves": Definition("leaf values anywhere", lambda d: d.counts.gold_values),
+        "leaf_members": Definition(
+            "leaf values that are members of an object", lambda d: len(d.members)
+        ),
+        "leaves_less_items": Definition(
+            "leaf values less array items", lambda d: d.counts.gold_values - d.counts.array_items
+        ),
+        "leaf_paths": Definition(
+            "paths of leaf values, indices left out",
+            lambda d: len({p.path for p in d.places if p.is_leaf}),
+        ),
         "leaf_member_paths": Definition(
             "paths of leaf values that are members of an object, indices left out",
-            _leaf_member_paths,
+            lambda d: len({p.path for p in d.members}),
         ),
         "leaf_member_paths_not_null": Definition(
-            "the same without nulls", _leaf_member_paths_not_null
+            "the same without nulls",
+            lambda d: len({p.path for p in d.members if p.value is not None}),
         ),
         "declared_leaf_member_paths": Definition(
-            "the same, declared by the schema", _declared_leaf_member_paths
+            "the same, declared by the schema",
+            lambda d: len({p.path for p in d.members} & d.declared),
         ),
         "leaf_member_names": Definition(
-            "names of members that hold leaf values", _leaf_member_names
+            "names of members that hold leaf values", lambda d: len({p.path[-1] for p in d.members})
         ),
         "first_items": Definition(
-            "leaf values that are members, in the first item of each array only", _first_items
+            "leaf values that are members, in the first item of each array only",
+            lambda d: _size(p for p in d.members if p.of_first_item),
         ),
-        "schema_keys": Definition("keys of the schema", _schema_keys),
+        "schema_keys": Definition("keys of the schema", lambda d: schema_complexity(d.schema).keys),
         "schema_keys_outside": Definition(
-            "keys of the schema that no array holds", _schema_keys_outside
+            "keys of the schema that no array holds", lambda d: keys_outside_arrays(d.schema)
         ),
         "schema_keys_less_arrays": Definition(
-            "keys of the schema less its arrays", _schema_keys_less_arrays
+            "keys of the schema less its arrays",
+            lambda d: (
+                schema_complexity(d.schema).keys
+                - _size(n for n in d.schema.nodes() if n.kind == "array")
+            ),
         ),
-        "scored": Definition("scored fields, arrays included", _scored),
-        "scored_no_arrays": Definition("scored fields, arrays left out", _scored_no_arrays),
+        "scored": Definition("scored fields, arrays included", lambda d: len(d.points)),
+        "scored_no_arrays": Definition("scored fields, arrays left out", lambda d: len(d.scalars)),
         "scored_no_arrays_present": Definition(
-            "scored fields with a gold value, arrays left out", _scored_no_arrays_present
+            "scored fields with a gold value, arrays left out",
+            lambda d: _size(p for p in d.scalars if isinstance(p.gold, str | bool | int | float)),
         ),
     }
 )
@@ -437,7 +378,7 @@ def count_fields(gold: Any, schema: Any) -> dict[str, int]:
     >>> count_fields({"tags": ["a", "b"]}, tags)["leaves"]
     2
     """
-    document = _Document(gold, parse_schema(schema), list(_places(gold)))
+    document = _Document(gold, schema)
     return {name: definition.count(document) for name, definition in DEFINITIONS.items()}
 
 
@@ -472,14 +413,12 @@ def field_definitions(ds: Dataset | None = None) -> pd.DataFrame:
     >>> int(tried.groupby("definition")["matches"].sum().max())
     2
     """
-    counts = _shipped_counts() if ds is None else _count_dataset(ds)
+    counts = shipped_table("data/fields.csv") if ds is None else _count_dataset(ds)
     rows = []
     for name, definition in DEFINITIONS.items():
         for schema, values in counts.groupby("schema", sort=False)[name]:
             rows.append((name, definition.counts, str(schema), *_compared(str(schema), values)))
-    frame = FIELD_COLUMNS.build(
-        dict(zip(FIELD_COLUMNS.names, zip(*rows, strict=True), strict=True))
-    )
+    frame = FIELD_COLUMNS.from_rows(rows)
     frame.attrs["source"] = "shipped statistics" if ds is None else ds.name
     return frame
 
@@ -512,10 +451,6 @@ def _count_dataset(ds: Dataset) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["document", "schema", *DEFINITIONS])
 
 
-def _shipped_counts() -> pd.DataFrame:
-    return shipped_table("data/fields.csv")
-
-
 def _places(gold: Any) -> Iterator[_Place]:
     stack = [_Place((), gold, False, False, True)]
     while stack:
@@ -529,12 +464,3 @@ def _places(gold: Any) -> Iterator[_Place]:
             path = (*here.path, "[]")
             for index, value in enumerate(here.value):
                 stack.append(_Place(path, value, True, True, here.of_first_item and index == 0))
-
-
-def _steps(field: str) -> Iterator[str]:
-    """Cut ``authors[].name`` into the steps of a path."""
-    for part in field.split("."):
-        name = part.rstrip("[]")
-        if name:
-            yield name
-        yield from ["[]"] * part.count("[]")

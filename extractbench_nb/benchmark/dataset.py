@@ -16,7 +16,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from html import escape
@@ -82,32 +82,27 @@ def missing_files(root: Path) -> list[str]:
     return [f.path for f in released_files() if f.sha256 and not (root / f.path).is_file()]
 
 
+_STATES = ("verified", "unverified", "changed", "missing")
+
+
 def check_files(root: Path) -> dict[str, int]:
     """Compare a folder with the released files."""
-    counts = dict.fromkeys(("verified", "unverified", "changed", "missing"), 0)
+    counts = dict.fromkeys(_STATES, 0)
     for file in released_files():
-        counts[_state(file_hash(root / file.path), file.sha256)] += 1
+        found = file_hash(root / file.path)
+        if found is None:
+            state = "missing"
+        elif file.sha256 is None:
+            state = "unverified"
+        else:
+            state = "verified" if found == file.sha256 else "changed"
+        counts[state] += 1
     return counts
 
 
-def _state(found: str | None, expected: str | None) -> str:
-    if found is None:
-        return "missing"
-    if expected is None:
-        return "unverified"
-    return "verified" if found == expected else "changed"
-
-
-_OWN_LICENCE = "MIT"
+_LICENCES = {"extractbench": LICENCE, "sample": "MIT"}
 _LICENCE_FILES = ("LICENSE", "LICENCE", "LICENSE.txt", "LICENSE.md", "COPYING")
 _LONGEST = 200
-
-
-def licence_of(name: str, root: Path) -> str | None:
-    """Name the licence of a dataset; None if nothing says it."""
-    if name == "extractbench":
-        return LICENCE
-    return _OWN_LICENCE if name == "sample" else _first_line(root)
 
 
 def origin_of(name: str) -> str | None:
@@ -115,32 +110,6 @@ def origin_of(name: str) -> str | None:
     if name == "extractbench":
         return f"{REPOSITORY} at {COMMIT[:12]}"
     return "part of extractbench_nb, all of it fictional" if name == "sample" else None
-
-
-def provenance_of(name: str, root: Path) -> pd.Series[Any]:
-    """Say where a dataset comes from, and compare its files with the released ones."""
-    released = name == "extractbench"
-    facts: dict[str, Any] = {
-        "dataset": name,
-        "source": REPOSITORY if released else origin_of(name),
-        "commit": COMMIT if released else None,
-        "licence": licence_of(name, root),
-        "folder": str(root),
-    }
-    states = dict.fromkeys(("verified", "unverified", "changed", "missing"))
-    facts |= check_files(root) if released else states
-    cells = [pd.NA if value is None else value for value in facts.values()]
-    return pd.Series(cells, index=list(facts), dtype=object, name="provenance")
-
-
-def _first_line(root: Path) -> str | None:
-    for name in _LICENCE_FILES:
-        try:
-            lines = (root / name).read_text(encoding="utf-8", errors="replace").split("\n")
-        except OSError:
-            continue
-        return next((line.strip()[:_LONGEST] for line in lines if line.strip()), None)
-    return None
 
 
 GOLD_SUFFIX = ".gold.json"
@@ -308,66 +277,6 @@ RUN_COLUMNS = FrameSpec(
 )
 
 
-class Summary(NamedTuple):
-    """What a card shows: the schema id and whether there is a PDF, for each document."""
-
-    name: str
-    root: Path
-    licence: str | None
-    schemas: tuple[SchemaFolder, ...]
-    files: Sequence[tuple[str, bool]]
-    runs: int
-
-
-def dataset_text(summary: Summary) -> str:
-    """Write the counts, the folder, where it comes from and one line per schema."""
-    lines = [f"Dataset {summary.name!r}: {_counts(summary)}", f"  {summary.root}"]
-    source = _source(summary)
-    if source:
-        lines.append(f"  {source}")
-    schemas = [f"  {s.qualified:<40} {_schema_counts(summary, s)}" for s in summary.schemas]
-    return "\n".join(lines + schemas)
-
-
-def dataset_html(summary: Summary) -> str:
-    """Write the same as a small table; every text escaped."""
-    rows = "".join(
-        f"<tr><td>{escape(s.domain)}</td><td>{escape(s.folder)}</td>"
-        f"<td>{escape(_schema_counts(summary, s))}</td></tr>"
-        for s in summary.schemas
-    )
-    source = _source(summary)
-    return (
-        f"<div><strong>Dataset {escape(summary.name)}</strong>: {escape(_counts(summary))}"
-        f"<br><code>{escape(str(summary.root))}</code>"
-        + (f"<br>{escape(source)}" if source else "")
-        + "<table><thead><tr><th>domain</th><th>schema</th><th>documents</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table></div>"
-    )
-
-
-def _source(summary: Summary) -> str:
-    licence = f"licence: {summary.licence}" if summary.licence else None
-    return "; ".join(filter(None, (licence, origin_of(summary.name))))
-
-
-def _counts(summary: Summary) -> str:
-    return ", ".join(
-        [
-            _plural(len(summary.files), "document"),
-            _plural(len(summary.schemas), "schema"),
-            f"{sum(has_pdf for _, has_pdf in summary.files)} with PDF",
-            _plural(summary.runs, "run"),
-        ]
-    )
-
-
-def _schema_counts(summary: Summary, schema: SchemaFolder) -> str:
-    own = [has_pdf for schema_id, has_pdf in summary.files if schema_id == schema.id]
-    without = own.count(False)
-    return _plural(len(own), "document") + (f", {without} without PDF" if without else "")
-
-
 def _plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
@@ -402,7 +311,7 @@ class Dataset:
 
         Ordered by domain, schema and id (see `LISTING_COLUMNS`); no file is read.
         """
-        return _frame([_files_of(document) for document in self._documents], LISTING_COLUMNS)
+        return LISTING_COLUMNS.from_rows(map(_files_of, self._documents))
 
     @property
     def documents(self) -> pd.DataFrame:
@@ -413,12 +322,20 @@ class Dataset:
         are shipped; others are counted once and kept in the cache folder. What a missing or
         broken file would tell is missing.
         """
-        return _frame([_figures_of(document) for document in self._documents], DOCUMENT_COLUMNS)
+        return DOCUMENT_COLUMNS.from_rows(map(_figures_of, self._documents))
 
     @property
     def licence(self) -> str | None:
         """The licence: its name, the first line of a LICENSE file, or None if none is named."""
-        return licence_of(self.name, self.root)
+        if self.name in _LICENCES:
+            return _LICENCES[self.name]
+        for name in _LICENCE_FILES:
+            try:
+                lines = (self.root / name).read_text(encoding="utf-8", errors="replace").split("\n")
+            except OSError:
+                continue
+            return next((line.strip()[:_LONGEST] for line in lines if line.strip()), None)
+        return None
 
     @property
     def provenance(self) -> pd.Series[Any]:
@@ -427,7 +344,17 @@ class Dataset:
         dataset, source, commit, licence and folder; then how many of the released files are
         verified (by SHA-256), unverified, changed and missing. ``pd.NA`` where it does not apply.
         """
-        return provenance_of(self.name, self.root)
+        released = self.name == "extractbench"
+        facts: dict[str, Any] = {
+            "dataset": self.name,
+            "source": REPOSITORY if released else origin_of(self.name),
+            "commit": COMMIT if released else None,
+            "licence": self.licence,
+            "folder": str(self.root),
+        }
+        facts |= check_files(self.root) if released else dict.fromkeys(_STATES)
+        cells = [pd.NA if value is None else value for value in facts.values()]
+        return pd.Series(cells, index=list(facts), dtype=object, name="provenance")
 
     @property
     def schemas(self) -> pd.DataFrame:
@@ -435,7 +362,7 @@ class Dataset:
         documents = Counter(d.schema for d in self._documents)
         pdfs = Counter(d.schema for d in self._documents if d.pdf)
         rows = [(s.id, s.domain, s.path, documents[s.id], pdfs[s.id]) for s in self._schemas]
-        return _frame(rows, SCHEMA_COLUMNS)
+        return SCHEMA_COLUMNS.from_rows(rows)
 
     @property
     def runs(self) -> pd.DataFrame:
@@ -453,7 +380,7 @@ class Dataset:
                 if path.stem not in known:
                     raise DatasetError(f"{path}: {_unknown('document', path.stem, known)}")
                 rows.append((run.name, path.stem, path))
-        return _frame(rows, RUN_COLUMNS)
+        return RUN_COLUMNS.from_rows(rows)
 
     def schema(self, schema_id: str) -> dict[str, Any]:
         """Read a JSON Schema.
@@ -530,16 +457,49 @@ class Dataset:
 
     def __repr__(self) -> str:
         """Return the counts, the folder, where it comes from and one line per schema."""
-        return dataset_text(self._summary())
+        lines = [f"Dataset {self.name!r}: {self._counts()}", f"  {self.root}"]
+        lines += [f"  {source}" for source in self._source()]
+        return "\n".join(
+            [*lines, *(f"  {s.qualified:<40} {self._counts_of(s)}" for s in self._schemas)]
+        )
 
     def _repr_html_(self) -> str:
         """Return the same as a small table; every text escaped."""
-        return dataset_html(self._summary())
+        rows = "".join(
+            f"<tr><td>{escape(s.domain)}</td><td>{escape(s.folder)}</td>"
+            f"<td>{escape(self._counts_of(s))}</td></tr>"
+            for s in self._schemas
+        )
+        return (
+            f"<div><strong>Dataset {escape(self.name)}</strong>: {escape(self._counts())}"
+            f"<br><code>{escape(str(self.root))}</code>"
+            + "".join(f"<br>{escape(source)}" for source in self._source())
+            + "<table><thead><tr><th>domain</th><th>schema</th><th>documents</th></tr></thead>"
+            f"<tbody>{rows}</tbody></table></div>"
+        )
 
-    def _summary(self) -> Summary:
-        files = [(document.schema, document.pdf is not None) for document in self._documents]
-        runs = sum(1 for _ in list_runs(self.root))
-        return Summary(self.name, self.root, self.licence, self._schemas, files, runs)
+    def _source(self) -> list[str]:
+        """Return one line with the licence and the origin, none if neither is known."""
+        licence = f"licence: {self.licence}" if self.licence else None
+        told = "; ".join(filter(None, (licence, origin_of(self.name))))
+        return [told] if told else []
+
+    def _counts(self) -> str:
+        pdfs = sum(document.pdf is not None for document in self._documents)
+        counted = (
+            _plural(len(self._documents), "document"),
+            _plural(len(self._schemas), "schema"),
+            f"{pdfs} with PDF",
+            _plural(sum(1 for _ in list_runs(self.root)), "run"),
+        )
+        return ", ".join(counted)
+
+    def _counts_of(self, schema: SchemaFolder) -> str:
+        own = [
+            document.pdf is not None for document in self._documents if document.schema == schema.id
+        ]
+        without = own.count(False)
+        return _plural(len(own), "document") + (f", {without} without PDF" if without else "")
 
     def _find_document(self, document_id: str) -> DocumentFiles:
         for document in self._documents:
@@ -609,7 +569,7 @@ def load_dataset(
 def _load_folder(folder: str | os.PathLike[str], path: str | os.PathLike[str] | None) -> Dataset:
     if path is not None:
         raise DatasetError(
-            f"path= goes with a dataset's name ({_listed(NAMED_DATASETS)}), "
+            f"path= goes with a dataset's name ({', '.join(map(repr, NAMED_DATASETS))}), "
             f"got {os.fspath(folder)!r} and path={os.fspath(path)!r}: pass one of them"
         )
     root = _existing(folder, "dataset folder")
@@ -682,14 +642,5 @@ def _figures_of(document: DocumentFiles) -> tuple[Any, ...]:
     return (*_files_of(document), *(figures[column.name] for column in STATISTICS))
 
 
-def _frame(rows: Sequence[tuple[Any, ...]], spec: FrameSpec) -> pd.DataFrame:
-    cells = zip(*rows, strict=True) if rows else ((),) * len(spec.columns)
-    return spec.build(dict(zip(spec.names, cells, strict=True)))
-
-
 def _unknown(kind: str, name: str, known: Iterable[str]) -> str:
     return f"no {kind} {name!r}; {nearest(name, known)}"
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(repr(name) for name in names)

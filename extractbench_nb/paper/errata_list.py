@@ -968,7 +968,10 @@ def errata(*, dataset: Dataset | None = None) -> pd.DataFrame:
     >>> frame.loc["structured-research-total", ["published", "recomputed"]].tolist()
     ['14.7%', '24.5%']
     """
-    facts = facts_of(dataset)
+    return ERRATA_COLUMNS.from_rows(errata_of(facts_of(dataset)))
+
+
+def errata_of(facts: Facts) -> list[Finding]:
+    """Return all errata, by severity."""
     found = [finding for check in _CHECKS for finding in check(facts)]
-    found.sort(key=lambda finding: SEVERITIES.index(finding.severity))
-    return ERRATA_COLUMNS.from_rows(found)
+    return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))

@@ -14,9 +14,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._json import canonical
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Box, Indices, Numbers, Table
-from extractbench_nb.tables.reading import read_table, tables_of_arrays
+from extractbench_nb.tables.reading import objects_of, read_table, tables_of_arrays, text_of
 
 if TYPE_CHECKING:
     from difflib import SequenceMatcher
@@ -971,26 +972,51 @@ _MEASURES = ("con", "top")
 
 
 def arrays_similarity(gold: Any, predicted: Any, measure: str, variant: str) -> float:
-    """Return the f-score of two arrays of flat objects; see `field_metrics.arrays.table_grits`."""
+    """Return the f-score of two arrays of objects; see `field_metrics.arrays.table_grits`."""
     for name, value, known in (
         ("measure", measure, _MEASURES),
         ("variant", variant, GRITS_VARIANTS),
     ):
         if value not in known:
             raise InputError(f"{name} is {value!r}; {nearest(str(value), known)}")
-    true, found = tables_of_arrays(*(_items(value) for value in (gold, predicted)))
-    sizes: list[int] = [(len(table.texts) - 1) * table.grid.shape[1] for table in (true, found)]
+    sides = [objects_of(_items(value)) for value in (gold, predicted)]
+    tables = tables_of_arrays(*sides)
+    sizes: list[int] = [(len(table.texts) - 1) * table.grid.shape[1] for table in tables]
     if not all(sizes):
         return float(sizes[0] == sizes[1])
     columns = [
         dict(zip(head, zip(*rows, strict=True), strict=True))
-        for head, *rows in (true.texts, found.texts)
+        for head, *rows in (table.texts for table in tables)
     ]
-    alike = np.zeros((len(true.texts) - 1, len(found.texts) - 1))
+    alike = np.zeros((len(sides[0]), len(sides[1])))
     for key in columns[0].keys() & columns[1].keys():
-        texts, others = columns[0][key], columns[1][key]
-        alike += 1 if measure == "top" else _alike(texts, others, GRITS_VARIANTS[variant].texts)
+        if measure == "top":
+            alike += 1
+            continue
+        found = _alike(columns[0][key], columns[1][key], GRITS_VARIANTS[variant].texts)
+        held = [[_leaves(item.get(key)) for item in side] for side in sides]
+        for row, leaves in enumerate(held[0]):
+            for column, others in enumerate(held[1]):
+                if leaves is not None or others is not None:
+                    found[row, column] = leaves == others
+        alike += found
     return 2.0 * align(alike).score / sum(sizes)
+
+
+def _leaves(value: Any) -> tuple[str, frozenset[tuple[str, str]]] | None:
+    """Return what an object or array holds: places and texts of all that is not null in it."""
+    if not isinstance(value, dict | list | tuple):
+        return None
+    found, stack = set(), [("", value)]
+    while stack:
+        path, top = stack.pop()
+        if isinstance(top, dict):
+            stack += [(f"{path}.{canonical(key)}", inner) for key, inner in top.items()]
+        elif isinstance(top, list | tuple):
+            stack += [(f"{path}[{place}]", inner) for place, inner in enumerate(top)]
+        elif top is not None:
+            found.add((path, text_of(top)))
+    return ("object" if isinstance(value, dict) else "array"), frozenset(found)
 
 
 def _alike(texts: Sequence[str], others: Sequence[str], kind: str | None) -> Numbers:

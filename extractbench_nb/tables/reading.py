@@ -354,7 +354,7 @@ def tables_of_arrays(gold: Iterable[Any], predicted: Iterable[Any]) -> tuple[Tab
     >>> [table.texts[0] for table in tables]
     [['a', 'b'], ['b', 'c', 'value']]
     """
-    sides = _objects(gold), _objects(predicted)
+    sides = objects_of(gold), objects_of(predicted)
     order = list(dict.fromkeys(key for side in sides for key in _keys(side)))
     true, found = (
         read_records(side, [key for key in order if key in used], name)
@@ -365,7 +365,8 @@ def tables_of_arrays(gold: Iterable[Any], predicted: Iterable[Any]) -> tuple[Tab
     return true, found
 
 
-def _objects(items: Iterable[Any]) -> list[Mapping[str, Any]]:
+def objects_of(items: Iterable[Any]) -> list[Mapping[str, Any]]:
+    """Return items as objects; one of another type stands under the key ``value``."""
     return [item if isinstance(item, Mapping) else {"value": item} for item in items]
 
 
