@@ -13,7 +13,7 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.display.html import STYLE, document_text
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.cells import Box, Cell, Table, table_of_cells
+from extractbench_nb.tables.cells import Box, Cell, Table, spans_html, table_of_cells
 from extractbench_nb.tables.reading import read_table
 
 #: In place of a node's number: no cell with text covers the position.
@@ -708,12 +708,15 @@ def _cells_html(
         height, width = _extent(cell, shown, number)
         if height and (row, column) != (cell.rows[0], cell.columns[0]):
             continue
-        spans = "".join(
-            f' {name}="{size}"'
-            for name, size in (("rowspan", height), ("colspan", width))
-            if size > 1
-        )
-        yield f"<td{_classes(cell, others)}{spans}>{document_text(cell.text, 40)}</td>"
+        marks = {
+            "xb-header": cell.is_header,
+            "xb-projected": cell.is_projected,
+            "xb-changed": cell not in others,
+        }
+        names = " ".join(name for name, is_set in marks.items() if is_set)
+        told = f' class="{names}"' if names else ""
+        text = document_text(cell.text, 40)
+        yield f"<td{told}{spans_html(height, width)}>{text}</td>"
 
 
 def _extent(cell: Cell, shown: list[list[int]], number: int) -> tuple[int, int]:
@@ -727,16 +730,6 @@ def _extent(cell: Cell, shown: list[list[int]], number: int) -> tuple[int, int]:
     ]
     is_alone = all(found == number for found in covered)
     return (len(rows), len(columns)) if is_alone else (0, 0)
-
-
-def _classes(cell: Cell, others: frozenset[Cell]) -> str:
-    marks = {
-        "xb-header": cell.is_header,
-        "xb-projected": cell.is_projected,
-        "xb-changed": cell not in others,
-    }
-    names = " ".join(name for name, is_set in marks.items() if is_set)
-    return f' class="{names}"' if names else ""
 
 
 CHANGE_COLUMNS = FrameSpec(

@@ -491,7 +491,11 @@ def _extent(grid: Indices) -> tuple[int, int]:
 
 def _element(cell: Cell, height: int, width: int) -> str:
     tag = "th" if cell.is_header else "td"
-    spans = (("rowspan", height), ("colspan", width))
-    written = "".join(f' {name}="{span}"' for name, span in spans if span > 1)
     text = escape(_UNFIT.sub("\ufffd", cell.text), quote=False).replace("\r", "&#13;")
-    return f"<{tag}{written}>{text}</{tag}>"
+    return f"<{tag}{spans_html(height, width)}>{text}</{tag}>"
+
+
+def spans_html(height: int, width: int) -> str:
+    """Write the spans of a cell as attributes; nothing for one row and column."""
+    spans = (("rowspan", height), ("colspan", width))
+    return "".join(f' {name}="{span}"' for name, span in spans if span > 1)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from math import exp, log
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -356,68 +355,25 @@ COMPARISON_COLUMNS = FrameSpec(
 )
 
 
-class _Row(NamedTuple):
-    score: float | None
-    precision: float | None = None
-    recall: float | None = None
-    note: str = ""
-
-
-class _Options(NamedTuple):
-    variant: str
-    max_teds_nodes: int | None
-
-
-_Metric: TypeAlias = Callable[[Table, Table, _Options], _Row]
-
-
-def _grits(name: str) -> _Metric:
-    def metric(true: Table, predicted: Table, options: _Options) -> _Row:
-        return _Row(*table_similarity(true, predicted, name, options.variant)[:3])
-
-    return metric
-
-
-def _adjacency(true: Table, predicted: Table, _: _Options) -> _Row:
-    return _Row(*adjacency(true, predicted))
-
-
-def _bleu(true: Table, predicted: Table, _: _Options) -> _Row:
-    return _Row(bleu(true, predicted))
-
-
-def _teds(*, structure_only: bool) -> _Metric:
-    def metric(true: Table, predicted: Table, options: _Options) -> _Row:
-        nodes = max(map(count_nodes, (true, predicted)))
-        if options.max_teds_nodes is not None and nodes > options.max_teds_nodes:
-            return _Row(None, note=f"{nodes:,} nodes, more than {options.max_teds_nodes:,}")
-        return _Row(teds(true, predicted, structure_only=structure_only))
-
-    return metric
-
-
-def _exact(*, topology_only: bool) -> _Metric:
-    def metric(true: Table, predicted: Table, _: _Options) -> _Row:
-        return _Row(float(exact_match(true, predicted, topology_only=topology_only)))
-
-    return metric
-
-
-#: By name, how two tables are compared; in the order of the rows.
-TABLE_METRICS: Mapping[str, _Metric] = MappingProxyType(
-    {
-        "grits_top": _grits("top"),
-        "grits_con": _grits("con"),
-        "grits_loc": _grits("loc"),
-        "grits_rawloc": _grits("rawloc"),
-        "adjacency": _adjacency,
-        "bleu": _bleu,
-        "teds": _teds(structure_only=False),
-        "teds_structure": _teds(structure_only=True),
-        "exact": _exact(topology_only=False),
-        "exact_topology": _exact(topology_only=True),
-    }
+#: How two tables are compared, in the order of the rows.
+TABLE_METRICS = (
+    *("grits_top", "grits_con", "grits_loc", "grits_rawloc"),
+    *("adjacency", "bleu", "teds", "teds_structure", "exact", "exact_topology"),
 )
+_LOCATED = ("grits_loc", "grits_rawloc")
+_Row: TypeAlias = tuple[float | None, float | None, float | None, str]
+
+
+def checked_options(variant: Any, max_teds_nodes: Any) -> None:
+    """Refuse a variant of grid table similarity, or a limit of TEDS, that there is not."""
+    checked_variant(variant, GRITS_VARIANTS)
+    if max_teds_nodes is not None and type(max_teds_nodes) is not int:
+        raise InputError(f"max_teds_nodes is {max_teds_nodes!r}; expected a whole number or None")
+
+
+def usual_metrics(*, located: bool) -> tuple[str, ...]:
+    """Return the metrics of many tables, unless others are asked for."""
+    return TABLE_METRICS[: 3 if located else 2]
 
 
 def compare_tables(
@@ -470,14 +426,17 @@ def compare_tables(
     >>> found["score"].to_dict()
     {'teds': 0.96, 'exact': 0.0}
     """
-    checked_variant(variant, GRITS_VARIANTS)
+    checked_options(variant, max_teds_nodes)
     tables = (
         read_table(true, name="true", tidy=tidy),
         read_table(predicted, name="predicted", tidy=tidy),
     )
-    if max_teds_nodes is not None and type(max_teds_nodes) is not int:
-        raise InputError(f"max_teds_nodes is {max_teds_nodes!r}; expected a whole number or None")
-    names = _chosen(metrics, tables)
+    if metrics is None:
+        located = all(table.has_boxes for table in tables)
+        left_out = _LOCATED[1:] if located else _LOCATED
+        names = [name for name in TABLE_METRICS if name not in left_out]
+    else:
+        names = checked_names(metrics, TABLE_METRICS)
     found = COMPARISON_COLUMNS.from_rows(compare_rows(*tables, names, variant, max_teds_nodes))
     found.index = pd.Index(names, name="metric", dtype=object)
     return found
@@ -485,7 +444,7 @@ def compare_tables(
 
 def compare_rows(
     true: Table, predicted: Table, names: Sequence[str], variant: str, max_teds_nodes: int | None
-) -> list[tuple[float | None, float | None, float | None, str]]:
+) -> list[_Row]:
     """Return the rows of `compare_tables` without a frame.
 
     Parameters
@@ -509,23 +468,30 @@ def compare_rows(
     InputError
         A cell lacks the box that a metric needs.
     """
-    options = _Options(variant, max_teds_nodes)
     anew = true.rebuilt(), predicted.rebuilt()
-    rows: list[tuple[float | None, float | None, float | None, str]] = []
+    rows: list[_Row] = []
     for name in names:
         if name in _LOCATED:
             refuse_boxless((true, predicted), name)
-        tables = (true, predicted) if name.startswith("grits_") else anew
-        rows.append(TABLE_METRICS[name](*tables, options))
+        if name.startswith("grits_"):
+            metric = name.removeprefix("grits_")
+            rows.append((*table_similarity(true, predicted, metric, variant)[:3], ""))
+        elif name == "adjacency":
+            rows.append((*adjacency(*anew), ""))
+        else:
+            rows.append(_single(name, *anew, max_teds_nodes))
     return rows
 
 
-_LOCATED = ("grits_loc", "grits_rawloc")
-
-
-def _chosen(metrics: str | Sequence[str] | None, tables: tuple[Table, Table]) -> list[str]:
-    if metrics is None:
-        located = all(table.has_boxes for table in tables)
-        left_out = _LOCATED[1:] if located else _LOCATED
-        return [name for name in TABLE_METRICS if name not in left_out]
-    return checked_names(metrics, TABLE_METRICS)
+def _single(name: str, true: Table, predicted: Table, max_teds_nodes: int | None) -> _Row:
+    """Return the row of a metric without precision and recall."""
+    if name == "bleu":
+        return bleu(true, predicted), None, None, ""
+    if name.startswith("exact"):
+        same = exact_match(true, predicted, topology_only=name == "exact_topology")
+        return float(same), None, None, ""
+    nodes = max(map(count_nodes, (true, predicted)))
+    if max_teds_nodes is not None and nodes > max_teds_nodes:
+        return None, None, None, f"{nodes:,} nodes, more than {max_teds_nodes:,}"
+    score = teds(true, predicted, structure_only=name == "teds_structure")
+    return score, None, None, ""

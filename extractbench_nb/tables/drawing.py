@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from extractbench_nb.display.html import STYLE, document_text
-from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table
+from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table, spans_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -425,11 +425,7 @@ def _row(found: Comparison, side: int, row: DrawnRow) -> str:
 
 
 def _patch(cells: Sequence[Cell], side: int, patch: Patch) -> str:
-    spans = "".join(
-        f' {name}span="{size}"'
-        for name, size in (("row", patch.height), ("col", patch.width))
-        if size > 1
-    )
+    spans = spans_html(patch.height, patch.width)
     if patch.state == "gap":
         return f'<td class="xb-gap"{spans}></td>'
     cell = cells[patch.cell]

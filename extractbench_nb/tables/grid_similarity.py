@@ -1007,7 +1007,8 @@ def _leaves(value: Any) -> tuple[str, frozenset[tuple[str, str]]] | None:
     """Return what an object or array holds: places and texts of all that is not null in it."""
     if not isinstance(value, dict | list | tuple):
         return None
-    found, stack = set(), [("", value)]
+    found: set[tuple[str, str]] = set()
+    stack: list[tuple[str, Any]] = [("", value)]
     while stack:
         path, top = stack.pop()
         if isinstance(top, dict):
