@@ -413,7 +413,6 @@ _FAILURES = MappingProxyType(
         "page limit": "page_limit",
         "truncated": "truncated_json",
         "context length": "context_length",
-        TOTAL: TOTAL,
     }
 )
 _PARTS = ("5", *(str(n) for n in range(7, 14)))
@@ -460,8 +459,24 @@ def compare_with_runs(
     chosen = _models(part, [run for run in known if run != TOTAL], models)
     if len(chosen) == len(known) - 1 == len(MODELS):
         chosen[TOTAL] = TOTAL
-    found = _Figures(runs, chosen, _domains(runs, domains))
-    rows = [_run_row(f, *found.of(part, f)) for f in rows_of(part) if f.row != HEADER]
+    results = {(row["run"], row["schema"]): row for row in runs.results.to_dict("records")}
+    confidence = runs.results.attrs.get("confidence", _CONFIDENCE)
+    schemas = _domains(runs, domains) | {OVERALL: OVERALL}
+    whole = next((domain for domain, n in DOMAIN_TABLES.items() if str(n) == part), OVERALL)
+    rows = []
+    for figure in rows_of(part):
+        if figure.row == HEADER:
+            continue
+        run = chosen.get(figure.column if part == "7" else figure.row)
+        found = _NOTHING
+        if run is not None and part == "7":
+            failures = runs.failures[run]
+            found = _failed(figure.row, results[run, OVERALL], failures, confidence)
+        elif run is not None:
+            name, _, last = figure.column.rpartition(" ")
+            row = results.get((run, schemas.get(name or whole)))
+            found = _NOTHING if row is None else _cell(row, last)
+        rows.append(_run_row(figure, run, found))
     return RUN_COMPARISON_COLUMNS.from_rows(rows)
 
 
@@ -541,45 +556,17 @@ def _known(what: str, name: Any, known: Any) -> None:
         raise InputError(f"{what}: no {name!r}; {nearest(name, known)}")
 
 
-class _Figures:
-    """Looks up what runs have in place of a printed figure."""
-
-    def __init__(self, runs: RunTables, models: dict[str, str], domains: dict[str, str]) -> None:
-        rows = runs.results.to_dict("records")
-        self.results = {(row["run"], row["schema"]): row for row in rows}
-        self.failures = runs.failures
-        self.models, self.domains = models, domains
-        self.drawing = Drawing(runs.results.attrs.get("confidence", _CONFIDENCE), 100, 0)
-
-    def of(self, part: str, figure: Figure) -> tuple[str | None, _Found]:
-        """Return the run that a figure is beside, and its figure."""
-        run = self.models.get(figure.column if part == "7" else figure.row)
-        if run is None:
-            return None, _NOTHING
-        if part == "7":
-            return run, self._failed(run, _FAILURES[figure.row])
-        table = next((d for d, n in DOMAIN_TABLES.items() if str(n) == part), None)
-        name, _, last = figure.column.rpartition(" ")
-        return run, self._result(run, table or name or OVERALL, last)
-
-    def _failed(self, run: str, failure: str) -> _Found:
-        whole = self.results[run, OVERALL]
-        if failure == TOTAL:
-            invalid, documents = whole["documents"] - whole["valid"], whole["documents"]
-            bounds = (documents * (1 - whole[f"valid_{end}"]) for end in ("high", "low"))
-            return _Found(invalid, *bounds)
-        column = self.failures[run]
-        count = int(column.get(failure, 0))
-        low, high, _ = wilson_interval(count / whole["documents"], whole["documents"], self.drawing)
-        return _Found(count, *(whole["documents"] * (end or 0.0) for end in (low, high)))
-
-    def _result(self, run: str, name: str, figure: str) -> _Found:
-        schema = OVERALL if name == OVERALL else self.domains.get(name)
-        row = self.results.get((run, schema)) if schema is not None else None
-        if row is None:
-            return _NOTHING
-        numbers = {name: None if pd.isna(v) else v for name, v in row.items() if name != "run"}
-        return _cell(numbers, figure)
+def _failed(
+    kind: str, whole: Mapping[Any, Any], failures: pd.Series[Any], confidence: float
+) -> _Found:
+    """Return how many attempts of a run failed in one way."""
+    documents = whole["documents"]
+    if kind == TOTAL:
+        bounds = (documents * (1 - whole[f"valid_{end}"]) for end in ("high", "low"))
+        return _Found(documents - whole["valid"], *bounds)
+    count = int(failures.get(_FAILURES[kind], 0))
+    low, high, _ = wilson_interval(count / documents, documents, Drawing(confidence, 100, 0))
+    return _Found(count, *(documents * (end or 0.0) for end in (low, high)))
 
 
 def _cell(row: Mapping[Any, Any], figure: str) -> _Found:
@@ -596,7 +583,7 @@ def _cell(row: Mapping[Any, Any], figure: str) -> _Found:
     whole = 100.0 if figure in ("rate", "accuracy") else 1.0
     numbers = (row[column], row[f"{low}_low"], row[f"{low}_high"])
     factors = (whole, factor, factor)
-    found = (None if x is None else float(x * f) for x, f in zip(numbers, factors, strict=True))
+    found = (None if pd.isna(x) else float(x * f) for x, f in zip(numbers, factors, strict=True))
     return _Found(*found)
 
 

@@ -216,34 +216,29 @@ def find_evidence(
     >>> find_evidence(ds, "night bus demand", "Airships").attrs["status"]
     'not_found'
     """
-    _check_limit(limit)
+    asked: object = limit
+    if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
+        raise InputError(f"limit={limit!r}; expected a whole number, 1 or more")
     wanted = sought(value)
     path = pdf_of(ds, document)
     index = index_of(path)
     hits = search(wanted, index) if is_sought(wanted) else []
     shown = hits[:limit]
     weight = specificity(wanted, index) if shown else 0.0
-    frame = _frame(list(_rows(path, index, shown, weight)))
+    frame = EVIDENCE_COLUMNS.from_rows(_rows(path, index, shown, weight))
+    if hits:
+        status = "found"
+    elif not index.words:
+        status = "no_text_layer"
+    else:
+        status = "not_found" if is_sought(wanted) else "nothing_to_find"
     frame.attrs |= {
-        "status": _status(wanted, index, hits),
+        "status": status,
         "places": len(hits),
         "pages": index.pages,
         "pages_without_text": index.pages_without_text,
     }
     return frame
-
-
-def _check_limit(limit: object) -> None:
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise InputError(f"limit={limit!r}; expected a whole number, 1 or more")
-
-
-def _status(wanted: Any, index: DocumentIndex, hits: Sequence[Hit]) -> str:
-    if hits:
-        return "found"
-    if not index.words:
-        return "no_text_layer"
-    return "not_found" if is_sought(wanted) else "nothing_to_find"
 
 
 def _rows(
@@ -268,11 +263,6 @@ def _rows(
             place = (number + 1, counts[number], line.excerpt.page, *line.box)
             texts = index.original(line.excerpt), index.context(hit.start, hit.end)
             yield (*place, *texts, hit.written, hit.similarity, hit.similarity * weight)
-
-
-def _frame(rows: Sequence[tuple[Any, ...]]) -> pd.DataFrame:
-    cells = list(zip(*rows, strict=True)) if rows else [()] * len(EVIDENCE_COLUMNS.columns)
-    return EVIDENCE_COLUMNS.build(dict(zip(EVIDENCE_COLUMNS.names, cells, strict=True)))
 
 
 Side = Literal["predicted", "gold"]
@@ -398,7 +388,7 @@ def grounded(
         found = look_up(fields[side], index, min_score)
     else:
         found = _by_document(fields, ds, side, min_score)
-    return fields.assign(**_columns(found, fields.index))
+    return fields.assign(**GROUNDED_COLUMNS.from_rows(found).set_axis(fields.index))
 
 
 def ground_values(
@@ -445,9 +435,8 @@ def ground_values(
     index = index_of(pdf_of(ds, document))
     rows = list(leaves(value))
     found = look_up([leaf for *_, leaf in rows], index, min_score)
-    cells = list(zip(*rows, strict=True)) if rows else [()] * 3
-    sides = list(zip(*found, strict=True)) if found else [()] * 3
-    return LEAF_COLUMNS.build(dict(zip(LEAF_COLUMNS.names, (*cells, *sides), strict=True)))
+    pairs = zip(rows, found, strict=True)
+    return LEAF_COLUMNS.from_rows((*row, *grounds) for row, grounds in pairs)
 
 
 def leaves(value: Any) -> Iterator[tuple[str, str, Any]]:
@@ -519,20 +508,10 @@ def look_up(values: Iterable[Any], index: DocumentIndex, min_score: float = 0.0)
             continue
         key = (isinstance(value, str), value)
         if key not in known:
-            known[key] = _grounds(value, index, min_score)
+            hits = search(value, index)
+            score = hits[0].similarity * specificity(value, index) if hits else 0.0
+            is_there = bool(hits) and score >= min_score
+            page = index.page_of(hits[0].start) if is_there else None
+            known[key] = Grounds(is_there, page, score if is_there else None)
         found.append(known[key])
     return found
-
-
-def _grounds(value: str | float, index: DocumentIndex, min_score: float) -> Grounds:
-    hits = search(value, index)
-    score = hits[0].similarity * specificity(value, index) if hits else 0.0
-    if not hits or score < min_score:
-        return Grounds(False)
-    return Grounds(True, index.page_of(hits[0].start), score)
-
-
-def _columns(found: Sequence[Grounds], rows: pd.Index[Any]) -> dict[str, pd.Series[Any]]:
-    cells = list(zip(*found, strict=True)) if found else [()] * 3
-    frame = GROUNDED_COLUMNS.build(dict(zip(GROUNDED_COLUMNS.names, cells, strict=True)))
-    return {name: frame[name].set_axis(rows) for name in GROUNDED_COLUMNS.names}

@@ -381,25 +381,19 @@ def _one_mark(digits: str, mark: str) -> Iterator[tuple[float, bool]]:
 def _figure(text: str, span: tuple[int, int], value: float, is_sure: bool) -> Figure:
     start, end = span
     before, after = text[max(0, start - 3) : start], text[end : end + 16]
-    is_negative = _is_negative(before, after)
+    marks = before.rstrip("$€£¥ ")
+    if marks.endswith("("):
+        is_negative = after.lstrip(" %").startswith(")")
+    else:
+        is_negative = marks.endswith("-") and not marks[-2:-1].isalnum()
     glued = before[-1:].isalpha()
     found = _UNIT_AFTER.match(after)
     if found is None:
         return Figure(value, start, end, is_negative, is_sure=is_sure and not glued)
-    scale = _scale(found["scale"]) if found["scale"] else 1.0
+    word = (found["scale"] or "").lower()
+    scale = float(SCALES.get(word) or MONEY_SCALES.get(word, 1))
     is_percent = found["percent"] is not None
     return Figure(value, start, end, is_negative, is_percent, scale, is_sure and not glued)
-
-
-def _scale(word: str) -> float:
-    return float(SCALES.get(word.lower()) or MONEY_SCALES.get(word.lower(), 1))
-
-
-def _is_negative(before: str, after: str) -> bool:
-    marks = before.rstrip("$€£¥ ")
-    if marks.endswith("("):
-        return after.lstrip(" %").startswith(")")
-    return marks.endswith("-") and not marks[-2:-1].isalnum()
 
 
 def in_words(number: float) -> str | None:
