@@ -23,7 +23,6 @@ from extractbench_nb.benchmark.statistics import (
 from extractbench_nb.engine.pairing import pair_up
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.schema.complexity import (
-    SchemaComplexity,
     keys_outside_arrays,
     schema_complexity,
 )
@@ -78,13 +77,7 @@ SCHEMA_SIZE_COLUMNS = FrameSpec("schema_size", "one row: the schema", (_KEYS, _D
 _SHIPPED = "shipped statistics"
 
 
-class _Measured(NamedTuple):
-    """What is known of a dataset: a frame of its documents, and the size of each schema."""
-
-    documents: pd.DataFrame
-    domains: Mapping[str, str]
-    sizes: Mapping[str, SchemaComplexity]
-    source: str
+_VIEWS = ("document", "domain")
 
 
 def complexity(
@@ -137,75 +130,42 @@ def complexity(
     if by not in _VIEWS:
         raise InputError(f"by={by!r}: {nearest(by, _VIEWS)}")
     if ds_or_schema is not None and not isinstance(ds_or_schema, Dataset):
-        return _of_schema(ds_or_schema)
-    measured = _shipped() if ds_or_schema is None else _measured(ds_or_schema)
-    frame = _VIEWS[by](measured)
-    frame.attrs["source"] = measured.source
+        frame = SCHEMA_SIZE_COLUMNS.from_rows([schema_complexity(ds_or_schema)])
+        frame.attrs["source"] = "schema"
+        return frame
+    if ds_or_schema is None:
+        documents, schemas = shipped_statistics(), shipped_schemas()
+    else:
+        sizes = [schema_complexity(ds_or_schema.schema(s)) for s in ds_or_schema.schemas["schema"]]
+        keys, depth = [size.keys for size in sizes], [size.depth for size in sizes]
+        documents = ds_or_schema.documents
+        schemas = ds_or_schema.schemas.assign(keys=keys, depth=depth)
+    if by == "domain":
+        frame = DOMAIN_COLUMNS.from_rows(
+            _domain_row(row, documents[documents["schema"] == row.schema])
+            for row in schemas.itertuples(index=False)
+        )
+    else:
+        tokens = documents["gold_tokens"]
+        sized = schemas.set_index("schema")
+        frame = documents.assign(
+            keys=documents["schema"].map(sized["keys"]),
+            depth=documents["schema"].map(sized["depth"]),
+            compression=documents["pdf_tokens"] / tokens.mask(tokens == 0),
+        )[COMPLEXITY_COLUMNS.names].astype(_SIZE_TYPES)
+    frame.attrs["source"] = _SHIPPED if ds_or_schema is None else ds_or_schema.name
     return frame
-
-
-def _of_schema(schema: Schema | Mapping[str, Any] | str | Path) -> pd.DataFrame:
-    size = schema_complexity(schema)
-    frame = SCHEMA_SIZE_COLUMNS.build({"keys": [size.keys], "depth": [size.depth]})
-    frame.attrs["source"] = "schema"
-    return frame
-
-
-def _shipped() -> _Measured:
-    table = shipped_schemas()
-    sizes = map(SchemaComplexity, table["keys"], table["depth"])
-    domains = dict(zip(table["schema"], table["domain"], strict=True))
-    return _Measured(
-        shipped_statistics(), domains, dict(zip(table["schema"], sizes, strict=True)), _SHIPPED
-    )
-
-
-def _measured(ds: Dataset) -> _Measured:
-    schemas = ds.schemas
-    sizes = {schema: schema_complexity(ds.schema(schema)) for schema in schemas["schema"]}
-    domains = dict(zip(schemas["schema"], schemas["domain"], strict=True))
-    return _Measured(ds.documents, domains, sizes, ds.name)
-
-
-def _by_document(measured: _Measured) -> pd.DataFrame:
-    documents = measured.documents
-    sizes = [measured.sizes[schema] for schema in documents["schema"]]
-    tokens = documents["gold_tokens"]
-    columns = documents.assign(
-        keys=[size.keys for size in sizes],
-        depth=[size.depth for size in sizes],
-        compression=documents["pdf_tokens"] / tokens.mask(tokens == 0),
-    )
-    return columns[COMPLEXITY_COLUMNS.names].astype(_SIZE_TYPES)
 
 
 _SIZE_TYPES = {"keys": "int64", "depth": "int64", "compression": "Float64"}
 
 
-def _by_domain(measured: _Measured) -> pd.DataFrame:
-    documents = measured.documents
-    rows = [
-        _domain_row(
-            measured.domains[schema], schema, size, documents[documents["schema"] == schema]
-        )
-        for schema, size in measured.sizes.items()
-    ]
-    return DOMAIN_COLUMNS.from_rows(rows)
-
-
-def _domain_row(
-    domain: str, schema: str, size: SchemaComplexity, own: pd.DataFrame
-) -> tuple[Any, ...]:
+def _domain_row(schema: Any, own: pd.DataFrame) -> tuple[Any, ...]:
     both = own.dropna(subset=["pdf_tokens", "gold_tokens"])
     gold_tokens = int(both["gold_tokens"].sum())
     return (
-        domain,
-        schema,
-        len(own),
-        int(own["pages"].notna().sum()),
-        *size,
-        int(own["pages"].sum()),
-        int(own["gold_values"].sum()),
+        *(schema.domain, schema.schema, len(own), int(own["pages"].notna().sum())),
+        *(schema.keys, schema.depth, int(own["pages"].sum()), int(own["gold_values"].sum())),
         *(_mean(own[name]) for name in _AVERAGED),
         int(both["pdf_tokens"].sum()) / gold_tokens if gold_tokens else None,
     )
@@ -217,11 +177,6 @@ _AVERAGED = ("pages", "gold_tokens", "fields", "array_items", "pdf_tokens")
 def _mean(values: pd.Series[Any]) -> float | None:
     known = values.dropna()
     return int(known.sum()) / len(known) if len(known) else None
-
-
-_VIEWS: Mapping[str, Callable[[_Measured], pd.DataFrame]] = MappingProxyType(
-    {"document": _by_document, "domain": _by_domain}
-)
 
 
 FIELD_COLUMNS = FrameSpec(

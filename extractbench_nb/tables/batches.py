@@ -64,8 +64,12 @@ def read_pairs(given: Any, taken: Sequence[str]) -> Pairs:
         )
     if not pairs:
         raise InputError("pairs: there is none")
+    for name, pair in zip(names, pairs, strict=True):
+        if not isinstance(pair, tuple | list) or len(pair) != len(_SIDES):
+            raise InputError(f"pairs, {name!r}: expected (true, predicted)")
     about = pd.DataFrame({"document": pd.array(names, dtype="string")})
-    return Pairs(list(_checked(zip(names, pairs, strict=True))), about)
+    named = enumerate(zip(names, pairs, strict=True))
+    return Pairs([Pair(place, name, *pair) for place, (name, pair) in named], about)
 
 
 def _of_frame(given: pd.DataFrame, taken: Sequence[str]) -> Pairs:
@@ -82,15 +86,8 @@ def _of_frame(given: pd.DataFrame, taken: Sequence[str]) -> Pairs:
     if "document" not in others:
         about.insert(0, "document", pd.Series(list(map(str, given.index)), dtype="string"))
     names = about["document"].astype(str).tolist()
-    pairs = zip(given["true"], given["predicted"], strict=True)
-    return Pairs(list(_checked(zip(names, pairs, strict=True))), about)
-
-
-def _checked(named: Iterable[tuple[str, Any]]) -> Iterator[Pair]:
-    for place, (name, pair) in enumerate(named):
-        if not isinstance(pair, tuple | list) or len(pair) != len(_SIDES):
-            raise InputError(f"pairs, {name!r}: expected (true, predicted)")
-        yield Pair(place, name, *pair)
+    columns = zip(names, given["true"], given["predicted"], strict=True)
+    return Pairs([Pair(place, *column) for place, column in enumerate(columns)], about)
 
 
 def array_tables(ev: Evaluation, path: str | None = None) -> tuple[Table, Table]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product, takewhile
@@ -119,20 +120,14 @@ class Draft:
         self.table = table
         self.rows, self.columns = table.grid.shape
         self.grid: list[list[int]] = table.grid.tolist()
-        owned = self._owned()
+        owned = Counter(number for row in self.grid for number in row)
         self.nodes = {
-            number: _node(number, cell, owned.get(number, 0))
+            number: _node(number, cell, owned[number])
             for number, cell in enumerate(table.cells)
             if cell.text.strip()
         }
         self.owner = [[n if n in self.nodes else FREE for n in row] for row in self.grid]
         self.changes: list[Change] = []
-
-    def _owned(self) -> dict[int, int]:
-        counts: dict[int, int] = {}
-        for number in (n for row in self.grid for n in row):
-            counts[number] = counts.get(number, 0) + 1
-        return counts
 
     def is_free(self, area: Rectangle) -> bool:
         """Return whether no text covers any position of an area."""
@@ -256,7 +251,7 @@ class _Ending:
     def blank_cells(self) -> list[Cell]:
         """Return the blank cells: runs of rows in the header, single positions below."""
         found = []
-        pieces: dict[int, int] = {}
+        pieces: Counter[int] = Counter()
         for area in (*self._blank_runs(), *self._blank_positions()):
             numbers = list(dict.fromkeys(self._draft.grid[r][c] for r, c in area.positions))
             texts = tuple(self._draft.table.cells[n].text for n in numbers)
@@ -264,7 +259,7 @@ class _Ending:
             if len(numbers) > 1:
                 self._draft.note("blank", area, texts, texts[:1])
             elif area_of(self._draft.table.cells[numbers[0]]) != area:
-                pieces[numbers[0]] = pieces.get(numbers[0], 0) + 1
+                pieces[numbers[0]] += 1
         for number, count in pieces.items():
             cell = self._draft.table.cells[number]
             self._draft.note("split", area_of(cell), (cell.text,), (cell.text,) * count)
@@ -480,21 +475,14 @@ class HeaderRows:
         self._flagged = self._flagged_rows()
         self.count = 0
         self.reasons: dict[int, str] = {}
-        self._begin()
-
-    def _begin(self) -> None:
-        if self._given is not None:
-            self._take(self._given, _GIVEN)
+        if given is not None:
+            self._take(given, _GIVEN)
         else:
             self._take(len(list(takewhile(bool, self._flagged))), _FLAGGED)
-            if not self.count and self._draft.rows > 1:
-                self._guess()
-                return
-        self.extend()
-
-    def _guess(self) -> None:
-        self._take(1, _GUESSED)
-        if not self.extend() and self._next() is not None:
+        is_guessed = given is None and not self.count and draft.rows > 1
+        if is_guessed:
+            self._take(1, _GUESSED)
+        if not self.extend() and is_guessed and self._next() is not None:
             self.count, self.reasons = 0, {}
 
     def _take(self, count: int, reason: str) -> None:
@@ -518,22 +506,17 @@ class HeaderRows:
         """Return to where the header reaches at least, and why; None if it is complete."""
         if self.count in (0, self._draft.rows):
             return None
-        reach = max((node.area.bottom for node in self._nodes()), default=0)
+        areas = [node.area for node in self._draft.nodes.values()]
+        reach = max((area.bottom for area in areas if area.top < self.count), default=0)
         if reach > self.count:
             return reach, _TIED
         if self._given is not None:
             return None
-        tests = ((self._is_next_flagged, _NEXT), (self._is_open, _OPEN), (self._is_untold, _UNTOLD))
-        return next(((self.count + 1, reason) for test, reason in tests if test()), None)
-
-    def _nodes(self) -> list[Node]:
-        return [node for node in self._draft.nodes.values() if node.area.top < self.count]
-
-    def _is_next_flagged(self) -> bool:
-        return self._flagged[self.count]
-
-    def _is_open(self) -> bool:
-        return any(self._is_column_open(column) for column in range(self._draft.columns))
+        if self._flagged[self.count]:
+            return self.count + 1, _NEXT
+        if any(map(self._is_column_open, range(self._draft.columns))):
+            return self.count + 1, _OPEN
+        return (self.count + 1, _UNTOLD) if self._is_untold() else None
 
     def _is_column_open(self, column: int) -> bool:
         """Return whether a column ends in a cell over several, one row high, and has none alone."""
@@ -581,7 +564,7 @@ class HeaderRows:
         for row in reversed(range(1, self._draft.rows)):
             follows = row + 1 < self._draft.rows and found[row + 1]
             if found[row] and self._draft.is_section(row) and not follows:
-                found[row] = self._is_wholly_flagged(row)
+                found[row] = FREE in self._draft.owner[row] and self._all_flagged(row)
         return found
 
     def _is_flagged(self, row: int) -> bool:
@@ -589,9 +572,6 @@ class HeaderRows:
         cells = [self._draft.table.cells[node.number] for node in self._draft.nodes_in_row(row)]
         beyond = [cell for cell in cells if cell.columns[0] > 0]
         return all(c.is_header for c in (beyond or cells)) if cells else self._all_flagged(row)
-
-    def _is_wholly_flagged(self, row: int) -> bool:
-        return FREE in self._draft.owner[row] and self._all_flagged(row)
 
     def _all_flagged(self, row: int) -> bool:
         return all(self._draft.table.cells[n].is_header for n in self._draft.grid[row])
@@ -824,7 +804,14 @@ def canonicalize(cells: Any, *, header_rows: int | None = None, name: str = "tab
     [['Item', 'Sales', 'Sales'], ['Item', '2020', '2021']]
     """
     table = read_table(cells, name=name).rebuilt()
-    _check(header_rows, len(table.grid), name)
+    asked: Any = header_rows
+    if asked is not None:
+        if not isinstance(asked, int | np.integer) or isinstance(asked, bool):
+            raise InputError(f"header_rows is {asked!r}; expected a whole number, or None")
+        if not 0 <= asked <= len(table.grid):
+            raise InputError(
+                f"header_rows is {asked}; expected 0 to {len(table.grid)}, the rows of {name}"
+            )
     found, changes = table, list[Change]()
     while more := (result := _once(found, header_rows))[1]:  # a step may make way for one before it
         found = result[0]
@@ -844,12 +831,3 @@ def _once(table: Table, header_rows: int | None) -> tuple[Table, list[Change]]:
     project(draft, header.count)
     fill_first_column(draft, header.count)
     return finish(draft, header.reasons, given=header_rows is not None), draft.changes
-
-
-def _check(header_rows: Any, rows: int, name: str) -> None:
-    if header_rows is None:
-        return
-    if not isinstance(header_rows, int | np.integer) or isinstance(header_rows, bool):
-        raise InputError(f"header_rows is {header_rows!r}; expected a whole number, or None")
-    if not 0 <= header_rows <= rows:
-        raise InputError(f"header_rows is {header_rows}; expected 0 to {rows}, the rows of {name}")

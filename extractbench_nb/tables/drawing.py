@@ -183,20 +183,19 @@ def compare(result: ComparedTables, metric: str) -> Comparison:
     common = result.similarity(metric)
     tables = (result.true, result.predicted)
     frames = (frame[frame["metric"] == metric] for frame in (result.rows, result.columns))
+    # an empty table has neither rows nor columns
     rows, columns = (
-        _lines(frame, common.min(axis=1 - axis, initial=1.0), _sizes(tables, axis))
+        _lines(
+            frame,
+            common.min(axis=1 - axis, initial=1.0),
+            [table.grid.shape[axis] if table.size else 0 for table in tables],
+        )
         for axis, frame in enumerate(frames)
     )
     return Comparison(metric, tables, tuple(rows), tuple(columns), common)
 
 
-def _sizes(tables: tuple[Table, Table], axis: int) -> _Place:
-    """Return how many lines both have; an empty table has neither rows nor columns."""
-    true, predicted = (table.grid.shape[axis] if table.size else 0 for table in tables)
-    return true, predicted
-
-
-def _lines(pairs: pd.DataFrame, least: Numbers, sizes: _Place) -> Iterator[Line]:
+def _lines(pairs: pd.DataFrame, least: Numbers, sizes: Sequence[int]) -> Iterator[Line]:
     true = predicted = 0
     columns = (pairs[name].tolist() for name in ("true", "predicted", "similarity"))
     for one, two, similarity, low in zip(*columns, least.tolist(), strict=True):

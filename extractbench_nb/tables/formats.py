@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from html import unescape
 from io import StringIO
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -104,12 +104,9 @@ def _filled(cells: list[Cell], grid: Indices, notes: Notes) -> list[Cell]:
         first = len(cells) + len(added)
         grid[row, holes] = np.arange(first, first + len(holes))
         added += [Cell((row,), (column,), "", None, is_header) for column in holes]
-        notes.add(f"row {row}: {_positions(len(holes))} without a cell, filled")
+        positions = f"{len(holes)} position{'s' * (len(holes) > 1)}"
+        notes.add(f"row {row}: {positions} without a cell, filled")
     return added
-
-
-def _positions(count: int) -> str:
-    return f"{count} position{'s' * (count > 1)}"
 
 
 #: What the HTML standard clips them to.
@@ -210,7 +207,7 @@ def table_of_html(text: str, name: str, *, tidy: bool = False) -> Table:
         found.notes.add("tables within cells: their cells are taken for cells of the outer table")
     texts = list(_texts(found, name))
     cells = (
-        Cell(place.rows, place.columns, text, None, cell.is_header)
+        Cell(*place, text, None, cell.is_header)
         for place, cell, text in zip(_placed(found, name), found.cells, texts, strict=True)
     )
     return mended(cells, found.notes, name)
@@ -247,7 +244,7 @@ def _strictly(text: str, tidy: bool) -> _Found | None:
 def _leniently(text: str, name: str, tidy: bool) -> _Found:
     from lxml import etree
 
-    found = _LenientlyFound(tidy)
+    found = _Found(tidy, lenient=True)
     target: Any = found  # it takes no comments, which is allowed
     parser = etree.HTMLParser(target=target, encoding="utf-8", huge_tree=True)
     fit, unfit = _UNFIT.subn("\ufffd", text)
@@ -275,8 +272,9 @@ class _Open:
 class _Found:
     """What a parser finds in a text: cells, pieces of text, the row group of each row."""
 
-    def __init__(self, tidy: bool) -> None:
+    def __init__(self, tidy: bool, *, lenient: bool = False) -> None:
         self.tidy = tidy
+        self._lenient = lenient  # names in any case and with any prefix
         self.cells: list[_Open] = []
         self.pieces: list[str] = []
         self.groups: list[int] = []
@@ -288,12 +286,14 @@ class _Found:
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Take the start of an element."""
-        name = self._name(tag)
+        name = tag.rpartition(":")[2].lower() if self._lenient else tag
         self._end_piece(name)
         in_header = bool(self._elements) and self._elements[-1][1]
         cell = None
         if name == "table":
-            self._start_table()
+            self.nested += self._depth > 0
+            self.tables += self._depth == 0
+            self._depth += 1
         elif name in _ROW_GROUPS:
             self._group += 1
         elif name == "tr":
@@ -321,14 +321,6 @@ class _Found:
     def close(self) -> None:
         """Take the end of the text."""
 
-    def _name(self, tag: str) -> str:
-        return tag
-
-    def _start_table(self) -> None:
-        self.nested += self._depth > 0
-        self.tables += self._depth == 0
-        self._depth += 1
-
     def _cell(self, attributes: Mapping[str, str], is_header: bool) -> _Open:
         if not self.groups:
             self.groups.append(self._group)
@@ -348,13 +340,6 @@ class _Found:
             self.pieces.append(" ")
 
 
-class _LenientlyFound(_Found):
-    """The same in HTML: names in any case and with any prefix."""
-
-    def _name(self, tag: str) -> str:
-        return tag.rpartition(":")[2].lower()
-
-
 def _texts(found: _Found, name: str) -> Iterator[str]:
     left, between = _MOST_TEXT, "" if found.tidy else " "
     for cell in found.cells:
@@ -368,12 +353,10 @@ def _texts(found: _Found, name: str) -> Iterator[str]:
         yield text
 
 
-class _Place(NamedTuple):
-    rows: tuple[int, ...]
-    columns: tuple[int, ...]
+_Lines: TypeAlias = tuple[int, ...]
 
 
-def _placed(found: _Found, name: str) -> list[_Place]:
+def _placed(found: _Found, name: str) -> list[tuple[_Lines, _Lines]]:
     """Give each cell its rows and columns."""
     starts, ends = [], list[int]()  # of each cell; of each column, the first row that is free
     row, column = -1, 0
@@ -391,21 +374,14 @@ def _placed(found: _Found, name: str) -> list[_Place]:
     last = max(len(found.groups), min(ends, default=0))
     if last > len(found.groups):
         check_size(last, len(ends), name)
+    for cell, (_, _, end) in zip(found.cells, starts, strict=True):
+        if end > last:
+            cut = f"rowspan {end - cell.row} cut to {last - cell.row}, the last row"
+            found.notes.add(f"row {cell.row}: {cut}")
     return [
-        _Place(
-            tuple(range(cell.row, _cut(cell, end, last, found.notes))), tuple(range(first, stop))
-        )
+        (tuple(range(cell.row, min(end, last))), tuple(range(first, stop)))
         for cell, (first, stop, end) in zip(found.cells, starts, strict=True)
     ]
-
-
-def _cut(cell: _Open, end: int, last: int, notes: Notes) -> int:
-    if end > last:
-        notes.add(
-            f"row {cell.row}: rowspan {end - cell.row} cut to {last - cell.row}, the last row"
-        )
-        return last
-    return end
 
 
 def _extent(cell: _Open, column: int, found: _Found) -> tuple[int, int]:

@@ -337,11 +337,11 @@ def _keys(items: list[Mapping[str, Any]]) -> list[Any]:
 
 
 def _chosen(columns: Sequence[str], name: str) -> list[str]:
-    chosen = [] if isinstance(columns, str) else list(columns)
-    if len({*chosen}) < len(chosen) or not all(isinstance(key, str) for key in chosen):
-        raise InputError(f"{name}: columns is {columns!r}; expected texts, each once")
     if isinstance(columns, str):
         raise InputError(f"{name}: columns is {columns!r}; expected a list of texts")
+    chosen = list(columns)
+    if len({*chosen}) < len(chosen) or not all(isinstance(key, str) for key in chosen):
+        raise InputError(f"{name}: columns is {columns!r}; expected texts, each once")
     return chosen
 
 
@@ -750,10 +750,8 @@ def read_table(
     if format is not None and format not in TABLE_FORMATS:
         raise InputError(f"format is {format!r}; {nearest(str(format), TABLE_FORMATS)}")
     table = _read(given, format, name, tidy)
-    return _tidied(table) if tidy else table
-
-
-def _tidied(table: Table) -> Table:
+    if not tidy:
+        return table
     cells = (cell._replace(text=" ".join(cell.text.split())) for cell in table.cells)
     return replace(table, cells=tuple(cells))
 
@@ -764,7 +762,11 @@ def _read(given: Any, format: str | None, name: str, tidy: bool) -> Table:  # no
     if isinstance(given, str):
         return _of_text(given.removeprefix("\ufeff"), format, name, tidy)
     if isinstance(given, Table | pd.DataFrame):
-        _check_no_format(given, format, name)
+        if format is not None:
+            raise InputError(
+                f"{name} is {type(given).__name__}, and format is {format!r}; "
+                "a format is for texts, files and lists"
+            )
         return given if isinstance(given, Table) else table_of_frame(given, name)
     if isinstance(given, Mapping):
         return _of_list(items_of_object(given, name, type(given).__name__), format, name)
@@ -772,14 +774,6 @@ def _read(given: Any, format: str | None, name: str, tidy: bool) -> Table:  # no
     if is_single or not isinstance(given, Iterable) or isinstance(given, _SINGLE):
         raise InputError(f"{name} is {type(given).__name__}; {_EXPECTED}")
     return _of_list(list(given), format, name)
-
-
-def _check_no_format(given: Table | pd.DataFrame, format: str | None, name: str) -> None:  # noqa: A002
-    if format is not None:
-        raise InputError(
-            f"{name} is {type(given).__name__}, and format is {format!r}; "
-            "a format is for texts, files and lists"
-        )
 
 
 def _of_file(path: Path, format: str | None, name: str, tidy: bool) -> Table:  # noqa: A002
@@ -801,7 +795,11 @@ def _of_text(text: str, format: str | None, name: str, tidy: bool) -> Table:  # 
         seen = seen_table(text, name)
     else:
         bare, notes = answer_in(text)
-        seen = Seen(format, _called(format, bare), notes)
+        if format == "html":
+            bare = unescaped(bare) or bare
+        elif format != "markdown":
+            bare = unfenced(bare)
+        seen = Seen(format, bare, notes)
     if seen is None:
         raise InputError(
             f"{name} is the text {one_line(text, 40)!r}, in which no table is seen; expected HTML, "
@@ -809,14 +807,6 @@ def _of_text(text: str, format: str | None, name: str, tidy: bool) -> Table:  # 
             "a file is given as pathlib.Path"
         )
     return _of_seen(seen, f"{name} text", name, tidy)
-
-
-def _called(format: str, text: str) -> str:  # noqa: A002
-    """Return the part of a text that is of the format it is said to be of."""
-    if format == "html":
-        plain = unescaped(text)
-        return text if plain is None else plain
-    return text if format == "markdown" else unfenced(text)
 
 
 def _of_seen(seen: Seen, where: str, name: str, tidy: bool) -> Table:
