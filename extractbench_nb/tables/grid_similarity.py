@@ -16,7 +16,7 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import canonical
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.tables.cells import Box, Indices, Numbers, Table
+from extractbench_nb.tables.cells import Box, Cell, Indices, Numbers, Table
 from extractbench_nb.tables.reading import objects_of, read_table, tables_of_arrays, text_of
 
 if TYPE_CHECKING:
@@ -435,22 +435,18 @@ _FEW_BOXES = 1 << 8
 _BLOCK = 1 << 18
 
 
-class _Numbering:
-    """Numbers values as they come, equal ones alike."""
-
-    def __init__(self) -> None:
-        self.known: dict[Any, int] = {}
-
-    def grid(self, table: Table, value: Callable[[int, int, int], Hashable]) -> Indices:
-        """Return the numbers of a table's entries; `value` has the cell, row and column."""
-        found = np.empty(table.grid.shape, dtype=np.intp)
-        rows = enumerate(table.grid.tolist())
-        for row, cells in rows:
-            for column, cell in enumerate(cells):
-                found[row, column] = self.known.setdefault(
-                    value(cell, row, column), len(self.known)
-                )
-        return found
+def _numbered(
+    table: Table, known: dict[Any, int], value: Callable[[Cell, int, int], Hashable]
+) -> Indices:
+    """Return the numbers of a table's entries, by the value of a cell at a row and column."""
+    found = [
+        [
+            known.setdefault(value(table.cells[cell], row, column), len(known))
+            for column, cell in enumerate(cells)
+        ]
+        for row, cells in enumerate(table.grid.tolist())
+    ]
+    return np.array(found, dtype=np.intp).reshape(table.grid.shape)
 
 
 class BoxEntries:
@@ -470,12 +466,12 @@ class BoxEntries:
         *,
         spans: bool,
     ) -> None:
-        numbering = _Numbering()
+        known: dict[Any, int] = {}
         self.true, self.predicted = (
-            numbering.grid(table, _span_of(table) if spans else _box_of(table))
+            _numbered(table, known, _span_of(table) if spans else lambda cell, *_: cell.box)
             for table in (true, predicted)
         )
-        self._boxes = np.array(list(numbering.known), dtype=np.float64).reshape(-1, 4)
+        self._boxes = np.array(list(known), dtype=np.float64).reshape(-1, 4)
         self._overlap = overlap
 
     @cached_property
@@ -514,13 +510,9 @@ class BoxEntries:
         return boxes[..., :2].min(axis=1), boxes[..., 2:].max(axis=1)
 
 
-def _box_of(table: Table) -> Callable[[int, int, int], Hashable]:
-    return lambda cell, row, column: table.cells[cell].box
-
-
-def _span_of(table: Table) -> Callable[[int, int, int], Hashable]:
+def _span_of(table: Table) -> Callable[[Cell, int, int], Hashable]:
     rows, columns = table.row_nums, table.column_nums
-    return lambda cell, row, column: table.cells[cell].span_from(rows[row], columns[column])
+    return lambda cell, row, column: cell.span_from(rows[row], columns[column])
 
 
 class TextEntries:
@@ -535,11 +527,11 @@ class TextEntries:
     """
 
     def __init__(self, true: Table, predicted: Table) -> None:
-        numbering = _Numbering()
-        self.true = numbering.grid(true, _text_of(true))
-        count = len(numbering.known)
-        self.predicted = numbering.grid(predicted, _text_of(predicted))
-        self.texts = list(numbering.known)
+        known: dict[Any, int] = {}
+        self.true = _numbered(true, known, lambda cell, *_: cell.text)
+        count = len(known)
+        self.predicted = _numbered(predicted, known, lambda cell, *_: cell.text)
+        self.texts = list(known)
         # texts of the true table come first; the predicted ones get columns of their own
         used = np.unique(self.predicted)
         self._column = np.zeros(len(self.texts), dtype=np.intp)
@@ -637,10 +629,6 @@ class SlowTextEntries:
     def may_be_similar(self, true: Indices, predicted: Indices) -> npt.NDArray[np.bool_]:
         """Return that any lines may have something in common."""
         return self._quick.may_be_similar(true, predicted)
-
-
-def _text_of(table: Table) -> Callable[[int, int, int], Hashable]:
-    return lambda cell, row, column: table.cells[cell].text
 
 
 #: What is compared of two tables.
@@ -741,7 +729,8 @@ class GriTS:
 
     def __repr__(self) -> str:
         """Return the f-scores and the shapes of both tables."""
-        shapes = " against ".join(" x ".join(map(str, t.grid.shape)) for t in self._tables)
+        tables = (self.true, self.predicted)
+        shapes = " against ".join(" x ".join(map(str, table.grid.shape)) for table in tables)
         scores = ", ".join(f"{name} {row.fscore:.3f}" for name, row in self.scores.iterrows())
         return f"GriTS({scores}; {shapes} positions, variant {self.variant!r})"
 
@@ -749,10 +738,6 @@ class GriTS:
         from extractbench_nb.tables.drawing import grits_html
 
         return grits_html(self)
-
-    @property
-    def _tables(self) -> tuple[Table, Table]:
-        return self.true, self.predicted
 
 
 def grits(
@@ -817,7 +802,7 @@ def grits(
         read_table(predicted, name="predicted", tidy=tidy),
     )
     names = _chosen(metrics, tables)
-    found = {name: _Metric(name, *tables, GRITS_VARIANTS[variant]).result() for name in names}
+    found = {name: _measured(name, *tables, variant) for name in names}
     scores = SCORE_COLUMNS.from_rows(result.scores for result in found.values())
     scores.index = pd.Index(names, name="metric", dtype=object)
     rows, columns = (
@@ -834,7 +819,7 @@ def table_similarity(
     true: Table, predicted: Table, metric: str, variant: str = "paper"
 ) -> tuple[float, float, float, float]:
     """Return f-score, precision, recall and upper bound of one metric, as `grits` has them."""
-    return _Metric(metric, true, predicted, GRITS_VARIANTS[variant]).result().scores
+    return _measured(metric, true, predicted, variant).scores
 
 
 def _chosen(metrics: str | Sequence[str] | None, tables: tuple[Table, Table]) -> tuple[str, ...]:
@@ -870,53 +855,49 @@ class _Result(NamedTuple):
     similarity: Numbers
 
 
-class _Metric:
-    """One metric on two tables."""
-
-    def __init__(self, name: str, true: Table, predicted: Table, variant: _Variant) -> None:
-        if name == "rawloc":
-            true = dilate(true)
-        self.entries = _entries(name, true, predicted, variant)
-        self._bounds = self.entries.upper_bounds()
-
-    def result(self) -> _Result:
-        true, predicted = self.entries.true, self.entries.predicted
-        if not true.size or not predicted.size:
-            alike = float(true.size == predicted.size)
-            ratios = [alike if grid.size else 1.0 for grid in (predicted, true)]
-            return _Result((alike, ratios[0], ratios[1], alike), ([], []), np.zeros((0, 0)))
-        rows, columns = self._aligned(true, predicted), self._aligned(true.T, predicted.T)
-        common = self.entries.similar(
-            true[np.ix_(rows.true, columns.true)],
-            predicted[np.ix_(rows.predicted, columns.predicted)],
-        )
-        sizes = true.size, predicted.size
-        scores = (*_ratios(float(common.sum()), *sizes), _bound(rows, columns, *sizes))
-        by_row = 2 * common.sum(axis=1) / (true.shape[1] + predicted.shape[1])
-        by_column = 2 * common.sum(axis=0) / (true.shape[0] + predicted.shape[0])
-        return _Result(scores, (_pairs(rows, by_row), _pairs(columns, by_column)), common)
-
-    def _aligned(self, true: Indices, predicted: Indices) -> Alignment:
-        """Align lines; those that are the same are looked at once."""
-        lines = _Lines(self.entries, true, predicted)
-        if lines.comparisons <= (_FEW if self._bounds else _MANY):
-            return align(lines.similarities())
-        if self._bounds:
-            upper = _Lines(self._bounds, true, predicted).similarities()
-            pairs = corridor(align(upper), upper, lines.similarities)
-        else:
-            most = min(true.shape[1], predicted.shape[1])
-            guess = likely_alignment(true, predicted)
-            pairs = diagonal_corridor(guess, lines.shape, most, lines.similarities)
-        return align(lines.similarities(pairs))
-
-
-def _entries(name: str, true: Table, predicted: Table, variant: _Variant) -> Entries:
+def _measured(name: str, true_table: Table, predicted_table: Table, variant: str) -> _Result:
+    """Compare two tables by one metric."""
+    boxes, texts = GRITS_VARIANTS[variant]
+    if name == "rawloc":
+        true_table = dilate(true_table)
+    entries: Entries
     if name != "con":
-        return BoxEntries(true, predicted, variant.boxes, spans=name == "top")
-    if variant.texts is None:
-        return TextEntries(true, predicted)
-    return SlowTextEntries(true, predicted, variant.texts)
+        entries = BoxEntries(true_table, predicted_table, boxes, spans=name == "top")
+    elif texts is None:
+        entries = TextEntries(true_table, predicted_table)
+    else:
+        entries = SlowTextEntries(true_table, predicted_table, texts)
+    true, predicted = entries.true, entries.predicted
+    if not true.size or not predicted.size:
+        alike = float(true.size == predicted.size)
+        ratios = [alike if grid.size else 1.0 for grid in (predicted, true)]
+        return _Result((alike, ratios[0], ratios[1], alike), ([], []), np.zeros((0, 0)))
+    rows, columns = _aligned(entries, true, predicted), _aligned(entries, true.T, predicted.T)
+    common = entries.similar(
+        true[np.ix_(rows.true, columns.true)],
+        predicted[np.ix_(rows.predicted, columns.predicted)],
+    )
+    sizes = true.size, predicted.size
+    bound, _, _ = _ratios(min(rows.score, columns.score), *sizes)
+    by_row = 2 * common.sum(axis=1) / (true.shape[1] + predicted.shape[1])
+    by_column = 2 * common.sum(axis=0) / (true.shape[0] + predicted.shape[0])
+    aligned = _pairs(rows, by_row), _pairs(columns, by_column)
+    return _Result((*_ratios(float(common.sum()), *sizes), bound), aligned, common)
+
+
+def _aligned(entries: Entries, true: Indices, predicted: Indices) -> Alignment:
+    """Align lines; those that are the same are looked at once."""
+    lines, bounds = _Lines(entries, true, predicted), entries.upper_bounds()
+    if lines.comparisons <= (_FEW if bounds else _MANY):
+        return align(lines.similarities())
+    if bounds:
+        upper = _Lines(bounds, true, predicted).similarities()
+        pairs = corridor(align(upper), upper, lines.similarities)
+    else:
+        most = min(true.shape[1], predicted.shape[1])
+        guess = likely_alignment(true, predicted)
+        pairs = diagonal_corridor(guess, lines.shape, most, lines.similarities)
+    return align(lines.similarities(pairs))
 
 
 class _Lines:
@@ -957,10 +938,6 @@ def _ratios(common: float, true: int, predicted: int) -> tuple[float, float, flo
     precision, recall = common / predicted, common / true
     both = precision + recall
     return (2 * precision * recall / both if both else 0.0), precision, recall
-
-
-def _bound(rows: Alignment, columns: Alignment, true: int, predicted: int) -> float:
-    return _ratios(min(rows.score, columns.score), true, predicted)[0]
 
 
 def _pairs(lines: Alignment, similarity: Numbers) -> list[tuple[int, int, float]]:
