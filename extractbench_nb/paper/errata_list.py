@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.benchmark import reliability
 from extractbench_nb.benchmark.complexities import field_definitions
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.benchmark.published import Figure, rows_of
@@ -34,7 +35,7 @@ from extractbench_nb.paper.cells import (
     value_of,
     written,
 )
-from extractbench_nb.paper.facts import Facts, facts_of, shipped_reports, tally
+from extractbench_nb.paper.facts import Facts, facts_of, tally
 from extractbench_nb.paper.regression import associations
 from extractbench_nb.paper.results import (
     REVISED,
@@ -754,10 +755,10 @@ _SHORTER = _TEXT.replace("later ", "", 1)
     "EXTRACTBENCH_RUNS, reports with a metric error_*; shipped as figures",
 )
 def _failed_calls(_: Facts) -> _Told:
-    reports = shipped_reports()
+    reports = reliability.reports()
     failed = reports[reports["failed_calls"] > 0]
-    passed, rows = int(failed["passed"].sum()), int(failed["evaluated"].sum())
-    extra, more = int(failed["extra_passed"].sum()), int(failed["extra"].sum())
+    passed, rows = int(failed["passed"].sum()), int(failed["rows"].sum())
+    extra, more = int(failed["added_passed"].sum()), int(failed["added"].sum())
     before, after = ratio(passed, rows), ratio(passed - extra, rows - more)
     return _Told(
         percent(before),

@@ -8,7 +8,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -35,22 +34,6 @@ GOLD_COLUMNS = FrameSpec(
     ),
 )
 
-REPORT_COLUMNS = FrameSpec(
-    "reports",
-    "one row a judge report of the published package",
-    (
-        Column("run", "string", "run, as its folder is named"),
-        Column("document", "string", "document id"),
-        Column("evaluated", "int64", "rows of the report", "1 and up"),
-        Column("passed", "int64", "passed rows", "0 to evaluated"),
-        Column("failed_calls", "int64", "rows of judge calls that failed", "0 and up"),
-        Column("extra", "int64", "rows below a failed call", "0 and up"),
-        Column("extra_passed", "int64", "passed rows below a failed call", "0 to extra"),
-    ),
-)
-
-_FAILED_CALL = "error_"
-
 #: Counts of the gold documents that were measured, by a hash of schema and gold.
 _COUNTED: dict[bytes, tuple[Any, ...]] = {}
 
@@ -58,11 +41,6 @@ _COUNTED: dict[bytes, tuple[Any, ...]] = {}
 def shipped_gold() -> pd.DataFrame:
     """Return the shipped figures of the released dataset's gold (see `GOLD_COLUMNS`)."""
     return shipped_frame("data/gold.csv", GOLD_COLUMNS)
-
-
-def shipped_reports() -> pd.DataFrame:
-    """Return the shipped figures of recorded judge reports (see `REPORT_COLUMNS`)."""
-    return shipped_frame("data/judge_reports.csv", REPORT_COLUMNS)
 
 
 def measure_gold(dataset: Dataset) -> pd.DataFrame:
@@ -101,31 +79,6 @@ def measure_growth_metric(dataset: Dataset) -> int:
     schema = dataset.schema("10kq")
     plain = schema.get("schema_definition", schema)
     return len(plain["$defs"]["growth_metric"]["properties"])
-
-
-def measure_reports(folder: str | Path) -> pd.DataFrame:
-    """Count rows, passes and what failed judge calls added, in reports of the published package."""
-    suffix = ".judge-report.json"
-    found = sorted(Path(folder).rglob(f"*{suffix}"), key=lambda p: (p.parent.name, p.name))
-    if not found:
-        raise InputError(f"{str(folder)!r}: no {{run}}/{{document}}{suffix} in this folder")
-    return REPORT_COLUMNS.from_rows(
-        (path.parent.name, path.name.removesuffix(suffix), *_report(path)) for path in found
-    )
-
-
-def _report(path: Path) -> tuple[int, int, int, int, int]:
-    rows = json.loads(path.read_text(encoding="utf-8"))["field_outcomes"]
-    failed = [row["path"] for row in rows if str(row["metric_id"]).startswith(_FAILED_CALL)]
-    above = tuple(f"{path}{step}" for path in failed for step in ".[")
-    below = [row for row in rows if row["path"].startswith(above)]
-    return (
-        len(rows),
-        sum(row["passed"] for row in rows),
-        len(failed),
-        len(below),
-        sum(row["passed"] for row in below),
-    )
 
 
 SHIPPED = "shipped statistics"
