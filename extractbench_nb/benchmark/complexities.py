@@ -13,7 +13,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark.dataset import Dataset
-from extractbench_nb.benchmark.published import rows_of
+from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, rows_of
 from extractbench_nb.benchmark.statistics import (
     count_gold,
     shipped_schemas,
@@ -192,17 +192,6 @@ FIELD_COLUMNS = FrameSpec(
         Column("difference", "Float64", "mean - published", "", True),
         Column("matches", "boolean", "equal after rounding to one decimal", "", True),
     ),
-)
-
-#: The row of Table 6 by schema of the released dataset.
-_PUBLISHED_ROWS = MappingProxyType(
-    {
-        "swimming": "sports",
-        "credit_agreement": "credit",
-        "research": "research",
-        "resume": "resumes",
-        "10kq": "10-K/Q",
-    }
 )
 
 
@@ -393,7 +382,7 @@ _HALF_DIGIT = 0.0501
 @cache
 def _published() -> Mapping[str, float | None]:
     printed = {f.row: f.value for f in rows_of("6") if f.column == "fields"}
-    return {schema: printed[row] for schema, row in _PUBLISHED_ROWS.items()}
+    return {schema: printed[row] for schema, row in DOMAIN_OF_SCHEMA.items()}
 
 
 def _count_dataset(ds: Dataset) -> pd.DataFrame:

@@ -24,6 +24,17 @@ PARTS = MappingProxyType(
     }
 )
 
+#: What the paper calls the schemas of the released dataset, in its order, by their folders.
+DOMAIN_OF_SCHEMA = MappingProxyType(
+    {
+        "swimming": "sports",
+        "credit_agreement": "credit",
+        "research": "research",
+        "resume": "resumes",
+        "10kq": "10-K/Q",
+    }
+)
+
 FIGURE_COLUMNS = FrameSpec(
     "figures",
     "one row a printed figure, in the order of printing",

@@ -41,6 +41,7 @@ from extractbench_nb.paper.results import (
     REVISED,
     accuracy_range,
     complexities,
+    preset_score,
     results,
     scale,
     scored_in_valid,
@@ -795,16 +796,10 @@ def _released(metric: str, params: dict[str, Any], gold: Any, predicted: Any) ->
     return compare(gold, predicted)[0] if compare else float("nan")
 
 
-def _own(preset: str, kind: str, gold: Any, predicted: Any) -> float:
-    field = {"type": kind, "evaluation_config": preset}
-    schema = {"type": "object", "properties": {"field": field}}
-    return float(evaluate(schema, {"field": gold}, {"field": predicted}).fields["score"].iloc[0])
-
-
 @_erratum("levenshtein-or-difflib", f"README and Table 4 against {_RELEASE}", MEDIUM, _CHECK)
 def _fuzzy(_: Facts) -> _Told:
     released = _released("string_fuzzy", {}, _TEXT, _SHORTER)
-    own = _own("string_fuzzy", "string", _TEXT, _SHORTER)
+    own = preset_score("string_fuzzy", "string", _TEXT, _SHORTER)
     back = _released("string_fuzzy", {}, _SHORTER, _TEXT)
     return _Told(
         f"{own:.3f} (Levenshtein)",
@@ -822,7 +817,10 @@ def _fuzzy(_: Facts) -> _Told:
 def _tolerance(_: Facts) -> _Told:
     gold, near, params = 1_000_000.0, 1_000_500.0, dict(PRESETS["number_tolerance"].params)
     small, double = 0.0005, 0.001
-    ours = [_own("number_tolerance", "number", *pair) for pair in ((gold, near), (small, double))]
+    ours = [
+        preset_score("number_tolerance", "number", *pair)
+        for pair in ((gold, near), (small, double))
+    ]
     theirs = [
         _released("number_tolerance", params, *pair) == 1
         for pair in ((gold, near), (small, double))
@@ -867,7 +865,7 @@ def _largest_accepted(params: dict[str, Any]) -> float:
 def _two_texts(_: Facts) -> _Told:
     pairs = [("33–37", "90–99"), ("unknown", "12 to 14")]
     passing = sum(_released("number_tolerance", {}, *pair) == 1 for pair in pairs)
-    own = sum(_own("number_tolerance", "number", *pair) == 1 for pair in pairs)
+    own = sum(preset_score("number_tolerance", "number", *pair) == 1 for pair in pairs)
     return _Told(
         f"{own} of {len(pairs)} unlike texts pass",
         f"{passing} of {len(pairs)}",

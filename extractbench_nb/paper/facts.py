@@ -14,6 +14,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark.dataset import Dataset
+from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA
 from extractbench_nb.benchmark.statistics import shipped_frame, shipped_schemas, shipped_statistics
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.api import evaluate
@@ -180,11 +181,10 @@ def _shipped() -> Facts:
 
 
 def _joined(statistics: pd.DataFrame, gold: pd.DataFrame) -> pd.DataFrame:
-    domain_of = {schema: domain for domain, schema in SCHEMAS.items()}
     names = ["document", "schema", "pages", "gold_values", "array_items", "fields"]
     counted = statistics[[*names, "gold_tokens", "pdf_tokens"]]
     frame = counted.merge(gold, on=["document", "schema"])
-    frame.insert(1, "domain", [domain_of[schema] for schema in frame["schema"]])
+    frame.insert(1, "domain", [DOMAIN_OF_SCHEMA[schema] for schema in frame["schema"]])
     return frame
 
 

@@ -59,7 +59,7 @@ def presets_tried() -> Cells:
     within = 0 < margin < _LARGEST_MARGIN
     told["number_tolerance"] = "Within margin" if within else "another metric"
     same, other = (
-        _score("string_semantic", "string", "ABC Corp", name)
+        preset_score("string_semantic", "string", "ABC Corp", name)
         for name in ("ABC Corporation", "XYZ Corporation")
     )
     alike = same > 0.9 > other  # noqa: PLR2004 - a score that says "the same"
@@ -72,10 +72,11 @@ def presets_tried() -> Cells:
 
 
 def _gives(preset: str, kind: str, gold: Any, predicted: Any, score: float) -> bool:
-    return math.isclose(_score(preset, kind, gold, predicted), score)
+    return math.isclose(preset_score(preset, kind, gold, predicted), score)
 
 
-def _score(preset: str, kind: str, gold: Any, predicted: Any) -> float:
+def preset_score(preset: str, kind: str, gold: Any, predicted: Any) -> float:
+    """Return what a preset scores a field of a JSON type."""
     field = {"type": kind, "evaluation_config": preset}
     schema = {"type": "object", "properties": {"field": field}}
     found = evaluate(schema, {"field": gold}, {"field": predicted})
@@ -87,7 +88,7 @@ def _margin() -> float:
     low, high = 0.0, _LARGEST_MARGIN
     for _ in range(30):
         middle = (low + high) / 2
-        accepted = _score("number_tolerance", "number", 1e6, 1e6 * (1 + middle / 100)) == 1
+        accepted = preset_score("number_tolerance", "number", 1e6, 1e6 * (1 + middle / 100)) == 1
         low, high = (middle, high) if accepted else (low, middle)
     return low
 

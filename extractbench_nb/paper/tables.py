@@ -12,7 +12,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark.dataset import Dataset
-from extractbench_nb.benchmark.published import PARTS, Figure, part_name, rows_of
+from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, PARTS, Figure, part_name, rows_of
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.paper.cells import (
     DIFFERS,
@@ -23,7 +23,6 @@ from extractbench_nb.paper.cells import (
     MODELS,
     NOT_REPRODUCIBLE,
     OVERALL,
-    SCHEMAS,
     STATUSES,
     TOTAL,
     Cell,
@@ -527,9 +526,8 @@ def _domains(runs: RunTables, given: Mapping[str, str] | None) -> dict[str, str]
     """Return the schema of each domain."""
     schemas = [name for name in dict.fromkeys(runs.results["schema"]) if name != OVERALL]
     if given is None:
-        by_folder = {folder: domain for domain, folder in SCHEMAS.items()}
         folders = {name: name.rpartition("/")[2] for name in schemas}
-        pairs = {name: by_folder[f] for name, f in folders.items() if f in by_folder}
+        pairs = {name: DOMAIN_OF_SCHEMA[f] for name, f in folders.items() if f in DOMAIN_OF_SCHEMA}
     else:
         for schema, domain in given.items():
             _known("domains", schema, schemas)
