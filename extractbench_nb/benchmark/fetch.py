@@ -227,7 +227,7 @@ class _Download:
 
 def _warn_of_absence(file: ReleasedFile, url: str) -> None:
     warnings.warn(
-        f"{url} is not there; the document stays without its PDF ({file.path})", stacklevel=5
+        f"{url} is not there; the document stays without its PDF ({file.path})", stacklevel=4
     )
 
 
