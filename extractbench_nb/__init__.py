@@ -54,8 +54,7 @@ if TYPE_CHECKING:
     from extractbench_nb.extraction.runs import extract
     from extractbench_nb.judges.choosing import Ensemble
     from extractbench_nb.judges.replay import ReplayJudge
-    from extractbench_nb.pdf.evidence import find_evidence
-    from extractbench_nb.pdf.grounding import grounded
+    from extractbench_nb.pdf.evidence import find_evidence, grounded
     from extractbench_nb.simulation.curves import sensitivity
     from extractbench_nb.stats.agreements import agreement
     from extractbench_nb.stats.breakdowns import breakdown, difficulty
@@ -141,8 +140,7 @@ _LATER = {
     "extraction.runs": ("extract",),
     "judges.choosing": ("Ensemble",),
     "judges.replay": ("ReplayJudge",),
-    "pdf.evidence": ("find_evidence",),
-    "pdf.grounding": ("grounded",),
+    "pdf.evidence": ("find_evidence", "grounded"),
     "simulation.curves": ("sensitivity",),
     "stats.agreements": ("agreement",),
     "stats.breakdowns": ("breakdown", "difficulty"),

@@ -18,9 +18,9 @@ import pandas as pd
 from extractbench_nb import load_dataset
 from extractbench_nb.benchmark import Dataset
 from extractbench_nb.gold.evidence_study import EvidenceCounts, count_evidence
-from extractbench_nb.pdf.grounding import leaves, look_up
-from extractbench_nb.pdf.index import DocumentIndex
+from extractbench_nb.pdf.evidence import leaves, look_up
 from extractbench_nb.pdf.pages import read_layers
+from extractbench_nb.pdf.text import DocumentIndex
 
 DATA = Path(__file__).resolve().parents[1] / "extractbench_nb" / "benchmark" / "data"
 

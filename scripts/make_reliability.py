@@ -12,7 +12,7 @@ import os
 import sys
 from pathlib import Path
 
-from extractbench_nb.benchmark.recorded import measure_pairs, measure_verdicts
+from extractbench_nb.benchmark.reliability import measure_pairs, measure_verdicts
 
 DATA = Path(__file__).resolve().parents[1] / "extractbench_nb" / "benchmark" / "data"
 

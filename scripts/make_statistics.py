@@ -16,9 +16,8 @@ import pandas as pd
 from extractbench_nb import load_dataset
 from extractbench_nb._files import file_hash
 from extractbench_nb.benchmark import Dataset
-from extractbench_nb.benchmark.dataset import LISTING_COLUMNS
-from extractbench_nb.benchmark.fields import count_fields
-from extractbench_nb.benchmark.layout import pdf_beside
+from extractbench_nb.benchmark.complexities import count_fields
+from extractbench_nb.benchmark.dataset import LISTING_COLUMNS, pdf_beside
 from extractbench_nb.benchmark.statistics import GOLD, PDF, SHIPPED_COLUMNS, FileKind, measure
 from extractbench_nb.schema.complexity import schema_complexity
 

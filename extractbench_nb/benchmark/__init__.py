@@ -1,11 +1,10 @@
 """The ExtractBench dataset: loading, fetching, statistics, and recorded runs."""
 
 from extractbench_nb.benchmark import reliability
-from extractbench_nb.benchmark.complexities import complexity
+from extractbench_nb.benchmark.complexities import complexity, field_definitions
 from extractbench_nb.benchmark.dataset import Dataset, load_dataset
 from extractbench_nb.benchmark.fetch import fetch_dataset
-from extractbench_nb.benchmark.fields import field_definitions
-from extractbench_nb.benchmark.recorded import recorded_outputs
+from extractbench_nb.benchmark.reliability import recorded_outputs
 from extractbench_nb.errors import DatasetError
 
 __all__ = [

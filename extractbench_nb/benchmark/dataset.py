@@ -1,7 +1,14 @@
-"""A dataset of schemas, gold JSON and PDFs in ExtractBench's folder layout.
+"""The ExtractBench dataset, and folders in the same layout: finding files, checking, reading.
 
-Loading lists the folders and checks that they are consistent (see `layout`). Schema and gold files
-are read, and statistics computed, on first access.
+The layout::
+
+    {domain}/{schema}/{schema}-schema.json
+    {domain}/{schema}/pdf+gold/{document}.pdf
+    {domain}/{schema}/pdf+gold/{document}.gold.json
+    runs/{run}/{document}.json                         (optional: model outputs)
+
+Loading lists the folders and checks that they are consistent. Schema and gold files are read, and
+statistics computed, on first access.
 """
 
 from __future__ import annotations
@@ -9,47 +16,225 @@ from __future__ import annotations
 import difflib
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
+from extractbench_nb._files import cache_folder, file_hash
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import read_document
-from extractbench_nb.benchmark.layout import (
-    DocumentFiles,
-    SchemaFolder,
-    download_folder,
-    licence_of,
-    list_files,
-    list_runs,
-    missing_files,
-    origin_of,
-    pdf_beside,
-    provenance_of,
-    scan,
-)
-from extractbench_nb.benchmark.statistics import GOLD, PDF, STATISTICS, figures_of
+from extractbench_nb.benchmark.statistics import GOLD, PDF, STATISTICS, figures_of, shipped_rows
 from extractbench_nb.errors import DatasetError, InputError, MissingPdfError, nearest
 
-__all__ = [
-    "DOCUMENT_COLUMNS",
-    "EXTRACTBENCH_VARIABLE",
-    "LISTING_COLUMNS",
-    "NAMED_DATASETS",
-    "RUN_COLUMNS",
-    "SCHEMA_COLUMNS",
-    "Dataset",
-    "DatasetError",
-    "MissingPdfError",
-    "Summary",
-    "dataset_html",
-    "dataset_text",
-    "load_dataset",
-]
+REPOSITORY = "https://github.com/ContextualAI/extract-bench"
+COMMIT = "88bc6ac0eac2e9cbf73dd697e329de555410f203"
+RAW_URL = f"https://raw.githubusercontent.com/ContextualAI/extract-bench/{COMMIT}"
+LICENCE = "MIT"
+
+
+class ReleasedFile(NamedTuple):
+    """A file of the released dataset.
+
+    Attributes
+    ----------
+    path : str
+        Below the dataset's folder, ``/`` between the parts.
+    source : str
+        Below the repository's root.
+    size : int or None
+        Bytes; None if the file was never at hand.
+    sha256 : str or None
+        64 hexadecimal digits; None if the file was never at hand.
+    """
+
+    path: str
+    source: str
+    size: int | None
+    sha256: str | None
+
+
+@cache
+def released_files() -> tuple[ReleasedFile, ...]:
+    """List the files of the released dataset: schemas, golds, PDFs and the licence."""
+    return tuple(
+        ReleasedFile(
+            row["path"],
+            row["source"],
+            int(row["size"]) if row["size"] else None,
+            row["sha256"] or None,
+        )
+        for row in shipped_rows("data/registry.csv")
+    )
+
+
+def download_folder() -> Path:
+    """Return the folder that `fetch_dataset` fills where no other is named."""
+    return cache_folder() / f"extractbench-{COMMIT[:12]}"
+
+
+def missing_files(root: Path) -> list[str]:
+    """List the released files with a known hash that a folder lacks, without reading any."""
+    return [f.path for f in released_files() if f.sha256 and not (root / f.path).is_file()]
+
+
+_STATES = ("verified", "unverified", "changed", "missing")
+
+
+def check_files(root: Path) -> dict[str, int]:
+    """Compare a folder with the released files."""
+    counts = dict.fromkeys(_STATES, 0)
+    for file in released_files():
+        found = file_hash(root / file.path)
+        if found is None:
+            state = "missing"
+        elif file.sha256 is None:
+            state = "unverified"
+        else:
+            state = "verified" if found == file.sha256 else "changed"
+        counts[state] += 1
+    return counts
+
+
+_LICENCES = {"extractbench": LICENCE, "sample": "MIT"}
+_LICENCE_FILES = ("LICENSE", "LICENCE", "LICENSE.txt", "LICENSE.md", "COPYING")
+_LONGEST = 200
+
+
+def origin_of(name: str) -> str | None:
+    """Say in a few words where a named dataset comes from; None for anybody's folder."""
+    if name == "extractbench":
+        return f"{REPOSITORY} at {COMMIT[:12]}"
+    return "part of extractbench_nb, all of it fictional" if name == "sample" else None
+
+
+GOLD_SUFFIX = ".gold.json"
+SCHEMA_SUFFIX = "-schema.json"
+DOCUMENT_FOLDER = "pdf+gold"
+RUN_FOLDER = "runs"
+
+_LAYOUT = f"{{domain}}/{{schema}}/{{schema}}{SCHEMA_SUFFIX}"
+
+
+class SchemaFolder(NamedTuple):
+    """A folder that holds one schema; its id is qualified where two domains share its name."""
+
+    id: str
+    domain: str
+    folder: str
+    path: Path
+
+    @property
+    def qualified(self) -> str:
+        """``domain/folder``."""
+        return f"{self.domain}/{self.folder}"
+
+
+class DocumentFiles(NamedTuple):
+    """A document: its id, and where its gold JSON and its PDF are."""
+
+    id: str
+    domain: str
+    schema: str
+    gold: Path
+    pdf: Path | None
+
+
+def scan(root: Path) -> tuple[tuple[SchemaFolder, ...], tuple[DocumentFiles, ...]]:
+    """List the schema folders and documents below a folder and check them."""
+    folders = list(_schema_folders(root))
+    if not folders:
+        raise DatasetError(f"{root}: found no {_LAYOUT} here{_nested_hint(root)}")
+    taken = Counter(folder.name for folder in folders)
+    schemas = tuple(_schema_folder(f, unique=taken[f.name] == 1) for f in folders)
+    documents = tuple(
+        document
+        for folder, schema in zip(folders, schemas, strict=True)
+        for document in _list_documents(folder, schema)
+    )
+    _check_unique(documents)
+    return schemas, documents
+
+
+def pdf_beside(gold: Path) -> Path:
+    """Return where the PDF of a gold file is expected."""
+    return gold.with_name(gold.name.removesuffix(GOLD_SUFFIX) + ".pdf")
+
+
+def list_runs(root: Path) -> Iterator[Path]:
+    """List the folders of model outputs in name order."""
+    return list_folders(root / RUN_FOLDER)
+
+
+def list_folders(folder: Path) -> Iterator[Path]:
+    """List the folders in a folder in name order, hidden ones left out."""
+    return (entry for entry in _visible(folder) if entry.is_dir())
+
+
+def list_files(folder: Path, suffix: str) -> Iterator[Path]:
+    """List the files in a folder whose names end so, in name order, hidden ones left out."""
+    return (e for e in _visible(folder) if e.name.endswith(suffix) and e.is_file())
+
+
+def _schema_folders(root: Path) -> Iterator[Path]:
+    for domain in list_folders(root):
+        if domain.name != RUN_FOLDER:
+            yield from (folder for folder in list_folders(domain) if _is_schema_folder(folder))
+
+
+def _is_schema_folder(folder: Path) -> bool:
+    return (folder / DOCUMENT_FOLDER).is_dir() or any(list_files(folder, SCHEMA_SUFFIX))
+
+
+def _nested_hint(root: Path) -> str:
+    nested = [folder for folder in list_folders(root) if any(_schema_folders(folder))]
+    return f"; did you mean {nested[0]}?" if nested else ""
+
+
+def _schema_folder(folder: Path, *, unique: bool) -> SchemaFolder:
+    domain = folder.parent.name
+    schema_id = folder.name if unique else f"{domain}/{folder.name}"
+    files = list(list_files(folder, SCHEMA_SUFFIX))
+    if not files:
+        raise DatasetError(f"{folder}: no schema file, expected {folder.name}{SCHEMA_SUFFIX}")
+    if len(files) > 1:
+        names = ", ".join(repr(file.name) for file in files)
+        raise DatasetError(
+            f"{folder}: {len(files)} schema files ({names}), expected one: keep one schema a folder"
+        )
+    return SchemaFolder(schema_id, domain, folder.name, files[0])
+
+
+def _list_documents(folder: Path, schema: SchemaFolder) -> Iterator[DocumentFiles]:
+    for gold in list_files(folder / DOCUMENT_FOLDER, GOLD_SUFFIX):
+        pdf = pdf_beside(gold)
+        name = gold.name.removesuffix(GOLD_SUFFIX)
+        yield DocumentFiles(name, schema.domain, schema.id, gold, pdf if pdf.is_file() else None)
+
+
+def _check_unique(documents: Iterable[DocumentFiles]) -> None:
+    seen: dict[str, Path] = {}
+    for document in documents:
+        if document.id in seen:
+            raise DatasetError(
+                f"two documents have the id {document.id!r}: {seen[document.id]} and "
+                f"{document.gold}; rename one, since model outputs are found by this id"
+            )
+        seen[document.id] = document.gold
+
+
+def _visible(folder: Path) -> list[Path]:
+    """Entries of `folder` in name order without hidden ones; none if it is not a folder."""
+    if not folder.is_dir():
+        return []
+    return sorted(
+        (entry for entry in folder.iterdir() if not entry.name.startswith(".")),
+        key=lambda entry: entry.name,
+    )
 
 
 _DOCUMENTS = "one row a document, ordered by domain, schema and document"
@@ -92,66 +277,6 @@ RUN_COLUMNS = FrameSpec(
 )
 
 
-class Summary(NamedTuple):
-    """What a card shows: the schema id and whether there is a PDF, for each document."""
-
-    name: str
-    root: Path
-    licence: str | None
-    schemas: tuple[SchemaFolder, ...]
-    files: Sequence[tuple[str, bool]]
-    runs: int
-
-
-def dataset_text(summary: Summary) -> str:
-    """Write the counts, the folder, where it comes from and one line per schema."""
-    lines = [f"Dataset {summary.name!r}: {_counts(summary)}", f"  {summary.root}"]
-    source = _source(summary)
-    if source:
-        lines.append(f"  {source}")
-    schemas = [f"  {s.qualified:<40} {_schema_counts(summary, s)}" for s in summary.schemas]
-    return "\n".join(lines + schemas)
-
-
-def dataset_html(summary: Summary) -> str:
-    """Write the same as a small table; every text escaped."""
-    rows = "".join(
-        f"<tr><td>{escape(s.domain)}</td><td>{escape(s.folder)}</td>"
-        f"<td>{escape(_schema_counts(summary, s))}</td></tr>"
-        for s in summary.schemas
-    )
-    source = _source(summary)
-    return (
-        f"<div><strong>Dataset {escape(summary.name)}</strong>: {escape(_counts(summary))}"
-        f"<br><code>{escape(str(summary.root))}</code>"
-        + (f"<br>{escape(source)}" if source else "")
-        + "<table><thead><tr><th>domain</th><th>schema</th><th>documents</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table></div>"
-    )
-
-
-def _source(summary: Summary) -> str:
-    licence = f"licence: {summary.licence}" if summary.licence else None
-    return "; ".join(filter(None, (licence, origin_of(summary.name))))
-
-
-def _counts(summary: Summary) -> str:
-    return ", ".join(
-        [
-            _plural(len(summary.files), "document"),
-            _plural(len(summary.schemas), "schema"),
-            f"{sum(has_pdf for _, has_pdf in summary.files)} with PDF",
-            _plural(summary.runs, "run"),
-        ]
-    )
-
-
-def _schema_counts(summary: Summary, schema: SchemaFolder) -> str:
-    own = [has_pdf for schema_id, has_pdf in summary.files if schema_id == schema.id]
-    without = own.count(False)
-    return _plural(len(own), "document") + (f", {without} without PDF" if without else "")
-
-
 def _plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
@@ -186,7 +311,7 @@ class Dataset:
 
         Ordered by domain, schema and id (see `LISTING_COLUMNS`); no file is read.
         """
-        return _frame([_files_of(document) for document in self._documents], LISTING_COLUMNS)
+        return LISTING_COLUMNS.from_rows(map(_files_of, self._documents))
 
     @property
     def documents(self) -> pd.DataFrame:
@@ -197,12 +322,20 @@ class Dataset:
         are shipped; others are counted once and kept in the cache folder. What a missing or
         broken file would tell is missing.
         """
-        return _frame([_figures_of(document) for document in self._documents], DOCUMENT_COLUMNS)
+        return DOCUMENT_COLUMNS.from_rows(map(_figures_of, self._documents))
 
     @property
     def licence(self) -> str | None:
         """The licence: its name, the first line of a LICENSE file, or None if none is named."""
-        return licence_of(self.name, self.root)
+        if self.name in _LICENCES:
+            return _LICENCES[self.name]
+        for name in _LICENCE_FILES:
+            try:
+                lines = (self.root / name).read_text(encoding="utf-8", errors="replace").split("\n")
+            except OSError:
+                continue
+            return next((line.strip()[:_LONGEST] for line in lines if line.strip()), None)
+        return None
 
     @property
     def provenance(self) -> pd.Series[Any]:
@@ -211,7 +344,17 @@ class Dataset:
         dataset, source, commit, licence and folder; then how many of the released files are
         verified (by SHA-256), unverified, changed and missing. ``pd.NA`` where it does not apply.
         """
-        return provenance_of(self.name, self.root)
+        released = self.name == "extractbench"
+        facts: dict[str, Any] = {
+            "dataset": self.name,
+            "source": REPOSITORY if released else origin_of(self.name),
+            "commit": COMMIT if released else None,
+            "licence": self.licence,
+            "folder": str(self.root),
+        }
+        facts |= check_files(self.root) if released else dict.fromkeys(_STATES)
+        cells = [pd.NA if value is None else value for value in facts.values()]
+        return pd.Series(cells, index=list(facts), dtype=object, name="provenance")
 
     @property
     def schemas(self) -> pd.DataFrame:
@@ -219,7 +362,7 @@ class Dataset:
         documents = Counter(d.schema for d in self._documents)
         pdfs = Counter(d.schema for d in self._documents if d.pdf)
         rows = [(s.id, s.domain, s.path, documents[s.id], pdfs[s.id]) for s in self._schemas]
-        return _frame(rows, SCHEMA_COLUMNS)
+        return SCHEMA_COLUMNS.from_rows(rows)
 
     @property
     def runs(self) -> pd.DataFrame:
@@ -237,7 +380,7 @@ class Dataset:
                 if path.stem not in known:
                     raise DatasetError(f"{path}: {_unknown('document', path.stem, known)}")
                 rows.append((run.name, path.stem, path))
-        return _frame(rows, RUN_COLUMNS)
+        return RUN_COLUMNS.from_rows(rows)
 
     def schema(self, schema_id: str) -> dict[str, Any]:
         """Read a JSON Schema.
@@ -314,16 +457,49 @@ class Dataset:
 
     def __repr__(self) -> str:
         """Return the counts, the folder, where it comes from and one line per schema."""
-        return dataset_text(self._summary())
+        lines = [f"Dataset {self.name!r}: {self._counts()}", f"  {self.root}"]
+        lines += [f"  {source}" for source in self._source()]
+        return "\n".join(
+            [*lines, *(f"  {s.qualified:<40} {self._counts_of(s)}" for s in self._schemas)]
+        )
 
     def _repr_html_(self) -> str:
         """Return the same as a small table; every text escaped."""
-        return dataset_html(self._summary())
+        rows = "".join(
+            f"<tr><td>{escape(s.domain)}</td><td>{escape(s.folder)}</td>"
+            f"<td>{escape(self._counts_of(s))}</td></tr>"
+            for s in self._schemas
+        )
+        return (
+            f"<div><strong>Dataset {escape(self.name)}</strong>: {escape(self._counts())}"
+            f"<br><code>{escape(str(self.root))}</code>"
+            + "".join(f"<br>{escape(source)}" for source in self._source())
+            + "<table><thead><tr><th>domain</th><th>schema</th><th>documents</th></tr></thead>"
+            f"<tbody>{rows}</tbody></table></div>"
+        )
 
-    def _summary(self) -> Summary:
-        files = [(document.schema, document.pdf is not None) for document in self._documents]
-        runs = sum(1 for _ in list_runs(self.root))
-        return Summary(self.name, self.root, self.licence, self._schemas, files, runs)
+    def _source(self) -> list[str]:
+        """Return one line with the licence and the origin, none if neither is known."""
+        licence = f"licence: {self.licence}" if self.licence else None
+        told = "; ".join(filter(None, (licence, origin_of(self.name))))
+        return [told] if told else []
+
+    def _counts(self) -> str:
+        pdfs = sum(document.pdf is not None for document in self._documents)
+        counted = (
+            _plural(len(self._documents), "document"),
+            _plural(len(self._schemas), "schema"),
+            f"{pdfs} with PDF",
+            _plural(sum(1 for _ in list_runs(self.root)), "run"),
+        )
+        return ", ".join(counted)
+
+    def _counts_of(self, schema: SchemaFolder) -> str:
+        own = [
+            document.pdf is not None for document in self._documents if document.schema == schema.id
+        ]
+        without = own.count(False)
+        return _plural(len(own), "document") + (f", {without} without PDF" if without else "")
 
     def _find_document(self, document_id: str) -> DocumentFiles:
         for document in self._documents:
@@ -393,7 +569,7 @@ def load_dataset(
 def _load_folder(folder: str | os.PathLike[str], path: str | os.PathLike[str] | None) -> Dataset:
     if path is not None:
         raise DatasetError(
-            f"path= goes with a dataset's name ({_listed(NAMED_DATASETS)}), "
+            f"path= goes with a dataset's name ({', '.join(map(repr, NAMED_DATASETS))}), "
             f"got {os.fspath(folder)!r} and path={os.fspath(path)!r}: pass one of them"
         )
     root = _existing(folder, "dataset folder")
@@ -466,14 +642,5 @@ def _figures_of(document: DocumentFiles) -> tuple[Any, ...]:
     return (*_files_of(document), *(figures[column.name] for column in STATISTICS))
 
 
-def _frame(rows: Sequence[tuple[Any, ...]], spec: FrameSpec) -> pd.DataFrame:
-    cells = zip(*rows, strict=True) if rows else ((),) * len(spec.columns)
-    return spec.build(dict(zip(spec.names, cells, strict=True)))
-
-
 def _unknown(kind: str, name: str, known: Iterable[str]) -> str:
     return f"no {kind} {name!r}; {nearest(name, known)}"
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(repr(name) for name in names)

@@ -15,21 +15,21 @@ from urllib.parse import quote
 
 from extractbench_nb._concurrency import progress_bar
 from extractbench_nb._files import file_hash, make_folder
-from extractbench_nb.benchmark.dataset import EXTRACTBENCH_VARIABLE, Dataset, load_dataset
-from extractbench_nb.benchmark.layout import (
+from extractbench_nb.benchmark.dataset import (
     COMMIT,
+    EXTRACTBENCH_VARIABLE,
     RAW_URL,
     REPOSITORY,
+    Dataset,
     ReleasedFile,
     download_folder,
+    load_dataset,
     released_files,
 )
 from extractbench_nb.errors import DatasetError, nearest
 
 if TYPE_CHECKING:
     from pooch import Pooch
-
-__all__ = ["fetch_dataset"]
 
 
 RETRIES = 2
@@ -90,7 +90,10 @@ def fetch_dataset(
     OutputError
         If the folder cannot be made.
     """
-    _check_name(name)
+    if name == "sample":
+        raise DatasetError("the sample dataset comes with this package: load_dataset('sample')")
+    if name != "extractbench":
+        raise DatasetError(f"no dataset {name!r} to fetch; {nearest(name, ['extractbench'])}")
     given: object = timeout
     if isinstance(given, bool) or not isinstance(given, int | float) or not given > 0:
         raise DatasetError(f"timeout is {timeout!r}; expected a number of seconds above 0")
@@ -99,16 +102,17 @@ def fetch_dataset(
     wanted = [file for file in released_files() if not _is_there(file, root)]
     if path is not None:
         _refuse_to_replace(wanted, root)
-    with _quiet_pooch():
-        _fetch(wanted, _pooch(wanted, root, base_url or RAW_URL), until, progress)
+    total = sum(file.size or 0 for file in wanted)
+    shown = progress and bool(wanted)
+    with (
+        _quiet_pooch(),
+        progress_bar(shown=shown, total=total, unit="B", unit_scale=True, desc="fetch") as bar,
+    ):
+        pooch = _pooch(wanted, root, base_url or RAW_URL)
+        for file in wanted:
+            _fetch_one(pooch, file, until)
+            bar.update(file.size or 0)
     return load_dataset(name, path=root)
-
-
-def _check_name(name: str) -> None:
-    if name == "sample":
-        raise DatasetError("the sample dataset comes with this package: load_dataset('sample')")
-    if name != "extractbench":
-        raise DatasetError(f"no dataset {name!r} to fetch; {nearest(name, ['extractbench'])}")
 
 
 def _is_there(file: ReleasedFile, root: Path) -> bool:
@@ -138,15 +142,6 @@ def _quiet_pooch() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(level)
-
-
-def _fetch(wanted: list[ReleasedFile], pooch: Pooch, until: float, progress: bool) -> None:
-    total = sum(file.size or 0 for file in wanted)
-    shown = progress and bool(wanted)
-    with progress_bar(shown=shown, total=total, unit="B", unit_scale=True, desc="fetch") as bar:
-        for file in wanted:
-            _fetch_one(pooch, file, until)
-            bar.update(file.size or 0)
 
 
 def _pooch(wanted: list[ReleasedFile], root: Path, base_url: str) -> Pooch:
@@ -179,7 +174,10 @@ def _fetch_one(pooch: Pooch, file: ReleasedFile, until: float) -> None:
         status = f"{answer.status_code} {answer.reason}"
         raise DatasetError(_by_hand(url, f"the server answered {status}")) from None
     except RequestException as error:
-        raise DatasetError(_by_hand(url, f"the connection failed ({_cause(error)})")) from None
+        reason: Any = getattr(error.args[0], "reason", error) if error.args else error
+        raise DatasetError(
+            _by_hand(url, f"the connection failed ({type(reason).__name__})")
+        ) from None
     except ValueError:
         problem = "what came is not the released file" if file.sha256 else "what came is no PDF"
         raise DatasetError(_by_hand(url, problem)) from None
@@ -229,14 +227,8 @@ class _Download:
 
 def _warn_of_absence(file: ReleasedFile, url: str) -> None:
     warnings.warn(
-        f"{url} is not there; the document stays without its PDF ({file.path})", stacklevel=5
+        f"{url} is not there; the document stays without its PDF ({file.path})", stacklevel=4
     )
-
-
-def _cause(error: BaseException) -> str:
-    """Name the innermost cause, without the library's wrapping."""
-    reason: Any = getattr(error.args[0], "reason", error) if error.args else error
-    return type(reason).__name__
 
 
 def _by_hand(url: str, problem: str) -> str:

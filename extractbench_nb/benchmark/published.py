@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from functools import cache
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark.statistics import shipped_rows
 from extractbench_nb.errors import InputError, nearest
-
-__all__ = ["FIGURE_COLUMNS", "PARTS", "Figure", "figures", "part_name", "rows_of"]
-
 
 _TABLES = range(1, 14)
 
@@ -24,6 +21,17 @@ PARTS = MappingProxyType(
         **{str(number): f"table_{number:02d}.csv" for number in _TABLES},
         "figure2": "figure_2.csv",
         "text": "text.csv",
+    }
+)
+
+#: What the paper calls the schemas of the released dataset, in its order, by their folders.
+DOMAIN_OF_SCHEMA = MappingProxyType(
+    {
+        "swimming": "sports",
+        "credit_agreement": "credit",
+        "research": "research",
+        "resume": "resumes",
+        "10kq": "10-K/Q",
     }
 )
 
@@ -80,22 +88,14 @@ def part_name(part: object) -> str:
 @cache
 def rows_of(part: str) -> tuple[Figure, ...]:
     """Return the figures of one part."""
-    return tuple(_figure(row) for row in shipped_rows(f"data/published/{PARTS[part]}"))
-
-
-def _figure(row: dict[str, str]) -> Figure:
-    return Figure(
-        table=row["table"],
-        row=row["row"],
-        label=row["label"],
-        column=row["column"],
-        value=float(row["value"]) if row["value"] else None,
-        unit=row["unit"],
-        digits=int(row["digits"]) if row["digits"] else None,
-        printed=row["printed"],
-        bold=row["bold"] == "1",
-        red=row["red"] == "1",
-        where=row["where"],
+    read: dict[str, Callable[[str], Any]] = {
+        "value": lambda text: float(text) if text else None,
+        "digits": lambda text: int(text) if text else None,
+        **dict.fromkeys(("bold", "red"), "1".__eq__),
+    }
+    rows = shipped_rows(f"data/published/{PARTS[part]}")
+    return tuple(
+        Figure(**{name: read.get(name, str)(row[name]) for name in Figure._fields}) for row in rows
     )
 
 
@@ -113,9 +113,4 @@ def figures(part: int | str | None = None) -> pd.DataFrame:
     ['35', '2,076', '12,867']
     """
     names = PARTS if part is None else (part_name(part),)
-    return _frame(figure for name in names for figure in rows_of(name))
-
-
-def _frame(rows: Iterable[Figure]) -> pd.DataFrame:
-    columns = list(zip(*rows, strict=True))
-    return FIGURE_COLUMNS.build(dict(zip(Figure._fields, columns, strict=True)))
+    return FIGURE_COLUMNS.from_rows(figure for name in names for figure in rows_of(name))

@@ -25,24 +25,6 @@ from extractbench_nb._tokens import count_tokens
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.pdf.pages import read_pages
 
-__all__ = [
-    "GOLD",
-    "PDF",
-    "SHIPPED_COLUMNS",
-    "SHIPPED_SCHEMA_COLUMNS",
-    "STATISTICS",
-    "FileKind",
-    "GoldCounts",
-    "count_gold",
-    "figures_of",
-    "measure",
-    "shipped_frame",
-    "shipped_rows",
-    "shipped_schemas",
-    "shipped_statistics",
-    "shipped_table",
-]
-
 
 @cache
 def _text(place: str) -> str:
@@ -179,26 +161,16 @@ def figures_of(path: Path | None, kind: FileKind) -> dict[str, Any]:
     digest = file_hash(path) if path is not None else None
     if path is None or digest is None:
         return unknown
-    return {**unknown, kind.hash_column: digest, **_figures(path, digest, kind)}
-
-
-def _figures(path: Path, digest: str, kind: FileKind) -> Mapping[str, int]:
-    known = _known(kind).get(digest)
-    if known is not None:
-        return known
-    if (kind.name, digest) not in _memory:
-        _memory[kind.name, digest] = _kept(path, digest, kind)
-    return _memory[kind.name, digest]
-
-
-def _kept(path: Path, digest: str, kind: FileKind) -> Mapping[str, int]:
-    place = cache_folder() / "figures-1" / kind.name / f"{digest}.json"
-    found = load_figures(place, kind.figures)
+    found: Mapping[str, int] | None = _known(kind).get(digest) or _memory.get((kind.name, digest))
     if found is None:
-        found = measure(path, kind)
-        if found:
-            save_figures(place, found)
-    return found
+        place = cache_folder() / "figures-1" / kind.name / f"{digest}.json"
+        counted = load_figures(place, kind.figures)
+        if counted is None:
+            counted = measure(path, kind)
+            if counted:
+                save_figures(place, counted)
+        found = _memory[kind.name, digest] = counted
+    return {**unknown, kind.hash_column: digest, **found}
 
 
 def measure(path: Path, kind: FileKind) -> dict[str, int]:

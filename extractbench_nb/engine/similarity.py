@@ -94,6 +94,17 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else " ".join(leaf_texts(value))
 
 
+def unlike_similarity(gold: Any, predicted: Any) -> float:
+    """Compare two items of which one is a container and the other is not of its kind, as texts.
+
+    Of an object beside an array the words are sorted: the order of keys leaves no trace.
+    """
+    texts = text_of(gold), text_of(predicted)
+    if isinstance(gold, dict | list) and isinstance(predicted, dict | list):
+        texts = (" ".join(sorted(texts[0].split())), " ".join(sorted(texts[1].split())))
+    return text_similarity(*texts)
+
+
 class ItemComparer:
     """Compares array items by the metrics that the schema declares for their fields.
 
@@ -150,7 +161,7 @@ class ItemComparer:
         if one is not None and two is not None:
             return self._flat_items(self._fields[node] or (), one, two, gold, predicted)
         if never_match(gold, predicted):
-            return PairScore(text_similarity(text_of(gold), text_of(predicted)), False)
+            return PairScore(unlike_similarity(gold, predicted), False)
         points = pair_up(node, gold, predicted)
         results = [self._point(at, one, two) for at, one, two, _ in points]
         return _mean(results, gold, predicted)

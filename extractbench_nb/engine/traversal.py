@@ -25,10 +25,9 @@ from extractbench_nb.engine.records import (
     roll_up,
 )
 from extractbench_nb.engine.scoring import ALIGNED, Pending, Scored, Scorer
-from extractbench_nb.engine.similarity import MapItem, never_match, same_key, text_of
+from extractbench_nb.engine.similarity import MapItem, never_match, same_key, unlike_similarity
 from extractbench_nb.engine.strict_rules import count_leaves, invented_leaves
 from extractbench_nb.judges.base import JudgeError
-from extractbench_nb.judges.offline import similarity
 from extractbench_nb.schema.nodes import Node
 
 ROOT = Paths("$")
@@ -127,7 +126,7 @@ class Traversal:
                 pair.failed_fields = (array.node.field + ".*",)
             gold, predicted = gold.item, predicted.item
         if node is None or never_match(gold, predicted):
-            pair.similarity = similarity(text_of(gold), text_of(predicted))
+            pair.similarity = unlike_similarity(gold, predicted)
             fault = node is not None and json_type(gold) not in (node.types or {json_type(gold)})
             pair.reason = "gold_type_mismatch" if fault else "type_mismatch"
             pair.failed_fields += (array.node.field + "[]",)

@@ -26,7 +26,7 @@ from filelock import FileLock, Timeout
 
 from extractbench_nb._files import make_folder, read_own_file, read_own_json, write_texts
 from extractbench_nb._version import __version__
-from extractbench_nb.benchmark.layout import list_files
+from extractbench_nb.benchmark.dataset import list_files
 from extractbench_nb.errors import InputError, OutputError, nearest
 
 __all__ = [

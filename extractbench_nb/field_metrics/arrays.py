@@ -142,10 +142,14 @@ def table_grits(
     A column is compared with the one of the same key; a key that only one side has counts as
     missing or made up. Rows are aligned in order, unlike the items of an alignment.
 
+    A cell that holds an object or an array is compared as a whole, and never as text: it scores 1
+    if the other cell is of the same type and has the same values at the same places, else 0. Nulls
+    and empty objects and arrays within it do not count.
+
     Parameters
     ----------
     gold, predicted : list of dict
-        Arrays; an item that is not an object is a row with one text. Texts stay as they are, null
+        Arrays; an item that is not an object is a row with one cell. Texts stay as they are, null
         and a missing key are empty, other values are written as by `read_table`: 1.0 is 1.
     measure : str, optional
         ``"con"``: content; ``"top"``: the shape alone.
@@ -173,7 +177,7 @@ def table_grits(
     """
     del pass_threshold
     # Tables stand above metrics: theirs is looked up by name when the first array is scored.
-    similarity = resolve_name("extractbench_nb.tables.field_metric:arrays_similarity")
+    similarity = resolve_name("extractbench_nb.tables.grid_similarity:arrays_similarity")
     return float(similarity(gold, predicted, measure, variant))
 
 

@@ -8,15 +8,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.benchmark.statistics import shipped_frame
 from extractbench_nb.errors import InputError
-from extractbench_nb.pdf.grounding import Grounds, is_asked, leaves, look_up
-from extractbench_nb.pdf.index import index_of
+from extractbench_nb.pdf.evidence import Grounds, is_asked, leaves, look_up
 from extractbench_nb.pdf.search import amount_of, date_of
+from extractbench_nb.pdf.text import index_of
+from extractbench_nb.stats.intervals import Drawing, counts_drawn
 
 __all__ = [
     "AGAINST",
@@ -25,8 +27,10 @@ __all__ = [
     "COUNT_COLUMNS",
     "KINDS",
     "MISSING_COLUMNS",
+    "SHARE_COLUMNS",
     "EvidenceCounts",
     "count_evidence",
+    "shares",
     "shipped_bands",
     "shipped_counts",
     "shipped_missing",
@@ -245,3 +249,58 @@ def shipped_bands() -> pd.DataFrame:
 def shipped_missing() -> pd.DataFrame:
     """Return the keys of the published dataset with values that are not in the PDFs."""
     return shipped_frame("data/evidence_missing.csv", MISSING_COLUMNS)
+
+
+_FEWEST_DOCUMENTS = 5
+_DRAWING = Drawing(confidence=0.95, resamples=9_999, seed=0)
+
+SHARE_COLUMNS = FrameSpec(
+    "evidence_shares",
+    "one row a group of counts",
+    (
+        Column("documents", "int64", "documents of the group", "1 and up"),
+        Column("sought", "int64", "leaves or values that were looked for", "1 and up"),
+        Column("share", "float64", "found, of all of the group together", "[0, 1]"),
+        Column("lowest", "float64", "the share in the document that has the lowest", "[0, 1]"),
+        Column("highest", "float64", "the share in the document that has the highest", "[0, 1]"),
+        Column(
+            "low",
+            "Float64",
+            "95 % bootstrap interval over documents, lower end; missing below five documents",
+            "[0, 1]",
+            True,
+        ),
+        Column("high", "Float64", "upper end", "[0, 1]", True),
+    ),
+)
+
+
+def shares(
+    counts: pd.DataFrame, by: Sequence[str], *, found: str = "found", sought: str = "values"
+) -> pd.DataFrame:
+    """Turn counts into shares, with what they differ by between documents.
+
+    Notes
+    -----
+    Documents are drawn with replacement, 9,999 times; the interval is from the 2.5th to the 97.5th
+    percentile of the shares (percentile bootstrap). Below five documents it would say nothing.
+    """
+    groups = counts.groupby(list(by), sort=False)
+    rows = {key: _share(group, found, sought) for key, group in groups}
+    frame = SHARE_COLUMNS.from_rows(rows.values())
+    return frame.set_axis(pd.MultiIndex.from_tuples(list(rows), names=list(by)), axis=0)
+
+
+def _share(group: pd.DataFrame, found: str, sought: str) -> tuple[Any, ...]:
+    each = group.groupby("document", sort=False)[[found, sought]].sum()
+    parts, wholes = each[found].to_numpy(float), each[sought].to_numpy(float)
+    ratios = parts / wholes
+    low, high = _interval(parts, wholes) if len(each) >= _FEWEST_DOCUMENTS else (None, None)
+    total = int(wholes.sum())
+    return len(each), total, parts.sum() / total, ratios.min(), ratios.max(), low, high
+
+
+def _interval(parts: Any, wholes: Any) -> tuple[float, float]:
+    drawn = np.vstack(list(counts_drawn(len(parts), _DRAWING)))
+    low, high = np.quantile(drawn @ parts / (drawn @ wholes), _DRAWING.tails)
+    return float(low), float(high)

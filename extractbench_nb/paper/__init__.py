@@ -7,8 +7,7 @@ from extractbench_nb.paper.regression import (
     correlations,
     regressions,
 )
-from extractbench_nb.paper.styling import style
-from extractbench_nb.paper.tables import compare, published, reproduction, statements, table
+from extractbench_nb.paper.tables import compare, published, reproduction, statements, style, table
 
 __all__ = [
     "claims",

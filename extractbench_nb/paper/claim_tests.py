@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -22,25 +24,6 @@ from extractbench_nb.paper.regression import (
     factor_values,
     outcome_values,
 )
-
-__all__ = [
-    "CLAIM_COLUMNS",
-    "CONTRADICTED",
-    "LEVEL",
-    "NOT_IDENTIFIABLE",
-    "SUPPORTED",
-    "VERDICTS",
-    "WAYS",
-    "WEAK",
-    "Claim",
-    "about_factors",
-    "about_failures",
-    "claims",
-    "of_association",
-    "of_p_value",
-    "strongest_factors",
-]
-
 
 SUPPORTED, WEAK, CONTRADICTED = "supported", "weak", "contradicted"
 NOT_IDENTIFIABLE = "not identifiable"
@@ -109,183 +92,36 @@ def _strongest(values: Numbers, kept: list[int]) -> list[str]:
     return [factor for factor, size in sizes.items() if top - size < LEVEL / 100]
 
 
-def about_failures(facts: Facts) -> Iterator[Claim]:
-    """Test the claims about models, domains and kinds of failure."""
-    yield _gpt_5_elsewhere()
-    yield _gpt_elsewhere()
-    yield _claude_on_credit(facts)
-    yield _profiles(facts)
-    yield _concentrated("empty", "empty-on-10-k", "empty on 10-K/Q")
-    yield _concentrated("trailing comma", "trailing-commas-on-10-k", "trailing comma on 10-K/Q")
-    yield _silent_threshold()
-    yield _flash_over_pro()
+class _Told(NamedTuple):
+    """The cells of a row that are computed."""
+
+    evidence: str
+    p_value: float | None
+    verdict: str
+    reason: str
 
 
-def _shown(counted: Tally) -> str:
-    return f"{counted.valid} of {counted.documents}"
+#: What tests claims, in the order of the rows.
+_TESTS: list[Callable[[Facts], Claim]] = []
+_Tell = TypeVar("_Tell", bound=Callable[..., _Told])
 
 
-def _gpt_5_elsewhere() -> Claim:
-    claimed = said("highest validity of GPT-5 without credit").value or 0
-    others = {d: attempts("GPT-5", d) for d in DOMAINS if d != "credit"}
-    worst = max(counted.validity for counted in others.values())
-    return Claim(
-        "gpt-5-elsewhere",
-        "section 4.2, output volume",
-        f"outside credit agreements at most {claimed:.0f}% of GPT-5's outputs are valid",
-        "valid: " + ", ".join(f"{d} {_shown(c)}" for d, c in others.items()),
-        None,
-        SUPPORTED if round(worst) <= claimed else CONTRADICTED,
-        f"the highest share is {worst:.0f}%",
-    )
+def _claim(id_: str, where: str, claim: str, *given: str) -> Callable[[_Tell], _Tell]:
+    """Register a test of a claim; {a quantity} in its text is the number that the paper prints."""
 
+    def test(tell: _Tell, facts: Facts) -> Claim:
+        text = re.sub(r"{(.+?)}", lambda name: f"{said(name[1]).value:.0f}", claim)
+        return Claim(id_, where, text, *tell(facts, *given))
 
-def _gpt_elsewhere() -> Claim:
-    rows = {d: attempts(GPT[0], d) for d in DOMAINS if d != "credit"}
-    best = {d: max(tally(models=(m,), domains=(d,)).valid for m in MODELS) for d in rows}
-    level = [d for d, c in rows.items() if c.valid and c.valid == best[d]]
-    return Claim(
-        "gpt-models-elsewhere",
-        "section 4.2, output volume",
-        "both GPT models fail in every domain but credit agreements",
-        f"{GPT[0]} valid: " + ", ".join(f"{d} {_shown(c)}" for d, c in rows.items()),
-        None,
-        CONTRADICTED if level else SUPPORTED,
-        f"{GPT[0]} has as many valid outputs as any model on {' and '.join(level)}",
-    )
+    def register(tell: _Tell) -> _Tell:
+        _TESTS.append(partial(test, tell))
+        return tell
 
-
-def _claude_on_credit(facts: Facts) -> Claim:
-    from scipy.stats import fisher_exact
-
-    claude = tally(models=CLAUDE, domains=("credit",))
-    others = attempts("able", "credit")
-    table = np.array([[c.valid, c.documents - c.valid] for c in (claude, others)])
-    p_value = float(fisher_exact(table).pvalue)
-    limit = said("page limit", "section 4.2").value or 0
-    short = facts.of("credit", "pages")
-    short = short[short <= limit]
-    return Claim(
-        "page-limit-blocks-claude",
-        "section 4.2, page limit",
-        f"a limit of {limit:.0f} pages keeps Claude out of credit agreements",
-        f"valid: Claude {_shown(claude)}, others {_shown(others)}; page limit rejections: "
-        + ", ".join(f"{m} {value_of(7, 'page limit', m):.0f}" for m in CLAUDE),
-        p_value,
-        of_p_value(p_value),
-        f"the rejections name the limit; {len(short)} of the agreements has {short.iloc[0]:.0f} "
-        "pages and must have failed for another reason",
-    )
-
-
-def _profiles(facts: Facts) -> Claim:
-    from scipy.stats import fisher_exact
-
-    two = {domain: attempts("pooled", domain) for domain in ("resumes", "sports")}
-    table = np.array([[c.valid, c.documents - c.valid] for c in two.values()])
-    resumes, sports = two.values()
-    as_said = resumes.validity < sports.validity and resumes.pass_rate > sports.pass_rate
-    p_value = float(fisher_exact(table).pvalue)
-    ceiling = {d: 100 * facts.scored[d] / facts.keys[d] for d in two}
-    return Claim(
-        "profiles-differ",
-        "section 4.2, diversity",
-        "resumes have fewer valid outputs than sports results and more passed fields",
-        "; ".join(
-            f"{d}: {_shown(c)} valid, pass rate {c.pass_rate:.1f}% of at most {ceiling[d]:.1f}%"
-            for d, c in two.items()
-        ),
-        p_value,
-        WEAK if as_said else CONTRADICTED,
-        f"the test takes attempts as independent, and these are {len(MODELS)} models on "
-        f"{facts.documents['resumes']} and {facts.documents['sports']} documents; the sports golds "
-        "lack most of their scored fields",
-    )
-
-
-def _concentrated(kind: str, name: str, quantity: str) -> Claim:
-    from scipy.stats import hypergeom
-
-    figure = said(quantity)
-    prone = [model for model in MODELS if value_of(7, kind, model)]
-    own = int(sum(value_of(7, kind, model) for model in prone))
-    answered = int(
-        sum(value_of(7, "total", m) - value_of(7, "page limit", m) for m in prone)
-    )  # what is rejected for its pages cannot fail otherwise
-    tenk = tally(models=tuple(prone), domains=("10-K/Q",))
-    drawn = hypergeom(answered, tenk.documents - tenk.valid, own)
-    p_value = float(drawn.sf((figure.value or 0) - 1))
-    return Claim(
-        name,
-        "section 4.2, failure modes",
-        f"failures of the kind {kind!r} gather on 10-K/Q",
-        f"{figure.printed} of {own} on 10-K/Q, which has {tenk.documents - tenk.valid} of the "
-        f"{answered} failures that models prone to it had without being rejected for their pages: "
-        f"{drawn.mean():.1f} would be expected",
-        p_value,
-        WEAK,
-        "more than its share of these failures, but attempts are taken as independent"
-        if p_value <= LEVEL
-        else "hardly more than its share of these failures",
-    )
-
-
-def _silent_threshold() -> Claim:
-    model = "GPT-5"
-    empty = int(value_of(7, "empty", model))
-    invalid = {d: attempts(model, d).documents - attempts(model, d).valid for d in DOMAINS}
-    only = empty == sum(invalid.values())
-    shortest = min((d for d in DOMAINS if invalid[d]), key=lambda d: value_of(6, d, "tokens"))
-    return Claim(
-        "silent-above-a-threshold",
-        "section 4.2, failure modes",
-        "models return nothing once an extraction is too complex",
-        f"all {empty} failures of {model} are empty: "
-        + ", ".join(f"{d} {n}" for d, n in invalid.items()),
-        None,
-        WEAK if only else CONTRADICTED,
-        f"{model} returns nothing for {invalid[shortest]} {shortest} too, at "
-        f"{value_of(6, shortest, 'tokens'):,.0f} gold tokens, while some of the other "
-        f"{shortest} outputs are valid: no single threshold of length parts the two",
-    )
-
-
-def _flash_over_pro() -> Claim:
-    flash, pro = (
-        {d: tally(models=(model,), domains=(d,)).passed for d in DOMAINS} for model in MODELS[:2]
-    )
-    ahead = [d for d in DOMAINS if flash[d] > pro[d]]
-    largest = max(ahead, key=lambda d: flash[d] - pro[d])
-    gaps = ", ".join(f"{d} {flash[d] - pro[d]:+d}" for d in DOMAINS)
-    return Claim(
-        "flash-over-pro",
-        "section 4.1, model patterns",
-        "Gemini 3 Flash passes more fields than Gemini 3 Pro in most domains",
-        f"difference in passed fields: {gaps}",
-        None,
-        WEAK if 2 * len(ahead) > len(DOMAINS) else CONTRADICTED,
-        f"ahead in {len(ahead)} of {len(DOMAINS)} domains; nearly all of the lead is {largest}",
-    )
+    return register
 
 
 _TOP = 0.95
 _WEAK_CORRELATION = 0.5
-
-
-def about_factors(facts: Facts) -> Iterator[Claim]:
-    """Test which of keys, tokens, pages, depth and array items predicts failure."""
-    ways = strongest_factors(facts)
-    yield _dominant("breadth-dominant", "section 4.2, first paragraph", "keys", ways)
-    yield _dominant("volume-dominant", "section 5; section 2.1", "tokens", ways)
-    yield _breadth_and_passes(facts)
-    yield _capacity()
-    yield _volume_for_gpt(facts)
-    yield _volume_over_breadth(facts)
-    yield _arrays(facts)
-    yield _arrays_beyond_breadth()
-    yield _depth(facts)
-    yield _depth_and_accuracy(facts)
-    yield _pages(facts)
 
 
 def _association(
@@ -305,8 +141,20 @@ def _told(found: Association, what: str) -> str:
     )
 
 
-def _dominant(name: str, where: str, factor: str, ways: Mapping[str, int]) -> Claim:
-    total = WAYS
+@_claim(
+    "volume-dominant",
+    "section 5; section 2.1",
+    "of the five factors, tokens has the strongest association with failure",
+    "tokens",
+)
+@_claim(
+    "breadth-dominant",
+    "section 4.2, first paragraph",
+    "of the five factors, keys has the strongest association with failure",
+    "keys",
+)
+def _dominant(facts: Facts, factor: str) -> _Told:
+    ways, total = strongest_factors(facts), WAYS
     places = ", ".join(f"{f} {n}" for f, n in sorted(ways.items(), key=lambda item: -item[1]))
     share = ways[factor] / total
     if share >= _TOP:
@@ -319,10 +167,7 @@ def _dominant(name: str, where: str, factor: str, ways: Mapping[str, int]) -> Cl
             "which factor is strongest depends on the outcome, on counting the documents that "
             "Claude could not read, and on each single domain"
         )
-    return Claim(
-        name,
-        where,
-        f"of the five factors, {factor} has the strongest association with failure",
+    return _Told(
         f"strongest in so many of {total} ways to look (ties count for each): {places}",
         None,
         verdict,
@@ -330,14 +175,16 @@ def _dominant(name: str, where: str, factor: str, ways: Mapping[str, int]) -> Cl
     )
 
 
-def _breadth_and_passes(facts: Facts) -> Claim:
+@_claim(
+    "breadth-lowers-pass-rate",
+    "section 4.2, first paragraph",
+    "the more keys, the fewer fields pass",
+)
+def _breadth_and_passes(facts: Facts) -> _Told:
     found = _association(facts, "keys", "pass_rate")
     scored = _association(facts, "keys", "scored_pass_rate")
     verdict, reason = of_association(found, sign=-1)
-    return Claim(
-        "breadth-lowers-pass-rate",
-        "section 4.2, first paragraph",
-        "the more keys, the fewer fields pass",
+    return _Told(
         f"{_told(found, 'pass rate')}; {_told(scored, 'share of the fields that are scored')}",
         found.p_value,
         verdict,
@@ -345,13 +192,15 @@ def _breadth_and_passes(facts: Facts) -> Claim:
     )
 
 
-def _capacity() -> Claim:
+@_claim(
+    "10-k-exceeds-output-capacity",
+    "section 4.2, first paragraph",
+    "10-K/Q fails because no model can write that many tokens reliably",
+)
+def _capacity(_: Facts) -> _Told:
     tenk, research = (value_of(6, domain, "tokens") for domain in ("10-K/Q", "research"))
     counted = attempts("pooled", "research")
-    return Claim(
-        "10-k-exceeds-output-capacity",
-        "section 4.2, first paragraph",
-        "10-K/Q fails because no model can write that many tokens reliably",
+    return _Told(
         f"10-K/Q {tenk:,.0f} gold tokens a document, 0 valid; research {research:,.0f}, "
         f"{counted.valid} of {counted.documents} valid",
         None,
@@ -361,15 +210,17 @@ def _capacity() -> Claim:
     )
 
 
-def _volume_for_gpt(facts: Facts) -> Claim:
+@_claim(
+    "volume-drives-gpt",
+    "section 4.2, output volume",
+    "for the GPT models, the more gold tokens, the fewer valid outputs",
+)
+def _volume_for_gpt(facts: Facts) -> _Told:
     found = _association(facts, "tokens", group="GPT")
     rival = _association(facts, "array_items", group="GPT")
     verdict, reason = of_association(found, sign=-1)
     each = "; ".join(_told(_association(facts, "tokens", group=model), model) for model in GPT)
-    return Claim(
-        "volume-drives-gpt",
-        "section 4.2, output volume",
-        "for the GPT models, the more gold tokens, the fewer valid outputs",
+    return _Told(
         f"{_told(found, 'both')}; {each}; array items for both: {rival.correlation or 0:+.2f}",
         found.p_value,
         verdict,
@@ -377,17 +228,19 @@ def _volume_for_gpt(facts: Facts) -> Claim:
     )
 
 
-def _volume_over_breadth(facts: Facts) -> Claim:
+@_claim(
+    "volume-over-breadth",
+    "section 4.2, array complexity",
+    "gold tokens predict validity better than keys do",
+)
+def _volume_over_breadth(facts: Facts) -> _Told:
     sizes = {
         group: [_size(_association(facts, f, group=group)) for f in ("tokens", "keys")]
         for group in ("pooled", "able")
     }
     better = [tokens > keys for tokens, keys in sizes.values()]
     told = "; ".join(f"{g}: tokens {a:.2f}, keys {b:.2f}" for g, (a, b) in sizes.items())
-    return Claim(
-        "volume-over-breadth",
-        "section 4.2, array complexity",
-        "gold tokens predict validity better than keys do",
+    return _Told(
         f"absolute Spearman correlations, {told}",
         None,
         SUPPORTED if all(better) else WEAK if any(better) else NOT_IDENTIFIABLE,
@@ -398,13 +251,15 @@ def _volume_over_breadth(facts: Facts) -> Claim:
     )
 
 
-def _arrays(facts: Facts) -> Claim:
+@_claim(
+    "arrays-lower-validity",
+    "section 4.2, array complexity",
+    "the more array items, the fewer valid outputs",
+)
+def _arrays(facts: Facts) -> _Told:
     pooled, able = (_association(facts, "array_items", group=g) for g in ("pooled", "able"))
     verdict, reason = of_association(able, sign=-1)
-    return Claim(
-        "arrays-lower-validity",
-        "section 4.2, array complexity",
-        "the more array items, the fewer valid outputs",
+    return _Told(
         f"{_told(pooled, 'all')}; {_told(able, 'without blocked documents')}",
         able.p_value,
         verdict,
@@ -412,15 +267,17 @@ def _arrays(facts: Facts) -> Claim:
     )
 
 
-def _arrays_beyond_breadth() -> Claim:
+@_claim(
+    "arrays-beyond-breadth",
+    "section 4.2, array complexity",
+    "at about as many keys, research papers fail more often than credit agreements because "
+    "of their arrays",
+)
+def _arrays_beyond_breadth(_: Facts) -> _Told:
     gap = {f: value_of(6, "research", f) / value_of(6, "credit", f) for f in FACTORS}
     credit, research = (attempts("able", domain) for domain in ("credit", "research"))
     others = ", ".join(f"{f} x{g:.1f}" for f, g in gap.items())
-    return Claim(
-        "arrays-beyond-breadth",
-        "section 4.2, array complexity",
-        "at about as many keys, research papers fail more often than credit agreements because "
-        "of their arrays",
+    return _Told(
         f"valid without blocked documents: {research.valid} of {research.documents} against "
         f"{credit.valid} of {credit.documents}; research against credit: {others}",
         None,
@@ -430,16 +287,14 @@ def _arrays_beyond_breadth() -> Claim:
     )
 
 
-def _depth(facts: Facts) -> Claim:
+@_claim("depth-weak", "section 4.2, nesting depth", "nesting depth says little about validity")
+def _depth(facts: Facts) -> _Told:
     found = _association(facts, "depth")
     able = _association(facts, "depth", group="able")
     sizes = {f: _size(_association(facts, f)) for f in FACTORS}
     least = min(sizes, key=lambda factor: sizes[factor])
     weak = max(_size(found), _size(able)) < _WEAK_CORRELATION
-    return Claim(
-        "depth-weak",
-        "section 4.2, nesting depth",
-        "nesting depth says little about validity",
+    return _Told(
         f"{_told(found, 'all')}; {_told(able, 'without blocked documents')}; "
         f"least associated of the five: {least}",
         found.p_value,
@@ -449,17 +304,19 @@ def _depth(facts: Facts) -> Claim:
     )
 
 
-def _depth_and_accuracy(facts: Facts) -> Claim:
+@_claim(
+    "depth-hurts-accuracy-more",
+    "section 4.2, nesting depth",
+    "depth costs more passed fields than valid outputs",
+)
+def _depth_and_accuracy(facts: Facts) -> _Told:
     validity = _association(facts, "depth")
     passes = _association(facts, "depth", "scored_pass_rate")
     larger = _size(passes) > _size(validity)
     deepest = max(DOMAINS, key=lambda domain: facts.depth[domain])
     present = int(facts.of(deepest, "present").sum())
     scored = facts.documents[deepest] * facts.scored[deepest]
-    return Claim(
-        "depth-hurts-accuracy-more",
-        "section 4.2, nesting depth",
-        "depth costs more passed fields than valid outputs",
+    return _Told(
         f"{_told(validity, 'validity')}; {_told(passes, 'passed of the scored fields')}",
         passes.p_value,
         WEAK if larger else CONTRADICTED,
@@ -468,20 +325,191 @@ def _depth_and_accuracy(facts: Facts) -> Claim:
     )
 
 
-def _pages(facts: Facts) -> Claim:
+@_claim(
+    "input-length-no-predictor",
+    "section 5; section 2.1",
+    "the length of the document says little about validity",
+)
+def _pages(facts: Facts) -> _Told:
     found, able = (_association(facts, "pages", group=g) for g in ("pooled", "able"))
     kept = [index for index, domain in enumerate(DOMAINS) if domain != "credit"]
     values = outcome_values("validity", "able", facts)
     without = associate(factor_values("pages")[kept], values[kept]).correlation or 0.0
-    return Claim(
-        "input-length-no-predictor",
-        "section 5; section 2.1",
-        "the length of the document says little about validity",
+    return _Told(
         f"{_told(found, 'all')}; {_told(able, 'without blocked documents')}",
         able.p_value,
         WEAK if _size(able) < _WEAK_CORRELATION else CONTRADICTED,
         "no association is left once blocked documents do not count, but the credit agreements, "
         f"long and all valid, decide that: without them it is {without:+.2f}",
+    )
+
+
+def _shown(counted: Tally) -> str:
+    return f"{counted.valid} of {counted.documents}"
+
+
+@_claim(
+    "gpt-5-elsewhere",
+    "section 4.2, output volume",
+    "outside credit agreements at most {highest validity of GPT-5 without credit}% of GPT-5's "
+    "outputs are valid",
+)
+def _gpt_5_elsewhere(_: Facts) -> _Told:
+    claimed = said("highest validity of GPT-5 without credit").value or 0
+    others = {d: attempts("GPT-5", d) for d in DOMAINS if d != "credit"}
+    worst = max(counted.validity for counted in others.values())
+    return _Told(
+        "valid: " + ", ".join(f"{d} {_shown(c)}" for d, c in others.items()),
+        None,
+        SUPPORTED if round(worst) <= claimed else CONTRADICTED,
+        f"the highest share is {worst:.0f}%",
+    )
+
+
+@_claim(
+    "gpt-models-elsewhere",
+    "section 4.2, output volume",
+    "both GPT models fail in every domain but credit agreements",
+)
+def _gpt_elsewhere(_: Facts) -> _Told:
+    rows = {d: attempts(GPT[0], d) for d in DOMAINS if d != "credit"}
+    best = {d: max(tally(models=(m,), domains=(d,)).valid for m in MODELS) for d in rows}
+    level = [d for d, c in rows.items() if c.valid and c.valid == best[d]]
+    return _Told(
+        f"{GPT[0]} valid: " + ", ".join(f"{d} {_shown(c)}" for d, c in rows.items()),
+        None,
+        CONTRADICTED if level else SUPPORTED,
+        f"{GPT[0]} has as many valid outputs as any model on {' and '.join(level)}",
+    )
+
+
+@_claim(
+    "page-limit-blocks-claude",
+    "section 4.2, page limit",
+    "a limit of {page limit} pages keeps Claude out of credit agreements",
+)
+def _claude_on_credit(facts: Facts) -> _Told:
+    from scipy.stats import fisher_exact
+
+    claude = tally(models=CLAUDE, domains=("credit",))
+    others = attempts("able", "credit")
+    table = np.array([[c.valid, c.documents - c.valid] for c in (claude, others)])
+    p_value = float(fisher_exact(table).pvalue)
+    limit = said("page limit", "section 4.2").value or 0
+    short = facts.of("credit", "pages")
+    short = short[short <= limit]
+    return _Told(
+        f"valid: Claude {_shown(claude)}, others {_shown(others)}; page limit rejections: "
+        + ", ".join(f"{m} {value_of(7, 'page limit', m):.0f}" for m in CLAUDE),
+        p_value,
+        of_p_value(p_value),
+        f"the rejections name the limit; {len(short)} of the agreements has {short.iloc[0]:.0f} "
+        "pages and must have failed for another reason",
+    )
+
+
+@_claim(
+    "profiles-differ",
+    "section 4.2, diversity",
+    "resumes have fewer valid outputs than sports results and more passed fields",
+)
+def _profiles(facts: Facts) -> _Told:
+    from scipy.stats import fisher_exact
+
+    two = {domain: attempts("pooled", domain) for domain in ("resumes", "sports")}
+    table = np.array([[c.valid, c.documents - c.valid] for c in two.values()])
+    resumes, sports = two.values()
+    as_said = resumes.validity < sports.validity and resumes.pass_rate > sports.pass_rate
+    p_value = float(fisher_exact(table).pvalue)
+    ceiling = {d: 100 * facts.scored[d] / facts.keys[d] for d in two}
+    return _Told(
+        "; ".join(
+            f"{d}: {_shown(c)} valid, pass rate {c.pass_rate:.1f}% of at most {ceiling[d]:.1f}%"
+            for d, c in two.items()
+        ),
+        p_value,
+        WEAK if as_said else CONTRADICTED,
+        f"the test takes attempts as independent, and these are {len(MODELS)} models on "
+        f"{facts.documents['resumes']} and {facts.documents['sports']} documents; the sports golds "
+        "lack most of their scored fields",
+    )
+
+
+@_claim(
+    "trailing-commas-on-10-k",
+    "section 4.2, failure modes",
+    "failures of the kind 'trailing comma' gather on 10-K/Q",
+    "trailing comma",
+)
+@_claim(
+    "empty-on-10-k",
+    "section 4.2, failure modes",
+    "failures of the kind 'empty' gather on 10-K/Q",
+    "empty",
+)
+def _concentrated(_: Facts, kind: str) -> _Told:
+    from scipy.stats import hypergeom
+
+    figure = said(f"{kind} on 10-K/Q")
+    prone = [model for model in MODELS if value_of(7, kind, model)]
+    own = int(sum(value_of(7, kind, model) for model in prone))
+    answered = int(
+        sum(value_of(7, "total", m) - value_of(7, "page limit", m) for m in prone)
+    )  # what is rejected for its pages cannot fail otherwise
+    tenk = tally(models=tuple(prone), domains=("10-K/Q",))
+    drawn = hypergeom(answered, tenk.documents - tenk.valid, own)
+    p_value = float(drawn.sf((figure.value or 0) - 1))
+    return _Told(
+        f"{figure.printed} of {own} on 10-K/Q, which has {tenk.documents - tenk.valid} of the "
+        f"{answered} failures that models prone to it had without being rejected for their pages: "
+        f"{drawn.mean():.1f} would be expected",
+        p_value,
+        WEAK,
+        "more than its share of these failures, but attempts are taken as independent"
+        if p_value <= LEVEL
+        else "hardly more than its share of these failures",
+    )
+
+
+@_claim(
+    "silent-above-a-threshold",
+    "section 4.2, failure modes",
+    "models return nothing once an extraction is too complex",
+)
+def _silent_threshold(_: Facts) -> _Told:
+    model = "GPT-5"
+    empty = int(value_of(7, "empty", model))
+    invalid = {d: attempts(model, d).documents - attempts(model, d).valid for d in DOMAINS}
+    only = empty == sum(invalid.values())
+    shortest = min((d for d in DOMAINS if invalid[d]), key=lambda d: value_of(6, d, "tokens"))
+    return _Told(
+        f"all {empty} failures of {model} are empty: "
+        + ", ".join(f"{d} {n}" for d, n in invalid.items()),
+        None,
+        WEAK if only else CONTRADICTED,
+        f"{model} returns nothing for {invalid[shortest]} {shortest} too, at "
+        f"{value_of(6, shortest, 'tokens'):,.0f} gold tokens, while some of the other "
+        f"{shortest} outputs are valid: no single threshold of length parts the two",
+    )
+
+
+@_claim(
+    "flash-over-pro",
+    "section 4.1, model patterns",
+    "Gemini 3 Flash passes more fields than Gemini 3 Pro in most domains",
+)
+def _flash_over_pro(_: Facts) -> _Told:
+    flash, pro = (
+        {d: tally(models=(model,), domains=(d,)).passed for d in DOMAINS} for model in MODELS[:2]
+    )
+    ahead = [d for d in DOMAINS if flash[d] > pro[d]]
+    largest = max(ahead, key=lambda d: flash[d] - pro[d])
+    gaps = ", ".join(f"{d} {flash[d] - pro[d]:+d}" for d in DOMAINS)
+    return _Told(
+        f"difference in passed fields: {gaps}",
+        None,
+        WEAK if 2 * len(ahead) > len(DOMAINS) else CONTRADICTED,
+        f"ahead in {len(ahead)} of {len(DOMAINS)} domains; nearly all of the lead is {largest}",
     )
 
 
@@ -527,11 +555,5 @@ def claims() -> pd.DataFrame:
     >>> frame.loc["breadth-dominant", "verdict"]
     'not identifiable'
     """
-    rows = list(_all(facts_of()))
-    columns = zip(*rows, strict=True)
-    return CLAIM_COLUMNS.build(dict(zip(Claim._fields, columns, strict=True)))
-
-
-def _all(facts: Facts) -> Iterator[Claim]:
-    yield from about_factors(facts)
-    yield from about_failures(facts)
+    facts = facts_of()
+    return CLAIM_COLUMNS.from_rows(test(facts) for test in _TESTS)

@@ -5,40 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark.dataset import Dataset
+from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA
 from extractbench_nb.benchmark.statistics import shipped_frame, shipped_schemas, shipped_statistics
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.api import evaluate
 from extractbench_nb.paper.cells import DOMAIN_TABLES, DOMAINS, MODELS, SCHEMAS, printed, value_of
 from extractbench_nb.schema.complexity import schema_complexity
-
-__all__ = [
-    "COUNT_COLUMNS",
-    "GOLD_COLUMNS",
-    "REPORT_COLUMNS",
-    "Count",
-    "Facts",
-    "Tally",
-    "counts",
-    "facts_of",
-    "inferred_passed",
-    "measure_gold",
-    "measure_growth_metric",
-    "measure_reports",
-    "shipped_gold",
-    "shipped_reports",
-    "tally",
-]
-
 
 GOLD_COLUMNS = FrameSpec(
     "gold",
@@ -54,22 +35,6 @@ GOLD_COLUMNS = FrameSpec(
     ),
 )
 
-REPORT_COLUMNS = FrameSpec(
-    "reports",
-    "one row a judge report of the published package",
-    (
-        Column("run", "string", "run, as its folder is named"),
-        Column("document", "string", "document id"),
-        Column("evaluated", "int64", "rows of the report", "1 and up"),
-        Column("passed", "int64", "passed rows", "0 to evaluated"),
-        Column("failed_calls", "int64", "rows of judge calls that failed", "0 and up"),
-        Column("extra", "int64", "rows below a failed call", "0 and up"),
-        Column("extra_passed", "int64", "passed rows below a failed call", "0 to extra"),
-    ),
-)
-
-_FAILED_CALL = "error_"
-
 #: Counts of the gold documents that were measured, by a hash of schema and gold.
 _COUNTED: dict[bytes, tuple[Any, ...]] = {}
 
@@ -79,15 +44,10 @@ def shipped_gold() -> pd.DataFrame:
     return shipped_frame("data/gold.csv", GOLD_COLUMNS)
 
 
-def shipped_reports() -> pd.DataFrame:
-    """Return the shipped figures of recorded judge reports (see `REPORT_COLUMNS`)."""
-    return shipped_frame("data/judge_reports.csv", REPORT_COLUMNS)
-
-
 def measure_gold(dataset: Dataset) -> pd.DataFrame:
     """Count fields, citations and schema violations of each gold document."""
     ids = zip(dataset.listing["document"], dataset.listing["schema"], strict=True)
-    return _build(GOLD_COLUMNS, [_gold_row(dataset, *pair) for pair in ids])
+    return GOLD_COLUMNS.from_rows(_gold_row(dataset, *pair) for pair in ids)
 
 
 def _gold_row(dataset: Dataset, document: str, schema_id: str) -> tuple[Any, ...]:
@@ -99,6 +59,9 @@ def _gold_row(dataset: Dataset, document: str, schema_id: str) -> tuple[Any, ...
 
 
 def _gold_counts(schema: Mapping[str, Any], gold: Any) -> tuple[Any, ...]:
+    from jsonschema import Draft202012Validator
+
+    plain = schema.get("schema_definition", schema)
     fields = evaluate(schema, gold, gold).fields
     counted = fields[fields["counted"]]
     released = evaluate(schema, gold, gold, profile="extract-bench-0.1.0").fields
@@ -108,15 +71,8 @@ def _gold_counts(schema: Mapping[str, Any], gold: Any) -> tuple[Any, ...]:
         len(released[released["counted"]]),
         int((counted["gold_state"] == "present").sum()),
         len(cited) if isinstance(cited, list) else None,
-        _violations(schema, gold),
+        sum(1 for _ in Draft202012Validator(plain).iter_errors(gold)),
     )
-
-
-def _violations(schema: Mapping[str, Any], gold: Any) -> int:
-    from jsonschema import Draft202012Validator
-
-    plain = schema.get("schema_definition", schema)
-    return sum(1 for _ in Draft202012Validator(plain).iter_errors(gold))
 
 
 def measure_growth_metric(dataset: Dataset) -> int:
@@ -124,41 +80,6 @@ def measure_growth_metric(dataset: Dataset) -> int:
     schema = dataset.schema("10kq")
     plain = schema.get("schema_definition", schema)
     return len(plain["$defs"]["growth_metric"]["properties"])
-
-
-def measure_reports(folder: str | Path) -> pd.DataFrame:
-    """Count rows, passes and what failed judge calls added, in reports of the published package."""
-    suffix = ".judge-report.json"
-    found = sorted(Path(folder).rglob(f"*{suffix}"), key=lambda p: (p.parent.name, p.name))
-    if not found:
-        raise InputError(f"{str(folder)!r}: no {{run}}/{{document}}{suffix} in this folder")
-    return _build(
-        REPORT_COLUMNS,
-        [(path.parent.name, path.name.removesuffix(suffix), *_report(path)) for path in found],
-    )
-
-
-def _report(path: Path) -> tuple[int, int, int, int, int]:
-    rows = json.loads(path.read_text(encoding="utf-8"))["field_outcomes"]
-    failed = [row["path"] for row in rows if str(row["metric_id"]).startswith(_FAILED_CALL)]
-    below = list(_below(rows, failed))
-    return (
-        len(rows),
-        sum(row["passed"] for row in rows),
-        len(failed),
-        len(below),
-        sum(row["passed"] for row in below),
-    )
-
-
-def _below(rows: list[dict[str, Any]], paths: list[str]) -> Iterator[dict[str, Any]]:
-    for row in rows:
-        if any(row["path"].startswith((f"{path}.", f"{path}[")) for path in paths):
-            yield row
-
-
-def _build(spec: FrameSpec, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
-    return spec.build(dict(zip(spec.names, zip(*rows, strict=True), strict=True)))
 
 
 SHIPPED = "shipped statistics"
@@ -229,7 +150,22 @@ class Facts:
 
 def facts_of(dataset: Dataset | None = None) -> Facts:
     """Gather the figures of a dataset."""
-    return _shipped() if dataset is None else _measured(dataset)
+    if dataset is None:
+        return _shipped()
+    found, wanted = set(dataset.schemas["schema"]), set(SCHEMAS.values())
+    if found != wanted:
+        raise InputError(
+            f"dataset {dataset.name!r} has the schemas {', '.join(sorted(found))}: the paper's "
+            f"tables need those of the released one, {', '.join(sorted(wanted))}"
+        )
+    sizes = {d: schema_complexity(dataset.schema(s)) for d, s in SCHEMAS.items()}
+    return Facts(
+        _joined(dataset.documents, measure_gold(dataset)),
+        {domain: size.keys for domain, size in sizes.items()},
+        {domain: size.depth for domain, size in sizes.items()},
+        measure_growth_metric(dataset),
+        f"dataset {dataset.name!r}",
+    )
 
 
 @cache
@@ -244,33 +180,11 @@ def _shipped() -> Facts:
     )
 
 
-def _measured(dataset: Dataset) -> Facts:
-    _check_schemas(dataset)
-    sizes = {d: schema_complexity(dataset.schema(s)) for d, s in SCHEMAS.items()}
-    return Facts(
-        _joined(dataset.documents, measure_gold(dataset)),
-        {domain: size.keys for domain, size in sizes.items()},
-        {domain: size.depth for domain, size in sizes.items()},
-        measure_growth_metric(dataset),
-        f"dataset {dataset.name!r}",
-    )
-
-
-def _check_schemas(dataset: Dataset) -> None:
-    found, wanted = set(dataset.schemas["schema"]), set(SCHEMAS.values())
-    if found != wanted:
-        raise InputError(
-            f"dataset {dataset.name!r} has the schemas {', '.join(sorted(found))}: the paper's "
-            f"tables need those of the released one, {', '.join(sorted(wanted))}"
-        )
-
-
 def _joined(statistics: pd.DataFrame, gold: pd.DataFrame) -> pd.DataFrame:
-    domain_of = {schema: domain for domain, schema in SCHEMAS.items()}
     names = ["document", "schema", "pages", "gold_values", "array_items", "fields"]
     counted = statistics[[*names, "gold_tokens", "pdf_tokens"]]
     frame = counted.merge(gold, on=["document", "schema"])
-    frame.insert(1, "domain", [domain_of[schema] for schema in frame["schema"]])
+    frame.insert(1, "domain", [DOMAIN_OF_SCHEMA[schema] for schema in frame["schema"]])
     return frame
 
 
@@ -350,9 +264,7 @@ def counts(mode: str = "prompt") -> pd.DataFrame:
     >>> int(frame["valid"].sum()), int(frame["passed"].sum()), int(frame["fields"].sum())
     (107, 844, 18516)
     """
-    rows = _counts(mode)
-    columns = list(zip(*rows, strict=True))
-    return COUNT_COLUMNS.build(dict(zip(Count._fields, columns, strict=True)))
+    return COUNT_COLUMNS.from_rows(_counts(mode))
 
 
 def tally(
@@ -375,37 +287,30 @@ def tally(
 def _counts(mode: str) -> tuple[Count, ...]:
     if mode not in MODES:
         raise InputError(f"unknown mode {mode!r}: known are 'prompt' and 'structured'")
-    make = _prompt if mode == "prompt" else _structured
-    return tuple(make(model, domain) for model in MODELS for domain in DOMAINS)
+    return tuple(_count(model, domain, mode) for model in MODELS for domain in DOMAINS)
 
 
-def _prompt(model: str, domain: str) -> Count:
+def _count(model: str, domain: str, mode: str) -> Count:
     table = DOMAIN_TABLES[domain]
     documents, valid, fields, passed = (
         int(value_of(table, model, column)) for column in ("documents", "valid", "fields", "passed")
     )
-    return Count(model, domain, documents, valid, fields, passed, f"Table {table}")
-
-
-def _structured(model: str, domain: str) -> Count:
-    prompt = _prompt(model, domain)
+    prompt = Count(model, domain, documents, valid, fields, passed, f"Table {table}")
+    if mode == "prompt":
+        return prompt
     if domain in ("resumes", "10-K/Q"):
         return prompt._replace(valid=0, passed=0, source="Table 8, caption")
-    passed = inferred_passed(model, domain, prompt.fields)
+    passed = inferred_passed(model, domain, fields)
     return prompt._replace(valid=None, passed=passed, source="Table 8, the only count that fits")
 
 
 def inferred_passed(model: str, domain: str, fields: int) -> int:
     """Return the one count of passed fields that gives Table 8's printed percentage."""
     share = printed(8, model, f"{domain} rate")
-    found = list(_counts_near(share.value or 0.0, share.digits or 0, fields))
+    value, half = share.value or 0.0, 0.5 * 10.0 ** -(share.digits or 0)
+    low = math.ceil((value - half) * fields / 100 - 1e-9)
+    high = math.floor((value + half) * fields / 100 + 1e-9)
+    found = list(range(max(low, 0), min(high, fields) + 1))
     if len(found) != 1:
         raise ValueError(f"Table 8, {model}, {domain}: {found} of {fields} give {share.printed}")
     return found[0]
-
-
-def _counts_near(percent: float, digits: int, fields: int) -> Iterator[int]:
-    half = 0.5 * 10.0**-digits
-    low = math.ceil((percent - half) * fields / 100 - 1e-9)
-    high = math.floor((percent + half) * fields / 100 + 1e-9)
-    return iter(range(max(low, 0), min(high, fields) + 1))

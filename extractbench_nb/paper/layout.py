@@ -1,17 +1,17 @@
-"""The paper's table layouts: which figures share a cell, and their format."""
+"""The layouts of the paper's tables: which figures share a cell, and their format."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from extractbench_nb.benchmark.published import Figure, rows_of
 from extractbench_nb.paper.cells import HEADER, TOTAL, Cells, rounded, written
 
-__all__ = ["ABSENT", "Laid", "lay_out"]
-
+if TYPE_CHECKING:
+    pass
 
 #: What stands where a figure cannot be recomputed.
 ABSENT = "–"
@@ -100,7 +100,8 @@ _NAME = re.compile(r"\{([^{}]+)\}")
 def lay_out(part: str, cells: Cells) -> Laid:
     """Write figures into the cells of the printed table."""
     figures = {(f.row, f.column): f for f in rows_of(part) if part != _FIGURE}
-    heads = _HEADS.get(part) or _by_model(part)
+    models = dict.fromkeys(figure.column for figure in rows_of(part))
+    heads = _HEADS.get(part) or tuple(_Head(model, f"{{{model}}}") for model in models)
     known = dict.fromkeys(row for row, _ in (*figures, *cells))
     rows = [row for row in known if row != HEADER]
 
@@ -124,25 +125,15 @@ def lay_out(part: str, cells: Cells) -> Laid:
             (_label(part, row), headings[head])
             for head in heads
             for row in rows
-            if part != "8" and head.ranked.endswith("rate") and _number(cells, row, head) == 0
+            if part != "8" and head.ranked.endswith("rate") and cells[row, head.ranked].value == 0
         },
     )
-
-
-def _number(cells: Cells, row: str, head: _Head) -> float | None:
-    value = cells[row, head.ranked].value
-    return None if value is None or isinstance(value, str) else value
 
 
 def _best(cells: Cells, rows: list[str], column: str) -> list[str]:
     values = {row: cells[row, column].value for row in rows if row != TOTAL}
     numbers = {row: v for row, v in values.items() if isinstance(v, (int, float)) and v > 0}
     return [row for row, value in numbers.items() if value == max(numbers.values())]
-
-
-def _by_model(part: str) -> tuple[_Head, ...]:
-    columns = dict.fromkeys(figure.column for figure in rows_of(part))
-    return tuple(_Head(column, f"{{{column}}}") for column in columns)
 
 
 def _label(part: str, row: str) -> str:
@@ -155,11 +146,7 @@ def _text(figures: Mapping[tuple[str, str], Figure], cells: Cells, row: str, col
     if cell is None or cell.value is None:
         return ABSENT if cell is not None else ""
     if figure is None:
-        return _plain(cell.value)
+        return cell.value if isinstance(cell.value, str) else f"{cell.value:,.1f}"
     if figure.printed.endswith("k") and isinstance(cell.value, (int, float)):
         return f"{rounded(cell.value / 1000, 3 + (figure.digits or 0))}k"
     return written(figure, cell.value) or ABSENT
-
-
-def _plain(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:,.1f}"

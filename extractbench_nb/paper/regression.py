@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from itertools import permutations
+from itertools import permutations, product
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -15,29 +15,6 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.paper.cells import CLAUDE, DOMAINS, GPT, MODELS, value_of
 from extractbench_nb.paper.facts import Facts, Tally, facts_of, tally
-
-__all__ = [
-    "CORRELATION_COLUMNS",
-    "FACTORS",
-    "GROUPS",
-    "OUTCOMES",
-    "REGRESSION_COLUMNS",
-    "Association",
-    "Fit",
-    "Numbers",
-    "associate",
-    "associations",
-    "attempts",
-    "correlations",
-    "factor_values",
-    "fit",
-    "kendall",
-    "outcome_values",
-    "profile_interval",
-    "regressions",
-    "spearman",
-]
-
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 
@@ -151,16 +128,11 @@ def fit(
     return _finish(design, beta, successes, trials)
 
 
-def _chances(design: Numbers, beta: Numbers) -> Numbers:
-    found: Numbers = 1 / (1 + np.exp(-np.einsum("bnk,bk->bn", design, beta)))
-    return found
-
-
 def _score(
     design: Numbers, beta: Numbers, successes: Numbers, trials: Numbers
 ) -> tuple[Numbers, Numbers]:
     """Return Firth's score and the information matrix."""
-    chance = _chances(design, beta)
+    chance = 1 / (1 + np.exp(-np.einsum("bnk,bk->bn", design, beta)))
     weights = trials * chance * (1 - chance)
     information = np.einsum("bnk,bn,bnl->bkl", design, weights, design)
     inverse = np.linalg.inv(information)
@@ -310,17 +282,12 @@ Key = tuple[str, str, str, str]
 
 def associations(facts: Facts) -> dict[Key, Association]:
     """Return all associations by group, outcome, factor and measure."""
-    return dict(_all(facts))
-
-
-def _all(facts: Facts) -> Iterator[tuple[Key, Association]]:
-    for group in GROUPS:
-        for outcome in OUTCOMES:
-            values = outcome_values(outcome, group, facts)
-            for factor in FACTORS:
-                for measure in _MEASURES:
-                    found = associate(factor_values(factor), values, measure=measure)
-                    yield (group, outcome, factor, measure), found
+    return {
+        (group, outcome, factor, measure): associate(factor_values(factor), values, measure=measure)
+        for group, outcome in product(GROUPS, OUTCOMES)
+        for values in [outcome_values(outcome, group, facts)]
+        for factor, measure in product(FACTORS, _MEASURES)
+    }
 
 
 def correlations() -> pd.DataFrame:
@@ -342,11 +309,8 @@ def correlations() -> pd.DataFrame:
     >>> frame.loc[("pooled", "validity", "keys", "spearman"), "correlation"].round(2).item()
     -0.9
     """
-    rows: list[tuple[Any, ...]] = [
-        (*key, len(DOMAINS), *found) for key, found in associations(facts_of()).items()
-    ]
-    columns = zip(*rows, strict=True)
-    return CORRELATION_COLUMNS.build(dict(zip(CORRELATION_COLUMNS.names, columns, strict=True)))
+    found = associations(facts_of()).items()
+    return CORRELATION_COLUMNS.from_rows((*key, len(DOMAINS), *cells) for key, cells in found)
 
 
 REGRESSION_COLUMNS = FrameSpec(
@@ -389,19 +353,13 @@ def regressions() -> pd.DataFrame:
         One row per group, outcome and factor: group, outcome, factor, cells, domains, coefficient,
         error, odds_ratio, odds_low, odds_high, without_one_low, without_one_high, gain, p_value.
     """
-    return REGRESSION_COLUMNS.build(
-        dict(zip(REGRESSION_COLUMNS.names, zip(*_rows(), strict=True), strict=True))
-    )
+    return REGRESSION_COLUMNS.from_rows(_rows())
 
 
 @cache
 def _rows() -> tuple[tuple[Any, ...], ...]:
-    return tuple(
-        (group, outcome, factor, *_fitted(group, outcome, factor))
-        for group in ("pooled", "able")
-        for outcome in OUTCOMES
-        for factor in FACTORS
-    )
+    keys = product(("pooled", "able"), OUTCOMES, FACTORS)
+    return tuple((*key, *_fitted(*key)) for key in keys)
 
 
 def _counted(group: str, outcome: str) -> tuple[Numbers, Numbers]:

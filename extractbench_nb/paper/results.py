@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -26,118 +26,71 @@ from extractbench_nb.paper.cells import (
 from extractbench_nb.paper.facts import Facts, Tally, tally
 from extractbench_nb.schema.config import PRESETS
 
-__all__ = [
-    "FAILURES",
-    "accuracy_range",
-    "annotation",
-    "characteristics",
-    "complexities",
-    "divided",
-    "domain_results",
-    "failures",
-    "presets_tried",
-    "quantities",
-    "results",
-    "scale",
-    "scored_in_valid",
-    "statement_cells",
-    "structured",
-    "tokens",
-]
-
-
-#: Percent of gold; a score that says "the same".
+#: Percent of gold.
 _LARGEST_MARGIN = 100.0
-_SAME = 0.9
+_ITEMS_TRIED = [{"name": "one"}, {"name": "two"}, {"name": "three"}]
 
-_SAID = ("ABC Corporation", "XYZ Corporation")
-_BY_JUDGE = "the judge is a deterministic one by default; judge= takes an LLM"
-_BY_DEFAULT = "alignment is optimal and deterministic by default, a judge compares the texts"
+#: By preset of Table 4: the words for it, the type, and gold, predicted and score of what tells it
+#: from other metrics: from kitten to sitting, of seven letters, there are three edits.
+_PROBES: Mapping[str, tuple[str, str, tuple[tuple[Any, Any, float], ...]]] = MappingProxyType(
+    {
+        "string_exact": ("Exact match", "string", (("Ab", "Ab", 1), ("Ab", "ab", 0))),
+        "string_case_insensitive": ("Case-folded", "string", (("Ab", "aB", 1), ("Ab", "Ac", 0))),
+        "string_fuzzy": ("Levenshtein", "string", (("kitten", "sitting", 1 - 3 / 7),)),
+        "number_exact": ("Exact numeric", "number", ((1e3, 1000, 1), (1e3, 1000.0001, 0))),
+        "boolean_exact": ("Exact boolean", "boolean", ((True, True, 1), (True, False, 0))),
+        "array_llm": ("Optimal alignment", "array", ((_ITEMS_TRIED, _ITEMS_TRIED[::-1], 1),)),
+    }
+)
+_NOTES = {
+    "string_semantic": "the judge is a deterministic one by default; judge= takes an LLM",
+    "array_llm": "alignment is optimal and deterministic by default, a judge compares the texts",
+}
 
 
 def presets_tried() -> Cells:
     """Recompute Table 4: each preset is tried on values that tell metrics apart."""
     source = "presets(), each tried"
-    cells = {
-        (preset, "metric"): Cell(words if probe(preset) else "another metric", source)
-        for preset, (words, probe) in _PROBES.items()
+    told = {
+        preset: words if all(_gives(preset, kind, *probe) for probe in probes) else "another metric"
+        for preset, (words, kind, probes) in _PROBES.items()
     }
-    cells["string_semantic", "metric"] = Cell(
-        "Deterministic equivalence" if _equivalent("string_semantic") else "another metric",
-        source,
-        _BY_JUDGE,
+    margin = _margin()
+    within = 0 < margin < _LARGEST_MARGIN
+    told["number_tolerance"] = "Within margin" if within else "another metric"
+    same, other = (
+        preset_score("string_semantic", "string", "ABC Corp", name)
+        for name in ("ABC Corporation", "XYZ Corporation")
     )
-    cells["array_llm", "metric"] = Cell(
-        "Optimal alignment" if _aligned("array_llm") else "another metric", source, _BY_DEFAULT
-    )
-    cells["number_tolerance", "margin"] = Cell(_margin(), source)
-    return cells
+    alike = same > 0.9 > other  # noqa: PLR2004 - a score that says "the same"
+    told["string_semantic"] = "Deterministic equivalence" if alike else "another metric"
+    cells = {
+        (preset, "metric"): Cell(words, source, _NOTES.get(preset, ""))
+        for preset, words in told.items()
+    }
+    return cells | {("number_tolerance", "margin"): Cell(margin, source)}
 
 
-def _score(preset: str, kind: str, gold: Any, predicted: Any) -> float:
+def _gives(preset: str, kind: str, gold: Any, predicted: Any, score: float) -> bool:
+    return math.isclose(preset_score(preset, kind, gold, predicted), score)
+
+
+def preset_score(preset: str, kind: str, gold: Any, predicted: Any) -> float:
+    """Return what a preset scores a field of a JSON type."""
     field = {"type": kind, "evaluation_config": preset}
     schema = {"type": "object", "properties": {"field": field}}
     found = evaluate(schema, {"field": gold}, {"field": predicted})
     return float(found.fields["score"].iloc[0])
 
 
-def _exact_text(preset: str) -> bool:
-    return _score(preset, "string", "Ab", "Ab") == 1 and _score(preset, "string", "Ab", "ab") == 0
-
-
-def _folded_text(preset: str) -> bool:
-    return _score(preset, "string", "Ab", "aB") == 1 and _score(preset, "string", "Ab", "Ac") == 0
-
-
-def _levenshtein(preset: str) -> bool:
-    """Three edits from kitten to sitting, of seven letters."""
-    return math.isclose(_score(preset, "string", "kitten", "sitting"), 1 - 3 / 7)
-
-
-def _exact_number(preset: str) -> bool:
-    close = _score(preset, "number", 1000.0, 1000.0001)
-    return _score(preset, "number", 1000.0, 1000) == 1 and close == 0
-
-
-def _within_margin(preset: str) -> bool:
-    return 0 < _margin(preset) < _LARGEST_MARGIN
-
-
-def _exact_flag(preset: str) -> bool:
-    same, other = (_score(preset, "boolean", True, said) for said in (True, False))
-    return (same, other) == (1, 0)
-
-
-def _equivalent(preset: str) -> bool:
-    same, other = (_score(preset, "string", "ABC Corp", said) for said in _SAID)
-    return same > _SAME > other
-
-
-def _aligned(preset: str) -> bool:
-    items = [{"name": "one"}, {"name": "two"}, {"name": "three"}]
-    return _score(preset, "array", items, items[::-1]) == 1
-
-
-def _margin(preset: str = "number_tolerance") -> float:
+def _margin() -> float:
     """Return the largest error that passes, in percent of gold, by bisection."""
     low, high = 0.0, _LARGEST_MARGIN
     for _ in range(30):
         middle = (low + high) / 2
-        accepted = _score(preset, "number", 1e6, 1e6 * (1 + middle / 100)) == 1
+        accepted = preset_score("number_tolerance", "number", 1e6, 1e6 * (1 + middle / 100)) == 1
         low, high = (middle, high) if accepted else (low, middle)
     return low
-
-
-_PROBES: Mapping[str, tuple[str, Callable[[str], bool]]] = MappingProxyType(
-    {
-        "string_exact": ("Exact match", _exact_text),
-        "string_case_insensitive": ("Case-folded", _folded_text),
-        "string_fuzzy": ("Levenshtein", _levenshtein),
-        "number_exact": ("Exact numeric", _exact_number),
-        "number_tolerance": ("Within margin", _within_margin),
-        "boolean_exact": ("Exact boolean", _exact_flag),
-    }
-)
 
 
 NO_PDF = "the PDF of one research paper"
@@ -362,7 +315,7 @@ def structured(facts: Facts) -> Cells:
 
 def divided(domain: str) -> str:
     """Say how the printed total of a domain in Table 8 is wrong; empty if it is the rows' mean."""
-    rates = list(_model_rates(domain))
+    rates = [value_of(8, model, f"{domain} rate") for model in MODELS]
     total = value_of(8, TOTAL, f"{domain} rate")
     divisor = round(sum(rates) / total)
     if divisor == len(rates):
@@ -371,12 +324,6 @@ def divided(domain: str) -> str:
         f"the printed total is the sum of the six rows, {sum(rates):.1f}, divided by {divisor} "
         f"instead of {len(rates)}"
     )
-
-
-def _model_rates(domain: str) -> Iterator[float]:
-    for figure in rows_of("8"):
-        if figure.column == f"{domain} rate" and figure.row != TOTAL:
-            yield figure.value or 0.0
 
 
 _COUNTS = "Tables 9-13"

@@ -13,8 +13,6 @@ from pandas.io.formats.style import Styler
 
 from extractbench_nb.paper.layout import Laid
 
-__all__ = ["PaperStyler", "styled"]
-
 _BOLD, _RED = "font-weight: bold;", "color: red;"
 
 #: Entry of the frame's attributes that lists the cells in bold; it outlives copies.

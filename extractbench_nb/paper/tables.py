@@ -1,23 +1,30 @@
-"""`table`, `published` and `compare`: recomputed and printed tables of the paper."""
+"""`table`, `published` and `compare`: tables of the paper, printed, recomputed, of your runs."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark.dataset import Dataset
-from extractbench_nb.benchmark.published import PARTS, Figure, part_name, rows_of
-from extractbench_nb.errors import InputError
+from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, PARTS, Figure, part_name, rows_of
+from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.paper.cells import (
     DIFFERS,
+    DOMAIN_TABLES,
+    DOMAINS,
+    EQUAL,
     HEADER,
+    MODELS,
     NOT_REPRODUCIBLE,
+    OVERALL,
     STATUSES,
+    TOTAL,
     Cell,
     Cells,
     status_of,
@@ -28,6 +35,7 @@ from extractbench_nb.paper.results import (
     annotation,
     characteristics,
     complexities,
+    divided,
     domain_results,
     failures,
     presets_tried,
@@ -37,19 +45,10 @@ from extractbench_nb.paper.results import (
     structured,
     tokens,
 )
-from extractbench_nb.paper.runs import RunTables, compare_with_runs
+from extractbench_nb.stats.intervals import Drawing, wilson_interval
 
-__all__ = [
-    "COMPARE_COLUMNS",
-    "REPRODUCTION_COLUMNS",
-    "cells_of",
-    "compare",
-    "published",
-    "reproduction",
-    "statements",
-    "table",
-    "table_name",
-]
+if TYPE_CHECKING:
+    from extractbench_nb.paper.styler import PaperStyler
 
 
 _MAKERS: Mapping[str, Callable[[Facts], Cells]] = MappingProxyType(
@@ -272,9 +271,60 @@ def reproduction(*, dataset: Dataset | None = None) -> pd.DataFrame:
     for part in PARTS:
         found = Counter(_compared(part, _MAKERS[part](facts))["status"])
         rows.append((part, found.total(), *(found[status] for status in STATUSES)))
-    columns = zip(*rows, strict=True)
-    names = REPRODUCTION_COLUMNS.names
-    return REPRODUCTION_COLUMNS.build(dict(zip(names, columns, strict=True)))
+    return REPRODUCTION_COLUMNS.from_rows(rows)
+
+
+def style(
+    n: int | str, *, values: str = "recomputed", dataset: Dataset | None = None
+) -> PaperStyler:
+    """Show a table in the paper's layout.
+
+    Parameters
+    ----------
+    n : int or str
+        1 to 13, or ``"figure2"``.
+    values : str, optional
+        ``"recomputed"`` or ``"published"``. Bold (best of a column) and red (nothing passed)
+        follow from the figures, not from the paper's marks.
+    dataset : Dataset, optional
+        The released dataset, read and counted anew; the shipped statistics by default.
+
+    Returns
+    -------
+    PaperStyler
+        A pandas Styler; also with ``.to_latex()`` (booktabs, xcolor) and ``.to_markdown()``. A
+        dash stands for what cannot be recomputed.
+
+    Raises
+    ------
+    InputError
+        There is no such table, or `values` is something else.
+
+    Examples
+    --------
+    >>> print(style(1).to_markdown())
+    |  | Keys | Depth | Docs |
+    | --- | ---: | ---: | ---: |
+    | Sports Results | 12 | 6 | 5 |
+    ...
+    """
+    from extractbench_nb.paper.layout import lay_out
+    from extractbench_nb.paper.styler import styled  # imports jinja2
+
+    part = table_name(n)
+    if values not in ("recomputed", "published"):
+        raise InputError(f"values={values!r}: expected 'recomputed' or 'published'")
+    cells = cells_of(part, dataset=dataset) if values == "recomputed" else _printed(part)
+    return styled(lay_out(part, cells), part)
+
+
+def _printed(part: str) -> Cells:
+    return {
+        (f.row, f.column): Cell(
+            f.printed if f.value is None or part == "figure2" else f.value, "as printed"
+        )
+        for f in rows_of(part)
+    }
 
 
 def cells_of(part: str, *, dataset: Dataset | None = None) -> Cells:
@@ -310,9 +360,7 @@ def _typed(values: list[Any]) -> Any:
 
 
 def _compared(part: str, cells: Cells) -> pd.DataFrame:
-    rows = [_row(figure, cells[figure.row, figure.column]) for figure in rows_of(part)]
-    columns = zip(*rows, strict=True)
-    return COMPARE_COLUMNS.build(dict(zip(COMPARE_COLUMNS.names, columns, strict=True)))
+    return COMPARE_COLUMNS.from_rows(_row(f, cells[f.row, f.column]) for f in rows_of(part))
 
 
 def _row(figure: Figure, cell: Cell) -> tuple[Any, ...]:
@@ -322,17 +370,245 @@ def _row(figure: Figure, cell: Cell) -> tuple[Any, ...]:
     known = number is not None and figure.value is not None
     explained = status in (DIFFERS, NOT_REPRODUCIBLE)
     return (
-        figure.table,
-        figure.row,
-        figure.column,
-        figure.printed,
-        written(figure, own),
-        figure.value,
-        number,
+        *(figure.table, figure.row, figure.column, figure.printed, written(figure, own)),
+        *(figure.value, number),
         (number or 0.0) - (figure.value or 0.0) if known else None,
-        figure.unit,
-        status,
-        cell.note if explained and cell.note else None,
-        cell.source or None,
-        figure.where,
+        *(figure.unit, status, cell.note if explained and cell.note else None),
+        *(cell.source or None, figure.where),
     )
+
+
+#: Where the figure of a run stands: the last two have no figure, or no interval.
+WITHIN, NO_RUN = "within", "no run"
+RUN_COMPARISON_STATUSES = (EQUAL, WITHIN, DIFFERS, NO_RUN)
+
+RUN_COMPARISON_COLUMNS = FrameSpec(
+    "compare_runs",
+    "one row a printed figure of a model",
+    (
+        Column("table", "string", "5 or 7 to 13"),
+        Column("row", "string", "model or kind of failure, as printed"),
+        Column("column", "string", "what the figure is; in Table 7 the model"),
+        Column("run", "string", "whose figure stands beside it", "", True),
+        Column("printed", "string", "the figure as printed"),
+        Column("shown", "string", "that of the run, written the same way", "", True),
+        Column("published", "Float64", "the printed number", "", True),
+        Column("found", "Float64", "that of the run", "", True),
+        Column("difference", "Float64", "found - published", "", True),
+        Column("low", "Float64", "interval of found", "", True),
+        Column("high", "Float64", "interval of found", "", True),
+        Column("unit", "string", "unit of all of them"),
+        Column("status", "string", "how they stand", ", ".join(RUN_COMPARISON_STATUSES)),
+        Column("reason", "string", "what is known of the printed figure", "", True),
+        Column("where", "string", "section or appendix"),
+    ),
+)
+
+#: Rows of Table 7, and the failures of `parse_output`.
+_FAILURES = MappingProxyType(
+    {
+        "empty": "empty_response",
+        "trailing comma": "trailing_comma",
+        "page limit": "page_limit",
+        "truncated": "truncated_json",
+        "context length": "context_length",
+    }
+)
+_PARTS = ("5", *(str(n) for n in range(7, 14)))
+_CONFIDENCE = 0.95
+_STRUCTURED = "structured"
+_SIMULATED = "simulated"
+
+
+class RunTables(Protocol):
+    """What `baseline_tables` returns."""
+
+    @property
+    def results(self) -> pd.DataFrame:
+        """One row per run and schema."""
+
+    @property
+    def failures(self) -> pd.DataFrame:
+        """How attempts failed, one column per run."""
+
+
+class _Found(NamedTuple):
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+_NOTHING = _Found(None)
+
+
+def compare_with_runs(
+    n: int | str,
+    runs: RunTables,
+    models: Mapping[str, str] | None = None,
+    domains: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """Put the figures of runs beside those of a table; see `compare`."""
+    part = part_name(n)
+    if part not in _PARTS:
+        raise InputError(f"table {n!r} has no figures of runs; those that do are 5 and 7 to 13")
+    given: object = runs
+    if not (hasattr(given, "results") and hasattr(given, "failures")):
+        raise InputError(f"runs is {type(given).__name__}; expected what baseline_tables() returns")
+    known = list(dict.fromkeys(runs.results["run"]))
+    chosen = _models(part, [run for run in known if run != TOTAL], models)
+    if len(chosen) == len(known) - 1 == len(MODELS):
+        chosen[TOTAL] = TOTAL
+    results = {(row["run"], row["schema"]): row for row in runs.results.to_dict("records")}
+    confidence = runs.results.attrs.get("confidence", _CONFIDENCE)
+    schemas = _domains(runs, domains) | {OVERALL: OVERALL}
+    whole = next((domain for domain, n in DOMAIN_TABLES.items() if str(n) == part), OVERALL)
+    rows = []
+    for figure in rows_of(part):
+        if figure.row == HEADER:
+            continue
+        run = chosen.get(figure.column if part == "7" else figure.row)
+        found = _NOTHING
+        if run is not None and part == "7":
+            failures = runs.failures[run]
+            found = _failed(figure.row, results[run, OVERALL], failures, confidence)
+        elif run is not None:
+            name, _, last = figure.column.rpartition(" ")
+            row = results.get((run, schemas.get(name or whole)))
+            found = _NOTHING if row is None else _cell(row, last)
+        rows.append(_run_row(figure, run, found))
+    return RUN_COMPARISON_COLUMNS.from_rows(rows)
+
+
+def _models(part: str, runs: list[str], given: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the run of each model."""
+    if given is not None:
+        for run, model in given.items():
+            _known("models", run, runs)
+            _known(f"models[{run!r}]", model, MODELS)
+        pairs = list(given.items())
+    else:
+        named = [(run, _model_of(run)) for run in _of_mode(part, runs)]
+        pairs = [(run, model) for run, model in named if model is not None]
+    chosen: dict[str, str] = {}
+    for run, model in pairs:
+        if model in chosen:
+            raise InputError(
+                f"runs {chosen[model]!r} and {run!r} are both of {model}; say by "
+                "models={run: model} which one is meant"
+            )
+        chosen[model] = run
+    if not chosen:
+        mode = f", in {_STRUCTURED} mode" if part == "8" else ""
+        raise InputError(
+            f"no run is named as a model of the paper{mode} ({', '.join(map(repr, runs))}); say by "
+            f"models={{run: model}} which is which: {', '.join(MODELS)}"
+        )
+    return chosen
+
+
+def _of_mode(part: str, runs: list[str]) -> list[str]:
+    """Leave runs that are named as structured to Table 8, and the others to the rest."""
+    return [run for run in runs if run.casefold().endswith(_STRUCTURED) == (part == "8")]
+
+
+def _model_of(run: str) -> str | None:
+    """Return the model of which a run has the name, whatever stands around it."""
+    name = run.rpartition("/")[2].casefold()
+    name = name.removeprefix(_SIMULATED).removesuffix(_STRUCTURED)
+    return next((model for model in MODELS if _letters(model) == _letters(name)), None)
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name.casefold())
+
+
+def _domains(runs: RunTables, given: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the schema of each domain."""
+    schemas = [name for name in dict.fromkeys(runs.results["schema"]) if name != OVERALL]
+    if given is None:
+        folders = {name: name.rpartition("/")[2] for name in schemas}
+        pairs = {name: DOMAIN_OF_SCHEMA[f] for name, f in folders.items() if f in DOMAIN_OF_SCHEMA}
+    else:
+        for schema, domain in given.items():
+            _known("domains", schema, schemas)
+            _known(f"domains[{schema!r}]", domain, DOMAINS)
+        pairs = dict(given)
+    found: dict[str, str] = {}
+    for schema, domain in pairs.items():
+        if domain in found:
+            raise InputError(
+                f"schemas {found[domain]!r} and {schema!r} both stand for {domain}; say by "
+                "domains={schema: domain} which one is meant"
+            )
+        found[domain] = schema
+    if not found:
+        raise InputError(
+            f"no schema of the runs is one of the paper's ({', '.join(map(repr, schemas))}); say "
+            f"by domains={{schema: domain}} which stands for which: {', '.join(DOMAINS)}"
+        )
+    return found
+
+
+def _known(what: str, name: Any, known: Any) -> None:
+    if name not in known:
+        raise InputError(f"{what}: no {name!r}; {nearest(name, known)}")
+
+
+def _failed(
+    kind: str, whole: Mapping[Any, Any], failures: pd.Series[Any], confidence: float
+) -> _Found:
+    """Return how many attempts of a run failed in one way."""
+    documents = whole["documents"]
+    if kind == TOTAL:
+        bounds = (documents * (1 - whole[f"valid_{end}"]) for end in ("high", "low"))
+        return _Found(documents - whole["valid"], *bounds)
+    count = int(failures.get(_FAILURES[kind], 0))
+    low, high, _ = wilson_interval(count / documents, documents, Drawing(confidence, 100, 0))
+    return _Found(count, *(documents * (end or 0.0) for end in (low, high)))
+
+
+def _cell(row: Mapping[Any, Any], figure: str) -> _Found:
+    if figure in ("documents", "attempts"):
+        return _Found(row["documents"])
+    if figure == "fields":
+        return _Found(row["fields"])
+    column, low, factor = {
+        "valid": ("valid", "valid", row["documents"]),
+        "passed": ("passed", "pass_rate", row["fields"]),
+        "rate": ("pass_rate", "pass_rate", 100.0),
+        "accuracy": ("accuracy_valid", "accuracy", 100.0),
+    }[figure]
+    whole = 100.0 if figure in ("rate", "accuracy") else 1.0
+    numbers = (row[column], row[f"{low}_low"], row[f"{low}_high"])
+    factors = (whole, factor, factor)
+    found = (None if pd.isna(x) else float(x * f) for x, f in zip(numbers, factors, strict=True))
+    return _Found(*found)
+
+
+def _run_row(figure: Figure, run: str | None, found: _Found) -> tuple[Any, ...]:
+    value = found.value
+    known = value is not None and figure.value is not None
+    return (
+        *(figure.table, figure.row, figure.column, run),
+        *(figure.printed, written(figure, value), figure.value, value),
+        (value or 0.0) - (figure.value or 0.0) if known else None,
+        *(found.low, found.high, figure.unit, _status(figure, found)),
+        *(_reason(figure), figure.where),
+    )
+
+
+def _reason(figure: Figure) -> str | None:
+    """Return why a printed total is not that of its rows."""
+    domain = figure.column.removesuffix(" rate")
+    sums_up = figure.table == "8" and figure.row == TOTAL and domain in DOMAINS
+    return (divided(domain) or None) if sums_up else None
+
+
+def _status(figure: Figure, found: _Found) -> str:
+    if found.value is None or figure.value is None:
+        return NO_RUN
+    if status_of(figure, Cell(found.value, "")) == EQUAL:
+        return EQUAL
+    if found.low is None or found.high is None:
+        return DIFFERS
+    return WITHIN if found.low <= figure.value <= found.high else DIFFERS

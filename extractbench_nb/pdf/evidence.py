@@ -1,21 +1,22 @@
-"""`find_evidence`: where a value is found in a document's PDF, and how specific that is."""
+"""Which values are in a PDF, where, and how unlikely a chance match is."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple, Protocol
 
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._json import member
 from extractbench_nb._tokens import gpt2
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import InputError, MissingPdfError
 from extractbench_nb.language.dates import Date
+from extractbench_nb.language.text import is_placeholder
 from extractbench_nb.pdf.images import HasPdfs, lines_of, pdf_of
-from extractbench_nb.pdf.index import DocumentIndex, Excerpt, index_of, shape_of
 from extractbench_nb.pdf.pages import opened
 from extractbench_nb.pdf.search import (
     UNSPACED,
@@ -28,9 +29,7 @@ from extractbench_nb.pdf.search import (
     sought,
     spellings,
 )
-
-__all__ = ["EVIDENCE_COLUMNS", "STATUSES", "expected_by_chance", "find_evidence", "specificity"]
-
+from extractbench_nb.pdf.text import DocumentIndex, Excerpt, index_of, shape_of
 
 #: A document of some twenty pages: a shorter one is taken to be as long.
 _WORDS, _NUMBERS, _DATES = 10_000, 1_000, 10
@@ -217,34 +216,29 @@ def find_evidence(
     >>> find_evidence(ds, "night bus demand", "Airships").attrs["status"]
     'not_found'
     """
-    _check_limit(limit)
+    asked: object = limit
+    if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
+        raise InputError(f"limit={limit!r}; expected a whole number, 1 or more")
     wanted = sought(value)
     path = pdf_of(ds, document)
     index = index_of(path)
     hits = search(wanted, index) if is_sought(wanted) else []
     shown = hits[:limit]
     weight = specificity(wanted, index) if shown else 0.0
-    frame = _frame(list(_rows(path, index, shown, weight)))
+    frame = EVIDENCE_COLUMNS.from_rows(_rows(path, index, shown, weight))
+    if hits:
+        status = "found"
+    elif not index.words:
+        status = "no_text_layer"
+    else:
+        status = "not_found" if is_sought(wanted) else "nothing_to_find"
     frame.attrs |= {
-        "status": _status(wanted, index, hits),
+        "status": status,
         "places": len(hits),
         "pages": index.pages,
         "pages_without_text": index.pages_without_text,
     }
     return frame
-
-
-def _check_limit(limit: object) -> None:
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise InputError(f"limit={limit!r}; expected a whole number, 1 or more")
-
-
-def _status(wanted: Any, index: DocumentIndex, hits: Sequence[Hit]) -> str:
-    if hits:
-        return "found"
-    if not index.words:
-        return "no_text_layer"
-    return "not_found" if is_sought(wanted) else "nothing_to_find"
 
 
 def _rows(
@@ -271,6 +265,253 @@ def _rows(
             yield (*place, *texts, hit.written, hit.similarity, hit.similarity * weight)
 
 
-def _frame(rows: Sequence[tuple[Any, ...]]) -> pd.DataFrame:
-    cells = list(zip(*rows, strict=True)) if rows else [()] * len(EVIDENCE_COLUMNS.columns)
-    return EVIDENCE_COLUMNS.build(dict(zip(EVIDENCE_COLUMNS.names, cells, strict=True)))
+Side = Literal["predicted", "gold"]
+_SIDES = ("predicted", "gold")
+_DEEPEST = 25_000
+
+GROUNDED_COLUMNS = FrameSpec(
+    "grounded",
+    "one row a value",
+    (
+        Column(
+            "grounded",
+            "boolean",
+            "whether the value stands in the PDF; missing where it cannot be looked for",
+            nullable=True,
+        ),
+        Column("evidence_page", "Int64", "page of the best place, from 1", "1 and up", True),
+        Column("evidence_score", "Float64", "score of the best place", "[0, 1]", True),
+    ),
+)
+
+LEAF_COLUMNS = FrameSpec(
+    "leaves",
+    "one row a leaf of a JSON value",
+    (
+        Column("path", "string", "instance path, `$.authors[2].name`"),
+        Column("field", "string", "the path without indices, `authors[].name`"),
+        Column("value", "object", "the leaf; None is null", nullable=True),
+        *GROUNDED_COLUMNS.columns,
+    ),
+)
+
+
+class HasFields(Protocol):
+    """What has one row per field, as an `Evaluation` and `Evaluations` have."""
+
+    @property
+    def fields(self) -> pd.DataFrame:
+        """One row per field."""
+
+
+class Grounds(NamedTuple):
+    """What is known about one value.
+
+    Attributes
+    ----------
+    grounded : bool or None
+        Whether it stands in the PDF; None if it cannot be looked for.
+    page : int or None
+        Page of the best place, counted from 1.
+    score : float or None
+        Score of the best place.
+    """
+
+    grounded: bool | None = None
+    page: int | None = None
+    score: float | None = None
+
+
+def grounded(
+    result: HasFields | pd.DataFrame,
+    ds: HasPdfs | None,
+    document: str | Path | None = None,
+    *,
+    side: Side = "predicted",
+    min_score: float = 0.0,
+) -> pd.DataFrame:
+    """Check for each field whether its value is in the PDF, without a model.
+
+    A value that is nowhere in the document was made up, calculated, or put in other words. A value
+    that is there may still be the wrong one.
+
+    Parameters
+    ----------
+    result : Evaluation, Evaluations or pandas.DataFrame
+        A result, or rows of its ``fields``.
+    ds : Dataset or None
+        As `load_dataset` returns it; None if `document` is a path.
+    document : str, pathlib.Path or None, optional
+        The id of a document, or the path of any PDF. None: the column ``document`` of the result
+        tells it row by row, and each PDF is read once.
+    side : {"predicted", "gold"}, optional
+        Whose values.
+    min_score : float, optional
+        The score that a place must have to count, in [0, 1]; see `find_evidence`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The rows of ``fields`` and, beside them, grounded, evidence_page and evidence_score (see
+        `GROUNDED_COLUMNS`). All three are missing for null, booleans, arrays, objects, texts
+        without a letter or digit, words that stand for nothing (``NA``), and where the PDF is
+        absent or has no text.
+
+    Raises
+    ------
+    InputError
+        There is neither a document nor a column ``document``; or `side` or `min_score` is
+        something else; or the PDF cannot be read.
+    DatasetError
+        The dataset has no such document.
+    MissingPdfError
+        The `document` has no PDF.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> from extractbench_nb.pdf import grounded
+    >>> ds = xb.load_dataset()
+    >>> gold = ds.gold("night bus demand")
+    >>> guess = gold | {"heading": "Who Drives the Day Tram?"}
+    >>> ev = xb.evaluate(ds.schema("preprint"), gold, guess)
+    >>> found = grounded(ev, ds, "night bus demand").set_index("path")["grounded"]
+    >>> found[["$.heading", "$.summary", "$.outlet"]].tolist()
+    [False, True, <NA>]
+    """
+    if side not in _SIDES:
+        raise InputError(f"side={side!r}; expected one of {', '.join(map(repr, _SIDES))}")
+    _check_score(min_score)
+    fields = _fields(result, side)
+    if document is not None:
+        index = index_of(pdf_of(ds, document))
+        found = look_up(fields[side], index, min_score)
+    else:
+        found = _by_document(fields, ds, side, min_score)
+    return fields.assign(**GROUNDED_COLUMNS.from_rows(found).set_axis(fields.index))
+
+
+def ground_values(
+    ds: HasPdfs | None, document: str | Path, value: Any, *, min_score: float = 0.0
+) -> pd.DataFrame:
+    """Check for each leaf of a JSON value whether it is in the PDF.
+
+    Parameters
+    ----------
+    ds : Dataset or None
+        As `load_dataset` returns it; None if `document` is a path.
+    document : str or pathlib.Path
+        The id of a document, or the path of any PDF.
+    value : object
+        A parsed JSON value, such as a gold document or a model's output.
+    min_score : float, optional
+        The score that a place must have to count, in [0, 1]; see `find_evidence`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per leaf, in document order (see `LEAF_COLUMNS`): path, field, value, grounded,
+        evidence_page, evidence_score. An empty array or object has none.
+
+    Raises
+    ------
+    InputError
+        `min_score` is not a number in [0, 1], or the PDF cannot be read.
+    DatasetError
+        The dataset has no such document.
+    MissingPdfError
+        The document has no PDF.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> from extractbench_nb.pdf import ground_values
+    >>> ds = xb.load_dataset()
+    >>> found = ground_values(ds, "night bus demand", {"topics": ["Night bus", "Airships"]})
+    >>> found[["path", "grounded"]].values.tolist()
+    [['$.topics[0]', True], ['$.topics[1]', False]]
+    """
+    _check_score(min_score)
+    index = index_of(pdf_of(ds, document))
+    rows = list(leaves(value))
+    found = look_up([leaf for *_, leaf in rows], index, min_score)
+    pairs = zip(rows, found, strict=True)
+    return LEAF_COLUMNS.from_rows((*row, *grounds) for row, grounds in pairs)
+
+
+def leaves(value: Any) -> Iterator[tuple[str, str, Any]]:
+    """Walk the leaves of a JSON value."""
+    stack: list[tuple[str, str, Any, int]] = [("$", "", value, 0)]
+    while stack:
+        path, field, top, level = stack.pop()
+        if level > _DEEPEST:
+            raise InputError(f"value: nested deeper than {_DEEPEST:,} levels, or it holds itself")
+        if isinstance(top, dict):
+            steps = [(member(str(key)), inner) for key, inner in top.items()]
+            stack += [
+                (path + s, (field + s).removeprefix("."), v, level + 1) for s, v in reversed(steps)
+            ]
+        elif isinstance(top, list | tuple):
+            items = list(enumerate(top))
+            stack += [(f"{path}[{i}]", f"{field}[]", v, level + 1) for i, v in reversed(items)]
+        else:
+            yield path, field or "$", top
+
+
+def _check_score(min_score: object) -> None:
+    if not isinstance(min_score, int | float) or not 0 <= min_score <= 1:
+        raise InputError(f"min_score={min_score!r}; expected a number from 0 to 1")
+
+
+def _fields(result: Any, side: str) -> pd.DataFrame:
+    fields = result if isinstance(result, pd.DataFrame) else getattr(result, "fields", None)
+    if not isinstance(fields, pd.DataFrame) or side not in fields:
+        raise InputError(
+            f"result: expected an Evaluation, Evaluations or rows of their fields with a column "
+            f"{side!r}, found {type(result).__name__}"
+        )
+    return fields
+
+
+def _by_document(
+    fields: pd.DataFrame, ds: HasPdfs | None, side: str, min_score: float
+) -> list[Grounds]:
+    if "document" not in fields:
+        raise InputError(
+            "document: the rows have no column 'document'; pass the id of their document, or the "
+            "pathlib.Path of a PDF"
+        )
+    found = [Grounds()] * len(fields)
+    for document, places in fields.groupby("document", sort=False).indices.items():
+        try:
+            index = index_of(pdf_of(ds, document))
+        except MissingPdfError:
+            continue
+        values = fields[side].iloc[places]
+        for place, grounds in zip(places, look_up(values, index, min_score), strict=True):
+            found[place] = grounds
+    return found
+
+
+def is_asked(value: Any) -> bool:
+    """Say whether a leaf says something that can be looked for."""
+    return is_sought(value) and not (isinstance(value, str) and is_placeholder(value))
+
+
+def look_up(values: Iterable[Any], index: DocumentIndex, min_score: float = 0.0) -> list[Grounds]:
+    """Look values up, each different one once."""
+    known: dict[Hashable, Grounds] = {}
+    found = []
+    for value in values:
+        if not index.words or not is_asked(value):
+            found.append(Grounds())
+            continue
+        key = (isinstance(value, str), value)
+        if key not in known:
+            hits = search(value, index)
+            score = hits[0].similarity * specificity(value, index) if hits else 0.0
+            is_there = bool(hits) and score >= min_score
+            page = index.page_of(hits[0].start) if is_there else None
+            known[key] = Grounds(is_there, page, score if is_there else None)
+        found.append(known[key])
+    return found

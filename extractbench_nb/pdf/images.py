@@ -14,14 +14,12 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.pdf.index import Excerpt
 from extractbench_nb.pdf.pages import MOST_PIXELS, draw_page
+from extractbench_nb.pdf.text import Excerpt
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pypdfium2 import PdfDocument, PdfTextPage
-
-__all__ = ["Box", "HasPdfs", "Line", "PageImage", "lines_of", "pdf_of", "render_page"]
 
 
 _UPRIGHT = 0.7
@@ -228,7 +226,9 @@ def render_page(
     596
     """
     places = [_box(box) for box in _on_page(boxes, page)]
-    _check_scale(scale)
+    asked: object = scale
+    if not isinstance(asked, int | float) or not 0 < asked <= _LARGEST_SCALE:
+        raise InputError(f"scale={scale!r}; expected a number above 0 and up to 10")
     path = pdf_of(ds, document)
     number = _page_number(page)
     drawn = draw_page(path, number, scale, places)
@@ -240,10 +240,12 @@ def render_page(
             f"scale={scale!r}: the page has {width:.0f} x {height:.0f} points, the picture would "
             f"have {width * height * scale**2:,.0f} pixels; expected {MOST_PIXELS:,} at most"
         )
-    pixels, found = drawn.pixels, [_turned(*box) for box in drawn.boxes]
-    if mark:
-        for box in found:
-            _colour(pixels, box)
+    pixels, found = drawn.pixels, []
+    for corners in drawn.boxes:
+        (left, right), (top, bottom) = (sorted(pair) for pair in zip(*corners, strict=True))
+        found.append((left, top, right, bottom))
+        if mark:
+            _colour(pixels, found[-1])
     height, width = pixels.shape[:2]
     return PageImage(_png(pixels), width, height, number, drawn.pages, drawn.points, tuple(found))
 
@@ -254,11 +256,6 @@ def _page_number(page: object) -> int:
     if isinstance(page, int | float | np.integer) and 1 <= page < _MOST_PAGES and page == int(page):
         return int(page)
     return 0
-
-
-def _check_scale(scale: object) -> None:
-    if not isinstance(scale, int | float) or not 0 < scale <= _LARGEST_SCALE:
-        raise InputError(f"scale={scale!r}; expected a number above 0 and up to 10")
 
 
 def _on_page(boxes: Iterable[Any] | pd.DataFrame, page: int) -> Iterable[Any]:
@@ -279,11 +276,6 @@ def _box(box: Any) -> tuple[float, ...]:
     if len(values) != len(_EDGES) or not np.isfinite(values).all():
         raise InputError(f"boxes hold {box!r:.80}; expected four finite numbers x0, y0, x1, y1")
     return values
-
-
-def _turned(one: Sequence[int], other: Sequence[int]) -> tuple[int, int, int, int]:
-    (left, right), (top, bottom) = (sorted(pair) for pair in zip(one, other, strict=True))
-    return left, top, right, bottom
 
 
 def _colour(pixels: NDArray[np.uint8], box: Sequence[int]) -> None:

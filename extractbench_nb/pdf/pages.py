@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pypdfium2 import PdfDocument
 
-__all__ = ["MOST_PIXELS", "Drawn", "draw_page", "opened", "read_layers", "read_pages"]
-
 
 #: What one PDF may take: bytes of memory, seconds, characters of text, pixels of a picture.
 _MEMORY, _SECONDS, _CHARACTERS = 2 * 2**30, 300, 50_000_000

@@ -14,27 +14,17 @@ import pandas as pd
 from extractbench_nb.errors import InputError
 from extractbench_nb.language.dates import Date, parse_date, unshifted
 from extractbench_nb.language.quantities import CURRENCY_SIGNS, MONEY, read_quantity
-from extractbench_nb.pdf.index import DocumentIndex, Figure, in_words, shape_of, tidy
-from extractbench_nb.pdf.text import nearest_span, pieces, squash, words_of
-
-__all__ = [
-    "UNSPACED",
-    "WRITTEN",
-    "Hit",
-    "amount_of",
-    "date_of",
-    "find_currency",
-    "find_date",
-    "find_number",
-    "find_text",
-    "has_percent",
-    "is_sought",
-    "search",
-    "sought",
-    "spellings",
-    "without_overlaps",
-]
-
+from extractbench_nb.pdf.text import (
+    DocumentIndex,
+    Figure,
+    in_words,
+    nearest_span,
+    pieces,
+    shape_of,
+    squash,
+    tidy,
+    words_of,
+)
 
 #: How a hit stands in the PDF, each with its meaning.
 WRITTEN = {

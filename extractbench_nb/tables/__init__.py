@@ -5,7 +5,13 @@ from extractbench_nb.tables.canonical import Canonical, canonicalize
 from extractbench_nb.tables.cells import Cell, Table
 from extractbench_nb.tables.comparing import TABLE_METRICS, compare_rows, compare_tables
 from extractbench_nb.tables.curves import keep_curves, made_up_tables, pubtables
-from extractbench_nb.tables.grid_similarity import GRITS_METRICS, GRITS_VARIANTS, GriTS, grits
+from extractbench_nb.tables.grid_similarity import (
+    GRITS_METRICS,
+    GRITS_VARIANTS,
+    GriTS,
+    dilate,
+    grits,
+)
 from extractbench_nb.tables.quality import (
     align_texts,
     check_content,
@@ -14,7 +20,6 @@ from extractbench_nb.tables.quality import (
     is_complex,
 )
 from extractbench_nb.tables.reading import read_table
-from extractbench_nb.tables.similarity import dilate
 
 __all__ = [
     "GRITS_METRICS",

@@ -19,24 +19,15 @@ from extractbench_nb.evaluation.frames import chosen_array
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.stats.intervals import Drawing, mean_intervals
 from extractbench_nb.tables.cells import Table
-from extractbench_nb.tables.comparing import TABLE_METRICS, compare_rows
-from extractbench_nb.tables.grid_similarity import GRITS_VARIANTS
+from extractbench_nb.tables.comparing import (
+    TABLE_METRICS,
+    checked_options,
+    compare_rows,
+    usual_metrics,
+)
+from extractbench_nb.tables.grid_similarity import checked_names
 from extractbench_nb.tables.quality import is_complex
-from extractbench_nb.tables.reading import read_table
-from extractbench_nb.tables.records import tables_of_arrays
-from extractbench_nb.tables.similarity import checked_names, checked_variant
-
-__all__ = [
-    "MEAN_COLUMNS",
-    "TABLE_SCORE_COLUMNS",
-    "Pair",
-    "Pairs",
-    "TableScores",
-    "array_tables",
-    "evaluate_tables",
-    "read_pairs",
-]
-
+from extractbench_nb.tables.reading import read_table, tables_of_arrays
 
 _SIDES = ("true", "predicted")
 
@@ -73,8 +64,12 @@ def read_pairs(given: Any, taken: Sequence[str]) -> Pairs:
         )
     if not pairs:
         raise InputError("pairs: there is none")
+    for name, pair in zip(names, pairs, strict=True):
+        if not isinstance(pair, tuple | list) or len(pair) != len(_SIDES):
+            raise InputError(f"pairs, {name!r}: expected (true, predicted)")
     about = pd.DataFrame({"document": pd.array(names, dtype="string")})
-    return Pairs(list(_checked(zip(names, pairs, strict=True))), about)
+    named = enumerate(zip(names, pairs, strict=True))
+    return Pairs([Pair(place, name, *pair) for place, (name, pair) in named], about)
 
 
 def _of_frame(given: pd.DataFrame, taken: Sequence[str]) -> Pairs:
@@ -91,15 +86,8 @@ def _of_frame(given: pd.DataFrame, taken: Sequence[str]) -> Pairs:
     if "document" not in others:
         about.insert(0, "document", pd.Series(list(map(str, given.index)), dtype="string"))
     names = about["document"].astype(str).tolist()
-    pairs = zip(given["true"], given["predicted"], strict=True)
-    return Pairs(list(_checked(zip(names, pairs, strict=True))), about)
-
-
-def _checked(named: Iterable[tuple[str, Any]]) -> Iterator[Pair]:
-    for place, (name, pair) in enumerate(named):
-        if not isinstance(pair, tuple | list) or len(pair) != len(_SIDES):
-            raise InputError(f"pairs, {name!r}: expected (true, predicted)")
-        yield Pair(place, name, *pair)
+    columns = zip(names, given["true"], given["predicted"], strict=True)
+    return Pairs([Pair(place, *column) for place, column in enumerate(columns)], about)
 
 
 def array_tables(ev: Evaluation, path: str | None = None) -> tuple[Table, Table]:
@@ -186,11 +174,8 @@ class _Scored(NamedTuple):
 _Place: TypeAlias = tuple[int, _Scored]
 
 
-class _Task(NamedTuple):
-    names: tuple[str, ...] | None
-    variant: str
-    max_teds_nodes: int | None
-    tidy: bool
+#: Scores one pair.
+_Task: TypeAlias = Callable[[Pair], _Scored]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -317,18 +302,16 @@ def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
     TableScores(1 tables; mean grits_top 1.000, grits_con 0.875)
     """
     names = None if metrics is None else tuple(checked_names(metrics, TABLE_METRICS))
-    checked_variant(variant, GRITS_VARIANTS)
-    if max_teds_nodes is not None and type(max_teds_nodes) is not int:
-        raise InputError(f"max_teds_nodes is {max_teds_nodes!r}; expected a whole number or None")
+    checked_options(variant, max_teds_nodes)
     workers = worker_count(n_jobs)
     known = read_pairs(pairs, [*_ABOUT, *TABLE_METRICS, "metric", "score", "note"])
-    task = _Task(names, variant, max_teds_nodes, tidy)
-    found: list[_Scored | None] = [None] * len(known.pairs)
-    with progress_bar(shown=progress, total=len(found), unit="table") as bar:
+    task = partial(_score, names, variant, max_teds_nodes, tidy)
+    found: dict[int, _Scored] = {}
+    with progress_bar(shown=progress, total=len(known.pairs), unit="table") as bar:
         for place, scored in _scored(known.pairs, task, workers):
             found[place] = scored
             bar.update()
-    done = [one for one in found if one is not None]
+    done = [found[place] for place in range(len(known.pairs))]
     return _assembled(known.about, done if names else _without_location(done))
 
 
@@ -355,22 +338,24 @@ def _submitted(pool: Executor, work: Callable[[], list[_Place]]) -> Future[list[
 
 
 def _score_all(task: _Task, pairs: Iterable[Pair]) -> list[_Place]:
-    return [(pair.place, _score(task, pair)) for pair in pairs]
+    return [(pair.place, task(pair)) for pair in pairs]
 
 
-def _score(task: _Task, pair: Pair) -> _Scored:
-    true = read_table(pair.true, name=f"{pair.name}, true", tidy=task.tidy)
+def _score(
+    asked: tuple[str, ...] | None, variant: str, most: int | None, tidy: bool, pair: Pair
+) -> _Scored:
+    true = read_table(pair.true, name=f"{pair.name}, true", tidy=tidy)
     about = (*true.grid.shape, is_complex(true))
-    names = task.names or _DEFAULT[: 3 if true.has_boxes else 2]
+    names = asked or usual_metrics(located=true.has_boxes)
     try:
-        predicted = read_table(pair.predicted, name=f"{pair.name}, predicted", tidy=task.tidy)
+        predicted = read_table(pair.predicted, name=f"{pair.name}, predicted", tidy=tidy)
     except InputError as error:
         nothing = (0.0, 0.0, 0.0, "unreadable")
         return _Scored((*about, False, str(error)), [(name, *nothing) for name in names])
     rows = []
     for name in names:
         try:
-            (row,) = compare_rows(true, predicted, [name], task.variant, task.max_teds_nodes)
+            (row,) = compare_rows(true, predicted, [name], variant, most)
         except InputError as error:
             if not str(error).startswith("predicted"):
                 raise InputError(f"{pair.name}: {error}") from error
@@ -379,16 +364,12 @@ def _score(task: _Task, pair: Pair) -> _Scored:
     return _Scored((*about, True, "; ".join(predicted.notes)), rows)
 
 
-_DEFAULT = ("grits_top", "grits_con", "grits_loc")
-
-
 def _assembled(about: pd.DataFrame, found: list[_Scored]) -> TableScores:
     """Put all results into frames."""
-    counts = [len(one.rows) for one in found]
-    places = [place for place, count in enumerate(counts) for _ in range(count)]
+    placed = [(place, row) for place, one in enumerate(found) for row in one.rows]
+    places = [place for place, _ in placed]
     named = about["document"].astype("string").tolist()
-    rows = [(named[place], *row) for place, row in zip(places, _flat(found), strict=True)]
-    scores = TABLE_SCORE_COLUMNS.from_rows(rows)
+    scores = TABLE_SCORE_COLUMNS.from_rows((named[place], *row) for place, row in placed)
     others = about.drop(columns="document").iloc[places].reset_index(drop=True)
     scores = pd.concat([scores[["document"]], others, scores.drop(columns="document")], axis=1)
     told = pd.DataFrame([one.about for one in found], columns=list(_ABOUT))
@@ -406,15 +387,10 @@ def _wide(scores: pd.DataFrame, places: list[int]) -> pd.DataFrame:
 
 def _without_location(found: list[_Scored]) -> list[_Scored]:
     """Leave location out unless it was scored for every table: a mean of some would mislead."""
-    everywhere = all(len(one.rows) == len(_DEFAULT) for one in found)
+    everywhere = all(len(one.rows) == len(usual_metrics(located=True)) for one in found)
     if everywhere and not any(row[1] is None for one in found for row in one.rows):
         return found
     return [one._replace(rows=one.rows[:2]) for one in found]
-
-
-def _flat(found: list[_Scored]) -> Iterator[tuple[Any, ...]]:
-    for one in found:
-        yield from one.rows
 
 
 def _means(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from itertools import takewhile
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import product, takewhile
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,28 +14,294 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.display.html import STYLE, document_text
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.canonical_draft import (
-    FREE,
-    REASONS,
-    Change,
-    Draft,
-    Node,
-    Rectangle,
-    finish,
-)
-from extractbench_nb.tables.cells import Box, Cell, Table
+from extractbench_nb.tables.cells import Box, Cell, Table, spans_html, table_of_cells
 from extractbench_nb.tables.reading import read_table
 
-__all__ = [
-    "CHANGE_COLUMNS",
-    "Canonical",
-    "HeaderRows",
-    "canonical_html",
-    "canonicalize",
-    "fill_first_column",
-    "merge_header",
-    "project",
-]
+#: In place of a node's number: no cell with text covers the position.
+FREE = -1
+
+#: What each step does, in the order of the steps.
+REASONS = {
+    "header": "",  # each row has a reason of its own
+    "repeated": "neighbours in the header with the same text are one node",
+    "parent": "a node takes the blank header cells on its right over columns told apart below it",
+    "blank": "blank header cells belong to the node below them, else to the one above",
+    "projected": "a row whose only text is in its first cell names the rows below it",
+    "row_header": "blank cells in the first column belong to the text above, which the second "
+    "column divides",
+    "split": "a blank cell over several positions is no node",
+}
+
+
+class Rectangle(NamedTuple):
+    """Rows from `top` to before `bottom`, columns from `left` to before `right`."""
+
+    top: int
+    bottom: int
+    left: int
+    right: int
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The numbers of its rows."""
+        return tuple(range(self.top, self.bottom))
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The numbers of its columns."""
+        return tuple(range(self.left, self.right))
+
+    @property
+    def positions(self) -> Iterator[tuple[int, int]]:
+        """Row and column of each position, row by row."""
+        return product(self.rows, self.columns)
+
+
+class Change(NamedTuple):
+    """One change: a row of the frame of changes."""
+
+    step: str
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    reason: str
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A cell with text.
+
+    Attributes
+    ----------
+    number : int
+        Its number in the table.
+    text : str
+        Its text.
+    box : tuple of float or None
+        The smallest box around all that it consists of by now.
+    area : Rectangle
+        What it covers by now.
+    whole : bool
+        Whether it covers a rectangle, and alone; else it stays as it is.
+    projected : bool
+        Whether it is a projected row header.
+    """
+
+    number: int
+    text: str
+    box: Box | None
+    area: Rectangle
+    whole: bool
+    projected: bool
+
+
+class Draft:
+    """A table under way to its canonical form.
+
+    Blank cells are not kept: the positions that no text covers are free, nodes grow into them, and
+    what is left is blank cells again in the end.
+
+    Attributes
+    ----------
+    table : Table
+        As given.
+    rows, columns : int
+        The size of its grid.
+    nodes : dict of int to Node
+        The cells with text by their numbers.
+    owner : list of list of int
+        The number of the node at each position, or `FREE`.
+    changes : list of Change
+        What was changed so far.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.rows, self.columns = table.grid.shape
+        self.grid: list[list[int]] = table.grid.tolist()
+        owned = Counter(number for row in self.grid for number in row)
+        self.nodes = {
+            number: _node(number, cell, owned[number])
+            for number, cell in enumerate(table.cells)
+            if cell.text.strip()
+        }
+        self.owner = [[n if n in self.nodes else FREE for n in row] for row in self.grid]
+        self.changes: list[Change] = []
+
+    def is_free(self, area: Rectangle) -> bool:
+        """Return whether no text covers any position of an area."""
+        return all(self.owner[row][column] == FREE for row, column in area.positions)
+
+    def nodes_in_row(self, row: int) -> list[Node]:
+        """Return the cells with text that reach into a row, from left to right."""
+        numbers = dict.fromkeys(n for n in self.owner[row] if n != FREE)
+        return [self.nodes[n] for n in numbers]
+
+    def node_at(self, row: int, column: int) -> Node | None:
+        """Return the cell with text at a position."""
+        number = self.owner[row][column]
+        return None if number == FREE else self.nodes[number]
+
+    def is_section(self, row: int) -> bool:
+        """Return whether a row's only text is in a cell of its own that begins in column 0."""
+        found = self.nodes_in_row(row)
+        if self.columns == 1 or len(found) != 1 or not found[0].whole:
+            return False
+        top, bottom, left, _ = found[0].area
+        return left == 0 and bottom - top == 1
+
+    def stretch(self, node: Node, area: Rectangle, step: str) -> None:
+        """Let a node cover an area; other nodes within it have the same text and end there."""
+        before: dict[int, str] = {}
+        boxes = [node.box]
+        for row, column in area.positions:
+            number = self.owner[row][column]
+            found = self.grid[row][column] if number == FREE else number
+            before.setdefault(found, self.table.cells[found].text)
+            if number == FREE:
+                boxes.append(part_of_box(self.table.cells[found], row, column))
+            elif number != node.number:
+                other = self.nodes.get(number)
+                boxes.append(other.box if other else None)
+                self.nodes.pop(number, None)
+            self.owner[row][column] = node.number
+        node.area, node.box = area, hull(boxes)
+        self.note(step, area, tuple(before.values()), (node.text,))
+
+    def note(
+        self,
+        step: str,
+        area: Rectangle,
+        before: tuple[str, ...],
+        after: tuple[str, ...],
+        reason: str = "",
+    ) -> None:
+        """Note a change."""
+        reason = reason or REASONS[step]
+        self.changes.append(Change(step, area.rows, area.columns, before, after, reason))
+
+
+def _node(number: int, cell: Cell, owned: int) -> Node:
+    area = area_of(cell)
+    covered = len(area.rows) * len(area.columns)
+    whole = owned == covered == len(cell.rows) * len(cell.columns)
+    return Node(number, cell.text, cell.box, area, whole, cell.is_projected)
+
+
+def area_of(cell: Cell) -> Rectangle:
+    """Return the rectangle from a cell's first row and column to its last."""
+    return Rectangle(cell.rows[0], cell.rows[-1] + 1, cell.columns[0], cell.columns[-1] + 1)
+
+
+def hull(boxes: Iterable[Box | None]) -> Box | None:
+    """Return the smallest box around boxes; None if there is none."""
+    known = [box for box in boxes if box is not None]
+    if not known:
+        return None
+    lefts, tops, rights, bottoms = zip(*known, strict=True)
+    return (min(lefts), min(tops), max(rights), max(bottoms))
+
+
+def part_of_box(cell: Cell, row: int, column: int) -> Box | None:
+    """Return the part of a cell's box at a position: the box is divided evenly."""
+    if cell.box is None:
+        return None
+    x0, y0, x1, y1 = cell.box
+    left, right = _share(x0, x1, cell.columns, column)
+    top, bottom = _share(y0, y1, cell.rows, row)
+    return (left, top, right, bottom)
+
+
+def _share(low: float, high: float, lines: tuple[int, ...], line: int) -> tuple[float, float]:
+    at, count = lines.index(line), len(lines)
+    edges = [low + (high - low) * n / count for n in (at, at + 1)]
+    return edges[0], high if at + 1 == count else edges[1]
+
+
+def finish(draft: Draft, reasons: dict[int, str], *, given: bool) -> Table:
+    """Return the table that a draft has become, and note what is left to note."""
+    ending = _Ending(draft, len(reasons), given=given)
+    nodes = sorted(draft.nodes.values(), key=lambda n: (n.whole, n.whole and n.area[::2]))
+    odd = [ending.cell_of(node) for node in nodes if not node.whole]
+    cells = [ending.cell_of(node) for node in nodes if node.whole]
+    cells += ending.blank_cells()
+    cells.sort(key=lambda cell: (cell.rows[0], cell.columns[0]))
+    new = table_of_cells([*odd, *cells])
+    table = replace(draft.table, cells=new.cells, grid=new.grid)
+    _note_header(draft, table, reasons)
+    return table if draft.changes else draft.table
+
+
+class _Ending:
+    def __init__(self, draft: Draft, height: int, *, given: bool) -> None:
+        self._draft = draft
+        self._height = height
+        self._given = given
+
+    def cell_of(self, node: Node) -> Cell:
+        cell = self._draft.table.cells[node.number]
+        inside = node.area.bottom <= self._height
+        stays = cell.is_header and not (self._given or node.projected != cell.is_projected)
+        cell = cell._replace(is_header=inside or stays, is_projected=node.projected)
+        if not node.whole:
+            return cell
+        return cell._replace(rows=node.area.rows, columns=node.area.columns, box=node.box)
+
+    def blank_cells(self) -> list[Cell]:
+        """Return the blank cells: runs of rows in the header, single positions below."""
+        found = []
+        pieces: Counter[int] = Counter()
+        for area in (*self._blank_runs(), *self._blank_positions()):
+            numbers = list(dict.fromkeys(self._draft.grid[r][c] for r, c in area.positions))
+            texts = tuple(self._draft.table.cells[n].text for n in numbers)
+            found.append(self._blank(area, texts[0]))
+            if len(numbers) > 1:
+                self._draft.note("blank", area, texts, texts[:1])
+            elif area_of(self._draft.table.cells[numbers[0]]) != area:
+                pieces[numbers[0]] += 1
+        for number, count in pieces.items():
+            cell = self._draft.table.cells[number]
+            self._draft.note("split", area_of(cell), (cell.text,), (cell.text,) * count)
+        return found
+
+    def _blank(self, area: Rectangle, text: str) -> Cell:
+        cells = [(self._draft.table.cells[self._draft.grid[r][c]], r, c) for r, c in area.positions]
+        box = hull(part_of_box(*part) for part in cells)
+        inside = area.bottom <= self._height
+        is_header = inside or (cells[0][0].is_header and not self._given)
+        is_projected = cells[0][0].is_projected
+        return Cell(area.rows, area.columns, text, box, is_header, is_projected)
+
+    def _blank_runs(self) -> Iterator[Rectangle]:
+        owner = self._draft.owner
+        for column in range(self._draft.columns):
+            top = 0
+            for row in range(self._height + 1):
+                if row == self._height or owner[row][column] != FREE:
+                    if row > top:
+                        yield Rectangle(top, row, column, column + 1)
+                    top = row + 1
+
+    def _blank_positions(self) -> Iterator[Rectangle]:
+        for row in range(self._height, self._draft.rows):
+            for column, number in enumerate(self._draft.owner[row]):
+                if number == FREE:
+                    yield Rectangle(row, row + 1, column, column + 1)
+
+
+def _note_header(draft: Draft, table: Table, reasons: dict[int, str]) -> None:
+    """Note the rows in which flags of the header are set or taken away, before all else."""
+    noted, draft.changes = draft.changes, []
+    for row, (numbers, others) in enumerate(zip(draft.grid, table.grid.tolist(), strict=True)):
+        before = [draft.table.cells[n].is_header for n in numbers]
+        after = [table.cells[n].is_header for n in others]
+        if before != after:
+            texts = tuple(draft.table.cells[n].text for n in dict.fromkeys(numbers))
+            reason = reasons.get(row, "the row is not one of the header")
+            area = Rectangle(row, row + 1, 0, draft.columns)
+            draft.note("header", area, texts, texts, reason)
+    draft.changes += noted
 
 
 def merge_header(draft: Draft, height: int) -> None:
@@ -208,21 +475,14 @@ class HeaderRows:
         self._flagged = self._flagged_rows()
         self.count = 0
         self.reasons: dict[int, str] = {}
-        self._begin()
-
-    def _begin(self) -> None:
-        if self._given is not None:
-            self._take(self._given, _GIVEN)
+        if given is not None:
+            self._take(given, _GIVEN)
         else:
             self._take(len(list(takewhile(bool, self._flagged))), _FLAGGED)
-            if not self.count and self._draft.rows > 1:
-                self._guess()
-                return
-        self.extend()
-
-    def _guess(self) -> None:
-        self._take(1, _GUESSED)
-        if not self.extend() and self._next() is not None:
+        is_guessed = given is None and not self.count and draft.rows > 1
+        if is_guessed:
+            self._take(1, _GUESSED)
+        if not self.extend() and is_guessed and self._next() is not None:
             self.count, self.reasons = 0, {}
 
     def _take(self, count: int, reason: str) -> None:
@@ -246,22 +506,17 @@ class HeaderRows:
         """Return to where the header reaches at least, and why; None if it is complete."""
         if self.count in (0, self._draft.rows):
             return None
-        reach = max((node.area.bottom for node in self._nodes()), default=0)
+        areas = [node.area for node in self._draft.nodes.values()]
+        reach = max((area.bottom for area in areas if area.top < self.count), default=0)
         if reach > self.count:
             return reach, _TIED
         if self._given is not None:
             return None
-        tests = ((self._is_next_flagged, _NEXT), (self._is_open, _OPEN), (self._is_untold, _UNTOLD))
-        return next(((self.count + 1, reason) for test, reason in tests if test()), None)
-
-    def _nodes(self) -> list[Node]:
-        return [node for node in self._draft.nodes.values() if node.area.top < self.count]
-
-    def _is_next_flagged(self) -> bool:
-        return self._flagged[self.count]
-
-    def _is_open(self) -> bool:
-        return any(self._is_column_open(column) for column in range(self._draft.columns))
+        if self._flagged[self.count]:
+            return self.count + 1, _NEXT
+        if any(map(self._is_column_open, range(self._draft.columns))):
+            return self.count + 1, _OPEN
+        return (self.count + 1, _UNTOLD) if self._is_untold() else None
 
     def _is_column_open(self, column: int) -> bool:
         """Return whether a column ends in a cell over several, one row high, and has none alone."""
@@ -309,7 +564,7 @@ class HeaderRows:
         for row in reversed(range(1, self._draft.rows)):
             follows = row + 1 < self._draft.rows and found[row + 1]
             if found[row] and self._draft.is_section(row) and not follows:
-                found[row] = self._is_wholly_flagged(row)
+                found[row] = FREE in self._draft.owner[row] and self._all_flagged(row)
         return found
 
     def _is_flagged(self, row: int) -> bool:
@@ -317,9 +572,6 @@ class HeaderRows:
         cells = [self._draft.table.cells[node.number] for node in self._draft.nodes_in_row(row)]
         beyond = [cell for cell in cells if cell.columns[0] > 0]
         return all(c.is_header for c in (beyond or cells)) if cells else self._all_flagged(row)
-
-    def _is_wholly_flagged(self, row: int) -> bool:
-        return FREE in self._draft.owner[row] and self._all_flagged(row)
 
     def _all_flagged(self, row: int) -> bool:
         return all(self._draft.table.cells[n].is_header for n in self._draft.grid[row])
@@ -436,12 +688,15 @@ def _cells_html(
         height, width = _extent(cell, shown, number)
         if height and (row, column) != (cell.rows[0], cell.columns[0]):
             continue
-        spans = "".join(
-            f' {name}="{size}"'
-            for name, size in (("rowspan", height), ("colspan", width))
-            if size > 1
-        )
-        yield f"<td{_classes(cell, others)}{spans}>{document_text(cell.text, 40)}</td>"
+        marks = {
+            "xb-header": cell.is_header,
+            "xb-projected": cell.is_projected,
+            "xb-changed": cell not in others,
+        }
+        names = " ".join(name for name, is_set in marks.items() if is_set)
+        told = f' class="{names}"' if names else ""
+        text = document_text(cell.text, 40)
+        yield f"<td{told}{spans_html(height, width)}>{text}</td>"
 
 
 def _extent(cell: Cell, shown: list[list[int]], number: int) -> tuple[int, int]:
@@ -455,16 +710,6 @@ def _extent(cell: Cell, shown: list[list[int]], number: int) -> tuple[int, int]:
     ]
     is_alone = all(found == number for found in covered)
     return (len(rows), len(columns)) if is_alone else (0, 0)
-
-
-def _classes(cell: Cell, others: frozenset[Cell]) -> str:
-    marks = {
-        "xb-header": cell.is_header,
-        "xb-projected": cell.is_projected,
-        "xb-changed": cell not in others,
-    }
-    names = " ".join(name for name, is_set in marks.items() if is_set)
-    return f' class="{names}"' if names else ""
 
 
 CHANGE_COLUMNS = FrameSpec(
@@ -559,7 +804,14 @@ def canonicalize(cells: Any, *, header_rows: int | None = None, name: str = "tab
     [['Item', 'Sales', 'Sales'], ['Item', '2020', '2021']]
     """
     table = read_table(cells, name=name).rebuilt()
-    _check(header_rows, len(table.grid), name)
+    asked: Any = header_rows
+    if asked is not None:
+        if not isinstance(asked, int | np.integer) or isinstance(asked, bool):
+            raise InputError(f"header_rows is {asked!r}; expected a whole number, or None")
+        if not 0 <= asked <= len(table.grid):
+            raise InputError(
+                f"header_rows is {asked}; expected 0 to {len(table.grid)}, the rows of {name}"
+            )
     found, changes = table, list[Change]()
     while more := (result := _once(found, header_rows))[1]:  # a step may make way for one before it
         found = result[0]
@@ -579,12 +831,3 @@ def _once(table: Table, header_rows: int | None) -> tuple[Table, list[Change]]:
     project(draft, header.count)
     fill_first_column(draft, header.count)
     return finish(draft, header.reasons, given=header_rows is not None), draft.changes
-
-
-def _check(header_rows: Any, rows: int, name: str) -> None:
-    if header_rows is None:
-        return
-    if not isinstance(header_rows, int | np.integer) or isinstance(header_rows, bool):
-        raise InputError(f"header_rows is {header_rows!r}; expected a whole number, or None")
-    if not 0 <= header_rows <= rows:
-        raise InputError(f"header_rows is {header_rows}; expected 0 to {rows}, the rows of {name}")

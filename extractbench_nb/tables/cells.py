@@ -18,12 +18,10 @@ import pandas as pd
 from extractbench_nb.display.html import STYLE
 from extractbench_nb.errors import InputError, nearest
 
-__all__ = ["Box", "Cell", "Table", "frame_of", "html_of", "table_of_cells"]
-
-
 #: x0, y0, x1, y1, in whatever unit the page has.
 Box: TypeAlias = tuple[float, float, float, float]
-Grid: TypeAlias = npt.NDArray[np.intp]
+Numbers: TypeAlias = npt.NDArray[np.float64]
+Indices: TypeAlias = npt.NDArray[np.intp]
 
 _FLAGS = ("is_column_header", "is_projected_row_header")
 _KEYS = ("row_nums", "column_nums", "bbox", "text", "cell_text", *_FLAGS)
@@ -94,7 +92,7 @@ class Table:
     """
 
     cells: tuple[Cell, ...]
-    grid: Grid
+    grid: Indices
     notes: tuple[str, ...] = ()
     part_of: tuple[tuple[int, ...], tuple[int, ...]] | None = None
 
@@ -253,7 +251,7 @@ def table_of_cells(cells: Iterable[Mapping[str, Any] | Cell], name: str = "table
     return Table(known, _grid(known, name))
 
 
-def _grid(cells: tuple[Cell, ...], name: str) -> Grid:
+def _grid(cells: tuple[Cell, ...], name: str) -> Indices:
     """Return which cell covers each position, the last one where there are several."""
     rows = max(cell.rows[-1] for cell in cells) + 1
     columns = max(cell.columns[-1] for cell in cells) + 1
@@ -463,7 +461,7 @@ def _rows_in_head(table: Table) -> int:
     return next((n for n in range(rows, 0, -1) if n == len(grid) or _parts(grid, n)), 0)
 
 
-def _parts(grid: Grid, row: int) -> bool:
+def _parts(grid: Indices, row: int) -> bool:
     return not (grid[row - 1] == grid[row]).any()
 
 
@@ -485,7 +483,7 @@ def _rows(table: Table) -> list[list[str]]:
     return rows
 
 
-def _extent(grid: Grid) -> tuple[int, int]:
+def _extent(grid: Indices) -> tuple[int, int]:
     """Measure the rectangle of the cell at the first position."""
     width = _run((grid[0] == grid[0, 0]).tolist())
     return _run((grid[:, :width] == grid[0, 0]).all(axis=1).tolist()), width
@@ -493,7 +491,11 @@ def _extent(grid: Grid) -> tuple[int, int]:
 
 def _element(cell: Cell, height: int, width: int) -> str:
     tag = "th" if cell.is_header else "td"
-    spans = (("rowspan", height), ("colspan", width))
-    written = "".join(f' {name}="{span}"' for name, span in spans if span > 1)
     text = escape(_UNFIT.sub("\ufffd", cell.text), quote=False).replace("\r", "&#13;")
-    return f"<{tag}{written}>{text}</{tag}>"
+    return f"<{tag}{spans_html(height, width)}>{text}</{tag}>"
+
+
+def spans_html(height: int, width: int) -> str:
+    """Write the spans of a cell as attributes; nothing for one row and column."""
+    spans = (("rowspan", height), ("colspan", width))
+    return "".join(f' {name}="{span}"' for name, span in spans if span > 1)

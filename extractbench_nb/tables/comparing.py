@@ -1,9 +1,11 @@
-"""`compare_tables`: all metrics of two tables; tree edit distance (TEDS)."""
+"""`compare_tables`: GriTS, adjacency relations, BLEU, TEDS and exact match of two tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
+from math import exp, log
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -12,25 +14,183 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.cells import Cell, Table
-from extractbench_nb.tables.grid_similarity import GRITS_VARIANTS, refuse_boxless, table_similarity
+from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table
+from extractbench_nb.tables.grid_similarity import (
+    GRITS_VARIANTS,
+    checked_names,
+    checked_variant,
+    refuse_boxless,
+    table_similarity,
+)
 from extractbench_nb.tables.reading import read_table
-from extractbench_nb.tables.similarity import checked_names, checked_variant
-from extractbench_nb.tables.structure import adjacency, bleu, exact_match, table_sections
 
-__all__ = [
-    "COMPARISON_COLUMNS",
-    "TABLE_METRICS",
-    "TEDS_VARIANTS",
-    "compare_rows",
-    "compare_tables",
-    "count_nodes",
-    "teds",
-]
+#: Text, the neighbour's text, and where the neighbour is: ``"right"`` or ``"below"``.
+Relation: TypeAlias = tuple[str, str, str]
 
 
-Numbers: TypeAlias = npt.NDArray[np.float64]
-Indices: TypeAlias = npt.NDArray[np.intp]
+class Ratios(NamedTuple):
+    """An f-score with its precision and recall, each 0 to 1."""
+
+    fscore: float
+    precision: float
+    recall: float
+
+
+def adjacency(true: Table, predicted: Table) -> Ratios:
+    """Score a table by the adjacency relations of its content.
+
+    Notes
+    -----
+    Göbel, Hassan, Oro and Orsi, "A methodology for evaluating algorithms for table understanding in
+    PDF documents" (2012), as used in the ICDAR 2013 table competition.
+
+    Examples
+    --------
+    >>> from extractbench_nb.tables.cells import Cell, table_of_cells
+    >>> def row(*texts):
+    ...     return table_of_cells(Cell((0,), (n,), text) for n, text in enumerate(texts))
+    >>> adjacency(row("Year", "Sales", "Tax"), row("Year", "Sales"))
+    Ratios(fscore=0.666..., precision=1.0, recall=0.5)
+    """
+    there, found = adjacency_relations(true), adjacency_relations(predicted)
+    common = (there & found).total()
+    precision, recall = (common / n.total() if n else 1.0 for n in (found, there))
+    both = there.total() + found.total()
+    return Ratios(2 * common / both if both else 1.0, precision, recall)
+
+
+def adjacency_relations(table: Table) -> Counter[Relation]:
+    """Return how often each text has which nearest neighbour to the right, and below.
+
+    Examples
+    --------
+    >>> from extractbench_nb.tables.cells import table_of_cells
+    >>> cells = [("A b", 0), ("", 1), ("C", 2)]
+    >>> table = table_of_cells({"row_nums": [0], "column_nums": [n], "text": t} for t, n in cells)
+    >>> adjacency_relations(table)
+    Counter({('Ab', 'C', 'right'): 1})
+    """
+    table = table.rebuilt()
+    texts = ["".join(cell.text.split()) for cell in table.cells]
+    grids = {"right": table.grid.tolist(), "below": table.grid.T.tolist()}
+    return Counter(
+        (texts[one], texts[other], direction)
+        for direction, lines in grids.items()
+        for one, other in sorted({pair for line in lines for pair in _neighbours(line, texts)})
+    )
+
+
+def _neighbours(line: list[int], texts: list[str]) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of cells in a row or column with nothing but blank cells between them."""
+    return pairwise(cell for cell, _ in groupby(cell for cell in line if texts[cell]))
+
+
+_LONGEST = 4
+
+#: ``"thead"`` or ``"tbody"``, and for each of its rows the cells that begin there.
+Section: TypeAlias = tuple[str, list[list[Cell]]]
+
+
+def bleu(true: Table, predicted: Table, *, spans: bool = False) -> float:
+    """Return the BLEU score of a table's structure tokens, as of one sentence.
+
+    Notes
+    -----
+    Papineni, Roukos, Ward and Zhu, "BLEU: a method for automatic evaluation of machine translation"
+    (2002); on table structure in Li et al., "TableBank" (2020). Not symmetric: a table with rows
+    too many loses precision, one with rows too few the brevity penalty. A score of 1 does not say
+    that the tags are the same, only that all runs of four are.
+
+    Examples
+    --------
+    >>> from extractbench_nb.tables.cells import Cell, table_of_cells
+    >>> def row(*texts):
+    ...     return table_of_cells(Cell((0,), (n,), text) for n, text in enumerate(texts))
+    >>> import numpy as np
+    >>> found = bleu(row("Year", "Sales", "Tax"), row("Year", "Sales"))
+    >>> bool(np.isclose(found, (4 / 5) ** (1 / 4) * np.exp(1 - 9 / 8)))
+    True
+    """
+    reference = structure_tokens(true, spans=spans)
+    candidate = structure_tokens(predicted, spans=spans)
+    longest = min(_LONGEST, len(reference), len(candidate))
+    shares = [_share(reference, candidate, n) for n in range(1, longest + 1)]
+    if not all(shares):
+        return 0.0
+    penalty = min(0.0, 1 - len(reference) / len(candidate))
+    return exp(penalty + sum(map(log, shares)) / longest)
+
+
+def _share(reference: Sequence[str], candidate: Sequence[str], n: int) -> float:
+    there, found = (
+        Counter(zip(*(tokens[k:] for k in range(n)), strict=False))
+        for tokens in (reference, candidate)
+    )
+    return (there & found).total() / found.total()
+
+
+def structure_tokens(table: Table, *, spans: bool = False) -> list[str]:
+    """Return the tags of a table, without its content.
+
+    Examples
+    --------
+    >>> from extractbench_nb.tables.cells import table_of_cells
+    >>> cells = [{"row_nums": [0], "column_nums": [0, 1], "text": "Total"}]
+    >>> print(*structure_tokens(table_of_cells(cells), spans=True))
+    <tabular> <tbody> <tr> <tdy> colspan=2 </tr> </tbody> </tabular>
+    """
+    tokens = ["<tabular>"]
+    for tag, rows in table_sections(table):
+        tokens.append(f"<{tag}>")
+        for row in rows:
+            cells = (token for cell in row for token in _cell_tokens(cell, spans=spans))
+            tokens += ["<tr>", *cells, "</tr>"]
+        tokens.append(f"</{tag}>")
+    return [*tokens, "</tabular>"]
+
+
+def _cell_tokens(cell: Cell, *, spans: bool) -> Iterator[str]:
+    yield "<tdy>" if cell.text.strip() else "<tdn>"
+    if spans:
+        _, _, columns, rows = cell.span_from(cell.rows[0], cell.columns[0])
+        yield from (f"rowspan={rows}" for _ in range(rows > 1))
+        yield from (f"colspan={columns}" for _ in range(columns > 1))
+
+
+def table_sections(table: Table) -> list[Section]:
+    """Return a table as HTML has it: head and body, rows, and the cells that begin in each."""
+    table = table.rebuilt()
+    count = table.grid.shape[0] if table.cells else 0
+    rows: list[list[Cell]] = [[] for _ in range(count)]
+    for cell in sorted(table.cells, key=lambda cell: cell.columns[0]):
+        rows[cell.rows[0]].append(cell)
+    head = next((n for n in range(count) if not _is_head(table, n)), count)
+    return [(tag, part) for tag, part in (("thead", rows[:head]), ("tbody", rows[head:])) if part]
+
+
+def _is_head(table: Table, row: int) -> bool:
+    return all(table.cells[cell].is_header for cell in table.grid[row].tolist())
+
+
+def exact_match(true: Table, predicted: Table, *, topology_only: bool = False) -> bool:
+    """Say whether two tables have the same cells.
+
+    Examples
+    --------
+    >>> from extractbench_nb.tables.cells import table_of_cells
+    >>> one, other = (
+    ...     table_of_cells([{"row_nums": [0], "column_nums": [0], "text": text}])
+    ...     for text in ("Sales", "sales")
+    ... )
+    >>> exact_match(one, other), exact_match(one, other, topology_only=True)
+    (False, True)
+    """
+    cells, others = (
+        Counter((c.rows, c.columns, "" if topology_only else c.text) for c in table.cells)
+        for table in (true.rebuilt(), predicted.rebuilt())
+    )
+    return cells == others
+
 
 #: Nodes that are not counted, by variant: the published code leaves out the root.
 TEDS_VARIANTS = {"paper": 0, "released": 1}
@@ -195,68 +355,25 @@ COMPARISON_COLUMNS = FrameSpec(
 )
 
 
-class _Row(NamedTuple):
-    score: float | None
-    precision: float | None = None
-    recall: float | None = None
-    note: str = ""
-
-
-class _Options(NamedTuple):
-    variant: str
-    max_teds_nodes: int | None
-
-
-_Metric: TypeAlias = Callable[[Table, Table, _Options], _Row]
-
-
-def _grits(name: str) -> _Metric:
-    def metric(true: Table, predicted: Table, options: _Options) -> _Row:
-        return _Row(*table_similarity(true, predicted, name, options.variant)[:3])
-
-    return metric
-
-
-def _adjacency(true: Table, predicted: Table, _: _Options) -> _Row:
-    return _Row(*adjacency(true, predicted))
-
-
-def _bleu(true: Table, predicted: Table, _: _Options) -> _Row:
-    return _Row(bleu(true, predicted))
-
-
-def _teds(*, structure_only: bool) -> _Metric:
-    def metric(true: Table, predicted: Table, options: _Options) -> _Row:
-        nodes = max(map(count_nodes, (true, predicted)))
-        if options.max_teds_nodes is not None and nodes > options.max_teds_nodes:
-            return _Row(None, note=f"{nodes:,} nodes, more than {options.max_teds_nodes:,}")
-        return _Row(teds(true, predicted, structure_only=structure_only))
-
-    return metric
-
-
-def _exact(*, topology_only: bool) -> _Metric:
-    def metric(true: Table, predicted: Table, _: _Options) -> _Row:
-        return _Row(float(exact_match(true, predicted, topology_only=topology_only)))
-
-    return metric
-
-
-#: By name, how two tables are compared; in the order of the rows.
-TABLE_METRICS: Mapping[str, _Metric] = MappingProxyType(
-    {
-        "grits_top": _grits("top"),
-        "grits_con": _grits("con"),
-        "grits_loc": _grits("loc"),
-        "grits_rawloc": _grits("rawloc"),
-        "adjacency": _adjacency,
-        "bleu": _bleu,
-        "teds": _teds(structure_only=False),
-        "teds_structure": _teds(structure_only=True),
-        "exact": _exact(topology_only=False),
-        "exact_topology": _exact(topology_only=True),
-    }
+#: How two tables are compared, in the order of the rows.
+TABLE_METRICS = (
+    *("grits_top", "grits_con", "grits_loc", "grits_rawloc"),
+    *("adjacency", "bleu", "teds", "teds_structure", "exact", "exact_topology"),
 )
+_LOCATED = ("grits_loc", "grits_rawloc")
+_Row: TypeAlias = tuple[float | None, float | None, float | None, str]
+
+
+def checked_options(variant: Any, max_teds_nodes: Any) -> None:
+    """Refuse a variant of grid table similarity, or a limit of TEDS, that there is not."""
+    checked_variant(variant, GRITS_VARIANTS)
+    if max_teds_nodes is not None and type(max_teds_nodes) is not int:
+        raise InputError(f"max_teds_nodes is {max_teds_nodes!r}; expected a whole number or None")
+
+
+def usual_metrics(*, located: bool) -> tuple[str, ...]:
+    """Return the metrics of many tables, unless others are asked for."""
+    return TABLE_METRICS[: 3 if located else 2]
 
 
 def compare_tables(
@@ -309,14 +426,17 @@ def compare_tables(
     >>> found["score"].to_dict()
     {'teds': 0.96, 'exact': 0.0}
     """
-    checked_variant(variant, GRITS_VARIANTS)
+    checked_options(variant, max_teds_nodes)
     tables = (
         read_table(true, name="true", tidy=tidy),
         read_table(predicted, name="predicted", tidy=tidy),
     )
-    if max_teds_nodes is not None and type(max_teds_nodes) is not int:
-        raise InputError(f"max_teds_nodes is {max_teds_nodes!r}; expected a whole number or None")
-    names = _chosen(metrics, tables)
+    if metrics is None:
+        located = all(table.has_boxes for table in tables)
+        left_out = _LOCATED[1:] if located else _LOCATED
+        names = [name for name in TABLE_METRICS if name not in left_out]
+    else:
+        names = checked_names(metrics, TABLE_METRICS)
     found = COMPARISON_COLUMNS.from_rows(compare_rows(*tables, names, variant, max_teds_nodes))
     found.index = pd.Index(names, name="metric", dtype=object)
     return found
@@ -324,7 +444,7 @@ def compare_tables(
 
 def compare_rows(
     true: Table, predicted: Table, names: Sequence[str], variant: str, max_teds_nodes: int | None
-) -> list[tuple[float | None, float | None, float | None, str]]:
+) -> list[_Row]:
     """Return the rows of `compare_tables` without a frame.
 
     Parameters
@@ -348,23 +468,30 @@ def compare_rows(
     InputError
         A cell lacks the box that a metric needs.
     """
-    options = _Options(variant, max_teds_nodes)
     anew = true.rebuilt(), predicted.rebuilt()
-    rows: list[tuple[float | None, float | None, float | None, str]] = []
+    rows: list[_Row] = []
     for name in names:
         if name in _LOCATED:
             refuse_boxless((true, predicted), name)
-        tables = (true, predicted) if name.startswith("grits_") else anew
-        rows.append(TABLE_METRICS[name](*tables, options))
+        if name.startswith("grits_"):
+            metric = name.removeprefix("grits_")
+            rows.append((*table_similarity(true, predicted, metric, variant)[:3], ""))
+        elif name == "adjacency":
+            rows.append((*adjacency(*anew), ""))
+        else:
+            rows.append(_single(name, *anew, max_teds_nodes))
     return rows
 
 
-_LOCATED = ("grits_loc", "grits_rawloc")
-
-
-def _chosen(metrics: str | Sequence[str] | None, tables: tuple[Table, Table]) -> list[str]:
-    if metrics is None:
-        located = all(table.has_boxes for table in tables)
-        left_out = _LOCATED[1:] if located else _LOCATED
-        return [name for name in TABLE_METRICS if name not in left_out]
-    return checked_names(metrics, TABLE_METRICS)
+def _single(name: str, true: Table, predicted: Table, max_teds_nodes: int | None) -> _Row:
+    """Return the row of a metric without precision and recall."""
+    if name == "bleu":
+        return bleu(true, predicted), None, None, ""
+    if name.startswith("exact"):
+        same = exact_match(true, predicted, topology_only=name == "exact_topology")
+        return float(same), None, None, ""
+    nodes = max(map(count_nodes, (true, predicted)))
+    if max_teds_nodes is not None and nodes > max_teds_nodes:
+        return None, None, None, f"{nodes:,} nodes, more than {max_teds_nodes:,}"
+    score = teds(true, predicted, structure_only=name == "teds_structure")
+    return score, None, None, ""

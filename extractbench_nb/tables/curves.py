@@ -14,14 +14,15 @@ from extractbench_nb._concurrency import progress_bar
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import Cell, Table, table_of_cells
-from extractbench_nb.tables.comparing import TABLE_METRICS, compare_rows
-from extractbench_nb.tables.grid_similarity import GRITS_VARIANTS
+from extractbench_nb.tables.comparing import (
+    TABLE_METRICS,
+    checked_options,
+    compare_rows,
+    usual_metrics,
+)
+from extractbench_nb.tables.grid_similarity import checked_names
 from extractbench_nb.tables.quality import list_of_tables
 from extractbench_nb.tables.reading import read_table
-from extractbench_nb.tables.similarity import checked_names, checked_variant
-
-__all__ = ["KEEP_COLUMNS", "KEEP_MODES", "keep_curves", "made_up_tables", "pubtables"]
-
 
 _DETECTION = (
     ("DETR-R18", "TD", 0.995, 0.988, 0.966, 0.981),
@@ -298,9 +299,13 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
     Section 7 and Figure 6 of Smock, Pesala and Abraham, "PubTables-1M" (2022).
     """
     chosen, shares = checked_names(modes, KEEP_MODES, "modes"), _checked_rates(rates)
-    _check_options(seed, variant, max_teds_nodes)
+    checked_options(variant, max_teds_nodes)
+    asked: Any = seed
+    if isinstance(asked, bool) or not isinstance(asked, int | np.integer) or asked < 0:
+        raise InputError(f"seed is {seed!r}; expected a whole number from 0")
     known = _read(tables)
-    names = _names(metrics, known)
+    usual = usual_metrics(located=all(table.has_boxes for table in known))
+    names = usual if metrics is None else checked_names(metrics, TABLE_METRICS)
     totals: dict[tuple[str, float, str], list[tuple[Any, ...]]] = {
         (mode, x, name): [] for mode in chosen for x in shares for name in (*names, _IDEAL)
     }
@@ -313,45 +318,24 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
                     side < x if mode in (which, "both") else np.ones_like(side, dtype=np.bool_)
                     for side, which in zip(drawn, KEEP_MODES[:2], strict=True)
                 ]
-                options = (names, rebuilt, variant, max_teds_nodes)
-                for name, row in _rows(table, kept, *options):
-                    totals[mode, x, name].append(row)
+                lines = [np.flatnonzero(flags).tolist() for flags in kept]
+                anew = table.part(*lines)
+                part = anew if rebuilt else table.part(*lines, rebuilt=False)
+                for name in names:
+                    predicted = part if name.startswith("grits_") else anew
+                    (row,) = compare_rows(table, predicted, [name], variant, max_teds_nodes)
+                    totals[mode, x, name].append(row[:3])
+                share = float(np.prod([flags.mean() for flags in kept]))
+                totals[mode, x, _IDEAL].append((2 * share / (1 + share), 1.0, share))
     return KEEP_COLUMNS.from_rows((*key, *_mean(rows)) for key, rows in totals.items())
 
 
 _IDEAL = "ideal"
 
 
-def _rows(
-    table: Table,
-    kept: list[_Flags],
-    names: Sequence[str],
-    rebuilt: bool,
-    variant: str,
-    most: int | None,
-) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Yield a name and score, precision and recall of each metric."""
-    lines = [np.flatnonzero(flags).tolist() for flags in kept]
-    anew = table.part(*lines)
-    part = anew if rebuilt else table.part(*lines, rebuilt=False)
-    for name in names:
-        predicted = part if name.startswith("grits_") else anew
-        (row,) = compare_rows(table, predicted, [name], variant, most)
-        yield name, row[:3]
-    share = float(np.prod([flags.mean() for flags in kept]))
-    yield _IDEAL, (2 * share / (1 + share), 1.0, share)
-
-
 def _mean(rows: list[tuple[Any, ...]]) -> tuple[Any, ...]:
     columns = [[v for v in values if v is not None] for values in zip(*rows, strict=True)]
     return (*(sum(v) / len(v) if v else None for v in columns), len(columns[0]))
-
-
-def _names(metrics: str | Sequence[str] | None, tables: list[Table]) -> list[str]:
-    if metrics is None:
-        located = all(table.has_boxes for table in tables)
-        return ["grits_top", "grits_con", "grits_loc"][: 3 if located else 2]
-    return checked_names(metrics, TABLE_METRICS)
 
 
 def _read(tables: Iterable[Any]) -> list[Table]:
@@ -376,11 +360,3 @@ def _checked_rates(given: Any) -> list[float]:
     if not rates:
         raise InputError("rates is empty; expected numbers from 0 to 1")
     return list(dict.fromkeys(map(float, rates)))
-
-
-def _check_options(seed: Any, variant: Any, max_teds_nodes: Any) -> None:
-    checked_variant(variant, GRITS_VARIANTS)
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed is {seed!r}; expected a whole number from 0")
-    if max_teds_nodes is not None and type(max_teds_nodes) is not int:
-        raise InputError(f"max_teds_nodes is {max_teds_nodes!r}; expected a whole number or None")

@@ -12,36 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from extractbench_nb.display.html import STYLE, document_text
-from extractbench_nb.tables.cells import Cell, Grid, Table
-from extractbench_nb.tables.similarity import Numbers
+from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table, spans_html
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = [
-    "GAP",
-    "LEGEND",
-    "METRICS",
-    "SIDES",
-    "TABLES_STYLE",
-    "ComparedTables",
-    "Comparison",
-    "DrawnRow",
-    "DrawnSide",
-    "Line",
-    "Patch",
-    "compare",
-    "default_metric",
-    "drawn",
-    "grits_html",
-    "kind_of",
-    "line_text",
-    "mark_text",
-    "notes_of",
-    "scores_html",
-    "tables_html",
-    "two_digits",
-]
 
 
 SIDES = ("true", "predicted")
@@ -209,20 +183,19 @@ def compare(result: ComparedTables, metric: str) -> Comparison:
     common = result.similarity(metric)
     tables = (result.true, result.predicted)
     frames = (frame[frame["metric"] == metric] for frame in (result.rows, result.columns))
+    # an empty table has neither rows nor columns
     rows, columns = (
-        _lines(frame, common.min(axis=1 - axis, initial=1.0), _sizes(tables, axis))
+        _lines(
+            frame,
+            common.min(axis=1 - axis, initial=1.0),
+            [table.grid.shape[axis] if table.size else 0 for table in tables],
+        )
         for axis, frame in enumerate(frames)
     )
     return Comparison(metric, tables, tuple(rows), tuple(columns), common)
 
 
-def _sizes(tables: tuple[Table, Table], axis: int) -> _Place:
-    """Return how many lines both have; an empty table has neither rows nor columns."""
-    true, predicted = (table.grid.shape[axis] if table.size else 0 for table in tables)
-    return true, predicted
-
-
-def _lines(pairs: pd.DataFrame, least: Numbers, sizes: _Place) -> Iterator[Line]:
+def _lines(pairs: pd.DataFrame, least: Numbers, sizes: Sequence[int]) -> Iterator[Line]:
     true = predicted = 0
     columns = (pairs[name].tolist() for name in ("true", "predicted", "similarity"))
     for one, two, similarity, low in zip(*columns, least.tolist(), strict=True):
@@ -256,7 +229,7 @@ def _side(found: Comparison, side: int, rows: Sequence[Line], columns: Sequence[
     return DrawnSide(tuple(own), tuple(map(DrawnRow, rows, map(tuple, patches))))
 
 
-def _shown(table: Table, down: Sequence[int | None], across: Sequence[int]) -> Grid:
+def _shown(table: Table, down: Sequence[int | None], across: Sequence[int]) -> Indices:
     """Return the cell at each place as drawn; one that covers both rows at a gap goes through."""
     shown = np.full((len(down), len(across)), GAP, dtype=np.intp)
     there = [place for place, row in enumerate(down) if row is not None]
@@ -268,7 +241,7 @@ def _shown(table: Table, down: Sequence[int | None], across: Sequence[int]) -> G
     return shown
 
 
-def _rectangles(shown: Grid) -> Iterator[tuple[int, int, int, int, int]]:
+def _rectangles(shown: Indices) -> Iterator[tuple[int, int, int, int, int]]:
     """Cut a grid into rectangles of one cell each: cell, top, left, height, width."""
     taken = np.zeros(shown.shape, dtype=bool)
     for top, left in np.ndindex(*shown.shape):
@@ -281,7 +254,7 @@ def _rectangles(shown: Grid) -> Iterator[tuple[int, int, int, int, int]]:
             yield cell, top, left, height, width
 
 
-def _run(flags: Grid) -> int:
+def _run(flags: Indices) -> int:
     """Count the flags before the first that is not set."""
     return len(flags) if flags.all() else int(flags.argmin())
 
@@ -451,11 +424,7 @@ def _row(found: Comparison, side: int, row: DrawnRow) -> str:
 
 
 def _patch(cells: Sequence[Cell], side: int, patch: Patch) -> str:
-    spans = "".join(
-        f' {name}span="{size}"'
-        for name, size in (("row", patch.height), ("col", patch.width))
-        if size > 1
-    )
+    spans = spans_html(patch.height, patch.width)
     if patch.state == "gap":
         return f'<td class="xb-gap"{spans}></td>'
     cell = cells[patch.cell]

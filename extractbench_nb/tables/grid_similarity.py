@@ -1,57 +1,430 @@
-"""`grits`: similarity of two tables, and the alignment of their rows and columns."""
+"""Grid table similarity (GriTS): how alike cells, lines and whole tables are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._json import canonical
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.tables.cells import Table
-from extractbench_nb.tables.reading import read_table
-from extractbench_nb.tables.similarity import (
-    Numbers,
-    checked_names,
-    checked_variant,
-    dilate,
-    hull_overlap,
-    iou,
-    pair_similarity,
-    text_similarity,
-)
-from extractbench_nb.tables.substructures import (
-    Alignment,
-    Indices,
-    align,
-    corridor,
-    corridors,
-    diagonal_corridor,
-    likely_alignment,
-    line_similarities,
+from extractbench_nb.tables.cells import Box, Cell, Indices, Numbers, Table
+from extractbench_nb.tables.reading import objects_of, read_table, tables_of_arrays, text_of
+
+if TYPE_CHECKING:
+    from difflib import SequenceMatcher
+
+
+def checked_names(given: Any, known: Iterable[str], what: str = "metrics") -> list[str]:
+    """Return the names that are asked for."""
+    names = list(known)
+    if not isinstance(given, Iterable):
+        raise InputError(f"{what} is {given!r}; choose among {', '.join(names)}")
+    asked = [given] if isinstance(given, str) else list(given)
+    for name in asked:
+        if name not in names:
+            raise InputError(f"{what}: no {name!r}; {nearest(str(name), names)}")
+    if not asked:
+        raise InputError(f"{what} is empty; choose among {', '.join(names)}")
+    return [name for name in names if name in asked]
+
+
+def checked_variant(given: Any, known: Iterable[str]) -> str:
+    """Return the variant of grid table similarity."""
+    names = list(known)
+    if not isinstance(given, str) or given not in names:
+        raise InputError(f"variant is {given!r}; {nearest(str(given), names)}")
+    return given
+
+
+def dilate(table: Any) -> Table:
+    """Give each cell the box of the rows and columns that it covers, without gaps in between.
+
+    Parameters
+    ----------
+    table : Table or whatever `read_table` reads
+        The table; some of its cells may be without a box.
+
+    Returns
+    -------
+    Table
+        The same cells with other boxes, also those that had none.
+
+    Raises
+    ------
+    InputError
+        The table is not as it should be; no cell has a box; or rows, or columns, are not in the
+        order of their boxes (x and y grow to the right and down), so that one would have less than
+        no height or width.
+
+    Notes
+    -----
+    Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2022): the boundaries of two adjacent
+    rows move until they meet halfway, where they overlap too. A row reaches from the top to the
+    bottom of the cells that lie in it alone. The paper does not say what holds for rows that have
+    none: here they share the space between their neighbours equally, also where that is none. The
+    first and the last row reach to the edge of the box around all cells. Columns likewise.
+
+    Examples
+    --------
+    >>> cells = [
+    ...     {"row_nums": [0], "column_nums": [0], "bbox": [0, 0, 10, 5]},
+    ...     {"row_nums": [1], "column_nums": [0], "bbox": [2, 7, 12, 9]},
+    ... ]
+    >>> [cell.box for cell in dilate(cells).cells]
+    [(0.0, 0.0, 12.0, 6.0), (0.0, 6.0, 12.0, 9.0)]
+    """
+    found = read_table(table).rebuilt()
+    if not found.cells:
+        return found
+    across, down = _boundaries(found.transposed(), "column", 0), _boundaries(found, "row", 1)
+
+    def box(rows: tuple[int, ...], columns: tuple[int, ...]) -> Box:
+        x0, x1 = across[columns[0]], across[columns[-1] + 1]
+        return (x0, down[rows[0]], x1, down[rows[-1] + 1])
+
+    cells = (cell._replace(box=box(cell.rows, cell.columns)) for cell in found.cells)
+    return replace(found, cells=tuple(cells))
+
+
+def row_extents(table: Table, axis: int = 1) -> Numbers:
+    """Return how far the cells reach that lie in one row alone."""
+    found = np.full((table.grid.shape[0], 2), np.nan)
+    for cell in table.cells:
+        if cell.box is not None and len(cell.rows) == 1:
+            row = found[cell.rows[0]]
+            row[0] = np.fmin(row[0], cell.box[axis])
+            row[1] = np.fmax(row[1], cell.box[axis + 2])
+    return found
+
+
+def _boundaries(table: Table, name: str, axis: int) -> list[float]:
+    """Return where each row begins, and where the last one ends."""
+    boxes = np.array([cell.box for cell in table.cells if cell.box is not None])
+    if not len(boxes):
+        raise InputError("the table: no cell has a bbox, so there is nothing to dilate")
+    low, high = boxes[:, axis].min(), boxes[:, axis + 2].max()
+    extents = row_extents(table, axis)
+    known = np.flatnonzero(~np.isnan(extents[:, 0]))
+    _in_order(known, extents[known].mean(axis=1), name)
+    # the edges that face each other, and the rows that they belong to
+    ends = [low, *extents[known, 1]]
+    starts = [*extents[known, 0], high]
+    before, after = [-1, *known], [*known, len(extents)]
+    found = np.concatenate([*map(_between, ends, starts, before, after)])
+    found[0], found[-1] = low, high
+    _in_order(np.arange(len(found)) - 1, found, name)
+    return [float(place) for place in found]
+
+
+def _in_order(numbers: npt.NDArray[np.intp], places: Numbers, name: str) -> None:
+    """Refuse rows whose middles, or ends, do not go on."""
+    back = np.flatnonzero(np.diff(places) < 0)
+    if len(back):
+        raise InputError(
+            f"the table: {name} {numbers[back[0] + 1]} has no room behind the one before; "
+            f"{name}s must be in the order of their boxes"
+        )
+
+
+def _between(end: float, start: float, before: int, after: int) -> Numbers:
+    """Return the boundaries from a row's end to the start of the next one that is known."""
+    if after - before == 1 or start < end:
+        return np.full(after - before, (end + start) / 2)
+    return np.linspace(end, start, after - before)
+
+
+_Texts: TypeAlias = Sequence[str]
+
+
+def iou(a: Numbers, b: Numbers) -> Numbers:
+    """Return the intersection over the union of boxes.
+
+    Examples
+    --------
+    >>> iou(np.array([0, 0, 2, 1]), np.array([[0, 0, 1, 1], [5, 5, 6, 6]])).tolist()
+    [0.5, 0.0]
+    """
+    common = _intersection(a, b)
+    return _share(common, _area(a) + _area(b) - common)
+
+
+def hull_overlap(a: Numbers, b: Numbers) -> Numbers:
+    """Return the intersection of boxes over the smallest box around both.
+
+    Never more than `iou`, and the same where one box is in the other: what the published code
+    computes, there in single precision.
+    """
+    low, high = np.minimum(a[..., :2], b[..., :2]), np.maximum(a[..., 2:], b[..., 2:])
+    return _share(_intersection(a, b), (high - low).prod(axis=-1))
+
+
+def _area(boxes: Numbers) -> Numbers:
+    """Return areas; an inverted box has none."""
+    found: Numbers = np.maximum(boxes[..., 2:] - boxes[..., :2], 0).prod(axis=-1)
+    return found
+
+
+def _intersection(a: Numbers, b: Numbers) -> Numbers:
+    low, high = np.maximum(a[..., :2], b[..., :2]), np.minimum(a[..., 2:], b[..., 2:])
+    there = (_area(a) > 0) & (_area(b) > 0)
+    return np.where(there, np.maximum(high - low, 0).prod(axis=-1), 0)
+
+
+def _share(part: Numbers, whole: Numbers) -> Numbers:
+    return np.divide(part, whole, out=np.zeros(part.shape), where=part > 0)
+
+
+def text_similarity(true: _Texts, predicted: _Texts) -> Numbers:
+    """Return the longest common subsequences of texts, over their mean lengths.
+
+    Examples
+    --------
+    >>> text_similarity(["tide"], ["diet", "tide"]).tolist()
+    [[0.5, 1.0]]
+    """
+    from rapidfuzz.distance import LCSseq
+    from rapidfuzz.process import cdist
+
+    alike: Numbers = cdist(true, predicted, scorer=LCSseq.similarity, dtype=np.float64)
+    alike *= 2
+    length, other = (np.array([*map(len, side)], dtype=np.float64) for side in (true, predicted))
+    empty, blank = np.flatnonzero(length == 0), np.flatnonzero(other == 0)
+    length[empty] = 1  # nothing is in common with an empty text, whatever that is divided by
+    alike /= length[:, None] + other[None]
+    alike[np.ix_(empty, blank)] = 1
+    return alike
+
+
+def pair_similarity(pairs: Iterable[tuple[str, str]], kind: str) -> list[float]:
+    """Return what texts have in common, over their mean length, pair by pair.
+
+    Examples
+    --------
+    >>> [pair_similarity([("tide", "diet"), ("diet", "tide")], kind) for kind in TEXT_KINDS]
+    [[0.25, 0.25], [0.25, 0.5]]
+    """
+    matchers = _matchers()
+    by_second: dict[str, SequenceMatcher[str]] = {}  # difflib keeps what it knows of the second
+    found = []
+    for true, predicted in pairs:
+        if not true or not predicted:
+            found.append(float(true == predicted))
+            continue
+        matcher = by_second.get(predicted)
+        if matcher is None:
+            matcher = by_second[predicted] = matchers(None, "", predicted, kind == "blocks")
+        matcher.set_seq1(true)
+        found.append(2 * TEXT_KINDS[kind](matcher) / (len(true) + len(predicted)))
+    return found
+
+
+def _substring(matcher: SequenceMatcher[str]) -> int:
+    return matcher.find_longest_match().size
+
+
+def _blocks(matcher: SequenceMatcher[str]) -> int:
+    return sum(block[2] for block in matcher.get_matching_blocks())
+
+
+#: By kind, what is common to two texts, in characters.
+TEXT_KINDS: Mapping[str, Callable[[SequenceMatcher[str]], int]] = MappingProxyType(
+    {"substring": _substring, "blocks": _blocks}
 )
 
-__all__ = [
-    "ALIGNED_COLUMNS",
-    "GRITS_METRICS",
-    "GRITS_VARIANTS",
-    "SCORE_COLUMNS",
-    "BoxEntries",
-    "Entries",
-    "GriTS",
-    "SlowTextEntries",
-    "TextEntries",
-    "grits",
-    "refuse_boxless",
-    "table_similarity",
-]
+
+def _matchers() -> type[SequenceMatcher[str]]:
+    """Return difflib's class, or cydifflib's, which does the same in a third of the time."""
+    try:
+        from cydifflib import SequenceMatcher as Matcher
+    except ImportError:
+        from difflib import SequenceMatcher as Matcher
+    found: type[SequenceMatcher[str]] = Matcher
+    return found
+
+
+#: Similarities of the entries of pairs of lines, by their indices: shape (pairs, entries, entries).
+Rewards: TypeAlias = Callable[[Indices, Indices], Numbers]
+
+#: How many similarities are in memory at once.
+_CELLS = 1 << 21
+
+
+class Alignment(NamedTuple):
+    """Aligned lines: indices of both sides, in order, and the score of the whole alignment."""
+
+    true: npt.NDArray[np.intp]
+    predicted: npt.NDArray[np.intp]
+    score: float
+
+
+def line_similarities(rewards: Rewards, possible: npt.NDArray[np.bool_], entries: int) -> Numbers:
+    """Return the score of the best alignment of every two lines."""
+    found = np.zeros(possible.shape)
+    step = max(1, _CELLS // max(1, entries))
+    for true, predicted in _pair_blocks(possible, step):
+        found[true, predicted] = _aligned_entries(rewards(true, predicted))
+    return found
+
+
+def _pair_blocks(possible: npt.NDArray[np.bool_], step: int) -> Iterator[tuple[Indices, Indices]]:
+    """Yield the indices of possible pairs, in order, so many at a time at most."""
+    lines = max(1, _CELLS // max(1, possible.shape[1]))
+    for first in range(0, len(possible), lines):
+        true, predicted = np.nonzero(possible[first : first + lines])
+        true += first
+        for at in range(0, len(true), step):
+            yield true[at : at + step], predicted[at : at + step]
+
+
+def _aligned_entries(rewards: Numbers) -> Numbers:
+    """Align the last two axes, for all pairs at once, antidiagonal by antidiagonal."""
+    pairs, first, second = rewards.shape
+    # by place in the true line; the place in the predicted one follows from the antidiagonal
+    before = np.zeros((first + 1, pairs))
+    last = np.zeros_like(before)
+    cells = np.ascontiguousarray(rewards.transpose(1, 2, 0))
+    for diagonal in range(2, first + second + 1):
+        low, high = max(1, diagonal - second), min(first, diagonal - 1)
+        places = np.arange(low - 1, high)
+        best = cells[places, diagonal - 2 - places]
+        best += before[low - 1 : high]
+        np.maximum(best, last[low - 1 : high], out=best)
+        np.maximum(best, last[low : high + 1], out=before[low : high + 1])
+        before, last = last, before
+    return last[first].copy()
+
+
+def align(similarities: Numbers) -> Alignment:
+    """Align lines by their similarities.
+
+    Examples
+    --------
+    >>> align(np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 2.0]]))[:2]
+    (array([0, 2]), array([0, 1]))
+    """
+    return trace(alignment_scores(similarities), similarities)
+
+
+def alignment_scores(similarities: Numbers) -> Numbers:
+    """Return the score of the best alignment of the first lines of either side."""
+    *many, lines, others = similarities.shape
+    scores = np.zeros((*many, lines + 1, others + 1))
+    for diagonal in range(2, lines + others + 1):
+        places = np.arange(max(1, diagonal - others), min(lines, diagonal - 1) + 1)
+        beside = diagonal - places
+        best = scores[..., places - 1, beside - 1] + similarities[..., places - 1, beside - 1]
+        np.maximum(best, scores[..., places - 1, beside], out=best)
+        np.maximum(best, scores[..., places, beside - 1], out=best)
+        scores[..., places, beside] = best
+    return scores
+
+
+def trace(scores: Numbers, similarities: Numbers) -> Alignment:
+    """Return the alignment whose scores are known, as `align` does."""
+    pairs = list(_traced(scores, similarities))[::-1]
+    found = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+    return Alignment(found[:, 0], found[:, 1], float(scores[-1, -1]))
+
+
+def _traced(scores: Numbers, similarities: Numbers) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of the alignment, last first."""
+    true, predicted = similarities.shape
+    while true and predicted:
+        best = scores[true, predicted]
+        paired = scores[true - 1, predicted - 1] + similarities[true - 1, predicted - 1]
+        if paired == best:
+            true, predicted = true - 1, predicted - 1
+            yield true, predicted
+        elif scores[true - 1, predicted] == best:
+            true -= 1
+        else:
+            predicted -= 1
+
+
+_Pairs: TypeAlias = npt.NDArray[np.bool_]
+#: Scores are sums of floats.
+_MARGIN = 1e-6
+
+
+def corridor(guess: Alignment, upper: Numbers, scores: Callable[[_Pairs], Numbers]) -> _Pairs:
+    """Return which pairs of lines may be in a best alignment."""
+    reached = _reached(guess, upper.shape, scores)
+    possible: _Pairs = _through(upper, alignment_scores(upper)) >= reached - _MARGIN
+    return possible
+
+
+def diagonal_corridor(
+    guess: Alignment, shape: tuple[int, ...], most: float, scores: Callable[[_Pairs], Numbers]
+) -> _Pairs:
+    """Return which pairs of lines may be in a best alignment, where one bound holds for all pairs.
+
+    An alignment through a pair leaves out as many lines as the pair is away from the diagonal.
+    """
+    reached = _reached(guess, shape, scores)
+    lines, others = shape
+    i, j = np.arange(lines, dtype=np.int32)[:, None], np.arange(others, dtype=np.int32)[None]
+    pairs = np.minimum(i, j)
+    pairs += np.minimum(lines - i, others - j)
+    possible: _Pairs = pairs >= (reached - _MARGIN) / most
+    return possible
+
+
+def _reached(
+    guess: Alignment, shape: tuple[int, ...], scores: Callable[[_Pairs], Numbers]
+) -> float:
+    """Return what a guess is worth, which the best alignment is worth at least."""
+    known = np.zeros(shape, dtype=np.bool_)
+    known[guess.true, guess.predicted] = True
+    return float(scores(known)[known].sum())
+
+
+def corridors(upper: Numbers, scores: Callable[[_Pairs], Numbers]) -> _Pairs:
+    """Return which entries may be paired in the best alignments of many lines with each other."""
+    known = np.zeros(upper.shape, dtype=np.bool_)
+    before = alignment_scores(upper)
+    for pair, similarities in enumerate(upper):
+        guess = trace(before[pair], similarities)
+        known[pair, guess.true, guess.predicted] = True
+    reached = np.where(known, scores(known), 0).sum(axis=(1, 2))
+    possible: _Pairs = _through(upper, before) >= reached[:, None, None] - _MARGIN
+    return possible
+
+
+def _through(upper: Numbers, before: Numbers) -> Numbers:
+    """Return an upper bound of the best alignment that has a pair, for each pair."""
+    after = alignment_scores(upper[..., ::-1, ::-1])[..., ::-1, ::-1]
+    found: Numbers = before[..., :-1, :-1] + upper + after[..., 1:, 1:]
+    return found
+
+
+def likely_alignment(true: Indices, predicted: Indices) -> Alignment:
+    """Align lines by the entries that they share, rare ones above all."""
+    from scipy.sparse import csr_array
+
+    count = int(max(true.max(), predicted.max())) + 1
+    sides: list[Any] = []
+    for lines in (true, predicted):
+        places = np.repeat(np.arange(len(lines)), lines.shape[1]), lines.ravel()
+        held = csr_array((np.ones(lines.size), places), shape=(len(lines), count))
+        held.data[:] = 1
+        sides.append(held)
+    often: Numbers = sides[0].sum(axis=0) * sides[1].sum(axis=0)
+    rare = np.divide(1.0, often, out=np.zeros(count), where=often > 0)
+    shared: Numbers = ((sides[0] * rare[None]) @ sides[1].T).toarray()
+    return align(shared + _LITTLE)
+
+
+#: Less than what lines share, so that it only fills gaps.
+_LITTLE = 1e-9
 
 
 #: The largest matrix of similarities that is kept.
@@ -62,22 +435,18 @@ _FEW_BOXES = 1 << 8
 _BLOCK = 1 << 18
 
 
-class _Numbering:
-    """Numbers values as they come, equal ones alike."""
-
-    def __init__(self) -> None:
-        self.known: dict[Any, int] = {}
-
-    def grid(self, table: Table, value: Callable[[int, int, int], Hashable]) -> Indices:
-        """Return the numbers of a table's entries; `value` has the cell, row and column."""
-        found = np.empty(table.grid.shape, dtype=np.intp)
-        rows = enumerate(table.grid.tolist())
-        for row, cells in rows:
-            for column, cell in enumerate(cells):
-                found[row, column] = self.known.setdefault(
-                    value(cell, row, column), len(self.known)
-                )
-        return found
+def _numbered(
+    table: Table, known: dict[Any, int], value: Callable[[Cell, int, int], Hashable]
+) -> Indices:
+    """Return the numbers of a table's entries, by the value of a cell at a row and column."""
+    found = [
+        [
+            known.setdefault(value(table.cells[cell], row, column), len(known))
+            for column, cell in enumerate(cells)
+        ]
+        for row, cells in enumerate(table.grid.tolist())
+    ]
+    return np.array(found, dtype=np.intp).reshape(table.grid.shape)
 
 
 class BoxEntries:
@@ -97,12 +466,12 @@ class BoxEntries:
         *,
         spans: bool,
     ) -> None:
-        numbering = _Numbering()
+        known: dict[Any, int] = {}
         self.true, self.predicted = (
-            numbering.grid(table, _span_of(table) if spans else _box_of(table))
+            _numbered(table, known, _span_of(table) if spans else lambda cell, *_: cell.box)
             for table in (true, predicted)
         )
-        self._boxes = np.array(list(numbering.known), dtype=np.float64).reshape(-1, 4)
+        self._boxes = np.array(list(known), dtype=np.float64).reshape(-1, 4)
         self._overlap = overlap
 
     @cached_property
@@ -141,13 +510,9 @@ class BoxEntries:
         return boxes[..., :2].min(axis=1), boxes[..., 2:].max(axis=1)
 
 
-def _box_of(table: Table) -> Callable[[int, int, int], Hashable]:
-    return lambda cell, row, column: table.cells[cell].box
-
-
-def _span_of(table: Table) -> Callable[[int, int, int], Hashable]:
+def _span_of(table: Table) -> Callable[[Cell, int, int], Hashable]:
     rows, columns = table.row_nums, table.column_nums
-    return lambda cell, row, column: table.cells[cell].span_from(rows[row], columns[column])
+    return lambda cell, row, column: cell.span_from(rows[row], columns[column])
 
 
 class TextEntries:
@@ -162,11 +527,11 @@ class TextEntries:
     """
 
     def __init__(self, true: Table, predicted: Table) -> None:
-        numbering = _Numbering()
-        self.true = numbering.grid(true, _text_of(true))
-        count = len(numbering.known)
-        self.predicted = numbering.grid(predicted, _text_of(predicted))
-        self.texts = list(numbering.known)
+        known: dict[Any, int] = {}
+        self.true = _numbered(true, known, lambda cell, *_: cell.text)
+        count = len(known)
+        self.predicted = _numbered(predicted, known, lambda cell, *_: cell.text)
+        self.texts = list(known)
         # texts of the true table come first; the predicted ones get columns of their own
         used = np.unique(self.predicted)
         self._column = np.zeros(len(self.texts), dtype=np.intp)
@@ -264,10 +629,6 @@ class SlowTextEntries:
     def may_be_similar(self, true: Indices, predicted: Indices) -> npt.NDArray[np.bool_]:
         """Return that any lines may have something in common."""
         return self._quick.may_be_similar(true, predicted)
-
-
-def _text_of(table: Table) -> Callable[[int, int, int], Hashable]:
-    return lambda cell, row, column: table.cells[cell].text
 
 
 #: What is compared of two tables.
@@ -368,7 +729,8 @@ class GriTS:
 
     def __repr__(self) -> str:
         """Return the f-scores and the shapes of both tables."""
-        shapes = " against ".join(" x ".join(map(str, t.grid.shape)) for t in self._tables)
+        tables = (self.true, self.predicted)
+        shapes = " against ".join(" x ".join(map(str, table.grid.shape)) for table in tables)
         scores = ", ".join(f"{name} {row.fscore:.3f}" for name, row in self.scores.iterrows())
         return f"GriTS({scores}; {shapes} positions, variant {self.variant!r})"
 
@@ -376,10 +738,6 @@ class GriTS:
         from extractbench_nb.tables.drawing import grits_html
 
         return grits_html(self)
-
-    @property
-    def _tables(self) -> tuple[Table, Table]:
-        return self.true, self.predicted
 
 
 def grits(
@@ -444,7 +802,7 @@ def grits(
         read_table(predicted, name="predicted", tidy=tidy),
     )
     names = _chosen(metrics, tables)
-    found = {name: _Metric(name, *tables, GRITS_VARIANTS[variant]).result() for name in names}
+    found = {name: _measured(name, *tables, variant) for name in names}
     scores = SCORE_COLUMNS.from_rows(result.scores for result in found.values())
     scores.index = pd.Index(names, name="metric", dtype=object)
     rows, columns = (
@@ -461,7 +819,7 @@ def table_similarity(
     true: Table, predicted: Table, metric: str, variant: str = "paper"
 ) -> tuple[float, float, float, float]:
     """Return f-score, precision, recall and upper bound of one metric, as `grits` has them."""
-    return _Metric(metric, true, predicted, GRITS_VARIANTS[variant]).result().scores
+    return _measured(metric, true, predicted, variant).scores
 
 
 def _chosen(metrics: str | Sequence[str] | None, tables: tuple[Table, Table]) -> tuple[str, ...]:
@@ -497,53 +855,49 @@ class _Result(NamedTuple):
     similarity: Numbers
 
 
-class _Metric:
-    """One metric on two tables."""
-
-    def __init__(self, name: str, true: Table, predicted: Table, variant: _Variant) -> None:
-        if name == "rawloc":
-            true = dilate(true)
-        self.entries = _entries(name, true, predicted, variant)
-        self._bounds = self.entries.upper_bounds()
-
-    def result(self) -> _Result:
-        true, predicted = self.entries.true, self.entries.predicted
-        if not true.size or not predicted.size:
-            alike = float(true.size == predicted.size)
-            ratios = [alike if grid.size else 1.0 for grid in (predicted, true)]
-            return _Result((alike, ratios[0], ratios[1], alike), ([], []), np.zeros((0, 0)))
-        rows, columns = self._aligned(true, predicted), self._aligned(true.T, predicted.T)
-        common = self.entries.similar(
-            true[np.ix_(rows.true, columns.true)],
-            predicted[np.ix_(rows.predicted, columns.predicted)],
-        )
-        sizes = true.size, predicted.size
-        scores = (*_ratios(float(common.sum()), *sizes), _bound(rows, columns, *sizes))
-        by_row = 2 * common.sum(axis=1) / (true.shape[1] + predicted.shape[1])
-        by_column = 2 * common.sum(axis=0) / (true.shape[0] + predicted.shape[0])
-        return _Result(scores, (_pairs(rows, by_row), _pairs(columns, by_column)), common)
-
-    def _aligned(self, true: Indices, predicted: Indices) -> Alignment:
-        """Align lines; those that are the same are looked at once."""
-        lines = _Lines(self.entries, true, predicted)
-        if lines.comparisons <= (_FEW if self._bounds else _MANY):
-            return align(lines.similarities())
-        if self._bounds:
-            upper = _Lines(self._bounds, true, predicted).similarities()
-            pairs = corridor(align(upper), upper, lines.similarities)
-        else:
-            most = min(true.shape[1], predicted.shape[1])
-            guess = likely_alignment(true, predicted)
-            pairs = diagonal_corridor(guess, lines.shape, most, lines.similarities)
-        return align(lines.similarities(pairs))
-
-
-def _entries(name: str, true: Table, predicted: Table, variant: _Variant) -> Entries:
+def _measured(name: str, true_table: Table, predicted_table: Table, variant: str) -> _Result:
+    """Compare two tables by one metric."""
+    boxes, texts = GRITS_VARIANTS[variant]
+    if name == "rawloc":
+        true_table = dilate(true_table)
+    entries: Entries
     if name != "con":
-        return BoxEntries(true, predicted, variant.boxes, spans=name == "top")
-    if variant.texts is None:
-        return TextEntries(true, predicted)
-    return SlowTextEntries(true, predicted, variant.texts)
+        entries = BoxEntries(true_table, predicted_table, boxes, spans=name == "top")
+    elif texts is None:
+        entries = TextEntries(true_table, predicted_table)
+    else:
+        entries = SlowTextEntries(true_table, predicted_table, texts)
+    true, predicted = entries.true, entries.predicted
+    if not true.size or not predicted.size:
+        alike = float(true.size == predicted.size)
+        ratios = [alike if grid.size else 1.0 for grid in (predicted, true)]
+        return _Result((alike, ratios[0], ratios[1], alike), ([], []), np.zeros((0, 0)))
+    rows, columns = _aligned(entries, true, predicted), _aligned(entries, true.T, predicted.T)
+    common = entries.similar(
+        true[np.ix_(rows.true, columns.true)],
+        predicted[np.ix_(rows.predicted, columns.predicted)],
+    )
+    sizes = true.size, predicted.size
+    bound, _, _ = _ratios(min(rows.score, columns.score), *sizes)
+    by_row = 2 * common.sum(axis=1) / (true.shape[1] + predicted.shape[1])
+    by_column = 2 * common.sum(axis=0) / (true.shape[0] + predicted.shape[0])
+    aligned = _pairs(rows, by_row), _pairs(columns, by_column)
+    return _Result((*_ratios(float(common.sum()), *sizes), bound), aligned, common)
+
+
+def _aligned(entries: Entries, true: Indices, predicted: Indices) -> Alignment:
+    """Align lines; those that are the same are looked at once."""
+    lines, bounds = _Lines(entries, true, predicted), entries.upper_bounds()
+    if lines.comparisons <= (_FEW if bounds else _MANY):
+        return align(lines.similarities())
+    if bounds:
+        upper = _Lines(bounds, true, predicted).similarities()
+        pairs = corridor(align(upper), upper, lines.similarities)
+    else:
+        most = min(true.shape[1], predicted.shape[1])
+        guess = likely_alignment(true, predicted)
+        pairs = diagonal_corridor(guess, lines.shape, most, lines.similarities)
+    return align(lines.similarities(pairs))
 
 
 class _Lines:
@@ -586,10 +940,71 @@ def _ratios(common: float, true: int, predicted: int) -> tuple[float, float, flo
     return (2 * precision * recall / both if both else 0.0), precision, recall
 
 
-def _bound(rows: Alignment, columns: Alignment, true: int, predicted: int) -> float:
-    return _ratios(min(rows.score, columns.score), true, predicted)[0]
-
-
 def _pairs(lines: Alignment, similarity: Numbers) -> list[tuple[int, int, float]]:
     columns = (lines.true.tolist(), lines.predicted.tolist(), similarity.tolist())
     return list(zip(*columns, strict=True))
+
+
+_MEASURES = ("con", "top")
+
+
+def arrays_similarity(gold: Any, predicted: Any, measure: str, variant: str) -> float:
+    """Return the f-score of two arrays of objects; see `field_metrics.arrays.table_grits`."""
+    for name, value, known in (
+        ("measure", measure, _MEASURES),
+        ("variant", variant, GRITS_VARIANTS),
+    ):
+        if value not in known:
+            raise InputError(f"{name} is {value!r}; {nearest(str(value), known)}")
+    sides = [objects_of(_items(value)) for value in (gold, predicted)]
+    tables = tables_of_arrays(*sides)
+    sizes: list[int] = [(len(table.texts) - 1) * table.grid.shape[1] for table in tables]
+    if not all(sizes):
+        return float(sizes[0] == sizes[1])
+    columns = [
+        dict(zip(head, zip(*rows, strict=True), strict=True))
+        for head, *rows in (table.texts for table in tables)
+    ]
+    alike = np.zeros((len(sides[0]), len(sides[1])))
+    for key in columns[0].keys() & columns[1].keys():
+        if measure == "top":
+            alike += 1
+            continue
+        found = _alike(columns[0][key], columns[1][key], GRITS_VARIANTS[variant].texts)
+        held = [[_leaves(item.get(key)) for item in side] for side in sides]
+        for row, leaves in enumerate(held[0]):
+            for column, others in enumerate(held[1]):
+                if leaves is not None or others is not None:
+                    found[row, column] = leaves == others
+        alike += found
+    return 2.0 * align(alike).score / sum(sizes)
+
+
+def _leaves(value: Any) -> tuple[str, frozenset[tuple[str, str]]] | None:
+    """Return what an object or array holds: places and texts of all that is not null in it."""
+    if not isinstance(value, dict | list | tuple):
+        return None
+    found: set[tuple[str, str]] = set()
+    stack: list[tuple[str, Any]] = [("", value)]
+    while stack:
+        path, top = stack.pop()
+        if isinstance(top, dict):
+            stack += [(f"{path}.{canonical(key)}", inner) for key, inner in top.items()]
+        elif isinstance(top, list | tuple):
+            stack += [(f"{path}[{place}]", inner) for place, inner in enumerate(top)]
+        elif top is not None:
+            found.add((path, text_of(top)))
+    return ("object" if isinstance(value, dict) else "array"), frozenset(found)
+
+
+def _alike(texts: Sequence[str], others: Sequence[str], kind: str | None) -> Numbers:
+    if kind is None:
+        return text_similarity(texts, others)
+    pairs = ((text, other) for text in texts for other in others)
+    return np.array(pair_similarity(pairs, kind)).reshape(len(texts), len(others))
+
+
+def _items(value: Any) -> Sequence[Any]:
+    if value is None:
+        return []
+    return value if isinstance(value, list | tuple) else [value]

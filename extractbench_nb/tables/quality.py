@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,20 +14,8 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Cell, Table
+from extractbench_nb.tables.grid_similarity import row_extents
 from extractbench_nb.tables.reading import read_table
-from extractbench_nb.tables.similarity import row_extents
-
-__all__ = [
-    "CONTENT_COLUMNS",
-    "TABLE_CHECK_COLUMNS",
-    "TEXT_ALIGNMENT_COLUMNS",
-    "align_texts",
-    "check_content",
-    "check_tables",
-    "count_objects",
-    "is_complex",
-    "list_of_tables",
-]
 
 
 def is_complex(table: Any) -> bool:
@@ -103,7 +91,7 @@ def count_objects(table: Any) -> int:
 
 
 def _spans(cell: Cell) -> bool:
-    return len(cell.rows) > 1 or len(cell.columns) > 1
+    return len(cell.rows) * len(cell.columns) > 1
 
 
 TEXT_ALIGNMENT_COLUMNS = FrameSpec(
@@ -166,12 +154,6 @@ _Tokens: TypeAlias = npt.NDArray[np.int64]
 _Given: TypeAlias = Iterable[Mapping[str, Any] | Cell] | Table
 
 
-class _Score(NamedTuple):
-    match: int
-    mismatch: int
-    gap: int
-
-
 def align_texts(
     a: str, b: str, *, unit: str = "character", match: int = 1, mismatch: int = -1, gap: int = -1
 ) -> pd.DataFrame:
@@ -213,13 +195,24 @@ def align_texts(
     if unit not in _UNITS:
         raise InputError(f"unit is {unit!r}; {nearest(str(unit), _UNITS)}")
     one, other = (_tokens(text, name, unit) for text, name in ((a, "a"), (b, "b")))
-    score = _Score(_score(match, "match"), _score(mismatch, "mismatch"), _score(gap, "gap"))
+    scores = {"match": match, "mismatch": mismatch, "gap": gap}
+    for name, value in scores.items():
+        if abs(_whole(value, name)) > _MOST_SCORE:
+            raise InputError(
+                f"{name} is out of range; expected a whole number from {-_MOST_SCORE:,} to "
+                f"{_MOST_SCORE:,}"
+            )
     if len(one) * len(other) > _MOST_PAIRS:
         raise InputError(
             f"a and b have {len(one):,} x {len(other):,} {unit}s; at most {_MOST_PAIRS:,} pairs "
             "can be aligned: align words, or parts"
         )
-    steps = _steps(*_numbers(one, other), score)
+    known = {token: n for n, token in enumerate(dict.fromkeys([*one, *other]))}
+    first, second = (
+        np.fromiter((known[token] for token in tokens), np.int64, len(tokens))
+        for tokens in (one, other)
+    )
+    steps = _steps(first, second, int(match), int(mismatch), int(gap))
     return TEXT_ALIGNMENT_COLUMNS.from_rows(_rows(one, other, list(_traced(steps))[::-1]))
 
 
@@ -235,38 +228,20 @@ def _whole(value: Any, name: str) -> int:
     return int(value)
 
 
-def _score(value: Any, name: str) -> int:
-    score = _whole(value, name)
-    if abs(score) > _MOST_SCORE:
-        raise InputError(
-            f"{name} is out of range; expected a whole number from {-_MOST_SCORE:,} to "
-            f"{_MOST_SCORE:,}"
-        )
-    return score
-
-
-def _numbers(one: Sequence[str], other: Sequence[str]) -> tuple[_Tokens, _Tokens]:
-    """Return the tokens of both as numbers, equal ones alike."""
-    known = {token: n for n, token in enumerate(dict.fromkeys([*one, *other]))}
-    first, second = (
-        np.fromiter((known[token] for token in tokens), np.int64, len(tokens))
-        for tokens in (one, other)
-    )
-    return first, second
-
-
 _PAIR, _DELETE, _INSERT = 0, 1, 2
 
 
-def _steps(one: _Tokens, other: _Tokens, score: _Score) -> npt.NDArray[np.uint8]:
+def _steps(
+    one: _Tokens, other: _Tokens, match: int, mismatch: int, gap: int
+) -> npt.NDArray[np.uint8]:
     """Return the last step of the best alignment of every two beginnings."""
     steps = np.full((len(one) + 1, len(other) + 1), _INSERT, dtype=np.uint8)
     steps[1:, 0] = _DELETE
-    inserted = np.arange(len(other) + 1, dtype=np.int64) * score.gap
+    inserted = np.arange(len(other) + 1, dtype=np.int64) * gap
     last = inserted
     for row, token in enumerate(one, 1):
-        paired = last[:-1] + np.where(other == token, score.match, score.mismatch)
-        deleted = last + score.gap
+        paired = last[:-1] + np.where(other == token, match, mismatch)
+        deleted = last + gap
         best = deleted.copy()
         np.maximum(deleted[1:], paired, out=best[1:])
         # the best of what ends before, and only inserts from there
@@ -294,15 +269,13 @@ def _rows(
     for at, beside in pairs:
         token = None if at is None else one[at]
         partner = None if beside is None else other[beside]
-        yield _kind(token, partner), token, partner, at, beside
-
-
-def _kind(token: str | None, partner: str | None) -> str:
-    if token is None:
-        return "insert"
-    if partner is None:
-        return "delete"
-    return "match" if token == partner else "mismatch"
+        if token is None:
+            kind = "insert"
+        elif partner is None:
+            kind = "delete"
+        else:
+            kind = "match" if token == partner else "mismatch"
+        yield kind, token, partner, at, beside
 
 
 def check_content(true: _Given, predicted: _Given, *, limit: float = 0.05) -> pd.DataFrame:

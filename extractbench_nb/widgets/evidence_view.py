@@ -12,8 +12,7 @@ import traitlets
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.result import Evaluation
-from extractbench_nb.pdf.evidence import find_evidence
-from extractbench_nb.pdf.grounding import ground_values
+from extractbench_nb.pdf.evidence import find_evidence, ground_values
 from extractbench_nb.pdf.images import PageImage, render_page
 from extractbench_nb.widgets.evidence_model import (
     LABELS,

@@ -12,14 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb import InputError, SchemaError, load_dataset, parse_schema
-from extractbench_nb.benchmark.complexities import COMPLEXITY_COLUMNS, DOMAIN_COLUMNS, complexity
-from extractbench_nb.benchmark.dataset import EXTRACTBENCH_VARIABLE
-from extractbench_nb.benchmark.fields import (
+from extractbench_nb.benchmark.complexities import (
+    COMPLEXITY_COLUMNS,
     DEFINITIONS,
+    DOMAIN_COLUMNS,
     FIELD_COLUMNS,
+    complexity,
     count_fields,
     field_definitions,
 )
+from extractbench_nb.benchmark.dataset import EXTRACTBENCH_VARIABLE
 from extractbench_nb.schema.complexity import keys_outside_arrays, schema_complexity
 
 needs_dataset = pytest.mark.skipif(

@@ -20,11 +20,10 @@ import pytest
 
 from extractbench_nb import OutputError, load_dataset
 from extractbench_nb._files import CACHE_VARIABLE
+from extractbench_nb.benchmark import dataset as release
 from extractbench_nb.benchmark import fetch
-from extractbench_nb.benchmark import layout as release
-from extractbench_nb.benchmark.dataset import EXTRACTBENCH_VARIABLE
+from extractbench_nb.benchmark.dataset import EXTRACTBENCH_VARIABLE, ReleasedFile
 from extractbench_nb.benchmark.fetch import fetch_dataset
-from extractbench_nb.benchmark.layout import ReleasedFile
 from extractbench_nb.errors import DatasetError
 
 GOLD = "law/lease/pdf+gold/[a24] one & two.gold.json"

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from extractbench_nb import load_dataset
-from extractbench_nb.benchmark.dataset import EXTRACTBENCH_VARIABLE
-from extractbench_nb.benchmark.layout import (
+from extractbench_nb.benchmark.dataset import (
     COMMIT,
+    EXTRACTBENCH_VARIABLE,
     RAW_URL,
     check_files,
     missing_files,

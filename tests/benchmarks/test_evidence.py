@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.pdf.evidence import find_evidence
-from extractbench_nb.pdf.grounding import ground_values
+from extractbench_nb.pdf.evidence import find_evidence, ground_values
 from extractbench_nb.pdf.images import render_page
-from extractbench_nb.pdf.index import DocumentIndex
 from extractbench_nb.pdf.pages import read_layers
+from extractbench_nb.pdf.text import DocumentIndex
 from tests.benchmarks.evaluators import label
 
 OURS = label("extractbench-nb")

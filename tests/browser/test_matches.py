@@ -294,5 +294,15 @@ def test_screen_readers_are_served(notebook: Notebook, cell: int) -> None:
     assert serious_findings(notebook, cell) == []
 
 
+def test_each_slider_of_a_page_has_its_own_label(notebook: Notebook, out: Any) -> None:
+    expect(out.get_by_role("slider", name="Value")).to_have_count(1)
+    sliders = notebook.panel.get_by_role("slider", name="Value")
+    notebook.output(4).scroll_into_view_if_needed()
+    expect(notebook.output(4).get_by_role("slider", name="Value")).to_have_count(1)
+    ids = sliders.evaluate_all("all => all.map(each => each.id)")
+    assert len(ids) > 1
+    assert len(set(ids)) == len(ids)
+
+
 def test_no_errors_on_the_console(notebook: Notebook) -> None:
     notebook.check()

@@ -340,3 +340,13 @@ def test_an_inner_array_at_its_threshold_lets_items_match() -> None:
     ev = xb.evaluate(schema, {"r": [gold]}, {"r": [more_alike, matching]})
     row = ev.matches[ev.matches["path"].eq("$.r") & ev.matches["gold_index"].eq(0)].iloc[0]
     assert (row["predicted_index"], row["status"]) == (1, "matched")
+
+
+def test_the_order_of_keys_changes_no_pair_of_an_object_and_an_array() -> None:
+    schema = {"properties": {"r": {"items": {}}}}
+    found = set()
+    for gold in itertools.permutations({"a": None, "total": "-3.1", "items": "p < 0.05"}.items()):
+        for predicted in itertools.permutations({"total": "-", "items": "p <"}.items()):
+            documents = {"r": [dict(gold), {}]}, {"r": [[dict(predicted)]]}
+            found.add(str(outcome(xb.evaluate(schema, *documents, profile="strict"))))
+    assert len(found) == 1

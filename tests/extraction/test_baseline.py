@@ -15,7 +15,7 @@ from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.baseline import TALLY_COLUMNS, BaselineTables
 from extractbench_nb.extraction.lengths import rate_interval, valid_interval
 from extractbench_nb.paper.cells import DOMAIN_TABLES, MODELS, SCHEMAS
-from extractbench_nb.paper.runs import RUN_COMPARISON_COLUMNS, RUN_COMPARISON_STATUSES
+from extractbench_nb.paper.tables import RUN_COMPARISON_COLUMNS, RUN_COMPARISON_STATUSES
 from extractbench_nb.simulation.profiles import model_profiles
 from extractbench_nb.stats.intervals import Drawing
 from tests.extraction.conftest import needs_release

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
+from extractbench_nb.field_metrics.arrays import table_grits
 from extractbench_nb.field_metrics.registry import REGISTRY
 
 MISSING = object()
@@ -224,7 +225,32 @@ VALUES = [
     ("table_grits", {}, [{"low": "a", "high": "b"}], [{"low": "b", "high": "a"}], 0.0),
     ("table_grits", {"measure": "top"}, [{"a": 1, "b": 2}], [{"b": 3}], 2 / 3),
     ("table_grits", {"variant": "paper_substring"}, [{"a": "tide"}], [{"a": "diet"}], 0.25),
+    # an object or array in a cell is the same or another one, however alike their JSON looks
+    ("table_grits", {}, [{"a": {"lines": {}}}], [{"a": {"kind": None}}], 1.0),
+    ("table_grits", {}, [{"a": {"lines": {}}}], [{"a": {"kind": 1}}], 0.0),
+    ("table_grits", {}, [{"a": {"lines": {}}}], [{"a": {"lines": 1}}], 0.0),
+    ("table_grits", {}, [{"a": {"x": 1, "y": 2.0}}], [{"a": {"y": 2, "x": 1}}], 1.0),
+    ("table_grits", {}, [{"a": {"x": [1, 2]}}], [{"a": {"x": [2, 1]}}], 0.0),
+    ("table_grits", {}, [{"a": {"x": ["1"]}}], [{"a": {"x[0]": "1"}}], 0.0),
+    ("table_grits", {}, [{"a": []}], [{"a": {}}], 0.0),
+    ("table_grits", {}, [{"a": [1]}], [{"a": "[1]"}], 0.0),
+    ("table_grits", {"variant": "released"}, [{"a": [1]}], [{"a": [1, 2]}], 0.0),
+    ("table_grits", {"measure": "top"}, [{"a": [1]}], [{"a": [1, 2]}], 1.0),
+    ("table_grits", {}, [["p", "q"]], [["p", "r"]], 0.0),
 ]
+
+
+ADDITIONS = [{"kind": None}, {"lines": {}}, {"kind": 1}, {"lines": {"kind": "x"}}, {"x": [{}]}]
+
+
+@pytest.mark.parametrize("variant", ["paper", "paper_substring", "released"])
+@pytest.mark.parametrize("added", ADDITIONS, ids=repr)
+def test_what_is_added_to_a_cell_of_a_table_raises_no_score(added: Any, variant: str) -> None:
+    gold = [{"a": {"lines": {}}, "b": "x"}]
+    before, after = (
+        table_grits(gold, [{"a": cell, "b": "x"}], variant=variant) for cell in ({}, added)
+    )
+    assert after <= before
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pypdfium2
 import pytest
 from reportlab.pdfgen.canvas import Canvas
 
-from extractbench_nb.pdf.index import DocumentIndex
 from extractbench_nb.pdf.search import search
+from extractbench_nb.pdf.text import DocumentIndex
 
 Text = tuple[float, float, str]
 SIZE = (600, 800)

@@ -19,12 +19,10 @@ from reportlab.pdfbase.ttfonts import TTFont
 from extractbench_nb import load_dataset
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.errors import DatasetError, InputError, MissingPdfError
-from extractbench_nb.pdf.evidence import EVIDENCE_COLUMNS, STATUSES, find_evidence
-from extractbench_nb.pdf.grounding import ground_values
-from extractbench_nb.pdf.index import DocumentIndex, index_of, positions
+from extractbench_nb.pdf.evidence import EVIDENCE_COLUMNS, STATUSES, find_evidence, ground_values
 from extractbench_nb.pdf.pages import read_layers
 from extractbench_nb.pdf.search import WRITTEN
-from extractbench_nb.pdf.text import PdfText
+from extractbench_nb.pdf.text import DocumentIndex, PdfText, index_of, positions
 
 Write = Callable[..., Path]
 SAMPLE = load_dataset()

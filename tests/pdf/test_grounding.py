@@ -11,16 +11,18 @@ from hypothesis import strategies as st
 
 from extractbench_nb import evaluate, evaluate_runs, load_dataset
 from extractbench_nb.errors import DatasetError, InputError
-from extractbench_nb.pdf import index as index_room
-from extractbench_nb.pdf.evidence import expected_by_chance, find_evidence, specificity
-from extractbench_nb.pdf.grounding import (
+from extractbench_nb.pdf import text as index_room
+from extractbench_nb.pdf.evidence import (
     GROUNDED_COLUMNS,
     LEAF_COLUMNS,
+    expected_by_chance,
+    find_evidence,
     ground_values,
     grounded,
     leaves,
+    specificity,
 )
-from extractbench_nb.pdf.index import DocumentIndex
+from extractbench_nb.pdf.text import DocumentIndex
 
 Write = Callable[..., Path]
 SAMPLE = load_dataset()

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.pdf.index import DocumentIndex, find_figures, in_words
 from extractbench_nb.pdf.search import WRITTEN, Hit, is_sought, search, sought, without_overlaps
+from extractbench_nb.pdf.text import DocumentIndex, find_figures, in_words
 
 Found = Callable[..., list[str]]
 

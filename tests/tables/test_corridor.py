@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.tables.cells import table_of_cells
-from extractbench_nb.tables.grid_similarity import GriTS, grits
-from extractbench_nb.tables.substructures import (
+from extractbench_nb.tables.grid_similarity import (
     Alignment,
+    GriTS,
     corridor,
     diagonal_corridor,
+    grits,
     likely_alignment,
 )
 from tests.tables.test_grits import TABLES, Cells

@@ -5,8 +5,7 @@ import pytest
 
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import Box, Cell, Table, table_of_cells
-from extractbench_nb.tables.grid_similarity import grits
-from extractbench_nb.tables.similarity import dilate, row_extents
+from extractbench_nb.tables.grid_similarity import dilate, grits, row_extents
 
 
 def column(*extents: tuple[float, float]) -> Table:

@@ -16,10 +16,10 @@ from extractbench_nb.tables.grid_similarity import (
     GRITS_METRICS,
     GRITS_VARIANTS,
     SCORE_COLUMNS,
+    dilate,
     grits,
 )
 from extractbench_nb.tables.reading import read_table
-from extractbench_nb.tables.similarity import dilate
 from tests.tables import oracle
 
 WORDS = ["", "Year", "Sales", "sale", "2020", "2021", "5.1%", "total", "Total sales", "été"]

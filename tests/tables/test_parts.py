@@ -7,17 +7,18 @@ import pytest
 
 from extractbench_nb.tables.canonical import canonicalize
 from extractbench_nb.tables.cells import Table, table_of_cells
-from extractbench_nb.tables.comparing import count_nodes, teds
-from extractbench_nb.tables.quality import check_content, check_tables, count_objects, is_complex
-from extractbench_nb.tables.similarity import dilate
-from extractbench_nb.tables.structure import (
+from extractbench_nb.tables.comparing import (
     adjacency,
     adjacency_relations,
     bleu,
+    count_nodes,
     exact_match,
     structure_tokens,
     table_sections,
+    teds,
 )
+from extractbench_nb.tables.grid_similarity import dilate
+from extractbench_nb.tables.quality import check_content, check_tables, count_objects, is_complex
 
 _CELLS = [
     ([0], [0, 1], "Item", True),

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from extractbench_nb.tables.canonical import canonicalize
-from extractbench_nb.tables.canonical_draft import REASONS
+from extractbench_nb.tables.canonical import REASONS, canonicalize
 from tests.tables.canonical.drawings import drawing_of, table_of
 
 #: Name, table, canonical table, and the steps that it takes.

@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.reading import read_table
-from extractbench_nb.tables.records import read_records
+from extractbench_nb.tables.reading import read_records, read_table
 
 ITEMS = [{"year": 2020, "sales": 1.0}, {"sales": None, "note": "a"}, {}]
 

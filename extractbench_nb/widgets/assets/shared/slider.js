@@ -1,8 +1,7 @@
 // A slider that has a name and says its value; ipywidgets' own has no name for a screen reader.
-let sliders = 0;
-
 function sliderView({ model, el }) {
-  const id = `xb-slider-${++sliders}`;
+  // Each widget loads a module of its own: a count in it would give all sliders of a page one id.
+  const id = `xb-slider-${Math.random().toString(36).slice(2)}`;
   const input = h("input", { type: "range", id });
   const shown = h("output", { class: "xb-num", for: id });
   el.classList.add("xb", "xb-slider");

@@ -1,8 +1,7 @@
 // A slider over values that are not evenly apart, such as 0.001, 0.002, 0.005, 0.01.
-let stopped = 0;
-
 function stopsView({ model, el }) {
-  const id = `xb-stops-${++stopped}`;
+  // Each widget loads a module of its own: a count in it would give all sliders of a page one id.
+  const id = `xb-stops-${Math.random().toString(36).slice(2)}`;
   const input = h("input", { type: "range", id, min: 0, step: 1 });
   const shown = h("output", { class: "xb-num", for: id });
   el.classList.add("xb", "xb-slider");

@@ -13,13 +13,14 @@ from extractbench_nb.gold.evidence_study import (
     AGAINST,
     BANDS,
     KINDS,
+    SHARE_COLUMNS,
     count_evidence,
+    shares,
     shipped_bands,
     shipped_counts,
     shipped_missing,
 )
 from extractbench_nb.pdf.evidence import find_evidence
-from extractbench_nb.pdf.grounding import SHARE_COLUMNS, shares
 
 VARIABLE = "EXTRACTBENCH_DATASET"
 PAGE = Path(__file__).parents[2] / "docs" / "evidence.md"

@@ -1,22 +1,415 @@
-"""Reading delimited text: CSV, and pipe tables of Markdown."""
+"""Tables in HTML, CSV and Markdown texts."""
 
 from __future__ import annotations
 
 import csv
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from html import unescape
 from io import StringIO
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
+from xml.etree import ElementTree as ET
+
+import numpy as np
 
 from extractbench_nb.display.html import one_line
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.cells import Table
-from extractbench_nb.tables.html_reading import Notes, table_of_rows
+from extractbench_nb.tables.cells import Cell, Indices, Table
 
-__all__ = ["looks_like_markdown", "seen_csv", "table_of_csv", "table_of_markdown"]
+#: Positions beyond which a table is taken for a mistake.
+MOST_POSITIONS = 1_000_000
+_MOST_NOTES = 20
+
+
+class Notes:
+    """What had to be mended, in order; of very many notes the first 20 and a count are kept."""
+
+    def __init__(self, *first: str) -> None:
+        self.kept = list(first)
+        self.more = 0
+
+    def add(self, note: str) -> None:
+        """Take one more note."""
+        if len(self.kept) < _MOST_NOTES:
+            self.kept.append(note)
+        else:
+            self.more += 1
+
+    def texts(self) -> tuple[str, ...]:
+        """Return the notes."""
+        return (*self.kept, f"and {self.more} more") if self.more else tuple(self.kept)
+
+
+def check_size(rows: int, columns: int, name: str) -> None:
+    """Raise an `InputError` for a table that is greater than any on a page."""
+    if rows * columns > MOST_POSITIONS:
+        raise InputError(
+            f"{name} has {rows:,} rows x {columns:,} columns; "
+            f"expected at most {MOST_POSITIONS:,} positions"
+        )
+
+
+def table_of_rows(rows: Sequence[Sequence[str]], headers: int, notes: Notes, name: str) -> Table:
+    """Make a table of texts, row by row; rows may be of unequal length."""
+    check_size(len(rows), max(map(len, rows), default=0), name)
+    cells = (
+        Cell((r,), (c,), text, None, r < headers)
+        for r, row in enumerate(rows)
+        for c, text in enumerate(row)
+    )
+    return mended(cells, notes, name)
+
+
+def mended(cells: Iterable[Cell], notes: Notes, name: str) -> Table:
+    """Make a table of cells; a position without one gets an empty cell."""
+    known = list(cells)
+    if not known:
+        return Table((), np.zeros((1, 0), dtype=np.intp), notes.texts())
+    shape = (max(c.rows[-1] for c in known) + 1, max(c.columns[-1] for c in known) + 1)
+    check_size(*shape, name)
+    grid = _covered(known, shape, notes)
+    known += _filled(known, grid, notes)
+    order = sorted(range(len(known)), key=lambda n: (known[n].rows[0], known[n].columns[0]))
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    return Table(tuple(known[n] for n in order), place[grid], notes.texts())
+
+
+def _covered(cells: list[Cell], shape: tuple[int, int], notes: Notes) -> Indices:
+    grid = np.full(shape, -1, dtype=np.intp)
+    for n, (rows, columns, *_) in enumerate(cells):
+        if len(rows) == len(columns) == 1:
+            grid[rows[0], columns[0]] = n
+            continue
+        part = grid[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+        if (part >= 0).any():
+            notes.add(
+                f"row {rows[0]}, column {columns[0]}: the cell overlaps an earlier one, and wins"
+            )
+        part[:] = n
+    return grid
+
+
+def _filled(cells: list[Cell], grid: Indices, notes: Notes) -> list[Cell]:
+    """Return an empty cell for each hole, a header where the whole row is one."""
+    added: list[Cell] = []
+    for row in np.flatnonzero((grid < 0).any(axis=1)).tolist():
+        holes = np.flatnonzero(grid[row] < 0).tolist()
+        there = set(grid[row].tolist()) - {-1}
+        is_header = bool(there) and all(cells[n].is_header for n in there)
+        first = len(cells) + len(added)
+        grid[row, holes] = np.arange(first, first + len(holes))
+        added += [Cell((row,), (column,), "", None, is_header) for column in holes]
+        positions = f"{len(holes)} position{'s' * (len(holes) > 1)}"
+        notes.add(f"row {row}: {positions} without a cell, filled")
+    return added
+
+
+#: What the HTML standard clips them to.
+_MOST = {"colspan": 1000, "rowspan": 65534}
+_TAKEN = {
+    ("colspan", 0): "1",
+    ("rowspan", 0): "all of the row group",
+    ("rowspan", _MOST["rowspan"]): "all rows below",
+}
+_ROW_GROUPS = ("thead", "tbody", "tfoot")
+_UNSEEN = ("script", "style", "template")
+#: What begins and ends a piece of text of its own; all other elements are within a line.
+_BLOCKS = frozenset(
+    "address article aside blockquote body br caption center dd details div dl dt fieldset "
+    "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html legend li main nav ol option p "
+    "pre section select summary table tbody td tfoot th thead tr ul".split()
+)
+#: Cells within cells hold their text once more each; beyond this it is a mistake, or an attack.
+_MOST_TEXT = 50_000_000
+
+_PREFIX = r"<(?:[a-z][\w.-]*:)?"
+_TABLE_TAG = re.compile(_PREFIX + r"(?:table|tr)[\s/>]", re.IGNORECASE)
+_CELL_TAG = re.compile(_PREFIX + r"(?:thead|tbody|tfoot|td|th)[\s/>]", re.IGNORECASE)
+_BEGIN = re.compile(
+    r"\s*+(?:<!doctype|<\?xml|"
+    + _PREFIX
+    + r"(?:table|thead|tbody|tfoot|tr|td|th|caption|html|body|div|p)[\s/>])",
+    re.IGNORECASE,
+)
+#: A tag that prose names in backticks.
+_CODE = re.compile(r"`<[^`\n]{1,200}`")
+_TABLE_BEGIN = re.compile(f"{_CODE.pattern}|(?P<tag>{_PREFIX}table[\\s/>])", re.IGNORECASE)
+_ROW_BEGIN = re.compile(
+    f"{_CODE.pattern}|(?P<tag>{_PREFIX}(?:thead|tbody|tfoot|tr|td|th|caption)[\\s/>])",
+    re.IGNORECASE,
+)
+_TABLE_END = re.compile(_CODE.pattern + r"|(?P<tag></(?:[a-z][\w.-]*:)?table\s*+>)", re.IGNORECASE)
+_ESCAPED_TAG = re.compile(r"&(?:lt|#60|#x3c);(?:table|tr)(?:\s|/|&(?:gt|#62|#x3e);)", re.IGNORECASE)
+_NUMBER = re.compile(r"[ \t\n\f\r]*\+?([0-9]+)")
+_UNFIT = re.compile("[\0\ud800-\udfff]")
+
+
+def begins_as_html(text: str) -> bool:
+    """Whether a text begins with a tag in which a table may be, or of one."""
+    return _BEGIN.match(text) is not None
+
+
+def looks_like_html(text: str) -> bool:
+    """Whether a text has a tag of tables or rows, or begins with one of cells."""
+    return bool(_TABLE_TAG.search(_CODE.sub("", text)) or _CELL_TAG.match(text.lstrip()))
+
+
+def has_cell_tag(text: str) -> bool:
+    """Whether a text has a tag of cells or of groups of rows, but not in backticks."""
+    return _CELL_TAG.search(_CODE.sub("", text)) is not None
+
+
+def unescaped(text: str) -> str | None:
+    """Return HTML that was escaped as a whole, unescaped once; None for any other text."""
+    if looks_like_html(text) or has_cell_tag(text) or not _ESCAPED_TAG.search(text):
+        return None
+    return unescape(text)
+
+
+def table_of_html(text: str, name: str, *, tidy: bool = False) -> Table:
+    """Read the one table in an HTML text.
+
+    Notes
+    -----
+    Well-formed XML is read as by ``html_to_cells`` of the code published with Smock, Pesala and
+    Abraham (2022): spans are not cut where a row group ends, rows below the last ``tr`` are there
+    as far as cells cover them wholly, and the cells of a table within a cell count as cells of the
+    outer one. Unlike there, the texts of scripts, styles and templates, which nobody sees, are
+    left out. Where that code finds no cell, or fails, a lenient parser takes over; spans are then
+    read as the HTML standard says, and each mending is among the notes of the table.
+
+    Examples
+    --------
+    >>> table = table_of_html("<table><tr><th>Year<th>Sales<tr><td>2020&ndash;21</table>", "table")
+    >>> table.texts
+    [['Year', 'Sales'], ['2020–21', '']]
+    >>> table.notes
+    ('row 1: 1 position without a cell, filled',)
+    """
+    found = _strictly(text, tidy)
+    if found is None:
+        part, note = _part(text)
+        found = (_strictly(part, tidy) if part != text else None) or _leniently(part, name, tidy)
+        if note:
+            found.notes.add(note)
+    if not (found.cells or found.tables or found.groups):
+        raise InputError(
+            f"{name}: no table in {one_line(text, 40)!r}; expected HTML with table, or tr and td"
+        )
+    if found.tables > 1:
+        raise InputError(f"{name} holds {found.tables} tables; expected one")
+    if found.nested:
+        found.notes.add("tables within cells: their cells are taken for cells of the outer table")
+    texts = list(_texts(found, name))
+    cells = (
+        Cell(*place, text, None, cell.is_header)
+        for place, cell, text in zip(_placed(found, name), found.cells, texts, strict=True)
+    )
+    return mended(cells, found.notes, name)
+
+
+def _part(text: str) -> tuple[str, str]:
+    """Return the part of a text that holds the table, and what is odd about the rest."""
+    starts = _tags(_TABLE_BEGIN, text) or _tags(_ROW_BEGIN, text)
+    start = starts[0].start() if starts else 0
+    ends = [end for end in _tags(_TABLE_END, text) if end.start() > start]
+    stop = ends[-1].end() if ends else len(text)
+    is_lost = has_cell_tag(text[:start]) or has_cell_tag(text[stop:])
+    return text[start:stop], "tags of cells outside of the table, left out" if is_lost else ""
+
+
+def _tags(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
+    return [found for found in pattern.finditer(text) if found["tag"]]
+
+
+def _strictly(text: str, tidy: bool) -> _Found | None:
+    """Read well-formed XML; None if it is none, or has no cell."""
+    if "<!ENTITY" in text:
+        return None
+    found = _Found(tidy)
+    parser = ET.XMLParser(target=found)  # noqa: S314 - no entity can be declared
+    try:
+        parser.feed(text)
+        parser.close()
+    except (ET.ParseError, ValueError):  # a lone surrogate is a ValueError
+        return None
+    return found if found.cells else None
+
+
+def _leniently(text: str, name: str, tidy: bool) -> _Found:
+    from lxml import etree
+
+    found = _Found(tidy, lenient=True)
+    target: Any = found  # it takes no comments, which is allowed
+    parser = etree.HTMLParser(target=target, encoding="utf-8", huge_tree=True)
+    fit, unfit = _UNFIT.subn("\ufffd", text)
+    if unfit:
+        found.notes.add(f"{unfit} characters that HTML cannot hold, replaced by U+FFFD")
+    try:
+        parser.feed(fit.encode())
+        parser.close()
+    except etree.LxmlError as error:
+        raise InputError(f"{name} is HTML that cannot be read: {error}") from None
+    return found
+
+
+@dataclass(slots=True)
+class _Open:
+    """A cell as it is found: its row, its spans as written, where its text begins and ends."""
+
+    row: int
+    spans: dict[str, str]
+    is_header: bool
+    first: int
+    last: int = 0
+
+
+class _Found:
+    """What a parser finds in a text: cells, pieces of text, the row group of each row."""
+
+    def __init__(self, tidy: bool, *, lenient: bool = False) -> None:
+        self.tidy = tidy
+        self._lenient = lenient  # names in any case and with any prefix
+        self.cells: list[_Open] = []
+        self.pieces: list[str] = []
+        self.groups: list[int] = []
+        self.notes = Notes()
+        self.tables = self.nested = 0
+        self._group = self._depth = self._unseen = 0
+        self._piece: list[str] = []
+        self._elements: list[tuple[str, bool, _Open | None]] = []
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Take the start of an element."""
+        name = tag.rpartition(":")[2].lower() if self._lenient else tag
+        self._end_piece(name)
+        in_header = bool(self._elements) and self._elements[-1][1]
+        cell = None
+        if name == "table":
+            self.nested += self._depth > 0
+            self.tables += self._depth == 0
+            self._depth += 1
+        elif name in _ROW_GROUPS:
+            self._group += 1
+        elif name == "tr":
+            self.groups.append(self._group)
+        elif name in ("td", "th"):
+            cell = self._cell(attributes, in_header or name == "th")
+        self._unseen += name in _UNSEEN
+        self._elements.append((name, in_header or name in ("th", "thead"), cell))
+
+    def end(self, _tag: str) -> None:
+        """Take the end of an element."""
+        name, _, cell = self._elements[-1]
+        self._end_piece(name)
+        self._elements.pop()
+        self._unseen -= name in _UNSEEN
+        if cell is not None:
+            cell.last = len(self.pieces)
+        self._group += name in _ROW_GROUPS
+        self._depth -= name == "table"
+
+    def data(self, text: str) -> None:
+        """Take text, or a part of it."""
+        self._piece.append(text)
+
+    def close(self) -> None:
+        """Take the end of the text."""
+
+    def _cell(self, attributes: Mapping[str, str], is_header: bool) -> _Open:
+        if not self.groups:
+            self.groups.append(self._group)
+            self.notes.add("row 0: cells outside of any row, given one")
+        spans = {key: attributes[key] for key in _MOST if key in attributes}
+        cell = _Open(len(self.groups) - 1, spans, is_header, len(self.pieces))
+        self.cells.append(cell)
+        return cell
+
+    def _end_piece(self, name: str) -> None:
+        """End a piece of text before the start or the end of an element."""
+        piece = "".join(self._piece)
+        self._piece.clear()
+        if piece and not self._unseen:
+            self.pieces.append(piece)
+        if self.tidy and name in _BLOCKS:
+            self.pieces.append(" ")
+
+
+def _texts(found: _Found, name: str) -> Iterator[str]:
+    left, between = _MOST_TEXT, "" if found.tidy else " "
+    for cell in found.cells:
+        left -= cell.last - cell.first
+        text = between.join(found.pieces[cell.first : cell.last]) if left > 0 else ""
+        left -= len(text)
+        if left < 0:
+            raise InputError(
+                f"{name}: cells within cells, with more than {_MOST_TEXT:,} characters in all"
+            )
+        yield text
+
+
+_Lines: TypeAlias = tuple[int, ...]
+
+
+def _placed(found: _Found, name: str) -> list[tuple[_Lines, _Lines]]:
+    """Give each cell its rows and columns."""
+    starts, ends = [], list[int]()  # of each cell; of each column, the first row that is free
+    row, column = -1, 0
+    for cell in found.cells:
+        if cell.row != row:
+            row, column = cell.row, 0
+        while column < len(ends) and ends[column] > row:
+            column += 1
+        width, end = _extent(cell, column, found) if cell.spans else (1, row + 1)
+        stop = column + width
+        ends += [0] * (stop - len(ends))
+        ends[column:stop] = [max(known, end) for known in ends[column:stop]]
+        check_size(row + 1, len(ends), name)
+        starts.append((column, stop, end))
+    last = max(len(found.groups), min(ends, default=0))
+    if last > len(found.groups):
+        check_size(last, len(ends), name)
+    for cell, (_, _, end) in zip(found.cells, starts, strict=True):
+        if end > last:
+            cut = f"rowspan {end - cell.row} cut to {last - cell.row}, the last row"
+            found.notes.add(f"row {cell.row}: {cut}")
+    return [
+        (tuple(range(cell.row, min(end, last))), tuple(range(first, stop)))
+        for cell, (first, stop, end) in zip(found.cells, starts, strict=True)
+    ]
+
+
+def _extent(cell: _Open, column: int, found: _Found) -> tuple[int, int]:
+    """Return how many columns a cell covers, and the row after the last one."""
+    where = f"row {cell.row}, column {column}"
+    width = _span(cell, "colspan", where, found.notes)
+    height = _span(cell, "rowspan", where, found.notes)
+    if height == 0:
+        end = bisect_right(found.groups, found.groups[cell.row])
+    elif height == _MOST["rowspan"]:
+        end = len(found.groups)
+    else:
+        end = cell.row + height
+    return width or 1, end
+
+
+def _span(cell: _Open, key: str, where: str, notes: Notes) -> int:
+    """Read a span as the HTML standard says: 1 if it is not a number, clipped where it is great."""
+    if key not in cell.spans:
+        return 1
+    value, most = cell.spans[key], _MOST[key]
+    match = _NUMBER.match(value)
+    written = int(match[1].lstrip("0")[:9] or 0) if match else 1
+    number = min(written, most)
+    if not number or written > most or match is None or match.end() < len(value.rstrip()):
+        taken = _TAKEN.get((key, number), str(number))
+        notes.add(f"{where}: {key} {one_line(value, 20)!r} taken as {taken}")
+    return number
 
 
 _DELIMITERS = ",;\t|"
@@ -29,7 +422,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _DIGIT_GROUPS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _QUOTED = re.compile('"[^"]*"')
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_NUMBER = re.compile(r"[-+(]?\W?\s?\d[\d.,\s]*\W?\)?")
+_NUMERAL = re.compile(r"[-+(]?\W?\s?\d[\d.,\s]*\W?\)?")
 _BULLET = re.compile(r"\s*(?:[-*\u2022]|\d+[.)])\s")
 _TITLE = re.compile(r"\s*(?:#|\*\*)")
 _END_OF_SENTENCE = re.compile(r"[.!?:\u2026][\"')\]*_]*\s*\Z")
@@ -156,7 +549,7 @@ def _is_prose(lines: list[str], delimiter: str) -> bool:
     if sum(mark.strip() == delimiter for mark in marks) * 2 <= len(marks):
         return False
     fields = [field.strip() for line in known[1:] for field in line.split(delimiter)]
-    if sum(map(bool, map(_NUMBER.fullmatch, fields))) > _NUMERIC * len(fields):
+    if sum(map(bool, map(_NUMERAL.fullmatch, fields))) > _NUMERIC * len(fields):
         return False
     ends = sum(map(bool, map(_END_OF_SENTENCE.search, known)))
     if ends == len(known):
@@ -256,7 +649,7 @@ _MARK = re.compile(
 )
 
 
-class _Found(NamedTuple):
+class _PipeTable(NamedTuple):
     """A pipe table: its rows, how many of them are headers, its lines, what is odd about it."""
 
     rows: list[list[str]]
@@ -267,7 +660,7 @@ class _Found(NamedTuple):
 
 def looks_like_markdown(text: str) -> bool:
     """Whether a text holds a pipe table."""
-    return bool(_found(text)[1])
+    return bool(_pipe_tables(text)[1])
 
 
 def table_of_markdown(text: str, name: str, *, tidy: bool = False) -> Table:
@@ -280,7 +673,7 @@ def table_of_markdown(text: str, name: str, *, tidy: bool = False) -> Table:
     >>> table_of_markdown("| **CO<sub>2</sub>** |\n|---|\n| &lt; 5* |", "table", tidy=True).texts
     [['CO2'], ['< 5*']]
     """
-    lines, tables, is_quoted = _found(text)
+    lines, tables, is_quoted = _pipe_tables(text)
     if not tables:
         raise InputError(
             f"{name}: no pipe table in {one_line(text, 40)!r}; expected a header row such as "
@@ -311,13 +704,17 @@ def _has_words(line: str) -> bool:
     return any(map(str.isalnum, line)) and not line.lstrip().startswith(_FENCES)
 
 
-def _found(text: str) -> tuple[list[str], list[_Found], bool]:
+def _pipe_tables(text: str) -> tuple[list[str], list[_PipeTable], bool]:
     """Return the lines, the tables of the first kind that there is, whether they are in a quote."""
     lines = _LINE_END.split(text)
     if not any("|" in line for line in lines):
         return lines, [], False
     plain = [_QUOTE.sub("", line, count=1) for line in lines]
-    kinds: list[Callable[[list[str]], Iterator[_Found]]] = [_ruled, _without_header, _without_rule]
+    kinds: list[Callable[[list[str]], Iterator[_PipeTable]]] = [
+        _ruled,
+        _without_header,
+        _without_rule,
+    ]
     for kind in kinds:
         for is_quoted, some in ((False, lines), (True, plain)):
             tables = list(kind(some))
@@ -326,7 +723,7 @@ def _found(text: str) -> tuple[list[str], list[_Found], bool]:
     return lines, [], False
 
 
-def _ruled(lines: list[str]) -> Iterator[_Found]:
+def _ruled(lines: list[str]) -> Iterator[_PipeTable]:
     found: list[tuple[int, int]] = []
     for rule in range(1, len(lines)):
         if (not found or rule > found[-1][1]) and _is_rule(lines, rule):
@@ -337,10 +734,10 @@ def _ruled(lines: list[str]) -> Iterator[_Found]:
         rows = [_fields(lines[n]) for n in used if n != rule]
         columns, wanted = len(_fields(lines[rule])), len(rows[0])
         odd = f"row of dashes with {columns} columns below a header with {wanted}"
-        yield _Found(rows, 1, used, odd if columns != wanted else "")
+        yield _PipeTable(rows, 1, used, odd if columns != wanted else "")
 
 
-def _without_header(lines: list[str]) -> Iterator[_Found]:
+def _without_header(lines: list[str]) -> Iterator[_PipeTable]:
     found: list[tuple[int, int]] = []
     for rule in range(len(lines) - 1):
         is_first = rule == 0 or "|" not in lines[rule - 1]
@@ -351,7 +748,7 @@ def _without_header(lines: list[str]) -> Iterator[_Found]:
     for (rule, after), stop in zip(found, stops, strict=False):
         used = [*range(rule, after), *_further(lines, rule + 1, range(after, stop))]
         rows = [_fields(lines[n]) for n in used if n != rule]
-        yield _Found(rows, 0, used, "no header above the row of dashes")
+        yield _PipeTable(rows, 0, used, "no header above the row of dashes")
 
 
 def _further(lines: list[str], first: int, places: Iterable[int]) -> Iterator[int]:
@@ -366,14 +763,16 @@ def _further(lines: list[str], first: int, places: Iterable[int]) -> Iterator[in
             yield n
 
 
-def _without_rule(lines: list[str]) -> Iterator[_Found]:
+def _without_rule(lines: list[str]) -> Iterator[_PipeTable]:
     is_only = len(list(islice(filter(_has_words, lines), 2))) == 1
     for used in _groups(lines):
         rows = [_fields(lines[n]) for n in used]
         widths = {len(row) for row in rows[:2]}
         is_alone = len(rows) > 1 or _is_padded(lines[used[0]]) or is_only
         if is_alone and len(widths) == 1 and widths != {1}:
-            yield _Found(rows, 1, used, "no row of dashes: the first row is taken for the header")
+            yield _PipeTable(
+                rows, 1, used, "no row of dashes: the first row is taken for the header"
+            )
 
 
 def _groups(lines: list[str]) -> Iterator[list[int]]:

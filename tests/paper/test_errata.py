@@ -9,19 +9,14 @@ from jsonschema import Draft202012Validator
 
 from extractbench_nb import paper
 from extractbench_nb.benchmark.dataset import Dataset, load_dataset
-from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.api import evaluate
 from extractbench_nb.paper import facts as measures
-from extractbench_nb.paper.errata_list import ERRATA_COLUMNS
-from extractbench_nb.paper.errata_numbers import SEVERITIES, scores, totals
-from extractbench_nb.paper.errata_sources import gold
+from extractbench_nb.paper.errata_list import ERRATA_COLUMNS, SEVERITIES, errata_of
 from extractbench_nb.paper.facts import (
     facts_of,
     measure_gold,
     measure_growth_metric,
-    measure_reports,
     shipped_gold,
-    shipped_reports,
 )
 
 
@@ -99,7 +94,7 @@ def test_errata_follow_the_facts() -> None:
     facts = facts_of()
     frame = facts.frame.assign(scored=facts.frame["scored"] * 2, violations=0)
     other = dataclasses.replace(facts, frame=frame, growth_metric=21)
-    found = {row.id: row for chapter in (scores, totals, gold) for row in chapter(other)}
+    found = {row.id: row for row in errata_of(other)}
     assert found["pass-rate-ceiling"].recomputed == "44.8%"
     assert found["growth-metric"].recomputed == "21"
     assert found["gold-breaks-schema"].recomputed == "0 of 35 do not"
@@ -140,21 +135,6 @@ class TestReleasedDataset:
     def test_errata_are_the_same(self) -> None:
         counted = paper.errata(dataset=load_dataset("extractbench"))
         pd.testing.assert_frame_equal(counted, paper.errata())
-
-
-@pytest.mark.skipif(
-    not os.environ.get("EXTRACTBENCH_RUNS"),
-    reason="recorded runs are not here: set EXTRACTBENCH_RUNS to their folder",
-)
-def test_shipped_judge_reports() -> None:
-    pd.testing.assert_frame_equal(
-        measure_reports(os.environ["EXTRACTBENCH_RUNS"]), shipped_reports()
-    )
-
-
-def test_a_folder_without_reports(tmp_path) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(InputError, match=r"no \{run\}/\{document\}\.judge-report\.json"):
-        measure_reports(tmp_path)
 
 
 def test_a_document_is_measured_again_only_when_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
