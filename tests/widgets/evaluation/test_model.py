@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.widgets.evaluation_model import (
+from extractbench_nb.widgets.evaluation_view import (
     Filters,
     detail,
     filters_text,
+    head,
     narrowed,
     page,
     pages,
 )
-from extractbench_nb.widgets.evaluation_view import head
 from extractbench_nb.widgets.view import wire
 from tests.widgets.hostile import HOSTILE
 

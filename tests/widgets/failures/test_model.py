@@ -12,9 +12,18 @@ from hypothesis import strategies as st
 
 import extractbench_nb as xb
 from extractbench_nb.evaluation.frames import OUTCOMES
-from extractbench_nb.widgets.failures_grid import Grid, bars, grid, shortened
-from extractbench_nb.widgets.failures_html import value_rows
-from extractbench_nb.widgets.failures_rows import Choice, coded, failed_by_every_run, kept, within
+from extractbench_nb.widgets.failures_model import (
+    Choice,
+    Grid,
+    bars,
+    coded,
+    failed_by_every_run,
+    grid,
+    kept,
+    shortened,
+    within,
+)
+from extractbench_nb.widgets.failures_view import value_rows
 from tests.widgets.failures.frames import batches, frame, row
 
 AXES = st.permutations(["field", "document", "run"]).map(lambda names: names[:2])

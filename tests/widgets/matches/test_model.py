@@ -13,10 +13,13 @@ import extractbench_nb as xb
 from extractbench_nb.engine.records import array_items
 from extractbench_nb.engine.similarity import MapItem, map_items
 from extractbench_nb.schema.states import MISSING
-from extractbench_nb.widgets.matches_board import LIMIT, PAGE, WHOLE, Board
 from extractbench_nb.widgets.matches_model import (
+    LIMIT,
+    PAGE,
     SORTS,
     STATUSES,
+    WHOLE,
+    Board,
     Row,
     cards,
     counted,
