@@ -8,17 +8,15 @@ from functools import reduce
 from operator import and_
 from typing import Any, NamedTuple
 
-import ipywidgets
 import pandas as pd
 import traitlets
 
-from extractbench_nb.display.sides import Segment
-from extractbench_nb.display.text import clean, cut, value_text
+from extractbench_nb.display.sides import MOST, Segment, Side, excerpts, whole
+from extractbench_nb.display.text import clean, one_line, plural, trimmed, value_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation, outcome_counts
 from extractbench_nb.schema.nodes import Node
-from extractbench_nb.widgets.excerpts import MOST, Side, excerpts, line, short_path, whole, words
 from extractbench_nb.widgets.schema_view import (
     TreeNode,
     TreePane,
@@ -31,14 +29,28 @@ from extractbench_nb.widgets.static import (
     asset,
     counts_html,
     element,
+    more,
     score_text,
     segments_html,
     table,
     twin,
 )
-from extractbench_nb.widgets.view import Pane, View, beside
+from extractbench_nb.widgets.view import (
+    Pane,
+    View,
+    beside,
+    button,
+    check,
+    known,
+    menu,
+    page_of,
+    row,
+    search,
+)
 
-__all__ = []
+__all__ = ["EvaluationView"]
+
+_LONGEST_LINE, _LONGEST_SHOWN_PATH = 400, 200
 
 
 #: Characters of code that a person may want to paste; longer code lists the rows instead.
@@ -73,11 +85,8 @@ class Narrowed(NamedTuple):
     code: str
 
 
-class _Term(NamedTuple):
-    """A condition; without code where no short code gives it."""
-
-    code: str | None
-    mask: Any
+#: A condition: code, None where no short code gives it, and which rows it leaves.
+_Term = tuple[str | None, Any]
 
 
 def checked_name(name: object) -> str:
@@ -98,11 +107,12 @@ def narrowed(fields: pd.DataFrame, filters: Filters, name: str = "ev") -> Narrow
     """Leave the rows that all conditions allow."""
     source = f"{name}.fields"
     terms = list(_terms(fields, filters, source))
-    rows = fields[reduce(and_, (term.mask for term in terms))] if terms else fields
+    rows = fields[reduce(and_, (mask for _, mask in terms))] if terms else fields
+    codes = [code for code, _ in terms if code is not None]
+    code = _selection(source, codes)
     if filters.worst_first:
         rows = rows.sort_values("score", kind="stable", na_position="first")
-    codes = [term.code for term in terms if term.code is not None]
-    code = _selection(source, codes) + _order(filters)
+        code += '.sort_values("score", kind="stable", na_position="first")'
     if len(codes) < len(terms) or len(code) > _LONGEST_CODE:
         code = f"{source}.loc[{rows.index.tolist()}]"
     return Narrowed(rows, code)
@@ -129,11 +139,11 @@ def _terms(fields: pd.DataFrame, filters: Filters, source: str) -> Iterator[_Ter
     for column in ("outcome", "metric"):
         wanted = getattr(filters, column)
         if wanted:
-            yield _Term(_equals(source, column, wanted), fields[column] == wanted)
+            yield _equals(source, column, wanted), fields[column] == wanted
     if filters.only_counted:
-        yield _Term(f'{source}["counted"]', fields["counted"])
+        yield f'{source}["counted"]', fields["counted"]
     if filters.only_failed:
-        yield _Term(f'~{source}["passed"].fillna(False)', ~fields["passed"].fillna(False))
+        yield f'~{source}["passed"].fillna(False)', ~fields["passed"].fillna(False)
     if filters.text.strip():
         yield _containing(fields[_SEARCHED], filters.text.strip().lower(), source)
 
@@ -145,7 +155,7 @@ def _below(fields: pd.DataFrame, node: str, source: str) -> _Term:
         f"({_equals(source, 'schema_path', node)})\n"
         f'        | {source}["schema_path"].str.startswith(({literals}))'
     )
-    return _Term(code, (paths == node) | paths.str.startswith(starts))
+    return code, (paths == node) | paths.str.startswith(starts)
 
 
 def _containing(cells: pd.DataFrame, wanted: str, source: str) -> _Term:
@@ -156,9 +166,9 @@ def _containing(cells: pd.DataFrame, wanted: str, source: str) -> _Term:
         "        .astype(bool).any(axis=1)"
     )
     try:
-        return _Term(code, _holding(cells, wanted, str))
+        return code, _holding(cells, wanted, str)
     except Exception:  # noqa: BLE001 - a value of a document that Python itself cannot write
-        return _Term(None, _holding(cells, wanted, value_text))
+        return None, _holding(cells, wanted, value_text)
 
 
 def _holding(cells: pd.DataFrame, wanted: str, write: Callable[[Any], str]) -> Any:
@@ -182,18 +192,8 @@ def _selection(source: str, codes: list[str]) -> str:
     if len(codes) == 1:
         (code,) = codes
         return f"{source}[\n    {code}\n]" if "\n" in code else f"{source}[{code}]"
-    lines = "\n    & ".join(f"({code})" if _compound(code) else code for code in codes)
+    lines = "\n    & ".join(f"({code})" if "==" in code or "\n" in code else code for code in codes)
     return f"{source}[\n    {lines}\n]"
-
-
-def _compound(code: str) -> bool:
-    return "==" in code or "\n" in code
-
-
-def _order(filters: Filters) -> str:
-    if not filters.worst_first:
-        return ""
-    return '.sort_values("score", kind="stable", na_position="first")'
 
 
 #: Rows that are sent at a time.
@@ -216,7 +216,7 @@ class Row(NamedTuple):
     predicted: list[Segment]
 
 
-class Page(NamedTuple):
+class FieldsPage(NamedTuple):
     """Some of the rows that are left; `first` counts from 0, `empty` says why there are none.
 
     ``columns`` are the names of what a row holds, for the page.
@@ -247,26 +247,19 @@ class Detail(NamedTuple):
     code: str
 
 
-def pages(left: int) -> int:
-    """Count the pages that so many rows take, at least one."""
-    return max(1, -(-left // PER_PAGE))
-
-
-def page(found: Narrowed, number: int, filters: Filters, in_all: int) -> Page:
+def page(found: Narrowed, number: int, filters: Filters, in_all: int) -> FieldsPage:
     """Cut a page out of the rows that are left."""
-    left = len(found.rows)
-    number = min(max(0, number), pages(left) - 1)
-    first = number * PER_PAGE
-    shown = found.rows.iloc[first : first + PER_PAGE]
-    return Page(
+    cut = page_of(len(found.rows), number, PER_PAGE)
+    shown = found.rows.iloc[cut.first : cut.last]
+    return FieldsPage(
         rows=tuple(_row(row) for row in shown.itertuples()),
-        first=first,
-        left=left,
+        first=cut.first,
+        left=cut.total,
         all=in_all,
-        number=number,
-        pages=pages(left),
+        number=cut.number,
+        pages=cut.pages,
         code=found.code,
-        empty="" if left else _why_empty(filters, in_all),
+        empty="" if cut.total else _why_empty(filters, in_all),
     )
 
 
@@ -275,9 +268,9 @@ def _row(row: Any) -> Row:
     return Row(
         label=row.Index,
         outcome=row.outcome,
-        reason=line(row.reason),
-        path=short_path(row.path),
-        metric=line(row.metric),
+        reason=one_line(row.reason, _LONGEST_LINE),
+        path=one_line(row.path, _LONGEST_SHOWN_PATH),
+        metric=one_line(row.metric, _LONGEST_LINE),
         counted=bool(row.counted),
         score=None if row.score is pd.NA else float(row.score),
         gold=gold,
@@ -299,10 +292,10 @@ def _why_empty(filters: Filters, in_all: int) -> str:
 def filters_text(filters: Filters) -> str:
     """Say in words what is shown."""
     parts = [
-        filters.node and f"at or below {short_path(filters.node)}",
+        filters.node and f"at or below {one_line(filters.node, _LONGEST_SHOWN_PATH)}",
         filters.outcome.replace("_", " "),
-        filters.metric and f"metric {line(filters.metric)}",
-        filters.text.strip() and f"with “{line(filters.text.strip())}”",
+        filters.metric and f"metric {one_line(filters.metric, _LONGEST_LINE)}",
+        filters.text.strip() and f"with “{one_line(filters.text.strip(), _LONGEST_LINE)}”",
         "counted only" if filters.only_counted else "",
         "not passed only" if filters.only_failed else "",
         "worst first" if filters.worst_first else "",
@@ -320,9 +313,9 @@ def detail(
     gold, predicted = whole(row, limit)
     return Detail(
         label=label,
-        path=words(row.path, _LONGEST_PATH),
+        path=trimmed(row.path, _LONGEST_PATH),
         outcome=row.outcome,
-        about=words((node and node.description) or "", _LONGEST_WORDS),
+        about=trimmed((node and node.description) or "", _LONGEST_WORDS),
         facts=tuple((key, text) for key, text in _facts(ev, row, node, name).items() if text),
         gold=gold,
         predicted=predicted,
@@ -335,23 +328,27 @@ def _facts(ev: Evaluation, row: Any, node: Node | None, name: str) -> Mapping[st
     counted = "counts for the scores" if row.counted else "inside an array item, not counted"
     score = "no verdict" if row.score is pd.NA else f"{row.score:.4g}"
     passed = "" if row.passed is pd.NA else ", passed" if row.passed else ", not passed"
+    reason = one_line(row.reason, _LONGEST_LINE)
+    outcome = f"{MARKS[row.outcome]} {row.outcome.replace('_', ' ')} ({reason})"
     return {
-        "outcome": f"{MARKS[row.outcome]} {row.outcome.replace('_', ' ')} ({line(row.reason)})",
+        "outcome": outcome,
         "score": f"{score}{passed}",
-        "metric": line(row.metric + _params(node, row.metric)),
+        "metric": one_line(row.metric + _params(node, row.metric), _LONGEST_LINE),
         "reasoning": _text(row.reasoning, _LONGEST_WORDS),
         "items": _items(ev, row, name),
         "predicted at": ""
         if row.predicted_path is pd.NA
-        else words(row.predicted_path, _LONGEST_PATH),
-        "type": "" if node is None else line(f"{node.label}{', required' * row.required}"),
+        else trimmed(row.predicted_path, _LONGEST_PATH),
+        "type": ""
+        if node is None
+        else one_line(f"{node.label}{', required' * row.required}", _LONGEST_LINE),
         "schema path": _text(row.schema_path, _LONGEST_PATH),
         "weight": f"{row.weight:g}, {counted}",
     }
 
 
 def _text(cell: Any, limit: int) -> str:
-    return "" if cell is pd.NA else words(cell, limit)
+    return "" if cell is pd.NA else trimmed(cell, limit)
 
 
 def _params(node: Node | None, metric: str) -> str:
@@ -376,7 +373,7 @@ def _items(ev: Evaluation, row: Any, name: str) -> str:
     return (
         f"{a['matched']:,} matched, {a['partial']:,} partial, {a['missed']:,} missed, "
         f"{a['spurious']:,} spurious; {ratios}. "
-        f"xb.show_matches({name}, {words(repr(row.path), 300)}) shows them side by side"
+        f"xb.show_matches({name}, {trimmed(repr(row.path), 300)}) shows them side by side"
     )
 
 
@@ -416,10 +413,11 @@ def head(ev: Evaluation) -> Head:
     """Sum up an evaluation."""
     summary, meta, counted = ev.summary, ev.meta, outcome_counts(ev)
     evaluated = int(summary["evaluated"])
-    problem = ev.inputs.problem
+    problem, predicted = ev.inputs.problem, ev.inputs.predicted
+    text = predicted if isinstance(predicted, str) else ""
     title = f"Evaluation · profile {meta['profile']} · judge {meta['judge']}"
     return Head(
-        title=line(title),
+        title=one_line(title, _LONGEST_LINE),
         scores=tuple(
             (name.replace("_", " "), float(summary[name]) if evaluated else None)
             for name in _SCORES
@@ -427,7 +425,9 @@ def head(ev: Evaluation) -> Head:
         passes=f"{summary['passed']:,.0f} of {evaluated:,} fields pass",
         counts=tuple((name, counted[name]) for name in MARKS if name in counted),
         notes=tuple(_notes(summary)),
-        problem=None if problem is None else (line(problem), _beginning(ev.inputs.predicted)),
+        problem=None
+        if problem is None
+        else (one_line(problem, _LONGEST_LINE), trimmed(text, _BEGINNING)),
         warnings=_warnings(ev.warnings),
         warned=len(ev.warnings),
     )
@@ -441,8 +441,8 @@ def _notes(summary: pd.Series) -> list[str]:
         errors, judged = int(summary["judge_errors"]), int(summary["judged"])
         verdict = f"; {summary['pass_rate_judged']:.1%} of the judged fields pass" if judged else ""
         notes.append(
-            f"{errors:,} field{' has' if errors == 1 else 's have'} no verdict, because a judge or "
-            f"metric failed: the pass rate is a lower bound{verdict}."
+            f"{plural(errors, 'field')} {'has' if errors == 1 else 'have'} no verdict, because a "
+            f"judge or metric failed: the pass rate is a lower bound{verdict}."
         )
     if summary["gold_coverage"] < 1:
         notes.append(f"The schema declares only {summary['gold_coverage']:.1%} of gold's values.")
@@ -454,19 +454,15 @@ def _warnings(found: pd.DataFrame) -> tuple[Warnings, ...]:
     return tuple(
         Warnings(
             str(side),
-            line(kind),
+            one_line(kind, _LONGEST_LINE),
             len(group),
             tuple(
-                (short_path(path), line(message))
+                (one_line(path, _LONGEST_SHOWN_PATH), one_line(message, _LONGEST_LINE))
                 for path, message in group[["path", "message"]].head(_MOST_EXAMPLES).to_numpy()
             ),
         )
         for (side, kind), group in groups
     )
-
-
-def _beginning(text: object) -> str:
-    return words(text, _BEGINNING) if isinstance(text, str) else ""
 
 
 _MOST_NODES = 200
@@ -492,30 +488,27 @@ def head_html(head: Head) -> str:
 def _warnings_html(groups: Sequence[Warnings], count: int) -> str:
     if not count:
         return ""
-    summary = element("summary", f"{count:,} warning{'' if count == 1 else 's'}")
-    return f"<details>{summary}{''.join(map(_group_html, groups))}</details>"
-
-
-def _group_html(group: Warnings) -> str:
-    title = element("p", f"{group.side}: {group.kind}, {group.number:,}", "xb-leaf")
-    items = "".join(
-        f"<li>{element('code', path)} {element('span', message)}</li>"
-        for path, message in group.examples
-    )
-    more = group.number - len(group.examples)
-    return f"{title}<ul>{items}{element('li', f'… {more:,} more') if more else ''}</ul>"
+    parts = [element("summary", plural(count, "warning"))]
+    for group in groups:
+        parts.append(element("p", f"{group.side}: {group.kind}, {group.number:,}", "xb-leaf"))
+        items = [
+            f"<li>{element('code', path)} {element('span', message)}</li>"
+            for path, message in group.examples
+        ]
+        if group.number > len(group.examples):
+            items.append(element("li", f"… {group.number - len(group.examples):,} more"))
+        parts.append(f"<ul>{''.join(items)}</ul>")
+    return f"<details>{''.join(parts)}</details>"
 
 
 def tree_part(nodes: Sequence[TreeNode]) -> str:
     """Write the schema's tree, folded, up to 200 nodes."""
     summary = element("summary", f"Schema, {len(nodes):,} nodes")
     tree = tree_html(nodes[:_MOST_NODES], unfolded=_UNFOLDED_NODES)
-    more = len(nodes) - _MOST_NODES
-    rest = element("p", f"… {more:,} more nodes") if more > 0 else ""
-    return f"<details>{summary}{tree}{rest}</details>"
+    return f"<details>{summary}{tree}{more(len(nodes) - _MOST_NODES, 'nodes')}</details>"
 
 
-def page_html(page: Page, filters: str, name: str) -> str:
+def page_html(page: FieldsPage, filters: str, name: str) -> str:
     """Write a page of rows as a table."""
     if page.empty:
         return element("p", f"Fields {filters}".strip()) + element("p", page.empty, "xb-empty")
@@ -523,28 +516,21 @@ def page_html(page: Page, filters: str, name: str) -> str:
     shown = f"Fields {page.first + 1:,} to {last:,} of {page.left:,}"
     shown += f" (of {page.all:,} in all: {filters})" if filters else ""
     rows = table(_HEADS, map(_cells, page.rows), numbers=(4,))
-    more = page.left - last
-    rest = element("p", f"… {more:,} more rows; {name}.fields has them all") if more else ""
+    rest = more(page.left - last, f"rows; {name}.fields has them all")
     return element("p", shown) + rows + rest
 
 
 def _cells(row: Row) -> tuple[str, ...]:
     note = f"{row.metric}{'' if row.counted else ', not counted'}"
+    outcome = f"{MARKS[row.outcome]} {row.outcome.replace('_', ' ')}"
+    reason = row.reason.replace("_", " ")
     return (
-        f"{element('b', _outcome(row.outcome))} {element('span', _words(row.reason), 'xb-quiet')}",
+        f"{element('b', outcome)} {element('span', reason, 'xb-quiet')}",
         f"{element('code', row.path)} {element('span', note, 'xb-quiet')}",
         segments_html(row.gold),
         segments_html(row.predicted),
         score_text(row.score),
     )
-
-
-def _outcome(name: str) -> str:
-    return f"{MARKS[name]} {_words(name)}"
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def detail_html(detail: Detail | None) -> str:
@@ -564,26 +550,25 @@ def detail_html(detail: Detail | None) -> str:
 
 def _side_html(name: str, side: Side) -> str:
     state = element("b", name if side.state == "present" else f"{name} ({side.state})")
-    more = element("p", f"… {side.hidden:,} more characters") if side.hidden else ""
     value = f'<div class="xb-value" dir="auto">{segments_html(side.segments)}</div>'
-    return f"<div>{state}{value}{more}</div>"
+    return f"<div>{state}{value}{more(side.hidden, 'characters')}</div>"
 
 
-_STYLES = ("shared/base.css", "evaluation/evaluation.css")
+_STYLE = asset("shared/base.css", "evaluation/evaluation.css")
 
 
 class HeadPane(Pane):
     """Scores, counts, notes and warnings."""
 
     _esm = asset("shared/dom.js", "evaluation/head.js")
-    _css = asset(*_STYLES)
+    _css = _STYLE
 
 
 class RowsPane(Pane):
     """A page of rows; `chosen` is the label of a row, -1 for none, `number` the page from 0."""
 
     _esm = asset("shared/dom.js", "shared/copy.js", "evaluation/rows.js")
-    _css = asset(*_STYLES)
+    _css = _STYLE
 
     chosen = traitlets.Int(-1).tag(sync=True)
     number = traitlets.Int(0).tag(sync=True)
@@ -593,54 +578,10 @@ class DetailPane(Pane):
     """One row in full; sends ``show_all`` where more of its values is wanted."""
 
     _esm = asset("shared/dom.js", "shared/copy.js", "evaluation/detail.js")
-    _css = asset(*_STYLES)
+    _css = _STYLE
 
 
 _LONGEST_NAME = 60
-
-
-def filter_bar(view: Any, metrics: Sequence[str], clear: Callable[[], None]) -> Any:
-    """Make the controls of a view."""
-    outcomes = [(f"{MARKS[name]} {name.replace('_', ' ')}", name) for name in OUTCOMES]
-    named = [(cut(clean(name[: _LONGEST_NAME + 1]), _LONGEST_NAME), name) for name in metrics]
-    controls = {
-        "outcome": _choice("Outcome", [("all", ""), *outcomes]),
-        "metric": _choice("Metric", [("all", ""), *named]),
-        "worst_first": _choice("Order", [("document", False), ("worst first", True)]),
-        "text": ipywidgets.Text(
-            description="Find", placeholder="path or value", style=_OWN_WIDTH, layout=_wide("220px")
-        ),
-        "only_counted": _check("counted only"),
-        "only_failed": _check("not passed only"),
-    }
-    for trait, control in controls.items():
-        traitlets.link((view, trait), (control, "value"))
-    button = ipywidgets.Button(description="Clear filters", layout=_wide("auto"))
-    button.on_click(lambda _: clear())
-    flow = ipywidgets.Layout(
-        flex_flow="row wrap", align_items="center", width="100%", margin="0 0 6px 0"
-    )
-    return ipywidgets.Box([*controls.values(), button], layout=flow)
-
-
-_OWN_WIDTH = {"description_width": "initial"}
-
-
-def _choice(name: str, options: Sequence[tuple[str, Any]]) -> Any:
-    layout = ipywidgets.Layout(width="auto", max_width="260px", margin="2px 10px 2px 2px")
-    return ipywidgets.Dropdown(
-        description=name, options=options, style=_OWN_WIDTH, layout=layout, value=options[0][1]
-    )
-
-
-def _check(name: str) -> Any:
-    return ipywidgets.Checkbox(description=name, indent=False, layout=_wide("auto"))
-
-
-def _wide(width: str) -> Any:
-    return ipywidgets.Layout(width=width, margin="2px 10px 2px 2px")
-
-
 _NONE = -1
 _CONDITIONS = ("outcome", "metric", "text", "only_counted", "only_failed")
 
@@ -703,7 +644,7 @@ class EvaluationView(View):
         self._head, self._tree = HeadPane(), TreePane(self._nodes)
         self._list, self._whole = RowsPane(), DetailPane()
         self._head.show(head(ev)._asdict())
-        super().__init__(self._parts(), layout=ipywidgets.Layout(width="100%"))
+        super().__init__(self._parts())
         self.add_class("xb-evaluation")
         self._follow()
         self._draw()
@@ -711,11 +652,22 @@ class EvaluationView(View):
 
     def _parts(self) -> list[Any]:
         self._metrics = list(self._fields["metric"].unique())
+        outcomes = [(f"{MARKS[name]} {name.replace('_', ' ')}", name) for name in OUTCOMES]
+        metrics = [(trimmed(name, _LONGEST_NAME), name) for name in self._metrics]
+        controls = {
+            "outcome": menu("Outcome", [("all", ""), *outcomes], max_width="260px"),
+            "metric": menu("Metric", [("all", ""), *metrics], max_width="260px"),
+            "worst_first": menu("Order", [("document", False), ("worst first", True)]),
+            "text": search("Find", "path or value", width="220px"),
+            "only_counted": check("counted only"),
+            "only_failed": check("not passed only"),
+        }
+        self.link(controls)
         self._tree.add_class("xb-node-list")
         self._whole.layout.margin = "0 12px 0 0"
         return [
             self._head,
-            filter_bar(self, self._metrics, self.clear),
+            row(*controls.values(), button("Clear filters", self.clear)),
             beside(self._tree, self._list, widths=(220, 500), shares=(2, 5)),
             self._whole,
         ]
@@ -726,7 +678,7 @@ class EvaluationView(View):
         self.observe(self._row_named, "selected_row")
         self._list.observe(lambda change: self._choose(change["new"]), "chosen")
         self._list.observe(lambda _: self._draw(), "number")
-        self._whole.on_event("show_all", lambda _: self._draw_detail(MOST))
+        self._whole.on_event("show_all", lambda: self._draw_detail(MOST))
 
     # --- what can be assigned -------------------------------------------------------------------
 
@@ -746,12 +698,8 @@ class EvaluationView(View):
 
     @traitlets.validate("outcome", "metric")
     def _known_word(self, proposal: Any) -> str:
-        word: str = proposal["value"]
-        trait = proposal["trait"].name
-        known = OUTCOMES if trait == "outcome" else self._metrics
-        if word and word not in known:
-            raise traitlets.TraitError(f"there is no {trait} {word!r}; {nearest(word, known)}")
-        return word
+        trait, word = proposal["trait"].name, proposal["value"]
+        return word and known(trait, word, OUTCOMES if trait == "outcome" else self._metrics)
 
     @traitlets.validate("text")
     def _sendable(self, proposal: Any) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,16 +14,16 @@ import pandas as pd
 import traitlets
 
 from extractbench_nb.benchmark.dataset import Dataset
-from extractbench_nb.display.text import clean, single_line, value_text
+from extractbench_nb.display.text import clean, one_line, plural, value_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.pdf.evidence import find_evidence
 from extractbench_nb.pdf.grounding import ground_values
 from extractbench_nb.pdf.images import PageImage, render_page
-from extractbench_nb.widgets.static import asset, element, score_text, table, twin
-from extractbench_nb.widgets.view import Pane, View, beside
+from extractbench_nb.widgets.static import asset, element, more, score_text, table, twin
+from extractbench_nb.widgets.view import Pane, View, beside, menu, page_of, row, search
 
-__all__ = []
+__all__ = ["EvidenceView"]
 
 
 FOUND, NOT_FOUND, NOT_SOUGHT = "found", "not_found", "not_sought"
@@ -58,28 +60,26 @@ class Place(NamedTuple):
     score: float
 
 
-def one_line(value: object, limit: int = _LONGEST) -> str:
+def _text(value: object, limit: int = _LONGEST) -> str:
     """Write any value of a document on one line of at most `limit` characters."""
-    return single_line("null" if value is None else value_text(value), limit)
+    return one_line("null" if value is None else value_text(value), limit)
 
 
 def value_rows(leaves: pd.DataFrame, outcomes: Mapping[str, str] | None = None) -> list[ValueRow]:
     """Turn the leaves of a JSON value into rows."""
     known = outcomes or {}
     names = ["path", "value", "grounded", "evidence_page", "evidence_score"]
-    rows = []
-    for path, value, grounded, page, score in leaves[names].itertuples(index=False):
-        there = None if page is pd.NA else int(page)
-        specificity = None if score is pd.NA else round(float(score), 4)
-        said = _finding(grounded)
-        rows.append(ValueRow(path, one_line(value), said, there, specificity, known.get(path, "")))
-    return rows
-
-
-def _finding(grounded: object) -> str:
-    if grounded is pd.NA:
-        return NOT_SOUGHT
-    return FOUND if grounded else NOT_FOUND
+    return [
+        ValueRow(
+            path,
+            _text(value),
+            NOT_SOUGHT if grounded is pd.NA else FOUND if grounded else NOT_FOUND,
+            None if page is pd.NA else int(page),
+            None if score is pd.NA else round(float(score), 4),
+            known.get(path, ""),
+        )
+        for path, value, grounded, page, score in leaves[names].itertuples(index=False)
+    ]
 
 
 def kept_rows(rows: Iterable[ValueRow], finding: str = "", text: str = "") -> list[ValueRow]:
@@ -95,10 +95,8 @@ def kept_rows(rows: Iterable[ValueRow], finding: str = "", text: str = "") -> li
 
 def finding_counts(rows: Iterable[ValueRow]) -> dict[str, int]:
     """Count rows by finding; all three are there."""
-    counts = dict.fromkeys(LABELS, 0)
-    for row in rows:
-        counts[row.finding] += 1
-    return counts
+    found = Counter(row.finding for row in rows)
+    return {name: found[name] for name in LABELS}
 
 
 def places(evidence: pd.DataFrame) -> list[Place]:
@@ -111,8 +109,8 @@ def places(evidence: pd.DataFrame) -> list[Place]:
             Place(
                 int(first["page"]),
                 boxes,
-                one_line(" ".join(lines["text"]), 4 * _LONGEST),
-                one_line(first["context"], 4 * _LONGEST),
+                _text(" ".join(lines["text"]), 4 * _LONGEST),
+                _text(first["context"], 4 * _LONGEST),
                 str(first["written"]).replace("_", " "),
                 round(float(first["score"]), 4),
             )
@@ -149,8 +147,8 @@ def values_html(rows: Sequence[ValueRow], chosen: str = "") -> str:
         for row in shown
     ]
     heads = ("path", "value", "in the PDF", "page", "score", "outcome")
-    more = f"Values {start + 1:,} to {start + len(shown):,} of {len(rows):,}"
-    tail = element("p", more) if len(shown) < len(rows) else ""
+    part = f"Values {start + 1:,} to {start + len(shown):,} of {len(rows):,}"
+    tail = element("p", part) if len(shown) < len(rows) else ""
     return table(heads, cells, numbers=(3, 4)) + tail
 
 
@@ -160,15 +158,14 @@ def places_html(found: Sequence[Place]) -> str:
         (str(p.page), element("span", p.context), element("span", p.written), score_text(p.score))
         for p in found[:_MOST_PLACES]
     ]
-    more = len(found) - _MOST_PLACES
-    tail = element("p", f"… {more:,} more places") if more > 0 else ""
-    return table(("page", "what stands there", "written", "score"), cells, numbers=(0, 3)) + tail
+    heads = ("page", "what stands there", "written", "score")
+    return table(heads, cells, numbers=(0, 3)) + more(len(found) - _MOST_PLACES, "places")
 
 
 def picture_html(png: bytes, label: str) -> str:
     """Write a picture into the page itself."""
     data = b64encode(png).decode("ascii")
-    alt = element("i", label)[3:-4].replace('"', "&quot;")
+    alt = escape(label)
     return f'<p><img src="data:image/png;base64,{data}" alt="{alt}" style="max-width:100%"></p>'
 
 
@@ -194,6 +191,7 @@ class PagePane(Pane):
 
 
 _ROWS = 100
+_WIDE = "1 1 220px"
 _SCALE, _TWIN_SCALE = 1.6, 1.0
 _MOST_SOUGHT = 200
 
@@ -250,57 +248,44 @@ class EvidenceView(View):
         self._ds, self._document = ds, document
         self._sides, self._outcomes = _sides(ds, document, subject)
         first = side if side in self._sides else next(iter(self._sides))
-        _check_side(side)
+        if side not in ("predicted", "gold"):
+            raise InputError(f"side={side!r}; expected 'predicted' or 'gold'")
         self._leaves = ground_values(ds, document, self._sides[first])
         self._rows = value_rows(self._leaves, self._outcomes.get(first))
         self._evidence, self._places, self._at = pd.DataFrame(), list[Place](), -1
         self._shown = 1
         self._picture: PageImage = render_page(ds, document, 1, scale=_SCALE)
-        self._make_parts(first)
-        super().__init__(self._layout(), layout=ipywidgets.Layout(width="100%"))
+        self._list, self._sheet = ValuesPane(), PagePane()
+        self._side = ipywidgets.ToggleButtons(
+            options=[(f"{name.capitalize()} values", name) for name in self._sides], value=first
+        )
+        self._side.style.button_width = "auto"
+        self._finding = menu("Show", _finding_options(self._rows), flex=_WIDE)
+        self._text = search("Find", "path or value", flex=_WIDE)
+        hint = "any text or number, then Enter"
+        self._asked = search("Look for", hint, at_once=False, flex=_WIDE)
+        parts = [
+            row(self._finding, self._text, self._asked),
+            beside(self._list, self._sheet, widths=[260, 420], shares=[2, 3]),
+        ]
+        super().__init__([self._side, *parts] if len(self._sides) > 1 else parts)
         self.set_trait("side", first)
         self._draw_values()
         self._draw_page()
         self._connect()
 
-    def _make_parts(self, first: str) -> None:
-        wide = ipywidgets.Layout(width="auto", flex="1 1 220px", min_width="0")
-        self._side = ipywidgets.ToggleButtons(
-            options=[(f"{name.capitalize()} values", name) for name in self._sides], value=first
-        )
-        self._side.style.button_width = "auto"
-        self._finding = ipywidgets.Dropdown(
-            options=_finding_options(self._rows), description="Show", layout=wide
-        )
-        self._text = ipywidgets.Text(
-            description="Find", placeholder="path or value", layout=wide, continuous_update=True
-        )
-        self._asked = ipywidgets.Text(
-            description="Look for",
-            placeholder="any text or number, then Enter",
-            layout=wide,
-            continuous_update=False,
-        )
-        self._list, self._sheet = ValuesPane(), PagePane()
-
-    def _layout(self) -> list[ipywidgets.Widget]:
-        flow = ipywidgets.Layout(flex_flow="row wrap", width="100%")
-        filters = ipywidgets.Box([self._finding, self._text, self._asked], layout=flow)
-        parts = beside(self._list, self._sheet, widths=[260, 420], shares=[2, 3])
-        return [*([self._side] if len(self._sides) > 1 else []), filters, parts]
-
     def _connect(self) -> None:
-        traitlets.link((self, "side"), (self._side, "value"))
+        self.link({"side": self._side})
         self.observe(self._change_side, "side")
         self.observe(self._look_up_path, "selected_path")
         self.observe(self._look_up, "sought")
-        self.observe(self._turn_to, "page")
+        self.observe(lambda _: self._draw_page(), "page")
         self._list.observe(self._picked, "selected")
-        self._list.on_event("turn", lambda event: self._turn_list(event.get("by")))
-        self._sheet.on_event("place", lambda event: self._turn_place(event.get("by")))
-        self._sheet.on_event("page", lambda event: self._turn_page(event.get("by")))
-        self._finding.observe(self._filter, "value")
-        self._text.observe(self._filter, "value")
+        self._list.on_event("turn", self._turn_list, by=[-1, 1])
+        self._sheet.on_event("place", self._turn_place, by=[-1, 1])
+        self._sheet.on_event("page", self._turn_page, by=[-1, 1])
+        for box in (self._finding, self._text):
+            box.observe(self._filter, "value")
         self._asked.observe(self._ask, "value")
 
     # --- what Python sees -------------------------------------------------------------------
@@ -353,7 +338,7 @@ class EvidenceView(View):
         self._finding.options = _finding_options(self._rows)
         self._finding.value = kept
         path = self.selected_path
-        self.selected_path = path if path and (self._leaves["path"] == path).any() else ""
+        self.selected_path = path if (self._leaves["path"] == path).any() else ""
         if self.selected_path:
             self._look_up_path(None)
         self._draw_values()
@@ -366,13 +351,10 @@ class EvidenceView(View):
             self.sought = value
             if again:
                 self._look_up(None)
-        self._reveal()
-        self._draw_values()
-
-    def _reveal(self) -> None:
         paths = [row.path for row in self._kept()]
         if self.selected_path in paths:
             self._shown = paths.index(self.selected_path) // _ROWS + 1
+        self._draw_values()
 
     def _ask(self, change: Any) -> None:
         text = change["new"].strip()
@@ -396,21 +378,17 @@ class EvidenceView(View):
         else:
             self._draw_page()
 
-    def _turn_place(self, by: object) -> None:
-        if by in (-1, 1) and 0 <= self._at + int(str(by)) < len(self._places):
-            self._go(self._at + int(str(by)))
+    def _turn_place(self, by: int) -> None:
+        if 0 <= self._at + by < len(self._places):
+            self._go(self._at + by)
 
-    def _turn_page(self, by: object) -> None:
-        if by in (-1, 1) and 1 <= self.page + int(str(by)) <= self._picture.pages:
-            self.page += int(str(by))
+    def _turn_page(self, by: int) -> None:
+        if 1 <= self.page + by <= self._picture.pages:
+            self.page += by
 
-    def _turn_to(self, _: Any) -> None:
-        self._draw_page()
-
-    def _turn_list(self, by: object) -> None:
-        if by in (-1, 1):
-            self._shown = max(1, self._shown + int(str(by)))
-            self._draw_values()
+    def _turn_list(self, by: int) -> None:
+        self._shown = max(1, self._shown + by)
+        self._draw_values()
 
     def _filter(self, _: Any) -> None:
         self._shown = 1
@@ -423,21 +401,22 @@ class EvidenceView(View):
 
     def _draw_values(self) -> None:
         kept = self._kept()
-        pages = max(1, -(-len(kept) // _ROWS))
-        self._shown = min(self._shown, pages)
-        start = _ROWS * (self._shown - 1)
+        page = page_of(len(kept), self._shown - 1, _ROWS)
+        self._shown = page.number + 1
         keys = {row.path: str(at) for at, row in enumerate(self._rows)}
-        rows = [_listed(row, keys[row.path]) for row in kept[start : start + _ROWS]]
+        rows = [
+            [keys[path], shown_path(path), text, finding, LABELS[finding], *others]
+            for path, text, finding, *others in kept[page.first : page.last]
+        ]
         columns = ["key", "path", "text", "finding", "label", "page", "score", "outcome"]
+        none = "No value matches; clear the filters." if self._rows else "There are no values."
         self._list.show(
             {
                 "table": {"columns": columns, "rows": rows},
-                "status": f"{len(kept):,} of {_values(len(self._rows))}",
-                "empty": "No value matches; clear the filters."
-                if self._rows
-                else "There are no values.",
+                "status": f"{len(kept):,} of {plural(len(self._rows), 'value')}",
+                "empty": none,
                 "page": self._shown,
-                "pages": pages,
+                "pages": page.pages,
             }
         )
         self._list.selected = keys.get(self.selected_path, "")
@@ -477,7 +456,7 @@ class EvidenceView(View):
         """Say what was looked for, and what was found."""
         if self.sought is None and not self.selected_path:
             return "Choose a value, or look for any text.", [], False
-        value = one_line(self.sought, 300)
+        value = _text(self.sought, 300)
         if chosen is None:
             return _nothing(self._evidence.attrs.get("status", "")), [value], True
         total = self._evidence.attrs.get("places", len(self._places))
@@ -504,24 +483,7 @@ class EvidenceView(View):
         counts = finding_counts(self._rows)
         found = ", ".join(f"{n:,} {LABELS[name]}" for name, n in counts.items() if n)
         name = self._document if isinstance(self._document, str) else self._document.name
-        return f"Evidence · {one_line(name, 80)} · {self.side} values: {found or 'none'}"
-
-
-def _listed(row: ValueRow, key: str) -> list[Any]:
-    return [
-        key,
-        shown_path(row.path),
-        row.text,
-        row.finding,
-        LABELS[row.finding],
-        row.page,
-        row.score,
-        row.outcome,
-    ]
-
-
-def _values(n: int) -> str:
-    return f"{n:,} value{'' if n == 1 else 's'}"
+        return f"Evidence · {one_line(name)} · {self.side} values: {found or 'none'}"
 
 
 def _finding_options(rows: list[ValueRow]) -> list[tuple[str, str]]:
@@ -535,11 +497,6 @@ def _nothing(status: str) -> str:
         "no_text_layer": "The pages are pictures without text: nothing can be found.",
         "not_found": "Not found in the document.",
     }.get(status, "Cannot be looked for: it has no letter or digit.")
-
-
-def _check_side(side: str) -> None:
-    if side not in ("predicted", "gold"):
-        raise InputError(f"side={side!r}; expected 'predicted' or 'gold'")
 
 
 def _sides(

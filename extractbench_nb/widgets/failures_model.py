@@ -11,11 +11,33 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb.display.text import clean, single_line
+from extractbench_nb.display.text import clean, one_line
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.stats.breakdowns import chosen_rows, gather, refuse_missing
+from extractbench_nb.widgets.view import Page, page_of
 
-__all__ = []
+__all__ = [
+    "AXES",
+    "MEASURES",
+    "ORDERS",
+    "Bars",
+    "Cell",
+    "Choice",
+    "Coded",
+    "Grid",
+    "Line",
+    "Numbers",
+    "bars",
+    "bars_json",
+    "coded",
+    "failed_by_every_run",
+    "grid",
+    "grid_json",
+    "kept",
+    "rounded",
+    "shortened",
+    "within",
+]
 
 
 #: What can be the rows or the columns of a heatmap.
@@ -104,9 +126,10 @@ class Coded:
         self.frame = frame
         self.schemas = _axis(frame, "schema")
         self.domains = _axis(frame, "domain")
+        documents = _axis(frame, "document")
         self.axes = {
             "field": _fields(_axis(frame, "field"), self.schemas),
-            "document": _grouped(_axis(frame, "document"), self.schemas),
+            "document": documents._replace(groups=self.schemas.codes[_first_rows(documents.codes)]),
             "run": _axis(frame, "run"),
         }
         self.score = frame["score"].astype("Float64").fillna(0.0).to_numpy(dtype=np.float64)
@@ -115,7 +138,8 @@ class Coded:
         self.counted = frame["counted"].to_numpy(dtype=bool)
         self.asked = frame["gold_state"].eq("present").fillna(value=False).to_numpy(dtype=bool)
         self.invalid = frame["reason"].isin(_INVALID).to_numpy(dtype=bool)
-        self.outcome = _outcomes(frame["outcome"])
+        codes = pd.Categorical(frame["outcome"], categories=list(OUTCOMES)).codes
+        self.outcome = np.asarray(codes, dtype=np.int64)
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -135,13 +159,19 @@ class Coded:
         """What the rows add to the scores of their outputs, as `Evaluation.summary` counts."""
         fields = self.axes["field"]
         places = _renumbered(self.outputs.codes * fields.size + fields.codes)
-        codes = _nodes(places, self.frame["path"])
+        at = np.asarray(pd.factorize(self.frame["path"])[0], dtype=np.int64)
+        alone = -1 - np.arange(len(at))  # a row without a path is a node of its own
+        codes = _renumbered(np.where(at < 0, alone, places * (at.max(initial=0) + 1) + at))
         sizes = np.bincount(codes)
         unjudged = np.bincount(codes[self.frame["passed"].isna().to_numpy()], minlength=len(sizes))
         passes = np.bincount(codes[self.passed], minlength=len(sizes))
         share = 1.0 / sizes[codes]
         score = np.where(unjudged[codes] > 0, 0.0, self.score)
-        return Nodes(share, share * _weights(self.frame), score, (passes == sizes)[codes])
+        weights = np.ones(len(codes))
+        if "weight" in self.frame.columns:
+            given = self.frame["weight"].astype("Float64").fillna(1.0)
+            weights = np.maximum(given.to_numpy(dtype=np.float64), 0.0)
+        return Nodes(share, share * weights, score, (passes == sizes)[codes])
 
     @cached_property
     def places(self) -> dict[str, dict[str, int]]:
@@ -165,35 +195,13 @@ def coded(source: object) -> Coded:
     return Coded(frame)
 
 
-def _nodes(places: Numbers, paths: pd.Series) -> Numbers:
-    """Give a number to each path of an output's field; a row without one is a node of its own."""
-    at = np.asarray(pd.factorize(paths)[0], dtype=np.int64)
-    alone = -1 - np.arange(len(at))
-    return _renumbered(np.where(at < 0, alone, places * (at.max(initial=0) + 1) + at))
-
-
-def _weights(frame: pd.DataFrame) -> Reals:
-    if "weight" not in frame.columns:
-        return np.ones(len(frame))
-    weights = frame["weight"].astype("Float64").fillna(1.0).to_numpy(dtype=np.float64)
-    return np.maximum(weights, 0.0)
-
-
-def _outcomes(column: pd.Series) -> Numbers:
-    codes = pd.Categorical(column, categories=list(OUTCOMES)).codes
-    return np.asarray(codes, dtype=np.int64)
-
-
 def _axis(frame: pd.DataFrame, name: str) -> Axis:
     if name not in frame.columns:
         return Axis([_NOT_GIVEN] * min(1, len(frame)), np.zeros(len(frame), dtype=np.int64))
     codes, items = pd.factorize(frame[name], use_na_sentinel=False)
-    texts = [_NOT_GIVEN if missing else str(item) for item, missing in _with_missing(items)]
+    absent = pd.isna(items)
+    texts = [_NOT_GIVEN if no else str(item) for item, no in zip(items, absent, strict=True)]
     return Axis(_told_apart(texts), np.asarray(codes, dtype=np.int64))
-
-
-def _with_missing(items: Any) -> Any:
-    return zip(items, pd.isna(items), strict=True)
 
 
 def _fields(fields: Axis, schemas: Axis) -> Axis:
@@ -209,11 +217,6 @@ def _fields(fields: Axis, schemas: Axis) -> Axis:
         for name, group in zip(plain, groups, strict=True)
     ]
     return Axis(_told_apart(names), codes, groups)
-
-
-def _grouped(axis: Axis, schemas: Axis) -> Axis:
-    """Give each item the schema of its first row."""
-    return axis._replace(groups=schemas.codes[_first_rows(axis.codes)])
 
 
 def _renumbered(codes: Numbers) -> Numbers:
@@ -339,11 +342,6 @@ def shortened(text: str, limit: int) -> str:
     return f"{line[: limit - 1 - last]}…{line[-last:]}"
 
 
-def plural(number: int, noun: str) -> str:
-    """Write a number with its noun: ``1 run``, ``4 runs``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 class Sums(NamedTuple):
     """Per group: rows, those that pass, those of invalid outputs; means, 0 where no rows are.
 
@@ -422,46 +420,38 @@ class Line(NamedTuple):
 
 
 class Side(NamedTuple):
-    """The lines of one page of at most `most`, from `first`; ``codes`` has the items of all pages.
+    """The lines of one page; ``codes`` has the items of all pages, `most` to a page.
 
     ``known`` is the number of items that are left by the filters.
     """
 
     lines: tuple[Line, ...]
     codes: Numbers
-    first: int
+    page: Page
     most: int
     known: int
     grouped: bool
 
 
-class Window(NamedTuple):
-    """A page, counted from 0; one beyond the last is the last.
-
-    It has at most so many items, and only such as have a row among those `present`.
-    """
-
-    page: int
-    most: int
-    present: Numbers
-
-
-def side(rows: Coded, places: Numbers, choice: Choice, name: str, window: Window) -> Side:
-    """Sort the items of one axis, and describe those of a page."""
+def _side(
+    rows: Coded, places: Numbers, choice: Choice, *, down: bool, number: int, present: Numbers
+) -> Side:
+    """Sort the items of one axis that have a row among those present, and describe a page."""
+    name = choice.rows if down else choice.columns
+    most = ROWS_A_PAGE if down else COLUMNS_A_PAGE
     axis = rows.axes[name]
     sums = counted(rows, places, axis.codes[places], axis.size)
-    order = choice.row_order if name == choice.rows else choice.column_order
+    order = choice.row_order if down else choice.column_order
     ranks = _ranks(axis.names, sums, order, choice.measure)
-    there = np.flatnonzero(np.bincount(axis.codes[window.present], minlength=axis.size))
+    there = np.flatnonzero(np.bincount(axis.codes[present], minlength=axis.size))
     above = _group_ranks(rows, places, name, order, choice.measure)[there]
     codes = there[np.lexsort((ranks[there], above))]
-    first = max(0, min(window.page, (len(codes) - 1) // window.most)) * window.most
-    shown = codes[first : first + window.most]
+    page = page_of(len(codes), number, most)
+    shown = codes[page.first : page.last]
     wide = _WIDE_NAME if len(shown) <= FEW_COLUMNS else _NARROW_NAME
-    limit = wide if name == choice.columns else _ROW_NAME
-    lines = _lines(rows, places, name, (sums, shown), limit)
+    lines = _lines(rows, places, name, (sums, shown), _ROW_NAME if down else wide)
     known = int(np.count_nonzero(sums.rows))
-    return Side(lines, codes, first, window.most, known, len(np.unique(above)) > 1)
+    return Side(lines, codes, page, most, known, len(np.unique(above)) > 1)
 
 
 def _ranks(names: list[str], sums: Sums, order: str, measure: str) -> Numbers:
@@ -501,8 +491,8 @@ def _lines(
         Line(
             int(code),
             shortened(axis.names[code], limit),
-            single_line(axis.names[code], _LONGEST_TITLE),
-            "" if groups is None else single_line(rows.schemas.names[groups[code]], _WIDE_NAME),
+            one_line(axis.names[code], _LONGEST_TITLE),
+            "" if groups is None else one_line(rows.schemas.names[groups[code]], _WIDE_NAME),
             int(sums.rows[code]),
             float(rounded(sums.mean_score[code])),
             float(rounded(sums.pass_rate[code])),
@@ -564,31 +554,20 @@ class Grid(NamedTuple):
 
 def grid(rows: Coded, places: Numbers, choice: Choice, pages: tuple[int, int] = (0, 0)) -> Grid:
     """Sum up one page of the heatmap."""
-    sides = {
-        "rows": (choice.rows, Window(pages[0], ROWS_A_PAGE, places)),
-        "columns": (choice.columns, Window(pages[1], COLUMNS_A_PAGE, places)),
-    }
-    order = ["columns", "rows"] if choice.columns == "field" else ["rows", "columns"]
-    found, present = {}, places
-    for which in order:
-        name, window = sides[which]
-        found[which] = side(rows, places, choice, name, window._replace(present=present))
-        present = present[
-            _on_page(rows.axes[name], found[which])[rows.axes[name].codes[present]] >= 0
-        ]
-    return Grid(found["rows"], found["columns"], _cells(rows, present, choice, found))
-
-
-def _cells(
-    rows: Coded, places: Numbers, choice: Choice, found: Mapping[str, Side]
-) -> tuple[tuple[Cell | None, ...], ...]:
-    height, width = len(found["rows"].lines), len(found["columns"].lines)
-    down, across = (
-        _on_page(rows.axes[name], found[which])[rows.axes[name].codes[places]]
-        for which, name in (("rows", choice.rows), ("columns", choice.columns))
+    found: dict[bool, Side] = {}
+    present = places
+    axes = {True: rows.axes[choice.rows], False: rows.axes[choice.columns]}
+    for down in (False, True) if choice.columns == "field" else (True, False):
+        number = pages[0 if down else 1]
+        found[down] = _side(rows, places, choice, down=down, number=number, present=present)
+        present = present[_on_page(axes[down], found[down])[axes[down].codes[present]] >= 0]
+    height, width = len(found[True].lines), len(found[False].lines)
+    at, across = (
+        _on_page(axes[down], found[down])[axes[down].codes[present]] for down in (True, False)
     )
-    cells = _summed(rows, places, down * width + across, height * width)
-    return tuple(tuple(cells[at * width : (at + 1) * width]) for at in range(height))
+    cells = _summed(rows, present, at * width + across, height * width)
+    table = tuple(tuple(cells[n * width : (n + 1) * width]) for n in range(height))
+    return Grid(found[True], found[False], table)
 
 
 def _on_page(axis: Axis, shown: Side) -> Numbers:
@@ -633,8 +612,8 @@ def _side_json(shown: Side) -> Mapping[str, Any]:
     return {
         "columns": list(Line._fields),
         "rows": [list(line) for line in shown.lines],
-        "first": shown.first,
-        "total": len(shown.codes),
+        "first": shown.page.first,
+        "total": shown.page.total,
         "page": shown.most,
         "known": shown.known,
         "grouped": shown.grouped,
@@ -696,25 +675,22 @@ def _by_axis(rows: Coded, places: Numbers, by: str, axis: Axis) -> Bars:
     codes, kinds = axis.codes[places], len(OUTCOMES)
     sums = counted(rows, places, codes, axis.size)
     outcomes = np.bincount(codes * kinds + rows.outcome[places], minlength=axis.size * kinds)
+    outcomes = outcomes.reshape(axis.size, kinds)
     there = np.flatnonzero(sums.rows)
     rates = sums.pass_rate if by == "run" else sums.passed / np.maximum(1, sums.rows)
     worst = there[np.lexsort((there, sums.mean_score[there], rates[there]))]
     found = tuple(
         Bar(
             shortened(axis.names[code], _LONGEST_NAME),
-            single_line(axis.names[code], _LONGEST_TITLE),
+            one_line(axis.names[code], _LONGEST_TITLE),
             int(sums.rows[code]),
             int(sums.passed[code]),
             float(rounded(rates[code])),
-            _counts(outcomes[code * kinds : (code + 1) * kinds]),
+            tuple((name, int(n)) for name, n in zip(OUTCOMES, outcomes[code], strict=True) if n),
         )
         for code in worst[:_MOST_BARS]
     )
     return Bars(by, found, len(worst) - len(found))
-
-
-def _counts(numbers: Numbers) -> tuple[tuple[str, int], ...]:
-    return tuple((name, int(n)) for name, n in zip(OUTCOMES, numbers, strict=True) if n)
 
 
 def bars_json(groups: Sequence[Bars], title: str) -> Mapping[str, Any]:

@@ -17,8 +17,19 @@ from extractbench_nb.evaluation import MapItem
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.evaluation.thresholds import ALIGN, ArrayMatches, Outcome
 from extractbench_nb.schema.states import MISSING
+from extractbench_nb.widgets.view import page_of
 
-__all__ = []
+__all__ = [
+    "PAGE",
+    "SORTS",
+    "Board",
+    "Pair",
+    "Row",
+    "counted",
+    "filtered",
+    "offered_arrays",
+    "ordered",
+]
 
 
 STATUSES = ("matched", "partial", "missed", "spurious")
@@ -27,10 +38,6 @@ SORTS = (
     *("gold order", "gold order, partners beside"),
     *("least alike first", "most alike first", "status"),
 )
-_COLUMNS = [
-    *("gold_index", "predicted_index", "status", "similarity", "failed_fields"),
-    *("gold", "predicted"),
-]
 _WORST_FIRST = ("partial", "missed", "spurious", "matched")
 _QUOTED = re.compile(r"\['([A-Za-z_$][\w$-]*)'\]")
 #: The step of an item: ``[3]``, ``[+3]``, or ``['key'][3]``.
@@ -62,12 +69,11 @@ class Row(NamedTuple):
 
 def read_rows(matches: pd.DataFrame) -> list[Row]:
     """Read the rows of ``matches`` of one array."""
-    columns = [matches[name].tolist() for name in _COLUMNS]
-    return [Row._make(map(_known, cells)) for cells in zip(*columns, strict=True)]
-
-
-def _known(value: Any) -> Any:
-    return None if value is pd.NA else value
+    columns = [matches[name].tolist() for name in Row._fields]
+    return [
+        Row._make(None if cell is pd.NA else cell for cell in cells)
+        for cells in zip(*columns, strict=True)
+    ]
 
 
 def counted(rows: Iterable[Row]) -> dict[str, int]:
@@ -110,13 +116,11 @@ def filtered(rows: Iterable[Row], status: str = "", text: str = "") -> list[Row]
     return [
         row
         for row in rows
-        if (not status or row.status == status) and (not wanted or wanted in _search_text(row))
+        if (not status or row.status == status)
+        and (
+            not wanted or wanted in "\n".join(map(value_text, (row.gold, row.predicted))).casefold()
+        )
     ]
-
-
-def _search_text(row: Row) -> str:
-    sides = (value_text(item) for item in (row.gold, row.predicted) if item is not None)
-    return "\n".join(sides).casefold()
 
 
 def item_steps(items: Sequence[Any]) -> list[str]:
@@ -139,19 +143,16 @@ def plain(place: str) -> str:
 
 def entries(item: Any) -> list[tuple[str, Any]]:
     """List what an item holds: its scalars and arrays, each with its place within the item."""
-    value = item.item if isinstance(item, MapItem) else item
-    return list(_entries(value))
-
-
-def _entries(value: Any) -> Iterator[tuple[str, Any]]:
-    stack: list[tuple[str, Any, int]] = [("", value, 0)]
+    found = []
+    stack: list[tuple[str, Any, int]] = [("", _item(item), 0)]
     while stack:
         place, top, depth = stack.pop()
         if isinstance(top, dict) and top and depth < _DEEPEST:
             below = [(place + member(str(k)), v, depth + 1) for k, v in top.items()]
             stack.extend(reversed(below))
         else:
-            yield plain(place), top
+            found.append((plain(place), top))
+    return found
 
 
 def failed_places(fields: pd.DataFrame, path: str, steps: Sequence[str]) -> list[set[str]]:
@@ -221,15 +222,11 @@ Sides = tuple[list[Segment], list[Segment]]
 def sides(gold: Any, predicted: Any, limit: int, marked: int) -> Sides:
     """Lay two values side by side, with what differs marked; arrays as their JSON."""
     one, two = _written(gold), _written(predicted)
-    if _is_told(gold) or _is_told(predicted) or _same(gold, predicted):
-        return _alone(one, gold, limit), _alone(two, predicted, limit)
-    if max(len(value_text(one)), len(value_text(two))) <= marked:
+    told = any(v is MISSING or v is NO_PLACE or isinstance(v, Kind) for v in (gold, predicted))
+    same = type(gold) is type(predicted) and bool(gold == predicted)
+    if not told and not same and max(len(value_text(one)), len(value_text(two))) <= marked:
         return compared(one, two, limit=marked)
-    return _alone(one, gold, limit), _alone(two, predicted, limit)
-
-
-def _is_told(value: Any) -> bool:
-    return value is MISSING or value is NO_PLACE or isinstance(value, Kind)
+    return _alone(gold, limit), _alone(predicted, limit)
 
 
 def _written(value: Any) -> Any:
@@ -237,23 +234,13 @@ def _written(value: Any) -> Any:
     return value_text(value) if listed else value
 
 
-def _same(gold: Any, predicted: Any) -> bool:
-    return type(gold) is type(predicted) and bool(gold == predicted)
-
-
-def _alone(written: Any, value: Any, limit: int) -> list[Segment]:
+def _alone(value: Any, limit: int) -> list[Segment]:
     if value is NO_PLACE:
         return []
     if isinstance(value, Kind):
         told = [Segment("note", value.told)]
-        whole = value.value
-        return told if whole is MISSING else told + _alone(_written(whole), whole, limit)
-    return alone(written, "missing" if value is MISSING else "present", limit=limit)
-
-
-def segments(side: Sequence[Segment]) -> list[list[str]]:
-    """Return stretches of a value as the page reads them."""
-    return [[piece.kind, piece.text] for piece in side]
+        return told if value.value is MISSING else told + _alone(value.value, limit)
+    return alone(_written(value), "missing" if value is MISSING else "present", limit=limit)
 
 
 def label(place: str, width: int = _WIDEST_PLACE) -> str:
@@ -268,7 +255,10 @@ def cards(
     left: list[dict[str, Any]] = []
     right: list[dict[str, Any]] = []
     for row in rows:
-        places = _failed(row, failed, field)
+        places: set[str] = set()
+        if row.is_pair and row.gold_index is not None:
+            places = {f.removeprefix(field) for f in row.failed_fields}
+            places |= failed.get(row.gold_index, set())
         for side, one, index, partner in (
             (left, 0, row.gold_index, row.predicted_index),
             (right, 1, row.predicted_index, row.gold_index),
@@ -278,12 +268,6 @@ def cards(
     if not beside:
         right.sort(key=lambda card: card["at"])
     return {"left": left, "right": right}
-
-
-def _failed(row: Row, failed: Mapping[int, set[str]], field: str) -> set[str]:
-    if not row.is_pair or row.gold_index is None:
-        return set()
-    return failed.get(row.gold_index, set()) | {f.removeprefix(field) for f in row.failed_fields}
 
 
 def _card(row: Row, side: int, index: int, partner: int | None, failed: set[str]) -> dict[str, Any]:
@@ -309,14 +293,10 @@ def _lines(row: Row, side: int, failed: set[str]) -> tuple[list[list[Any]], int]
     lines = []
     for place in places:
         if place in first:
-            pieces = _values(row, *values[place])[side]
-            lines.append([label(place), segments(pieces), place in failed])
+            gold, predicted = map(_in_words, values[place])
+            pieces = sides(gold, predicted, _LONGEST_VALUE, _MARKED if row.is_pair else 0)[side]
+            lines.append([label(place), pieces, place in failed])
     return lines, len(places) - len(lines)
-
-
-def _values(row: Row, one: Any, two: Any) -> Sides:
-    marked = _MARKED if row.is_pair else 0
-    return sides(_in_words(one), _in_words(two), _LONGEST_VALUE, marked)
 
 
 def _in_words(value: Any) -> Any:
@@ -339,12 +319,11 @@ def offered_arrays(arrays: pd.DataFrame, path: str) -> list[tuple[str, str]]:
         for at, row in enumerate(arrays.itertuples(index=False))
         if at in kept or row.path == path
     ]
-    return [(_offer(row), str(row.path)) for row in rows]
-
-
-def _offer(row: Any) -> str:
-    items = f"{row.gold_items:,} gold, {row.predicted_items:,} predicted"
-    return f"{fitted(str(row.path), _WIDEST_TITLE)}  ({items}, {row.matched:,} matched)"
+    counts = "({0.gold_items:,} gold, {0.predicted_items:,} predicted, {0.matched:,} matched)"
+    return [
+        (f"{fitted(str(row.path), _WIDEST_TITLE)}  {counts.format(row)}", str(row.path))
+        for row in rows
+    ]
 
 
 #: Characters of a value that are shown at once, and that are shown on request.
@@ -354,13 +333,6 @@ _MARKED_IN_FULL = 6_000
 _MOST_ROWS = 200
 _LONGEST_REASON = 600
 _WIDEST = 120
-
-
-def rows_of_pair(fields: pd.DataFrame, start: str) -> pd.DataFrame:
-    """Return the rows of ``fields`` of one item."""
-    paths = fields["path"]
-    inside = (paths == start) | paths.str.startswith((start + ".", start + "["))
-    return fields[inside.astype(bool)]
 
 
 def detail(
@@ -374,69 +346,53 @@ def detail(
     absent = fields["outcome"] == "both_absent"
     places = list(_places(row, fields[~absent], start))
     kept = places[:_MOST_ROWS]
+    names = ("Gold item", "predicted item" if row.is_pair else "Predicted item")
+    items = zip(names, row.pair, (row.gold, row.predicted), strict=True)
+    title = " and ".join(
+        f"{name} {index}" + (f" ({fitted(item.key, 60)})" if isinstance(item, MapItem) else "")
+        for name, index, item in items
+        if index is not None
+    )
+    shown = []
+    for at, (place, values, verdict) in enumerate(kept):
+        known: dict[str, Any] = {"place": "", "gold": [], "predicted": [], "more": {}}
+        if values is not None:
+            known = {"place": label(place, _WIDEST), **_both(*values, at in whole)}
+        shown.append({"at": at, **known, "verdict": _verdict(verdict)})
+    sides = zip(("gold", "predicted"), row.pair, strict=True)
     return {
-        "title": _title(row),
+        "title": title,
         "status": row.status,
         "similarity": row.similarity,
         "failed": [fitted(f, _WIDEST) for f in row.failed_fields[:20]],
         "note": note,
-        "sides": [
-            side for side, at in zip(("gold", "predicted"), row.pair, strict=True) if at is not None
-        ],
-        "scored": row.is_pair or any(place.verdict is not None for place in kept),
-        "rows": [_detail_row(at, place, at in whole) for at, place in enumerate(kept)],
+        "sides": [side for side, at in sides if at is not None],
+        "scored": row.is_pair or any(verdict is not None for *_, verdict in kept),
+        "rows": shown,
         "more": len(places) - len(kept),
         "absent": int(absent.sum()),
     }
 
 
-class _Place(NamedTuple):
-    """A place within the items; ``verdict`` is a row of ``fields``, None if none is scored.
+def _places(row: Row, fields: pd.DataFrame, start: str) -> Iterator[tuple[str, Values | None, Any]]:
+    """List the places that were scored, in their order, then what else the items hold.
 
-    ``values`` are missing at the second metric of a place.
+    Each with its values, which are missing at the second metric of a place, and with its row of
+    ``fields``, None if it was not scored.
     """
-
-    place: str
-    values: Values | None
-    verdict: Any
-
-
-def _places(row: Row, fields: pd.DataFrame, start: str) -> Iterator[_Place]:
-    """List the places that were scored, in their order, then what else the items hold."""
     known: set[str] = set()
     both = values_by_place(row)
     for found in fields.itertuples():
         place = plain(str(found.path)[len(start) :])
         values = both.get(place) or (
-            _value(found.gold, str(found.gold_state)),
-            _value(found.predicted, str(found.predicted_state)),
+            MISSING if found.gold_state == "missing" else found.gold,
+            MISSING if found.predicted_state == "missing" else found.predicted,
         )
-        yield _Place(place, None if place in known else values, found)
+        yield place, None if place in known else values, found
         known.add(place)
     for place, values in both.items():
         if place not in known:
-            yield _Place(place, values, None)
-
-
-def _value(value: Any, state: str) -> Any:
-    return MISSING if state == "missing" else value
-
-
-def _title(row: Row) -> str:
-    names = ("Gold item", "predicted item" if row.is_pair else "Predicted item")
-    items = zip(names, row.pair, (row.gold, row.predicted), strict=True)
-    return " and ".join(
-        f"{name} {index}" + (f" ({fitted(item.key, 60)})" if isinstance(item, MapItem) else "")
-        for name, index, item in items
-        if index is not None
-    )
-
-
-def _detail_row(at: int, place: _Place, in_full: bool) -> dict[str, Any]:
-    shown: dict[str, Any] = {"place": "", "gold": [], "predicted": [], "more": {}}
-    if place.values is not None:
-        shown = {"place": label(place.place, _WIDEST), **_both(*place.values, in_full)}
-    return {"at": at, **shown, "verdict": _verdict(place.verdict)}
+            yield place, values, None
 
 
 def _verdict(found: Any) -> dict[str, Any] | None:
@@ -457,7 +413,7 @@ def _both(one: Any, two: Any, in_full: bool) -> dict[str, Any]:
     ours, theirs = (_cut(side, limit) for side in sides(one, two, limit, _MARKED_IN_FULL))
     lengths = {"gold": len(_text(one)), "predicted": len(_text(two))}
     more = {side: n for side, n in lengths.items() if n > LIMIT and not in_full}
-    return {"gold": segments(ours), "predicted": segments(theirs), "more": more}
+    return {"gold": ours, "predicted": theirs, "more": more}
 
 
 def _cut(side: list[Segment], limit: int) -> list[Segment]:
@@ -548,20 +504,16 @@ class Board:
             return row if row and predicted_index in (None, row.predicted_index) else None
         return self._theirs.get(predicted_index) if predicted_index is not None else None
 
-    def in_order(self, sort: str) -> list[Row]:
-        """Return all rows in an order of `SORTS`."""
-        return ordered(self.rows, sort)
-
     def page(self, rows: list[Row], number: int, sort: str) -> dict[str, Any]:
         """Write one page of rows as the front end draws it."""
-        start, array = number * PAGE, self.outcome.summary
-        shown = rows[start : start + PAGE]
+        page, array = page_of(len(rows), number, PAGE), self.outcome.summary
+        shown = rows[page.first : page.last]
         return {
             **cards(shown, self._failed, self.field, sort != "gold order"),
-            "page": number,
-            "pages": max(1, -(-len(rows) // PAGE)),
-            "first": start + 1 if shown else 0,
-            "last": start + len(shown),
+            "page": page.number,
+            "pages": page.pages,
+            "first": page.first + 1 if shown else 0,
+            "last": page.last,
             "rows": len(rows),
             "all": len(self.rows),
             "items": int(array["gold_items"] + array["predicted_items"]),
@@ -569,14 +521,12 @@ class Board:
 
     def detail(self, row: Row, whole: set[int]) -> dict[str, Any]:
         """Write one row in full; see `detail`."""
-        start = self.path + self._step(row)
-        fields = rows_of_pair(self.outcome.fields, start)
-        return detail(row, fields, start, self._note(row), whole)
-
-    def _step(self, row: Row) -> str:
-        if row.gold_index is not None:
-            return self._steps[row.gold_index]
-        return f"[+{row.predicted_index}]"
+        at = row.gold_index
+        start = self.path + (f"[+{row.predicted_index}]" if at is None else self._steps[at])
+        fields = self.outcome.fields
+        paths = fields["path"]
+        inside = (paths == start) | paths.str.startswith((start + ".", start + "["))
+        return detail(row, fields[inside.astype(bool)], start, self._note(row), whole)
 
     def _note(self, row: Row) -> str:
         """Say which item the alignment would have paired it with."""
@@ -601,16 +551,12 @@ class Board:
         rows = [["as evaluated", first, [False] * len(first)]]
         if self.knobs:
             rows.append(["now", now, changed])
-        return {"heads": list(_HEADS), "rows": rows, "values": self.changes()}
-
-    def changes(self) -> str:
-        """Say which thresholds differ from the declared ones."""
-        told = [
+        values = "; ".join(
             f"{fitted(key, 60)} {self.knobs[key].declared:.2f} → {value:.2f}"
             for key, value in self.values.items()
             if value != self.knobs[key].declared
-        ]
-        return "; ".join(told)
+        )
+        return {"heads": list(_HEADS), "rows": rows, "values": values}
 
     def __str__(self) -> str:
         """Say what is shown, in one line."""

@@ -11,7 +11,7 @@ import ipywidgets
 import pandas as pd
 import traitlets
 
-from extractbench_nb.display.text import single_line
+from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation
@@ -98,10 +98,10 @@ def _tree_node(row: Shown, below: int, tally: Tally) -> TreeNode:
         node.schema_path,
         node.field or "$",
         row.parent,
-        single_line(row.name if node.field else "$", _LONGEST_NAME),
-        single_line(node.label, _LONGEST_NAME),
-        tuple(single_line(note, _LONGEST_NOTE) for note in _notes(row, below)),
-        single_line(node.description or "", _LONGEST_ABOUT),
+        one_line(row.name if node.field else "$", _LONGEST_NAME),
+        one_line(node.label, _LONGEST_NAME),
+        tuple(one_line(note, _LONGEST_NOTE) for note in _notes(row, below)),
+        one_line(node.description or "", _LONGEST_ABOUT),
         *tally,
     )
 
@@ -196,7 +196,7 @@ def tree_json(nodes: Iterable[TreeNode]) -> Mapping[str, Any]:
 def _sent(at: int, node: TreeNode) -> TreeNode:
     return node._replace(
         path=node_key(at, node),
-        field=single_line(node.field, _LONGEST_ABOUT),
+        field=one_line(node.field, _LONGEST_ABOUT),
         score=None if node.score is None else round(node.score, 4),
     )
 

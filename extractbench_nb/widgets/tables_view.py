@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import ipywidgets
 import numpy as np
 import pandas as pd
 import traitlets
 
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.display.sides import Segment
-from extractbench_nb.display.text import single_line
+from extractbench_nb.display.sides import MOST, Pair, Segment, whole
+from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Cell
 from extractbench_nb.tables.drawing import (
@@ -36,11 +35,10 @@ from extractbench_nb.tables.drawing import (
     two_digits,
 )
 from extractbench_nb.tables.grid_similarity import GriTS
-from extractbench_nb.widgets.excerpts import MOST, whole
 from extractbench_nb.widgets.static import asset, element, segments_html, table, twin
-from extractbench_nb.widgets.view import Pane, View
+from extractbench_nb.widgets.view import Page, Pane, View, known, menu, page_of, row
 
-__all__ = []
+__all__ = ["TableView"]
 
 
 ROWS_A_PAGE, COLUMNS_A_PAGE = 40, 30
@@ -49,51 +47,28 @@ _LONGEST = 80
 _MOST_NOTES = 5
 
 
-class Window(NamedTuple):
-    """A page of lines: all lines to choose from, where the page begins and ends."""
-
-    lines: Sequence[Line]
-    first: int
-    last: int
-    page: int
-    size: int
-
-    @property
-    def shown(self) -> Sequence[Line]:
-        """The lines of the page."""
-        return self.lines[self.first : self.last]
+#: The lines to choose from, and the page of them that is shown.
+Lines = tuple[Sequence[Line], Page]
 
 
-def window(lines: Sequence[Line], page: int, size: int) -> Window:
-    """Take one page of lines; one beyond the last is the last.
-
-    Examples
-    --------
-    >>> window([Line(n, n) for n in range(5)], 7, 2)[1:]
-    (4, 5, 2, 2)
-    """
-    page = max(0, min(page, (len(lines) - 1) // size))
-    return Window(lines, page * size, min(len(lines), (page + 1) * size), page, size)
+def _shown(lines: Lines) -> Sequence[Line]:
+    every, page = lines
+    return every[page.first : page.last]
 
 
-def page_model(found: Comparison, rows: Window, columns: Window) -> dict[str, Any]:
+def page_model(found: Comparison, rows: Lines, columns: Lines) -> dict[str, Any]:
     """Write a page of both grids as the front end reads it."""
-    parts = drawn(found, rows.shown, columns.shown)
+    parts = drawn(found, _shown(rows), _shown(columns))
     return {
         "metric": METRICS[found.metric],
-        "rows": _window_json(rows),
-        "columns": _window_json(columns),
+        "rows": rows[1]._asdict(),
+        "columns": columns[1]._asdict(),
         "sides": [_side(found, side, parts[side], (rows, columns)) for side in (0, 1)],
     }
 
 
-def _window_json(page: Window) -> dict[str, int]:
-    told = {"first": page.first, "last": page.last, "total": len(page.lines), "page": page.page}
-    return {**told, "pages": -(-len(page.lines) // page.size)}
-
-
 def _side(
-    found: Comparison, side: int, part: DrawnSide, pages: tuple[Window, Window]
+    found: Comparison, side: int, part: DrawnSide, pages: tuple[Lines, Lines]
 ) -> dict[str, Any]:
     table = found.tables[side]
     return {
@@ -104,9 +79,9 @@ def _side(
             [*_line(row.line, side), [_patch(found, side, patch) for patch in row.patches]]
             for row in part.rows
         ],
-        "notes": [single_line(note, 200) for note in notes_of(table)[:_MOST_NOTES]],
-        "before": [_near(reversed(page.lines[: page.first]), side) for page in pages],
-        "after": [_near(page.lines[page.last :], side) for page in pages],
+        "notes": [one_line(note, 200) for note in notes_of(table)[:_MOST_NOTES]],
+        "before": [_near(reversed(lines[: page.first]), side) for lines, page in pages],
+        "after": [_near(lines[page.last :], side) for lines, page in pages],
     }
 
 
@@ -123,7 +98,7 @@ def _patch(found: Comparison, side: int, patch: Patch) -> list[Any]:
     if patch.state == "gap":
         return [*told, "", ""]
     cell = found.tables[side].cells[patch.cell]
-    return [*told, kind_of(cell), single_line(cell.text, _LONGEST)]
+    return [*told, kind_of(cell), one_line(cell.text, _LONGEST)]
 
 
 def scores_model(scores: Any, chosen: str | None) -> dict[str, Any]:
@@ -156,25 +131,23 @@ class Position(NamedTuple):
         return SIDES.index(self.side)
 
 
-class _Both(NamedTuple):
-    """Two texts, as the excerpts of evaluations take them."""
-
-    gold: str | None
-    predicted: str | None
-    gold_state: str
-    predicted_state: str
-
-
 def pair_model(found: Comparison, chosen: Position, *, in_full: bool = False) -> dict[str, Any]:
     """Describe the cell at a position and its partner."""
-    places = _places(found, chosen)
-    cells = [_cell(found, at, place) for at, place in enumerate(places)]
+    own = (chosen.row, chosen.column)
+    other = found.partner(chosen.number, *own)
+    places = [other, own] if chosen.number else [own, other]
+    cells = [
+        None if place is None else table.cells[table.grid[place]]
+        for table, place in zip(found.tables, places, strict=True)
+    ]
     shown = [at for at in (0, 1) if cells[at] is not None]
-    texts = whole(_both(cells), MOST if in_full else _SHORT)
+    values = [None if cell is None else cell.text for cell in cells]
+    states = ["missing" if value is None else "present" for value in values]
+    texts = whole(Pair(values[0], values[1], states[0], states[1]), MOST if in_full else _SHORT)
     facts = [_facts(cell) for cell in cells if cell is not None]
     told = [name for name in facts[0] if any(fact[name] for fact in facts)]
     rows = [
-        ("text", [_text(texts[at]) for at in shown]),
+        ("text", [_or_nothing(texts[at].segments) for at in shown]),
         *((name, [[Segment("same", fact[name])] for fact in facts]) for name in told),
     ]
     return {
@@ -187,24 +160,8 @@ def pair_model(found: Comparison, chosen: Position, *, in_full: bool = False) ->
     }
 
 
-def _places(found: Comparison, chosen: Position) -> list[tuple[int, int] | None]:
-    own = (chosen.row, chosen.column)
-    other = found.partner(chosen.number, *own)
-    return [other, own] if chosen.number else [own, other]
-
-
-def _cell(found: Comparison, side: int, place: tuple[int, int] | None) -> Cell | None:
-    return None if place is None else found.tables[side].cells[found.tables[side].grid[place]]
-
-
-def _both(cells: Sequence[Cell | None]) -> _Both:
-    texts = [None if cell is None else cell.text for cell in cells]
-    states = ["missing" if text is None else "present" for text in texts]
-    return _Both(texts[0], texts[1], states[0], states[1])
-
-
-def _text(side: Any) -> list[Segment]:
-    return [piece for piece in side.segments if piece.text] or [Segment("note", "no text")]
+def _or_nothing(side: list[Segment]) -> list[Segment]:
+    return [piece for piece in side if piece.text] or [Segment("note", "no text")]
 
 
 def _lines(numbers: Sequence[int], name: str) -> str:
@@ -252,19 +209,15 @@ def _others(found: Comparison, chosen: Position) -> str:
     places = np.argwhere(grid == grid[chosen.row, chosen.column]).tolist()
     if len(places) == 1:
         return ""
-    told = [_told(found, side, (row, column)) for row, column in places[:_MOST_POSITIONS]]
-    more = len(places) - len(told)
-    rest = f"; … {more:,} more" if more else ""
-    return f"Positions of the {SIDES[side]} cell (row, column): {'; '.join(told)}{rest}."
-
-
-def _told(found: Comparison, side: int, place: tuple[int, int]) -> str:
-    partner = found.partner(side, *place)
-    here = f"({place[0]}, {place[1]})"
-    if partner is None:
-        return f"{here} without a partner"
-    alike = two_digits(float(found.positions[side][place]))
-    return f"{here} with ({partner[0]}, {partner[1]}) {alike}"
+    told = []
+    for down, across in places[:_MOST_POSITIONS]:
+        partner = found.partner(side, down, across)
+        alike = two_digits(float(found.positions[side][down, across]))
+        with_it = f"with ({partner[0]}, {partner[1]}) {alike}" if partner else "without a partner"
+        told.append(f"({down}, {across}) {with_it}")
+    if len(places) > len(told):
+        told.append(f"… {len(places) - len(told):,} more")
+    return f"Positions of the {SIDES[side]} cell (row, column): {'; '.join(told)}."
 
 
 def pair_html(model: dict[str, Any]) -> str:
@@ -361,42 +314,25 @@ class TableView(View):
         first = default_metric(result)
         if first is None:
             raise InputError("result has no scores; call grits() with at least one metric")
-        self._result, self._whole, self._updating = result, False, False
-        self._known: dict[str, Comparison] = {}
-        self._make_parts()
-        super().__init__(
-            [self._scores, self._tools, self._grids, self._pair],
-            layout=ipywidgets.Layout(width="100%"),
-        )
-        self._wire()
-        self.metric = first
-
-    def _make_parts(self) -> None:
-        names = [str(name) for name in self._result.scores.index]
-        told = [(f"{name}: {METRICS.get(name, name)}", name) for name in names]
-        layout = {"width": "auto", "max_width": "100%", "margin": "2px 10px 2px 0"}
-        self._metrics = ipywidgets.Dropdown(
-            options=told, description="Metric", layout=ipywidgets.Layout(**layout)
-        )
-        self._filter = ipywidgets.Dropdown(
-            options=[("all", False)], description="Rows", layout=ipywidgets.Layout(**layout)
-        )
-        flow = ipywidgets.Layout(flex_flow="row wrap", align_items="center", width="100%")
-        self._tools = ipywidgets.Box([self._metrics, self._filter], layout=flow)
+        self._result, self._whole = result, False
+        self._compared: dict[str, Comparison] = {}
+        self._names = [str(name) for name in result.scores.index]
+        told = {name: f"{name}: {METRICS.get(name, name)}" for name in self._names}
+        self._metrics, self._filter = menu("Metric", told), menu("Rows", [("all", False)])
         self._scores, self._grids, self._pair = ScoresPane(), GridsPane(), PairPane()
-
-    def _wire(self) -> None:
+        super().__init__([self._scores, row(self._metrics, self._filter), self._grids, self._pair])
         self._metrics.observe(self._metric_picked, "value")
         self._filter.observe(self._filter_picked, "value")
         self._grids.observe(self._position_picked, "selected")
-        self._grids.on_event("page", self._page_asked)
+        self._grids.on_event("page", self._page_asked, axis=["rows", "columns"], to=int)
         self._pair.on_event("whole", self._whole_asked)
+        self.metric = first
 
     @property
     def _found(self) -> Comparison:
-        if self.metric not in self._known:
-            self._known[self.metric] = compare(self._result, self.metric)
-        return self._known[self.metric]
+        if self.metric not in self._compared:
+            self._compared[self.metric] = compare(self._result, self.metric)
+        return self._compared[self.metric]
 
     @property
     def _lines(self) -> list[Line]:
@@ -405,41 +341,38 @@ class TableView(View):
         return [line for line in rows if not (self.only_differing and line.equal)]
 
     @property
-    def _windows(self) -> tuple[Window, Window]:
-        rows = window(self._lines, self.page, ROWS_A_PAGE)
-        return rows, window(self._found.columns, self.column_page, COLUMNS_A_PAGE)
+    def _pages(self) -> tuple[Lines, Lines]:
+        rows, columns = self._lines, self._found.columns
+        return (
+            (rows, page_of(len(rows), self.page, ROWS_A_PAGE)),
+            (columns, page_of(len(columns), self.column_page, COLUMNS_A_PAGE)),
+        )
 
     # --- what Python code sets ---------------------------------------------------------------
 
     @traitlets.validate("metric")
     def _known_metric(self, proposal: Any) -> str:
-        name: str = proposal["value"]
-        names = [str(known) for known in self._result.scores.index]
-        if name not in names:
-            raise traitlets.TraitError(f"metric: no {name!r}; {nearest(name, names)}")
-        return name
+        return known("metric", proposal["value"], self._names)
 
     @traitlets.observe("metric")
     def _metric_changed(self, _: Any) -> None:
         self._scores.show(scores_model(self._result.scores, self.metric))
-        self._quietly(self._offer)
+        every = self._found.rows
+        differing = sum(not line.equal for line in every)
+        with self.quietly():
+            self._metrics.value = self.metric
+            told = [(f"all ({len(every):,})", False), (f"that differ ({differing:,})", True)]
+            self._filter.options = told
+            self._filter.value = self.only_differing
         self.page = self.page  # another metric may have fewer
         self._draw()
         self._show_selected()
 
-    def _offer(self) -> None:
-        self._metrics.value = self.metric
-        every = self._found.rows
-        differing = sum(not line.equal for line in every)
-        options = [(f"all ({len(every):,})", False), (f"that differ ({differing:,})", True)]
-        self._filter.options = options
-        self._filter.value = self.only_differing
-
     @traitlets.validate("page", "column_page")
     def _known_page(self, proposal: Any) -> int:
-        rows = proposal["trait"].name == "page"
-        lines = self._lines if rows else self._found.columns
-        return window(lines, proposal["value"], ROWS_A_PAGE if rows else COLUMNS_A_PAGE).page
+        if proposal["trait"].name == "page":
+            return page_of(len(self._lines), proposal["value"], ROWS_A_PAGE).number
+        return page_of(len(self._found.columns), proposal["value"], COLUMNS_A_PAGE).number
 
     @traitlets.observe("page", "column_page")
     def _page_changed(self, _: Any) -> None:
@@ -447,7 +380,8 @@ class TableView(View):
 
     @traitlets.observe("only_differing")
     def _filter_changed(self, _: Any) -> None:
-        self._quietly(lambda: self._filter.set_trait("value", self.only_differing))
+        with self.quietly():
+            self._filter.value = self.only_differing
         self.page = 0
         self._draw()
 
@@ -484,27 +418,17 @@ class TableView(View):
     def _show_selected(self) -> None:
         """Turn to the chosen position, and write it beside its partner."""
         if self.selected is not None:
-            self._turn_to(Position(*self.selected))
+            chosen = Position(*self.selected)
+            at = _place(self._lines, chosen.number, chosen.row)
+            if at is None:
+                self.only_differing = False
+                at = _place(self._lines, chosen.number, chosen.row) or 0
+            across = _place(self._found.columns, chosen.number, chosen.column) or 0
+            self.page, self.column_page = at // ROWS_A_PAGE, across // COLUMNS_A_PAGE
         self._grids.selected = self.selected
         self._draw_pair()
 
-    def _turn_to(self, chosen: Position) -> None:
-        at = _place(self._lines, chosen.number, chosen.row)
-        if at is None:
-            self.only_differing = False
-            at = _place(self._lines, chosen.number, chosen.row) or 0
-        across = _place(self._found.columns, chosen.number, chosen.column) or 0
-        self.page, self.column_page = at // ROWS_A_PAGE, across // COLUMNS_A_PAGE
-
     # --- what the page asks ------------------------------------------------------------------
-
-    def _quietly(self, act: Any) -> None:
-        """Change controls without taking it for the reader's wish."""
-        self._updating = True
-        try:
-            act()
-        finally:
-            self._updating = False
 
     def _metric_picked(self, change: Any) -> None:
         if not self._updating:
@@ -521,19 +445,17 @@ class TableView(View):
         else:
             self._grids.selected = self.selected
 
-    def _page_asked(self, content: dict[str, Any]) -> None:
-        axis, to = content.get("axis"), content.get("to")
-        if axis in ("rows", "columns") and type(to) is int:
-            self.set_trait("page" if axis == "rows" else "column_page", to)
+    def _page_asked(self, axis: str, to: int) -> None:
+        self.set_trait("page" if axis == "rows" else "column_page", to)
 
-    def _whole_asked(self, _: dict[str, Any]) -> None:
+    def _whole_asked(self) -> None:
         self._whole = True
         self._draw_pair()
 
     # --- what is shown -----------------------------------------------------------------------
 
     def _draw(self) -> None:
-        model = page_model(self._found, *self._windows)
+        model = page_model(self._found, *self._pages)
         self._grids.show({**model, "empty": self._empty(), "legend": LEGEND})
 
     def _empty(self) -> str:
@@ -564,8 +486,8 @@ class TableView(View):
 
     def to_html(self) -> str:
         """Write the scores, the present page of both grids, and the chosen pair."""
-        rows, columns = self._windows
-        grids = tables_html(self._found, rows.shown, columns.shown)
+        rows, columns = self._pages
+        grids = tables_html(self._found, _shown(rows), _shown(columns))
         chosen = self._pair_model()
         return twin(
             repr(self),
@@ -577,13 +499,12 @@ class TableView(View):
             "" if chosen is None else pair_html(chosen),
         )
 
-    def _told(self, rows: Window, columns: Window) -> str:
+    def _told(self, rows: Lines, columns: Lines) -> str:
         only = ", only rows that differ" if self.only_differing else ""
         parts = [f"Alignment and colours by {METRICS[self.metric]} ({self.metric}){only}."]
-        for name, page in (("Rows", rows), ("Columns", columns)):
-            if len(page.shown) < len(page.lines):
-                total = f"{len(page.lines):,}"
-                parts.append(f"{name} {page.first + 1:,} to {page.last:,} of {total}.")
+        for name, (_, page) in (("Rows", rows), ("Columns", columns)):
+            if page.pages > 1:
+                parts.append(f"{name} {page.first + 1:,} to {page.last:,} of {page.total:,}.")
         return " ".join(parts)
 
     def __repr__(self) -> str:
@@ -592,10 +513,8 @@ class TableView(View):
 
 
 def _is_position(value: Any) -> bool:
-    size = len(Position._fields)
-    if not isinstance(value, tuple | list) or len(value) != size:
-        return False
-    return isinstance(value[0], str) and all(type(part) is int for part in value[1:])
+    kinds = [str, int, int]
+    return isinstance(value, tuple | list) and [type(part) for part in value] == kinds
 
 
 def _place(lines: Any, side: int, index: int) -> int | None:

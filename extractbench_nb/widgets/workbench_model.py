@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import json_type, private_copy
-from extractbench_nb.display.text import document_json, single_line, value_text
+from extractbench_nb.display.text import document_json, one_line, value_text
 from extractbench_nb.errors import ConfigError, InputError, nearest
 from extractbench_nb.evaluation import Profile
 from extractbench_nb.evaluation.cases import Case, CaseScorer, Verdicts, check_gold
@@ -26,7 +26,27 @@ from extractbench_nb.schema.states import MISSING
 from extractbench_nb.stats.breakdowns import TEXT, gather
 from extractbench_nb.stats.kappa import kappas
 
-__all__ = []
+__all__ = [
+    "GAINED",
+    "LOST",
+    "Bench",
+    "Cases",
+    "Curve",
+    "Fact",
+    "Tuned",
+    "Tuning",
+    "config_model",
+    "config_text",
+    "curve_model",
+    "is_whole",
+    "label_text",
+    "number_text",
+    "present",
+    "read_cases",
+    "side_text",
+    "stops",
+    "summary_model",
+]
 
 
 _LABELS = ("run", "document", "path")
@@ -84,10 +104,7 @@ def side_text(value: Any) -> str:
 
 def label_text(value: Any) -> str:
     """Write a cell of a further column; a missing one is empty."""
-    if isinstance(value, str):
-        return value
-    missing = value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value))
-    return "" if missing else value_text(value)
+    return "" if _is_missing(value) else value_text(value)
 
 
 def read_cases(source: Any, *, field: str | None = None, kinds: Iterable[str] = ()) -> Cases:
@@ -97,7 +114,13 @@ def read_cases(source: Any, *, field: str | None = None, kinds: Iterable[str] = 
     elif isinstance(source, pd.DataFrame):
         frame = source
     else:
-        frame = _fields_of(source)
+        try:
+            frame = gather(source, "fields")
+        except InputError as error:
+            raise InputError(
+                f"cases is {type(source).__name__}; expected a DataFrame with the columns gold and "
+                f"predicted, a list of (gold, predicted) tuples, or an Evaluation ({error})"
+            ) from None
     if set(_OF_FIELDS) <= set(frame.columns):
         return _from_fields(frame, field, frozenset(kinds))
     if field is not None:
@@ -116,25 +139,8 @@ def _from_pairs(pairs: Sequence[Sequence[Any]]) -> pd.DataFrame:
             )
     whole = [(*pair, None)[:_TRIPLE] for pair in pairs]
     columns = zip((*_SIDES, "expected"), zip(*whole, strict=True), strict=False)
-    made = {name: pd.Series(_cells(values), dtype=object) for name, values in columns}
+    made = {name: pd.Series(list(values), dtype=object) for name, values in columns}
     return pd.DataFrame(made or {name: pd.Series(dtype=object) for name in _SIDES})
-
-
-def _cells(values: Sequence[Any]) -> Any:
-    cells = np.empty(len(values), dtype=object)
-    for at, value in enumerate(values):
-        cells[at] = value
-    return cells
-
-
-def _fields_of(source: Any) -> pd.DataFrame:
-    try:
-        return gather(source, "fields")
-    except InputError as error:
-        raise InputError(
-            f"cases is {type(source).__name__}; expected a DataFrame with the columns gold and "
-            f"predicted, a list of (gold, predicted) tuples, or an Evaluation ({error})"
-        ) from None
 
 
 def _from_frame(frame: pd.DataFrame) -> Cases:
@@ -169,17 +175,21 @@ def _declared(gold: Any) -> tuple[str, ...]:
 def _expected(frame: pd.DataFrame) -> list[bool | None]:
     if "expected" not in frame.columns:
         return [None] * len(frame)
-    return [_verdict(number, value) for number, value in enumerate(frame["expected"].tolist())]
+    found: list[bool | None] = []
+    for number, value in enumerate(frame["expected"].tolist()):
+        if _is_missing(value):
+            found.append(None)
+        elif isinstance(value, bool | np.bool_ | int | float) and value in (0, 1):
+            found.append(bool(value))
+        else:
+            raise InputError(
+                f"case {number}: expected is {value!r}; expected True (passes), False, or nothing"
+            )
+    return found
 
 
-def _verdict(number: int, value: Any) -> bool | None:
-    if value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value)):
-        return None
-    if isinstance(value, bool | np.bool_ | int | float) and value in (0, 1):
-        return bool(value)
-    raise InputError(
-        f"case {number}: expected is {value!r}; expected True (passes), False, or nothing"
-    )
+def _is_missing(value: Any) -> bool:
+    return value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value))
 
 
 def _from_fields(fields: pd.DataFrame, field: str | None, kinds: frozenset[str]) -> Cases:
@@ -201,7 +211,12 @@ def _from_fields(fields: pd.DataFrame, field: str | None, kinds: frozenset[str])
     found = [
         Case(*row) for row in zip(golds, predicted, _types(rows), _expected(rows), strict=True)
     ]
-    taken = [field is not None or not kinds or _kind_of_case(case) in kinds for case in found]
+    gold_or_predicted = (
+        case.predicted if case.gold is None or case.gold is MISSING else case.gold for case in found
+    )
+    taken = [
+        field is not None or not kinds or json_type(value) in kinds for value in gold_or_predicted
+    ]
     more = rows.loc[taken, labels].reset_index(drop=True).astype(TEXT)
     return Cases(tuple(c for c, wanted in zip(found, taken, strict=True) if wanted), more)
 
@@ -215,12 +230,6 @@ def _types(rows: pd.DataFrame) -> list[tuple[str, ...]]:
         else ()
         for gold, other, told in cells
     ]
-
-
-def _kind_of_case(case: Case) -> str:
-    """Return the JSON type of gold, of the prediction where gold is absent."""
-    value = case.predicted if case.gold is None or case.gold is MISSING else case.gold
-    return json_type(value)
 
 
 _KINDS = {bool: "boolean", int: "number", float: "number", str: "string"}
@@ -273,7 +282,9 @@ class Tuning:
         self.name = " + ".join(spec.metric_id for spec in self._specs)
         self.params = {tuned.key: tuned for tuned in self._tuned()}
         self.start = {key: t.value for key, t in self.params.items() if t.value is not None}
-        self.threshold = self._threshold()
+        name = self._entries[0].threshold if len(self._entries) == 1 else None
+        number = isinstance(self.start.get(name or ""), int | float)
+        self.threshold = name if number else None
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -307,27 +318,27 @@ class Tuning:
             problem = None if value is None and param.default is None else param.problem(value)
             if problem is not None:
                 raise InputError(f"{self.name}: {problem}")
-        return {k: _typed(self.params[k].param, params[k]) for k in self.params if k in params}
+        found = {}
+        for key, tuned in self.params.items():
+            if key in params:
+                value = params[key]
+                whole = isinstance(value, float) and is_whole(tuned.param) and value.is_integer()
+                found[key] = int(value) if whole else value
+        return found
 
     def config(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the ``evaluation_config`` of these params, to be written in a schema."""
         several = len(self._specs) > 1
-        entries = [
-            _entry(spec, self._values(place, params), with_weight=several)
-            for place, spec in enumerate(self._specs)
-        ]
+        entries: list[dict[str, Any]] = []
+        for place, spec in enumerate(self._specs):
+            mine = [tuned for tuned in self.params.values() if tuned.place == place]
+            given = {tuned.param.name: params.get(tuned.key) for tuned in mine}
+            values = {name: value for name, value in given.items() if value is not None}
+            weight = {"weight": spec.weight} if several and spec.weight != 1 else {}
+            found = {"params": values} if values else {}
+            entries.append({"metric_id": spec.metric_id, **found, **weight})
         config: dict[str, Any] = {"metrics": entries} if several else entries[0]
         return config | ({"aggregation_weight": self._weight} if self._weight != 1 else {})
-
-    def _threshold(self) -> str | None:
-        name = self._entries[0].threshold if len(self._entries) == 1 else None
-        number = isinstance(self.start.get(name or ""), int | float)
-        return name if number else None
-
-    def _values(self, place: int, params: Mapping[str, Any]) -> dict[str, Any]:
-        mine = [tuned for tuned in self.params.values() if tuned.place == place]
-        values = {t.param.name: params.get(t.key) for t in mine}
-        return {name: value for name, value in values.items() if value is not None}
 
     def _tuned(self) -> Iterator[Tuned]:
         ids: Counter[str] = Counter()
@@ -341,27 +352,23 @@ class Tuning:
 
 
 def _specs(metric: Any) -> tuple[tuple[MetricSpec, ...], float]:
-    config = dict(metric) if isinstance(metric, Mapping) else _name(metric)
+    config = dict(metric) if isinstance(metric, Mapping) else _metric_name(metric)
     parsed = parse_config(config, "/evaluation_config", REGISTRY)
     if parsed is None or parsed.skip:
         raise InputError(f"metric is {metric!r}, which scores nothing; expected a metric")
     return parsed.metrics, parsed.weight
 
 
-def _name(metric: Any) -> str:
+def _metric_name(metric: Any) -> str:
     if callable(metric):
-        return _registered(metric)
-    if not isinstance(metric, str) or metric not in {*PRESETS, *REGISTRY.names()}:
-        known = {*PRESETS, *REGISTRY.names()}
+        for entry in REGISTRY.entries.values():
+            if entry.function is metric:
+                return entry.name
+        raise InputError(f"{metric!r} is not registered; decorate it with @metric")
+    known = {*PRESETS, *REGISTRY.names()}
+    if not isinstance(metric, str) or metric not in known:
         raise ConfigError(None, f"unknown metric {metric!r}; {nearest(metric, known)}")
     return metric
-
-
-def _registered(function: Callable[..., Any]) -> str:
-    for entry in REGISTRY.entries.values():
-        if entry.function is function:
-            return entry.name
-    raise InputError(f"{function!r} is not registered; decorate it with @metric")
 
 
 def _params_of(entry: Metric, spec: MetricSpec) -> Iterable[Param]:
@@ -371,23 +378,9 @@ def _params_of(entry: Metric, spec: MetricSpec) -> Iterable[Param]:
     return [Param(name, _KINDS.get(type(v), "any"), v) for name, v in spec.params.items()]
 
 
-def _entry(spec: MetricSpec, params: dict[str, Any], *, with_weight: bool) -> dict[str, Any]:
-    entry: dict[str, Any] = {"metric_id": spec.metric_id}
-    if params:
-        entry["params"] = params
-    if with_weight and spec.weight != 1:
-        entry["weight"] = spec.weight
-    return entry
-
-
 def is_whole(param: Param) -> bool:
     """Say whether a number is a whole one: its default is, and it is not a share from 0 to 1."""
     return type(param.default) is int and (param.minimum, param.maximum) != (0, 1)
-
-
-def _typed(param: Param, value: Any) -> Any:
-    whole = isinstance(value, float) and is_whole(param) and value.is_integer()
-    return int(value) if whole else value
 
 
 def rules_text(name: str, params: Mapping[str, Any]) -> str:
@@ -446,43 +439,36 @@ def curve_frame(
     cases = len(expected)
     passing = grid.passed.sum(axis=1)
     labels = np.array([value is not None for value in expected], dtype=np.bool_)
-    counts = _counts(grid, labels, np.array([bool(value) for value in expected], dtype=np.bool_))
-    measured = _measures(counts)
+    right = np.array([bool(value) for value in expected], dtype=np.bool_)
+    judged = grid.decided & labels
+    # a table for each threshold: expected to pass or not, by passed or not
+    cells = [
+        [(judged & (right == should) & (grid.passed == does)).sum(axis=1) for does in (True, False)]
+        for should in (True, False)
+    ]
+    counts = np.moveaxis(np.array(cells, dtype=np.float64), 2, 0)
+    both, missed, extra = counts[:, 0, 0], counts[:, 0, 1], counts[:, 1, 0]
+    total = counts.sum(axis=(1, 2))
+    with np.errstate(invalid="ignore"):
+        measured = {
+            "accuracy": np.trace(counts, axis1=1, axis2=2) / total,
+            "precision": both / (both + extra),
+            "recall": both / (both + missed),
+            "kappa": kappas(counts),
+        }
     return CURVE_COLUMNS.build(
         {
             "param": [param] * len(thresholds),
             "threshold": list(thresholds),
             "passing": passing.tolist(),
             "pass_rate": (passing / cases if cases else np.zeros(len(thresholds))).tolist(),
-            "labelled": counts.sum(axis=(1, 2)).astype(int).tolist(),
-            **{name: _known(values) for name, values in measured.items()},
+            "labelled": total.astype(int).tolist(),
+            **{name: _or_none(values) for name, values in measured.items()},
         }
     )
 
 
-def _counts(grid: Grid, labels: Flags, right: Flags) -> Any:
-    """Return a table a threshold: expected to pass or not, by passed or not."""
-    known = grid.decided & labels
-    cells = [
-        [(known & (right == should) & (grid.passed == does)).sum(axis=1) for does in (True, False)]
-        for should in (True, False)
-    ]
-    return np.moveaxis(np.array(cells, dtype=np.float64), 2, 0)
-
-
-def _measures(counts: Any) -> dict[str, Any]:
-    both, missed, extra = counts[:, 0, 0], counts[:, 0, 1], counts[:, 1, 0]
-    total = counts.sum(axis=(1, 2))
-    with np.errstate(invalid="ignore"):
-        return {
-            "accuracy": np.trace(counts, axis1=1, axis2=2) / total,
-            "precision": both / (both + extra),
-            "recall": both / (both + missed),
-            "kappa": kappas(counts),
-        }
-
-
-def _known(values: Any) -> list[float | None]:
+def _or_none(values: Any) -> list[float | None]:
     return [None if np.isnan(value) else float(value) for value in values]
 
 
@@ -640,11 +626,11 @@ class Bench:
             {
                 "gold": [present(case.gold) for case in rows],
                 "predicted": [present(case.predicted) for case in rows],
-                "score": _scores(now),
+                "score": _or_none(now.score),
                 "passed": _passed(now),
                 "outcome": now.outcome,
                 "reason": now.reason,
-                "baseline_score": _scores(then),
+                "baseline_score": _or_none(then.score),
                 "baseline_passed": _passed(then),
                 "flip": [words[flip] for flip in self.flips().tolist()],
                 "expected": [case.expected for case in rows],
@@ -659,12 +645,13 @@ class Bench:
     @property
     def curves(self) -> list[str]:
         """What a curve can be drawn over: the threshold or the score first, then other numbers."""
-        numbers = [key for key, tuned in self.tuning.params.items() if self._is_number(tuned)]
-        return [self.tuning.threshold or SCORE, *numbers]
-
-    def _is_number(self, tuned: Tuned) -> bool:
-        number = tuned.param.kind == "number" and not tuned.param.choices
-        return number and tuned.key in self.params and tuned.key != self.tuning.threshold
+        first = self.tuning.threshold or SCORE
+        numbers = [
+            key
+            for key, tuned in self.tuning.params.items()
+            if tuned.param.kind == "number" and not tuned.param.choices and key in self.params
+        ]
+        return [first, *(key for key in numbers if key != first)]
 
     @property
     def first_curve(self) -> str:
@@ -680,7 +667,9 @@ class Bench:
         if over == (self.tuning.threshold or SCORE):
             grid = at_marks(self.verdicts, self.tuning.mark(self.params), values)
         else:
-            grid = self._at_values(over, values)
+            tried = (self.params | self.tuning.checked({over: value}) for value in values)
+            found = [self._scorer.verdicts(self.tuning.config(params)) for params in tried]
+            grid = Grid(np.array([f.passed for f in found]), np.array([f.decided for f in found]))
         return curve_frame(over, values, grid, expected)
 
     def curve_values(self, over: str) -> list[float]:
@@ -692,19 +681,6 @@ class Bench:
             return stops(param, now, parts=_TRIED)
         then = self.baseline.threshold
         return sorted({*stops(param, now), *([] if then is None else [then])})
-
-    def _at_values(self, over: str, values: list[float]) -> Grid:
-        found = [
-            self._scorer.verdicts(
-                self.tuning.config(self.params | self.tuning.checked({over: value}))
-            )
-            for value in values
-        ]
-        return Grid(np.array([f.passed for f in found]), np.array([f.decided for f in found]))
-
-
-def _scores(found: Verdicts) -> list[float | None]:
-    return [None if np.isnan(score) else score for score in found.score.tolist()]
 
 
 def _passed(found: Verdicts) -> list[bool | None]:
@@ -760,8 +736,8 @@ def number_text(value: float) -> str:
 def summary_model(bench: Bench) -> dict[str, Any]:
     """Return the metric and the baseline in words, and the figures."""
     return {
-        "rules": single_line(bench.rules, _LONGEST_RULES),
-        "baseline": single_line(bench.baseline.rules, _LONGEST_RULES),
+        "rules": one_line(bench.rules, _LONGEST_RULES),
+        "baseline": one_line(bench.baseline.rules, _LONGEST_RULES),
         "facts": facts(bench),
     }
 
@@ -811,7 +787,7 @@ def config_model(config: Any, others: Sequence[str], controls: bool) -> dict[str
         return {"text": "", "note": "Too long to be shown: use the attribute config."}
     note = "" if controls else "This metric has no params."
     if others:
-        note = single_line(f"No control, set in Python: {', '.join(others)}", _LONGEST_NOTE)
+        note = one_line(f"No control, set in Python: {', '.join(others)}", _LONGEST_NOTE)
     return {"text": text, "note": note}
 
 
@@ -829,6 +805,7 @@ def curve_model(bench: Bench, over: str) -> Curve:
     values = frame["threshold"].tolist()
     shown = ["pass_rate", *(MEASURES if bench.cases.labelled else ())]
     settable = over in bench.tuning.params
+    names = {"pass_rate": "pass rate" if settable else "cases with this score or more"}
     places = _places(values)
     return Curve(
         over,
@@ -838,22 +815,12 @@ def curve_model(bench: Bench, over: str) -> Curve:
         _ticks(places),
         frame["passing"].tolist(),
         len(bench.cases),
-        [(_line_name(name, settable), _rounded(frame[name])) for name in shown],
+        [(names.get(name, name), _rounded(frame[name])) for name in shown],
         _place(values, bench.params.get(over)) if settable else None,
-        _place(values, _baseline_value(bench.baseline, over, bench)),
+        _place(values, bench.baseline.threshold if over == bench.tuning.threshold else None),
         settable,
         _best(frame) if bench.cases.labelled else "",
     )
-
-
-def _line_name(name: str, settable: bool) -> str:
-    if name == "pass_rate" and not settable:
-        return "cases with this score or more"
-    return name.replace("_", " ")
-
-
-def _baseline_value(baseline: Baseline, over: str, bench: Bench) -> float | None:
-    return baseline.threshold if over == bench.tuning.threshold else None
 
 
 def _rounded(column: pd.Series) -> list[float | None]:

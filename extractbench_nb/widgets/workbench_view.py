@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import ipywidgets
@@ -13,27 +13,37 @@ import pandas as pd
 import traitlets
 
 from extractbench_nb._json import json_type
-from extractbench_nb.display.sides import Segment
-from extractbench_nb.display.text import clean, cut, single_line
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.display.sides import MOST, Pair, Segment, excerpts
+from extractbench_nb.display.sides import whole as both_whole
+from extractbench_nb.display.text import clean, one_line, plural, trimmed
+from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation import Profile
+from extractbench_nb.evaluation.cases import Case, Verdicts
 from extractbench_nb.field_metrics.registry import Param
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.schema.states import EMPTY, PRESENT, state_of
-from extractbench_nb.widgets.excerpts import MOST, excerpts
-from extractbench_nb.widgets.excerpts import whole as both_whole
-from extractbench_nb.widgets.static import asset, element, segments_html, table, twin
-from extractbench_nb.widgets.view import Pane, Slider, View, beside, in_turn, wire
+from extractbench_nb.widgets.static import asset, element, more, segments_html, table, twin
+from extractbench_nb.widgets.view import (
+    Pane,
+    Slider,
+    View,
+    beside,
+    button,
+    in_turn,
+    known,
+    menu,
+    page_of,
+    row,
+    search,
+    wire,
+)
 from extractbench_nb.widgets.workbench_model import (
     GAINED,
     LOST,
     Bench,
-    Case,
     Curve,
-    Fact,
     Tuned,
     Tuning,
-    Verdicts,
     config_model,
     config_text,
     curve_model,
@@ -47,7 +57,7 @@ from extractbench_nb.widgets.workbench_model import (
     summary_model,
 )
 
-__all__ = []
+__all__ = ["Workbench"]
 
 
 #: Cases on a page.
@@ -92,13 +102,6 @@ class CaseRow(NamedTuple):
     error: str
 
 
-class _Pair(NamedTuple):
-    gold: Any
-    predicted: Any
-    gold_state: str
-    predicted_state: str
-
-
 # --- which cases, in which order -----------------------------------------------------------
 
 
@@ -108,9 +111,15 @@ def chosen(bench: Bench, shown: str, sort: str, text: str) -> list[int]:
     places = [at for at in range(len(bench.cases)) if keep[at]]
     wanted = text.strip().casefold()
     if wanted:
-        places = [at for at in places if wanted in _searched(bench, at)]
+        errors = {at: (bench.verdicts.error(at) or "").casefold() for at in places}
+        places = [at for at in places if wanted in f"{bench.cases.texts[at]}\n{errors[at]}"]
+    now, then = bench.verdicts.score, bench.baseline.verdicts.score
     if sort != "given":
-        keys = _keys(bench, sort)
+        keys = {
+            "change": -np.nan_to_num(np.abs(now - then), nan=_NOT_TOLD),
+            "lowest": np.nan_to_num(now, nan=-_NOT_TOLD),
+            "highest": -np.nan_to_num(now, nan=_NOT_TOLD),
+        }[sort]
         places.sort(key=lambda at: keys[at])
     return places
 
@@ -131,34 +140,25 @@ _SELECT: dict[str, Callable[[Bench], Any]] = {
 }
 
 
-def _searched(bench: Bench, at: int) -> str:
-    return bench.cases.texts[at] + "\n" + (bench.verdicts.error(at) or "").casefold()
-
-
-def _keys(bench: Bench, sort: str) -> Any:
-    now, then = bench.verdicts.score, bench.baseline.verdicts.score
-    if sort == "change":
-        return -np.nan_to_num(np.abs(now - then), nan=_NOT_TOLD)
-    if sort == "lowest":
-        return np.nan_to_num(now, nan=-_NOT_TOLD)
-    return -np.nan_to_num(now, nan=_NOT_TOLD)
-
-
 def titles(bench: Bench) -> list[str]:
     """Return the names of the further columns that are shown."""
     names = bench.cases.more.columns[:_MOST_COLUMNS]
-    return [single_line(label_text(name), _LONGEST_HEAD) for name in names]
+    return [_title(name) for name in names]
+
+
+def _title(name: object) -> str:
+    return one_line(label_text(name), _LONGEST_HEAD)
 
 
 def page_model(bench: Bench, places: list[int], page: int) -> dict[str, Any]:
     """Return a page of cases as the front end reads it."""
-    start = page * PAGE
+    shown = page_of(len(places), page, PAGE)
     return {
         "columns": list(CaseRow._fields),
-        "rows": [case_row(bench, at) for at in places[start : start + PAGE]],
+        "rows": [case_row(bench, at) for at in places[shown.first : shown.last]],
         "titles": titles(bench),
         "labelled": bench.cases.labelled,
-        "start": start,
+        "start": shown.first,
         "size": PAGE,
         "total": len(places),
     }
@@ -180,7 +180,7 @@ def case_row(bench: Bench, at: int) -> CaseRow:
     gold, predicted = excerpts(_pair(case), _LONGEST_VALUE)
     return CaseRow(
         at,
-        tuple(single_line(label_text(label), _LONGEST_LABEL) for label in labels),
+        tuple(one_line(label_text(label), _LONGEST_LABEL) for label in labels),
         gold,
         predicted,
         _score(now, at),
@@ -189,13 +189,14 @@ def case_row(bench: Bench, at: int) -> CaseRow:
         verdict_text(then, at),
         {1: GAINED, -1: LOST, 0: ""}[int(bench.flips()[at])],
         "" if case.expected is None else "pass" if case.expected else "fail",
-        single_line(now.error(at) or "", _LONGEST_ERROR),
+        one_line(now.error(at) or "", _LONGEST_ERROR),
     )
 
 
 def case_detail(bench: Bench, at: int, *, whole: bool = False) -> dict[str, Any]:
     """Return a case in full."""
     case, now, then = bench.cases.rows[at], bench.verdicts, bench.baseline.verdicts
+    more = bench.cases.more.iloc[at]
     gold, predicted = both_whole(_pair(case), MOST if whole else _FULL)
     notes = [
         ("Score", f"{_score(now, at)} · {verdict_text(now, at)}"),
@@ -203,36 +204,27 @@ def case_detail(bench: Bench, at: int, *, whole: bool = False) -> dict[str, Any]
         ("Expected", "" if case.expected is None else "pass" if case.expected else "fail"),
         ("Outcome", f"{now.outcome[at].replace('_', ' ')} · {now.reason[at]}"),
         ("Error" if not now.decided[at] else "Reasoning", now.told[at] or ""),
-        *_labels(bench, at),
+        *list(zip(map(_title, more.index), map(label_text, more), strict=True))[:_MOST_LABELS],
     ]
     return {
         "case": at,
         "gold": gold.segments,
         "predicted": predicted.segments,
-        "notes": [(name, cut(clean(text[: _FULL + 1]), _FULL)) for name, text in notes if text],
+        "notes": [(name, trimmed(text, _FULL)) for name, text in notes if text],
         "longer": not whole and bool(gold.hidden or predicted.hidden),
     }
 
 
-def _labels(bench: Bench, at: int) -> list[tuple[str, str]]:
-    names, cells = bench.cases.more.columns, bench.cases.more.iloc[at]
-    pairs = list(zip(names, cells, strict=True))[:_MOST_LABELS]
-    return [
-        (single_line(label_text(name), _LONGEST_HEAD), label_text(cell)) for name, cell in pairs
-    ]
-
-
-def _pair(case: Case) -> _Pair:
+def _pair(case: Case) -> Pair:
     """Return both sides with their states; a list or object that is compared as its JSON text."""
-    states = _state(case.gold), _state(case.predicted)
+    states = [
+        EMPTY if isinstance(value, list) and not value else state_of(value)
+        for value in (case.gold, case.predicted)
+    ]
     kinds = {json_type(case.gold), json_type(case.predicted)}
-    if states == (PRESENT, PRESENT) and kinds & {"array", "object"}:
-        return _Pair(side_text(case.gold), side_text(case.predicted), *states)
-    return _Pair(present(case.gold), present(case.predicted), *states)
-
-
-def _state(value: Any) -> str:
-    return EMPTY if isinstance(value, list) and not value else state_of(value)
+    if states == [PRESENT, PRESENT] and kinds & {"array", "object"}:
+        return Pair(side_text(case.gold), side_text(case.predicted), *states)
+    return Pair(present(case.gold), present(case.predicted), *states)
 
 
 def verdict_text(found: Verdicts, at: int) -> str:
@@ -258,16 +250,18 @@ _SIGNS = {
 
 def facts_html(summary: Mapping[str, Any]) -> str:
     """Write the metric, the baseline and the figures."""
-    rows = [[element("span", text) for text in _fact(fact)] for fact in summary["facts"]]
+    rows = [
+        [
+            element("span", text)
+            for text in (name, " · ".join(filter(None, (value, note))), baseline)
+        ]
+        for name, value, baseline, note in summary["facts"]
+    ]
     return (
         element("p", f"Metric: {summary['rules']}")
         + element("p", f"Baseline: {summary['baseline']}", "xb-quiet")
         + table(["", "Now", "Baseline"], rows)
     )
-
-
-def _fact(fact: Fact) -> tuple[str, str, str]:
-    return fact.name, " · ".join(filter(None, (fact.value, fact.note))), fact.baseline
 
 
 def config_html(text: str) -> str:
@@ -278,11 +272,14 @@ def config_html(text: str) -> str:
 def curve_html(curve: Curve) -> str:
     """Write the curve as a table of some values, those of now and of the baseline included."""
     heads = [curve.over, "passing", *(name for name, _ in curve.lines)]
-    rows = [
-        [element(*_value(curve, n)), element("span", f"{curve.passing[n]:,}")]
-        + [element("span", _measure(shares[n])) for _, shares in curve.lines]
-        for n in _points(curve)
-    ]
+    rows = []
+    for n in _points(curve):
+        marks = (("now", curve.at), ("baseline", curve.baseline))
+        notes = [word for word, at in marks if at == n]
+        value = element("b" if notes else "span", " ← ".join([curve.texts[n], *notes]))
+        shares = [line[n] for _, line in curve.lines]
+        texts = ["n/a" if share is None else f"{share:.3f}" for share in shares]
+        rows.append([value, *(element("span", s) for s in (f"{curve.passing[n]:,}", *texts))])
     best = element("p", curve.best) if curve.best else ""
     body = table(heads, rows, range(1, len(heads)))
     return element("p", f"Curve over {curve.over}:") + body + best
@@ -296,22 +293,12 @@ def _points(curve: Curve) -> list[int]:
     return sorted({*range(0, count, every), count - 1} | marked)
 
 
-def _value(curve: Curve, n: int) -> tuple[str, str]:
-    notes = [word for word, at in (("now", curve.at), ("baseline", curve.baseline)) if at == n]
-    return ("b" if notes else "span"), " ← ".join([curve.texts[n], *notes])
-
-
-def _measure(value: float | None) -> str:
-    return "n/a" if value is None else f"{value:.3f}"
-
-
 def cases_html(rows: Sequence[CaseRow], titles: Sequence[str], total: int, labelled: bool) -> str:
     """Write the cases of a page."""
     last = ["Expected"] if labelled else []
     heads = ["Case", *titles, "Gold", "Predicted", "Score", "Baseline", "Flip", *last]
     cells = [_cells(row, labelled) for row in rows]
-    more = f"<p>… {total - len(rows):,} more cases</p>" if total > len(rows) else ""
-    return table(heads, cells, [0]) + more
+    return table(heads, cells, [0]) + more(total - len(rows), "cases")
 
 
 def _cells(row: CaseRow, labelled: bool) -> list[str]:
@@ -442,30 +429,7 @@ _LONGEST_NAME = 60
 _LONGEST_TEXT = 2_000
 _LARGEST = 2**31 - 1
 _LAYOUT: Mapping[str, Any] = {"width": "auto", "max_width": "24em", "min_width": "0"}
-_ROW: Mapping[str, Any] = {"width": "18em", "min_width": "0"}
 _CONTROL_STYLE = {"description_width": "initial"}
-
-
-def menu(label: str, options: Mapping[str, str]) -> ipywidgets.Dropdown:
-    """Make a menu of names, each with its words."""
-    shown = [(words, name) for name, words in options.items()]
-    return ipywidgets.Dropdown(
-        options=shown, description=label, style=_CONTROL_STYLE, layout=ipywidgets.Layout(**_ROW)
-    )
-
-
-def search(label: str, hint: str) -> ipywidgets.Text:
-    """Make a box to search with."""
-    return ipywidgets.Text(
-        description=label, placeholder=hint, style=_CONTROL_STYLE, layout=ipywidgets.Layout(**_ROW)
-    )
-
-
-def button(text: str, hint: str, act: Callable[[], None]) -> ipywidgets.Button:
-    """Make a button."""
-    made = ipywidgets.Button(description=text, tooltip=hint, layout=ipywidgets.Layout(width="auto"))
-    made.on_click(lambda _: act())
-    return made
 
 
 class Control:
@@ -491,15 +455,9 @@ class Control:
 
     def show(self, value: Any) -> None:
         """Show a value that was set elsewhere."""
-        with self.quiet():
-            self.write(value)
-
-    @contextmanager
-    def quiet(self) -> Iterator[None]:
-        """Do not tell of changes."""
         self._quiet = True
         try:
-            yield
+            self.write(value)
         finally:
             self._quiet = False
 
@@ -551,7 +509,7 @@ class Panel:
     ) -> None:
         self.keys = set(values)
         made = {
-            key: _control(tuned, values[key], _told(change, key))
+            key: _control(tuned, values[key], partial(change, key))
             for key, tuned in params.items()
             if key in values
         }
@@ -566,13 +524,9 @@ class Panel:
                 control.show(values[key])
 
 
-def _told(change: Change, key: str) -> Callable[[Any], None]:
-    return lambda value: change(key, value)
-
-
 def _control(tuned: Tuned, value: Any, change: Callable[[Any], None]) -> Control | None:
     """Make the control of a param; None for objects, lists and texts that no box can hold."""
-    param, label = tuned.param, single_line(tuned.key, _LONGEST_NAME)
+    param, label = tuned.param, one_line(tuned.key, _LONGEST_NAME)
     plain: dict[str, Any] = {"description": label, "style": _CONTROL_STYLE}
     layout = ipywidgets.Layout(**_LAYOUT)
     if param.choices:
@@ -680,8 +634,7 @@ class Workbench(View):
         self._answered: object = None
         self._summary, self._config, self._curve = SummaryPane(), ConfigPane(), CurvePane()
         self._cases = CasesPane()
-        self._make_controls()
-        super().__init__(self._layout(), layout=ipywidgets.Layout(width="100%"))
+        super().__init__(self._parts())
         self._soon, self._debounced_curve = Debounced(self._draw), Debounced(self._draw_curve)
         self._debounced_cases = Debounced(self._draw_cases)
         self._make_panel()
@@ -745,55 +698,49 @@ class Workbench(View):
 
     # --- parts ------------------------------------------------------------------------------
 
-    def _make_controls(self) -> None:
+    def _parts(self) -> list[ipywidgets.Widget]:
         labelled = self._bench.cases.labelled
         self._choices = {n: w for n, w in SHOWN.items() if labelled or n != "disagreements"}
-        self._shown, self._sort = menu("Show", self._choices), menu("Sort", SORTS)
-        self._text = search("Find", "text of a case")
-        self._over = menu("Curve over", {})
-
-    def _layout(self) -> list[ipywidgets.Widget]:
-        flow = ipywidgets.Layout(flex_flow="row wrap", width="100%")
+        self._filters = {
+            "shown": menu("Show", self._choices, width="18em"),
+            "sort": menu("Sort", SORTS, width="18em"),
+            "text": search("Find", "text of a case", width="18em"),
+        }
+        self._over = menu("Curve over", {}, width="18em")
         self._params = ipywidgets.VBox([], layout=ipywidgets.Layout(width="100%"))
-        buttons = ipywidgets.Box(
-            [
-                button("Reset", "Give the params their first values", self.reset),
-                button("Use as baseline", "Compare with these params", self.keep_as_baseline),
-                button("Score again", "After the metric was redefined", self.rescore),
-            ],
-            layout=flow,
+        buttons = row(
+            button("Reset", self.reset, "Give the params their first values"),
+            button("Use as baseline", self.keep_as_baseline, "Compare with these params"),
+            button("Score again", self.rescore, "After the metric was redefined"),
         )
         tuning = ipywidgets.VBox([self._params, buttons, self._config])
         picture = ipywidgets.VBox([self._over, self._curve])
-        filters = ipywidgets.Box([self._shown, self._sort, self._text], layout=flow)
         top = beside(tuning, picture, widths=[250, 400], shares=[2, 3])
-        return [self._summary, top, filters, self._cases]
+        return [self._summary, top, row(*self._filters.values()), self._cases]
 
     def _make_panel(self) -> None:
         """Make the controls of the params as the metric declares them now."""
         bench = self._bench
-        self._panel = Panel(bench.tuning.params, bench.params, self._change)
+        self._panel = Panel(bench.tuning.params, bench.params, self._set_param)
         self._params.children = self._panel.boxes
         over = self.over if self.over in bench.curves else bench.first_curve
-        self._over.options = [(single_line(name, 60), name) for name in bench.curves]
+        self._over.options = [(one_line(name, 60), name) for name in bench.curves]
         self._over.value = over
         self._over.layout.display = None if len(bench.curves) > 1 else "none"
         self.set_trait("over", over)
 
     def _connect(self) -> None:
         self.set_trait("params", dict(self._bench.params))
-        for name, box in (("shown", self._shown), ("sort", self._sort), ("text", self._text)):
-            traitlets.link((self, name), (box, "value"))
-        traitlets.link((self, "over"), (self._over, "value"))
+        self.link({**self._filters, "over": self._over})
         traitlets.link((self, "selected_case"), (self._cases, "selected"))
         self.observe(self._filtered, ["shown", "sort", "text"])
         self.observe(lambda _: self._debounced_cases(), "page")
         self.observe(lambda _: self._draw_curve(), "over")
         self.observe(self._select, "selected_case")
         self.observe(self._set_params, "params")
-        self._cases.on_event("turn", self._turn)
-        self._cases.on_event("whole", lambda _: self._draw_detail(whole=True))
-        self._curve.on_event("set", self._set_from_curve)
+        self._cases.on_event("turn", self._turn, by=[-1, 1])
+        self._cases.on_event("whole", partial(self._draw_detail, whole=True))
+        self._curve.on_event("set", self._set_from_curve, over=str, value=object, asked=object)
 
     # --- checks -----------------------------------------------------------------------------
 
@@ -813,19 +760,17 @@ class Workbench(View):
 
     @traitlets.validate("shown", "sort", "over")
     def _known_name(self, proposal: Any) -> str:
-        name, value = proposal["trait"].name, proposal["value"]
-        known = {"shown": self._choices, "sort": SORTS, "over": self._bench.curves}[name]
-        if value not in known:
-            raise traitlets.TraitError(f"{name} is {value!r}; {nearest(value, known)}")
-        return str(value)
+        name = proposal["trait"].name
+        names = {"shown": self._choices, "sort": SORTS, "over": self._bench.curves}[name]
+        return known(name, proposal["value"], names)
 
     @traitlets.validate("page")
     def _known_page(self, proposal: Any) -> int:
-        return min(max(0, int(proposal["value"])), max(0, (len(self._places()) - 1) // PAGE))
+        return page_of(len(self._places()), int(proposal["value"]), PAGE).number
 
     # --- changes ----------------------------------------------------------------------------
 
-    def _change(self, key: str, value: Any) -> None:
+    def _set_param(self, key: str, value: Any) -> None:
         self.params = {key: value}
 
     def _set_params(self, change: Mapping[str, Any]) -> None:
@@ -835,22 +780,20 @@ class Workbench(View):
         self._panel.show(self._bench.params)
         self._soon()
 
-    def _set_from_curve(self, event: Mapping[str, Any]) -> None:
+    def _set_from_curve(self, over: str, value: Any, asked: Any) -> None:
         try:
-            self.params = {str(event.get("over")): event.get("value")}
+            self.params = {over: value}
         except traitlets.TraitError:
             return  # the metric was redefined meanwhile, and has another range
-        self._answered = event.get("asked")
+        self._answered = asked
         self._debounced_curve()
 
     def _filtered(self, _: object) -> None:
         self.page = 0
         self._debounced_cases()
 
-    def _turn(self, event: Mapping[str, Any]) -> None:
-        by = event.get("by")
-        if by in (1, -1):
-            self.page += by
+    def _turn(self, by: int) -> None:
+        self.page += by
 
     def _select(self, _: object) -> None:
         self._draw_detail()
@@ -890,8 +833,8 @@ class Workbench(View):
     def to_html(self) -> str:
         """Write the figures, the curve as a table, and the page of cases that is shown."""
         bench, places = self._bench, self._places()
-        start = self.page * PAGE
-        rows = [case_row(bench, at) for at in places[start : start + PAGE]]
+        shown = page_of(len(places), self.page, PAGE)
+        rows = [case_row(bench, at) for at in places[shown.first : shown.last]]
         cases = cases_html(rows, titles(bench), len(places), bench.cases.labelled)
         at = self.selected_case
         return twin(
@@ -906,8 +849,5 @@ class Workbench(View):
 
     def __repr__(self) -> str:
         """Say what is tuned, over how many cases."""
-        cases = len(self._bench.cases)
-        return (
-            f"Metric workbench · {single_line(self._bench.tuning.name, 120)} · "
-            f"{cases:,} case{'' if cases == 1 else 's'}"
-        )
+        cases = plural(len(self._bench.cases), "case")
+        return f"Metric workbench · {one_line(self._bench.tuning.name, 120)} · {cases}"
