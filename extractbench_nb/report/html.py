@@ -289,9 +289,9 @@ def html_text(report: EvaluationReport) -> str:
     """Write ``report.html``."""
     environment = _environment()
     style = environment.get_template("report.css").render()
-    return environment.get_template("report.html").render(
-        **_content(report), style_hash=_style_hash(style)
-    )
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    page = environment.get_template("report.html")
+    return page.render(**_content(report), style_hash=digest)
 
 
 @cache
@@ -303,21 +303,12 @@ def _environment() -> Environment:
         loader=PackageLoader("extractbench_nb.report"),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_plain,
+        finalize=lambda value: clean(str.__str__(str(value))),  # plain, so that it is escaped
         trim_blocks=True,
         lstrip_blocks=True,
     )
     found.filters["dollars"] = dollars
     return found
-
-
-def _plain(value: object) -> str:
-    """Make a plain text of whatever the template writes, so that it is cleaned and escaped."""
-    return clean(str.__str__(str(value)))
-
-
-def _style_hash(style: str) -> str:
-    return base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
 
 
 def _content(report: EvaluationReport) -> dict[str, Any]:

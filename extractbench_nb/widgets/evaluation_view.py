@@ -26,7 +26,6 @@ from extractbench_nb.widgets.schema_view import (
 )
 from extractbench_nb.widgets.static import (
     MARKS,
-    asset,
     counts_html,
     element,
     more,
@@ -554,31 +553,23 @@ def _side_html(name: str, side: Side) -> str:
     return f"<div>{state}{value}{more(side.hidden, 'characters')}</div>"
 
 
-_STYLE = asset("shared/base.css", "evaluation/evaluation.css")
-
-
-class HeadPane(Pane):
+class HeadPane(Pane, scripts=["evaluation/head.js"], styles=["evaluation/evaluation.css"]):
     """Scores, counts, notes and warnings."""
 
-    _esm = asset("shared/dom.js", "evaluation/head.js")
-    _css = _STYLE
 
-
-class RowsPane(Pane):
+class RowsPane(
+    Pane, scripts=["shared/copy.js", "evaluation/rows.js"], styles=["evaluation/evaluation.css"]
+):
     """A page of rows; `chosen` is the label of a row, -1 for none, `number` the page from 0."""
-
-    _esm = asset("shared/dom.js", "shared/copy.js", "evaluation/rows.js")
-    _css = _STYLE
 
     chosen = traitlets.Int(-1).tag(sync=True)
     number = traitlets.Int(0).tag(sync=True)
 
 
-class DetailPane(Pane):
+class DetailPane(
+    Pane, scripts=["shared/copy.js", "evaluation/detail.js"], styles=["evaluation/evaluation.css"]
+):
     """One row in full; sends ``show_all`` where more of its values is wanted."""
-
-    _esm = asset("shared/dom.js", "shared/copy.js", "evaluation/detail.js")
-    _css = _STYLE
 
 
 _LONGEST_NAME = 60

@@ -20,7 +20,7 @@ from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.pdf.evidence import find_evidence
 from extractbench_nb.pdf.grounding import ground_values
 from extractbench_nb.pdf.images import PageImage, render_page
-from extractbench_nb.widgets.static import asset, element, more, score_text, table, twin
+from extractbench_nb.widgets.static import element, more, score_text, table, twin
 from extractbench_nb.widgets.view import Pane, View, beside, menu, page_of, row, search
 
 __all__ = ["EvidenceView"]
@@ -169,23 +169,14 @@ def picture_html(png: bytes, label: str) -> str:
     return f'<p><img src="data:image/png;base64,{data}" alt="{alt}" style="max-width:100%"></p>'
 
 
-_STYLE = asset("shared/base.css", "evidence/evidence.css")
-
-
-class ValuesPane(Pane):
+class ValuesPane(Pane, scripts=["evidence/values.js"], styles=["evidence/evidence.css"]):
     """A list of values; `selected` is the key of the chosen one. Event ``turn`` with ``by``."""
-
-    _esm = asset("shared/dom.js", "evidence/values.js")
-    _css = _STYLE
 
     selected = traitlets.Unicode("").tag(sync=True)
 
 
-class PagePane(Pane):
+class PagePane(Pane, scripts=["evidence/page.js"], styles=["evidence/evidence.css"]):
     """A page as an image. Events ``place`` and ``page`` with ``by``, -1 or 1."""
-
-    _esm = asset("shared/dom.js", "evidence/page.js")
-    _css = _STYLE
 
     image = traitlets.Bytes(b"").tag(sync=True)
 

@@ -432,29 +432,22 @@ def _names(label: str, names: list[str]) -> Any:
     return menu(label, [("all", _ALL), *listed], width="15em")
 
 
-class HeatPane(Pane):
+class HeatPane(
+    Pane,
+    scripts=["failures/cells.js", "failures/heatmap.js", "failures/heatgrid.js"],
+    styles=["failures/shades.css", "failures/heatmap.css"],
+):
     """The heatmap; `block` has the codes of the chosen rows and columns, or nothing."""
-
-    _esm = asset(
-        *("shared/dom.js", "failures/cells.js", "failures/heatmap.js", "failures/heatgrid.js")
-    )
-    _css = asset("shared/base.css", "failures/shades.css", "failures/heatmap.css")
 
     block: Any = traitlets.List().tag(sync=True)
 
 
-class ValuesPane(Pane):
+class ValuesPane(Pane, scripts=["failures/values.js"], styles=["failures/details.css"]):
     """Gold beside prediction, row by row."""
 
-    _esm = asset("shared/dom.js", "failures/values.js")
-    _css = asset("shared/base.css", "failures/details.css")
 
-
-class BarsPane(Pane):
+class BarsPane(Pane, scripts=["failures/bars.js"], styles=["failures/details.css"]):
     """Bars by outcome, by domain or schema, by run."""
-
-    _esm = asset("shared/dom.js", "failures/bars.js")
-    _css = asset("shared/base.css", "failures/details.css")
 
 
 #: So many columns leave room for the values beside them.

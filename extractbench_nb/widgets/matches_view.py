@@ -28,7 +28,6 @@ from extractbench_nb.widgets.matches_model import (
 )
 from extractbench_nb.widgets.static import (
     MARKS,
-    asset,
     element,
     more,
     score_text,
@@ -169,27 +168,18 @@ def _told(knob: Knob) -> str:
     return f"{fitted(knob.field, _WIDEST)}: {knob.metric} {knob.param} ({knob.declared:.2f})"
 
 
-class CountsPane(Pane):
+class CountsPane(Pane, scripts=["matches/counts.js"], styles=["matches/matches.css"]):
     """Counts as evaluated, and at the present thresholds."""
 
-    _esm = asset("shared/dom.js", "matches/counts.js")
-    _css = asset("shared/base.css", "matches/matches.css")
 
-
-class PairsPane(Pane):
+class PairsPane(Pane, scripts=["matches/pairs.js"], styles=["matches/matches.css"]):
     """The two columns of a page; `selected` has the indices of the chosen pair."""
-
-    _esm = asset("shared/dom.js", "matches/pairs.js")
-    _css = asset("shared/base.css", "matches/matches.css")
 
     selected = traitlets.Any(None, allow_none=True).tag(sync=True)
 
 
-class DetailPane(Pane):
+class DetailPane(Pane, scripts=["matches/detail.js"], styles=["matches/matches.css"]):
     """The chosen pair field by field."""
-
-    _esm = asset("shared/dom.js", "matches/detail.js")
-    _css = asset("shared/base.css", "matches/matches.css")
 
 
 _NOTHING_CHOSEN = "Choose an item, by a click or by Enter, to see its pair field by field."

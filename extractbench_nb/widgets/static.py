@@ -19,7 +19,6 @@ __all__ = [
     "MARKS",
     "asset",
     "counts_html",
-    "counts_text",
     "element",
     "more",
     "page",
@@ -86,11 +85,6 @@ def score_text(score: float | None) -> str:
     return f"0.{min(99, max(1, math.floor(100 * score + 0.5))):02}"
 
 
-def counts_text(counts: Iterable[tuple[str, int]]) -> str:
-    """Write counts such as ``3 correct, 1 omission``."""
-    return ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts)
-
-
 def counts_html(score: float | None, counts: Sequence[tuple[str, int]]) -> str:
     """Write a score, a bar of counts, and the counts in words; nothing where there are none."""
     total = sum(n for _, n in counts)
@@ -100,10 +94,9 @@ def counts_html(score: float | None, counts: Sequence[tuple[str, int]]) -> str:
         f'<i class="xb-part xb-{escape(name)}" style="width:{100 * n / total:.1f}%"></i>'
         for name, n in counts
     )
-    words = element("span", counts_text(counts), "xb-quiet")
-    return (
-        f'<b class="xb-score">{score_text(score)}</b> <span class="xb-bar">{parts}</span> {words}'
-    )
+    words = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts)
+    bar = f'<span class="xb-bar">{parts}</span>'
+    return f'<b class="xb-score">{score_text(score)}</b> {bar} {element("span", words, "xb-quiet")}'
 
 
 def segments_html(side: Iterable[Segment]) -> str:

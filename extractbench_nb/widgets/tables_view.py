@@ -35,7 +35,7 @@ from extractbench_nb.tables.drawing import (
     two_digits,
 )
 from extractbench_nb.tables.grid_similarity import GriTS
-from extractbench_nb.widgets.static import asset, element, segments_html, table, twin
+from extractbench_nb.widgets.static import element, segments_html, table, twin
 from extractbench_nb.widgets.view import Page, Pane, View, known, menu, page_of, row
 
 __all__ = ["TableView"]
@@ -232,30 +232,18 @@ def pair_html(model: dict[str, Any]) -> str:
     return element("h4", model["title"]) + table(["", *model["sides"]], rows) + notes
 
 
-_STYLE = asset("shared/base.css", "tables/tables.css")
-
-
-class ScoresPane(Pane):
+class ScoresPane(Pane, scripts=["tables/scores.js"], styles=["tables/tables.css"]):
     """The scores of each metric."""
 
-    _esm = asset("shared/dom.js", "tables/scores.js")
-    _css = _STYLE
 
-
-class GridsPane(Pane):
+class GridsPane(Pane, scripts=["tables/cells.js", "tables/grids.js"], styles=["tables/tables.css"]):
     """A page of both grids; `selected` has side, row and column of the chosen position."""
-
-    _esm = asset("shared/dom.js", "tables/cells.js", "tables/grids.js")
-    _css = _STYLE
 
     selected = traitlets.Any(None, allow_none=True).tag(sync=True)
 
 
-class PairPane(Pane):
+class PairPane(Pane, scripts=["tables/pair.js"], styles=["tables/tables.css"]):
     """The chosen position beside the one that it was matched with."""
-
-    _esm = asset("shared/dom.js", "tables/pair.js")
-    _css = _STYLE
 
 
 LINE_COLUMNS = FrameSpec(

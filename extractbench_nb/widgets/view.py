@@ -63,8 +63,18 @@ def wire(value: object) -> str:
 class Pane(anywidget.AnyWidget):
     """A front end of ours: `data` is the view model as JSON text, drawn whenever it changes.
 
-    Subclasses name their parts: ``_esm = asset("shared/dom.js", ...)``, and ``_css`` alike.
+    Subclasses name their files in ``assets``, besides those that all panes share:
+    ``class MyPane(Pane, scripts=["my/pane.js"], styles=["my/pane.css"])``.
     """
+
+    def __init_subclass__(
+        cls, *, scripts: Sequence[str] = (), styles: Sequence[str] = (), **options: Any
+    ) -> None:
+        """Put the files of a pane together; a class without any keeps those of its base."""
+        if scripts:
+            cls._esm = asset("shared/dom.js", *scripts)
+            cls._css = asset("shared/base.css", *styles)
+        super().__init_subclass__(**options)
 
     data = traitlets.Unicode("").tag(sync=True)
 
@@ -273,7 +283,7 @@ def row(*parts: ipywidgets.Widget) -> Any:
     return ipywidgets.Box(parts, layout=flow)
 
 
-class Slider(Pane):
+class Slider(Pane, scripts=["shared/slider.js"], styles=["shared/slider.css"]):
     """A number between two bounds, chosen by pulling, by arrow keys, or in Python.
 
     Attributes
@@ -287,9 +297,6 @@ class Slider(Pane):
     disabled : bool
         Whether it cannot be moved.
     """
-
-    _esm = asset("shared/dom.js", "shared/slider.js")
-    _css = asset("shared/base.css", "shared/slider.css")
 
     value = traitlets.Float(0.0).tag(sync=True)
     least = traitlets.Float(0.0).tag(sync=True)

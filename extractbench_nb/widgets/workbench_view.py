@@ -22,7 +22,7 @@ from extractbench_nb.evaluation.cases import Case, Verdicts
 from extractbench_nb.field_metrics.registry import Param
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.schema.states import EMPTY, PRESENT, state_of
-from extractbench_nb.widgets.static import asset, element, more, segments_html, table, twin
+from extractbench_nb.widgets.static import element, more, segments_html, table, twin
 from extractbench_nb.widgets.view import (
     Pane,
     Slider,
@@ -358,48 +358,33 @@ class Debounced:
         self._timer = loop.call_later(self._wait, self._act)
 
 
-_STYLE = asset("shared/base.css", "workbench/workbench.css")
-
-
-class SummaryPane(Pane):
+class SummaryPane(Pane, scripts=["workbench/summary.js"], styles=["workbench/workbench.css"]):
     """The figures."""
 
-    _esm = asset("shared/dom.js", "workbench/summary.js")
-    _css = _STYLE
 
-
-class ConfigPane(Pane):
+class ConfigPane(Pane, scripts=["workbench/config.js"], styles=["workbench/workbench.css"]):
     """The params as an ``evaluation_config``, with a button that copies it."""
 
-    _esm = asset("shared/dom.js", "workbench/config.js")
-    _css = _STYLE
 
-
-class CurvePane(Pane):
+class CurvePane(Pane, scripts=["workbench/curve.js"], styles=["workbench/workbench.css"]):
     """The curve; a click or an arrow key sends ``{"kind": "set", "over", "value", "asked"}``.
 
     ``asked`` comes back as ``answered``, so that the mark stays where it was put meanwhile.
     """
 
-    _esm = asset("shared/dom.js", "workbench/curve.js")
-    _css = _STYLE
 
-
-class CasesPane(Pane):
+class CasesPane(Pane, scripts=["workbench/cases.js"], styles=["workbench/workbench.css"]):
     """A page of cases; `detail` is the chosen one in full, as JSON text.
 
     It sends ``{"kind": "turn", "by": 1 or -1}`` for another page, and ``{"kind": "whole"}`` for
     long values.
     """
 
-    _esm = asset("shared/dom.js", "workbench/cases.js")
-    _css = _STYLE
-
     selected = traitlets.Int(None, allow_none=True).tag(sync=True)
     detail = traitlets.Unicode("").tag(sync=True)
 
 
-class Stops(Pane):
+class Stops(Pane, scripts=["workbench/stops.js"], styles=["shared/slider.css"]):
     """A slider over values that are not evenly apart.
 
     Attributes
@@ -411,9 +396,6 @@ class Stops(Pane):
     label : str
         What the number is.
     """
-
-    _esm = asset("shared/dom.js", "workbench/stops.js")
-    _css = asset("shared/base.css", "shared/slider.css")
 
     texts = traitlets.List(traitlets.Unicode()).tag(sync=True)
     at = traitlets.Int(0).tag(sync=True)
@@ -428,8 +410,6 @@ Change = Callable[[str, Any], None]
 _LONGEST_NAME = 60
 _LONGEST_TEXT = 2_000
 _LARGEST = 2**31 - 1
-_LAYOUT: Mapping[str, Any] = {"width": "auto", "max_width": "24em", "min_width": "0"}
-_CONTROL_STYLE = {"description_width": "initial"}
 
 
 class Control:
@@ -527,38 +507,31 @@ class Panel:
 def _control(tuned: Tuned, value: Any, change: Callable[[Any], None]) -> Control | None:
     """Make the control of a param; None for objects, lists and texts that no box can hold."""
     param, label = tuned.param, one_line(tuned.key, _LONGEST_NAME)
-    plain: dict[str, Any] = {"description": label, "style": _CONTROL_STYLE}
-    layout = ipywidgets.Layout(**_LAYOUT)
+    low, high, most = param.minimum, param.maximum, "24em"
+    kind: Any
+    options: dict[str, Any]
     if param.choices:
-        box = ipywidgets.Dropdown(options=list(param.choices), value=value, layout=layout, **plain)
-        return Control(box, change)
-    if param.kind == "boolean":
-        return Control(
-            ipywidgets.Checkbox(value=value, indent=False, layout=layout, **plain), change
-        )
-    if param.kind == "string" and len(value) <= _LONGEST_TEXT and clean(value) == value:
-        text = ipywidgets.Text(value=value, continuous_update=False, layout=layout, **plain)
-        return Control(text, change)
-    return _number(param, label, value, change) if param.kind == "number" else None
-
-
-def _number(param: Param, label: str, value: Any, change: Callable[[Any], None]) -> Control:
-    low, high = param.minimum, param.maximum
-    if is_whole(param) and float(value).is_integer() and abs(value) <= _LARGEST:
-        box = ipywidgets.BoundedIntText(
-            value=int(value),
-            min=-_LARGEST if low is None else int(low),
-            max=_LARGEST if high is None else int(high),
-            description=label,
-            style=_CONTROL_STYLE,
-            layout=ipywidgets.Layout(width="auto", max_width="16em"),
-        )
-        return Control(box, change)
-    if low is None or high is None:
+        kind, options = ipywidgets.Dropdown, {"options": list(param.choices)}
+    elif param.kind == "boolean":
+        kind, options = ipywidgets.Checkbox, {"indent": False}
+    elif param.kind == "string" and len(value) <= _LONGEST_TEXT and clean(value) == value:
+        kind, options = ipywidgets.Text, {"continuous_update": False}
+    elif param.kind != "number":
+        return None
+    elif is_whole(param) and float(value).is_integer() and abs(value) <= _LARGEST:
+        ends = (-_LARGEST if low is None else int(low), _LARGEST if high is None else int(high))
+        kind, options = ipywidgets.BoundedIntText, dict(zip(("min", "max"), ends, strict=True))
+        value, most = int(value), "16em"
+    elif low is None or high is None:
         return _StopsControl(param, label, value, change)
-    slider = Slider(label=label, least=low, most=high, step=(high - low) / 100)
-    slider.value = float(value)
-    return Control(slider, change)
+    else:
+        slider = Slider(label=label, least=low, most=high, step=(high - low) / 100)
+        slider.value = float(value)
+        return Control(slider, change)
+    layout = ipywidgets.Layout(width="auto", max_width=most, min_width="0")
+    style = {"description_width": "initial"}
+    box = kind(description=label, value=value, style=style, layout=layout, **options)
+    return Control(box, change)
 
 
 class Workbench(View):
