@@ -60,16 +60,13 @@ from extractbench_nb.field_metrics.classes import (
 )
 from extractbench_nb.field_metrics.package_010 import package_010_metric
 from extractbench_nb.report import builder
-from extractbench_nb.report.content import (
-    ArrayStats,
-    ContentStats,
-    CoverageStats,
-    SchemaStats,
-    published_reason,
-)
+from extractbench_nb.report.content import published_reason
 from extractbench_nb.report.formats import csv_text, json_text, markdown_text, summary_text
 from extractbench_nb.report.models import (
+    ArrayStats,
     ConfusionCounts,
+    ContentStats,
+    CoverageStats,
     ErrorBreakdown,
     ErrorGroup,
     EvaluationReport,
@@ -77,6 +74,7 @@ from extractbench_nb.report.models import (
     LlmStats,
     LowScoringField,
     OutcomeStats,
+    SchemaStats,
 )
 from extractbench_nb.schema.config import DEFAULT_METRICS, PRESETS
 from extractbench_nb.schema.states import EMPTY, MISSING, resolve_states, state_of

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["STYLE", "document_text", "one_line"]
+from extractbench_nb.display.text import one_line, trimmed
+
+__all__ = ["STYLE", "document_text", "element", "one_line", "table"]
 
 
 #: Colours come from JupyterLab's variables where they exist, so that dark themes work. The class is
@@ -30,16 +33,28 @@ font-variant-numeric:tabular-nums}
 </style>"""
 
 
-def _stand_in(character: str) -> str:
-    return " " if character.isspace() else "\ufffd"
-
-
 def document_text(text: str, limit: int = 80) -> str:
-    """Escape text that comes from documents, schemas or models, cut to `limit` characters."""
+    """Write text that comes from documents, schemas or models on one line, escaped."""
     return escape(one_line(text, limit))
 
 
-def one_line(text: str, limit: int = 80) -> str:
-    """Write such text on one line, without control characters, cut to `limit` characters."""
-    clean = "".join(c if c.isprintable() else _stand_in(c) for c in text[: limit + 1])
-    return clean if len(clean) <= limit else clean[: limit - 1] + "…"
+def element(tag: str, text: str, kind: str = "", limit: int = 2000) -> str:
+    """Write one element around a text of a document."""
+    named = f' class="{escape(kind)}"' if kind else ""
+    return f"<{tag}{named}>{escape(trimmed(text, limit))}</{tag}>"
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> str:
+    """Write a table of cells that are HTML; `numbers` are the columns to align on the right."""
+    kinds = ["xb-num" if at in set(numbers) else "" for at in range(len(heads))]
+    top = "".join(element("th", text, kind) for text, kind in zip(heads, kinds, strict=True))
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<td class="{kind or "xb-value"}">{cell}</td>'
+            for cell, kind in zip(row, kinds, strict=True)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from itertools import groupby
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import json_type
-from extractbench_nb.display.text import clean, cut, value_text
+from extractbench_nb.display.text import clean, document_json, plural, trimmed, value_text
 
-__all__ = ["Segment", "alone", "compared"]
+__all__ = ["MOST", "Pair", "Segment", "Side", "alone", "compared", "excerpts", "whole"]
 
 
 _LONGEST_VALUE = 280
@@ -30,17 +31,13 @@ class Segment(NamedTuple):
 def alone(value: Any, state: str = "present", *, limit: int = _LONGEST_VALUE) -> list[Segment]:
     """Show one value as it is; an absent one and an array as a note."""
     note = _NOTES.get(state) or _size(value)
-    return [Segment("note", note)] if note else [Segment("same", _short(value_text(value), limit))]
+    return [Segment("note", note)] if note else [Segment("same", trimmed(value_text(value), limit))]
 
 
 def _size(value: Any) -> str:
     if isinstance(value, list | tuple):
-        return f"{len(value)} item{'' if len(value) == 1 else 's'}"
+        return plural(len(value), "item")
     return "" if value is not None else "null"
-
-
-def _short(text: str, limit: int) -> str:
-    return cut(clean(text[: limit + 1]), limit)
 
 
 def compared(
@@ -52,7 +49,7 @@ def compared(
         return alone(gold, limit=limit), alone(extracted, limit=limit)
     ours, theirs = _texts(gold, extracted, quoted=kinds[0] != kinds[1])
     if max(len(ours), len(theirs)) > 2 * limit:
-        return [Segment("same", _short(ours, limit))], [Segment("same", _short(theirs, limit))]
+        return [Segment("same", trimmed(ours, limit))], [Segment("same", trimmed(theirs, limit))]
     return _marked(clean(ours), clean(theirs))
 
 
@@ -63,7 +60,7 @@ def _texts(gold: Any, extracted: Any, *, quoted: bool) -> tuple[str, str]:
     return value_text([gold])[1:-1], value_text([extracted])[1:-1]
 
 
-def _marked(ours: str, theirs: str) -> tuple[list[Segment], list[Segment]]:
+def _marked(ours: str, theirs: str) -> Sides:
     from rapidfuzz.distance import Levenshtein
 
     if ours == theirs or Levenshtein.normalized_similarity(ours, theirs) < _ALIKE:
@@ -93,3 +90,92 @@ def _side(steps: Iterable[tuple[bool, str]]) -> list[Segment]:
         if text:
             found.append(Segment("same" if same else "changed", text))
     return found
+
+
+#: Characters of a value that a page is ever sent.
+MOST = 100_000
+#: Texts of twice this length are still compared, in a row and where the whole value is shown.
+_COMPARED_IN_ROW = 2_000
+_COMPARED = 10_000
+#: Characters before the first difference that say where it is.
+_LEAD = 40
+
+Sides = tuple[list[Segment], list[Segment]]
+
+
+class Pair(NamedTuple):
+    """Two values with their states, as a row of ``fields`` has them."""
+
+    gold: Any
+    predicted: Any
+    gold_state: str
+    predicted_state: str
+
+
+class Side(NamedTuple):
+    """A value: its state, what is shown of it, and how many characters are not."""
+
+    state: str
+    segments: list[Segment]
+    hidden: int
+
+
+def excerpts(row: Any, limit: int = 160) -> Sides:
+    """Show both values shortly, from a little before the first difference."""
+    if (row.gold_state, row.predicted_state) == ("present", "present"):
+        gold, predicted = compared(row.gold, row.predicted, limit=_COMPARED_IN_ROW)
+    else:
+        gold = alone(row.gold, row.gold_state, limit=_COMPARED_IN_ROW)
+        predicted = alone(row.predicted, row.predicted_state, limit=_COMPARED_IN_ROW)
+    longest = max(sum(len(piece.text) for piece in side) for side in (gold, predicted))
+    skipped = max(0, _equal_start(gold, predicted) - _LEAD) if longest > limit else 0
+    return _window(gold, skipped, limit), _window(predicted, skipped, limit)
+
+
+def whole(row: Any, limit: int = 2_000) -> tuple[Side, Side]:
+    """Show both values from their beginning; objects and arrays as indented JSON."""
+    values, states = (row.gold, row.predicted), (row.gold_state, row.predicted_state)
+    texts = [
+        json.dumps(document_json(value), ensure_ascii=False, indent=2)
+        if isinstance(value, dict | list | tuple) and value
+        else value_text(value)
+        for value in values
+    ]
+    longest = max(map(len, texts))
+    plain = {json_type(value) for value in values}.isdisjoint({"array", "object", "null"})
+    sides: list[list[Segment]]
+    if plain and longest <= 2 * _COMPARED and set(states) == {"present"}:
+        sides = list(compared(*values, limit=_COMPARED))
+    else:
+        sides = [
+            [Segment("same", trimmed(text, MOST))] if state == "present" else alone(None, state)
+            for text, state in zip(texts, states, strict=True)
+        ]
+    gold, predicted = (
+        Side(state, _window(side, 0, limit), max(0, len(text) - limit))
+        for state, side, text in zip(states, sides, texts, strict=True)
+    )
+    return gold, predicted
+
+
+def _equal_start(gold: list[Segment], predicted: list[Segment]) -> int:
+    """Count the characters before the first difference; 0 where none is marked."""
+    for side in (gold, predicted):
+        if len(side) > 1 and side[0].kind == "same":
+            return len(side[0].text)
+    return 0
+
+
+def _window(side: list[Segment], skipped: int, limit: int) -> list[Segment]:
+    """Leave out the first characters and what is beyond `limit`; a mark stands for each."""
+    shown = [Segment("note", "… ")] if skipped else []
+    left = limit
+    for kind, text in side:
+        kept = text[skipped:]
+        skipped = max(0, skipped - len(text))
+        if len(kept) > left:
+            return [*shown, Segment(kind, kept[:left]), Segment("note", " …")]
+        if kept:
+            shown.append(Segment(kind, kept))
+            left -= len(kept)
+    return shown

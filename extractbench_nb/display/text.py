@@ -15,7 +15,9 @@ __all__ = [
     "document_json",
     "dollars",
     "fitted",
-    "single_line",
+    "one_line",
+    "plural",
+    "trimmed",
     "value_text",
 ]
 
@@ -46,8 +48,8 @@ _LEVELS = 200
 _TOO_DEEP = "… nested too deep"
 #: Python refuses to write integers of more than 4,300 digits; these have fewer.
 _MOST_BITS = 14_000
-#: Invisible characters that scripts and emoji need: zero width joiner and non-joiner.
-_JOINERS = "\u200c\u200d"
+#: What is not printable and stays: line ends, tabs, and the joiners that scripts and emoji need.
+_KEPT = "\n\t\u200c\u200d"
 
 
 def document_json(value: Any, levels: int = _LEVELS) -> Any:
@@ -91,13 +93,9 @@ def clean(text: str) -> str:
     """Put U+FFFD in place of what no reader should obey: controls, bidi overrides, surrogates."""
     if text.isprintable():
         return text
-    return "".join(map(_clean, text))
-
-
-def _clean(character: str) -> str:
-    if character.isprintable() or character in _JOINERS or character in "\n\t":
-        return character
-    return " " if character.isspace() else "\ufffd"
+    return "".join(
+        c if c.isprintable() or c in _KEPT else " " if c.isspace() else "\ufffd" for c in text
+    )
 
 
 def cut(text: str, limit: int) -> str:
@@ -105,15 +103,25 @@ def cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def single_line(text: str, limit: int) -> str:
+def trimmed(text: str, limit: int) -> str:
+    """Clean a text of a document and cut it to `limit` characters."""
+    return cut(clean(text[: limit + 1]), limit)
+
+
+def one_line(text: str, limit: int = 80) -> str:
     """Write a text of a document on one line of at most `limit` characters, cleaned.
 
     Examples
     --------
-    >>> single_line("Total   assets", 80)
+    >>> one_line("Total   assets")
     'Total assets'
     """
     return cut(" ".join(clean(text[: 4 * limit]).split()), limit)
+
+
+def plural(number: int, noun: str) -> str:
+    """Write a number with its noun: ``1 run``, ``4 runs``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def columns(text: str) -> int:

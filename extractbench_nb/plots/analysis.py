@@ -26,6 +26,7 @@ from extractbench_nb.plots.drawing import (
     name_points,
     new_axes,
     quiet,
+    titled,
     words,
 )
 
@@ -173,8 +174,7 @@ def factor(
     ax.scatter(values, 100 * rows["share"], s=42, color=INK, zorder=4)
     ax.set_xscale("log", base=2)
     ax.set_ylim(-6, 106)
-    ax.set_xlabel(_UNITS.get(name, words(name)), fontsize=9)
-    ax.set_ylabel(OUTCOMES[outcome][2], fontsize=9)
+    titled(ax, x=_UNITS.get(name, words(name)), y=OUTCOMES[outcome][2])
     _plain_log(ax, values)
     name_points(ax, [words(d, 14) for d in rows.index], values, 100 * rows["share"].to_numpy())
     quiet(ax, grid="y")
@@ -253,8 +253,11 @@ def correlations(
     ax.set_yticks(np.arange(len(factors)), [words(f).replace("_", " ") for f in factors])
     ax.set(xlim=(-1.08, 1.45), ylim=(len(factors) - 0.5, -0.5))
     ax.set_xticks([-1, -0.5, 0, 0.5, 1])
-    ax.set_xlabel(f"{measure} correlation with {words(outcome)} over the domains", fontsize=9)
-    ax.set_title("Point: all domains. Line: any one left out", loc="left", fontsize=10.5)
+    titled(
+        ax,
+        "Point: all domains. Line: any one left out",
+        x=f"{measure} correlation with {words(outcome)} over the domains",
+    )
     quiet(ax, grid="x")
     if len(names) > 1:
         ax.legend(
@@ -340,8 +343,11 @@ def permutations(
     ax.bar(sizes, heights, width=width, color=np.where(extreme, VERMILLION, "#bdbdbd"))
     _mark(ax, found, int(heights[extreme].sum()), len(orders))
     ax.set_ylim(0, float(heights.max()) * 1.32)
-    ax.set_xlabel(f"Spearman's correlation with {words(name).replace('_', ' ')}", fontsize=9)
-    ax.set_ylabel("orders of the domains", fontsize=9)
+    titled(
+        ax,
+        x=f"Spearman's correlation with {words(name).replace('_', ' ')}",
+        y="orders of the domains",
+    )
     quiet(ax, grid="y")
     return ax
 

@@ -15,11 +15,14 @@ from extractbench_nb.plots.drawing import (
     VERMILLION,
     checked,
     heat,
+    log_numbers,
     measured,
     new_axes,
+    note,
     number,
     quiet,
     segments,
+    titled,
     words,
 )
 
@@ -69,7 +72,7 @@ def tokens(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         for row, (value, end) in enumerate(zip(frame[column], other, strict=True)):
             _beside(ax, value, row, colour, left=bool(value < end))
     _log_rows(ax, frame, "GPT-2 tokens a document, average")
-    ax.set_title("What there is to read, and to write", loc="left", fontsize=10.5)
+    titled(ax, "What there is to read, and to write")
     ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False, fontsize=9)
     return ax
 
@@ -108,7 +111,7 @@ def compression(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         text = f"{value:.1f}×" if value >= 1 else f"{value:.2f}×"
         _beside(ax, value, row, str(colours[row]), left=bool(value < 1), text=text)
     _log_rows(ax, frame, "PDF tokens / gold tokens")
-    ax.set_title("Read for one token written", loc="left", fontsize=10.5)
+    titled(ax, "Read for one token written")
     return ax
 
 
@@ -117,34 +120,22 @@ def _beside(
 ) -> None:
     if not np.isfinite(value):
         return
-    ax.annotate(
-        text or number(value),
-        (value, row),
-        xytext=(-8 if left else 8, 0),
-        textcoords="offset points",
-        ha="right" if left else "left",
-        va="center",
-        color=colour,
-        fontsize=9,
-    )
+    style = {"ha": "right" if left else "left", "va": "center", "color": colour, "fontsize": 9}
+    note(ax, text or number(value), (value, row), (-8 if left else 8, 0), **style)
 
 
 def _log_rows(ax: Axes, frame: pd.DataFrame, unit: str) -> None:
     """Set a logarithmic axis with room for numbers at both ends, and one row per domain."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter
-
     ax.set_xscale("log")
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    ax.xaxis.set_minor_formatter(NullFormatter())
+    log_numbers(ax)
     values = frame.to_numpy(dtype=float)
     known = values[np.isfinite(values) & (values > 0)]
     if len(known):
         ax.set_xlim(known.min() / 4, known.max() * 5)
     ax.set_yticks(np.arange(len(frame)), [words(name) for name in frame.index])
     ax.set_ylim(len(frame) - 0.5, -0.5)
-    ax.set_xlabel(unit, fontsize=9)
+    titled(ax, x=unit)
     quiet(ax, grid="x")
-    ax.tick_params(axis="x", which="minor", length=0)
 
 
 def documents(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -178,9 +169,7 @@ def documents(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         style: dict[str, Any] = {"color": colour, "marker": marker, "alpha": 0.85, "linewidth": 0}
         ax.scatter(x, y, s=42, label=words(name), **style)
     _even_line(ax, rows)
-    ax.set_xlabel("GPT-2 tokens of the PDF's text", fontsize=9)
-    ax.set_ylabel("GPT-2 tokens of gold", fontsize=9)
-    ax.set_title("Every document", loc="left", fontsize=10.5)
+    titled(ax, "Every document", x="GPT-2 tokens of the PDF's text", y="GPT-2 tokens of gold")
     quiet(ax)
     ax.spines["left"].set(visible=True, color=ax.spines["bottom"].get_edgecolor())
     if len(rows):
@@ -195,16 +184,8 @@ def _even_line(ax: Axes, rows: pd.DataFrame) -> None:
     both = rows[["pdf_tokens", "gold_tokens"]].to_numpy(dtype=float)
     ends = np.array([both.min() / 1.5, both.max() * 1.5])
     ax.plot(ends, ends, color=GREY, linewidth=1, linestyle="--", zorder=0)
-    ax.annotate(
-        "as much written as read",
-        (ends[1], ends[1]),
-        xytext=(-24, 0),
-        textcoords="offset points",
-        ha="right",
-        va="top",
-        color=GREY,
-        fontsize=8.5,
-    )
+    style = {"ha": "right", "va": "top", "color": GREY}
+    note(ax, "as much written as read", (ends[1], ends[1]), (-24, 0), **style)
 
 
 def complexity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -236,8 +217,8 @@ def complexity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     top = frame.max().where(lambda column: column > 0, 1.0)
     shares = (frame / top).rename(columns={"array_items": "array items"})
     heat(ax, shares, [[number(value) for value in row] for row in frame.to_numpy()])
-    ax.set_xlabel("a document, on average; shade: share of the column's largest", fontsize=9)
-    ax.set_title("Complexity by domain", loc="left", fontsize=10.5)
+    x = "a document, on average; shade: share of the column's largest"
+    titled(ax, "Complexity by domain", x=x)
     return ax
 
 
@@ -265,24 +246,18 @@ def findings(audit: Audit, *, ax: Axes | None = None) -> Axes:
         index="kind", columns="domain", values="findings", aggfunc="sum", fill_value=0
     ).reindex(index=[k for k in order if k in set(summary["kind"])], columns=domains, fill_value=0)
     ax = new_axes(ax, 1.2 + 0.28 * max(len(table), 1))
-    ax.set_title(f"Findings of the audit of {words(audit.dataset)!r}", loc="left", fontsize=10.5)
+    titled(ax, f"Findings of the audit of {words(audit.dataset)!r}")
     if table.empty:
-        return _nothing(ax, f"no findings in {len(audit.documents)} documents")
+        none = f"no findings in {len(audit.documents)} documents"
+        ax.text(0.5, 0.5, none, ha="center", va="center", color=INK, transform=ax.transAxes)
+        ax.set(xticks=[], yticks=[], xlabel="domain")
+        ax.spines[:].set_visible(False)
+        return ax
     severity = dict(zip(audit.kinds()["kind"], audit.kinds()["severity"], strict=True))
     labels = [f"{kind} ({severity[kind]})" for kind in table.index]
     logs = np.log1p(table.to_numpy(dtype=float))
     shades = pd.DataFrame(logs / logs.max(), index=labels, columns=table.columns)
-    heat(ax, shades, [[_count(found) for found in row] for row in table.to_numpy()])
-    ax.set_xlabel("domain", fontsize=9)
-    return ax
-
-
-def _count(found: Any) -> str:
-    return number(float(found)) if found else "·"
-
-
-def _nothing(ax: Axes, sentence: str) -> Axes:
-    ax.text(0.5, 0.5, sentence, ha="center", va="center", color=INK, transform=ax.transAxes)
-    ax.set(xticks=[], yticks=[], xlabel="domain")
-    ax.spines[:].set_visible(False)
+    counts = table.to_numpy(dtype=float)
+    heat(ax, shades, [[number(n) if n else "·" for n in row] for row in counts])
+    titled(ax, x="domain")
     return ax

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -32,14 +31,17 @@ __all__ = [
     "heat",
     "ink_on",
     "known",
+    "log_numbers",
     "measured",
     "name_points",
     "new_axes",
+    "note",
     "number",
     "quiet",
     "segments",
     "spread",
     "stack",
+    "titled",
     "words",
 ]
 
@@ -57,6 +59,8 @@ INK, GREY, RULE, MISSING = "#1a1a1a", "#6b6b6b", "#d9d9d9", "#ededed"
 _WIDTH = 7.5
 _LONGEST = 40
 
+#: Entries of a legend on one line.
+_MOST_IN_A_LINE = 5
 #: A part of a bar narrower than this share of the longest bar gets no number.
 _NARROW = 0.03
 
@@ -106,6 +110,33 @@ def quiet(ax: Axes, *, grid: str | None = None) -> None:
     if grid:
         ax.grid(axis="x" if grid == "x" else "y", color=RULE, linewidth=0.6)
         ax.set_axisbelow(True)
+
+
+def titled(ax: Axes, title: str = "", *, x: str = "", y: str = "") -> None:
+    """Write the title and the names of the axes that are given."""
+    if title:
+        ax.set_title(title, loc="left", fontsize=10.5)
+    if x:
+        ax.set_xlabel(x, fontsize=9)
+    if y:
+        ax.set_ylabel(y, fontsize=9)
+
+
+def note(
+    ax: Axes, text: str, at: tuple[Any, Any], shift: tuple[float, float], **style: Any
+) -> None:
+    """Write a text at a distance, in points, from a place."""
+    options: dict[str, Any] = {"fontsize": _SIZE, "color": INK, **style}
+    ax.annotate(text, at, xytext=shift, textcoords="offset points", **options)
+
+
+def log_numbers(ax: Axes) -> None:
+    """Write the numbers of a logarithmic axis out, at its main ticks alone."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.tick_params(axis="x", which="minor", length=0)
 
 
 def ink_on(colour: Any) -> str:
@@ -165,8 +196,11 @@ def heat(ax: Axes, shades: pd.DataFrame, texts: Sequence[Sequence[str]]) -> None
     for row, column in np.ndindex(rows, columns):
         known = np.isfinite(values[row, column])
         ink = ink_on(palette(values[row, column])) if known else GREY
-        where = (column + 0.5, row + 0.5)
-        ax.text(*where, texts[row][column], ha="center", va="center", color=ink, fontsize=8.5)
+        _in_middle(ax, column + 0.5, row + 0.5, texts[row][column], ink)
+
+
+def _in_middle(ax: Axes, x: float, y: float, text: str, ink: str) -> None:
+    ax.text(x, y, text, ha="center", va="center", color=ink, fontsize=8.5)
 
 
 def segments(ax: Axes, low: Any, high: Any, colours: Any) -> None:
@@ -188,27 +222,13 @@ def stack(ax: Axes, table: pd.DataFrame, colours: Sequence[str], title: str) -> 
         style: dict[str, Any] = {"color": colour, "edgecolor": "white", "linewidth": 0.8}
         ax.barh(rows, widths, left=left, height=0.68, label=words(name), **style)
         for row in np.flatnonzero(widths > _NARROW * longest):
-            middle, ink = left[row] + widths[row] / 2, ink_on(colour)
-            ax.text(
-                middle,
-                float(row),
-                number(widths[row]),
-                ha="center",
-                va="center",
-                color=ink,
-                fontsize=8.5,
-            )
+            middle = left[row] + widths[row] / 2
+            _in_middle(ax, middle, float(row), number(widths[row]), ink_on(colour))
         left += widths
     ax.set_yticks(np.arange(len(table)), [words(r) for r in table.index])
     ax.set(xlim=(0, longest * 1.02), ylim=(len(table) - 0.5, -0.5))
     quiet(ax, grid="x")
-    _legend_above(ax, len(table.columns), title)
-
-
-_MOST_IN_A_LINE = 5
-
-
-def _legend_above(ax: Axes, entries: int, title: str) -> None:
+    entries = len(table.columns)
     lines = -(-entries // _MOST_IN_A_LINE)
     ax.legend(
         loc="lower left",
@@ -231,16 +251,9 @@ _POINT = 5.0
 #: Where a label may go from its point, in points of 1/72 inch, the best first: its lower left
 #: corner is the point plus this, plus a share of the label's width.
 _PLACES = (
-    (7.0, -4.5, 0.0),
-    (-7.0, -4.5, -1.0),
-    (0.0, 6.0, -0.5),
-    (0.0, -15.0, -0.5),
-    (4.0, 5.0, 0.0),
-    (4.0, -13.5, 0.0),
-    (-4.0, 5.0, -1.0),
-    (-4.0, -13.5, -1.0),
-    (0.0, 17.0, -0.5),
-    (0.0, -26.0, -0.5),
+    *((7.0, -4.5, 0.0), (-7.0, -4.5, -1.0), (0.0, 6.0, -0.5), (0.0, -15.0, -0.5)),
+    *((4.0, 5.0, 0.0), (4.0, -13.5, 0.0), (-4.0, 5.0, -1.0), (-4.0, -13.5, -1.0)),
+    *((0.0, 17.0, -0.5), (0.0, -26.0, -0.5)),
 )
 
 
@@ -300,31 +313,25 @@ def name_points(ax: Axes, names: Sequence[str], x: Numbers, y: Numbers) -> None:
     pixels = ax.transData.transform(np.column_stack([x, y])) * inch
     left, bottom, right, top = (np.asarray(ax.bbox.extents) * inch).tolist()
     widths = [_CHARACTER * len(name) for name in names]
-    places = [(float(across), float(up)) for across, up in pixels]
-    shifts = choose_places(places, widths, Box(left, bottom, right, top))
-    style: dict[str, Any] = {"textcoords": "offset points", "fontsize": _SIZE, "color": INK}
+    shifts = choose_places(pixels.tolist(), widths, Box(left, bottom, right, top))
     for name, across, up, shift in zip(names, x, y, shifts, strict=True):
-        ax.annotate(name, (across, up), xytext=shift, zorder=5, **style)
+        note(ax, name, (across, up), shift, zorder=5)
 
 
 #: Columns of `measured`, and what `complexity(by="domain")` calls them.
-_DOMAIN_NAMES: Mapping[str, str] = MappingProxyType(
-    {
-        "mean_pages": "pages",
-        "mean_gold_tokens": "tokens",
-        "mean_fields": "fields",
-        "mean_array_items": "array_items",
-        "compression": "ratio",
-    }
-)
+_DOMAIN_NAMES = {
+    "mean_pages": "pages",
+    "mean_gold_tokens": "tokens",
+    "mean_fields": "fields",
+    "mean_array_items": "array_items",
+    "compression": "ratio",
+}
 
 #: Successes and trials of an outcome in `counts`, and its name on an axis.
-OUTCOMES: Mapping[str, tuple[str, str, str]] = MappingProxyType(
-    {
-        "validity": ("valid", "documents", "valid documents (%)"),
-        "pass_rate": ("passed", "fields", "passed fields (%)"),
-    }
-)
+OUTCOMES = {
+    "validity": ("valid", "documents", "valid documents (%)"),
+    "pass_rate": ("passed", "fields", "passed fields (%)"),
+}
 
 
 def checked(data: object, columns: Iterable[str], what: str) -> pd.DataFrame:
@@ -351,7 +358,7 @@ def measured(data: object, columns: Iterable[str], what: str) -> pd.DataFrame:
     """Return figures of domains, one row each, whichever public frame they come from."""
     frame = checked(data, (), what)
     if "schema" in frame.columns and "mean_gold_tokens" in frame.columns:
-        frame = frame.set_index("schema").rename(columns=dict(_DOMAIN_NAMES))
+        frame = frame.set_index("schema").rename(columns=_DOMAIN_NAMES)
         frame = frame.assign(input_tokens=frame["mean_pdf_tokens"], output_tokens=frame["tokens"])
     wanted = list(columns)
     return checked(frame, wanted, what)[wanted].astype("Float64").astype("float64")

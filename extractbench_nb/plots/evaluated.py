@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,10 +21,13 @@ from extractbench_nb.plots.drawing import (
     checked,
     heat,
     known,
+    log_numbers,
     new_axes,
+    note,
     quiet,
     segments,
     stack,
+    titled,
     words,
 )
 from extractbench_nb.stats.breakdowns import breakdown, gather, label
@@ -81,7 +83,7 @@ def outcomes(source: object, *, by: str = "run", ax: Axes | None = None) -> Axes
     bars.columns = pd.Index([name.replace("_", " ") for name in bars.columns])
     ax = new_axes(ax, 1.3 + 0.4 * len(bars))
     stack(ax, bars, colours, f"Outcomes by {words(by)}")
-    ax.set_xlabel("scored fields", fontsize=9)
+    titled(ax, x="scored fields")
     return ax
 
 
@@ -127,8 +129,11 @@ def difficulty(source: object, *, top: int = 15, ax: Axes | None = None) -> Axes
     shares = (passed / rows).set_axis(_labels(hardest), axis=0)
     ax = new_axes(ax, 1.2 + 0.3 * len(shares))
     heat(ax, shares, _texts(passed, rows))
-    ax.set_xlabel("run; passed rows of those in which gold has a value", fontsize=9)
-    ax.set_title(f"The {len(shares)} hardest fields", loc="left", fontsize=10.5)
+    titled(
+        ax,
+        f"The {len(shares)} hardest fields",
+        x="run; passed rows of those in which gold has a value",
+    )
     return ax
 
 
@@ -184,19 +189,11 @@ def differences(
     ax.axvline(0, color=INK, linewidth=1)
     segments(ax, rows["low"], rows["high"], colours)
     fills = np.where(rows["significant"], BLUE, "white")
-    ax.scatter(
-        rows["mean"],
-        places,
-        s=52,
-        color=fills,
-        edgecolors=colours.tolist(),
-        linewidth=1.6,
-        zorder=3,
-    )
+    style: dict[str, Any] = {"edgecolors": colours.tolist(), "linewidth": 1.6, "zorder": 3}
+    ax.scatter(rows["mean"], places, s=52, color=fills, **style)
     ax.set_yticks(places, rows["label"].tolist())
     ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.set_xlabel(_unit(name, comparison), fontsize=9)
-    ax.set_title("Filled: more than noise (Holm)", loc="left", fontsize=10.5)
+    titled(ax, "Filled: more than noise (Holm)", x=_unit(name, comparison))
     quiet(ax, grid="x")
     return ax
 
@@ -230,37 +227,33 @@ def _unit(name: str, comparison: Comparison) -> str:
 
 #: A colour each ending, the same in all figures: blue is valid, warm are texts that are no use,
 #: greens and greys are calls that gave none.
-ENDINGS: Mapping[str, str] = MappingProxyType(
-    {
-        "none": "#0072B2",
-        "empty_response": "#E69F00",
-        "trailing_comma": "#F0E442",
-        "truncated_json": "#D55E00",
-        "malformed_json": "#CC79A7",
-        "not_an_object": "#F6C6DC",
-        "schema_violation": "#7A1F4B",
-        "page_limit": "#009E73",
-        "context_length": "#8FD9BF",
-        "schema_rejected": "#14532D",
-        "refused": "#333333",
-        "rate_limited": "#6b6b6b",
-        "timeout": "#a3a3a3",
-        "other": "#d4d4d4",
-    }
-)
+ENDINGS: Mapping[str, str] = {
+    "none": "#0072B2",
+    "empty_response": "#E69F00",
+    "trailing_comma": "#F0E442",
+    "truncated_json": "#D55E00",
+    "malformed_json": "#CC79A7",
+    "not_an_object": "#F6C6DC",
+    "schema_violation": "#7A1F4B",
+    "page_limit": "#009E73",
+    "context_length": "#8FD9BF",
+    "schema_rejected": "#14532D",
+    "refused": "#333333",
+    "rate_limited": "#6b6b6b",
+    "timeout": "#a3a3a3",
+    "other": "#d4d4d4",
+}
 
-_UNITS: Mapping[str, str] = MappingProxyType(
-    {
-        "gold_tokens": "GPT-2 tokens of gold",
-        "gold_values": "values of gold",
-        "array_items": "array items of gold",
-        "fields": "fields of gold outside of arrays",
-        "pages": "pages of the PDF",
-        "pdf_tokens": "GPT-2 tokens of the PDF's text",
-        "output_tokens": "GPT-2 tokens of the output",
-        "output_characters": "characters of the output",
-    }
-)
+_UNITS: Mapping[str, str] = {
+    "gold_tokens": "GPT-2 tokens of gold",
+    "gold_values": "values of gold",
+    "array_items": "array items of gold",
+    "fields": "fields of gold outside of arrays",
+    "pages": "pages of the PDF",
+    "pdf_tokens": "GPT-2 tokens of the PDF's text",
+    "output_tokens": "GPT-2 tokens of the output",
+    "output_characters": "characters of the output",
+}
 
 _MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 _DRAWN = ("shortest", "median", "longest", "share", "low", "high", "valid", "attempts")
@@ -306,7 +299,7 @@ def attempts(
     bars.columns = pd.Index([_ending(name) for name in bars.columns])
     ax = new_axes(ax, 1.4 + 0.4 * len(bars))
     stack(ax, bars, colours, f"How outputs ended by {words(' and '.join(map(str, groups.names)))}")
-    ax.set_xlabel("outputs", fontsize=9)
+    titled(ax, x="outputs")
     return ax
 
 
@@ -358,22 +351,17 @@ def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 def _set_axes(ax: Axes, rows: pd.DataFrame, measure: str) -> None:
     """Set the scale and the limits, with room for numbers on the right."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter
-
     low, high = float(rows["shortest"].min()), float(rows["longest"].max())
     if low > 0:
         ax.set_xscale("log")
         ax.set_xlim(low / 1.6, high * 2.2)
-        ax.xaxis.set_minor_formatter(NullFormatter())
     else:
         room = 0.1 * (high - low) or 1.0
         ax.set_xlim(low - 0.5 * room, high + 1.5 * room)
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    log_numbers(ax)
     ax.set_ylim(-6, 106)
-    ax.set_xlabel(_UNITS.get(measure, words(measure)), fontsize=9)
-    ax.set_ylabel("valid outputs (%)", fontsize=9)
+    titled(ax, x=_UNITS.get(measure, words(measure)), y="valid outputs (%)")
     quiet(ax, grid="y")
-    ax.tick_params(axis="x", which="minor", length=0)
 
 
 def _draw_group(ax: Axes, own: pd.DataFrame, number: int, groups: int, name: str) -> None:
@@ -389,26 +377,12 @@ def _draw_group(ax: Axes, own: pd.DataFrame, number: int, groups: int, name: str
     if groups == 1:
         ax.hlines(share, own["shortest"], own["longest"], linewidth=1, alpha=0.5, **style)
         for x, y, valid, tried in zip(at, share, own["valid"], own["attempts"], strict=True):
-            ax.annotate(
-                f"{valid:.0f}/{tried:.0f}",
-                (x, y),
-                xytext=(7, 5),
-                textcoords="offset points",
-                color=INK,
-                fontsize=8.5,
-            )
+            note(ax, f"{valid:.0f}/{tried:.0f}", (x, y), (7, 5))
 
 
 def _finish(ax: Axes, left_out: int, names: list[str]) -> None:
     more = f"; {left_out:,} without a length left out" if left_out else ""
-    ax.set_title(f"Validity by length{more}", loc="left", fontsize=10.5)
+    titled(ax, f"Validity by length{more}")
     if names:
-        title = words(label(tuple(names)))
-        ax.legend(
-            title=title,
-            loc="center left",
-            bbox_to_anchor=(1, 0.5),
-            frameon=False,
-            fontsize=9,
-            title_fontsize=9,
-        )
+        place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5), "frameon": False}
+        ax.legend(title=words(label(tuple(names))), fontsize=9, title_fontsize=9, **place)

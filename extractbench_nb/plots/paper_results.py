@@ -21,6 +21,7 @@ from extractbench_nb.plots.drawing import (
     quiet,
     spread,
     stack,
+    titled,
     words,
 )
 
@@ -66,8 +67,7 @@ def results(counts: pd.DataFrame, *, outcome: str = "validity", ax: Axes | None 
     shares = parts / wholes.where(wholes > 0)
     ax = new_axes(ax, 1.0 + 0.52 * len(shares))
     heat(ax, shares, _texts(parts, wholes))
-    ax.set_title(name[0].upper() + name[1:], loc="left", fontsize=10.5)
-    ax.set_xlabel("domain", fontsize=9)
+    titled(ax, name[0].upper() + name[1:], x="domain")
     return ax
 
 
@@ -122,7 +122,7 @@ def failures(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         [PALETTE[i % len(PALETTE)] for i in range(bars.shape[1])],
         "Why outputs were invalid",
     )
-    ax.set_xlabel("invalid outputs", fontsize=9)
+    titled(ax, x="invalid outputs")
     return ax
 
 
@@ -173,9 +173,7 @@ def modes(
     _slope_labels(ax, slopes, top)
     ax.set(xlim=(-0.28, 1.95), ylim=(-0.05 * top, top))
     ax.set_xticks([0, 1], [words(label) for label in labels])
-    ax.set_ylabel("passed fields (%)", fontsize=9)
-    ax.set_xlabel("mode", fontsize=9)
-    ax.set_title(words(domain or "all domains"), loc="left", fontsize=10.5)
+    titled(ax, words(domain or "all domains"), x="mode", y="passed fields (%)")
     quiet(ax, grid="y")
     return ax
 
@@ -232,7 +230,7 @@ def reproduction(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     shares.index = pd.Index(list(map(_part, rows["table"], rows["cells"])))
     ax = new_axes(ax, 1.2 + 0.3 * len(shares))
     stack(ax, shares, _STATUS_COLOURS, "What can be recomputed")
-    ax.set_xlabel("printed figures (%)", fontsize=9)
+    titled(ax, x="printed figures (%)")
     return ax
 
 

@@ -17,6 +17,7 @@ from extractbench_nb.plots.drawing import (
     new_axes,
     quiet,
     spread,
+    titled,
     words,
 )
 
@@ -85,10 +86,9 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         _draw(ax, line, band=len(lines) <= _MOST_WITH_BANDS)
     _name(ax, ends)
     what = "of the places that are corrupted" if of_documents else "of each value that is changed"
-    ax.set_xlabel(f"rate: share {what}", fontsize=9)
-    ax.set_ylabel(_measures(table), fontsize=9)
+    titled(ax, x=f"rate: share {what}", y=_measures(table))
     quiet(ax, grid="y")
-    ax.set_title(_title(table), loc="left", fontsize=10.5)
+    titled(ax, _title(table))
     return ax
 
 
@@ -249,11 +249,14 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
         ends.append((words(name), float(line["score"].iloc[len(line) // 2]), style))
     _name_lines(ax, ends)
     ax.set(xlim=(0, 1), ylim=(0, 1.02))
-    ax.set_xlabel(f"x: probability of keeping {_WHAT.get(mode, words(mode))}", fontsize=9)
-    ax.set_ylabel(f"mean score of {rows['tables'].max():,} tables", fontsize=9)
+    titled(
+        ax,
+        x=f"x: probability of keeping {_WHAT.get(mode, words(mode))}",
+        y=f"mean score of {rows['tables'].max():,} tables",
+    )
     quiet(ax, grid="y")
     title = f"{words(mode)} kept; grey: 2s / (1 + s) for a share s"
-    ax.set_title(title, loc="left", fontsize=10.5)
+    titled(ax, title)
     return ax
 
 

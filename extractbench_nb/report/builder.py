@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
@@ -20,15 +20,16 @@ from extractbench_nb.judges.base import Judge
 from extractbench_nb.judges.choosing import choose_judge
 from extractbench_nb.judges.recorded import document_hash
 from extractbench_nb.report.content import (
-    ReportWarning,
+    array_breakdowns,
     content_stats,
     coverage_stats,
+    field_outcomes,
+    outcome_stats,
     schema_stats,
 )
 from extractbench_nb.report.formats import csv_text, json_text, markdown_text, summary_text
 from extractbench_nb.report.html import html_text
-from extractbench_nb.report.models import EvaluationReport
-from extractbench_nb.report.outcomes import array_breakdowns, field_outcomes, outcome_stats
+from extractbench_nb.report.models import EvaluationReport, ReportWarning
 from extractbench_nb.schema.nodes import Schema
 
 __all__ = ["ReportBuilder", "ReportConfig", "write_evaluation"]
@@ -88,19 +89,9 @@ class ReportConfig:
         given: object = self.output_dir
         if isinstance(given, str) and given:
             object.__setattr__(self, "output_dir", Path(given))
-        problems = [problem for check in _CHECKS for problem in check(self)]
+        problems = list(_problems(self))
         if problems:
             raise InputError("ReportConfig: " + "; ".join(problems))
-
-
-def _wrong_places(config: ReportConfig) -> list[str]:
-    problems = []
-    folder: object = config.output_dir
-    if not isinstance(folder, Path):
-        problems.append(f"output_dir is {folder!r}; expected a pathlib.Path")
-    if config.output_name is not None:
-        problems += wrong_name(config.output_name)
-    return problems
 
 
 def wrong_name(name: object) -> list[str]:
@@ -121,45 +112,28 @@ def _is_below(name: str) -> bool:
     return bool(path.parts) and not path.is_absolute() and ".." not in parts and name.isprintable()
 
 
-def _wrong_numbers(config: ReportConfig) -> list[str]:
-    values = {n: getattr(config, n) for n in ("max_reasoning_length", "top_n_lowest_fields")}
-    return [
-        f"{name} is {value!r}; expected an integer that is 0 or more"
-        for name, value in values.items()
-        if type(value) is not int or value < 0
-    ]
-
-
-def _wrong_switches(config: ReportConfig) -> list[str]:
-    values = {name: getattr(config, name) for name in _SWITCHES}
-    return [
-        f"{name} is {value!r}; expected True or False"
-        for name, value in values.items()
-        if type(value) is not bool
-    ]
-
-
-def _wrong_rules(config: ReportConfig) -> list[str]:
-    problems = _refused(get_profile, config.profile) + _refused(choose_judge, config.judge)
+def _problems(config: ReportConfig) -> Iterator[str]:
+    folder: object = config.output_dir
+    if not isinstance(folder, Path):
+        yield f"output_dir is {folder!r}; expected a pathlib.Path"
+    if config.output_name is not None:
+        yield from wrong_name(config.output_name)
+    for name in ("max_reasoning_length", "top_n_lowest_fields"):
+        value = getattr(config, name)
+        if type(value) is not int or value < 0:
+            yield f"{name} is {value!r}; expected an integer that is 0 or more"
+    for name in _SWITCHES:
+        if type(getattr(config, name)) is not bool:
+            yield f"{name} is {getattr(config, name)!r}; expected True or False"
+    checks: list[tuple[Callable[[Any], object], object]]
+    checks = [(get_profile, config.profile), (choose_judge, config.judge)]
+    for check, value in checks:
+        try:
+            check(value)
+        except InputError as error:
+            yield str(error)
     if config.alignment != "optimal" and not callable(config.alignment):
-        problems.append(f"alignment is {config.alignment!r}; expected 'optimal' or a function")
-    return problems
-
-
-def _refused(check: Callable[[Any], object], value: object) -> list[str]:
-    try:
-        check(value)
-    except InputError as error:
-        return [str(error)]
-    return []
-
-
-_CHECKS: tuple[Callable[[ReportConfig], list[str]], ...] = (
-    _wrong_places,
-    _wrong_numbers,
-    _wrong_switches,
-    _wrong_rules,
-)
+        yield f"alignment is {config.alignment!r}; expected 'optimal' or a function"
 
 
 class ReportBuilder:
@@ -301,6 +275,7 @@ def _derived(ev: Evaluation, config: ReportConfig, name: str | None = None) -> E
         for side in ("gold", "extracted")
     }
     document = dict(schema.document)
+    noted = [f.name for f in fields(ReportWarning)]
     name = name or config.output_name
     return EvaluationReport(
         output_name=name or f"{now:%Y%m%d-%H%M}-{_digest([document, gold, extracted])}",
@@ -319,7 +294,7 @@ def _derived(ev: Evaluation, config: ReportConfig, name: str | None = None) -> E
         field_score=float(summary["field_score"]),
         array_breakdowns=arrays,
         gold_coverage=float(summary["gold_coverage"]),
-        warnings=_warnings(ev),
+        warnings=[ReportWarning(*row) for row in ev.warnings[noted].itertuples(index=False)],
         problem=problem,
         profile=meta["profile"],
         judge=meta["judge"],
@@ -327,11 +302,6 @@ def _derived(ev: Evaluation, config: ReportConfig, name: str | None = None) -> E
         versions={key: meta[key] for key in ("extractbench_nb", "pandas", "python")},
         evaluation=ev,
     )
-
-
-def _warnings(ev: Evaluation) -> list[ReportWarning]:
-    names = [f.name for f in fields(ReportWarning)]
-    return [ReportWarning(*row) for row in ev.warnings[names].itertuples(index=False, name=None)]
 
 
 def _digest(document: Any) -> str:

@@ -1,33 +1,49 @@
-"""Statistics of schema, gold and prediction, and the leaves that both documents share."""
+"""Statistics of a report: schema, documents, outcomes of the fields, arrays, errors."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from statistics import median
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from math import isnan
+from statistics import fmean, median
 from typing import Any
+
+import pandas as pd
 
 from extractbench_nb._json import json_type, member
 from extractbench_nb.engine.pairing import resolve_union
+from extractbench_nb.evaluation.frames import total_cost
+from extractbench_nb.field_metrics.registry import REGISTRY
+from extractbench_nb.report.models import (
+    ArrayBreakdown,
+    ArrayItem,
+    ArrayStats,
+    ConfusionCounts,
+    ContentStats,
+    CoverageStats,
+    ErrorBreakdown,
+    ErrorGroup,
+    ErrorSplit,
+    FieldOutcome,
+    LlmStats,
+    LowScoringField,
+    ModelCalls,
+    OutcomeStats,
+    SchemaStats,
+)
 from extractbench_nb.schema.nodes import Node, Schema
 from extractbench_nb.schema.states import MISSING
 
 __all__ = [
-    "ArrayStats",
-    "ContentStats",
-    "CoverageStats",
-    "ReportWarning",
-    "SchemaStats",
+    "array_breakdowns",
     "content_stats",
     "coverage_stats",
-    "is_outermost",
-    "normalized",
+    "field_outcomes",
+    "outcome_stats",
     "published_reason",
     "schema_paths",
     "schema_stats",
-    "top_key",
 ]
 
 
@@ -94,155 +110,13 @@ def _placed(schema_path: str, path: str) -> str:
             continue
         if place == len(steps):
             break
-        written += _with_step(keyword, steps[place])
+        named = keyword.startswith(".properties")
+        written += keyword if named else keyword.partition("[")[0] + steps[place]
         place += 1
     else:
         if place == len(steps):
             return written
     return f"{schema_path} {path}"
-
-
-def _with_step(keyword: str, step: str) -> str:
-    if keyword.startswith(".properties"):
-        return keyword
-    return keyword.partition("[")[0] + step
-
-
-@dataclass(frozen=True)
-class SchemaStats:
-    """The shape of the schema, references unfolded, a recursive one once.
-
-    Attributes
-    ----------
-    total_nodes : int
-        Constructs of the schema: the root, properties, items, maps, branches.
-    counts_by_type : dict of str to int
-        Nodes by type; ``anyof`` for every kind of union, ``any`` where no type is given.
-    required_keys_count : int
-        Properties that their object requires.
-    optional_keys_count : int
-        The other properties.
-    required_by_type : dict of str to int
-        Required properties by type.
-    optional_by_type : dict of str to int
-        The others by type.
-    """
-
-    total_nodes: int
-    counts_by_type: dict[str, int]
-    required_keys_count: int
-    optional_keys_count: int
-    required_by_type: dict[str, int] = field(default_factory=dict)
-    optional_by_type: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class ArrayStats:
-    """The arrays of one document, nested ones included.
-
-    Attributes
-    ----------
-    array_field_count : int
-        Arrays.
-    total_items : int
-        Items of all of them.
-    min_length : int
-        Items of the shortest.
-    median_length : float
-        Median of the lengths.
-    max_length : int
-        Items of the longest.
-    """
-
-    array_field_count: int
-    total_items: int
-    min_length: int
-    median_length: float
-    max_length: int
-
-
-@dataclass(frozen=True)
-class ContentStats:
-    """What one document holds.
-
-    Attributes
-    ----------
-    label : str
-        ``gold`` or ``extracted``.
-    total_keys : int
-        Keys of all objects, at any depth.
-    counts_by_type : dict of str to int
-        The values of those keys by JSON type; items of arrays are not among them.
-    array_stats : ArrayStats or None
-        None if there is no array.
-    null_count : int
-        Keys whose value is null.
-    missing_count : int
-        Evaluated fields that this document has no key for.
-    """
-
-    label: str
-    total_keys: int
-    counts_by_type: dict[str, int]
-    array_stats: ArrayStats | None = None
-    null_count: int = 0
-    missing_count: int = 0
-
-
-@dataclass(frozen=True)
-class CoverageStats:
-    """Which leaves the two documents have, whatever their values; array items by index.
-
-    A leaf is a scalar, a null, or an empty array or object under a key.
-
-    Attributes
-    ----------
-    present_in_both : int
-        Leaves in both.
-    missing_in_extracted : int
-        Leaves in gold only.
-    spurious_in_extracted : int
-        Leaves in the extracted document only.
-    required_missing : int
-        Keys that the schema requires, gold has and the extracted document has not, outside of
-        arrays.
-    missing_paths : list of str
-        The leaves in gold only, sorted.
-    spurious_paths : list of str
-        The leaves in the extracted document only, sorted.
-    required_missing_paths : list of str
-        The required keys that are missing, sorted.
-    """
-
-    present_in_both: int
-    missing_in_extracted: int
-    spurious_in_extracted: int
-    required_missing: int
-    missing_paths: list[str] = field(default_factory=list)
-    spurious_paths: list[str] = field(default_factory=list)
-    required_missing_paths: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class ReportWarning:
-    """Something that is wrong without being a score.
-
-    Attributes
-    ----------
-    side : str
-        ``gold``, ``predicted`` or ``schema``.
-    path : str
-        Where.
-    kind : str
-        ``undeclared``, ``ignored_param``, or the violated keyword.
-    message : str
-        What was found.
-    """
-
-    side: str
-    path: str
-    kind: str
-    message: str
 
 
 def schema_stats(schema: Schema) -> SchemaStats:
@@ -281,7 +155,12 @@ def content_stats(label: str, document: Any, missing: int) -> ContentStats:
     while stack:
         top = stack.pop()
         if isinstance(top, dict):
-            kinds.update(_value_kind(value) for value in top.values())
+            kinds.update(
+                "integer"
+                if (kind := json_type(value)) == "number" and isinstance(value, int)
+                else kind
+                for value in top.values()
+            )
             stack.extend(reversed(top.values()))
         elif isinstance(top, list | tuple):
             lengths.append(len(top))
@@ -290,21 +169,14 @@ def content_stats(label: str, document: Any, missing: int) -> ContentStats:
         label=label,
         total_keys=kinds.total(),
         counts_by_type=dict(kinds),
-        array_stats=_array_stats(lengths),
+        array_stats=ArrayStats(
+            len(lengths), sum(lengths), min(lengths), median(lengths), max(lengths)
+        )
+        if lengths
+        else None,
         null_count=kinds["null"],
         missing_count=missing,
     )
-
-
-def _value_kind(value: Any) -> str:
-    kind = json_type(value)
-    return "integer" if kind == "number" and isinstance(value, int) else kind
-
-
-def _array_stats(lengths: list[int]) -> ArrayStats | None:
-    if not lengths:
-        return None
-    return ArrayStats(len(lengths), sum(lengths), min(lengths), median(lengths), max(lengths))
 
 
 def coverage_stats(schema: Schema, gold: Any, extracted: Any) -> CoverageStats:
@@ -355,3 +227,241 @@ def _required_missing(root: Node, gold: Any, extracted: Any) -> Iterator[str]:
                 yield here
             elif key in ours and key in found:
                 stack.append((here, child, ours[key], found[key]))
+
+
+def array_breakdowns(
+    arrays: pd.DataFrame, matches: pd.DataFrame, fields: pd.DataFrame
+) -> list[ArrayBreakdown]:
+    """Collect the arrays that stand in no other array."""
+    outermost = [row for row in _records(arrays) if is_outermost(row["path"])]
+    places = {row["path"]: row["schema_path"] for row in _records(fields[["path", "schema_path"]])}
+    full = schema_paths((places.get(row["path"]), row["path"], "") for row in outermost)
+    items: defaultdict[tuple[str, str], list[ArrayItem]] = defaultdict(list)
+    for row in _records(matches[matches["path"].isin([row["path"] for row in outermost])]):
+        item = ArrayItem(
+            gold_index=row["gold_index"],
+            extracted_index=row["predicted_index"],
+            similarity=row["similarity"],
+            failed_fields=list(row["failed_fields"]),
+            gold_value=row["gold"],
+            extracted_value=row["predicted"],
+        )
+        items[row["path"], row["status"]].append(item)
+    same = ("counted", "matched", "partial", "precision", "recall", "f1", "score", "passed")
+    statuses = ("matched", "partial", "missed", "spurious")
+    found = []
+    for row, path in zip(outermost, full, strict=True):
+        measures: dict[str, Any] = {name: row[name] for name in same}
+        parts: dict[str, Any] = {f"{s}_items": items[row["path"], s] for s in statuses}
+        found.append(
+            ArrayBreakdown(
+                path=path,
+                normalized_path=normalized(row["path"]),
+                missed_gold=row["missed"],
+                spurious_pred=row["spurious"],
+                **measures,
+                **parts,
+            )
+        )
+    return found
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a frame, with None for what is missing."""
+    return [
+        {str(name): None if value is pd.NA else value for name, value in row.items()}
+        for row in frame.to_dict("records")
+    ]
+
+
+_TYPES = ("string", "number", "integer", "boolean", "array")
+_BUCKETS = ("0.0-0.2", "0.2-0.4", "0.4-0.6", "0.6-0.8", "0.8-1.0")
+
+
+def shortened(text: str | None, limit: int) -> str | None:
+    """Cut a judge's words to `limit` characters, with ``...`` after them."""
+    return text if text is None or len(text) <= limit else text[:limit] + "..."
+
+
+def field_outcomes(
+    fields: pd.DataFrame, arrays: Iterable[ArrayBreakdown], limit: int
+) -> list[FieldOutcome]:
+    """Turn the counted rows of an evaluation into rows of a report."""
+    rows = _records(fields[fields["counted"]])
+    paths = schema_paths((r["schema_path"], r["path"], r["metric"]) for r in rows)
+    by_path = {array.normalized_path: array for array in arrays}
+    return [
+        _outcome(row, path, by_path.get(normalized(row["path"])), limit)
+        for row, path in zip(rows, paths, strict=True)
+    ]
+
+
+def _outcome(
+    row: dict[str, Any], path: str, array: ArrayBreakdown | None, limit: int
+) -> FieldOutcome:
+    counts = ("matched", "missed_gold", "spurious_pred", "precision", "recall", "f1")
+    return FieldOutcome(
+        path=path,
+        normalized_path=normalized(row["path"]),
+        metric_id=row["metric"],
+        score=row["score"],
+        passed=row["passed"] is not None and bool(row["passed"]),
+        reason=published_reason(row["reason"]) or None,
+        gold_value=row["gold"],
+        extracted_value=row["predicted"],
+        reasoning=shortened(row["reasoning"], limit),
+        **{name: getattr(array, name, None) for name in counts},
+        outcome=row["outcome"],
+        gold_state=row["gold_state"],
+        extracted_state=row["predicted_state"],
+        field=row["field"],
+        required=row["required"],
+        weight=row["weight"],
+        array_breakdown=array,
+    )
+
+
+def outcome_stats(
+    rows: Sequence[FieldOutcome], summary: pd.Series, calls: pd.DataFrame, lowest: int
+) -> OutcomeStats:
+    """Count what came of the fields."""
+    evaluated, passed = int(summary["evaluated"]), int(summary["passed"])
+    judged_rate = float(summary["pass_rate_judged"])
+    return OutcomeStats(
+        total_evaluated=evaluated,
+        total_passed=passed,
+        total_failed=evaluated - passed,
+        pass_rate=float(summary["pass_rate"]),
+        pass_by_metric=_passes((r.metric_id, r.passed) for r in rows),
+        pass_by_type=_passes((_type_of(r), r.passed) for r in rows),
+        pass_by_required=_passes(
+            ("required" if r.required else "optional", r.passed) for r in rows
+        ),
+        confusion=confusion_counts(rows),
+        llm_stats=_llm_stats(rows, calls, lowest),
+        error_breakdown=_error_breakdown([r for r in rows if not r.passed]),
+        split=error_split(summary),
+        judge_errors=int(summary["judge_errors"]),
+        pass_rate_judged=None if judged_rate != judged_rate else judged_rate,  # noqa: PLR0124
+    )
+
+
+def _passes(pairs: Iterable[tuple[str, bool]]) -> dict[str, dict[str, int]]:
+    counts: defaultdict[str, dict[str, int]] = defaultdict(lambda: {"passed": 0, "failed": 0})
+    for name, passed in pairs:
+        counts[name]["passed" if passed else "failed"] += 1
+    return dict(counts)
+
+
+def _type_of(row: FieldOutcome) -> str:
+    """Name the type that a metric's name begins with, else the type of the value."""
+    prefix = row.metric_id.partition("_")[0]
+    if prefix in _TYPES:
+        return prefix
+    value = row.extracted_value if row.gold_value is None else row.gold_value
+    return "unknown" if value is None else json_type(value)
+
+
+def confusion_counts(rows: Iterable[FieldOutcome]) -> ConfusionCounts:
+    """Fill the confusion matrix; rows without a verdict stand outside."""
+    cells: Counter[str] = Counter()
+    for row in rows:
+        if row.score is None:
+            continue
+        if row.passed:
+            cells["tn" if row.outcome == "both_absent" else "tp"] += 1
+        else:
+            cells["fn" if row.gold_state == "present" else "fp"] += 1
+    return ConfusionCounts(cells["tp"], cells["fp"], cells["fn"], cells["tn"])
+
+
+def error_split(summary: pd.Series) -> ErrorSplit:
+    """Split the fields that did not pass by what went wrong."""
+    names = ("omissions", "hallucinations", "structural", "judge_errors")
+    omitted, invented, structural, unjudged = (int(summary[name]) for name in names)
+    failed = int(summary["evaluated"] - summary["passed"])
+    wrong = failed - omitted - invented - structural - unjudged
+    return ErrorSplit(omitted, invented, wrong, structural, unjudged)
+
+
+def _llm_stats(rows: Iterable[FieldOutcome], calls: pd.DataFrame, lowest: int) -> LlmStats | None:
+    judged = [
+        r
+        for r in rows
+        if r.score is not None and r.outcome in ("correct", "incorrect") and _is_judged(r)
+    ]
+    if not judged and calls.empty:
+        return None
+    scores = [r.score for r in judged if r.score is not None]
+    buckets = Counter(_BUCKETS[min(int(score * 5), 4)] for score in scores)
+    judged.sort(key=lambda r: r.score or 0.0)
+    return LlmStats(
+        call_count=len(calls),
+        avg_score=fmean(scores) if scores else None,
+        median_score=median(scores) if scores else None,
+        score_distribution={name: buckets[name] for name in _BUCKETS},
+        top_lowest_fields=[
+            LowScoringField(r.normalized_path, r.metric_id, r.score or 0.0, r.reasoning or "")
+            for r in judged[:lowest]
+        ],
+        judged_fields=len(judged),
+        cost_usd=_cost(calls),
+        by_model={
+            str(name): ModelCalls(
+                calls=len(group),
+                cached=int(group["cached"].sum()),
+                failed=int(group["error"].notna().sum()),
+                requests=int(group["attempts"].sum()),
+                prompt_tokens=int(group["prompt_tokens"].sum()),
+                completion_tokens=int(group["completion_tokens"].sum()),
+                cost_usd=_cost(group),
+            )
+            for name, group in calls.groupby("model")
+        },
+    )
+
+
+def _cost(calls: pd.DataFrame) -> float | None:
+    cost = total_cost(calls)
+    return None if isnan(cost) else cost
+
+
+def _is_judged(row: FieldOutcome) -> bool:
+    entry = REGISTRY.entries.get(row.metric_id)
+    return entry is not None and entry.judged
+
+
+def _error_breakdown(failed: Sequence[FieldOutcome]) -> ErrorBreakdown | None:
+    if not failed:
+        return None
+    paths: defaultdict[str, list[str]] = defaultdict(list)
+    for row in failed:
+        paths[_category(row)].append(row.normalized_path)
+    groups = sorted(paths.items(), key=lambda group: -len(group[1]))
+    return ErrorBreakdown(
+        by_path_prefix=dict(Counter(top_key(r.normalized_path) for r in failed)),
+        by_metric_type=dict(Counter(r.metric_id for r in failed)),
+        by_reason={category: len(found) for category, found in groups},
+        details=[ErrorGroup(category, len(found), found) for category, found in groups],
+    )
+
+
+_CATEGORIES = {
+    "hallucination": "gold_absent",
+    "omission": "extracted_absent",
+    "structural": "mismatch",
+    "judge_error": "judge_error",
+}
+
+
+def _category(row: FieldOutcome) -> str:
+    known = _CATEGORIES.get(row.outcome)
+    if known is not None:
+        return known
+    if row.reason in ("type_mismatch", "branch_mismatch", "gold_type_mismatch"):
+        return "mismatch"
+    if _is_judged(row) or row.metric_id == "array_llm":
+        return "semantic_mismatch"
+    return (
+        "numeric_mismatch" if row.metric_id.startswith(("number", "integer")) else "value_mismatch"
+    )

@@ -13,7 +13,7 @@ from itertools import groupby
 from textwrap import wrap
 from typing import Any
 
-from extractbench_nb.display.text import clean, cut, document_json, dollars, fitted, value_text
+from extractbench_nb.display.text import document_json, dollars, fitted, trimmed, value_text
 from extractbench_nb.report.models import (
     ArrayBreakdown,
     ConfusionCounts,
@@ -220,28 +220,12 @@ _SECTIONS: tuple[tuple[str, Callable[[EvaluationReport], Iterator[str]]], ...] =
 
 
 #: The columns of the README in its order, then ours.
-CSV_COLUMNS = (
-    "path",
-    "normalized_path",
-    "metric_id",
-    "score",
-    "passed",
-    "gold_value",
-    "extracted_value",
-    "reasoning",
-    "matched",
-    "missed_gold",
-    "spurious_pred",
-    "precision",
-    "recall",
-    "f1",
-    "reason",
-    "outcome",
-    "gold_state",
-    "extracted_state",
-    "field",
-    "required",
-    "weight",
+CSV_COLUMNS = tuple(
+    (
+        "path normalized_path metric_id score passed gold_value extracted_value reasoning matched "
+        "missed_gold spurious_pred precision recall f1 reason outcome gold_state extracted_state "
+        "field required weight"
+    ).split()
 )
 
 _VALUES = ("gold_value", "extracted_value")
@@ -345,6 +329,6 @@ _MARKUP = re.compile(r"[\\*\[\]~$]|(?<!\w)_|_(?!\w)")
 
 def _escaped(text: str, limit: int) -> str:
     """Escape a text for a cell: no line end, no pipe, no code, no HTML, no emphasis."""
-    line = " ".join(cut(clean(text[: limit + 1]), limit).split())
+    line = " ".join(trimmed(text, limit).split())
     marked = _MARKUP.sub(r"\\\g<0>", line).translate(_ENTITIES)
     return re.sub(r"(https?|ftp|www)(?=:|\.)", r"\1&#8203;", marked, flags=re.IGNORECASE)

@@ -11,26 +11,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from extractbench_nb._json import canonical_unordered
 from extractbench_nb.display.sides import Segment, alone, compared
-from extractbench_nb.display.text import clean, cut, document_json, dollars
-from extractbench_nb.report.content import ReportWarning
-from extractbench_nb.report.models import ArrayBreakdown, ArrayItem, EvaluationReport, FieldOutcome
+from extractbench_nb.display.text import clean, cut, document_json, dollars, plural
+from extractbench_nb.report.models import (
+    ArrayBreakdown,
+    ArrayItem,
+    EvaluationReport,
+    FieldOutcome,
+    ReportWarning,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = [
-    "LABELS",
-    "ArrayView",
-    "Listed",
-    "RowView",
-    "array_views",
-    "bar",
-    "html_text",
-    "listed",
-    "outcome_parts",
-    "row_view",
-    "warning_groups",
-]
+__all__ = ["bar", "html_text", "listed"]
 
 
 LABELS = {
@@ -232,7 +225,7 @@ def _pair_rows(item: ArrayItem) -> list[ItemRow]:
 def _more_keys(keys: Listed) -> list[ItemRow]:
     if not keys.more:
         return []
-    return [("", [Segment("note", f"{keys.more} more key{'' if keys.more == 1 else 's'}")], [])]
+    return [("", [Segment("note", plural(keys.more, "more key"))], [])]
 
 
 def _values_under(
@@ -248,17 +241,15 @@ def _values_under(
 
 def _differing(gold: dict[Any, Any], extracted: dict[Any, Any]) -> list[Any]:
     keys = list(gold) + [key for key in extracted if key not in gold]
+
+    def written(value: Any) -> str:
+        return canonical_unordered(document_json(value, _LEVELS))
+
     return [
         key
         for key in keys
-        if key not in gold
-        or key not in extracted
-        or _unordered(gold[key]) != _unordered(extracted[key])
+        if key not in gold or key not in extracted or written(gold[key]) != written(extracted[key])
     ]
-
-
-def _unordered(value: Any) -> str:
-    return canonical_unordered(document_json(value, _LEVELS))
 
 
 def _equal_note(item: ArrayItem) -> str:
@@ -298,9 +289,9 @@ def html_text(report: EvaluationReport) -> str:
     """Write ``report.html``."""
     environment = _environment()
     style = environment.get_template("report.css").render()
-    return environment.get_template("report.html").render(
-        **_content(report), style_hash=_style_hash(style)
-    )
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    page = environment.get_template("report.html")
+    return page.render(**_content(report), style_hash=digest)
 
 
 @cache
@@ -312,21 +303,12 @@ def _environment() -> Environment:
         loader=PackageLoader("extractbench_nb.report"),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_plain,
+        finalize=lambda value: clean(str.__str__(str(value))),  # plain, so that it is escaped
         trim_blocks=True,
         lstrip_blocks=True,
     )
     found.filters["dollars"] = dollars
     return found
-
-
-def _plain(value: object) -> str:
-    """Make a plain text of whatever the template writes, so that it is cleaned and escaped."""
-    return clean(str.__str__(str(value)))
-
-
-def _style_hash(style: str) -> str:
-    return base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
 
 
 def _content(report: EvaluationReport) -> dict[str, Any]:
@@ -360,9 +342,11 @@ def _content(report: EvaluationReport) -> dict[str, Any]:
 def _passes(report: EvaluationReport) -> list[tuple[str, list[tuple[str, int, int, float]]]]:
     o = report.outcomes
     tables = (("Metric", o.pass_by_metric), ("Type", o.pass_by_type), ("Key", o.pass_by_required))
-    return [(title, [_pass_row(*item) for item in sorted(t.items())]) for title, t in tables if t]
-
-
-def _pass_row(name: str, counts: dict[str, int]) -> tuple[str, int, int, float]:
-    total = sum(counts.values())
-    return name, counts["passed"], total, counts["passed"] / total
+    found = []
+    for title, table in tables:
+        totals = {name: sum(counts.values()) for name, counts in sorted(table.items())}
+        rows = [
+            (n, table[n]["passed"], all_, table[n]["passed"] / all_) for n, all_ in totals.items()
+        ]
+        found += [(title, rows)] if rows else []
+    return found

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from extractbench_nb.benchmark.dataset import Dataset
-    from extractbench_nb.engine.profiles import Profile
+    from extractbench_nb.evaluation import Profile
     from extractbench_nb.judges.base import Judge
     from extractbench_nb.widgets.view import View
 

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import and_
 from typing import Any, NamedTuple
 
-import ipywidgets
 import pandas as pd
 import traitlets
 
-from extractbench_nb.display.text import clean, cut
-from extractbench_nb.errors import nearest
+from extractbench_nb.display.sides import MOST, Segment, Side, excerpts, whole
+from extractbench_nb.display.text import clean, one_line, plural, trimmed, value_text
+from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation, outcome_counts
-from extractbench_nb.widgets.evaluation_model import (
-    PER_PAGE,
-    Detail,
-    Filters,
-    Page,
-    Row,
-    checked_name,
-    detail,
-    filters_text,
-    narrowed,
-    page,
-)
-from extractbench_nb.widgets.excerpts import MOST, Side, line, short_path, words
+from extractbench_nb.schema.nodes import Node
 from extractbench_nb.widgets.schema_view import (
     TreeNode,
     TreePane,
@@ -35,30 +26,354 @@ from extractbench_nb.widgets.schema_view import (
 )
 from extractbench_nb.widgets.static import (
     MARKS,
-    asset,
     counts_html,
     element,
+    more,
     score_text,
     segments_html,
     table,
     twin,
 )
-from extractbench_nb.widgets.view import Pane, View, beside
+from extractbench_nb.widgets.view import (
+    Pane,
+    View,
+    beside,
+    button,
+    check,
+    known,
+    menu,
+    page_of,
+    row,
+    search,
+)
 
-__all__ = [
-    "DetailPane",
-    "EvaluationView",
-    "Head",
-    "HeadPane",
-    "RowsPane",
-    "Warnings",
-    "detail_html",
-    "filter_bar",
-    "head",
-    "head_html",
-    "page_html",
-    "tree_part",
-]
+__all__ = ["EvaluationView"]
+
+_LONGEST_LINE, _LONGEST_SHOWN_PATH = 400, 200
+
+
+#: Characters of code that a person may want to paste; longer code lists the rows instead.
+_LONGEST_CODE = 4000
+_SEARCHED = ["path", "gold", "predicted"]
+
+
+class Filters(NamedTuple):
+    """What is to be left: a node with what is below it, and conditions that must all hold.
+
+    ``text`` is looked for in path, gold and predicted value, in any case of letters.
+    """
+
+    node: str = ""
+    outcome: str = ""
+    metric: str = ""
+    text: str = ""
+    only_counted: bool = False
+    only_failed: bool = False
+    worst_first: bool = False
+
+    @property
+    def narrow(self) -> bool:
+        """Whether there is a condition beside the node."""
+        return self._replace(node="", worst_first=False, text=self.text.strip()) != Filters()
+
+
+class Narrowed(NamedTuple):
+    """The rows that are left, with their labels in ``fields``, and code that gives them."""
+
+    rows: pd.DataFrame
+    code: str
+
+
+#: A condition: code, None where no short code gives it, and which rows it leaves.
+_Term = tuple[str | None, Any]
+
+
+def checked_name(name: object) -> str:
+    """Return how an evaluation is called in a notebook, or raise `InputError`."""
+    try:
+        found = ast.parse(name, mode="eval").body if isinstance(name, str) else None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        found = None
+    if not isinstance(name, str) or not isinstance(found, ast.Name | ast.Attribute | ast.Subscript):
+        raise InputError(
+            f"name is {name!r}; expected what the evaluation is called in your notebook, "
+            "such as 'ev' or 'evs[0]'"
+        )
+    return name
+
+
+def narrowed(fields: pd.DataFrame, filters: Filters, name: str = "ev") -> Narrowed:
+    """Leave the rows that all conditions allow."""
+    source = f"{name}.fields"
+    terms = list(_terms(fields, filters, source))
+    rows = fields[reduce(and_, (mask for _, mask in terms))] if terms else fields
+    codes = [code for code, _ in terms if code is not None]
+    code = _selection(source, codes)
+    if filters.worst_first:
+        rows = rows.sort_values("score", kind="stable", na_position="first")
+        code += '.sort_values("score", kind="stable", na_position="first")'
+    if len(codes) < len(terms) or len(code) > _LONGEST_CODE:
+        code = f"{source}.loc[{rows.index.tolist()}]"
+    return Narrowed(rows, code)
+
+
+def row_code(fields: pd.DataFrame, label: int, name: str = "ev") -> str:
+    """Write an expression that gives one row of ``fields``."""
+    source = f"{name}.fields"
+    codes: list[str] = []
+    mask = pd.Series(data=True, index=fields.index)
+    for column in ("path", "metric"):
+        wanted = fields[column][label]
+        codes.append(_equals(source, column, wanted))
+        mask &= fields[column] == wanted
+        code = _selection(source, codes)
+        if mask.sum() == 1 and len(code) <= _LONGEST_CODE:
+            return code
+    return f"{source}.loc[[{label}]]"
+
+
+def _terms(fields: pd.DataFrame, filters: Filters, source: str) -> Iterator[_Term]:
+    if filters.node not in ("", "$"):
+        yield _below(fields, filters.node, source)
+    for column in ("outcome", "metric"):
+        wanted = getattr(filters, column)
+        if wanted:
+            yield _equals(source, column, wanted), fields[column] == wanted
+    if filters.only_counted:
+        yield f'{source}["counted"]', fields["counted"]
+    if filters.only_failed:
+        yield f'~{source}["passed"].fillna(False)', ~fields["passed"].fillna(False)
+    if filters.text.strip():
+        yield _containing(fields[_SEARCHED], filters.text.strip().lower(), source)
+
+
+def _below(fields: pd.DataFrame, node: str, source: str) -> _Term:
+    paths, starts = fields["schema_path"], (f"{node}.", f"{node}[")
+    literals = ", ".join(map(_literal, starts))
+    code = (
+        f"({_equals(source, 'schema_path', node)})\n"
+        f'        | {source}["schema_path"].str.startswith(({literals}))'
+    )
+    return code, (paths == node) | paths.str.startswith(starts)
+
+
+def _containing(cells: pd.DataFrame, wanted: str, source: str) -> _Term:
+    test = f"value is not None and {_literal(wanted)} in str(value).lower()"
+    code = (
+        f'{source}[["path", "gold", "predicted"]]\n'
+        f"        .map(lambda value: {test})\n"
+        "        .astype(bool).any(axis=1)"
+    )
+    try:
+        return code, _holding(cells, wanted, str)
+    except Exception:  # noqa: BLE001 - a value of a document that Python itself cannot write
+        return None, _holding(cells, wanted, value_text)
+
+
+def _holding(cells: pd.DataFrame, wanted: str, write: Callable[[Any], str]) -> Any:
+    found = cells.map(lambda value: value is not None and wanted in write(value).lower())
+    return found.astype(bool).any(axis=1)
+
+
+def _equals(source: str, column: str, wanted: str) -> str:
+    return f'{source}["{column}"] == {_literal(wanted)}'
+
+
+def _literal(text: str) -> str:
+    """Write a text as Python does, in double quotes where these need no escaping."""
+    written = repr(text)
+    return f'"{text}"' if written == f"'{text}'" and '"' not in text else written
+
+
+def _selection(source: str, codes: list[str]) -> str:
+    if not codes:
+        return source
+    if len(codes) == 1:
+        (code,) = codes
+        return f"{source}[\n    {code}\n]" if "\n" in code else f"{source}[{code}]"
+    lines = "\n    & ".join(f"({code})" if "==" in code or "\n" in code else code for code in codes)
+    return f"{source}[\n    {lines}\n]"
+
+
+#: Rows that are sent at a time.
+PER_PAGE = 50
+_LONGEST_PATH = 2_000
+_LONGEST_WORDS = 4_000
+
+
+class Row(NamedTuple):
+    """One line of the list; `label` is its place in ``fields``."""
+
+    label: int
+    outcome: str
+    reason: str
+    path: str
+    metric: str
+    counted: bool
+    score: float | None
+    gold: list[Segment]
+    predicted: list[Segment]
+
+
+class FieldsPage(NamedTuple):
+    """Some of the rows that are left; `first` counts from 0, `empty` says why there are none.
+
+    ``columns`` are the names of what a row holds, for the page.
+    """
+
+    rows: tuple[Row, ...]
+    first: int
+    left: int
+    all: int
+    number: int
+    pages: int
+    code: str
+    empty: str
+    columns: tuple[str, ...] = Row._fields
+
+
+class Detail(NamedTuple):
+    """One row in full; `facts` are pairs of name and text, `more` says if more can be shown."""
+
+    label: int
+    path: str
+    outcome: str
+    about: str
+    facts: tuple[tuple[str, str], ...]
+    gold: Side
+    predicted: Side
+    more: bool
+    code: str
+
+
+def page(found: Narrowed, number: int, filters: Filters, in_all: int) -> FieldsPage:
+    """Cut a page out of the rows that are left."""
+    cut = page_of(len(found.rows), number, PER_PAGE)
+    shown = found.rows.iloc[cut.first : cut.last]
+    return FieldsPage(
+        rows=tuple(_row(row) for row in shown.itertuples()),
+        first=cut.first,
+        left=cut.total,
+        all=in_all,
+        number=cut.number,
+        pages=cut.pages,
+        code=found.code,
+        empty="" if cut.total else _why_empty(filters, in_all),
+    )
+
+
+def _row(row: Any) -> Row:
+    gold, predicted = excerpts(row)
+    return Row(
+        label=row.Index,
+        outcome=row.outcome,
+        reason=one_line(row.reason, _LONGEST_LINE),
+        path=one_line(row.path, _LONGEST_SHOWN_PATH),
+        metric=one_line(row.metric, _LONGEST_LINE),
+        counted=bool(row.counted),
+        score=None if row.score is pd.NA else float(row.score),
+        gold=gold,
+        predicted=predicted,
+    )
+
+
+def _why_empty(filters: Filters, in_all: int) -> str:
+    if not in_all:
+        return (
+            "The schema scores no field of this document. "
+            "A field is scored where the schema declares it, and evaluation_config is not skip."
+        )
+    if filters.narrow:
+        return "No field matches; clear the filters."
+    return "No field is scored at this node or below it; choose another one, $ for all."
+
+
+def filters_text(filters: Filters) -> str:
+    """Say in words what is shown."""
+    parts = [
+        filters.node and f"at or below {one_line(filters.node, _LONGEST_SHOWN_PATH)}",
+        filters.outcome.replace("_", " "),
+        filters.metric and f"metric {one_line(filters.metric, _LONGEST_LINE)}",
+        filters.text.strip() and f"with “{one_line(filters.text.strip(), _LONGEST_LINE)}”",
+        "counted only" if filters.only_counted else "",
+        "not passed only" if filters.only_failed else "",
+        "worst first" if filters.worst_first else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def detail(
+    ev: Evaluation, fields: pd.DataFrame, label: int, name: str = "ev", limit: int = 2_000
+) -> Detail:
+    """Tell everything about one row."""
+    row: Any = next(fields.loc[[label]].itertuples())
+    path = None if row.schema_path is pd.NA else row.schema_path
+    node = next((n for n in ev.schema.nodes() if n.schema_path == path), None)
+    gold, predicted = whole(row, limit)
+    return Detail(
+        label=label,
+        path=trimmed(row.path, _LONGEST_PATH),
+        outcome=row.outcome,
+        about=trimmed((node and node.description) or "", _LONGEST_WORDS),
+        facts=tuple((key, text) for key, text in _facts(ev, row, node, name).items() if text),
+        gold=gold,
+        predicted=predicted,
+        more=limit < MOST and bool(gold.hidden or predicted.hidden),
+        code=row_code(fields, label, name),
+    )
+
+
+def _facts(ev: Evaluation, row: Any, node: Node | None, name: str) -> Mapping[str, str]:
+    counted = "counts for the scores" if row.counted else "inside an array item, not counted"
+    score = "no verdict" if row.score is pd.NA else f"{row.score:.4g}"
+    passed = "" if row.passed is pd.NA else ", passed" if row.passed else ", not passed"
+    reason = one_line(row.reason, _LONGEST_LINE)
+    outcome = f"{MARKS[row.outcome]} {row.outcome.replace('_', ' ')} ({reason})"
+    return {
+        "outcome": outcome,
+        "score": f"{score}{passed}",
+        "metric": one_line(row.metric + _params(node, row.metric), _LONGEST_LINE),
+        "reasoning": _text(row.reasoning, _LONGEST_WORDS),
+        "items": _items(ev, row, name),
+        "predicted at": ""
+        if row.predicted_path is pd.NA
+        else trimmed(row.predicted_path, _LONGEST_PATH),
+        "type": ""
+        if node is None
+        else one_line(f"{node.label}{', required' * row.required}", _LONGEST_LINE),
+        "schema path": _text(row.schema_path, _LONGEST_PATH),
+        "weight": f"{row.weight:g}, {counted}",
+    }
+
+
+def _text(cell: Any, limit: int) -> str:
+    return "" if cell is pd.NA else trimmed(cell, limit)
+
+
+def _params(node: Node | None, metric: str) -> str:
+    specs = node.config.metrics if node is not None and node.config is not None else ()
+    params = next((dict(spec.params) for spec in specs if spec.metric_id == metric), {})
+    written = ", ".join(f"{key}={value!r}" for key, value in params.items())
+    return f" ({written})" if written else ""
+
+
+def _items(ev: Evaluation, row: Any, name: str) -> str:
+    arrays = ev.arrays
+    found = arrays[arrays["path"] == row.path]
+    if found.empty:
+        return ""
+    a = found.iloc[0]
+    if a["matched"] is pd.NA:
+        return f"{a['gold_items']:,} gold and {a['predicted_items']:,} predicted items, not aligned"
+    ratios = ", ".join(
+        f"{measure} {'n/a' if a[measure] is pd.NA else format(a[measure], '.2f')}"
+        for measure in ("precision", "recall", "f1")
+    )
+    return (
+        f"{a['matched']:,} matched, {a['partial']:,} partial, {a['missed']:,} missed, "
+        f"{a['spurious']:,} spurious; {ratios}. "
+        f"xb.show_matches({name}, {trimmed(repr(row.path), 300)}) shows them side by side"
+    )
 
 
 _SCORES = ("overall_score", "field_score", "pass_rate")
@@ -97,10 +412,11 @@ def head(ev: Evaluation) -> Head:
     """Sum up an evaluation."""
     summary, meta, counted = ev.summary, ev.meta, outcome_counts(ev)
     evaluated = int(summary["evaluated"])
-    problem = ev.inputs.problem
+    problem, predicted = ev.inputs.problem, ev.inputs.predicted
+    text = predicted if isinstance(predicted, str) else ""
     title = f"Evaluation · profile {meta['profile']} · judge {meta['judge']}"
     return Head(
-        title=line(title),
+        title=one_line(title, _LONGEST_LINE),
         scores=tuple(
             (name.replace("_", " "), float(summary[name]) if evaluated else None)
             for name in _SCORES
@@ -108,7 +424,9 @@ def head(ev: Evaluation) -> Head:
         passes=f"{summary['passed']:,.0f} of {evaluated:,} fields pass",
         counts=tuple((name, counted[name]) for name in MARKS if name in counted),
         notes=tuple(_notes(summary)),
-        problem=None if problem is None else (line(problem), _beginning(ev.inputs.predicted)),
+        problem=None
+        if problem is None
+        else (one_line(problem, _LONGEST_LINE), trimmed(text, _BEGINNING)),
         warnings=_warnings(ev.warnings),
         warned=len(ev.warnings),
     )
@@ -122,8 +440,8 @@ def _notes(summary: pd.Series) -> list[str]:
         errors, judged = int(summary["judge_errors"]), int(summary["judged"])
         verdict = f"; {summary['pass_rate_judged']:.1%} of the judged fields pass" if judged else ""
         notes.append(
-            f"{errors:,} field{' has' if errors == 1 else 's have'} no verdict, because a judge or "
-            f"metric failed: the pass rate is a lower bound{verdict}."
+            f"{plural(errors, 'field')} {'has' if errors == 1 else 'have'} no verdict, because a "
+            f"judge or metric failed: the pass rate is a lower bound{verdict}."
         )
     if summary["gold_coverage"] < 1:
         notes.append(f"The schema declares only {summary['gold_coverage']:.1%} of gold's values.")
@@ -135,19 +453,15 @@ def _warnings(found: pd.DataFrame) -> tuple[Warnings, ...]:
     return tuple(
         Warnings(
             str(side),
-            line(kind),
+            one_line(kind, _LONGEST_LINE),
             len(group),
             tuple(
-                (short_path(path), line(message))
+                (one_line(path, _LONGEST_SHOWN_PATH), one_line(message, _LONGEST_LINE))
                 for path, message in group[["path", "message"]].head(_MOST_EXAMPLES).to_numpy()
             ),
         )
         for (side, kind), group in groups
     )
-
-
-def _beginning(text: object) -> str:
-    return words(text, _BEGINNING) if isinstance(text, str) else ""
 
 
 _MOST_NODES = 200
@@ -173,30 +487,27 @@ def head_html(head: Head) -> str:
 def _warnings_html(groups: Sequence[Warnings], count: int) -> str:
     if not count:
         return ""
-    summary = element("summary", f"{count:,} warning{'' if count == 1 else 's'}")
-    return f"<details>{summary}{''.join(map(_group_html, groups))}</details>"
-
-
-def _group_html(group: Warnings) -> str:
-    title = element("p", f"{group.side}: {group.kind}, {group.number:,}", "xb-leaf")
-    items = "".join(
-        f"<li>{element('code', path)} {element('span', message)}</li>"
-        for path, message in group.examples
-    )
-    more = group.number - len(group.examples)
-    return f"{title}<ul>{items}{element('li', f'… {more:,} more') if more else ''}</ul>"
+    parts = [element("summary", plural(count, "warning"))]
+    for group in groups:
+        parts.append(element("p", f"{group.side}: {group.kind}, {group.number:,}", "xb-leaf"))
+        items = [
+            f"<li>{element('code', path)} {element('span', message)}</li>"
+            for path, message in group.examples
+        ]
+        if group.number > len(group.examples):
+            items.append(element("li", f"… {group.number - len(group.examples):,} more"))
+        parts.append(f"<ul>{''.join(items)}</ul>")
+    return f"<details>{''.join(parts)}</details>"
 
 
 def tree_part(nodes: Sequence[TreeNode]) -> str:
     """Write the schema's tree, folded, up to 200 nodes."""
     summary = element("summary", f"Schema, {len(nodes):,} nodes")
     tree = tree_html(nodes[:_MOST_NODES], unfolded=_UNFOLDED_NODES)
-    more = len(nodes) - _MOST_NODES
-    rest = element("p", f"… {more:,} more nodes") if more > 0 else ""
-    return f"<details>{summary}{tree}{rest}</details>"
+    return f"<details>{summary}{tree}{more(len(nodes) - _MOST_NODES, 'nodes')}</details>"
 
 
-def page_html(page: Page, filters: str, name: str) -> str:
+def page_html(page: FieldsPage, filters: str, name: str) -> str:
     """Write a page of rows as a table."""
     if page.empty:
         return element("p", f"Fields {filters}".strip()) + element("p", page.empty, "xb-empty")
@@ -204,28 +515,21 @@ def page_html(page: Page, filters: str, name: str) -> str:
     shown = f"Fields {page.first + 1:,} to {last:,} of {page.left:,}"
     shown += f" (of {page.all:,} in all: {filters})" if filters else ""
     rows = table(_HEADS, map(_cells, page.rows), numbers=(4,))
-    more = page.left - last
-    rest = element("p", f"… {more:,} more rows; {name}.fields has them all") if more else ""
+    rest = more(page.left - last, f"rows; {name}.fields has them all")
     return element("p", shown) + rows + rest
 
 
 def _cells(row: Row) -> tuple[str, ...]:
     note = f"{row.metric}{'' if row.counted else ', not counted'}"
+    outcome = f"{MARKS[row.outcome]} {row.outcome.replace('_', ' ')}"
+    reason = row.reason.replace("_", " ")
     return (
-        f"{element('b', _outcome(row.outcome))} {element('span', _words(row.reason), 'xb-quiet')}",
+        f"{element('b', outcome)} {element('span', reason, 'xb-quiet')}",
         f"{element('code', row.path)} {element('span', note, 'xb-quiet')}",
         segments_html(row.gold),
         segments_html(row.predicted),
         score_text(row.score),
     )
-
-
-def _outcome(name: str) -> str:
-    return f"{MARKS[name]} {_words(name)}"
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def detail_html(detail: Detail | None) -> str:
@@ -245,83 +549,30 @@ def detail_html(detail: Detail | None) -> str:
 
 def _side_html(name: str, side: Side) -> str:
     state = element("b", name if side.state == "present" else f"{name} ({side.state})")
-    more = element("p", f"… {side.hidden:,} more characters") if side.hidden else ""
     value = f'<div class="xb-value" dir="auto">{segments_html(side.segments)}</div>'
-    return f"<div>{state}{value}{more}</div>"
+    return f"<div>{state}{value}{more(side.hidden, 'characters')}</div>"
 
 
-_STYLES = ("shared/base.css", "evaluation/evaluation.css")
-
-
-class HeadPane(Pane):
+class HeadPane(Pane, scripts=["evaluation/head.js"], styles=["evaluation/evaluation.css"]):
     """Scores, counts, notes and warnings."""
 
-    _esm = asset("shared/dom.js", "evaluation/head.js")
-    _css = asset(*_STYLES)
 
-
-class RowsPane(Pane):
+class RowsPane(
+    Pane, scripts=["shared/copy.js", "evaluation/rows.js"], styles=["evaluation/evaluation.css"]
+):
     """A page of rows; `chosen` is the label of a row, -1 for none, `number` the page from 0."""
-
-    _esm = asset("shared/dom.js", "shared/copy.js", "evaluation/rows.js")
-    _css = asset(*_STYLES)
 
     chosen = traitlets.Int(-1).tag(sync=True)
     number = traitlets.Int(0).tag(sync=True)
 
 
-class DetailPane(Pane):
+class DetailPane(
+    Pane, scripts=["shared/copy.js", "evaluation/detail.js"], styles=["evaluation/evaluation.css"]
+):
     """One row in full; sends ``show_all`` where more of its values is wanted."""
-
-    _esm = asset("shared/dom.js", "shared/copy.js", "evaluation/detail.js")
-    _css = asset(*_STYLES)
 
 
 _LONGEST_NAME = 60
-
-
-def filter_bar(view: Any, metrics: Sequence[str], clear: Callable[[], None]) -> Any:
-    """Make the controls of a view."""
-    outcomes = [(f"{MARKS[name]} {name.replace('_', ' ')}", name) for name in OUTCOMES]
-    named = [(cut(clean(name[: _LONGEST_NAME + 1]), _LONGEST_NAME), name) for name in metrics]
-    controls = {
-        "outcome": _choice("Outcome", [("all", ""), *outcomes]),
-        "metric": _choice("Metric", [("all", ""), *named]),
-        "worst_first": _choice("Order", [("document", False), ("worst first", True)]),
-        "text": ipywidgets.Text(
-            description="Find", placeholder="path or value", style=_OWN_WIDTH, layout=_wide("220px")
-        ),
-        "only_counted": _check("counted only"),
-        "only_failed": _check("not passed only"),
-    }
-    for trait, control in controls.items():
-        traitlets.link((view, trait), (control, "value"))
-    button = ipywidgets.Button(description="Clear filters", layout=_wide("auto"))
-    button.on_click(lambda _: clear())
-    flow = ipywidgets.Layout(
-        flex_flow="row wrap", align_items="center", width="100%", margin="0 0 6px 0"
-    )
-    return ipywidgets.Box([*controls.values(), button], layout=flow)
-
-
-_OWN_WIDTH = {"description_width": "initial"}
-
-
-def _choice(name: str, options: Sequence[tuple[str, Any]]) -> Any:
-    layout = ipywidgets.Layout(width="auto", max_width="260px", margin="2px 10px 2px 2px")
-    return ipywidgets.Dropdown(
-        description=name, options=options, style=_OWN_WIDTH, layout=layout, value=options[0][1]
-    )
-
-
-def _check(name: str) -> Any:
-    return ipywidgets.Checkbox(description=name, indent=False, layout=_wide("auto"))
-
-
-def _wide(width: str) -> Any:
-    return ipywidgets.Layout(width=width, margin="2px 10px 2px 2px")
-
-
 _NONE = -1
 _CONDITIONS = ("outcome", "metric", "text", "only_counted", "only_failed")
 
@@ -384,7 +635,7 @@ class EvaluationView(View):
         self._head, self._tree = HeadPane(), TreePane(self._nodes)
         self._list, self._whole = RowsPane(), DetailPane()
         self._head.show(head(ev)._asdict())
-        super().__init__(self._parts(), layout=ipywidgets.Layout(width="100%"))
+        super().__init__(self._parts())
         self.add_class("xb-evaluation")
         self._follow()
         self._draw()
@@ -392,11 +643,22 @@ class EvaluationView(View):
 
     def _parts(self) -> list[Any]:
         self._metrics = list(self._fields["metric"].unique())
+        outcomes = [(f"{MARKS[name]} {name.replace('_', ' ')}", name) for name in OUTCOMES]
+        metrics = [(trimmed(name, _LONGEST_NAME), name) for name in self._metrics]
+        controls = {
+            "outcome": menu("Outcome", [("all", ""), *outcomes], max_width="260px"),
+            "metric": menu("Metric", [("all", ""), *metrics], max_width="260px"),
+            "worst_first": menu("Order", [("document", False), ("worst first", True)]),
+            "text": search("Find", "path or value", width="220px"),
+            "only_counted": check("counted only"),
+            "only_failed": check("not passed only"),
+        }
+        self.link(controls)
         self._tree.add_class("xb-node-list")
         self._whole.layout.margin = "0 12px 0 0"
         return [
             self._head,
-            filter_bar(self, self._metrics, self.clear),
+            row(*controls.values(), button("Clear filters", self.clear)),
             beside(self._tree, self._list, widths=(220, 500), shares=(2, 5)),
             self._whole,
         ]
@@ -407,7 +669,7 @@ class EvaluationView(View):
         self.observe(self._row_named, "selected_row")
         self._list.observe(lambda change: self._choose(change["new"]), "chosen")
         self._list.observe(lambda _: self._draw(), "number")
-        self._whole.on_event("show_all", lambda _: self._draw_detail(MOST))
+        self._whole.on_event("show_all", lambda: self._draw_detail(MOST))
 
     # --- what can be assigned -------------------------------------------------------------------
 
@@ -427,12 +689,8 @@ class EvaluationView(View):
 
     @traitlets.validate("outcome", "metric")
     def _known_word(self, proposal: Any) -> str:
-        word: str = proposal["value"]
-        trait = proposal["trait"].name
-        known = OUTCOMES if trait == "outcome" else self._metrics
-        if word and word not in known:
-            raise traitlets.TraitError(f"there is no {trait} {word!r}; {nearest(word, known)}")
-        return word
+        trait, word = proposal["trait"].name, proposal["value"]
+        return word and known(trait, word, OUTCOMES if trait == "outcome" else self._metrics)
 
     @traitlets.validate("text")
     def _sendable(self, proposal: Any) -> str:

@@ -2,62 +2,188 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import ipywidgets
 import pandas as pd
 import traitlets
 
 from extractbench_nb.benchmark.dataset import Dataset
+from extractbench_nb.display.text import clean, one_line, plural, value_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.pdf.evidence import find_evidence, ground_values
 from extractbench_nb.pdf.images import PageImage, render_page
-from extractbench_nb.widgets.evidence_model import (
-    LABELS,
-    Place,
-    ValueRow,
-    finding_counts,
-    kept_rows,
-    one_line,
-    picture_html,
-    places,
-    places_html,
-    shown_path,
-    value_rows,
-    values_html,
-)
-from extractbench_nb.widgets.static import asset, element, twin
-from extractbench_nb.widgets.view import Pane, View, beside
+from extractbench_nb.widgets.static import element, more, score_text, table, twin
+from extractbench_nb.widgets.view import Pane, View, beside, menu, page_of, row, search
 
-__all__ = ["EvidenceView", "PagePane", "ValuesPane"]
+__all__ = ["EvidenceView"]
 
 
-_STYLE = asset("shared/base.css", "evidence/evidence.css")
+FOUND, NOT_FOUND, NOT_SOUGHT = "found", "not_found", "not_sought"
+#: What is said of a value; what is not sought is null, a boolean, or has no letter or digit.
+LABELS = {FOUND: "found", NOT_FOUND: "not found", NOT_SOUGHT: "not sought"}
+
+_LONGEST = 160
+_LONGEST_PATH = 300
 
 
-class ValuesPane(Pane):
+class ValueRow(NamedTuple):
+    """One value of the document: where it stands in the JSON, and in the PDF.
+
+    ``page`` is counted from 1; it and ``score``, in [0, 1], are None if nothing was found.
+    ``outcome`` is what an evaluation says of it, empty where it says nothing.
+    """
+
+    path: str
+    text: str
+    finding: str
+    page: int | None
+    score: float | None
+    outcome: str
+
+
+class Place(NamedTuple):
+    """One place of a value: its page, the boxes of its lines in PDF points, and its words."""
+
+    page: int
+    boxes: tuple[tuple[float, float, float, float], ...]
+    text: str
+    context: str
+    written: str
+    score: float
+
+
+def _text(value: object, limit: int = _LONGEST) -> str:
+    """Write any value of a document on one line of at most `limit` characters."""
+    return one_line("null" if value is None else value_text(value), limit)
+
+
+def value_rows(leaves: pd.DataFrame, outcomes: Mapping[str, str] | None = None) -> list[ValueRow]:
+    """Turn the leaves of a JSON value into rows."""
+    known = outcomes or {}
+    names = ["path", "value", "grounded", "evidence_page", "evidence_score"]
+    return [
+        ValueRow(
+            path,
+            _text(value),
+            NOT_SOUGHT if grounded is pd.NA else FOUND if grounded else NOT_FOUND,
+            None if page is pd.NA else int(page),
+            None if score is pd.NA else round(float(score), 4),
+            known.get(path, ""),
+        )
+        for path, value, grounded, page, score in leaves[names].itertuples(index=False)
+    ]
+
+
+def kept_rows(rows: Iterable[ValueRow], finding: str = "", text: str = "") -> list[ValueRow]:
+    """Keep the rows with a finding (empty for all) whose path or value has a text, in any case."""
+    wanted = text.strip().casefold()
+    return [
+        row
+        for row in rows
+        if (not finding or row.finding == finding)
+        and (not wanted or wanted in row.path.casefold() or wanted in row.text.casefold())
+    ]
+
+
+def finding_counts(rows: Iterable[ValueRow]) -> dict[str, int]:
+    """Count rows by finding; all three are there."""
+    found = Counter(row.finding for row in rows)
+    return {name: found[name] for name in LABELS}
+
+
+def places(evidence: pd.DataFrame) -> list[Place]:
+    """Join the lines of each hit."""
+    found = []
+    for _, lines in evidence.groupby(["hit", "page"], sort=False):
+        boxes = tuple(map(tuple, lines[["x0", "y0", "x1", "y1"]].to_numpy().tolist()))
+        first = lines.iloc[0]
+        found.append(
+            Place(
+                int(first["page"]),
+                boxes,
+                _text(" ".join(lines["text"]), 4 * _LONGEST),
+                _text(first["context"], 4 * _LONGEST),
+                str(first["written"]).replace("_", " "),
+                round(float(first["score"]), 4),
+            )
+        )
+    return found
+
+
+def shown_path(path: str) -> str:
+    """Write a path on one line of bounded length, its end kept."""
+    text = " ".join(clean(path[-_LONGEST_PATH:]).split())
+    return text if len(path) <= _LONGEST_PATH else "…" + text[1:]
+
+
+_MOST_ROWS = 20
+_MOST_PLACES = 8
+
+
+def values_html(rows: Sequence[ValueRow], chosen: str = "") -> str:
+    """Write values with what was found of them: 20 around the chosen path, or the first ones."""
+    if not rows:
+        return element("p", "No value here.", "xb-empty")
+    at = next((i for i, row in enumerate(rows) if row.path == chosen), 0)
+    start = max(0, min(at - _MOST_ROWS // 2, len(rows) - _MOST_ROWS))
+    shown = rows[start : start + _MOST_ROWS]
+    cells = [
+        (
+            element("b" if row.path == chosen else "code", shown_path(row.path)),
+            element("span", row.text),
+            element("span", LABELS[row.finding]),
+            "" if row.page is None else str(row.page),
+            "" if row.score is None else score_text(row.score),
+            element("span", row.outcome.replace("_", " ")),
+        )
+        for row in shown
+    ]
+    heads = ("path", "value", "in the PDF", "page", "score", "outcome")
+    part = f"Values {start + 1:,} to {start + len(shown):,} of {len(rows):,}"
+    tail = element("p", part) if len(shown) < len(rows) else ""
+    return table(heads, cells, numbers=(3, 4)) + tail
+
+
+def places_html(found: Sequence[Place]) -> str:
+    """Write the places of one value; the first 8, and how many more there are."""
+    cells = [
+        (str(p.page), element("span", p.context), element("span", p.written), score_text(p.score))
+        for p in found[:_MOST_PLACES]
+    ]
+    heads = ("page", "what stands there", "written", "score")
+    return table(heads, cells, numbers=(0, 3)) + more(len(found) - _MOST_PLACES, "places")
+
+
+def picture_html(png: bytes, label: str) -> str:
+    """Write a picture into the page itself."""
+    data = b64encode(png).decode("ascii")
+    alt = escape(label)
+    return f'<p><img src="data:image/png;base64,{data}" alt="{alt}" style="max-width:100%"></p>'
+
+
+class ValuesPane(Pane, scripts=["evidence/values.js"], styles=["evidence/evidence.css"]):
     """A list of values; `selected` is the key of the chosen one. Event ``turn`` with ``by``."""
-
-    _esm = asset("shared/dom.js", "evidence/values.js")
-    _css = _STYLE
 
     selected = traitlets.Unicode("").tag(sync=True)
 
 
-class PagePane(Pane):
+class PagePane(Pane, scripts=["evidence/page.js"], styles=["evidence/evidence.css"]):
     """A page as an image. Events ``place`` and ``page`` with ``by``, -1 or 1."""
-
-    _esm = asset("shared/dom.js", "evidence/page.js")
-    _css = _STYLE
 
     image = traitlets.Bytes(b"").tag(sync=True)
 
 
 _ROWS = 100
+_WIDE = "1 1 220px"
 _SCALE, _TWIN_SCALE = 1.6, 1.0
-_MOST_PLACES = 200
+_MOST_SOUGHT = 200
 
 
 class EvidenceView(View):
@@ -112,57 +238,44 @@ class EvidenceView(View):
         self._ds, self._document = ds, document
         self._sides, self._outcomes = _sides(ds, document, subject)
         first = side if side in self._sides else next(iter(self._sides))
-        _check_side(side)
+        if side not in ("predicted", "gold"):
+            raise InputError(f"side={side!r}; expected 'predicted' or 'gold'")
         self._leaves = ground_values(ds, document, self._sides[first])
         self._rows = value_rows(self._leaves, self._outcomes.get(first))
         self._evidence, self._places, self._at = pd.DataFrame(), list[Place](), -1
         self._shown = 1
         self._picture: PageImage = render_page(ds, document, 1, scale=_SCALE)
-        self._make_parts(first)
-        super().__init__(self._layout(), layout=ipywidgets.Layout(width="100%"))
+        self._list, self._sheet = ValuesPane(), PagePane()
+        self._side = ipywidgets.ToggleButtons(
+            options=[(f"{name.capitalize()} values", name) for name in self._sides], value=first
+        )
+        self._side.style.button_width = "auto"
+        self._finding = menu("Show", _finding_options(self._rows), flex=_WIDE)
+        self._text = search("Find", "path or value", flex=_WIDE)
+        hint = "any text or number, then Enter"
+        self._asked = search("Look for", hint, at_once=False, flex=_WIDE)
+        parts = [
+            row(self._finding, self._text, self._asked),
+            beside(self._list, self._sheet, widths=[260, 420], shares=[2, 3]),
+        ]
+        super().__init__([self._side, *parts] if len(self._sides) > 1 else parts)
         self.set_trait("side", first)
         self._draw_values()
         self._draw_page()
         self._connect()
 
-    def _make_parts(self, first: str) -> None:
-        wide = ipywidgets.Layout(width="auto", flex="1 1 220px", min_width="0")
-        self._side = ipywidgets.ToggleButtons(
-            options=[(f"{name.capitalize()} values", name) for name in self._sides], value=first
-        )
-        self._side.style.button_width = "auto"
-        self._finding = ipywidgets.Dropdown(
-            options=_finding_options(self._rows), description="Show", layout=wide
-        )
-        self._text = ipywidgets.Text(
-            description="Find", placeholder="path or value", layout=wide, continuous_update=True
-        )
-        self._asked = ipywidgets.Text(
-            description="Look for",
-            placeholder="any text or number, then Enter",
-            layout=wide,
-            continuous_update=False,
-        )
-        self._list, self._sheet = ValuesPane(), PagePane()
-
-    def _layout(self) -> list[ipywidgets.Widget]:
-        flow = ipywidgets.Layout(flex_flow="row wrap", width="100%")
-        filters = ipywidgets.Box([self._finding, self._text, self._asked], layout=flow)
-        parts = beside(self._list, self._sheet, widths=[260, 420], shares=[2, 3])
-        return [*([self._side] if len(self._sides) > 1 else []), filters, parts]
-
     def _connect(self) -> None:
-        traitlets.link((self, "side"), (self._side, "value"))
+        self.link({"side": self._side})
         self.observe(self._change_side, "side")
         self.observe(self._look_up_path, "selected_path")
         self.observe(self._look_up, "sought")
-        self.observe(self._turn_to, "page")
+        self.observe(lambda _: self._draw_page(), "page")
         self._list.observe(self._picked, "selected")
-        self._list.on_event("turn", lambda event: self._turn_list(event.get("by")))
-        self._sheet.on_event("place", lambda event: self._turn_place(event.get("by")))
-        self._sheet.on_event("page", lambda event: self._turn_page(event.get("by")))
-        self._finding.observe(self._filter, "value")
-        self._text.observe(self._filter, "value")
+        self._list.on_event("turn", self._turn_list, by=[-1, 1])
+        self._sheet.on_event("place", self._turn_place, by=[-1, 1])
+        self._sheet.on_event("page", self._turn_page, by=[-1, 1])
+        for box in (self._finding, self._text):
+            box.observe(self._filter, "value")
         self._asked.observe(self._ask, "value")
 
     # --- what Python sees -------------------------------------------------------------------
@@ -215,7 +328,7 @@ class EvidenceView(View):
         self._finding.options = _finding_options(self._rows)
         self._finding.value = kept
         path = self.selected_path
-        self.selected_path = path if path and (self._leaves["path"] == path).any() else ""
+        self.selected_path = path if (self._leaves["path"] == path).any() else ""
         if self.selected_path:
             self._look_up_path(None)
         self._draw_values()
@@ -228,13 +341,10 @@ class EvidenceView(View):
             self.sought = value
             if again:
                 self._look_up(None)
-        self._reveal()
-        self._draw_values()
-
-    def _reveal(self) -> None:
         paths = [row.path for row in self._kept()]
         if self.selected_path in paths:
             self._shown = paths.index(self.selected_path) // _ROWS + 1
+        self._draw_values()
 
     def _ask(self, change: Any) -> None:
         text = change["new"].strip()
@@ -244,7 +354,7 @@ class EvidenceView(View):
 
     def _look_up(self, _: Any) -> None:
         try:
-            found = find_evidence(self._ds, self._document, self.sought, limit=_MOST_PLACES)
+            found = find_evidence(self._ds, self._document, self.sought, limit=_MOST_SOUGHT)
         except InputError:
             found = pd.DataFrame()  # null and booleans cannot be looked for
         self._evidence = found
@@ -258,21 +368,17 @@ class EvidenceView(View):
         else:
             self._draw_page()
 
-    def _turn_place(self, by: object) -> None:
-        if by in (-1, 1) and 0 <= self._at + int(str(by)) < len(self._places):
-            self._go(self._at + int(str(by)))
+    def _turn_place(self, by: int) -> None:
+        if 0 <= self._at + by < len(self._places):
+            self._go(self._at + by)
 
-    def _turn_page(self, by: object) -> None:
-        if by in (-1, 1) and 1 <= self.page + int(str(by)) <= self._picture.pages:
-            self.page += int(str(by))
+    def _turn_page(self, by: int) -> None:
+        if 1 <= self.page + by <= self._picture.pages:
+            self.page += by
 
-    def _turn_to(self, _: Any) -> None:
-        self._draw_page()
-
-    def _turn_list(self, by: object) -> None:
-        if by in (-1, 1):
-            self._shown = max(1, self._shown + int(str(by)))
-            self._draw_values()
+    def _turn_list(self, by: int) -> None:
+        self._shown = max(1, self._shown + by)
+        self._draw_values()
 
     def _filter(self, _: Any) -> None:
         self._shown = 1
@@ -285,21 +391,22 @@ class EvidenceView(View):
 
     def _draw_values(self) -> None:
         kept = self._kept()
-        pages = max(1, -(-len(kept) // _ROWS))
-        self._shown = min(self._shown, pages)
-        start = _ROWS * (self._shown - 1)
+        page = page_of(len(kept), self._shown - 1, _ROWS)
+        self._shown = page.number + 1
         keys = {row.path: str(at) for at, row in enumerate(self._rows)}
-        rows = [_listed(row, keys[row.path]) for row in kept[start : start + _ROWS]]
+        rows = [
+            [keys[path], shown_path(path), text, finding, LABELS[finding], *others]
+            for path, text, finding, *others in kept[page.first : page.last]
+        ]
         columns = ["key", "path", "text", "finding", "label", "page", "score", "outcome"]
+        none = "No value matches; clear the filters." if self._rows else "There are no values."
         self._list.show(
             {
                 "table": {"columns": columns, "rows": rows},
-                "status": f"{len(kept):,} of {_values(len(self._rows))}",
-                "empty": "No value matches; clear the filters."
-                if self._rows
-                else "There are no values.",
+                "status": f"{len(kept):,} of {plural(len(self._rows), 'value')}",
+                "empty": none,
                 "page": self._shown,
-                "pages": pages,
+                "pages": page.pages,
             }
         )
         self._list.selected = keys.get(self.selected_path, "")
@@ -339,7 +446,7 @@ class EvidenceView(View):
         """Say what was looked for, and what was found."""
         if self.sought is None and not self.selected_path:
             return "Choose a value, or look for any text.", [], False
-        value = one_line(self.sought, 300)
+        value = _text(self.sought, 300)
         if chosen is None:
             return _nothing(self._evidence.attrs.get("status", "")), [value], True
         total = self._evidence.attrs.get("places", len(self._places))
@@ -366,24 +473,7 @@ class EvidenceView(View):
         counts = finding_counts(self._rows)
         found = ", ".join(f"{n:,} {LABELS[name]}" for name, n in counts.items() if n)
         name = self._document if isinstance(self._document, str) else self._document.name
-        return f"Evidence · {one_line(name, 80)} · {self.side} values: {found or 'none'}"
-
-
-def _listed(row: ValueRow, key: str) -> list[Any]:
-    return [
-        key,
-        shown_path(row.path),
-        row.text,
-        row.finding,
-        LABELS[row.finding],
-        row.page,
-        row.score,
-        row.outcome,
-    ]
-
-
-def _values(n: int) -> str:
-    return f"{n:,} value{'' if n == 1 else 's'}"
+        return f"Evidence · {one_line(name)} · {self.side} values: {found or 'none'}"
 
 
 def _finding_options(rows: list[ValueRow]) -> list[tuple[str, str]]:
@@ -397,11 +487,6 @@ def _nothing(status: str) -> str:
         "no_text_layer": "The pages are pictures without text: nothing can be found.",
         "not_found": "Not found in the document.",
     }.get(status, "Cannot be looked for: it has no letter or digit.")
-
-
-def _check_side(side: str) -> None:
-    if side not in ("predicted", "gold"):
-        raise InputError(f"side={side!r}; expected 'predicted' or 'gold'")
 
 
 def _sides(

@@ -2,153 +2,413 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any, NamedTuple
 
 import ipywidgets
 import numpy as np
 import pandas as pd
 import traitlets
 
+from extractbench_nb.display.sides import Segment, alone, compared
+from extractbench_nb.display.text import cut, one_line, plural, value_text
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.widgets.failures_grid import bars, bars_json, grid, grid_json, shortened
-from extractbench_nb.widgets.failures_html import (
-    Picture,
-    absent,
-    bars_title,
-    empty,
-    every,
-    headline,
-    picture_html,
-    title,
-    value_rows,
-    values_json,
-    values_title,
-)
-from extractbench_nb.widgets.failures_rows import (
+from extractbench_nb.widgets.failures_model import (
     AXES,
     MEASURES,
     ORDERS,
+    Bars,
+    Cell,
     Choice,
     Coded,
+    Grid,
+    Line,
     Numbers,
+    bars,
+    bars_json,
     coded,
+    failed_by_every_run,
+    grid,
+    grid_json,
     kept,
+    rounded,
+    shortened,
     within,
 )
-from extractbench_nb.widgets.static import asset
-from extractbench_nb.widgets.view import Pane, View, beside
+from extractbench_nb.widgets.static import (
+    MARKS,
+    asset,
+    counts_html,
+    element,
+    more,
+    score_text,
+    segments_html,
+    table,
+    twin,
+)
+from extractbench_nb.widgets.view import (
+    Page,
+    Pane,
+    View,
+    beside,
+    check,
+    known,
+    menu,
+    page_of,
+    row,
+    search,
+)
 
-__all__ = [
-    "BarsPane",
-    "Block",
-    "Choosing",
-    "FailureExplorer",
-    "HeatPane",
-    "ValuesPane",
-    "controls",
-    "single",
-    "whole_number",
-]
+__all__ = ["FailureExplorer"]
+
+
+ROWS_A_PAGE = 20
+
+_LONGEST_LABEL = 60
+_LONGEST_PATH = 200
+_READ = (
+    *("path", "metric", "score", "outcome", "reason", "reasoning"),
+    *("gold", "predicted", "gold_state", "predicted_state"),
+)
+#: Characters of a value: at first, and where all of it is asked for.
+_SHOWN, _LONGEST = 500, 100_000
+#: Where both texts are shorter, all of them is shown with what differs marked.
+_LONGEST_MARKED = 4000
+
+
+class ValueRow(NamedTuple):
+    """One row of `fields` to read: where it is, what became of it, and the two values.
+
+    ``at`` is its place in the frame. ``whole`` says that nothing of the values is left out.
+    """
+
+    at: int
+    run: str
+    document: str
+    path: str
+    metric: str
+    score: float | None
+    outcome: str
+    reason: str
+    reasoning: str
+    gold: tuple[Segment, ...]
+    predicted: tuple[Segment, ...]
+    whole: bool
+
+
+class Values(NamedTuple):
+    """One page of rows, those that fail first."""
+
+    rows: tuple[ValueRow, ...]
+    page: Page
+    failing: int
+
+
+def value_rows(rows: Coded, places: Numbers, page: int = 0, whole: int | None = None) -> Values:
+    """Lay gold and prediction of some rows side by side."""
+    failing = places[~rows.passed[places]]
+    ordered = np.concatenate([failing, places[rows.passed[places]]])
+    shown = page_of(len(ordered), page, ROWS_A_PAGE)
+    found = tuple(_row(rows, int(at), long=at == whole) for at in ordered[shown.first : shown.last])
+    return Values(found, shown, len(failing))
+
+
+def _row(rows: Coded, at: int, *, long: bool) -> ValueRow:
+    row = {name: rows.frame[name].iloc[at] for name in _READ}
+    gold, predicted, whole = _sides(row, long=long)
+    return ValueRow(
+        at,
+        _name_of(rows, "run", at),
+        _name_of(rows, "document", at),
+        one_line(_text(row["path"]), _LONGEST_PATH),
+        one_line(_text(row["metric"]), _LONGEST_LABEL),
+        None if pd.isna(row["score"]) else float(rounded(row["score"])),
+        _text(row["outcome"]),
+        one_line(_text(row["reason"]).replace("_", " "), _LONGEST_LABEL),
+        one_line(_text(row["reasoning"]), _LONGEST if long else _LONGEST_PATH),
+        tuple(gold),
+        tuple(predicted),
+        whole,
+    )
+
+
+def _name_of(rows: Coded, axis: str, at: int) -> str:
+    found = rows.axes[axis]
+    return "" if not found.given else shortened(found.names[found.codes[at]], _LONGEST_LABEL)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _sides(row: dict[str, Any], *, long: bool) -> tuple[list[Segment], list[Segment], bool]:
+    """Return both values, and whether that is all of them."""
+    values = [  # objects and arrays as JSON, so that two of them can be compared
+        value_text(value) if isinstance(value, dict | list | tuple) else value
+        for value in (row["gold"], row["predicted"])
+    ]
+    states = _text(row["gold_state"]), _text(row["predicted_state"])
+    longest = max(len(value_text(value)) for value in values)
+    both = states == ("present", "present")
+    if both and longest <= _LONGEST_MARKED and long:
+        return *compared(*values, limit=_LONGEST_MARKED // 2), True
+    if both and not long:
+        return *compared(*values, limit=_SHOWN), longest <= 2 * _SHOWN
+    limit = _LONGEST if long else _SHOWN
+    gold, predicted = (alone(v, s, limit=limit) for v, s in zip(values, states, strict=True))
+    return gold, predicted, longest <= limit
+
+
+def values_json(values: Values, title: str, *, chosen: bool) -> Mapping[str, Any]:
+    """Return a page of rows as the front end reads it."""
+    return {
+        "title": title,
+        "chosen": chosen,
+        "rows": {"columns": list(ValueRow._fields), "rows": [list(row) for row in values.rows]},
+        "first": values.page.first,
+        "total": values.page.total,
+        "page": ROWS_A_PAGE,
+    }
+
+
+_LONGEST_NAME = 80
+_ABSENT = {
+    frozenset({"field", "document"}): "field not in this document",
+    frozenset({"field", "run"}): "field not in the documents of this run",
+    frozenset({"document", "run"}): "no output of this run",
+}
+
+#: What a line is the mean of; the fields of each document and run are averaged before.
+_OVER = {
+    "field": "mean over documents and runs",
+    "document": "mean over runs",
+    "run": "mean over documents",
+}
+
+
+def title(rows: Coded) -> str:
+    """Say in one line what there is, whatever is shown of it."""
+    sizes = " · ".join(plural(rows.axes[name].size, name) for name in AXES)
+    return f"Failures · {sizes} · {plural(len(rows), 'row')}"
+
+
+def headline(rows: Coded, places: Numbers) -> list[str]:
+    """Count what is shown."""
+    if not len(places):
+        return []
+    said = [plural(len(np.unique(rows.axes[name].codes[places])), name) for name in AXES]
+    outputs = np.unique(rows.outputs.codes[places])
+    invalid = int(rows.outputs.invalid[outputs].sum())
+    if invalid:
+        all_fail = f"{invalid:,} of {plural(len(outputs), 'output')} invalid: all their fields fail"
+        said.append(all_fail)
+    failed = int(failed_by_every_run(rows, places).sum())
+    said.append(f"{plural(failed, 'field')} failed by every run" if failed else "")
+    return [text for text in said if text]
+
+
+def absent(choice: Choice) -> str:
+    """Say what a cell without rows means."""
+    return _ABSENT[frozenset({choice.rows, choice.columns})]
+
+
+def every(choice: Choice) -> str:
+    """Say what the numbers of whole rows and columns are."""
+    measure = MEASURES["score" if choice.measure == "score" else "pass_rate"]
+    means = (f"of a {axis}, {_OVER[axis]}" for axis in (choice.rows, choice.columns))
+    return f"all: {measure}; {'; '.join(means)}"
+
+
+def empty(rows: Coded, choice: Choice) -> str:
+    """Say why nothing is shown, and what would help."""
+    if not len(rows):
+        return "No field was evaluated: there are no rows in `fields`."
+    given = [one_line(text, _LONGEST_NAME) for text in choice.filters]
+    if not choice.inside_arrays and not rows.counted.any():
+        return "Every row is inside an array; show the fields inside arrays."
+    return f"No field matches: {', '.join(given)}. Clear the filters."
+
+
+def bars_title(total: int, *, chosen: bool) -> str:
+    """Say what the bars count."""
+    return f"{'Selection' if chosen else 'All that is shown'}: {plural(total, 'row')}"
+
+
+def values_title(choice: Choice, block: Sequence[Sequence[str]], values: Values) -> str:
+    """Say which cells were chosen, and how many of their rows fail."""
+    if not block:
+        return "No cell is chosen."
+    sides = " × ".join(
+        shortened(names[0], _LONGEST_NAME) if len(names) == 1 else plural(len(names), axis)
+        for names, axis in zip(block, (choice.rows, choice.columns), strict=True)
+    )
+    if not values.page.total:
+        return f"{sides}: nothing here, or the filters leave nothing."
+    return f"{sides}: {values.failing:,} of {plural(values.page.total, 'row')} not passed"
+
+
+#: The sign of an output that is no JSON.
+INVALID = "⊘"
+
+_MOST_ROWS, _MOST_COLUMNS = 40, 20
+#: Characters of all columns' names beyond which the columns are numbered.
+_LONGEST_HEADS = 70
+
+
+def chosen_text(choice: Choice) -> str:
+    """Say in words what is shown, and in which order."""
+    rows = f"Rows: {choice.rows}s, {ORDERS[choice.row_order]}."
+    columns = f"Columns: {choice.columns}s, {ORDERS[choice.column_order]}."
+    only = [one_line(text, _LONGEST_NAME) for text in choice.filters]
+    inside = " Fields inside arrays too." if choice.inside_arrays else ""
+    filters = f" Only: {', '.join(only)}." if only else ""
+    return f"{rows} {columns} Cells: {MEASURES[choice.measure]}.{inside}{filters}"
+
+
+def heatmap_html(grid: Grid, choice: Choice) -> str:
+    """Write the heatmap."""
+    rows, columns = grid.rows.lines[:_MOST_ROWS], grid.columns.lines[:_MOST_COLUMNS]
+    numbered = sum(len(line.name) for line in columns) > _LONGEST_HEADS
+    heads = [element("th", f"{choice.rows} \\ {choice.columns}"), element("th", "all")]
+    heads += [_head(line, "col", at if numbered else 0) for at, line in enumerate(columns, 1)]
+    body = "".join(
+        _group(line, before, len(heads)) * grid.rows.grouped
+        + f"<tr>{_head(line, 'row')}{element('td', _whole(line, choice.measure), 'xb-num')}"
+        + "".join(_cell(cell, choice.measure) for cell in cells[:_MOST_COLUMNS])
+        + "</tr>"
+        for line, before, cells in zip(rows, (None, *rows), grid.cells, strict=False)
+    )
+    beyond = [
+        f"… {len(side.codes) - len(shown):,} more {name}s"
+        for side, shown, name in (
+            (grid.rows, rows, choice.rows),
+            (grid.columns, columns, choice.columns),
+        )
+        if len(side.codes) > len(shown)
+    ]
+    return (
+        f'<table class="xb-static-heat"><thead><tr>{"".join(heads)}</tr></thead>'
+        f"<tbody>{body}</tbody></table>{_numbers(grid, choice) if numbered else ''}"
+        f"{element('p', ', '.join(beyond)) if beyond else ''}"
+        f"{element('p', _legend(choice), 'xb-quiet')}"
+    )
+
+
+def _numbers(grid: Grid, choice: Choice) -> str:
+    """Name the columns that are numbered."""
+    names = (
+        element("span", f"{_signed(line, line.title)} · {_whole(line, choice.measure)}")
+        for line in grid.columns.lines[:_MOST_COLUMNS]
+    )
+    items = "".join(f"<li>{name}</li>" for name in names)
+    head = element("p", f"The {choice.columns}s, by the numbers of their columns:")
+    return f'{head}<ol class="xb-columns">{items}</ol>'
+
+
+def _group(line: Line, before: Line | None, width: int) -> str:
+    """Name the schema above its first row."""
+    if before is not None and before.group == line.group:
+        return ""
+    return f'<tr><th colspan="{width}">{element("b", line.group)}</th></tr>'
+
+
+def _head(line: Line, scope: str, number: int = 0) -> str:
+    """Name a line, or give the number under which it is named."""
+    text = element("span", _signed(line, str(number) if number else line.name))
+    return f'<th scope="{scope}" title="{escape(line.title)}">{text}</th>'
+
+
+def _signed(line: Line, name: str) -> str:
+    signs = (" ✗" if line.failed else "") + (f" {INVALID}" if line.invalid else "")
+    return cut(name, _LONGEST_NAME) + signs
+
+
+def _whole(line: Line, measure: str) -> str:
+    return score_text(line.score if measure == "score" else line.pass_rate)
+
+
+def _cell(cell: Cell | None, measure: str) -> str:
+    if cell is None:
+        return '<td class="xb-absent">·</td>'
+    if cell.invalid == cell.rows:
+        return f'<td class="xb-s0">{INVALID}</td>'
+    sign = INVALID if cell.invalid else ""
+    if measure == "outcome":
+        text = f"{MARKS[cell.outcome]} {cell.most}/{cell.rows}{sign}"
+        return f'<td class="xb-tint xb-t-{cell.outcome}">{text}</td>'
+    value = cell.score if measure == "score" else cell.pass_rate
+    return f'<td class="xb-s{_shade(value)}">{score_text(value)}{sign}</td>'
+
+
+def _shade(value: float) -> int:
+    """Return the step of the colour scale, 0 to 10; only 0 and 1 are at its ends."""
+    return 0 if value <= 0 else 10 if value >= 1 else 1 + min(8, int(value * 9))
+
+
+def _legend(choice: Choice) -> str:
+    outcomes = ", ".join(f"{MARKS[name]} {name.replace('_', ' ')}" for name in _NAMED)
+    marks = f" {outcomes}, with its share of the rows;" if choice.measure == "outcome" else ""
+    return (
+        f"Signs:{marks} · {absent(choice)}; {INVALID} the output, or some of the outputs, "
+        f"is no JSON; ✗ failed by every run. {every(choice).capitalize()}."
+    )
+
+
+_NAMED = [name for name in MARKS if name not in ("matched", "partial", "missed", "spurious")]
+
+
+def bars_html(title: str, counts: Sequence[Bars]) -> str:
+    """Write the breakdowns."""
+    parts = [_outcomes(b) if b.by == "outcome" else _groups(b) for b in counts if b.bars]
+    return element("h4", title) + "".join(parts)
+
+
+def _outcomes(bars: Bars) -> str:
+    rows = [[element("span", f"{MARKS[b.title]} {b.name}"), f"{b.rows:,}"] for b in bars.bars]
+    return table(["outcome", "rows"], rows, numbers=[1])
+
+
+def _groups(bars: Bars) -> str:
+    rows = [
+        [
+            element("span", bar.name),
+            f"{bar.passed:,} of {bar.rows:,}",
+            counts_html(bar.rate, bar.counts),
+        ]
+        for bar in bars.bars
+    ]
+    rows += [[f"… {bars.more:,} more", "", ""]] if bars.more else []
+    return table(
+        [bars.by, "rows that pass", f"{bars.measure}; outcomes of rows"], rows, numbers=[1]
+    )
+
+
+def values_html(title: str, values: Values) -> str:
+    """Write a page of rows."""
+    head = element("h4", title)
+    if not values.rows:
+        return head
+    rows = [
+        [
+            element("span", " · ".join(filter(None, (row.run, row.document, row.path)))),
+            f"{MARKS[row.outcome]} {element('span', _verdict(row))}",
+            segments_html(row.gold),
+            segments_html(row.predicted),
+        ]
+        for row in values.rows
+    ]
+    after = more(values.page.total - values.page.last, "rows")
+    return head + table(["where", "outcome", "gold", "predicted"], rows) + after
+
+
+def _verdict(row: ValueRow) -> str:
+    said = [row.outcome.replace("_", " "), score_text(row.score), row.metric, row.reason]
+    return " · ".join(text for text in (*said, row.reasoning) if text)
 
 
 #: Names of rows and names of columns; nothing where no cell is chosen.
 Block = tuple[tuple[str, ...], tuple[str, ...]] | tuple[()]
-
-
-class Choosing(View):
-    """The traits of the failure explorer; `FailureExplorer` describes them.
-
-    Cells are chosen by name here, and by code on the page.
-    """
-
-    selected_cell = traitlets.Tuple()
-    selected_block = traitlets.Tuple()
-    rows = traitlets.Unicode("field")
-    columns = traitlets.Unicode("document")
-    measure = traitlets.Unicode("score")
-    row_order = traitlets.Unicode("worst")
-    column_order = traitlets.Unicode("worst")
-    schema = traitlets.Unicode(None, allow_none=True)
-    run = traitlets.Unicode(None, allow_none=True)
-    find = traitlets.Unicode("")
-    failed_by_every_run = traitlets.Bool(False)
-    inside_arrays = traitlets.Bool(False)
-    valid_only = traitlets.Bool(False)
-
-    _coded: Coded
-
-    @property
-    def _axes(self) -> tuple[str, str]:
-        return self.rows, self.columns
-
-    @property
-    def _choice(self) -> Choice:
-        return Choice(**{name: getattr(self, name) for name in Choice._fields})
-
-    @traitlets.validate("rows", "columns")
-    def _known_axis(self, proposal: Any) -> str:
-        return _known(proposal["value"], AXES, "an axis")
-
-    @traitlets.validate("measure")
-    def _known_measure(self, proposal: Any) -> str:
-        return _known(proposal["value"], MEASURES, "a measure")
-
-    @traitlets.validate("row_order", "column_order")
-    def _known_order(self, proposal: Any) -> str:
-        return _known(proposal["value"], ORDERS, "an order")
-
-    @traitlets.validate("schema")
-    def _known_schema(self, proposal: Any) -> str | None:
-        name = proposal["value"]
-        return None if name is None else _known(name, self._coded.schemas.names, "a schema")
-
-    @traitlets.validate("run")
-    def _known_run(self, proposal: Any) -> str | None:
-        name = proposal["value"]
-        return None if name is None else _known(name, self._coded.axes["run"].names, "a run")
-
-    @traitlets.validate("selected_cell")
-    def _known_cell(self, proposal: Any) -> tuple[str, ...]:
-        cell = proposal["value"]
-        if len(cell) not in (0, 2):
-            raise traitlets.TraitError(f"selected_cell is (row, column) or empty; found {cell!r}")
-        return tuple(self._item(axis, name) for axis, name in zip(self._axes, cell, strict=False))
-
-    @traitlets.validate("selected_block")
-    def _known_block(self, proposal: Any) -> tuple[tuple[str, ...], ...]:
-        block = proposal["value"]
-        if len(block) not in (0, 2) or not all(isinstance(names, Iterable) for names in block):
-            raise traitlets.TraitError(
-                f"selected_block is (names of rows, names of columns) or empty; found {block!r}"
-            )
-        sides = [[names] if isinstance(names, str) else list(names) for names in block]
-        if not all(sides):
-            return ()
-        named = zip(self._axes, sides, strict=False)
-        return tuple(tuple(self._item(axis, name) for name in names) for axis, names in named)
-
-    def _item(self, axis: str, name: object) -> str:
-        """Return a name of an axis, or raise `TraitError`."""
-        if isinstance(name, str) and name in self._coded.places[axis]:
-            return name
-        return _known(name, self._coded.places[axis], f"a {axis}")
-
-    def _codes(self, block: Block) -> list[list[int]]:
-        """Return a block as the page has it."""
-        named = zip(self._axes, block, strict=False)
-        return [[self._coded.places[axis][name] for name in names] for axis, names in named]
-
-    def _names(self, block: Sequence[object]) -> Block:
-        """Return a block of the page by name; what is not there is left out."""
-        sides = [codes if isinstance(codes, list) else [] for codes in block]
-        found = [
-            tuple(names[code] for code in codes if type(code) is int and 0 <= code < len(names))
-            for names, codes in zip(
-                (self._coded.axes[axis].names for axis in self._axes), sides, strict=False
-            )
-        ]
-        return (found[0], found[1]) if len(found) == len(self._axes) and all(found) else ()
 
 
 def single(block: Block) -> tuple[str, ...]:
@@ -157,132 +417,44 @@ def single(block: Block) -> tuple[str, ...]:
     return tuple(names[0] for names in block) if alone else ()
 
 
-def _known(name: object, known: Iterable[str], what: str) -> str:
-    names = list(known)
-    if isinstance(name, str) and name in names:
-        return name
-    raise traitlets.TraitError(f"{name!r} is not {what}; {nearest(name, names)}")
-
-
-_LONGEST_NAME = 40
+_LONGEST_CHOICE = 40
 #: Stands for no name in a menu, where None would be no choice at all.
 _ALL = ()
-
-
-def controls(view: Any, rows: Coded) -> Any:
-    """Make the controls of a view, each tied to its trait of the same name."""
-    axes, orders = [(f"{name}s", name) for name in AXES], _turned(ORDERS)
-    made = {
-        "rows": _menu("Rows", axes, "12em"),
-        "row_order": _menu("Sort rows", orders, "15em"),
-        "columns": _menu("Columns", axes, "14em"),
-        "column_order": _menu("Sort columns", orders, "17em"),
-        "measure": _menu("Show", _turned(MEASURES), "19em"),
-        "find": _search("Field"),
-        "schema": _names("Schema", rows.schemas.names),
-        "run": _names("Run", rows.axes["run"].names),
-        "failed_by_every_run": _box("failed by every run"),
-        "inside_arrays": _box("inside arrays too"),
-        "valid_only": _box("without invalid outputs"),
-    }
-    for name, control in made.items():
-        turned = (_from_none, _to_none) if name in ("schema", "run") else None
-        traitlets.link((view, name), (control, "value"), transform=turned)
-    several = {"schema": rows.schemas.size > 1, "run": rows.axes["run"].size > 1}
-    shown = [control for name, control in made.items() if several.get(name, True)]
-    return ipywidgets.VBox([_line(shown[:5]), _line(shown[5:])])
-
-
-def _turned(words: dict[str, str]) -> list[tuple[str, str]]:
-    return [(text, name) for name, text in words.items()]
-
-
-def _line(parts: list[Any]) -> Any:
-    flow = ipywidgets.Layout(flex_flow="row wrap", align_items="center", width="100%")
-    return ipywidgets.Box(parts, layout=flow)
-
-
-def _layout(width: str) -> Any:
-    return ipywidgets.Layout(width=width, max_width="100%", margin="2px 14px 2px 2px")
-
-
-def _menu(label: str, options: Iterable[tuple[str, Any]], width: str) -> Any:
-    return ipywidgets.Dropdown(
-        options=list(options),
-        description=label,
-        layout=_layout(width),
-        style={"description_width": "initial"},
-    )
+_NOT_ALL = (
+    lambda name: _ALL if name is None else name,
+    lambda value: None if value == _ALL else value,
+)
 
 
 def _names(label: str, names: list[str]) -> Any:
     """Make a menu of names, of which none may be chosen."""
-    listed = [(shortened(name, _LONGEST_NAME), name) for name in names]
-    return _menu(label, [("all", _ALL), *listed], "15em")
+    listed = [(shortened(name, _LONGEST_CHOICE), name) for name in names]
+    return menu(label, [("all", _ALL), *listed], width="15em")
 
 
-def _from_none(name: str | None) -> object:
-    return _ALL if name is None else name
-
-
-def _to_none(value: object) -> object:
-    return None if value == _ALL else value
-
-
-def _search(label: str) -> Any:
-    return ipywidgets.Text(
-        description=label,
-        placeholder="part of its name",
-        layout=_layout("15em"),
-        style={"description_width": "initial"},
-    )
-
-
-def _box(label: str) -> Any:
-    return ipywidgets.Checkbox(description=label, indent=False, layout=_layout("auto"))
-
-
-class HeatPane(Pane):
+class HeatPane(
+    Pane,
+    scripts=["failures/cells.js", "failures/heatmap.js", "failures/heatgrid.js"],
+    styles=["failures/shades.css", "failures/heatmap.css"],
+):
     """The heatmap; `block` has the codes of the chosen rows and columns, or nothing."""
-
-    _esm = asset(
-        *("shared/dom.js", "failures/cells.js", "failures/heatmap.js", "failures/heatgrid.js")
-    )
-    _css = asset("shared/base.css", "failures/shades.css", "failures/heatmap.css")
 
     block: Any = traitlets.List().tag(sync=True)
 
 
-class ValuesPane(Pane):
+class ValuesPane(Pane, scripts=["failures/values.js"], styles=["failures/details.css"]):
     """Gold beside prediction, row by row."""
 
-    _esm = asset("shared/dom.js", "failures/values.js")
-    _css = asset("shared/base.css", "failures/details.css")
 
-
-class BarsPane(Pane):
+class BarsPane(Pane, scripts=["failures/bars.js"], styles=["failures/details.css"]):
     """Bars by outcome, by domain or schema, by run."""
-
-    _esm = asset("shared/dom.js", "failures/bars.js")
-    _css = asset("shared/base.css", "failures/details.css")
-
-
-def whole_number(act: Callable[[int], None], name: str) -> Callable[[dict[str, Any]], None]:
-    """Make a handler of messages that calls `act` with their whole number `name`."""
-
-    def received(content: dict[str, Any]) -> None:
-        value = content.get(name)
-        if isinstance(value, int) and not isinstance(value, bool):
-            act(value)
-
-    return received
 
 
 #: So many columns leave room for the values beside them.
 _NARROW = 4
 
 
-class FailureExplorer(Choosing):
+class FailureExplorer(View):
     """Where runs fail: a heatmap, the values behind its cells, and breakdowns.
 
     Parameters
@@ -324,6 +496,20 @@ class FailureExplorer(Choosing):
         The source holds no fields, or there is no such axis or measure.
     """
 
+    selected_cell = traitlets.Tuple()
+    selected_block = traitlets.Tuple()
+    rows = traitlets.Unicode("field")
+    columns = traitlets.Unicode("document")
+    measure = traitlets.Unicode("score")
+    row_order = traitlets.Unicode("worst")
+    column_order = traitlets.Unicode("worst")
+    schema = traitlets.Unicode(None, allow_none=True)
+    run = traitlets.Unicode(None, allow_none=True)
+    find = traitlets.Unicode("")
+    failed_by_every_run = traitlets.Bool(False)
+    inside_arrays = traitlets.Bool(False)
+    valid_only = traitlets.Bool(False)
+
     def __init__(
         self,
         source: Any,
@@ -333,20 +519,48 @@ class FailureExplorer(Choosing):
         measure: str = "score",
     ) -> None:
         self._coded = coded(source)
-        _refuse_unknown({"rows": rows, "columns": columns or AXES[0]}, AXES)
-        _refuse_unknown({"measure": measure}, MEASURES)
-        columns = columns or _other_axis(self._coded, rows)
+        given = {"rows": (rows, AXES), "columns": (columns, AXES), "measure": (measure, MEASURES)}
+        for argument, (value, names) in given.items():
+            if value not in names and (argument, value) != ("columns", None):
+                raise InputError(f"{argument}={value!r}: {nearest(value, names)}")
+        if columns is None:  # documents, runs or fields: the first that has several items
+            free = [name for name in ("document", "run", "field") if name != rows]
+            axes = self._coded.axes
+            columns = next((name for name in free if axes[name].size > 1), free[0])
         if rows == columns:
             raise InputError(f"rows and columns are both {rows!r}; choose two of {list(AXES)}")
         self._pages = {"rows": 0, "columns": 0, "values": 0}
         self._whole: int | None = None
         self._heat, self._values, self._bars = HeatPane(), ValuesPane(), BarsPane()
-        super().__init__(layout=ipywidgets.Layout(width="100%"))
+        super().__init__()
         self.rows, self.columns, self.measure = rows, columns, measure
         parts = beside(self._heat, self._values, self._bars, widths=[520, 420, 300])
-        self.children = (controls(self, self._coded), parts)
+        self.children = (ipywidgets.VBox(self._controls()), parts)
         self._listen()
         self._redraw()
+
+    def _controls(self) -> list[ipywidgets.Widget]:
+        """Make the controls, each tied to its trait of the same name."""
+        axes = {name: f"{name}s" for name in AXES}
+        made = {
+            "rows": menu("Rows", axes, width="12em"),
+            "row_order": menu("Sort rows", ORDERS, width="15em"),
+            "columns": menu("Columns", axes, width="14em"),
+            "column_order": menu("Sort columns", ORDERS, width="17em"),
+            "measure": menu("Show", MEASURES, width="19em"),
+            "find": search("Field", "part of its name", width="15em"),
+            "failed_by_every_run": check("failed by every run"),
+            "inside_arrays": check("inside arrays too"),
+            "valid_only": check("without invalid outputs"),
+        }
+        self.link(made)
+        several = []
+        for trait, axis in (("schema", self._coded.schemas), ("run", self._coded.axes["run"])):
+            control = _names(trait.capitalize(), axis.names)
+            traitlets.link((self, trait), (control, "value"), transform=_NOT_ALL)
+            several += [control] if axis.size > 1 else []
+        shown = list(made.values())
+        return [row(*shown[:5]), row(*shown[5:6], *several, *shown[6:])]
 
     def _listen(self) -> None:
         self.observe(self._rechosen, list(Choice._fields))
@@ -355,10 +569,73 @@ class FailureExplorer(Choosing):
         traitlets.link(
             (self, "selected_block"), (self._heat, "block"), transform=(self._codes, self._names)
         )
-        self._heat.on_event("page", self._turn)
-        self._heat.on_event("line", self._take_line)
-        self._values.on_event("values", whole_number(self._turn_values, "to"))
-        self._values.on_event("whole", whole_number(self._show_whole, "at"))
+        sides = ["rows", "columns"]
+        self._heat.on_event("page", self._turn, axis=sides, to=int)
+        self._heat.on_event("line", self._take_line, axis=sides, code=int)
+        self._values.on_event("values", self._turn_values, to=int)
+        self._values.on_event("whole", self._show_whole, at=int)
+
+    # --- what can be assigned -------------------------------------------------------------------
+
+    @property
+    def _axes(self) -> tuple[str, str]:
+        return self.rows, self.columns
+
+    @property
+    def _choice(self) -> Choice:
+        return Choice(**{name: getattr(self, name) for name in Choice._fields})
+
+    @traitlets.validate("rows", "columns", "measure", "row_order", "column_order", "schema", "run")
+    def _known_name(self, proposal: Any) -> str | None:
+        trait, value = proposal["trait"].name, proposal["value"]
+        names: dict[str, Iterable[str]] = {
+            **dict.fromkeys(("rows", "columns"), AXES),
+            **dict.fromkeys(("row_order", "column_order"), ORDERS),
+            "measure": MEASURES,
+            "schema": self._coded.schemas.names,
+            "run": self._coded.axes["run"].names,
+        }
+        return None if value is None else known(trait, value, names[trait])
+
+    @traitlets.validate("selected_cell")
+    def _known_cell(self, proposal: Any) -> tuple[str, ...]:
+        cell = proposal["value"]
+        if len(cell) not in (0, 2):
+            raise traitlets.TraitError(f"selected_cell is (row, column) or empty; found {cell!r}")
+        return tuple(self._item(axis, name) for axis, name in zip(self._axes, cell, strict=False))
+
+    @traitlets.validate("selected_block")
+    def _known_block(self, proposal: Any) -> tuple[tuple[str, ...], ...]:
+        block = proposal["value"]
+        if len(block) not in (0, 2) or not all(isinstance(names, Iterable) for names in block):
+            raise traitlets.TraitError(
+                f"selected_block is (names of rows, names of columns) or empty; found {block!r}"
+            )
+        sides = [[names] if isinstance(names, str) else list(names) for names in block]
+        if not all(sides):
+            return ()
+        named = zip(self._axes, sides, strict=False)
+        return tuple(tuple(self._item(axis, name) for name in names) for axis, names in named)
+
+    def _item(self, axis: str, name: object) -> str:
+        """Return a name of an axis, or raise `TraitError`."""
+        places = self._coded.places[axis]
+        return name if isinstance(name, str) and name in places else known(axis, name, places)
+
+    def _codes(self, block: Block) -> list[list[int]]:
+        """Return a block as the page has it."""
+        named = zip(self._axes, block, strict=False)
+        return [[self._coded.places[axis][name] for name in names] for axis, names in named]
+
+    def _names(self, block: Sequence[object]) -> Block:
+        """Return a block of the page by name; what is not there is left out."""
+        found = []
+        for axis, codes in zip(self._axes, block, strict=False):
+            names = self._coded.axes[axis].names
+            given = codes if isinstance(codes, list) else []
+            there = (code for code in given if type(code) is int and 0 <= code < len(names))
+            found.append(tuple(names[code] for code in there))
+        return (found[0], found[1]) if len(found) == len(self._axes) and all(found) else ()
 
     # --- what follows from it --------------------------------------------------------------------
 
@@ -390,35 +667,26 @@ class FailureExplorer(Choosing):
         for side, axis, name in zip(("rows", "columns"), self._axes, cell, strict=True):
             shown = getattr(self._grid, side)
             found = np.flatnonzero(shown.codes == self._coded.places[axis][name])
-            if len(found) and found[0] // shown.most != shown.first // shown.most:
+            if len(found) and found[0] // shown.most != shown.page.number:
                 self._pages[side] = int(found[0] // shown.most)
                 self._draw_grid()
 
-    def _turn(self, content: dict[str, Any]) -> None:
-        if content.get("axis") in ("rows", "columns"):
-            axis = content["axis"]
-            whole_number(lambda to: self._turn_to(axis, to), "to")(content)
-
-    def _turn_to(self, side: str, page: int) -> None:
-        self._pages[side] = page
+    def _turn(self, side: str, to: int) -> None:
+        self._pages[side] = to
         self._draw_grid()
 
-    def _turn_values(self, page: int) -> None:
-        self._pages["values"] = page
+    def _turn_values(self, to: int) -> None:
+        self._pages["values"] = to
         self._follow()
 
     def _show_whole(self, at: int) -> None:
         self._whole = at
         self._follow()
 
-    def _take_line(self, content: dict[str, Any]) -> None:
+    def _take_line(self, side: str, code: int) -> None:
         """Choose all cells of a row or of a column."""
-        down = content.get("axis") == "rows"
-        whole_number(lambda code: self._take(code, down=down), "code")(content)
-
-    def _take(self, code: int, *, down: bool) -> None:
-        sides = self._axes if down else self._axes[::-1]
-        line, across = (self._coded.axes[axis] for axis in sides)
+        down = side == "rows"
+        line, across = (self._coded.axes[axis] for axis in self._axes[:: 1 if down else -1])
         crossed = across.codes[self._places[line.codes[self._places] == code]]
         codes = [[code], np.unique(crossed).tolist()]
         self.selected_block = self._names(codes if down else codes[::-1])
@@ -471,33 +739,19 @@ class FailureExplorer(Choosing):
 
     def to_html(self) -> str:
         """Write the heatmap, the breakdowns and the chosen values as HTML without JavaScript."""
-        block = self.selected_block
-        return picture_html(
-            Picture(
-                repr(self),
-                headline(self._coded, self._places),
-                self._choice,
-                self._grid,
-                empty(self._coded, self._choice),
-                bars_title(len(self._chosen), chosen=bool(block)),
-                self._counts,
-                values_title(self._choice, block, self._found) if block else "",
-                self._found,
-            )
+        block, choice, shown = self.selected_block, self._choice, self._grid
+        return twin(
+            repr(self),
+            f"<style>{asset('failures/shades.css')}</style>",
+            element("p", " · ".join(headline(self._coded, self._places))),
+            element("p", chosen_text(choice)),
+            heatmap_html(shown, choice)
+            if shown.cells
+            else element("p", empty(self._coded, choice)),
+            values_html(values_title(choice, block, self._found), self._found) if block else "",
+            bars_html(bars_title(len(self._chosen), chosen=bool(block)), self._counts),
         )
 
     def __repr__(self) -> str:
         """Say how much there is, whatever is shown of it."""
         return title(self._coded)
-
-
-def _refuse_unknown(given: dict[str, str], known: Iterable[str]) -> None:
-    for argument, value in given.items():
-        if value not in known:
-            raise InputError(f"{argument}={value!r}: {nearest(value, known)}")
-
-
-def _other_axis(rows: Coded, taken: str) -> str:
-    """Return documents, runs or fields: the first that is not taken and has several items."""
-    free = [name for name in ("document", "run", "field") if name != taken]
-    return next((name for name in free if rows.axes[name].size > 1), free[0])

@@ -9,27 +9,150 @@ import ipywidgets
 import pandas as pd
 import traitlets
 
+from extractbench_nb.display.sides import Segment
 from extractbench_nb.display.text import fitted
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.frames import chosen_array
 from extractbench_nb.evaluation.result import Evaluation
-from extractbench_nb.widgets.matches_board import (
+from extractbench_nb.evaluation.thresholds import ALIGN, PASS, Knob
+from extractbench_nb.widgets.matches_model import (
     PAGE,
+    SORTS,
     Board,
     Pair,
-    counts_html,
-    detail_html,
-    empty_text,
-    left_out,
+    Row,
+    counted,
+    filtered,
     offered_arrays,
-    page_html,
+    ordered,
 )
-from extractbench_nb.widgets.matches_items import ALIGN, PASS, Knob
-from extractbench_nb.widgets.matches_model import SORTS, STATUSES, Row, counted, filtered
-from extractbench_nb.widgets.static import asset, twin
-from extractbench_nb.widgets.view import Pane, Slider, View
+from extractbench_nb.widgets.static import (
+    MARKS,
+    element,
+    more,
+    score_text,
+    segments_html,
+    table,
+    twin,
+)
+from extractbench_nb.widgets.view import Pane, Slider, View, button, menu, row, search
 
-__all__ = ["CountsPane", "DetailPane", "Filters", "MatchesView", "PairsPane", "Tuner"]
+__all__ = ["MatchesView"]
+
+
+def counts_html(counts: dict[str, Any], note: str) -> str:
+    """Write the counts as evaluated and at the present thresholds."""
+    heads = ["", *counts["heads"]]
+    numbers = range(1, len(heads) - 1)
+    rows = [
+        [element("b", name), *(element("span", text) for text in texts)]
+        for name, texts, _ in counts["rows"]
+        if name == "as evaluated" or counts["values"]
+    ]
+    changed = f"Thresholds: {counts['values']}. " if counts["values"] else ""
+    told = changed + "A partial pair counts as one missed and one spurious item. " + note
+    return table(heads, rows, list(numbers)) + element("p", told.strip(), "xb-quiet")
+
+
+def page_html(page: dict[str, Any], told: str) -> str:
+    """Write the rows of a page: one line per pair or item, what failed marked."""
+    if not page["rows"]:
+        return element("p", empty_text(page), "xb-empty")
+    first, last, rows = (f"{page[name]:,}" for name in ("first", "last", "rows"))
+    head = f"{told}. Rows {first} to {last} of {rows}:"
+    theirs = {card["at"]: card for card in page["right"]}  # partners on one line, in gold's order
+    pairs = [(card, theirs.get(card["partner"])) for card in page["left"]]
+    pairs += [(None, card) for card in page["right"] if card["partner"] is None]
+    body = [_line(left, right) for left, right in pairs]
+    heads = ("gold", "predicted", "status", "similarity", "gold item", "predicted item")
+    hidden = page["rows"] - page["last"]
+    return element("p", head) + table(heads, body, (0, 1, 3)) + more(hidden, "rows")
+
+
+def empty_text(page: dict[str, Any]) -> str:
+    """Say why no row is shown."""
+    if page["all"]:
+        return "No item matches; clear the filters."
+    if page["items"]:
+        return "The items were not aligned: the model that was asked gave no answer of use."
+    return "Both arrays are empty: there is nothing to match."
+
+
+def _line(left: dict[str, Any] | None, right: dict[str, Any] | None) -> list[str]:
+    card = left or right or {}
+    status = card["status"]
+    failed = f" ({', '.join(card['failed'])})" if card["failed"] else ""
+    similarity = card["similarity"]
+    return [
+        *(str(side["at"]) if side else "–" for side in (left, right)),
+        element("span", f"{MARKS[status]} {status}{failed}"),
+        "–" if similarity is None else score_text(similarity),
+        _item(left),
+        _item(right),
+    ]
+
+
+def _item(card: dict[str, Any] | None) -> str:
+    if card is None:
+        return ""
+    key = element("div", card["key"], "xb-quiet") if card["key"] else ""
+    lines = []
+    for place, side, failed in card["lines"]:
+        name = f"{MARKS['incorrect']} " * failed + f"{place}: " * bool(place)
+        tag, kind = ("b", "") if failed else ("span", "xb-quiet")
+        lines.append(f"<div>{element(tag, name, kind) if name else ''}{_side(side)}</div>")
+    rest = element("div", f"… {card['more']:,} more", "xb-quiet") if card["more"] else ""
+    return key + "".join(lines) + rest
+
+
+def _side(side: Sequence[Sequence[str]]) -> str:
+    return segments_html(Segment(*piece) for piece in side)
+
+
+def detail_html(model: dict[str, Any]) -> str:
+    """Write the chosen pair key by key."""
+    similarity = model["similarity"]
+    alike = "" if similarity is None else f", similarity {score_text(similarity)}"
+    failed = f"; failed: {', '.join(model['failed'])}" if model["failed"] else ""
+    head = element("h4", f"{model['title']}: {model['status']}{alike}{failed}")
+    note = element("p", model["note"]) if model["note"] else ""
+    scored = ("metric", "score", "outcome") if model["scored"] else ()
+    heads = ("field", *model["sides"], *scored)
+    rows = [_detail_line(row, model) for row in model["rows"]]
+    numbers = [at for at, name in enumerate(heads) if name == "score"]
+    return head + note + table(heads, rows, numbers) + element("p", left_out(model), "xb-quiet")
+
+
+def left_out(model: dict[str, Any]) -> str:
+    """Say what the list of fields does not show."""
+    parts = []
+    if model["more"]:
+        parts.append(f"… {model['more']:,} more fields.")
+    if model["absent"]:
+        parts.append(f"Absent on both sides: {model['absent']:,}.")
+    return " ".join(parts)
+
+
+def _detail_line(row: dict[str, Any], model: dict[str, Any]) -> list[str]:
+    values = [element("b", row["place"])]
+    for side in model["sides"]:
+        length = row["more"].get(side)
+        cut = element("em", f" ({length:,} characters)", "xb-quiet") if length else ""
+        values.append(_side(row[side]) + cut)
+    return [*values, *(_verdict_html(row["verdict"]) if model["scored"] else ())]
+
+
+def _verdict_html(verdict: dict[str, Any] | None) -> list[str]:
+    if verdict is None:
+        return [element("em", "not scored", "xb-quiet"), "", ""]
+    outcome = verdict["outcome"]
+    why = f"{MARKS.get(outcome, '')} {outcome.replace('_', ' ')} ({verdict['reason']})"
+    reasoning = element("div", verdict["reasoning"], "xb-quiet") if verdict["reasoning"] else ""
+    return [
+        element("span", verdict["metric"]),
+        score_text(verdict["score"]),
+        element("span", why) + reasoning,
+    ]
 
 
 _WIDEST = 60
@@ -39,134 +162,24 @@ _OWN = {
 }
 
 
-def _row(*parts: ipywidgets.Widget) -> ipywidgets.Box:
-    flow = ipywidgets.Layout(flex_flow="row wrap", align_items="center", width="100%")
-    return ipywidgets.Box(parts, layout=flow)
-
-
-def _layout(width: int, *, grows: bool = False) -> ipywidgets.Layout:
-    flex = f"{int(grows)} 1 {width}px"
-    return ipywidgets.Layout(flex=flex, width="auto", min_width="0", margin="2px 10px 2px 0")
-
-
-class Tuner(traitlets.HasTraits):
-    """Which threshold is changed, and its value.
-
-    Attributes
-    ----------
-    box : ipywidgets.Widget
-        What is shown.
-    key : str
-        The threshold, empty if there is none.
-    value : float
-        Its value.
-    """
-
-    key = traitlets.Unicode("")
-    value = traitlets.Float(0.5)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._which = ipywidgets.Dropdown(description="Threshold", layout=_layout(300, grows=True))
-        self.slider = Slider(label="Value", layout=_layout(230))
-        self.reset = ipywidgets.Button(description="As declared", layout=_layout(100))
-        self.box = _row(self._which, self.slider, self.reset)
-        traitlets.link((self, "value"), (self.slider, "value"))
-        self._which.observe(self._chosen, "value")
-
-    def _chosen(self, change: Any) -> None:
-        self.key = change["new"] or ""
-
-    def offer(self, knobs: Sequence[Knob]) -> None:
-        """Let one of these thresholds be changed; without any all is switched off."""
-        self._which.options = [(_told(knob), knob.key) for knob in knobs]
-        for part in (self._which, self.slider, self.reset):
-            part.disabled = not knobs
-        if knobs:
-            self._which.value = knobs[0].key
-        self.key = knobs[0].key if knobs else ""
-
-
 def _told(knob: Knob) -> str:
     if knob.key in _OWN:
         return f"{_OWN[knob.key]} ({knob.declared:.2f})"
     return f"{fitted(knob.field, _WIDEST)}: {knob.metric} {knob.param} ({knob.declared:.2f})"
 
 
-class Filters(traitlets.HasTraits):
-    """Which rows are shown, and in which order.
-
-    Attributes
-    ----------
-    box : ipywidgets.Widget
-        What is shown.
-    status : str
-        One of `STATUSES`, empty for all.
-    sort : str
-        One of `SORTS`.
-    text : str
-        What the items must hold.
-    """
-
-    status = traitlets.Unicode("")
-    sort = traitlets.Unicode(SORTS[0])
-    text = traitlets.Unicode("")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._status = ipywidgets.Dropdown(description="Show", layout=_layout(220))
-        self._sort = ipywidgets.Dropdown(options=SORTS, description="Order", layout=_layout(250))
-        self._text = ipywidgets.Text(
-            description="Find",
-            placeholder="a text in the items",
-            layout=_layout(260, grows=True),
-        )
-        self.box = _row(self._status, self._sort, self._text)
-        self.count({})
-        traitlets.link((self, "sort"), (self._sort, "value"))
-        traitlets.link((self, "text"), (self._text, "value"))
-        traitlets.link((self, "status"), (self._status, "value"))
-
-    def count(self, counts: dict[str, int]) -> None:
-        """Write the number of rows beside each status."""
-        kept = self.status
-        total = f" ({sum(counts.values()):,})" if counts else ""
-        named = [(f"{name} ({counts.get(name, 0):,})", name) for name in STATUSES]
-        with self.hold_trait_notifications():
-            self._status.options = [(f"all{total}", ""), *named]
-            self._status.value = kept
-
-    def describe(self) -> str:
-        """Say in words which rows are shown, and how."""
-        parts = [f"Items in {self.sort}" if self.sort in SORTS[:2] else f"Items, {self.sort}"]
-        if self.status:
-            parts.append(f"only {self.status}")
-        if self.text.strip():
-            parts.append(f"with {fitted(self.text, _WIDEST)!r}")
-        return ", ".join(parts)
-
-
-class CountsPane(Pane):
+class CountsPane(Pane, scripts=["matches/counts.js"], styles=["matches/matches.css"]):
     """Counts as evaluated, and at the present thresholds."""
 
-    _esm = asset("shared/dom.js", "matches/counts.js")
-    _css = asset("shared/base.css", "matches/matches.css")
 
-
-class PairsPane(Pane):
+class PairsPane(Pane, scripts=["matches/pairs.js"], styles=["matches/matches.css"]):
     """The two columns of a page; `selected` has the indices of the chosen pair."""
-
-    _esm = asset("shared/dom.js", "matches/pairs.js")
-    _css = asset("shared/base.css", "matches/matches.css")
 
     selected = traitlets.Any(None, allow_none=True).tag(sync=True)
 
 
-class DetailPane(Pane):
+class DetailPane(Pane, scripts=["matches/detail.js"], styles=["matches/matches.css"]):
     """The chosen pair field by field."""
-
-    _esm = asset("shared/dom.js", "matches/detail.js")
-    _css = asset("shared/base.css", "matches/matches.css")
 
 
 _NOTHING_CHOSEN = "Choose an item, by a click or by Enter, to see its pair field by field."
@@ -224,37 +237,44 @@ class MatchesView(View):
         self._ev, self._arrays = ev, ev.arrays
         self._board = Board(ev, chosen_array(self._arrays, path))
         self._page, self._shown, self._whole = 0, list[Row](), set[int]()
-        self._updating = False
-        self._make_parts()
+        self._counts, self._pairs, self._detail = CountsPane(), PairsPane(), DetailPane()
         super().__init__(
             [
-                self._picker,
-                self._tuner.box,
+                self._make_picker(),
+                self._make_tuner(),
                 self._counts,
-                self._filters.box,
+                self._make_filters(),
                 self._pairs,
                 self._detail,
-            ],
-            layout=ipywidgets.Layout(width="100%"),
+            ]
         )
-        self._wire()
+        self._pairs.on_event("page", self._page_asked, page=int)
+        self._pairs.on_event("select", self._item_clicked, side=["gold", "predicted"], index=int)
+        self._detail.on_event("whole", self._whole_asked, at=int)
         self.path = self._board.path
 
-    def _make_parts(self) -> None:
-        wide = ipywidgets.Layout(width="auto", max_width="100%")
-        self._picker = ipywidgets.Dropdown(description="Array", layout=wide)
-        self._tuner, self._filters = Tuner(), Filters()
-        self._counts, self._pairs, self._detail = CountsPane(), PairsPane(), DetailPane()
-
-    def _wire(self) -> None:
+    def _make_picker(self) -> ipywidgets.Widget:
+        self._picker = menu("Array")
         self._picker.observe(self._array_picked, "value")
-        self._tuner.observe(self._knob_chosen, "key")
-        self._tuner.observe(self._value_chosen, "value")
-        self._tuner.reset.on_click(lambda _: self.set_trait("thresholds", {}))
-        self._filters.observe(self._filter_changed)
-        self._pairs.on_event("page", self._page_asked)
-        self._pairs.on_event("select", self._item_clicked)
-        self._detail.on_event("whole", self._whole_asked)
+        return self._picker
+
+    def _make_tuner(self) -> ipywidgets.Widget:
+        """Make the controls of one threshold: which, its value, back to those declared."""
+        self._knob = menu("Threshold", flex="1 1 300px")
+        place = ipywidgets.Layout(flex="0 1 230px", min_width="0", margin="2px 10px 2px 2px")
+        self._slider = Slider(label="Value", layout=place)
+        self._reset = button("As declared", lambda: self.set_trait("thresholds", {}))
+        self._knob.observe(self._knob_chosen, "value")
+        self._slider.observe(self._value_chosen, "value")
+        return row(self._knob, self._slider, self._reset)
+
+    def _make_filters(self) -> ipywidgets.Widget:
+        self._status = menu("Show", [("all", "")], flex="0 1 220px")
+        self._sort = menu("Order", SORTS, flex="0 1 250px")
+        self._text = search("Find", "a text in the items", flex="1 1 260px")
+        for control in (self._status, self._sort, self._text):
+            control.observe(self._filter_changed, "value")
+        return row(self._status, self._sort, self._text)
 
     # --- what Python code sets ---------------------------------------------------------------
 
@@ -269,18 +289,20 @@ class MatchesView(View):
     def _array_changed(self, change: Any) -> None:
         if change["new"] != self._board.path:
             self._board = Board(self._ev, change["new"])
-        self._quietly(self._offer)
+        path, knobs = self._board.path, self._board.array.knobs
+        with self.quietly():
+            self._picker.options = offered_arrays(self._arrays, path)
+            self._picker.value = path
+            self._knob.options = [(_told(knob), knob.key) for knob in knobs]
+            for part in (self._knob, self._slider, self._reset):
+                part.disabled = not knobs
+            if knobs:
+                self._knob.value = knobs[0].key
+            self._show_threshold()
         self._page = 0
         with self.hold_trait_notifications():
             self.selected_pair, self.thresholds = None, {}
         self._draw()
-
-    def _offer(self) -> None:
-        path = self._board.path
-        self._picker.options = offered_arrays(self._arrays, path)
-        self._picker.value = path
-        self._tuner.offer(self._board.array.knobs)
-        self._show_threshold()
 
     @traitlets.validate("thresholds")
     def _known_thresholds(self, proposal: Any) -> dict[str, float]:
@@ -298,16 +320,13 @@ class MatchesView(View):
         if not set(change["new"]) <= {ALIGN, PASS}:
             self._counts.show(self._counts_model("Aligning anew …"))
         self._board.try_thresholds(change["new"])
-        self._quietly(self._show_threshold)
-        self._keep_selection()
-        self._draw()
-
-    def _keep_selection(self) -> None:
-        """Stay with the chosen item where its pair is another one now."""
-        if self.selected_pair is not None:
+        with self.quietly():
+            self._show_threshold()
+        if self.selected_pair is not None:  # stay with the item, whatever its pair is now
             gold_index, predicted_index = self.selected_pair
             one = (gold_index, None) if gold_index is not None else (None, predicted_index)
             self.selected_pair = one
+        self._draw()
 
     @traitlets.validate("selected_pair")
     def _known_pair(self, proposal: Any) -> Pair | None:
@@ -321,19 +340,17 @@ class MatchesView(View):
             )
         row = self._board.row_of(tuple(value))
         if row is None:
-            raise traitlets.TraitError(f"{tuple(value)!r} is no pair; {self._near(tuple(value))}")
+            raise traitlets.TraitError(f"there is no pair {tuple(value)!r}; {self._near(*value)}")
         return row.pair
 
-    def _near(self, pair: Pair) -> str:
-        rows = [self._board.row_of(one) for one in ((pair[0], None), (None, pair[1]))]
-        found = [repr(row.pair) for row in rows if row is not None]
+    def _near(self, gold_index: int | None, predicted_index: int | None) -> str:
+        rows = map(self._board.row_of, ((gold_index, None), (None, predicted_index)))
+        found = dict.fromkeys(repr(near.pair) for near in rows if near is not None)
+        if found:
+            return f"there is {' and '.join(found)}"
         sizes = self._board.outcome.summary
-        return (
-            f"there is {' and '.join(dict.fromkeys(found))}"
-            if found
-            else f"there are {sizes['gold_items']} gold and {sizes['predicted_items']} "
-            "predicted items, counted from 0"
-        )
+        counts = f"{sizes['gold_items']} gold and {sizes['predicted_items']} predicted items"
+        return f"there are {counts}, counted from 0"
 
     @traitlets.observe("selected_pair")
     def _pair_changed(self, change: Any) -> None:
@@ -348,17 +365,9 @@ class MatchesView(View):
 
     # --- what the page asks ------------------------------------------------------------------
 
-    def _quietly(self, act: Any) -> None:
-        """Change controls without taking it for the reader's wish."""
-        self._updating = True
-        try:
-            act()
-        finally:
-            self._updating = False
-
     def _show_threshold(self) -> None:
-        if self._tuner.key in self._board.knobs:
-            self._tuner.value = self._board.threshold(self._tuner.key)
+        if self._knob.value in self._board.knobs:
+            self._slider.value = self._board.threshold(self._knob.value)
 
     def _array_picked(self, change: Any) -> None:
         if not self._updating and change["new"] is not None:
@@ -366,11 +375,12 @@ class MatchesView(View):
 
     def _knob_chosen(self, _: Any) -> None:
         if not self._updating:
-            self._quietly(self._show_threshold)
+            with self.quietly():
+                self._show_threshold()
 
     def _value_chosen(self, change: Any) -> None:
-        if not self._updating and self._tuner.key in self._board.knobs:
-            self.thresholds = {**self.thresholds, self._tuner.key: change["new"]}
+        if not self._updating and self._knob.value in self._board.knobs:
+            self.thresholds = {**self.thresholds, self._knob.value: change["new"]}
 
     def _filter_changed(self, _: Any) -> None:
         if not self._updating:
@@ -378,35 +388,36 @@ class MatchesView(View):
             self._draw_page()
             self._draw_detail()
 
-    def _page_asked(self, content: dict[str, Any]) -> None:
-        page = content.get("page")
-        if isinstance(page, int) and 0 <= page * PAGE < len(self._shown):
+    def _page_asked(self, page: int) -> None:
+        if 0 <= page * PAGE < len(self._shown):
             self._page = page
             self._draw_page()
 
-    def _item_clicked(self, content: dict[str, Any]) -> None:
-        index = content.get("index")
-        pair = (index, None) if content.get("side") == "gold" else (None, index)
-        if isinstance(index, int) and self._board.row_of(pair) is not None:
+    def _item_clicked(self, side: str, index: int) -> None:
+        pair = (index, None) if side == "gold" else (None, index)
+        if self._board.row_of(pair) is not None:
             self.selected_pair = pair
 
-    def _whole_asked(self, content: dict[str, Any]) -> None:
-        if isinstance(content.get("at"), int):
-            self._whole.add(content["at"])
-            self._draw_detail()
+    def _whole_asked(self, at: int) -> None:
+        self._whole.add(at)
+        self._draw_detail()
 
     # --- what is shown -----------------------------------------------------------------------
 
     def _draw(self) -> None:
-        self._quietly(lambda: self._filters.count(counted(self._board.rows)))
+        counts = counted(self._board.rows)
+        named = [(f"{name} ({n:,})", name) for name, n in counts.items()]
+        with self.quietly():
+            kept = self._status.value
+            self._status.options = [(f"all ({len(self._board.rows):,})", ""), *named]
+            self._status.value = kept
         self._counts.show(self._counts_model())
         self._draw_page()
         self._pair_changed({"new": self.selected_pair})
 
     def _draw_page(self) -> None:
-        self._shown = filtered(
-            self._board.in_order(self._filters.sort), self._filters.status, self._filters.text
-        )
+        rows = ordered(self._board.rows, self._sort.value)
+        self._shown = filtered(rows, self._status.value, self._text.value)
         self._page = min(self._page, max(0, (len(self._shown) - 1) // PAGE))
         self._pairs.show(self._page_model())
 
@@ -421,7 +432,7 @@ class MatchesView(View):
         return {**counts, "told": told or " ".join(filter(None, (changed, _PARTIAL, note)))}
 
     def _page_model(self) -> dict[str, Any]:
-        page = self._board.page(self._shown, self._page, self._filters.sort)
+        page = self._board.page(self._shown, self._page, self._sort.value)
         return {**page, "empty": empty_text(page)}
 
     def _detail_model(self) -> dict[str, Any] | None:
@@ -450,13 +461,23 @@ class MatchesView(View):
         matches = self._board.outcome.matches
         return matches.iloc[[places[row.pair] for row in self._shown]].reset_index(drop=True)
 
+    def _described(self) -> str:
+        """Say in words which rows are shown, and how."""
+        sort, status, text = self._sort.value, self._status.value, self._text.value
+        parts = [f"Items in {sort}" if sort in SORTS[:2] else f"Items, {sort}"]
+        if status:
+            parts.append(f"only {status}")
+        if text.strip():
+            parts.append(f"with {fitted(text, _WIDEST)!r}")
+        return ", ".join(parts)
+
     def to_html(self) -> str:
         """Write counts, the rows of the present page, and the chosen pair."""
         chosen = self._detail_model()
         return twin(
             repr(self),
             counts_html(self._board.counts(), self._board.array.note),
-            page_html(self._page_model(), self._filters.describe()),
+            page_html(self._page_model(), self._described()),
             detail_html(chosen) if chosen is not None else "",
         )
 
@@ -466,7 +487,6 @@ class MatchesView(View):
 
 
 def _is_pair(value: Any) -> bool:
-    size = len(("gold", "predicted"))
-    if not isinstance(value, tuple | list) or len(value) != size:
+    if not isinstance(value, tuple | list) or len(value) != len(("gold", "predicted")):
         return False
     return all(part is None or type(part) is int for part in value)

@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import ipywidgets
 import pandas as pd
 import traitlets
 
-from extractbench_nb.display.text import single_line
+from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.schema.nodes import Schema, Shown, params_text, shown_metric, shown_nodes
 from extractbench_nb.stats.breakdowns import gather
-from extractbench_nb.widgets.static import asset, counts_html, element, twin
+from extractbench_nb.widgets.static import counts_html, element, more, twin
 from extractbench_nb.widgets.view import Pane, View
 
-__all__ = [
-    "SchemaExplorer",
-    "Tally",
-    "TreeNode",
-    "TreePane",
-    "node_key",
-    "resolved_path",
-    "rows_of_schema",
-    "schema_tree",
-    "tallies",
-    "tree_html",
-    "tree_json",
-]
+__all__ = ["SchemaExplorer", "TreeNode", "TreePane", "resolved_path", "schema_tree", "tree_html"]
 
 
 _LONGEST_NAME = 120
@@ -98,17 +85,17 @@ def _tree_node(row: Shown, below: int, tally: Tally) -> TreeNode:
         node.schema_path,
         node.field or "$",
         row.parent,
-        single_line(row.name if node.field else "$", _LONGEST_NAME),
-        single_line(node.label, _LONGEST_NAME),
-        tuple(single_line(note, _LONGEST_NOTE) for note in _notes(row, below)),
-        single_line(node.description or "", _LONGEST_ABOUT),
+        one_line(row.name if node.field else "$", _LONGEST_NAME),
+        one_line(node.label, _LONGEST_NAME),
+        tuple(one_line(note, _LONGEST_NOTE) for note in _notes(row, below)),
+        one_line(node.description or "", _LONGEST_ABOUT),
         *tally,
     )
 
 
 def _notes(row: Shown, below: int) -> list[str]:
     node = row.node
-    notes = [f"{below} node{'' if below == 1 else 's'}"] if below else []
+    notes = [plural(below, "node")] if below else []
     if node.required and node.field and node.name != "[]":
         notes.append("required")
     if node.nullable:
@@ -129,7 +116,11 @@ def rows_of_schema(schema: Schema, paths: set[str], source: object) -> pd.DataFr
     if "schema" not in fields.columns:
         return fields
     groups = dict(iter(fields.groupby("schema", sort=False)["schema_path"]))
-    fitting = [name for name, found in groups.items() if _fits(found, paths)]
+    fitting = [
+        name
+        for name, found in groups.items()
+        if all(path == "$" or len(_lineage(path, paths)) > 1 for path in found.dropna().unique())
+    ]
     if len(fitting) == 1:
         kept: pd.DataFrame = fields[fields["schema"] == fitting[0]]
         return kept
@@ -141,39 +132,24 @@ def rows_of_schema(schema: Schema, paths: set[str], source: object) -> pd.DataFr
     )
 
 
-def _fits(found: pd.Series[Any], paths: set[str]) -> bool:
-    known = (path == "$" or len(_lineage(path, paths)) > 1 for path in found.dropna().unique())
-    return all(known)
-
-
 def tallies(paths: set[str], source: object) -> dict[str, Tally]:
     """Sum up the rows of each node and of those below it."""
     rows = gather(source, "fields")[["schema_path", "outcome", "score", "counted"]]
     groups = rows.groupby(["schema_path", "counted", "outcome"], dropna=False, observed=True)
     sums = groups["score"].agg(["size", "count", "sum"]).reset_index()
-    counted: dict[str, _Sums] = {}
-    others: dict[str, _Sums] = {}
+    below: dict[bool, defaultdict[str, list[Any]]] = {c: defaultdict(list) for c in (False, True)}
     for row in sums.itertuples(index=False):
-        kept = counted if row.counted else others
         for path in _lineage(row.schema_path, paths):
-            kept.setdefault(path, _Sums()).add(row)
-    return {path: kept.tally() for path, kept in (others | counted).items()}
-
-
-class _Sums:
-    def __init__(self) -> None:
-        self.outcomes: Counter[str] = Counter()
-        self.judged = 0
-        self.total = 0.0
-
-    def add(self, row: Any) -> None:
-        self.outcomes[row.outcome] += int(row.size)
-        self.judged += int(row.count)
-        self.total += float(row.sum)
-
-    def tally(self) -> Tally:
-        counts = tuple((name, self.outcomes[name]) for name in OUTCOMES if self.outcomes[name])
-        return Tally(self.total / self.judged if self.judged else None, counts)
+            below[bool(row.counted)][path].append(row)
+    found = {}
+    for path, parts in (below[False] | below[True]).items():
+        outcomes: Counter[str] = Counter()
+        for row in parts:
+            outcomes[row.outcome] += int(row.size)
+        judged = sum(int(row.count) for row in parts)
+        score = sum(float(row.sum) for row in parts) / judged if judged else None
+        found[path] = Tally(score, tuple((n, outcomes[n]) for n in OUTCOMES if outcomes[n]))
+    return found
 
 
 def _lineage(schema_path: object, paths: set[str]) -> list[str]:
@@ -189,16 +165,15 @@ def _lineage(schema_path: object, paths: set[str]) -> list[str]:
 
 def tree_json(nodes: Iterable[TreeNode]) -> Mapping[str, Any]:
     """Return the tree as the front end reads it."""
-    rows = [list(_sent(at, node)) for at, node in enumerate(nodes)]
-    return {"columns": list(TreeNode._fields), "rows": rows}
-
-
-def _sent(at: int, node: TreeNode) -> TreeNode:
-    return node._replace(
-        path=node_key(at, node),
-        field=single_line(node.field, _LONGEST_ABOUT),
-        score=None if node.score is None else round(node.score, 4),
-    )
+    rows = [
+        node._replace(
+            path=node_key(at, node),
+            field=one_line(node.field, _LONGEST_ABOUT),
+            score=None if node.score is None else round(node.score, 4),
+        )
+        for at, node in enumerate(nodes)
+    ]
+    return {"columns": TreeNode._fields, "rows": rows}
 
 
 def node_key(at: int, node: TreeNode) -> str:
@@ -233,8 +208,7 @@ def tree_html(nodes: Sequence[TreeNode], unfolded: int = 40) -> str:
         else:
             parts.append(f'<div class="xb-leaf">{_label(node)}</div>')
     parts.append("</details>" * len(path))
-    if len(nodes) > len(shown):
-        parts.append(f"<p>… {len(nodes) - len(shown):,} more nodes</p>")
+    parts.append(more(len(nodes) - len(shown), "nodes"))
     return f'<div class="xb-tree">{"".join(parts)}</div>'
 
 
@@ -244,7 +218,7 @@ def _label(node: TreeNode) -> str:
     return f"{element('b', node.name)} {element('span', about, 'xb-quiet')} {counts}"
 
 
-class TreePane(Pane):
+class TreePane(Pane, scripts=["shared/tree.js", "schema/explorer.js"], styles=["shared/tree.css"]):
     """The tree of a schema.
 
     Attributes
@@ -254,9 +228,6 @@ class TreePane(Pane):
     selected : str
         What stands for it on the page.
     """
-
-    _esm = asset("shared/dom.js", "shared/tree.js", "schema/explorer.js")
-    _css = asset("shared/base.css", "shared/tree.css")
 
     path = traitlets.Unicode("")
     selected = traitlets.Unicode("").tag(sync=True)
@@ -308,7 +279,7 @@ class SchemaExplorer(View):
         self._schema = schema
         self._nodes = schema_tree(schema, source)
         self._tree = TreePane(self._nodes)
-        super().__init__([self._tree], layout=ipywidgets.Layout(width="100%"))
+        super().__init__([self._tree])
         traitlets.link((self, "selected_path"), (self._tree, "path"))
 
     @traitlets.validate("selected_path")
@@ -335,5 +306,4 @@ class SchemaExplorer(View):
     def __repr__(self) -> str:
         """Say how large the schema is."""
         deepest = int(self._schema.to_frame()["depth"].max())
-        size = len(self._nodes)
-        return f"Schema · {size} node{'' if size == 1 else 's'} · depth {deepest}"
+        return f"Schema · {plural(len(self._nodes), 'node')} · depth {deepest}"

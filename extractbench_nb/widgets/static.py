@@ -11,15 +11,16 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
+from extractbench_nb.display.html import element, table
 from extractbench_nb.display.sides import Segment
-from extractbench_nb.display.text import clean, cut
+from extractbench_nb.display.text import trimmed
 
 __all__ = [
     "MARKS",
     "asset",
     "counts_html",
-    "counts_text",
     "element",
+    "more",
     "page",
     "score_text",
     "segments_html",
@@ -51,16 +52,12 @@ MARKS = {
 }
 
 
-@cache
-def _style() -> str:
-    lines = asset("shared/base.css", "shared/static.css").splitlines()
-    return "<style>" + "\n".join(line.strip() for line in lines) + "</style>"
-
-
 def twin(title: str, *parts: str) -> str:
     """Put the parts of a static twin under one title, with the style that they share."""
+    lines = asset("shared/base.css", "shared/static.css").splitlines()
+    style = "<style>" + "\n".join(line.strip() for line in lines) + "</style>"
     head = element("div", title, "xb-title")
-    return f'<div class="xb xb-twin">{_style()}{head}{"".join(parts)}</div>'
+    return f'<div class="xb xb-twin">{style}{head}{"".join(parts)}</div>'
 
 
 def page(title: str, body: str) -> str:
@@ -68,16 +65,9 @@ def page(title: str, body: str) -> str:
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
-        f"<title>{escape(cut(clean(title), 120))}</title></head>"
+        f"<title>{escape(trimmed(title, 120))}</title></head>"
         f"<body>{body}</body></html>\n"
     )
-
-
-def element(tag: str, text: str, kind: str = "", limit: int = 2000) -> str:
-    """Write one element around a text of a document."""
-    inner = escape(cut(clean(text[: limit + 1]), limit))
-    named = f' class="{escape(kind)}"' if kind else ""
-    return f"<{tag}{named}>{inner}</{tag}>"
 
 
 def score_text(score: float | None) -> str:
@@ -95,11 +85,6 @@ def score_text(score: float | None) -> str:
     return f"0.{min(99, max(1, math.floor(100 * score + 0.5))):02}"
 
 
-def counts_text(counts: Iterable[tuple[str, int]]) -> str:
-    """Write counts such as ``3 correct, 1 omission``."""
-    return ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts)
-
-
 def counts_html(score: float | None, counts: Sequence[tuple[str, int]]) -> str:
     """Write a score, a bar of counts, and the counts in words; nothing where there are none."""
     total = sum(n for _, n in counts)
@@ -109,34 +94,21 @@ def counts_html(score: float | None, counts: Sequence[tuple[str, int]]) -> str:
         f'<i class="xb-part xb-{escape(name)}" style="width:{100 * n / total:.1f}%"></i>'
         for name, n in counts
     )
-    words = element("span", counts_text(counts), "xb-quiet")
-    return (
-        f'<b class="xb-score">{score_text(score)}</b> <span class="xb-bar">{parts}</span> {words}'
-    )
+    words = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts)
+    bar = f'<span class="xb-bar">{parts}</span>'
+    return f'<b class="xb-score">{score_text(score)}</b> {bar} {element("span", words, "xb-quiet")}'
 
 
 def segments_html(side: Iterable[Segment]) -> str:
     """Write one side of a comparison, with what differs marked."""
     tags = {"changed": ("mark", "xb-changed"), "note": ("em", "xb-quiet")}
-    return "".join(element(*_tagged(tags, piece), limit=20_000) for piece in side)
+    written = []
+    for piece in side:
+        tag, kind = tags.get(piece.kind, ("span", ""))
+        written.append(element(tag, piece.text, kind, 20_000))
+    return "".join(written)
 
 
-def _tagged(tags: dict[str, tuple[str, str]], piece: Segment) -> tuple[str, str, str]:
-    tag, kind = tags.get(piece.kind, ("span", ""))
-    return tag, piece.text, kind
-
-
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> str:
-    """Write a table."""
-    kinds = ["xb-num" if at in set(numbers) else "" for at in range(len(heads))]
-    top = "".join(element("th", text, kind) for text, kind in zip(heads, kinds, strict=True))
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f'<td class="{kind or "xb-value"}">{cell}</td>'
-            for cell, kind in zip(row, kinds, strict=True)
-        )
-        + "</tr>"
-        for row in rows
-    )
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+def more(hidden: int, what: str) -> str:
+    """Say how many things are not shown; nothing where all are."""
+    return element("p", f"… {hidden:,} more {what}") if hidden > 0 else ""

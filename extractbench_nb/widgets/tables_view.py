@@ -2,68 +2,248 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-import ipywidgets
+import numpy as np
 import pandas as pd
 import traitlets
 
 from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.display.sides import MOST, Pair, Segment, whole
+from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.tables.cells import Cell
 from extractbench_nb.tables.drawing import (
     LEGEND,
     METRICS,
     SIDES,
     TABLES_STYLE,
     Comparison,
+    DrawnSide,
     Line,
+    Patch,
     compare,
     default_metric,
+    drawn,
+    kind_of,
+    line_text,
+    mark_text,
+    notes_of,
     scores_html,
     tables_html,
+    two_digits,
 )
 from extractbench_nb.tables.grid_similarity import GriTS
-from extractbench_nb.widgets.static import asset, element, twin
-from extractbench_nb.widgets.tables_model import (
-    COLUMNS_A_PAGE,
-    ROWS_A_PAGE,
-    Position,
-    Window,
-    page_model,
-    pair_html,
-    pair_model,
-    scores_model,
-    window,
-)
-from extractbench_nb.widgets.view import Pane, View
+from extractbench_nb.widgets.static import element, segments_html, table, twin
+from extractbench_nb.widgets.view import Page, Pane, View, known, menu, page_of, row
 
-__all__ = ["LINE_COLUMNS", "GridsPane", "PairPane", "ScoresPane", "TableView"]
+__all__ = ["TableView"]
 
 
-_STYLE = asset("shared/base.css", "tables/tables.css")
+ROWS_A_PAGE, COLUMNS_A_PAGE = 40, 30
+#: Characters of a cell that a page is sent; all of the chosen cell stands below the grids.
+_LONGEST = 80
+_MOST_NOTES = 5
 
 
-class ScoresPane(Pane):
+#: The lines to choose from, and the page of them that is shown.
+Lines = tuple[Sequence[Line], Page]
+
+
+def _shown(lines: Lines) -> Sequence[Line]:
+    every, page = lines
+    return every[page.first : page.last]
+
+
+def page_model(found: Comparison, rows: Lines, columns: Lines) -> dict[str, Any]:
+    """Write a page of both grids as the front end reads it."""
+    parts = drawn(found, _shown(rows), _shown(columns))
+    return {
+        "metric": METRICS[found.metric],
+        "rows": rows[1]._asdict(),
+        "columns": columns[1]._asdict(),
+        "sides": [_side(found, side, parts[side], (rows, columns)) for side in (0, 1)],
+    }
+
+
+def _side(
+    found: Comparison, side: int, part: DrawnSide, pages: tuple[Lines, Lines]
+) -> dict[str, Any]:
+    table = found.tables[side]
+    return {
+        "name": SIDES[side],
+        "shape": list(table.grid.shape) if table.size else [0, 0],
+        "heads": [_line(line, side) for line in part.columns],
+        "lines": [
+            [*_line(row.line, side), [_patch(found, side, patch) for patch in row.patches]]
+            for row in part.rows
+        ],
+        "notes": [one_line(note, 200) for note in notes_of(table)[:_MOST_NOTES]],
+        "before": [_near(reversed(lines[: page.first]), side) for lines, page in pages],
+        "after": [_near(lines[page.last :], side) for lines, page in pages],
+    }
+
+
+def _near(lines: Any, side: int) -> int | None:
+    return next((at for line in lines if (at := line.at(side)) is not None), None)
+
+
+def _line(line: Line, side: int) -> list[Any]:
+    return [line.at(side), line.at(1 - side), line.similarity, line_text(line, side)]
+
+
+def _patch(found: Comparison, side: int, patch: Patch) -> list[Any]:
+    told = [*patch[1:], mark_text(patch, side)]
+    if patch.state == "gap":
+        return [*told, "", ""]
+    cell = found.tables[side].cells[patch.cell]
+    return [*told, kind_of(cell), one_line(cell.text, _LONGEST)]
+
+
+def scores_model(scores: Any, chosen: str | None) -> dict[str, Any]:
+    """Write the scores of all metrics."""
+    return {
+        "heads": [str(name).replace("_", " ") for name in scores.columns],
+        "rows": [
+            [name, METRICS.get(name, ""), [f"{number:.3f}" for number in numbers], name == chosen]
+            for name, *numbers in scores.itertuples()
+        ],
+    }
+
+
+_SHORT = 2_000
+#: Positions of a spanning cell that are listed.
+_MOST_POSITIONS = 12
+_KINDS = {"header": "column header", "projected": "projected row header", "": ""}
+
+
+class Position(NamedTuple):
+    """A position of a grid."""
+
+    side: str
+    row: int
+    column: int
+
+    @property
+    def number(self) -> int:
+        """0 for the true table, 1 for the predicted one."""
+        return SIDES.index(self.side)
+
+
+def pair_model(found: Comparison, chosen: Position, *, in_full: bool = False) -> dict[str, Any]:
+    """Describe the cell at a position and its partner."""
+    own = (chosen.row, chosen.column)
+    other = found.partner(chosen.number, *own)
+    places = [other, own] if chosen.number else [own, other]
+    cells = [
+        None if place is None else table.cells[table.grid[place]]
+        for table, place in zip(found.tables, places, strict=True)
+    ]
+    shown = [at for at in (0, 1) if cells[at] is not None]
+    values = [None if cell is None else cell.text for cell in cells]
+    states = ["missing" if value is None else "present" for value in values]
+    texts = whole(Pair(values[0], values[1], states[0], states[1]), MOST if in_full else _SHORT)
+    facts = [_facts(cell) for cell in cells if cell is not None]
+    told = [name for name in facts[0] if any(fact[name] for fact in facts)]
+    rows = [
+        ("text", [_or_nothing(texts[at].segments) for at in shown]),
+        *((name, [[Segment("same", fact[name])] for fact in facts]) for name in told),
+    ]
+    return {
+        "title": _title(found, places),
+        "note": _note(found, chosen) if len(shown) == 1 else "",
+        "sides": [SIDES[at] for at in shown],
+        "rows": rows,
+        "hidden": max(texts[at].hidden for at in shown),
+        "others": _others(found, chosen),
+    }
+
+
+def _or_nothing(side: list[Segment]) -> list[Segment]:
+    return [piece for piece in side if piece.text] or [Segment("note", "no text")]
+
+
+def _lines(numbers: Sequence[int], name: str) -> str:
+    whole_run = list(numbers) == list(range(numbers[0], numbers[-1] + 1))
+    if len(numbers) == 1:
+        return f"{name} {numbers[0]}"
+    if whole_run:
+        return f"{name}s {numbers[0]} to {numbers[-1]}"
+    return f"{name}s {', '.join(map(str, numbers[:_MOST_POSITIONS]))}"
+
+
+def _facts(cell: Cell) -> dict[str, str]:
+    return {
+        "covers": f"{_lines(cell.rows, 'row')}, {_lines(cell.columns, 'column')}",
+        "kind": _KINDS[kind_of(cell)],
+        "box": "" if cell.box is None else ", ".join(f"{x:g}" for x in cell.box),
+    }
+
+
+def _title(found: Comparison, places: Sequence[tuple[int, int] | None]) -> str:
+    told = [
+        f"{SIDES[side]} row {place[0]}, column {place[1]}"
+        for side, place in enumerate(places)
+        if place is not None
+    ]
+    title = " and ".join(told)
+    if len(told) == 1:
+        return title[0].upper() + title[1:]
+    place = places[0]
+    alike = two_digits(float(found.positions[0][place])) if place is not None else ""
+    return f"{title[0].upper()}{title[1:]}: similarity {alike} ({found.metric})"
+
+
+def _note(found: Comparison, chosen: Position) -> str:
+    side = chosen.number
+    lines = (("row", found.rows, chosen.row), ("column", found.columns, chosen.column))
+    alone = [f"{name} {at}" for name, every, at in lines if at not in found.partners(every, side)]
+    verb = "has" if len(alone) == 1 else "have"
+    return f"No partner: {' and '.join(alone)} {verb} none in the {SIDES[1 - side]} table."
+
+
+def _others(found: Comparison, chosen: Position) -> str:
+    """Say what the positions of a cell that spans several were matched with."""
+    side, grid = chosen.number, found.tables[chosen.number].grid
+    places = np.argwhere(grid == grid[chosen.row, chosen.column]).tolist()
+    if len(places) == 1:
+        return ""
+    told = []
+    for down, across in places[:_MOST_POSITIONS]:
+        partner = found.partner(side, down, across)
+        alike = two_digits(float(found.positions[side][down, across]))
+        with_it = f"with ({partner[0]}, {partner[1]}) {alike}" if partner else "without a partner"
+        told.append(f"({down}, {across}) {with_it}")
+    if len(places) > len(told):
+        told.append(f"… {len(places) - len(told):,} more")
+    return f"Positions of the {SIDES[side]} cell (row, column): {'; '.join(told)}."
+
+
+def pair_html(model: dict[str, Any]) -> str:
+    """Write the chosen pair for the static twin."""
+    rows = [
+        [element("b", name), *(segments_html(side) for side in sides)]
+        for name, sides in model["rows"]
+    ]
+    hidden = f"… {model['hidden']:,} more characters" if model["hidden"] else ""
+    told = (model["note"], hidden, model["others"])
+    notes = "".join(element("p", text) for text in told if text)
+    return element("h4", model["title"]) + table(["", *model["sides"]], rows) + notes
+
+
+class ScoresPane(Pane, scripts=["tables/scores.js"], styles=["tables/tables.css"]):
     """The scores of each metric."""
 
-    _esm = asset("shared/dom.js", "tables/scores.js")
-    _css = _STYLE
 
-
-class GridsPane(Pane):
+class GridsPane(Pane, scripts=["tables/cells.js", "tables/grids.js"], styles=["tables/tables.css"]):
     """A page of both grids; `selected` has side, row and column of the chosen position."""
-
-    _esm = asset("shared/dom.js", "tables/cells.js", "tables/grids.js")
-    _css = _STYLE
 
     selected = traitlets.Any(None, allow_none=True).tag(sync=True)
 
 
-class PairPane(Pane):
+class PairPane(Pane, scripts=["tables/pair.js"], styles=["tables/tables.css"]):
     """The chosen position beside the one that it was matched with."""
-
-    _esm = asset("shared/dom.js", "tables/pair.js")
-    _css = _STYLE
 
 
 LINE_COLUMNS = FrameSpec(
@@ -122,42 +302,25 @@ class TableView(View):
         first = default_metric(result)
         if first is None:
             raise InputError("result has no scores; call grits() with at least one metric")
-        self._result, self._whole, self._updating = result, False, False
-        self._known: dict[str, Comparison] = {}
-        self._make_parts()
-        super().__init__(
-            [self._scores, self._tools, self._grids, self._pair],
-            layout=ipywidgets.Layout(width="100%"),
-        )
-        self._wire()
-        self.metric = first
-
-    def _make_parts(self) -> None:
-        names = [str(name) for name in self._result.scores.index]
-        told = [(f"{name}: {METRICS.get(name, name)}", name) for name in names]
-        layout = {"width": "auto", "max_width": "100%", "margin": "2px 10px 2px 0"}
-        self._metrics = ipywidgets.Dropdown(
-            options=told, description="Metric", layout=ipywidgets.Layout(**layout)
-        )
-        self._filter = ipywidgets.Dropdown(
-            options=[("all", False)], description="Rows", layout=ipywidgets.Layout(**layout)
-        )
-        flow = ipywidgets.Layout(flex_flow="row wrap", align_items="center", width="100%")
-        self._tools = ipywidgets.Box([self._metrics, self._filter], layout=flow)
+        self._result, self._whole = result, False
+        self._compared: dict[str, Comparison] = {}
+        self._names = [str(name) for name in result.scores.index]
+        told = {name: f"{name}: {METRICS.get(name, name)}" for name in self._names}
+        self._metrics, self._filter = menu("Metric", told), menu("Rows", [("all", False)])
         self._scores, self._grids, self._pair = ScoresPane(), GridsPane(), PairPane()
-
-    def _wire(self) -> None:
+        super().__init__([self._scores, row(self._metrics, self._filter), self._grids, self._pair])
         self._metrics.observe(self._metric_picked, "value")
         self._filter.observe(self._filter_picked, "value")
         self._grids.observe(self._position_picked, "selected")
-        self._grids.on_event("page", self._page_asked)
+        self._grids.on_event("page", self._page_asked, axis=["rows", "columns"], to=int)
         self._pair.on_event("whole", self._whole_asked)
+        self.metric = first
 
     @property
     def _found(self) -> Comparison:
-        if self.metric not in self._known:
-            self._known[self.metric] = compare(self._result, self.metric)
-        return self._known[self.metric]
+        if self.metric not in self._compared:
+            self._compared[self.metric] = compare(self._result, self.metric)
+        return self._compared[self.metric]
 
     @property
     def _lines(self) -> list[Line]:
@@ -166,41 +329,38 @@ class TableView(View):
         return [line for line in rows if not (self.only_differing and line.equal)]
 
     @property
-    def _windows(self) -> tuple[Window, Window]:
-        rows = window(self._lines, self.page, ROWS_A_PAGE)
-        return rows, window(self._found.columns, self.column_page, COLUMNS_A_PAGE)
+    def _pages(self) -> tuple[Lines, Lines]:
+        rows, columns = self._lines, self._found.columns
+        return (
+            (rows, page_of(len(rows), self.page, ROWS_A_PAGE)),
+            (columns, page_of(len(columns), self.column_page, COLUMNS_A_PAGE)),
+        )
 
     # --- what Python code sets ---------------------------------------------------------------
 
     @traitlets.validate("metric")
     def _known_metric(self, proposal: Any) -> str:
-        name: str = proposal["value"]
-        names = [str(known) for known in self._result.scores.index]
-        if name not in names:
-            raise traitlets.TraitError(f"metric: no {name!r}; {nearest(name, names)}")
-        return name
+        return known("metric", proposal["value"], self._names)
 
     @traitlets.observe("metric")
     def _metric_changed(self, _: Any) -> None:
         self._scores.show(scores_model(self._result.scores, self.metric))
-        self._quietly(self._offer)
+        every = self._found.rows
+        differing = sum(not line.equal for line in every)
+        with self.quietly():
+            self._metrics.value = self.metric
+            told = [(f"all ({len(every):,})", False), (f"that differ ({differing:,})", True)]
+            self._filter.options = told
+            self._filter.value = self.only_differing
         self.page = self.page  # another metric may have fewer
         self._draw()
         self._show_selected()
 
-    def _offer(self) -> None:
-        self._metrics.value = self.metric
-        every = self._found.rows
-        differing = sum(not line.equal for line in every)
-        options = [(f"all ({len(every):,})", False), (f"that differ ({differing:,})", True)]
-        self._filter.options = options
-        self._filter.value = self.only_differing
-
     @traitlets.validate("page", "column_page")
     def _known_page(self, proposal: Any) -> int:
-        rows = proposal["trait"].name == "page"
-        lines = self._lines if rows else self._found.columns
-        return window(lines, proposal["value"], ROWS_A_PAGE if rows else COLUMNS_A_PAGE).page
+        if proposal["trait"].name == "page":
+            return page_of(len(self._lines), proposal["value"], ROWS_A_PAGE).number
+        return page_of(len(self._found.columns), proposal["value"], COLUMNS_A_PAGE).number
 
     @traitlets.observe("page", "column_page")
     def _page_changed(self, _: Any) -> None:
@@ -208,7 +368,8 @@ class TableView(View):
 
     @traitlets.observe("only_differing")
     def _filter_changed(self, _: Any) -> None:
-        self._quietly(lambda: self._filter.set_trait("value", self.only_differing))
+        with self.quietly():
+            self._filter.value = self.only_differing
         self.page = 0
         self._draw()
 
@@ -245,27 +406,17 @@ class TableView(View):
     def _show_selected(self) -> None:
         """Turn to the chosen position, and write it beside its partner."""
         if self.selected is not None:
-            self._turn_to(Position(*self.selected))
+            chosen = Position(*self.selected)
+            at = _place(self._lines, chosen.number, chosen.row)
+            if at is None:
+                self.only_differing = False
+                at = _place(self._lines, chosen.number, chosen.row) or 0
+            across = _place(self._found.columns, chosen.number, chosen.column) or 0
+            self.page, self.column_page = at // ROWS_A_PAGE, across // COLUMNS_A_PAGE
         self._grids.selected = self.selected
         self._draw_pair()
 
-    def _turn_to(self, chosen: Position) -> None:
-        at = _place(self._lines, chosen.number, chosen.row)
-        if at is None:
-            self.only_differing = False
-            at = _place(self._lines, chosen.number, chosen.row) or 0
-        across = _place(self._found.columns, chosen.number, chosen.column) or 0
-        self.page, self.column_page = at // ROWS_A_PAGE, across // COLUMNS_A_PAGE
-
     # --- what the page asks ------------------------------------------------------------------
-
-    def _quietly(self, act: Any) -> None:
-        """Change controls without taking it for the reader's wish."""
-        self._updating = True
-        try:
-            act()
-        finally:
-            self._updating = False
 
     def _metric_picked(self, change: Any) -> None:
         if not self._updating:
@@ -282,19 +433,17 @@ class TableView(View):
         else:
             self._grids.selected = self.selected
 
-    def _page_asked(self, content: dict[str, Any]) -> None:
-        axis, to = content.get("axis"), content.get("to")
-        if axis in ("rows", "columns") and type(to) is int:
-            self.set_trait("page" if axis == "rows" else "column_page", to)
+    def _page_asked(self, axis: str, to: int) -> None:
+        self.set_trait("page" if axis == "rows" else "column_page", to)
 
-    def _whole_asked(self, _: dict[str, Any]) -> None:
+    def _whole_asked(self) -> None:
         self._whole = True
         self._draw_pair()
 
     # --- what is shown -----------------------------------------------------------------------
 
     def _draw(self) -> None:
-        model = page_model(self._found, *self._windows)
+        model = page_model(self._found, *self._pages)
         self._grids.show({**model, "empty": self._empty(), "legend": LEGEND})
 
     def _empty(self) -> str:
@@ -325,8 +474,8 @@ class TableView(View):
 
     def to_html(self) -> str:
         """Write the scores, the present page of both grids, and the chosen pair."""
-        rows, columns = self._windows
-        grids = tables_html(self._found, rows.shown, columns.shown)
+        rows, columns = self._pages
+        grids = tables_html(self._found, _shown(rows), _shown(columns))
         chosen = self._pair_model()
         return twin(
             repr(self),
@@ -338,13 +487,12 @@ class TableView(View):
             "" if chosen is None else pair_html(chosen),
         )
 
-    def _told(self, rows: Window, columns: Window) -> str:
+    def _told(self, rows: Lines, columns: Lines) -> str:
         only = ", only rows that differ" if self.only_differing else ""
         parts = [f"Alignment and colours by {METRICS[self.metric]} ({self.metric}){only}."]
-        for name, page in (("Rows", rows), ("Columns", columns)):
-            if len(page.shown) < len(page.lines):
-                total = f"{len(page.lines):,}"
-                parts.append(f"{name} {page.first + 1:,} to {page.last:,} of {total}.")
+        for name, (_, page) in (("Rows", rows), ("Columns", columns)):
+            if page.pages > 1:
+                parts.append(f"{name} {page.first + 1:,} to {page.last:,} of {page.total:,}.")
         return " ".join(parts)
 
     def __repr__(self) -> str:
@@ -353,10 +501,8 @@ class TableView(View):
 
 
 def _is_position(value: Any) -> bool:
-    size = len(Position._fields)
-    if not isinstance(value, tuple | list) or len(value) != size:
-        return False
-    return isinstance(value[0], str) and all(type(part) is int for part in value[1:])
+    kinds = [str, int, int]
+    return isinstance(value, tuple | list) and [type(part) for part in value] == kinds
 
 
 def _place(lines: Any, side: int, index: int) -> int | None:

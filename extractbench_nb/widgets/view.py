@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import json
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import anywidget
 import ipywidgets
@@ -17,19 +18,27 @@ import traitlets
 from extractbench_nb._files import write_texts
 from extractbench_nb._json import read_text
 from extractbench_nb.display.text import document_json
-from extractbench_nb.errors import ConfigError, InputError
+from extractbench_nb.errors import ConfigError, InputError, nearest
 from extractbench_nb.widgets.static import asset, page
 
 __all__ = [
     "WIDGET",
+    "Page",
     "Pane",
     "Slider",
     "View",
     "beside",
+    "button",
+    "check",
     "drop_live_part",
     "in_turn",
     "keep_static",
+    "known",
+    "menu",
     "notebook_libraries",
+    "page_of",
+    "row",
+    "search",
     "wire",
 ]
 
@@ -54,8 +63,18 @@ def wire(value: object) -> str:
 class Pane(anywidget.AnyWidget):
     """A front end of ours: `data` is the view model as JSON text, drawn whenever it changes.
 
-    Subclasses name their parts: ``_esm = asset("shared/dom.js", ...)``, and ``_css`` alike.
+    Subclasses name their files in ``assets``, besides those that all panes share:
+    ``class MyPane(Pane, scripts=["my/pane.js"], styles=["my/pane.css"])``.
     """
+
+    def __init_subclass__(
+        cls, *, scripts: Sequence[str] = (), styles: Sequence[str] = (), **options: Any
+    ) -> None:
+        """Put the files of a pane together; a class without any keeps those of its base."""
+        if scripts:
+            cls._esm = asset("shared/dom.js", *scripts)
+            cls._css = asset("shared/base.css", *styles)
+        super().__init_subclass__(**options)
 
     data = traitlets.Unicode("").tag(sync=True)
 
@@ -67,12 +86,22 @@ class Pane(anywidget.AnyWidget):
         """Name the class alone: no address that differs from run to run."""
         return f"{type(self).__name__}()"
 
-    def on_event(self, kind: str, act: Callable[[dict[str, Any]], None]) -> None:
-        """Call `act` with the content of each message of this kind from the page."""
+    def on_event(self, kind: str, act: Callable[..., object], **parts: Any) -> None:
+        """Call `act` with the parts of each message of this kind from the page.
+
+        A part is given by its type (`object` for any), or by the values that it may have; a message
+        with another value is ignored.
+        """
 
         def received(_: object, content: Any, __: object) -> None:
             if isinstance(content, dict) and content.get("kind") == kind:
-                act(content)
+                values = [content.get(name) for name in parts]
+                allowed = (
+                    part in (object, type(value)) if isinstance(part, type) else value in part
+                    for value, part in zip(values, parts.values(), strict=True)
+                )
+                if all(allowed):
+                    act(*values)
 
         self.on_msg(received)
 
@@ -104,6 +133,14 @@ def _all_parts(children: Iterable[ipywidgets.Widget]) -> Iterator[ipywidgets.Wid
         yield from _all_parts(getattr(part, "children", ()))
 
 
+def known(trait: str, value: Any, names: Iterable[str]) -> str:
+    """Return a name that is one of those known, or raise `TraitError`."""
+    allowed = list(names)
+    if not isinstance(value, str) or value not in allowed:
+        raise traitlets.TraitError(f"{trait} is {value!r}; {nearest(value, allowed)}")
+    return value
+
+
 class View(ipywidgets.VBox):
     """A picture in a notebook: one widget, whose static twin is what pages without a kernel show.
 
@@ -115,6 +152,27 @@ class View(ipywidgets.VBox):
     children : tuple of ipywidgets.Widget
         The parts, as in every `ipywidgets.VBox`.
     """
+
+    #: Whether controls are changed by the view, not by the reader.
+    _updating = False
+
+    def __init__(self, children: Sequence[ipywidgets.Widget] = (), **options: Any) -> None:
+        options.setdefault("layout", ipywidgets.Layout(width="100%"))
+        super().__init__(children, **options)
+
+    @contextmanager
+    def quietly(self) -> Iterator[None]:
+        """Change controls without taking it for the reader's wish."""
+        self._updating = True
+        try:
+            yield
+        finally:
+            self._updating = False
+
+    def link(self, controls: Mapping[str, ipywidgets.Widget]) -> None:
+        """Tie each control to the trait that is named."""
+        for trait, control in controls.items():
+            traitlets.link((self, trait), (control, "value"))
 
     @traitlets.observe("children")
     def _take_turns(self, change: Any) -> None:
@@ -160,7 +218,72 @@ def beside(
     return ipywidgets.Box(panes, layout=flow)
 
 
-class Slider(Pane):
+class Page(NamedTuple):
+    """A page, numbered from 0: the place of its first thing, and the place behind its last."""
+
+    number: int
+    first: int
+    last: int
+    total: int
+    pages: int
+
+
+def page_of(total: int, number: int, size: int) -> Page:
+    """Find a page of at most `size` things; one beyond the last is the last.
+
+    Examples
+    --------
+    >>> page_of(5, 7, 2)
+    Page(number=2, first=4, last=5, total=5, pages=3)
+    """
+    pages = max(1, -(-total // size))
+    number = max(0, min(number, pages - 1))
+    return Page(number, number * size, min(total, (number + 1) * size), total, pages)
+
+
+def _made(kind: Any, label: str, layout: Mapping[str, str], **options: Any) -> Any:
+    place = {"width": "auto", "max_width": "100%", "min_width": "0", "margin": "2px 10px 2px 2px"}
+    return kind(description=label, layout=ipywidgets.Layout(**{**place, **layout}), **options)
+
+
+_OWN_WIDTH = {"description_width": "initial"}
+
+
+def menu(label: str, options: Sequence[Any] | Mapping[str, str] = (), **layout: str) -> Any:
+    """Make a menu: of (text, value) pairs, or of values with their texts."""
+    pairs = (
+        [(text, value) for value, text in options.items()]
+        if isinstance(options, Mapping)
+        else options
+    )
+    return _made(ipywidgets.Dropdown, label, layout, options=pairs, style=_OWN_WIDTH)
+
+
+def search(label: str, hint: str, *, at_once: bool = True, **layout: str) -> Any:
+    """Make a box to search with; unless `at_once`, Enter ends what is typed."""
+    kind = ipywidgets.Text
+    return _made(kind, label, layout, placeholder=hint, continuous_update=at_once, style=_OWN_WIDTH)
+
+
+def check(label: str) -> Any:
+    """Make a box to tick."""
+    return _made(ipywidgets.Checkbox, label, {}, indent=False)
+
+
+def button(label: str, act: Callable[[], object], hint: str = "") -> Any:
+    """Make a button."""
+    made = _made(ipywidgets.Button, label, {}, tooltip=hint)
+    made.on_click(lambda _: act())
+    return made
+
+
+def row(*parts: ipywidgets.Widget) -> Any:
+    """Lay controls on one line, and on more where there is no room."""
+    flow = ipywidgets.Layout(flex_flow="row wrap", align_items="center", width="100%")
+    return ipywidgets.Box(parts, layout=flow)
+
+
+class Slider(Pane, scripts=["shared/slider.js"], styles=["shared/slider.css"]):
     """A number between two bounds, chosen by pulling, by arrow keys, or in Python.
 
     Attributes
@@ -174,9 +297,6 @@ class Slider(Pane):
     disabled : bool
         Whether it cannot be moved.
     """
-
-    _esm = asset("shared/dom.js", "shared/slider.js")
-    _css = asset("shared/base.css", "shared/slider.css")
 
     value = traitlets.Float(0.0).tag(sync=True)
     least = traitlets.Float(0.0).tag(sync=True)
@@ -220,7 +340,13 @@ def keep_static(notebook: str | Path, target: str | Path | None = None) -> int:
         The file cannot be written; what was there before is as it was.
     """
     source = Path(notebook)
-    content = _read(source)
+    text = read_text(source, "notebook")
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{str(source)!r} is not a notebook: {error}") from None
+    if not isinstance(content, dict) or not isinstance(content.get("cells"), list):
+        raise InputError(f"{str(source)!r} is not a notebook: it has no list of cells")
     changed = left = 0
     for cell in content["cells"]:
         for output in cell.get("outputs", ()):
@@ -240,14 +366,3 @@ def drop_live_part(data: dict[str, Any]) -> bool:
         return False
     del data[WIDGET]
     return True
-
-
-def _read(path: Path) -> dict[str, Any]:
-    text = read_text(path, "notebook")
-    try:
-        content = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{str(path)!r} is no notebook: {error}") from None
-    if not isinstance(content, dict) or not isinstance(content.get("cells"), list):
-        raise InputError(f"{str(path)!r} is no notebook: it has no list of cells")
-    return content

@@ -2,57 +2,536 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import ipywidgets
+import numpy as np
 import pandas as pd
 import traitlets
 
-from extractbench_nb.display.text import single_line
-from extractbench_nb.engine.profiles import Profile
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb._json import json_type
+from extractbench_nb.display.sides import MOST, Pair, Segment, excerpts
+from extractbench_nb.display.sides import whole as both_whole
+from extractbench_nb.display.text import clean, one_line, plural, trimmed
+from extractbench_nb.errors import InputError
+from extractbench_nb.evaluation import Profile
+from extractbench_nb.evaluation.cases import Case, Verdicts
+from extractbench_nb.field_metrics.registry import Param
 from extractbench_nb.judges.base import Judge
-from extractbench_nb.widgets.static import element, twin
-from extractbench_nb.widgets.view import View, beside, wire
-from extractbench_nb.widgets.workbench_bench import (
+from extractbench_nb.schema.states import EMPTY, PRESENT, state_of
+from extractbench_nb.widgets.static import element, more, segments_html, table, twin
+from extractbench_nb.widgets.view import (
+    Pane,
+    Slider,
+    View,
+    beside,
+    button,
+    in_turn,
+    known,
+    menu,
+    page_of,
+    row,
+    search,
+    wire,
+)
+from extractbench_nb.widgets.workbench_model import (
+    GAINED,
+    LOST,
     Bench,
+    Curve,
+    Tuned,
+    Tuning,
     config_model,
     config_text,
     curve_model,
+    is_whole,
+    label_text,
+    number_text,
+    present,
+    read_cases,
+    side_text,
+    stops,
     summary_model,
-)
-from extractbench_nb.widgets.workbench_cases import read_cases
-from extractbench_nb.widgets.workbench_controls import (
-    CasesPane,
-    ConfigPane,
-    CurvePane,
-    Debounced,
-    Panel,
-    SummaryPane,
-    button,
-    menu,
-    search,
-)
-from extractbench_nb.widgets.workbench_metric import Tuning
-from extractbench_nb.widgets.workbench_rows import (
-    PAGE,
-    SHOWN,
-    SORTS,
-    case_detail,
-    case_row,
-    cases_html,
-    chosen,
-    config_html,
-    curve_html,
-    detail_html,
-    empty_text,
-    facts_html,
-    page_model,
-    titles,
 )
 
 __all__ = ["Workbench"]
+
+
+#: Cases on a page.
+PAGE = 20
+#: Which cases can be shown, with the words for them.
+SHOWN = {
+    "all": "All cases",
+    "flips": "Only flips",
+    "passed": "Passing",
+    "failed": "Failing",
+    "errors": "Without a verdict",
+    "disagreements": "Other than expected",
+}
+#: In which order, with the words for it.
+SORTS = {
+    "given": "As given",
+    "lowest": "Lowest score first",
+    "highest": "Highest score first",
+    "change": "Largest change first",
+}
+#: Further columns that are shown, in a row and of the chosen case; all are in ``results``.
+_MOST_COLUMNS, _MOST_LABELS = 4, 20
+_LONGEST_HEAD, _LONGEST_LABEL, _LONGEST_VALUE, _LONGEST_ERROR = 60, 60, 160, 300
+#: Characters of a value of the chosen case that are shown at first.
+_FULL = 2_000
+_NOT_TOLD = -2.0  # sorts cases without a score behind those with one
+
+
+class CaseRow(NamedTuple):
+    """A case as the table shows it; verdicts are ``pass``, ``fail`` and ``no verdict``."""
+
+    case: int
+    labels: tuple[str, ...]
+    gold: list[Segment]
+    predicted: list[Segment]
+    score: str
+    verdict: str
+    before: str
+    verdict_before: str
+    flip: str
+    expected: str
+    error: str
+
+
+# --- which cases, in which order -----------------------------------------------------------
+
+
+def chosen(bench: Bench, shown: str, sort: str, text: str) -> list[int]:
+    """Return the places of the cases to show."""
+    keep = _SELECT[shown](bench)
+    places = [at for at in range(len(bench.cases)) if keep[at]]
+    wanted = text.strip().casefold()
+    if wanted:
+        errors = {at: (bench.verdicts.error(at) or "").casefold() for at in places}
+        places = [at for at in places if wanted in f"{bench.cases.texts[at]}\n{errors[at]}"]
+    now, then = bench.verdicts.score, bench.baseline.verdicts.score
+    if sort != "given":
+        keys = {
+            "change": -np.nan_to_num(np.abs(now - then), nan=_NOT_TOLD),
+            "lowest": np.nan_to_num(now, nan=-_NOT_TOLD),
+            "highest": -np.nan_to_num(now, nan=_NOT_TOLD),
+        }[sort]
+        places.sort(key=lambda at: keys[at])
+    return places
+
+
+def _disagreements(bench: Bench) -> Any:
+    now = bench.verdicts
+    labels = np.array([-1 if c.expected is None else int(c.expected) for c in bench.cases.rows])
+    return now.decided & (labels >= 0) & (labels != now.passed)
+
+
+_SELECT: dict[str, Callable[[Bench], Any]] = {
+    "all": lambda bench: np.ones(len(bench.cases), dtype=bool),
+    "flips": lambda bench: bench.flips() != 0,
+    "passed": lambda bench: bench.verdicts.passed,
+    "failed": lambda bench: bench.verdicts.decided & ~bench.verdicts.passed,
+    "errors": lambda bench: ~bench.verdicts.decided,
+    "disagreements": _disagreements,
+}
+
+
+def titles(bench: Bench) -> list[str]:
+    """Return the names of the further columns that are shown."""
+    names = bench.cases.more.columns[:_MOST_COLUMNS]
+    return [_title(name) for name in names]
+
+
+def _title(name: object) -> str:
+    return one_line(label_text(name), _LONGEST_HEAD)
+
+
+def page_model(bench: Bench, places: list[int], page: int) -> dict[str, Any]:
+    """Return a page of cases as the front end reads it."""
+    shown = page_of(len(places), page, PAGE)
+    return {
+        "columns": list(CaseRow._fields),
+        "rows": [case_row(bench, at) for at in places[shown.first : shown.last]],
+        "titles": titles(bench),
+        "labelled": bench.cases.labelled,
+        "start": shown.first,
+        "size": PAGE,
+        "total": len(places),
+    }
+
+
+def empty_text(bench: Bench, shown: str) -> str:
+    """Say why no case is shown, and what would show some."""
+    if not len(bench.cases):
+        return "There are no cases: no pairs were given, or none has a type for the metric."
+    if shown == "flips" and not bench.flips().any():
+        return "No verdict differs from the baseline; change a param to see flips."
+    return "No case matches; show all cases, or clear the text."
+
+
+def case_row(bench: Bench, at: int) -> CaseRow:
+    """Return one row of the table."""
+    case, now, then = bench.cases.rows[at], bench.verdicts, bench.baseline.verdicts
+    labels = bench.cases.more.iloc[at, :_MOST_COLUMNS]
+    gold, predicted = excerpts(_pair(case), _LONGEST_VALUE)
+    return CaseRow(
+        at,
+        tuple(one_line(label_text(label), _LONGEST_LABEL) for label in labels),
+        gold,
+        predicted,
+        _score(now, at),
+        verdict_text(now, at),
+        _score(then, at),
+        verdict_text(then, at),
+        {1: GAINED, -1: LOST, 0: ""}[int(bench.flips()[at])],
+        "" if case.expected is None else "pass" if case.expected else "fail",
+        one_line(now.error(at) or "", _LONGEST_ERROR),
+    )
+
+
+def case_detail(bench: Bench, at: int, *, whole: bool = False) -> dict[str, Any]:
+    """Return a case in full."""
+    case, now, then = bench.cases.rows[at], bench.verdicts, bench.baseline.verdicts
+    more = bench.cases.more.iloc[at]
+    gold, predicted = both_whole(_pair(case), MOST if whole else _FULL)
+    notes = [
+        ("Score", f"{_score(now, at)} · {verdict_text(now, at)}"),
+        ("Baseline", f"{_score(then, at)} · {verdict_text(then, at)}"),
+        ("Expected", "" if case.expected is None else "pass" if case.expected else "fail"),
+        ("Outcome", f"{now.outcome[at].replace('_', ' ')} · {now.reason[at]}"),
+        ("Error" if not now.decided[at] else "Reasoning", now.told[at] or ""),
+        *list(zip(map(_title, more.index), map(label_text, more), strict=True))[:_MOST_LABELS],
+    ]
+    return {
+        "case": at,
+        "gold": gold.segments,
+        "predicted": predicted.segments,
+        "notes": [(name, trimmed(text, _FULL)) for name, text in notes if text],
+        "longer": not whole and bool(gold.hidden or predicted.hidden),
+    }
+
+
+def _pair(case: Case) -> Pair:
+    """Return both sides with their states; a list or object that is compared as its JSON text."""
+    states = [
+        EMPTY if isinstance(value, list) and not value else state_of(value)
+        for value in (case.gold, case.predicted)
+    ]
+    kinds = {json_type(case.gold), json_type(case.predicted)}
+    if states == [PRESENT, PRESENT] and kinds & {"array", "object"}:
+        return Pair(side_text(case.gold), side_text(case.predicted), *states)
+    return Pair(present(case.gold), present(case.predicted), *states)
+
+
+def verdict_text(found: Verdicts, at: int) -> str:
+    """Say whether a case passes."""
+    if not found.decided[at]:
+        return "no verdict"
+    return "pass" if found.passed[at] else "fail"
+
+
+def _score(found: Verdicts, at: int) -> str:
+    return "n/a" if np.isnan(found.score[at]) else f"{found.score[at]:.3f}"
+
+
+_MOST_POINTS = 11
+_SIGNS = {
+    "pass": "✓",
+    "fail": "✗",
+    "no verdict": "?",
+    "gained": "▲",
+    "lost": "▼",
+}
+
+
+def facts_html(summary: Mapping[str, Any]) -> str:
+    """Write the metric, the baseline and the figures."""
+    rows = [
+        [
+            element("span", text)
+            for text in (name, " · ".join(filter(None, (value, note))), baseline)
+        ]
+        for name, value, baseline, note in summary["facts"]
+    ]
+    return (
+        element("p", f"Metric: {summary['rules']}")
+        + element("p", f"Baseline: {summary['baseline']}", "xb-quiet")
+        + table(["", "Now", "Baseline"], rows)
+    )
+
+
+def config_html(text: str) -> str:
+    """Write the ``evaluation_config``."""
+    return "<details><summary>evaluation_config</summary>" + element("pre", text) + "</details>"
+
+
+def curve_html(curve: Curve) -> str:
+    """Write the curve as a table of some values, those of now and of the baseline included."""
+    heads = [curve.over, "passing", *(name for name, _ in curve.lines)]
+    rows = []
+    for n in _points(curve):
+        marks = (("now", curve.at), ("baseline", curve.baseline))
+        notes = [word for word, at in marks if at == n]
+        value = element("b" if notes else "span", " ← ".join([curve.texts[n], *notes]))
+        shares = [line[n] for _, line in curve.lines]
+        texts = ["n/a" if share is None else f"{share:.3f}" for share in shares]
+        rows.append([value, *(element("span", s) for s in (f"{curve.passing[n]:,}", *texts))])
+    best = element("p", curve.best) if curve.best else ""
+    body = table(heads, rows, range(1, len(heads)))
+    return element("p", f"Curve over {curve.over}:") + body + best
+
+
+def _points(curve: Curve) -> list[int]:
+    """Return some places, evenly apart, and those of now and of the baseline."""
+    count = len(curve.texts)
+    every = max(1, round((count - 1) / (_MOST_POINTS - 1)))
+    marked = {at for at in (curve.at, curve.baseline) if at is not None}
+    return sorted({*range(0, count, every), count - 1} | marked)
+
+
+def cases_html(rows: Sequence[CaseRow], titles: Sequence[str], total: int, labelled: bool) -> str:
+    """Write the cases of a page."""
+    last = ["Expected"] if labelled else []
+    heads = ["Case", *titles, "Gold", "Predicted", "Score", "Baseline", "Flip", *last]
+    cells = [_cells(row, labelled) for row in rows]
+    return table(heads, cells, [0]) + more(total - len(rows), "cases")
+
+
+def _cells(row: CaseRow, labelled: bool) -> list[str]:
+    error = f"<div>{element('em', row.error, 'xb-quiet')}</div>" if row.error else ""
+    return [
+        element("span", str(row.case)),
+        *(element("span", text) for text in row.labels),
+        segments_html(row.gold),
+        segments_html(row.predicted) + error,
+        element("span", f"{row.score} {_signed(row.verdict)}"),
+        element("span", f"{row.before} {_signed(row.verdict_before)}", "xb-quiet"),
+        element("b", _signed(row.flip)) if row.flip else "",
+        *([element("span", _signed(row.expected))] if labelled else []),
+    ]
+
+
+def _signed(word: str) -> str:
+    return f"{_SIGNS[word]} {word}" if word in _SIGNS else word
+
+
+def detail_html(found: Mapping[str, Any]) -> str:
+    """Write a case in full."""
+    names = ["Gold", "Predicted", *(name for name, _ in found["notes"])]
+    texts = [segments_html(found[side]) for side in ("gold", "predicted")]
+    texts += [element("span", text) for _, text in found["notes"]]
+    rows = [[element("b", name), text] for name, text in zip(names, texts, strict=True)]
+    return table([f"Case {found['case']}", ""], rows)
+
+
+class Debounced:
+    """Calls a function a moment after the last time that it was asked for.
+
+    A held arrow key or a dragged handle asks many times a second; the page is drawn once they are
+    heeded. Without an event loop, as in a script, the function is called at once.
+
+    Parameters
+    ----------
+    act : callable
+        The function.
+    wait : float, optional
+        Seconds.
+    """
+
+    def __init__(self, act: Callable[[], None], wait: float = 0.02) -> None:
+        self._act, self._wait = in_turn(act), wait
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __call__(self) -> None:
+        """Ask for it."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            self._act()
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = loop.call_later(self._wait, self._act)
+
+
+class SummaryPane(Pane, scripts=["workbench/summary.js"], styles=["workbench/workbench.css"]):
+    """The figures."""
+
+
+class ConfigPane(Pane, scripts=["workbench/config.js"], styles=["workbench/workbench.css"]):
+    """The params as an ``evaluation_config``, with a button that copies it."""
+
+
+class CurvePane(Pane, scripts=["workbench/curve.js"], styles=["workbench/workbench.css"]):
+    """The curve; a click or an arrow key sends ``{"kind": "set", "over", "value", "asked"}``.
+
+    ``asked`` comes back as ``answered``, so that the mark stays where it was put meanwhile.
+    """
+
+
+class CasesPane(Pane, scripts=["workbench/cases.js"], styles=["workbench/workbench.css"]):
+    """A page of cases; `detail` is the chosen one in full, as JSON text.
+
+    It sends ``{"kind": "turn", "by": 1 or -1}`` for another page, and ``{"kind": "whole"}`` for
+    long values.
+    """
+
+    selected = traitlets.Int(None, allow_none=True).tag(sync=True)
+    detail = traitlets.Unicode("").tag(sync=True)
+
+
+class Stops(Pane, scripts=["workbench/stops.js"], styles=["shared/slider.css"]):
+    """A slider over values that are not evenly apart.
+
+    Attributes
+    ----------
+    texts : list of str
+        The values in words.
+    at : int
+        The place of the chosen one.
+    label : str
+        What the number is.
+    """
+
+    texts = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    at = traitlets.Int(0).tag(sync=True)
+    label = traitlets.Unicode("").tag(sync=True)
+
+    @traitlets.validate("at")
+    def _within(self, proposal: traitlets.Bunch) -> int:
+        return min(max(int(proposal["value"]), 0), max(0, len(self.texts) - 1))
+
+
+Change = Callable[[str, Any], None]
+_LONGEST_NAME = 60
+_LONGEST_TEXT = 2_000
+_LARGEST = 2**31 - 1
+
+
+class Control:
+    """A control of one param.
+
+    Parameters
+    ----------
+    widget : ipywidgets.Widget
+        What is shown.
+    change : callable
+        Called with each value that the user chooses.
+    """
+
+    trait = "value"
+
+    def __init__(self, widget: ipywidgets.Widget, change: Callable[[Any], None]) -> None:
+        self.widget, self._change, self._quiet = widget, change, False
+        widget.observe(self._changed, self.trait)
+
+    def _changed(self, event: Mapping[str, Any]) -> None:
+        if not self._quiet:
+            self._change(self.read(event["new"]))
+
+    def show(self, value: Any) -> None:
+        """Show a value that was set elsewhere."""
+        self._quiet = True
+        try:
+            self.write(value)
+        finally:
+            self._quiet = False
+
+    def read(self, shown: Any) -> Any:
+        """Return the param's value for what the control has."""
+        return shown
+
+    def write(self, value: Any) -> None:
+        """Set what the control has for the param's value."""
+        self.widget.value = value
+
+
+class _StopsControl(Control):
+    """A number without bounds: its stops grow by every value that is set."""
+
+    trait = "at"
+
+    def __init__(self, param: Param, label: str, value: float, change: Callable[[Any], None]):
+        self._param = param
+        self._values: list[float] = []
+        super().__init__(Stops(label=label), change)
+        self.show(value)
+
+    def read(self, shown: int) -> float:
+        return self._values[shown]
+
+    def write(self, value: float) -> None:
+        if value not in self._values:
+            self._values = sorted({value, *stops(self._param, value), *self._values})
+            self.widget.texts = [number_text(v) for v in self._values]
+        self.widget.at = self._values.index(value)
+
+
+class Panel:
+    """Controls of all params that have a value; `boxes` are the widgets, in order.
+
+    Parameters
+    ----------
+    params : mapping of str to Tuned
+        The params.
+    values : mapping
+        Their values.
+    change : callable
+        Called with a name and the value that the user chose.
+    """
+
+    def __init__(
+        self, params: Mapping[str, Tuned], values: Mapping[str, Any], change: Change
+    ) -> None:
+        self.keys = set(values)
+        made = {
+            key: _control(tuned, values[key], partial(change, key))
+            for key, tuned in params.items()
+            if key in values
+        }
+        self._controls = {key: control for key, control in made.items() if control is not None}
+        self.boxes = [control.widget for control in self._controls.values()]
+        self.others = [key for key in params if key not in self._controls]
+
+    def show(self, values: Mapping[str, Any]) -> None:
+        """Show values that were set elsewhere."""
+        for key, control in self._controls.items():
+            if key in values:
+                control.show(values[key])
+
+
+def _control(tuned: Tuned, value: Any, change: Callable[[Any], None]) -> Control | None:
+    """Make the control of a param; None for objects, lists and texts that no box can hold."""
+    param, label = tuned.param, one_line(tuned.key, _LONGEST_NAME)
+    low, high, most = param.minimum, param.maximum, "24em"
+    kind: Any
+    options: dict[str, Any]
+    if param.choices:
+        kind, options = ipywidgets.Dropdown, {"options": list(param.choices)}
+    elif param.kind == "boolean":
+        kind, options = ipywidgets.Checkbox, {"indent": False}
+    elif param.kind == "string" and len(value) <= _LONGEST_TEXT and clean(value) == value:
+        kind, options = ipywidgets.Text, {"continuous_update": False}
+    elif param.kind != "number":
+        return None
+    elif is_whole(param) and float(value).is_integer() and abs(value) <= _LARGEST:
+        ends = (-_LARGEST if low is None else int(low), _LARGEST if high is None else int(high))
+        kind, options = ipywidgets.BoundedIntText, dict(zip(("min", "max"), ends, strict=True))
+        value, most = int(value), "16em"
+    elif low is None or high is None:
+        return _StopsControl(param, label, value, change)
+    else:
+        slider = Slider(label=label, least=low, most=high, step=(high - low) / 100)
+        slider.value = float(value)
+        return Control(slider, change)
+    layout = ipywidgets.Layout(width="auto", max_width=most, min_width="0")
+    style = {"description_width": "initial"}
+    box = kind(description=label, value=value, style=style, layout=layout, **options)
+    return Control(box, change)
 
 
 class Workbench(View):
@@ -128,8 +607,7 @@ class Workbench(View):
         self._answered: object = None
         self._summary, self._config, self._curve = SummaryPane(), ConfigPane(), CurvePane()
         self._cases = CasesPane()
-        self._make_controls()
-        super().__init__(self._layout(), layout=ipywidgets.Layout(width="100%"))
+        super().__init__(self._parts())
         self._soon, self._debounced_curve = Debounced(self._draw), Debounced(self._draw_curve)
         self._debounced_cases = Debounced(self._draw_cases)
         self._make_panel()
@@ -193,55 +671,49 @@ class Workbench(View):
 
     # --- parts ------------------------------------------------------------------------------
 
-    def _make_controls(self) -> None:
+    def _parts(self) -> list[ipywidgets.Widget]:
         labelled = self._bench.cases.labelled
         self._choices = {n: w for n, w in SHOWN.items() if labelled or n != "disagreements"}
-        self._shown, self._sort = menu("Show", self._choices), menu("Sort", SORTS)
-        self._text = search("Find", "text of a case")
-        self._over = menu("Curve over", {})
-
-    def _layout(self) -> list[ipywidgets.Widget]:
-        flow = ipywidgets.Layout(flex_flow="row wrap", width="100%")
+        self._filters = {
+            "shown": menu("Show", self._choices, width="18em"),
+            "sort": menu("Sort", SORTS, width="18em"),
+            "text": search("Find", "text of a case", width="18em"),
+        }
+        self._over = menu("Curve over", {}, width="18em")
         self._params = ipywidgets.VBox([], layout=ipywidgets.Layout(width="100%"))
-        buttons = ipywidgets.Box(
-            [
-                button("Reset", "Give the params their first values", self.reset),
-                button("Use as baseline", "Compare with these params", self.keep_as_baseline),
-                button("Score again", "After the metric was redefined", self.rescore),
-            ],
-            layout=flow,
+        buttons = row(
+            button("Reset", self.reset, "Give the params their first values"),
+            button("Use as baseline", self.keep_as_baseline, "Compare with these params"),
+            button("Score again", self.rescore, "After the metric was redefined"),
         )
         tuning = ipywidgets.VBox([self._params, buttons, self._config])
         picture = ipywidgets.VBox([self._over, self._curve])
-        filters = ipywidgets.Box([self._shown, self._sort, self._text], layout=flow)
         top = beside(tuning, picture, widths=[250, 400], shares=[2, 3])
-        return [self._summary, top, filters, self._cases]
+        return [self._summary, top, row(*self._filters.values()), self._cases]
 
     def _make_panel(self) -> None:
         """Make the controls of the params as the metric declares them now."""
         bench = self._bench
-        self._panel = Panel(bench.tuning.params, bench.params, self._change)
+        self._panel = Panel(bench.tuning.params, bench.params, self._set_param)
         self._params.children = self._panel.boxes
         over = self.over if self.over in bench.curves else bench.first_curve
-        self._over.options = [(single_line(name, 60), name) for name in bench.curves]
+        self._over.options = [(one_line(name, 60), name) for name in bench.curves]
         self._over.value = over
         self._over.layout.display = None if len(bench.curves) > 1 else "none"
         self.set_trait("over", over)
 
     def _connect(self) -> None:
         self.set_trait("params", dict(self._bench.params))
-        for name, box in (("shown", self._shown), ("sort", self._sort), ("text", self._text)):
-            traitlets.link((self, name), (box, "value"))
-        traitlets.link((self, "over"), (self._over, "value"))
+        self.link({**self._filters, "over": self._over})
         traitlets.link((self, "selected_case"), (self._cases, "selected"))
         self.observe(self._filtered, ["shown", "sort", "text"])
         self.observe(lambda _: self._debounced_cases(), "page")
         self.observe(lambda _: self._draw_curve(), "over")
         self.observe(self._select, "selected_case")
         self.observe(self._set_params, "params")
-        self._cases.on_event("turn", self._turn)
-        self._cases.on_event("whole", lambda _: self._draw_detail(whole=True))
-        self._curve.on_event("set", self._set_from_curve)
+        self._cases.on_event("turn", self._turn, by=[-1, 1])
+        self._cases.on_event("whole", partial(self._draw_detail, whole=True))
+        self._curve.on_event("set", self._set_from_curve, over=str, value=object, asked=object)
 
     # --- checks -----------------------------------------------------------------------------
 
@@ -261,19 +733,17 @@ class Workbench(View):
 
     @traitlets.validate("shown", "sort", "over")
     def _known_name(self, proposal: Any) -> str:
-        name, value = proposal["trait"].name, proposal["value"]
-        known = {"shown": self._choices, "sort": SORTS, "over": self._bench.curves}[name]
-        if value not in known:
-            raise traitlets.TraitError(f"{name} is {value!r}; {nearest(value, known)}")
-        return str(value)
+        name = proposal["trait"].name
+        names = {"shown": self._choices, "sort": SORTS, "over": self._bench.curves}[name]
+        return known(name, proposal["value"], names)
 
     @traitlets.validate("page")
     def _known_page(self, proposal: Any) -> int:
-        return min(max(0, int(proposal["value"])), max(0, (len(self._places()) - 1) // PAGE))
+        return page_of(len(self._places()), int(proposal["value"]), PAGE).number
 
     # --- changes ----------------------------------------------------------------------------
 
-    def _change(self, key: str, value: Any) -> None:
+    def _set_param(self, key: str, value: Any) -> None:
         self.params = {key: value}
 
     def _set_params(self, change: Mapping[str, Any]) -> None:
@@ -283,22 +753,20 @@ class Workbench(View):
         self._panel.show(self._bench.params)
         self._soon()
 
-    def _set_from_curve(self, event: Mapping[str, Any]) -> None:
+    def _set_from_curve(self, over: str, value: Any, asked: Any) -> None:
         try:
-            self.params = {str(event.get("over")): event.get("value")}
+            self.params = {over: value}
         except traitlets.TraitError:
             return  # the metric was redefined meanwhile, and has another range
-        self._answered = event.get("asked")
+        self._answered = asked
         self._debounced_curve()
 
     def _filtered(self, _: object) -> None:
         self.page = 0
         self._debounced_cases()
 
-    def _turn(self, event: Mapping[str, Any]) -> None:
-        by = event.get("by")
-        if by in (1, -1):
-            self.page += by
+    def _turn(self, by: int) -> None:
+        self.page += by
 
     def _select(self, _: object) -> None:
         self._draw_detail()
@@ -338,8 +806,8 @@ class Workbench(View):
     def to_html(self) -> str:
         """Write the figures, the curve as a table, and the page of cases that is shown."""
         bench, places = self._bench, self._places()
-        start = self.page * PAGE
-        rows = [case_row(bench, at) for at in places[start : start + PAGE]]
+        shown = page_of(len(places), self.page, PAGE)
+        rows = [case_row(bench, at) for at in places[shown.first : shown.last]]
         cases = cases_html(rows, titles(bench), len(places), bench.cases.labelled)
         at = self.selected_case
         return twin(
@@ -354,8 +822,5 @@ class Workbench(View):
 
     def __repr__(self) -> str:
         """Say what is tuned, over how many cases."""
-        cases = len(self._bench.cases)
-        return (
-            f"Metric workbench · {single_line(self._bench.tuning.name, 120)} · "
-            f"{cases:,} case{'' if cases == 1 else 's'}"
-        )
+        cases = plural(len(self._bench.cases), "case")
+        return f"Metric workbench · {one_line(self._bench.tuning.name, 120)} · {cases}"

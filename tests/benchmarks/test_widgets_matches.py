@@ -80,7 +80,7 @@ def test_searching(view: Any, count: int, timed: Any, benchmark: Any) -> None:
 
     def searched() -> int:
         for text in texts:
-            view._filters.text = text
+            view._text.value = text
         return len(view.rows)
 
     found = timed(GROUP, "three searches", searched, rounds=5, warm=1)

@@ -60,11 +60,11 @@ def notebook(lab: Lab) -> Notebook:
 def out(notebook: Notebook) -> Any:
     """The first view, as it was at the start."""
     notebook.run("""
-view._filters.status, view._filters.text, view._filters.sort = "", "", "gold order"
+view._status.value, view._text.value, view._sort.value = "", "", "gold order"
 view.thresholds = {}
 view.selected_pair = (0, None)  # on the first page
 view.selected_pair = None
-view._tuner._which.value = "align_threshold"
+view._knob.value = "align_threshold"
 """)
     notebook.wait_python("view.rows['gold_index'].tolist()[0]", 0)
     out = notebook.output(0)

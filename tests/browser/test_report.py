@@ -12,9 +12,8 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.judges.base import Verdict
 from extractbench_nb.report.builder import ReportBuilder, ReportConfig
-from extractbench_nb.report.content import ReportWarning
 from extractbench_nb.report.html import html_text
-from extractbench_nb.report.models import EvaluationReport
+from extractbench_nb.report.models import EvaluationReport, ReportWarning
 
 ATTACKS = (
     "<script>document.title='owned'</script>",

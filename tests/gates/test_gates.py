@@ -169,6 +169,7 @@ def real_package(project: Project) -> Project:
         ("judges.offline", "IPython", "no model BROKEN"),
         ("evaluation", "ipywidgets", "no model BROKEN"),
         ("engine.assignment", "matplotlib", "no model BROKEN"),
+        ("widgets.view", "extractbench_nb.engine.records", "not the engine BROKEN"),
     ],
 )
 def test_import_linter_refuses(

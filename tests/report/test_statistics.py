@@ -15,7 +15,6 @@ import extractbench_nb as xb
 from extractbench_nb.judges.base import JudgeCall, JudgeError, Question
 from extractbench_nb.report.builder import ReportBuilder, ReportConfig
 from extractbench_nb.report.content import (
-    ArrayStats,
     content_stats,
     coverage_stats,
     is_outermost,
@@ -25,7 +24,7 @@ from extractbench_nb.report.content import (
     top_key,
 )
 from extractbench_nb.report.formats import json_text, summary_text
-from extractbench_nb.report.models import ConfusionCounts, ErrorSplit, ModelCalls
+from extractbench_nb.report.models import ArrayStats, ConfusionCounts, ErrorSplit, ModelCalls
 
 
 def test_totals_are_those_of_the_evaluation(

@@ -61,7 +61,7 @@ def test_another_file_can_be_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text, message",
-    [("{", "is no notebook"), ("[]", "no list of cells"), ('{"cells": 1}', "no list of cells")],
+    [("{", "is not a notebook"), ("[]", "no list of cells"), ('{"cells": 1}', "no list of cells")],
 )
 def test_what_is_no_notebook_is_refused_and_kept(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "a.ipynb"

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.display.sides import Segment
+from extractbench_nb.display.sides import MOST, Segment, excerpts, whole
 from extractbench_nb.display.text import clean
-from extractbench_nb.widgets.excerpts import MOST, excerpts, whole
 from tests.widgets.hostile import HOSTILE
 
 TEXT = "".join(f"Sentence {i} says what was found. " for i in range(60))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.widgets.evaluation_model import Filters, checked_name, narrowed, row_code
+from extractbench_nb.widgets.evaluation_view import Filters, checked_name, narrowed, row_code
 from tests.widgets.hostile import HOSTILE
 
 EXACT = {"type": "string", "evaluation_config": "string_exact"}

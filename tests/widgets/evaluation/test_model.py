@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.widgets.evaluation_model import (
+from extractbench_nb.widgets.evaluation_view import (
+    PER_PAGE,
     Filters,
     detail,
     filters_text,
+    head,
     narrowed,
     page,
-    pages,
 )
-from extractbench_nb.widgets.evaluation_view import head
-from extractbench_nb.widgets.view import wire
+from extractbench_nb.widgets.view import page_of, wire
 from tests.widgets.hostile import HOSTILE
 
 EXACT = {"type": "string", "evaluation_config": "string_exact"}
@@ -143,7 +143,7 @@ def long() -> Any:
 
 @pytest.mark.parametrize("rows, expected", [(0, 1), (1, 1), (50, 1), (51, 2), (1001, 21)])
 def test_pages_are_counted(rows: int, expected: int) -> None:
-    assert pages(rows) == expected
+    assert page_of(rows, 0, PER_PAGE).pages == expected
 
 
 @pytest.mark.parametrize(

@@ -201,8 +201,8 @@ def test_more_of_a_value_is_sent_when_asked_for() -> None:
     [
         ("selected_path", "line", r"no node 'line'; did you mean 'lines"),
         ("selected_row", "$.lines[0].m", r"no field .* did you mean '\$\.lines\[0\]\.n'"),
-        ("outcome", "omision", r"no outcome 'omision'; did you mean 'omission'"),
-        ("metric", "array_lm", r"no metric 'array_lm'; did you mean 'array_llm'"),
+        ("outcome", "omision", r"outcome is 'omision'; did you mean 'omission'"),
+        ("metric", "array_lm", r"metric is 'array_lm'; did you mean 'array_llm'"),
         ("text", "half \ud800", r"text is 'half \\ud800'; expected printable text"),
     ],
 )

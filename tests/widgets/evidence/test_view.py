@@ -13,8 +13,7 @@ import traitlets
 from reportlab.pdfgen import canvas
 
 import extractbench_nb as xb
-from extractbench_nb.widgets.evidence_model import kept_rows, places, value_rows
-from extractbench_nb.widgets.evidence_view import EvidenceView
+from extractbench_nb.widgets.evidence_view import EvidenceView, kept_rows, places, value_rows
 from tests.widgets.hostile import HOSTILE, Twin
 
 DOCUMENT = "night bus demand"

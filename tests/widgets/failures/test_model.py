@@ -12,9 +12,18 @@ from hypothesis import strategies as st
 
 import extractbench_nb as xb
 from extractbench_nb.evaluation.frames import OUTCOMES
-from extractbench_nb.widgets.failures_grid import Grid, bars, grid, shortened
-from extractbench_nb.widgets.failures_html import value_rows
-from extractbench_nb.widgets.failures_rows import Choice, coded, failed_by_every_run, kept, within
+from extractbench_nb.widgets.failures_model import (
+    Choice,
+    Grid,
+    bars,
+    coded,
+    failed_by_every_run,
+    grid,
+    kept,
+    shortened,
+    within,
+)
+from extractbench_nb.widgets.failures_view import value_rows
 from tests.widgets.failures.frames import batches, frame, row
 
 AXES = st.permutations(["field", "document", "run"]).map(lambda names: names[:2])
@@ -348,14 +357,14 @@ def test_pages_hold_sixty_rows_and_forty_columns() -> None:
     fields = frame(*(row(field=f"f{i:03}", document=f"d{i % 50:02}") for i in range(150)))
     found = shown(fields, (1, 0), row_order="document")
     assert [line.title for line in found.rows.lines] == [f"f{i:03}" for i in range(60, 120)]
-    assert (found.rows.first, len(found.rows.codes), found.rows.known) == (60, 150, 150)
+    assert (found.rows.page.first, len(found.rows.codes), found.rows.known) == (60, 150, 150)
     assert len(found.columns.lines) == 40
     assert len(shown(fields, (99, 99), row_order="document").rows.lines) == 30
 
 
 @pytest.mark.parametrize("page", [-5, 10**30])
 def test_a_page_that_there_is_not_is_the_nearest(page: int) -> None:
-    assert shown(MIXED, (page, page)).rows.first == 0
+    assert shown(MIXED, (page, page)).rows.page.first == 0
 
 
 def test_documents_without_the_fields_of_the_page_are_left_out() -> None:
@@ -367,7 +376,7 @@ def test_documents_without_the_fields_of_the_page_are_left_out() -> None:
     assert [line.title for line in found.columns.lines] == ["d1"]
     assert found.columns.known == 2
     turned = shown(fields, (0, 1), rows="document", columns="field", column_order="document")
-    assert turned.columns.first == 40
+    assert turned.columns.page.first == 40
 
 
 def test_a_cell_without_rows_is_not_a_zero() -> None:
@@ -433,7 +442,7 @@ def test_rows_that_fail_come_first() -> None:
     rows = coded(frame(row(path="$.a"), row(path="$.b", outcome="omission"), row(path="$.c")))
     found = value_rows(rows, np.arange(3))
     assert [line.path for line in found.rows] == ["$.b", "$.a", "$.c"]
-    assert (found.total, found.failing) == (3, 1)
+    assert (found.page.total, found.failing) == (3, 1)
 
 
 @pytest.mark.parametrize(
@@ -482,7 +491,7 @@ def test_no_value_is_longer_than_a_hundred_thousand_characters() -> None:
 def test_values_are_paged() -> None:
     rows = coded(frame(*(row(path=f"$.a[{i}]") for i in range(45))))
     found = value_rows(rows, np.arange(45), 2)
-    assert (found.first, len(found.rows), found.total) == (40, 5, 45)
+    assert (found.page.first, len(found.rows), found.page.total) == (40, 5, 45)
     assert value_rows(rows, np.arange(45), 99) == found
     assert value_rows(rows, np.arange(0)).rows == ()
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import extractbench_nb as xb
 from extractbench_nb.engine.profiles import PROFILES
 from extractbench_nb.evaluation.frames import array_frame, field_frame, in_order, match_frame
+from extractbench_nb.evaluation.thresholds import ArrayMatches, redecided
 from extractbench_nb.field_metrics.registry import REGISTRY
 from extractbench_nb.judges.base import Verdict
-from extractbench_nb.widgets.matches_items import ArrayMatches, redecided
 
 same = pd.testing.assert_frame_equal
 

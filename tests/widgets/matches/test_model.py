@@ -13,10 +13,13 @@ import extractbench_nb as xb
 from extractbench_nb.engine.records import array_items
 from extractbench_nb.engine.similarity import MapItem, map_items
 from extractbench_nb.schema.states import MISSING
-from extractbench_nb.widgets.matches_board import LIMIT, PAGE, WHOLE, Board
 from extractbench_nb.widgets.matches_model import (
+    LIMIT,
+    PAGE,
     SORTS,
     STATUSES,
+    WHOLE,
+    Board,
     Row,
     cards,
     counted,
@@ -190,7 +193,7 @@ MAPPED = {
 
 
 def shown(found: Board, sort: str = "gold order") -> dict[str, Any]:
-    return found.page(found.in_order(sort), 0, sort)
+    return found.page(ordered(found.rows, sort), 0, sort)
 
 
 def failing(card: dict[str, Any]) -> list[str]:
@@ -207,7 +210,7 @@ def test_failed_fields_are_marked_and_differences_too() -> None:
     page = shown(board(array(items), [gold], [predicted]))
     (left,), (right,) = page["left"], page["right"]
     assert failing(left) == failing(right) == ["n", "year"]
-    assert right["lines"][0] == ["n", [["same", "Ada"], ["changed", "!"]], True]
+    assert right["lines"][0] == ["n", [("same", "Ada"), ("changed", "!")], True]
     assert (left["at"], left["partner"], left["status"]) == (0, 0, "partial")
 
 
@@ -215,7 +218,7 @@ def test_scalar_items_have_one_line_without_a_name() -> None:
     page = shown(board(array(TEXT), ["colour"], ["color"]))
     ((place, pieces, failed),) = page["left"][0]["lines"]
     assert (place, failed) == ("", False)
-    assert pieces == [["same", "colo"], ["changed", "u"], ["same", "r"]]
+    assert pieces == [("same", "colo"), ("changed", "u"), ("same", "r")]
 
 
 def test_failed_places_come_first_where_not_all_fit() -> None:
@@ -338,7 +341,7 @@ def test_empty_sides_are_no_error(gold: list[str], predicted: list[str], sizes: 
 def test_a_thousand_items_are_paged() -> None:
     items = [f"item {i}" for i in range(1000)]
     found = board(array({"type": "string", "evaluation_config": "string_exact"}), items, items)
-    rows = found.in_order("gold order")
+    rows = ordered(found.rows, "gold order")
     last = found.page(rows, 39, "gold order")
     assert (last["pages"], last["first"], last["last"], last["rows"]) == (40, 976, 1000, 1000)
     assert [card["at"] for card in last["left"]] == list(range(975, 1000))
@@ -454,7 +457,7 @@ def test_differences_are_marked_in_an_abstract() -> None:
     found = board(array(TEXT), [text], [text.replace("study", "studied", 1)])
     for whole in (set(), {0}):
         (only,) = found.detail(found.rows[0], whole)["rows"]
-        assert ["changed", "ied"] in only["predicted"]
+        assert ("changed", "ied") in only["predicted"]
 
 
 def test_many_fields_are_cut_with_their_number() -> None:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 import extractbench_nb as xb
+from extractbench_nb.widgets.matches_view import MatchesView
 
 pytest.importorskip("anywidget")
 
-from extractbench_nb.widgets.matches_view import MatchesView
 
 ITEM = {
     "type": "object",

@@ -183,10 +183,13 @@ def test_a_pair_is_chosen_by_both_indices_or_one(view: MatchesView, pair: Any, f
 @pytest.mark.parametrize(
     "pair, told",
     [
-        ((0, 0), r"\(0, 0\) is no pair; there is \(0, 1\) and \(1, 0\)"),
-        ((99, None), "is no pair; there are 3 gold and 3 predicted items, counted from 0"),
-        ((None, None), "is no pair"),
-        ((2, 2), "is no pair"),
+        ((0, 0), r"no pair \(0, 0\); there is \(0, 1\) and \(1, 0\)"),
+        (
+            (99, None),
+            r"no pair \(99, None\); there are 3 gold and 3 predicted items, counted from 0",
+        ),
+        ((None, None), "no pair"),
+        ((2, 2), "no pair"),
         ((True, None), "expected"),
         ("ab", "expected"),
         (1, r"selected_pair is 1; expected \(gold index, predicted index\)"),
@@ -279,7 +282,7 @@ def test_other_thresholds_are_refused(view: MatchesView, values: Any, told: str)
 
 def test_the_slider_changes_counts_and_rows(view: MatchesView) -> None:
     before = view.summary
-    view._tuner.slider.value = 0.9
+    view._slider.value = 0.9
     assert view.thresholds == {"align_threshold": 0.9}
     assert (before["partial"], view.summary["partial"]) == (1, 0)
     counts = json.loads(view._counts.data)
@@ -287,20 +290,20 @@ def test_the_slider_changes_counts_and_rows(view: MatchesView) -> None:
     assert counts["rows"][1][2][counts["heads"].index("partial")]
     assert counts["told"].startswith("Changed: align_threshold 0.50 → 0.90.")
     assert [c["status"] for c in shown(view)["left"]] == ["matched", "missed", "missed"]
-    view._tuner.reset.click()
+    view._reset.click()
     assert view.thresholds == {}
-    assert view._tuner.slider.value == 0.5
+    assert view._slider.value == 0.5
     assert view.summary["partial"] == 1
 
 
 def test_the_slider_shows_the_threshold_that_is_chosen(view: MatchesView) -> None:
     view.thresholds = {"people[].name": 0.95}
-    view._tuner._which.value = "people[].name"
-    assert view._tuner.slider.value == 0.95
-    view._tuner._which.value = "pass_threshold"
-    assert view._tuner.slider.value == 0.7
+    view._knob.value = "people[].name"
+    assert view._slider.value == 0.95
+    view._knob.value = "pass_threshold"
+    assert view._slider.value == 0.7
     assert view.thresholds == {"people[].name": 0.95}
-    view._tuner.slider.value = 0.2
+    view._slider.value = 0.2
     assert view.thresholds == {"people[].name": 0.95, "pass_threshold": 0.2}
 
 
@@ -323,36 +326,36 @@ def test_frames_and_the_evaluation_are_left_alone(
 def test_a_pickled_evaluation_is_shown_with_its_slider_off(ev: xb.evaluation.Evaluation) -> None:
     loaded = pickle.loads(pickle.dumps(ev))  # noqa: S301 - our own bytes
     view = MatchesView(loaded, "people")
-    assert view._tuner.slider.disabled
-    assert view._tuner.reset.disabled
+    assert view._slider.disabled
+    assert view._reset.disabled
     assert "without its records" in json.loads(view._counts.data)["told"]
     assert shown(view) == shown(MatchesView(ev, "people"))
     with pytest.raises(traitlets.TraitError, match="none are known"):
         view.thresholds = {"align_threshold": 0.4}
     view.path = "keywords"
-    assert view._tuner.slider.disabled
+    assert view._slider.disabled
 
 
 # --- filters and pages -------------------------------------------------------------------------
 
 
 def test_filters_leave_rows_and_a_filter_that_leaves_none_says_so(view: MatchesView) -> None:
-    view._filters.status = "partial"
+    view._status.value = "partial"
     assert view.rows["status"].tolist() == ["partial"]
-    view._filters.text = "lovelace"
+    view._text.value = "lovelace"
     assert view.rows.empty
     assert shown(view)["empty"] == "No item matches; clear the filters."
     assert "No item matches; clear the filters." in Twin(view.to_html()).text
-    view._filters.status = ""
+    view._status.value = ""
     assert view.rows["gold_index"].tolist() == [0]
 
 
 def test_the_status_filter_counts_and_stays_at_other_thresholds(view: MatchesView) -> None:
-    view._filters.status = "partial"
+    view._status.value = "partial"
     view.thresholds = {"align_threshold": 0.9}
-    assert view._filters.status == "partial"
-    assert view._filters._status.options[0] == ("all (5)", "")
-    assert view._filters._status.options[2] == ("partial (0)", "partial")
+    assert view._status.value == "partial"
+    assert view._status.options[0] == ("all (5)", "")
+    assert view._status.options[2] == ("partial (0)", "partial")
     assert view.rows.empty
 
 
@@ -368,7 +371,7 @@ def test_python_turns_to_the_page_of_the_pair() -> None:
     assert page["first"] <= 501 <= page["last"]
     clicked(view._pairs, kind="page", page=3)
     assert shown(view)["first"] == 76
-    view._filters.sort = "most alike first"
+    view._sort.value = "most alike first"
     assert shown(view)["first"] == 1
     assert len(view.rows) == 1000
 
@@ -489,7 +492,7 @@ def test_hostile_texts_stay_text(slot: str, text: str) -> None:
         assert len(view.to_html()) < 60_000
         clicked(view._detail, kind="whole", at=0)
         assert len(view._detail.data) < 1_500_000
-    labels = [label for label, _ in (*view._picker.options, *view._tuner._which.options)]
+    labels = [label for label, _ in (*view._picker.options, *view._knob.options)]
     assert all(len(label) < 300 for label in labels)
     json.dumps(labels).encode()
     assert len(repr(view)) < 400
@@ -543,10 +546,9 @@ def test_messages_that_come_in_several_threads_are_handled_one_after_the_other(
             view.thresholds = {"align_threshold": align}
 
     monkeypatch.setattr(view, "_page_model", slowly)
-    filters = view._filters
     acts = [
-        sends(filters._text, "value", ["Ada", ""]),
-        sends(filters._sort, "index", [2, 0]),
+        sends(view._text, "value", ["Ada", ""]),
+        sends(view._sort, "index", [2, 0]),
         assigns,
     ]
     threads = [threading.Thread(target=act) for act in acts]

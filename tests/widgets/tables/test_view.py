@@ -115,7 +115,7 @@ def test_the_picker_and_the_trait_change_together(view: TableView, metric: str) 
     view._metrics.value = metric
     assert view.metric == metric
     assert metric in repr(view)
-    with pytest.raises(traitlets.TraitError, match="metric: no 'cno'; did you mean 'con'"):
+    with pytest.raises(traitlets.TraitError, match="metric is 'cno'; did you mean 'con'"):
         view.metric = "cno"
     assert view._metrics.value == metric
 
@@ -236,7 +236,7 @@ def test_all_of_a_text_is_sent_when_it_is_asked_for() -> None:
 def test_large_tables_are_turned_page_by_page() -> None:
     view = large()
     model = shown(view)
-    assert model["rows"] == {"first": 0, "last": 40, "total": 100, "page": 0, "pages": 3}
+    assert model["rows"] == {"first": 0, "last": 40, "total": 100, "number": 0, "pages": 3}
     assert model["columns"]["pages"] == 2
     clicked(view._grids, kind="page", axis="rows", to=1)
     clicked(view._grids, kind="page", axis="columns", to=1)

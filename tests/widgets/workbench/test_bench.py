@@ -10,16 +10,16 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import ConfigError, InputError
-from extractbench_nb.widgets.workbench_bench import (
+from extractbench_nb.widgets.workbench_model import (
     RESULT_COLUMNS,
     Bench,
     Fact,
     config_text,
     curve_model,
     facts,
+    read_cases,
 )
-from extractbench_nb.widgets.workbench_cases import read_cases
-from extractbench_nb.widgets.workbench_rows import PAGE, case_detail, case_row, chosen
+from extractbench_nb.widgets.workbench_view import PAGE, case_detail, case_row, chosen
 
 NAMES = [
     ("Northwind Paper", "Northwind Papre", True),

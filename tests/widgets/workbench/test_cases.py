@@ -11,8 +11,9 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
+from extractbench_nb.evaluation.cases import Case
 from extractbench_nb.schema.states import MISSING
-from extractbench_nb.widgets.workbench_cases import Case, Cases, read_cases
+from extractbench_nb.widgets.workbench_model import Cases, read_cases
 
 SCHEMA = {
     "type": "object",

@@ -12,17 +12,9 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.engine.profiles import PROFILES
+from extractbench_nb.evaluation.cases import Case, CaseScorer, Verdicts, case_schema, remembering
 from extractbench_nb.schema.states import MISSING
-from extractbench_nb.widgets.workbench_cases import (
-    Case,
-    Cases,
-    CaseScorer,
-    Verdicts,
-    case_schema,
-    read_cases,
-    remembering,
-)
-from extractbench_nb.widgets.workbench_metric import Tuning
+from extractbench_nb.widgets.workbench_model import Cases, Tuning, read_cases
 
 
 class Counting:
@@ -51,7 +43,7 @@ class CountingAsync(Counting):
 def verdicts(metric: Any, cases: Any, **options: Any) -> Verdicts:
     tuning = Tuning(metric)
     found = cases if isinstance(cases, Cases) else read_cases(cases)
-    return CaseScorer(found, **options).verdicts(tuning.config(tuning.start))
+    return CaseScorer(found.rows, **options).verdicts(tuning.config(tuning.start))
 
 
 def test_verdicts_are_those_of_evaluate(evs: xb.batch.Evaluations) -> None:
@@ -192,7 +184,7 @@ def test_the_same_config_is_scored_once(metric: Any) -> None:
         calls.append(predicted)
         return 1.0
 
-    scorer, tuning = CaseScorer(read_cases([("a", "b")])), Tuning("counted")
+    scorer, tuning = CaseScorer(read_cases([("a", "b")]).rows), Tuning("counted")
     for value in (0.5, 0.6, 0.5, 0.6):
         scorer.verdicts(tuning.config({"threshold": value}))
     assert len(calls) == 2
@@ -204,7 +196,7 @@ def test_the_same_config_is_scored_once(metric: Any) -> None:
 @pytest.mark.parametrize("judge", [Counting(), CountingAsync()], ids=["sync", "async"])
 def test_a_judge_is_asked_once_about_each_pair(judge: Counting) -> None:
     cases = read_cases([("a", "b"), ("a", "b"), ("a", "down")])
-    scorer, tuning = CaseScorer(cases, judge=judge), Tuning("string_semantic")
+    scorer, tuning = CaseScorer(cases.rows, judge=judge), Tuning("string_semantic")
     passing = []
     for value in (0.5, 0.7, 0.9):
         found = scorer.verdicts(tuning.config({"pass_threshold": value}))

@@ -10,7 +10,7 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.errors import ConfigError, ExtractBenchError, InputError
 from extractbench_nb.field_metrics.registry import REGISTRY
-from extractbench_nb.widgets.workbench_metric import Tuning, rules_text
+from extractbench_nb.widgets.workbench_model import Tuning, rules_text
 
 TWO = {
     "metrics": [

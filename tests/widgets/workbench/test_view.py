@@ -15,9 +15,7 @@ import traitlets
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.widgets.workbench_controls import Debounced
-from extractbench_nb.widgets.workbench_rows import PAGE
-from extractbench_nb.widgets.workbench_view import Workbench
+from extractbench_nb.widgets.workbench_view import PAGE, Debounced, Workbench
 from tests.widgets.hostile import HOSTILE, Twin
 from tests.widgets.workbench.test_bench import NAMES
 

@@ -15,11 +15,11 @@ function gridsView({ model, el }) {
   el.append(tools, empty, area, legend);
 
   function pager(axis) {
-    const { first, last, total, page, pages } = data[axis];
+    const { first, last, total, number, pages } = data[axis];
     if (pages < 2) return null;
     const turn = (by, text, label) => h("button", { type: "button", text, "aria-label": label,
-      disabled: page + by < 0 || page + by >= pages,
-      click: () => model.send({ kind: "page", axis, to: page + by }) });
+      disabled: number + by < 0 || number + by >= pages,
+      click: () => model.send({ kind: "page", axis, to: number + by }) });
     return h("span", { class: "xb-pager" }, turn(-1, "‹", `Previous ${axis}`),
       h("span", { role: "status",
         text: `${axis} ${first + 1}–${last} of ${total.toLocaleString("en")}` }),

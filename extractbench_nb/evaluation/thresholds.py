@@ -21,22 +21,9 @@ from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.field_metrics.registry import REGISTRY
 from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.schema.config import MetricSpec, NodeConfig
-from extractbench_nb.schema.nodes import Children, Node
+from extractbench_nb.schema.nodes import Node
 
-__all__ = [
-    "ALIGN",
-    "PASS",
-    "ArrayMatches",
-    "Knob",
-    "Outcome",
-    "Settings",
-    "awaits",
-    "configured",
-    "redecided",
-    "settings_of",
-    "thresholds_of",
-    "under",
-]
+__all__ = ["ALIGN", "PASS", "ArrayMatches", "Knob", "Outcome", "redecided"]
 
 
 #: Keys of the thresholds of the array itself; those of its items have their fields.
@@ -61,27 +48,32 @@ class Knob(NamedTuple):
 Settings = Mapping[tuple[str, str, str], float]
 
 
-def thresholds_of(array: Node) -> list[Knob]:
+def _thresholds(array: Node) -> list[Knob]:
     """List the thresholds that decide what becomes of the items of an array."""
     own = [
         Knob(key, array.field, _ARRAY_METRIC, key, pass_threshold(array, key, default))
         for key, default in ((ALIGN, 0.5), (PASS, 0.7))
-        if _ARRAY_METRIC in _metric_ids(array)
+        if any(spec.metric_id == _ARRAY_METRIC for spec in _specs(array))
     ]
     found: dict[tuple[str, str], Knob] = {}
-    for node in _below(array):
-        for knob in _knobs(node):
+    for node, spec in ((below, spec) for below in _below(array) for spec in _specs(below)):
+        entry = REGISTRY.entries.get(spec.metric_id)
+        param = PASS if spec.metric_id == _ARRAY_METRIC else entry and entry.threshold
+        if entry is not None and param:
+            default = entry.defaults.get(param, 0.7)
+            value = spec.params.get(param, default)
+            mark = float(value if isinstance(value, int | float) else default)
+            knob = Knob(node.field, node.field, spec.metric_id, param, mark)
             found.setdefault((knob.field, knob.metric), knob)
     names = Counter(field for field, _ in found)
-    named = [
+    return own + [
         knob if names[knob.field] == 1 else knob._replace(key=f"{knob.field} {knob.metric}")
         for knob in found.values()
     ]
-    return own + named
 
 
-def _metric_ids(node: Node) -> list[str]:
-    return [spec.metric_id for spec in node.config.metrics] if node.config is not None else []
+def _specs(node: Node) -> tuple[MetricSpec, ...]:
+    return node.config.metrics if node.config is not None else ()
 
 
 def _below(array: Node) -> Iterator[Node]:
@@ -96,32 +88,7 @@ def _below(array: Node) -> Iterator[Node]:
             stack.extend(reversed(list(node.children)))
 
 
-def _knobs(node: Node) -> Iterator[Knob]:
-    for spec in node.config.metrics if node.config is not None else ():
-        entry = REGISTRY.entries.get(spec.metric_id)
-        param = PASS if spec.metric_id == _ARRAY_METRIC else entry and entry.threshold
-        if entry is not None and param:
-            yield Knob(node.field, node.field, spec.metric_id, param, _mark(spec, param))
-
-
-def _mark(spec: MetricSpec, param: str) -> float:
-    default = REGISTRY.entries[spec.metric_id].defaults.get(param, 0.7)
-    value = spec.params.get(param, default)
-    return float(value) if isinstance(value, int | float) else float(default)
-
-
-def awaits(array: Node) -> bool:
-    """Whether a metric of the items must be awaited: to run it again may cost something."""
-    entries = (REGISTRY.entries.get(name) for node in _below(array) for name in _metric_ids(node))
-    return any(entry is not None and entry.is_async for entry in entries)
-
-
-def settings_of(knobs: Iterable[Knob], values: Mapping[str, float]) -> Settings:
-    """Return the values of thresholds, given by key, by field, metric and param."""
-    return {(k.field, k.metric, k.param): values[k.key] for k in knobs if k.key in values}
-
-
-def configured(node: Node, settings: Settings) -> NodeConfig | None:
+def _configured(node: Node, settings: Settings) -> NodeConfig | None:
     """Return the config of a node with its thresholds set; the same one where none is."""
     config = node.config
     if config is None:
@@ -139,19 +106,15 @@ def configured(node: Node, settings: Settings) -> NodeConfig | None:
     return replace(config, metrics=tuple(specs))
 
 
-def under(node: Node, settings: Settings) -> Node:
+def _under(node: Node, settings: Settings) -> Node:
     """Return a node whose thresholds, and those of all below it, are set."""
     return replace(
         node,
-        config=configured(node, settings),
+        config=_configured(node, settings),
         loaded=None,
-        loader=lambda: _children(node.children, settings),
+        loader=lambda: node.children.mapped(lambda child: _under(child, settings)),
         _choices={},
     )
-
-
-def _children(below: Children, settings: Settings) -> Children:
-    return below.mapped(lambda child: under(child, settings))
 
 
 #: Pairs that profile ``strict`` adds for items on one side only.
@@ -167,7 +130,7 @@ def redecided(array: ArrayRecord, settings: Settings, profile: Profile) -> Array
 
 
 def _array(array: ArrayRecord, settings: Settings, found: list[ArrayRecord]) -> ArrayRecord:
-    node = replace(array.node, config=configured(array.node, settings), _choices={})
+    node = replace(array.node, config=_configured(array.node, settings), _choices={})
     copied = replace(array, node=node, verdicts=_reopened(array), pairs=[])
     found.append(copied)
     pairs = [pair for pair in array.pairs if pair.status not in _ONE_SIDED]
@@ -266,7 +229,7 @@ class ArrayMatches:
         self._ev = ev
         self._record = next((r for r in ev.array_records() if r.paths.gold == path), None)
         self.path = path
-        self.knobs: list[Knob] = thresholds_of(self._record.node) if self._record else []
+        self.knobs: list[Knob] = _thresholds(self._record.node) if self._record else []
         self._again = _is_free(ev, self._record)
         self.note = _note(ev, self._record, self.knobs, self._again)
         self.evaluated = _as_evaluated(ev, path, self._record)
@@ -282,15 +245,26 @@ class ArrayMatches:
         of_fields = {key: value for key, value in changed.items() if key not in (ALIGN, PASS)}
         if of_fields and self._again:
             record = self._aligned(of_fields)
-        record = redecided(record, settings_of(self.knobs, changed), self._ev.profile)
-        return self._outcome(record)
+        record = redecided(record, self._settings(changed), self._ev.profile)
+        base = self._record.paths
+        inside = self._ev.profile.rows_inside_arrays
+        rows = in_order([record], one_sided=False, inside=inside)
+        return Outcome(
+            _moved(array_frame([record]), base, record.paths).iloc[0],
+            _moved(match_frame([record]), base, record.paths),
+            _moved(field_frame(rows), base, record.paths),
+            _apart(record),
+        )
+
+    def _settings(self, values: Mapping[str, float]) -> Settings:
+        return {(k.field, k.metric, k.param): values[k.key] for k in self.knobs if k.key in values}
 
     def _aligned(self, values: Mapping[str, float]) -> ArrayRecord:
         """Align the items anew by the engine of `evaluate`; the last results are remembered."""
         key = tuple(sorted(values.items()))
         if key not in self._realigned:
             assert self._record is not None  # noqa: S101 - the caller checked
-            node = under(self._record.node, settings_of(self.knobs, values))
+            node = _under(self._record.node, self._settings(values))
             scorer = Scorer(self._ev.profile, OfflineJudge())
             walk = Traversal(scorer, OptimalAligner(scorer))
             walk.descend(node, self._record.gold, self._record.predicted)
@@ -301,22 +275,14 @@ class ArrayMatches:
             self._realigned[key] = walk.arrays[0]
         return self._realigned[key]
 
-    def _outcome(self, record: ArrayRecord) -> Outcome:
-        assert self._record is not None  # noqa: S101 - the caller checked
-        base = self._record.paths
-        inside = self._ev.profile.rows_inside_arrays
-        array = _moved(array_frame([record]), base, record.paths).iloc[0]
-        rows = in_order([record], one_sided=False, inside=inside)
-        fields = _moved(field_frame(rows), base, record.paths)
-        matches = _moved(match_frame([record]), base, record.paths)
-        return Outcome(array, matches, fields, _apart(record))
-
 
 def _is_free(ev: Evaluation, record: ArrayRecord | None) -> bool:
     """Whether to align anew asks nobody: no judge but ours, no function or awaited metric."""
-    meta = ev.meta
-    ours = (meta["judge"], meta["alignment"]) == ("offline", "optimal")
-    return record is not None and ours and not awaits(record.node)
+    if record is None or (ev.meta["judge"], ev.meta["alignment"]) != ("offline", "optimal"):
+        return False
+    ids = (spec.metric_id for node in _below(record.node) for spec in _specs(node))
+    entries = map(REGISTRY.entries.get, ids)
+    return not any(entry is not None and entry.is_async for entry in entries)
 
 
 def _note(ev: Evaluation, record: ArrayRecord | None, knobs: list[Knob], is_free: bool) -> str:

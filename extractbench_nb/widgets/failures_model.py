@@ -1,0 +1,710 @@
+"""State of the failure explorer: choices, the rows they select, the heatmap's sums, and bars."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from extractbench_nb.display.text import clean, one_line
+from extractbench_nb.evaluation.frames import OUTCOMES
+from extractbench_nb.stats.breakdowns import chosen_rows, gather, refuse_missing
+from extractbench_nb.widgets.view import Page, page_of
+
+__all__ = [
+    "AXES",
+    "MEASURES",
+    "ORDERS",
+    "Bars",
+    "Cell",
+    "Choice",
+    "Coded",
+    "Grid",
+    "Line",
+    "Numbers",
+    "bars",
+    "bars_json",
+    "coded",
+    "failed_by_every_run",
+    "grid",
+    "grid_json",
+    "kept",
+    "rounded",
+    "shortened",
+    "within",
+]
+
+
+#: What can be the rows or the columns of a heatmap.
+AXES = ("field", "document", "run")
+
+Numbers = npt.NDArray[np.int64]
+Reals = npt.NDArray[np.float64]
+
+#: Reasons of rows whose output as a whole is no JSON.
+_INVALID = ("invalid_output", "unparsable_json")
+_NEEDED = (
+    *("field", "path", "metric", "score", "passed", "outcome", "reason", "reasoning", "counted"),
+    *("gold", "predicted", "gold_state", "predicted_state"),
+)
+_NOT_GIVEN = "(none)"
+
+
+class Axis(NamedTuple):
+    """What a row of `fields` belongs to: the item ``names[codes[i]]``, in order of appearance.
+
+    ``names`` are all different; ``groups`` has the schema of each item, as a number, where items
+    belong to one.
+    """
+
+    names: list[str]
+    codes: Numbers
+    groups: Numbers | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of items."""
+        return len(self.names)
+
+    @property
+    def given(self) -> bool:
+        """Whether any row says which item it belongs to."""
+        return self.names not in ([], [_NOT_GIVEN])
+
+
+class Outputs(NamedTuple):
+    """The output that each row is of, the first row of each, and whether it is invalid."""
+
+    codes: Numbers
+    firsts: Numbers
+    invalid: npt.NDArray[np.bool_]
+
+
+class Nodes(NamedTuple):
+    """What each row adds to the scores of its output, in which a node counts once.
+
+    A node with several metrics has a row for each, and passes where all of them pass. ``share`` is
+    the part of a row in its node and ``weight`` that part of the node's weight.
+    """
+
+    share: Reals
+    weight: Reals
+    score: Reals
+    passed: npt.NDArray[np.bool_]
+
+
+class Coded:
+    """The rows of a source, with everything that is summed up as arrays of one entry per row.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Rows of the form of ``Evaluation.fields``; run, document, domain and schema are optional.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame
+        The same.
+    axes : dict of str to Axis
+        ``field``, ``document`` and ``run``. A field of two schemas is two items.
+    schemas, domains : Axis
+        Of the same form.
+    score : numpy.ndarray of float
+        Scores in [0, 1]; a row without a verdict has 0.
+    passed, counted, asked, invalid : numpy.ndarray of bool
+        Whether a row passes, enters the scores, has a gold value, is of an invalid output.
+    outcome : numpy.ndarray of int
+        Places in `OUTCOMES`.
+    """
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.frame = frame
+        self.schemas = _axis(frame, "schema")
+        self.domains = _axis(frame, "domain")
+        documents = _axis(frame, "document")
+        self.axes = {
+            "field": _fields(_axis(frame, "field"), self.schemas),
+            "document": documents._replace(groups=self.schemas.codes[_first_rows(documents.codes)]),
+            "run": _axis(frame, "run"),
+        }
+        self.score = frame["score"].astype("Float64").fillna(0.0).to_numpy(dtype=np.float64)
+        passed = frame["passed"].astype("boolean").fillna(value=False)
+        self.passed = passed.to_numpy(dtype=bool)
+        self.counted = frame["counted"].to_numpy(dtype=bool)
+        self.asked = frame["gold_state"].eq("present").fillna(value=False).to_numpy(dtype=bool)
+        self.invalid = frame["reason"].isin(_INVALID).to_numpy(dtype=bool)
+        codes = pd.Categorical(frame["outcome"], categories=list(OUTCOMES)).codes
+        self.outcome = np.asarray(codes, dtype=np.int64)
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(self.frame)
+
+    @cached_property
+    def outputs(self) -> Outputs:
+        """The outputs, a run's on one document each."""
+        runs, documents = self.axes["run"], self.axes["document"]
+        codes = _renumbered(runs.codes * documents.size + documents.codes)
+        firsts = _first_rows(codes)
+        invalid = np.bincount(codes[self.invalid], minlength=len(firsts)) > 0
+        return Outputs(codes, firsts, invalid)
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """What the rows add to the scores of their outputs, as `Evaluation.summary` counts."""
+        fields = self.axes["field"]
+        places = _renumbered(self.outputs.codes * fields.size + fields.codes)
+        at = np.asarray(pd.factorize(self.frame["path"])[0], dtype=np.int64)
+        alone = -1 - np.arange(len(at))  # a row without a path is a node of its own
+        codes = _renumbered(np.where(at < 0, alone, places * (at.max(initial=0) + 1) + at))
+        sizes = np.bincount(codes)
+        unjudged = np.bincount(codes[self.frame["passed"].isna().to_numpy()], minlength=len(sizes))
+        passes = np.bincount(codes[self.passed], minlength=len(sizes))
+        share = 1.0 / sizes[codes]
+        score = np.where(unjudged[codes] > 0, 0.0, self.score)
+        weights = np.ones(len(codes))
+        if "weight" in self.frame.columns:
+            given = self.frame["weight"].astype("Float64").fillna(1.0)
+            weights = np.maximum(given.to_numpy(dtype=np.float64), 0.0)
+        return Nodes(share, share * weights, score, (passes == sizes)[codes])
+
+    @cached_property
+    def places(self) -> dict[str, dict[str, int]]:
+        """For each axis the code of each name."""
+        return {
+            name: {item: code for code, item in enumerate(axis.names)}
+            for name, axis in self.axes.items()
+        }
+
+    @cached_property
+    def searched(self) -> list[str]:
+        """Names of the fields without upper case."""
+        return [name.casefold() for name in self.axes["field"].names]
+
+
+def coded(source: object) -> Coded:
+    """Gather the rows of a source and number what they belong to."""
+    frame = gather(source, "fields")
+    refuse_missing(frame, _NEEDED)
+    chosen_rows(frame, counted=False)
+    return Coded(frame)
+
+
+def _axis(frame: pd.DataFrame, name: str) -> Axis:
+    if name not in frame.columns:
+        return Axis([_NOT_GIVEN] * min(1, len(frame)), np.zeros(len(frame), dtype=np.int64))
+    codes, items = pd.factorize(frame[name], use_na_sentinel=False)
+    absent = pd.isna(items)
+    texts = [_NOT_GIVEN if no else str(item) for item, no in zip(items, absent, strict=True)]
+    return Axis(_told_apart(texts), np.asarray(codes, dtype=np.int64))
+
+
+def _fields(fields: Axis, schemas: Axis) -> Axis:
+    """Split fields by schema; those of two schemas are named with it."""
+    both = schemas.codes * max(1, fields.size) + fields.codes
+    codes = _renumbered(both)
+    firsts = _first_rows(codes)
+    groups = schemas.codes[firsts]
+    plain = [fields.names[code] for code in fields.codes[firsts]]
+    often = Counter(plain)
+    names = [
+        f"{schemas.names[group]}: {name}" if often[name] > 1 else name
+        for name, group in zip(plain, groups, strict=True)
+    ]
+    return Axis(_told_apart(names), codes, groups)
+
+
+def _renumbered(codes: Numbers) -> Numbers:
+    """Give codes new numbers, by their first appearance."""
+    return np.asarray(pd.factorize(codes)[0], dtype=np.int64)
+
+
+def _first_rows(codes: Numbers) -> Numbers:
+    """Return the first row of each code, of codes that are numbered by appearance."""
+    return np.asarray(np.unique(codes, return_index=True)[1], dtype=np.int64)
+
+
+def _told_apart(names: Sequence[str]) -> list[str]:
+    """Tell names that occur again apart: ``a``, ``a (2)``."""
+    taken: dict[str, None] = {}
+    for name in names:
+        free, number = name, 2
+        while free in taken:
+            free, number = f"{name} ({number})", number + 1
+        taken[free] = None
+    return list(taken)
+
+
+#: What the cells show, and its words on the page.
+MEASURES: Final = {
+    "score": "mean score",
+    "pass_rate": "pass rate",
+    "outcome": "most frequent outcome",
+}
+#: How rows and columns are sorted, and its words on the page.
+ORDERS: Final = {
+    "worst": "worst first",
+    "name": "by name",
+    "document": "document order",
+}
+
+Marked = npt.NDArray[np.bool_]
+
+
+class Choice(NamedTuple):
+    """What to show.
+
+    ``rows`` and ``columns`` are two of `AXES`; ``schema`` and ``run`` name the only one to show,
+    None for all; ``find`` is a part of a field's name.
+    """
+
+    rows: str = "field"
+    columns: str = "document"
+    measure: str = "score"
+    row_order: str = "worst"
+    column_order: str = "worst"
+    schema: str | None = None
+    run: str | None = None
+    find: str = ""
+    failed_by_every_run: bool = False
+    inside_arrays: bool = False
+    valid_only: bool = False
+
+    @property
+    def filters(self) -> list[str]:
+        """The filters in words; empty where everything is shown."""
+        given = [
+            (self.schema is not None, f"schema {self.schema}"),
+            (self.run is not None, f"run {self.run}"),
+            (bool(self.find.strip()), f"fields with {self.find.strip()!r} in their name"),
+            (self.failed_by_every_run, "fields failed by every run"),
+            (self.valid_only, "without invalid outputs"),
+        ]
+        return [text for there, text in given if there]
+
+
+def kept(rows: Coded, choice: Choice) -> Numbers:
+    """Return the places of the rows that the filters leave."""
+    chosen = np.ones(len(rows), dtype=bool) if choice.inside_arrays else rows.counted.copy()
+    for axis, name in ((rows.schemas, choice.schema), (rows.axes["run"], choice.run)):
+        if name is not None:
+            chosen &= axis.codes == (axis.names.index(name) if name in axis.names else -1)
+    if choice.valid_only:
+        chosen &= ~rows.invalid
+    fields = rows.axes["field"]
+    wanted = choice.find.strip().casefold()
+    if wanted:
+        found = np.fromiter((wanted in name for name in rows.searched), dtype=bool)
+        chosen &= found[fields.codes]
+    places = np.flatnonzero(chosen)
+    if choice.failed_by_every_run:
+        places = places[failed_by_every_run(rows, places)[fields.codes[places]]]
+    return places
+
+
+def failed_by_every_run(rows: Coded, places: Numbers) -> Marked:
+    """Tell the fields that gold has somewhere, and of which no run gets one row right."""
+    fields = rows.axes["field"]
+    asked = places[rows.asked[places]]
+    right = asked[rows.passed[asked]]
+    there, passes = (np.bincount(fields.codes[at], minlength=fields.size) for at in (asked, right))
+    return np.asarray((there > 0) & (passes == 0))
+
+
+def within(rows: Coded, places: Numbers, choice: Choice, block: tuple[Numbers, Numbers]) -> Numbers:
+    """Return those of `places` that are in a block of the heatmap."""
+    for name, codes in zip((choice.rows, choice.columns), block, strict=True):
+        axis = rows.axes[name]
+        wanted = np.zeros(axis.size, dtype=bool)
+        wanted[codes] = True
+        places = places[wanted[axis.codes[places]]]
+    return places
+
+
+def shortened(text: str, limit: int) -> str:
+    """Write a name on one line, leaving out its middle where it is too long.
+
+    Examples
+    --------
+    >>> shortened("balance.deferred_tax_assets.before", 20)
+    'balance.de…ts.before'
+    """
+    ends = text if len(text) <= 4 * limit else text[: 2 * limit] + text[-2 * limit :]
+    line = " ".join(clean(ends).split())
+    if len(line) <= limit:
+        return line
+    last = (limit - 1) // 2
+    return f"{line[: limit - 1 - last]}…{line[-last:]}"
+
+
+class Sums(NamedTuple):
+    """Per group: rows, those that pass, those of invalid outputs; means, 0 where no rows are.
+
+    ``mean_score`` and ``pass_rate`` are in [0, 1].
+    """
+
+    rows: Numbers
+    passed: Numbers
+    invalid: Numbers
+    mean_score: Reals
+    pass_rate: Reals
+
+
+def counted(rows: Coded, places: Numbers, groups: Numbers, size: int) -> Sums:
+    """Sum up rows by group."""
+    outputs, nodes = rows.outputs, rows.nodes
+    keys, pairs = pd.factorize(groups * len(outputs.firsts) + outputs.codes[places])
+    owners = pairs // max(1, len(outputs.firsts))
+    weighed = np.bincount(keys, weights=nodes.weight[places], minlength=len(pairs)) > 0
+    weights = np.where(weighed[keys], nodes.weight[places], nodes.share[places])
+    whole = np.bincount(keys, weights=weights, minlength=len(pairs))
+    several = np.maximum(1, np.bincount(owners, minlength=size))
+
+    def mean(values: Reals) -> Reals:
+        per_output = np.bincount(keys, weights=weights * values, minlength=len(pairs)) / whole
+        means = np.bincount(owners, weights=per_output, minlength=size) / several
+        return np.asarray(np.round(means, 12))
+
+    return Sums(
+        np.bincount(groups, minlength=size),
+        np.bincount(groups[rows.passed[places]], minlength=size),
+        np.bincount(groups[rows.invalid[places]], minlength=size),
+        mean(nodes.score[places]),
+        mean(nodes.passed[places].astype(np.float64)),
+    )
+
+
+def rounded(values: Reals | float) -> Reals:
+    """Round to four digits; only an exact 0 and an exact 1 become 0 and 1.
+
+    Examples
+    --------
+    >>> rounded(np.array([0.0, 0.00001, 0.12345, 0.99999, 1.0])).tolist()
+    [0.0, 0.0001, 0.1234, 0.9999, 1.0]
+    """
+    exact = np.asarray(values, dtype=np.float64)
+    ends = (exact <= 0) | (exact >= 1)
+    return np.where(ends, exact, np.clip(np.round(exact, 4), 0.0001, 0.9999))
+
+
+#: Characters of a name in a row, in one of many columns, in one of few.
+_ROW_NAME, _NARROW_NAME, _WIDE_NAME = 34, 24, 60
+#: So many columns are wide.
+FEW_COLUMNS = 8
+_LONGEST_TITLE = 300
+
+
+class Line(NamedTuple):
+    """A row or a column: its item, and what its rows of `fields` sum up to.
+
+    ``score`` and ``pass_rate``, in [0, 1], are means over its outputs; ``failed`` says of a field
+    that gold has it and no run gets it right anywhere; ``outputs`` and ``invalid`` count outputs,
+    0 for a field.
+    """
+
+    code: int
+    name: str
+    title: str
+    group: str
+    rows: int
+    score: float
+    pass_rate: float
+    failed: bool
+    outputs: int
+    invalid: int
+
+
+class Side(NamedTuple):
+    """The lines of one page; ``codes`` has the items of all pages, `most` to a page.
+
+    ``known`` is the number of items that are left by the filters.
+    """
+
+    lines: tuple[Line, ...]
+    codes: Numbers
+    page: Page
+    most: int
+    known: int
+    grouped: bool
+
+
+def _side(
+    rows: Coded, places: Numbers, choice: Choice, *, down: bool, number: int, present: Numbers
+) -> Side:
+    """Sort the items of one axis that have a row among those present, and describe a page."""
+    name = choice.rows if down else choice.columns
+    most = ROWS_A_PAGE if down else COLUMNS_A_PAGE
+    axis = rows.axes[name]
+    sums = counted(rows, places, axis.codes[places], axis.size)
+    order = choice.row_order if down else choice.column_order
+    ranks = _ranks(axis.names, sums, order, choice.measure)
+    there = np.flatnonzero(np.bincount(axis.codes[present], minlength=axis.size))
+    above = _group_ranks(rows, places, name, order, choice.measure)[there]
+    codes = there[np.lexsort((ranks[there], above))]
+    page = page_of(len(codes), number, most)
+    shown = codes[page.first : page.last]
+    wide = _WIDE_NAME if len(shown) <= FEW_COLUMNS else _NARROW_NAME
+    lines = _lines(rows, places, name, (sums, shown), _ROW_NAME if down else wide)
+    known = int(np.count_nonzero(sums.rows))
+    return Side(lines, codes, page, most, known, len(np.unique(above)) > 1)
+
+
+def _ranks(names: list[str], sums: Sums, order: str, measure: str) -> Numbers:
+    """Return the place of each item in an order."""
+    size = len(names)
+    if order == "document":
+        return np.arange(size)
+    if order == "name":
+        items = np.array(sorted(range(size), key=lambda code: (names[code].casefold(), code)), int)
+    else:
+        value = sums.mean_score if measure == "score" else sums.pass_rate
+        items = np.lexsort((np.arange(size), -sums.rows, sums.pass_rate, value))
+    ranks = np.empty(size, dtype=np.int64)
+    ranks[items] = np.arange(size)
+    return ranks
+
+
+def _group_ranks(rows: Coded, places: Numbers, name: str, order: str, measure: str) -> Numbers:
+    """Return the place of each item's schema in the same order; 0 where items have none."""
+    axis, schemas = rows.axes[name], rows.schemas
+    groups = axis.groups
+    if groups is None:
+        return np.zeros(axis.size, dtype=np.int64)
+    whole = counted(rows, places, groups[axis.codes[places]], schemas.size)
+    return _ranks(schemas.names, whole, order, measure)[groups]
+
+
+def _lines(
+    rows: Coded, places: Numbers, name: str, items: tuple[Sums, Numbers], limit: int
+) -> tuple[Line, ...]:
+    sums, shown = items
+    axis, is_field = rows.axes[name], name == "field"
+    failed = failed_by_every_run(rows, places) if is_field else np.zeros(axis.size, dtype=bool)
+    outputs, invalid = _outputs(rows, places, axis)
+    groups = axis.groups
+    return tuple(
+        Line(
+            int(code),
+            shortened(axis.names[code], limit),
+            one_line(axis.names[code], _LONGEST_TITLE),
+            "" if groups is None else one_line(rows.schemas.names[groups[code]], _WIDE_NAME),
+            int(sums.rows[code]),
+            float(rounded(sums.mean_score[code])),
+            float(rounded(sums.pass_rate[code])),
+            bool(failed[code]),
+            0 if is_field else int(outputs[code]),
+            0 if is_field else int(invalid[code]),
+        )
+        for code in shown
+    )
+
+
+def _outputs(rows: Coded, places: Numbers, axis: Axis) -> tuple[Numbers, Numbers]:
+    """Count the outputs, and those that are invalid, of each item."""
+    outputs = rows.outputs
+    there = np.bincount(outputs.codes[places], minlength=len(outputs.firsts)) > 0
+    items = axis.codes[outputs.firsts]
+    return (
+        np.bincount(items[there], minlength=axis.size),
+        np.bincount(items[there & outputs.invalid], minlength=axis.size),
+    )
+
+
+ROWS_A_PAGE, COLUMNS_A_PAGE = 60, 40
+
+#: Of two outcomes that are as frequent, the one that is more of a fault is shown.
+_GRAVEST_FIRST = np.array(
+    [
+        OUTCOMES.index(name)
+        for name in (
+            *("structural", "hallucination", "omission", "incorrect", "judge_error"),
+            *("correct", "both_absent"),
+        )
+    ]
+)
+
+
+class Cell(NamedTuple):
+    """What the rows of a cell say: ``most`` of them have the outcome.
+
+    ``score`` and ``pass_rate``, in [0, 1], are means over the outputs that the cell spans.
+    """
+
+    rows: int
+    passed: int
+    score: float
+    pass_rate: float
+    outcome: str
+    most: int
+    invalid: int
+
+
+class Grid(NamedTuple):
+    """One page of the heatmap; a cell without rows of `fields` is None."""
+
+    rows: Side
+    columns: Side
+    cells: tuple[tuple[Cell | None, ...], ...]
+
+
+def grid(rows: Coded, places: Numbers, choice: Choice, pages: tuple[int, int] = (0, 0)) -> Grid:
+    """Sum up one page of the heatmap."""
+    found: dict[bool, Side] = {}
+    present = places
+    axes = {True: rows.axes[choice.rows], False: rows.axes[choice.columns]}
+    for down in (False, True) if choice.columns == "field" else (True, False):
+        number = pages[0 if down else 1]
+        found[down] = _side(rows, places, choice, down=down, number=number, present=present)
+        present = present[_on_page(axes[down], found[down])[axes[down].codes[present]] >= 0]
+    height, width = len(found[True].lines), len(found[False].lines)
+    at, across = (
+        _on_page(axes[down], found[down])[axes[down].codes[present]] for down in (True, False)
+    )
+    cells = _summed(rows, present, at * width + across, height * width)
+    table = tuple(tuple(cells[n * width : (n + 1) * width]) for n in range(height))
+    return Grid(found[True], found[False], table)
+
+
+def _on_page(axis: Axis, shown: Side) -> Numbers:
+    """Return the place on the page of each item of an axis, -1 if it is not there."""
+    found = np.full(axis.size, -1, dtype=np.int64)
+    found[[line.code for line in shown.lines]] = np.arange(len(shown.lines))
+    return found
+
+
+def _summed(rows: Coded, places: Numbers, groups: Numbers, size: int) -> list[Cell | None]:
+    sums = counted(rows, places, groups, size)
+    kinds = len(OUTCOMES)
+    outcomes = np.bincount(groups * kinds + rows.outcome[places], minlength=size * kinds)
+    by_gravity = outcomes.reshape(size, kinds)[:, _GRAVEST_FIRST]
+    top = by_gravity.argmax(axis=1)
+    table = zip(
+        sums.rows.tolist(),
+        sums.passed.tolist(),
+        rounded(sums.mean_score).tolist(),
+        rounded(sums.pass_rate).tolist(),
+        [OUTCOMES[code] for code in _GRAVEST_FIRST[top]],
+        by_gravity.max(axis=1).tolist(),
+        sums.invalid.tolist(),
+        strict=True,
+    )
+    return [Cell(*values) if values[0] else None for values in table]
+
+
+def grid_json(shown: Grid, choice: Choice) -> Mapping[str, Any]:
+    """Return a page of the heatmap as the front end reads it."""
+    return {
+        "axes": [choice.rows, choice.columns],
+        "measure": choice.measure,
+        "few": len(shown.columns.lines) <= FEW_COLUMNS,
+        "rows": _side_json(shown.rows),
+        "columns": _side_json(shown.columns),
+        "cells": [[None if c is None else list(c) for c in row] for row in shown.cells],
+    }
+
+
+def _side_json(shown: Side) -> Mapping[str, Any]:
+    return {
+        "columns": list(Line._fields),
+        "rows": [list(line) for line in shown.lines],
+        "first": shown.page.first,
+        "total": shown.page.total,
+        "page": shown.most,
+        "known": shown.known,
+        "grouped": shown.grouped,
+    }
+
+
+_MOST_BARS = 12
+_LONGEST_NAME = 26
+_MEASURES = {"outcome": "share of rows", "run": "pass rate, mean over documents"}
+
+
+class Bar(NamedTuple):
+    """One group; ``counts`` has the outcomes that occur, with their numbers of rows.
+
+    ``rate``, in [0, 1], is what `Bars.measure` says.
+    """
+
+    name: str
+    title: str
+    rows: int
+    passed: int
+    rate: float
+    counts: tuple[tuple[str, int], ...]
+
+
+class Bars(NamedTuple):
+    """The groups of one breakdown, and how many there are beyond these."""
+
+    by: str
+    bars: tuple[Bar, ...]
+    more: int
+
+    @property
+    def measure(self) -> str:
+        """What the rates are, in words."""
+        return _MEASURES.get(self.by, "share of rows that pass")
+
+
+def bars(rows: Coded, places: Numbers) -> list[Bars]:
+    """Break rows down."""
+    axes = {"domain": rows.domains, "schema": rows.schemas, "run": rows.axes["run"]}
+    given = [name for name, axis in axes.items() if axis.given]
+    shown = [name for name in given if name != "schema" or "domain" not in given]
+    return [_by_outcome(rows, places), *(_by_axis(rows, places, n, axes[n]) for n in shown)]
+
+
+def _by_outcome(rows: Coded, places: Numbers) -> Bars:
+    numbers = np.bincount(rows.outcome[places], minlength=len(OUTCOMES)).tolist()
+    right = np.bincount(rows.outcome[places[rows.passed[places]]], minlength=len(OUTCOMES)).tolist()
+    found = tuple(
+        Bar(name.replace("_", " "), name, n, passed, n / len(places), ((name, n),))
+        for name, n, passed in zip(OUTCOMES, numbers, right, strict=True)
+        if n
+    )
+    return Bars("outcome", found, 0)
+
+
+def _by_axis(rows: Coded, places: Numbers, by: str, axis: Axis) -> Bars:
+    codes, kinds = axis.codes[places], len(OUTCOMES)
+    sums = counted(rows, places, codes, axis.size)
+    outcomes = np.bincount(codes * kinds + rows.outcome[places], minlength=axis.size * kinds)
+    outcomes = outcomes.reshape(axis.size, kinds)
+    there = np.flatnonzero(sums.rows)
+    rates = sums.pass_rate if by == "run" else sums.passed / np.maximum(1, sums.rows)
+    worst = there[np.lexsort((there, sums.mean_score[there], rates[there]))]
+    found = tuple(
+        Bar(
+            shortened(axis.names[code], _LONGEST_NAME),
+            one_line(axis.names[code], _LONGEST_TITLE),
+            int(sums.rows[code]),
+            int(sums.passed[code]),
+            float(rounded(rates[code])),
+            tuple((name, int(n)) for name, n in zip(OUTCOMES, outcomes[code], strict=True) if n),
+        )
+        for code in worst[:_MOST_BARS]
+    )
+    return Bars(by, found, len(worst) - len(found))
+
+
+def bars_json(groups: Sequence[Bars], title: str) -> Mapping[str, Any]:
+    """Return breakdowns as the front end reads them."""
+    return {
+        "title": title,
+        "groups": [
+            {
+                "by": group.by,
+                "measure": group.measure,
+                "more": group.more,
+                "bars": {"columns": list(Bar._fields), "rows": [list(bar) for bar in group.bars]},
+            }
+            for group in groups
+            if group.bars
+        ],
+    }
