@@ -144,12 +144,14 @@ class MetricSpec:
     """One metric of a node: its id, its params as declared, its weight among the node's metrics.
 
     ``origin`` says where it comes from: ``preset``, ``metric`` (named directly) or ``default``.
+    ``types`` are the JSON types that its registration is limited to; none where it has no limit.
     """
 
     metric_id: str
     params: Mapping[str, Any] = field(default_factory=dict)
     weight: float = 1.0
     origin: str = "metric"
+    types: tuple[str, ...] = field(default=(), compare=False)
 
     def __hash__(self) -> int:
         """Hash by identity of content; params are compared by ``==``."""
@@ -239,7 +241,7 @@ def _named(name: Any, pointer: str, catalogue: MetricCatalogue | None) -> Metric
         known = {*PRESETS, *catalogue.names()}
         raise ConfigError(pointer, f"unknown preset {name!r}; {nearest(name, known)}")
     _check_name(name, pointer)
-    return MetricSpec(name)
+    return MetricSpec(name, types=_types_of(name, catalogue))
 
 
 def _spec(entry: Any, pointer: str, catalogue: MetricCatalogue | None) -> MetricSpec:
@@ -256,7 +258,11 @@ def _spec(entry: Any, pointer: str, catalogue: MetricCatalogue | None) -> Metric
         _check_metric(metric_id, params, pointer, catalogue)
     _check_name(metric_id, f"{pointer}/metric_id")
     weight = _weight(entry.get("weight", 1.0), f"{pointer}/weight")
-    return MetricSpec(metric_id, dict(params), weight)
+    return MetricSpec(metric_id, dict(params), weight, types=_types_of(metric_id, catalogue))
+
+
+def _types_of(metric_id: str, catalogue: MetricCatalogue | None) -> tuple[str, ...]:
+    return catalogue.types_of(metric_id) if catalogue is not None else ()
 
 
 def _check_name(name: Any, pointer: str) -> None:

@@ -14,7 +14,7 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import json_text
 from extractbench_nb.display.html import STYLE, document_text
-from extractbench_nb.schema.config import ARRAY_METRICS, SCALAR_METRICS, NodeConfig
+from extractbench_nb.schema.config import ARRAY_METRICS, SCALAR_METRICS, MetricSpec, NodeConfig
 from extractbench_nb.schema.keywords import Patterns
 
 #: Keys of `Node.whole`, `Node.itself` and `Node.joined` among a node's choices; branches have 0
@@ -212,12 +212,11 @@ class Node:
     def _serves(self, branch: Node) -> bool:
         if self.config is None:
             return False
-        names = {spec.metric_id for spec in self.config.metrics}
         if self.config.skip:
             return True
         if branch.kind == "array":
-            return not names <= SCALAR_METRICS
-        return branch.kind != "object" and not names <= ARRAY_METRICS
+            return not all(map(_needs_scalar, self.config.metrics))
+        return branch.kind != "object" and not all(map(_needs_array, self.config.metrics))
 
     @property
     def whole(self) -> Node:
@@ -297,6 +296,14 @@ class Node:
 
 #: The node of what no schema declares.
 NOWHERE = Node("any", frozenset(), "any", "", "", "", "", 0, False, True, None, False, {})
+
+
+def _needs_array(spec: MetricSpec) -> bool:
+    return spec.metric_id in ARRAY_METRICS or spec.types == ("array",)
+
+
+def _needs_scalar(spec: MetricSpec) -> bool:
+    return spec.metric_id in SCALAR_METRICS or bool(spec.types) and "array" not in spec.types
 
 
 def goes_below(node: Node, met: set[frozenset[str]]) -> bool:

@@ -400,7 +400,10 @@ def test_no_class_takes_the_place_of_an_alias():
     "factory, problem",
     [
         (Half(), "is not a metric class; pass the class itself"),
-        (type("NoName", (), {"evaluate": lambda *_: None}), "is not a metric; expected a metric_id"),
+        (
+            type("NoName", (), {"evaluate": lambda *_: None}),
+            "is not a metric; expected a metric_id",
+        ),
         (type("NoCall", (), {"metric_id": "x"}), "is not a metric; expected a metric_id"),
         (type("BadName", (BaseMetric,), {"metric_id": 7}), "is not a metric; expected a metric_id"),
         (type("Nameless", (BaseMetric,), {"metric_id": ""}), "metric_id is ''; expected a name"),

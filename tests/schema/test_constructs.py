@@ -589,3 +589,28 @@ def test_a_prediction_on_many_recursive_branches_is_read() -> None:
     ev = xb.evaluate(schema, {"t": nested}, {"t": nested})
     assert (ev.summary["evaluated"], ev.summary["overall_score"]) == (162, 1.0)
     assert set(ev.warnings["kind"]) <= {"not_validated"}  # the validator's work is bounded
+
+
+@xb.metric("begins_alike", applies_to="string")
+def begins_alike(gold: str, predicted: str) -> float:
+    return float(predicted[:2] == gold[:2])
+
+
+@pytest.mark.parametrize(
+    ("name", "of_text", "of_array"),
+    [
+        ("set_f1", "string_semantic", "set_f1"),
+        ("table_grits", "string_semantic", "table_grits"),
+        ("begins_alike", "begins_alike", "array_llm"),
+        ("string_fuzzy", "string_fuzzy", "array_llm"),
+    ],
+)
+def test_a_metric_of_a_union_is_asked_about_the_values_it_is_made_for(
+    name: str, of_text: str, of_array: str
+) -> None:
+    texts = {"type": "array", "items": {"type": "string"}}
+    node = {"anyOf": [texts, {"type": "string"}], "evaluation_config": name}
+    schema = {"properties": {"a": node}}
+    for document, metric in (({"a": "Ltd. Co"}, of_text), ({"a": ["Ltd.", "Co"]}, of_array)):
+        rows = xb.evaluate(schema, document, document).fields
+        assert rows.set_index("path").loc["$.a", "metric"] == metric
