@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 
-__all__ = ["STYLE", "document_text", "one_line"]
+__all__ = ["STYLE", "card_html", "document_text", "one_line", "table_html"]
 
 
 #: Colours come from JupyterLab's variables where they exist, so that dark themes work. The class is
@@ -43,3 +44,23 @@ def one_line(text: str, limit: int = 80) -> str:
     """Write such text on one line, without control characters, cut to `limit` characters."""
     clean = "".join(c if c.isprintable() else _stand_in(c) for c in text[: limit + 1])
     return clean if len(clean) <= limit else clean[: limit - 1] + "…"
+
+
+def card_html(title: str, *parts: str, limit: int = 200) -> str:
+    """Write a card: a title, which is escaped here, and what is under it, which is HTML."""
+    head = f'<div class="xb-title">{document_text(title, limit)}</div>'
+    return f"""<div class="xb-root">{STYLE}{head}{"".join(parts)}</div>"""
+
+
+def table_html(names: Iterable[str], numbers: Iterable[str], rows: Iterable[list[str]]) -> str:
+    """Write a table of cells that are HTML, the columns of numbers last; without rows, nothing."""
+    heads = [f"<th>{name}</th>" for name in names]
+    first = len(heads)
+    heads += [f'<th class="xb-num">{name}</th>' for name in numbers]
+    body = ""
+    for row in rows:
+        cells = [f"<td>{cell}</td>" for cell in row[:first]]
+        cells += [f'<td class="xb-num">{cell}</td>' for cell in row[first:]]
+        body += f"<tr>{''.join(cells)}</tr>"
+    head = f"<thead><tr>{''.join(heads)}</tr></thead>"
+    return f"<table>{head}<tbody>{body}</tbody></table>" if body else ""

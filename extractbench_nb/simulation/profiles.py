@@ -15,8 +15,8 @@ from extractbench_nb.extraction.parsing import FAILURES
 from extractbench_nb.paper.cells import DOMAINS, MODELS, SCHEMAS
 from extractbench_nb.paper.facts import tally
 from extractbench_nb.simulation.corrupt import check_rates, check_share
+from extractbench_nb.simulation.documents import generator
 from extractbench_nb.simulation.invalid import PROVIDERS, WRAPPINGS
-from extractbench_nb.simulation.tasks import generator
 
 __all__ = [
     "ANY",

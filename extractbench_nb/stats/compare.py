@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -74,7 +74,9 @@ def score_table(
     _refuse_gaps(summary, [*names, "document"])
     group_codes, groups = _groups(summary, names)
     document_codes, documents = pd.factorize(summary["document"].astype(TEXT), sort=True)
-    invalid = _is_invalid(summary)
+    invalid = np.zeros(len(summary), dtype=bool)
+    if "outcome" in summary.columns:
+        invalid = (summary["outcome"].astype(object) == "invalid").to_numpy(dtype=bool)
     shape = (len(documents), len(groups))
     cells = document_codes * len(groups) + group_codes
     outputs = np.bincount(cells, minlength=shape[0] * shape[1])
@@ -112,7 +114,10 @@ def _groups(
     else:
         keys = pd.MultiIndex.from_frame(summary[names].astype(object)).to_flat_index()
     codes, found = pd.factorize(keys)
-    order = _order(list(found))
+    try:
+        order = sorted(range(len(found)), key=lambda i: found[i])
+    except TypeError:  # values that cannot be compared are sorted as text
+        order = sorted(range(len(found)), key=lambda i: (label(found[i]), repr(found[i])))
     labels = tuple(label(found[i]) for i in order)
     if len(labels) == 1:
         raise InputError(f"there is one group only, {labels[0]!r}; a comparison takes two")
@@ -122,21 +127,6 @@ def _groups(
     ranks = np.empty(len(order), dtype=np.int64)
     ranks[order] = np.arange(len(order))
     return ranks[codes], labels
-
-
-def _order(keys: list[Any]) -> list[int]:
-    """Sort by value where the values can be compared, else as text."""
-    positions = range(len(keys))
-    try:
-        return sorted(positions, key=lambda i: keys[i])
-    except TypeError:
-        return sorted(positions, key=lambda i: (label(keys[i]), repr(keys[i])))
-
-
-def _is_invalid(summary: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    if "outcome" not in summary.columns:
-        return np.zeros(len(summary), dtype=bool)
-    return (summary["outcome"].astype(object) == "invalid").to_numpy(dtype=bool)
 
 
 def _numbers(
@@ -153,16 +143,15 @@ def _numbers(
         values[invalid] = 0.0
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
-        raise InputError(_where(summary, f"{measure!r} is {values[bad[0]]}", bad))
+        first, value = summary.iloc[bad[0]], values[bad[0]]
+        where = ", ".join(f"{n} {first[n]!r}" for n in ("run", "document") if n in summary.columns)
+        more = f", and in {len(bad) - 1} more rows" if len(bad) > 1 else ""
+        unjudged = measure == "pass_rate_judged" and np.isnan(value)
+        why = " (no field got a verdict)" if unjudged else ""
+        raise InputError(
+            f"measure {measure!r} is {value} at {where}{more}{why}; drop these documents"
+        )
     return values
-
-
-def _where(summary: pd.DataFrame, what: str, bad: npt.NDArray[np.intp]) -> str:
-    first = summary.iloc[bad[0]]
-    place = ", ".join(f"{n} {first[n]!r}" for n in ("run", "document") if n in summary.columns)
-    more = f", and in {len(bad) - 1} more rows" if len(bad) > 1 else ""
-    why = " (no field got a verdict)" if what.startswith("'pass_rate_judged' is nan") else ""
-    return f"measure {what} at {place}{more}{why}; drop these documents"
 
 
 def _means(
@@ -272,10 +261,17 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     if not asked:
         raise InputError("`measures` is empty; name a column of summary, for example 'pass_rate'")
     table = score_table(gather(source, "summary"), names, asked)
-    reference = None if baseline is None else _known_group(label(baseline), table.groups)
-    pairs = _pairs(table.groups, reference)
+    pairs, reference = list(combinations(range(len(table.groups)), 2)), None
+    if baseline is not None:
+        reference = label(baseline)
+        if reference not in table.groups:
+            known = nearest(reference, table.groups)
+            raise InputError(f"baseline={reference!r} is not a group; {known}")
+        first = table.groups.index(reference)
+        pairs = [(first, i) for i in range(len(table.groups)) if i != first]
     _refuse_disjoint(table, pairs)
-    parts = [_Part(table), *_domain_parts(table)]
+    domains = sorted({domain for domain in table.domains if domain is not None})
+    parts = {None: table} | {name: table.only(table.domains == name) for name in domains}
     scores, differences = _all_scores(parts, drawing), _all_differences(parts, pairs, drawing)
     return Comparison(
         names,
@@ -290,32 +286,8 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
 
 
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """The documents of one domain, or all."""
-
-    table: ScoreTable
-    domain: str | None = None
-
-
-def _domain_parts(table: ScoreTable) -> list[_Part]:
-    domains = sorted({d for d in table.domains if d is not None})
-    return [_Part(table.only(table.domains == d), d) for d in domains]
-
-
-def _known_group(name: str, groups: tuple[str, ...]) -> str:
-    if name not in groups:
-        raise InputError(f"baseline={name!r} is no group; {nearest(name, groups)}")
-    return name
-
-
-def _pairs(groups: tuple[str, ...], baseline: str | None) -> list[tuple[int, int]]:
-    if baseline is None:
-        return list(combinations(range(len(groups)), 2))
-    first = groups.index(baseline)
-    return [(first, i) for i in range(len(groups)) if i != first]
+#: The documents of each domain, and all of them under None.
+Parts = Mapping[str | None, ScoreTable]
 
 
 def _refuse_disjoint(table: ScoreTable, pairs: list[tuple[int, int]]) -> None:
@@ -331,14 +303,21 @@ def _refuse_disjoint(table: ScoreTable, pairs: list[tuple[int, int]]) -> None:
             )
 
 
-def _all_scores(parts: list[_Part], drawing: Drawing) -> list[Row]:
+def _all_scores(parts: Parts, drawing: Drawing) -> list[Row]:
     rows, samples = [], []
-    for part in parts:
-        for group, name in enumerate(part.table.groups):
-            has = part.table.outputs[:, group] > 0
-            for measure, scores in part.table.scores.items() if has.any() else ():
-                rows.append(_score_row(part, group) | {"group": name, "measure": measure})
-                samples.append(scores[has, group])
+    for domain, table in parts.items():
+        for i, group in enumerate(table.groups):
+            outputs = table.outputs[:, i]
+            has = outputs > 0
+            row = {
+                "domain": domain,
+                "documents": int(has.sum()),
+                "outputs": int(outputs.sum()),
+                "invalid": int(table.invalid[:, i].sum()),
+            }
+            for measure, scores in table.scores.items() if has.any() else ():
+                rows.append(row | {"group": group, "measure": measure})
+                samples.append(scores[has, i])
     intervals = mean_intervals(samples, drawing)
     return [
         row | {"mean": float(sample.mean())} | interval._asdict()
@@ -346,42 +325,28 @@ def _all_scores(parts: list[_Part], drawing: Drawing) -> list[Row]:
     ]
 
 
-def _score_row(part: _Part, group: int) -> Row:
-    outputs = part.table.outputs[:, group]
-    return {
-        "domain": part.domain,
-        "documents": int((outputs > 0).sum()),
-        "outputs": int(outputs.sum()),
-        "invalid": int(part.table.invalid[:, group].sum()),
-    }
-
-
-def _all_differences(
-    parts: list[_Part], pairs: list[tuple[int, int]], drawing: Drawing
-) -> list[Row]:
-    rows, samples = [], []
-    for part in parts:
+def _all_differences(parts: Parts, pairs: list[tuple[int, int]], drawing: Drawing) -> list[Row]:
+    rows: list[Row] = []
+    samples = []
+    for domain, table in parts.items():
+        has = (table.outputs > 0).sum(axis=0)
         for a, b in pairs:
-            for measure, scores in part.table.scores.items():
+            for measure, scores in table.scores.items():
                 left, right = scores[:, a], scores[:, b]
                 both = ~np.isnan(left) & ~np.isnan(right)
-                rows.append(_pair_row(part, (a, b), both) | {"measure": measure})
-                rows[-1] |= _effect(left[both], right[both], drawing)
+                shared = int(both.sum())
+                row = {
+                    "domain": domain,
+                    "a": table.groups[a],
+                    "b": table.groups[b],
+                    "documents": shared,
+                    "only_a": int(has[a]) - shared,
+                    "only_b": int(has[b]) - shared,
+                    "measure": measure,
+                }
+                rows.append(row | _effect(left[both], right[both], drawing))
                 samples.append(right[both] - left[both])
     return _with_tests(rows, samples, drawing)
-
-
-def _pair_row(part: _Part, pair: tuple[int, int], both: npt.NDArray[np.bool_]) -> Row:
-    a, b = pair
-    has, shared = part.table.outputs > 0, int(both.sum())
-    return {
-        "domain": part.domain,
-        "a": part.table.groups[a],
-        "b": part.table.groups[b],
-        "documents": shared,
-        "only_a": int(has[:, a].sum()) - shared,
-        "only_b": int(has[:, b].sum()) - shared,
-    }
 
 
 def _effect(left: npt.NDArray[np.float64], right: npt.NDArray[np.float64], drawing: Drawing) -> Row:

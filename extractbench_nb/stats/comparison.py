@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec, describe_frames
-from extractbench_nb.display.html import STYLE, document_text, one_line
+from extractbench_nb.display.html import card_html, document_text, one_line
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.stats.intervals import Drawing
+from extractbench_nb.stats.intervals import Drawing, number, with_range
 
 __all__ = [
     "DIFFERENCE_COLUMNS",
@@ -20,17 +20,6 @@ __all__ = [
     "DOMAIN_DIFFERENCE_COLUMNS",
     "SCORE_COLUMNS",
     "Comparison",
-    "TextTable",
-    "card_html",
-    "card_text",
-    "latex",
-    "markdown",
-    "number",
-    "plain",
-    "ranking",
-    "sentences",
-    "text_table",
-    "with_range",
 ]
 
 
@@ -39,32 +28,15 @@ _MOST_DIGITS = 15  # what a float holds
 _MARKED = re.compile(r"([\\`*_{}\[\]<>|#~&!])")
 
 
-class TextTable(NamedTuple):
-    """Heads and rows; the first `names` columns hold names, the others numbers."""
-
-    heads: list[str]
-    rows: list[list[str]]
-    names: int
+#: Heads, rows, and how many of the columns hold names; the others hold numbers.
+_TextTable = tuple[list[str], list[list[str]], int]
 
 
-def number(value: Any, digits: int = 3, *, sign: bool = False) -> str:
-    """Write a number, ``n/a`` where it is missing."""
-    return "n/a" if pd.isna(value) else f"{value:{'+' if sign else ''}.{digits}f}"
-
-
-def with_range(value: Any, low: Any, high: Any, digits: int = 3, *, sign: bool = False) -> str:
-    """Write a number with its interval, ``0.812 [0.790, 0.833]``."""
-    ends = ", ".join(number(end, digits, sign=sign) for end in (low, high))
-    ends = "n/a" if pd.isna(low) else ends
-    return f"{number(value, digits, sign=sign)} [{ends}]"
-
-
-def plain(text: object, limit: int = 80) -> str:
-    """Return a name on one line, without control characters, cut to `limit` characters."""
+def _plain(text: object, limit: int = 80) -> str:
     return one_line(str(text), limit)
 
 
-def ranking(comparison: Comparison) -> list[str]:
+def _ranking(comparison: Comparison) -> list[str]:
     """Return the groups, the highest mean of the first measure first."""
     scores = comparison._scores
     first = scores[scores["measure"] == comparison.measures[0]]
@@ -72,7 +44,7 @@ def ranking(comparison: Comparison) -> list[str]:
     return [str(name) for name in ranked["group"]]
 
 
-def text_table(comparison: Comparison, table: str, digits: int) -> TextTable:
+def _text_table(comparison: Comparison, table: str, digits: int) -> _TextTable:
     """Return one frame as text."""
     if table not in _TABLES:
         raise InputError(f"there is no table {table!r}; {nearest(table, _TABLES)}")
@@ -87,8 +59,8 @@ def text_table(comparison: Comparison, table: str, digits: int) -> TextTable:
 
 def _score_table(
     frame: pd.DataFrame, comparison: Comparison, keys: list[str], digits: int
-) -> TextTable:
-    place = {name: i for i, name in enumerate(ranking(comparison))}
+) -> _TextTable:
+    place = {name: i for i, name in enumerate(_ranking(comparison))}
     frame = frame.assign(place=[place[name] for name in frame["group"]])
     cells: dict[tuple[Any, ...], dict[str, str]] = {}
     for row in frame.sort_values([*keys, "place"], kind="stable").to_dict("records"):
@@ -96,51 +68,24 @@ def _score_table(
         text = with_range(row["mean"], row["low"], row["high"], digits)
         cells.setdefault(names, {})[row["measure"]] = text
     rows = [
-        [*map(plain, names), *(found[m] for m in comparison.measures)]
+        [*map(_plain, names), *(found[m] for m in comparison.measures)]
         for names, found in cells.items()
     ]
-    return TextTable(
-        [*keys, "group", "documents", *map(plain, comparison.measures)], rows, len(keys) + 1
-    )
+    heads = [*keys, "group", "documents", *map(_plain, comparison.measures)]
+    return heads, rows, len(keys) + 1
 
 
-def _difference_table(frame: pd.DataFrame, keys: list[str], digits: int) -> TextTable:
+def _difference_table(frame: pd.DataFrame, keys: list[str], digits: int) -> _TextTable:
     heads = [*keys, "a", "b", "measure", "documents", "b - a", "p (Holm)"]
     rows = [
         [
-            *(plain(row[name]) for name in [*keys, "a", "b", "measure", "documents"]),
+            *(_plain(row[name]) for name in [*keys, "a", "b", "measure", "documents"]),
             with_range(row["b_minus_a"], row["low"], row["high"], digits, sign=True),
             number(row["p_holm"], max(3, digits)),
         ]
         for row in frame.to_dict("records")
     ]
-    return TextTable(heads, rows, len(keys) + 3)
-
-
-def markdown(comparison: Comparison, table: str, digits: int) -> str:
-    """Write one frame of a comparison as a Markdown table."""
-    heads, rows, names = text_table(comparison, table, digits)
-    lines = [
-        _line([_MARKED.sub(r"\\\1", head) for head in heads]),
-        _line(["---"] * names + ["---:"] * (len(heads) - names)),
-    ]
-    lines += [
-        _line([*(_MARKED.sub(r"\\\1", c) for c in row[:names]), *row[names:]]) for row in rows
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
-
-
-def latex(comparison: Comparison, table: str, digits: int) -> str:
-    """Write one frame of a comparison as a LaTeX tabular."""
-    heads, rows, names = text_table(comparison, table, digits)
-    style = pd.DataFrame(rows, columns=heads).style.hide(axis="index")
-    style = style.format(escape="latex").format_index(escape="latex", axis="columns")
-    layout = "l" * names + "r" * (len(heads) - names)
-    return str(style.to_latex(hrules=True, column_format=layout))
+    return heads, rows, len(keys) + 3
 
 
 _GROUPS, _PAIRS = 20, 20
@@ -149,11 +94,11 @@ _SCORE_NAMES = ("pass_rate", "pass_rate_judged", "overall_score", "field_score")
 _WIDTH, _HEIGHT, _EDGE = 150, 16, 6
 
 
-def card_text(c: Comparison) -> str:
+def _card_text(c: Comparison) -> str:
     """Write the scores as text, and what the differences amount to."""
-    shown = ranking(c)[:_GROUPS]
+    shown = _ranking(c)[:_GROUPS]
     cells = _score_cells(c)
-    names = [plain(name, 40) for name in shown]
+    names = [_plain(name, 40) for name in shown]
     width = max(map(len, names))
     columns = [[m, *(with_range(*cells[name, m]) for name in shown)] for m in c.measures]
     widths = [max(map(len, column)) for column in columns]
@@ -161,15 +106,15 @@ def card_text(c: Comparison) -> str:
     for i, name in enumerate(["", *names]):
         row = "  ".join(col[i].ljust(w) for col, w in zip(columns, widths, strict=True))
         lines.append(f"  {name.ljust(width)}  {row}".rstrip())
-    more = len(ranking(c)) - len(shown)
+    more = len(_ranking(c)) - len(shown)
     lines += [f"  … {more} more; .scores has them"] if more else []
-    return "\n".join(lines + [f"  {plain(text, 400)}" for text in sentences(c)])
+    return "\n".join(lines + [f"  {_plain(text, 400)}" for text in _sentences(c)])
 
 
-def sentences(c: Comparison) -> list[str]:
+def _sentences(c: Comparison) -> list[str]:
     """Say how many differences are more than noise, what could be seen, and what is missing."""
     counts = ", ".join(_distinct(c, m) for m in c.measures)
-    how = f"sign-flip test, Holm, confidence {percent(c.drawing)}"
+    how = f"sign-flip test, Holm, confidence {_percent(c.drawing)}"
     texts = [f"Distinguishable from noise ({how}): {counts}."]
     first = c._differences[c._differences["measure"] == c.measures[0]]
     detectable = first["detectable"].dropna()
@@ -191,19 +136,19 @@ def _power(measure: str, detectable: float) -> str:
     )
 
 
-def percent(drawing: Drawing) -> str:
+def _percent(drawing: Drawing) -> str:
     """Write the confidence of the intervals."""
     return f"{100 * drawing.confidence:.4g} %"
 
 
 def _title(c: Comparison) -> str:
-    groups, drawing = len(ranking(c)), c.drawing
-    base = f", against {plain(c.baseline, 40)}" if c.baseline is not None else ""
+    groups, drawing = len(_ranking(c)), c.drawing
+    base = f", against {_plain(c.baseline, 40)}" if c.baseline is not None else ""
     most = int(c._scores["documents"].max())
     documents = f"up to {most}" if c._scores["documents"].min() < most else f"{most}"
     return (
         f"Comparison of {groups} groups by {', '.join(c.by)} on {documents} "
-        f"document{'s' if most > 1 else ''}{base}: mean [{percent(drawing)} interval]"
+        f"document{'s' if most > 1 else ''}{base}: mean [{_percent(drawing)} interval]"
     )
 
 
@@ -217,18 +162,8 @@ def _score_cells(c: Comparison) -> dict[tuple[str, str], tuple[Any, Any, Any]]:
     return {(r["group"], r["measure"]): (r["mean"], r["low"], r["high"]) for r in rows}
 
 
-def card_html(c: Comparison) -> str:
-    """Write scores and differences as static HTML with interval plots; every text is escaped."""
-    notes = "".join(f"<div>{document_text(text, 400)}</div>" for text in sentences(c))
-    differences = "".join(_differences_html(c, measure) for measure in c.measures)
-    return (
-        f'<div class="xb-root">{STYLE}<div class="xb-title">{document_text(_title(c), 300)}</div>'
-        f"{notes}{_scores_html(c)}{differences}</div>"
-    )
-
-
 def _scores_html(c: Comparison) -> str:
-    cells, shown = _score_cells(c), ranking(c)[:_GROUPS]
+    cells, shown = _score_cells(c), _ranking(c)[:_GROUPS]
     ranges = {m: _range([cells[name, m] for name in shown]) for m in c.measures}
     heads = "".join(f"<th>{document_text(m, 60)}{_ends(ranges[m])}</th>" for m in c.measures)
     rows = [
@@ -237,7 +172,7 @@ def _scores_html(c: Comparison) -> str:
         + "</tr>"
         for name in shown
     ]
-    more = _more(len(ranking(c)) - len(shown), "scores")
+    more = _more(len(_ranking(c)) - len(shown), "scores")
     return _table(f"<th>{document_text(', '.join(c.by), 60)}</th>{heads}", rows) + more
 
 
@@ -324,12 +259,8 @@ def _x(value: float, ends: tuple[float, float]) -> str:
 _SCORES = (
     Column("group", "string", "what is compared: a run, or the values of `by`"),
     Column("measure", "string", "a column of `summary`"),
-    Column(
-        "documents", "int64", "documents with an output; they are what is resampled", "1 and up"
-    ),
-    Column(
-        "outputs", "int64", "outputs for them; several of one document are averaged", "1 and up"
-    ),
+    Column("documents", "int64", "documents with an output; they are resampled", "1 and up"),
+    Column("outputs", "int64", "outputs for them; averaged for each document", "1 and up"),
     Column("invalid", "int64", "outputs that did not parse; their scores are 0", "0 to outputs"),
     Column("mean", "float64", "mean over documents"),
     Column("low", "Float64", "lower end of its interval; missing for a single document", "", True),
@@ -451,7 +382,11 @@ class Comparison:
         InputError
             There is no such table.
         """
-        return markdown(self, table, digits)
+        heads, rows, names = _text_table(self, table, digits)
+        lines = [[_MARKED.sub(r"\\\1", head) for head in heads]]
+        lines.append(["---"] * names + ["---:"] * (len(heads) - names))
+        lines += [[*(_MARKED.sub(r"\\\1", c) for c in row[:names]), *row[names:]] for row in rows]
+        return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
     def to_latex(self, table: str = "scores", *, digits: int = 3) -> str:
         """Write one frame as a LaTeX ``tabular`` with the rules of booktabs.
@@ -473,11 +408,18 @@ class Comparison:
         InputError
             There is no such table.
         """
-        return latex(self, table, digits)
+        heads, rows, names = _text_table(self, table, digits)
+        style = pd.DataFrame(rows, columns=heads).style.hide(axis="index")
+        style = style.format(escape="latex").format_index(escape="latex", axis="columns")
+        layout = "l" * names + "r" * (len(heads) - names)
+        return str(style.to_latex(hrules=True, column_format=layout))
 
     def __repr__(self) -> str:
         """Write scores with their intervals, and how many differences are more than noise."""
-        return card_text(self)
+        return _card_text(self)
 
     def _repr_html_(self) -> str:
-        return card_html(self)
+        """Write scores and differences with interval plots; every text is escaped."""
+        notes = (f"<div>{document_text(text, 400)}</div>" for text in _sentences(self))
+        differences = (_differences_html(self, measure) for measure in self.measures)
+        return card_html(_title(self), *notes, _scores_html(self), *differences, limit=300)

@@ -14,7 +14,7 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import ConfigError, InputError, nearest
 from extractbench_nb.field_metrics.registry import REGISTRY, Metric, Param
 from extractbench_nb.schema.config import PRESETS, MetricSpec, parse_config
-from extractbench_nb.stats.kappa import kappas
+from extractbench_nb.stats.agreements import kappas
 from extractbench_nb.widgets.workbench_cases import Verdicts
 
 __all__ = [
