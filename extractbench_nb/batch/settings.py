@@ -6,91 +6,27 @@ import hashlib
 import inspect
 import json
 import marshal
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
-from extractbench_nb._json import read_document
 from extractbench_nb._version import __version__
-from extractbench_nb.engine.inputs import Aligner, read_schema
+from extractbench_nb.engine.inputs import Aligner
 from extractbench_nb.engine.profiles import Profile
-from extractbench_nb.errors import InputError, SchemaError
+from extractbench_nb.errors import InputError
 from extractbench_nb.field_metrics.registry import REGISTRY, Metric
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.schema.nodes import Schema
 
 __all__ = [
     "FORMAT",
-    "SchemaShelf",
     "custom_metrics",
     "fingerprint",
     "refuse_other_settings",
     "settings_of",
 ]
-
-
-_SHOWN_HASH = 8
-
-
-class SchemaShelf:
-    """Parsed schemas by a key that tells their content.
-
-    Parameters
-    ----------
-    profile : Profile
-        The rules under which schemas are read.
-
-    Attributes
-    ----------
-    schemas : dict of str to Schema
-        Parsed schemas by key.
-    """
-
-    def __init__(self, profile: Profile) -> None:
-        self.schemas: dict[str, Schema] = {}
-        self._profile = profile
-        self._found: dict[Any, tuple[str, str]] = {}
-        self._keep: list[Any] = []
-
-    def named(self, name: str, load: Callable[[str], Any]) -> tuple[str, str]:
-        """Return label and key of a schema that a dataset knows by its name."""
-        if ("id", name) not in self._found:
-            key = self._parse(load(name), f"schema {name!r}")
-            self._found["id", name] = (name, key)
-        return self._found["id", name]
-
-    def given(self, source: Any, where: str) -> tuple[str, str]:
-        """Return label and key of a schema that stands in a cell."""
-        same = source if isinstance(source, str | Path) else id(source)
-        if (type(source), same) not in self._found:
-            self._keep.append(source)  # ids stay unique meanwhile
-            key = self._parse(source, f"schema of {where}")
-            self._found[type(source), same] = (self._label(source, key), key)
-        return self._found[type(source), same]
-
-    def _label(self, source: Any, key: str) -> str:
-        if isinstance(source, Path):
-            return source.name.removesuffix(".json").removesuffix("-schema")
-        title = self.schemas[key].document.get("title")
-        return title if isinstance(title, str) and title else key[:_SHOWN_HASH]
-
-    def _parse(self, source: Any, what: str) -> str:
-        try:
-            content = source if isinstance(source, Schema) else read_document(source, what)
-            schema = read_schema(content, self._profile)
-        except SchemaError as error:
-            raise type(error)(error.pointer, f"{error.problem} ({what})") from None
-        key = _key(schema.document)
-        self.schemas.setdefault(key, schema)
-        return key
-
-
-def _key(document: Mapping[str, Any]) -> str:
-    text = json.dumps(dict(document), default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 #: Changes when older folders cannot be read any more.

@@ -9,33 +9,30 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import pandas as pd
 
 from extractbench_nb._files import make_folder, refuse_irregular, replacing
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import read_document
-from extractbench_nb.batch.arrow import (
-    ESCAPING,
-    arrow_schema,
-    escape,
-    record_batch,
-    to_frame,
-    unescape,
-    unpack,
-    value_from_text,
-    value_to_text,
-)
 from extractbench_nb.batch.inputs import Fingerprints, Plan
 from extractbench_nb.batch.rows import (
+    ESCAPING,
     FRAMES,
     OWN_SUMMARY,
     PARTS,
     Result,
+    arrow_schema,
+    escape,
     part_batch,
+    record_batch,
     summary_batch,
     summary_spec,
+    to_frame,
+    unescape,
+    unpack,
+    value_to_text,
 )
 from extractbench_nb.batch.settings import FORMAT, refuse_other_settings
 from extractbench_nb.batch.workers import Finished
@@ -51,16 +48,13 @@ __all__ = [
     "DATABASE",
     "DESCRIPTION",
     "DIGEST",
-    "NAMES",
     "Entry",
     "FolderStorage",
     "MemorySource",
     "MemoryStorage",
-    "Storage",
     "Store",
     "frame_file",
     "open_store",
-    "refuse_file",
     "refuse_foreign",
     "refuse_occupied",
     "refuse_unfinishable",
@@ -71,7 +65,7 @@ __all__ = [
 
 DESCRIPTION = "batch.json"
 #: The files of a batch; the last one to be written is the first.
-NAMES = (DESCRIPTION, *(f"{name}.parquet" for name in FRAMES))
+_NAMES = (DESCRIPTION, *(f"{name}.parquet" for name in FRAMES))
 #: Where each Parquet file says which batch it belongs to; ``batch.json`` has it as ``digest``.
 DIGEST = b"extractbench_nb_digest"
 #: A row group is written when it has at least this many rows.
@@ -96,45 +90,29 @@ def write_files(
         paths = {name: stack.enter_context(replacing(frame_file(folder, name))) for name in specs}
         own = [[column.name, column.dtype] for column in extras]
         about_all = {**description, "extras": own}
-        rows, digest = _write_frames(paths, specs, _Digested(results, about_all))
+        seen = hashlib.sha256(json.dumps(about_all).encode())
+        with ExitStack() as files:
+            writers = {name: _Writer(paths[name], spec, files) for name, spec in specs.items()}
+            for result in results:
+                _count_in(seen, result)
+                for name in PARTS:
+                    writers[name].add(part_batch(name, result))
+                writers["summary"].add(summary_batch(specs["summary"], [result]))
+            digest = seen.hexdigest()
+            for writer in writers.values():
+                writer.end(digest)
+        rows = {name: writer.rows for name, writer in writers.items()}
         text = json.dumps({**about_all, "rows": rows, "digest": digest}, indent=2)
         about.write_text(text + "\n", encoding="utf-8")
     return digest
 
 
-class _Digested:
-    """Results, and a digest of what was drawn of them."""
-
-    def __init__(self, results: Iterable[Result], description: Mapping[str, Any]) -> None:
-        self._results = results
-        self._hash = hashlib.sha256(json.dumps(description).encode())
-
-    def __iter__(self) -> Iterator[Result]:
-        for result in self._results:
-            row = value_to_text([result.ids, result.summary, result.extras]) or ""
-            parts = [result.parts[name] for name in PARTS]
-            for content in (row.encode("utf-8", "surrogatepass"), *parts):
-                self._hash.update(hashlib.sha256(content).digest())
-            yield result
-
-    def hexdigest(self) -> str:
-        """Return the digest of the description and all results drawn so far."""
-        return self._hash.hexdigest()
-
-
-def _write_frames(
-    paths: Mapping[str, Path], specs: Mapping[str, FrameSpec], results: _Digested
-) -> tuple[dict[str, int], str]:
-    with ExitStack() as stack:
-        writers = {name: _Writer(paths[name], spec, stack) for name, spec in specs.items()}
-        for result in results:
-            for name in PARTS:
-                writers[name].add(part_batch(name, result))
-            writers["summary"].add(summary_batch(specs["summary"], [result]))
-        digest = results.hexdigest()
-        for writer in writers.values():
-            writer.end(digest)
-        return {name: writer.rows for name, writer in writers.items()}, digest
+def _count_in(seen: Any, result: Result) -> None:
+    """Let a digest of results count one more."""
+    row = value_to_text([result.ids, result.summary, result.extras]) or ""
+    parts = [result.parts[name] for name in PARTS]
+    for content in (row.encode("utf-8", "surrogatepass"), *parts):
+        seen.update(hashlib.sha256(content).digest())
 
 
 def write_evaluation(ev: Evaluation, folder: Path) -> Path:
@@ -299,7 +277,7 @@ class Store:
             self.refuse(f"run {run!r}, document {document!r} is not as it was written")
         _, _, fingerprint, summary, *parts = content
         try:
-            cells = tuple(value_from_text(unescape(summary)))
+            cells = tuple(json.loads(unescape(summary)))
         except (TypeError, ValueError, RecursionError):
             self.refuse(f"run {run!r}, document {document!r} has no summary")
         return Entry(run, document, fingerprint, cells, dict(zip(PARTS, parts, strict=True)))
@@ -362,7 +340,7 @@ def _told(path: Path) -> Iterator[None]:
         raise OutputError(f"{str(path)!r} cannot be written: {problem}") from error
 
 
-def refuse_file(folder: Path, option: str = "folder") -> None:
+def _refuse_file(folder: Path, option: str = "folder") -> None:
     """Raise `InputError` where there is a file in place of a folder."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{option} {str(folder)!r} is a file, not a folder")
@@ -370,8 +348,8 @@ def refuse_file(folder: Path, option: str = "folder") -> None:
 
 def refuse_occupied(folder: Path, option: str = "folder") -> None:
     """Raise `InputError` where a folder holds files of a batch."""
-    refuse_file(folder, option)
-    found = next((name for name in (DATABASE, *NAMES) if (folder / name).exists()), None)
+    _refuse_file(folder, option)
+    found = next((name for name in (DATABASE, *_NAMES) if (folder / name).exists()), None)
     if found is None:
         return
     hint = f"take it up with resume={str(folder)!r}, or " if found == DATABASE else ""
@@ -382,10 +360,10 @@ def refuse_occupied(folder: Path, option: str = "folder") -> None:
 
 def refuse_foreign(folder: Path) -> None:
     """Raise `InputError` where a folder holds what `Evaluations.save` must not replace."""
-    refuse_file(folder)
+    _refuse_file(folder)
     if (folder / DATABASE).exists():
         refuse_occupied(folder)
-    for name in NAMES:
+    for name in _NAMES:
         path = folder / name
         if path.exists() and not _is_ours(path):
             raise InputError(
@@ -412,7 +390,7 @@ def _is_ours(path: Path) -> bool:
 
 def refuse_unfinishable(folder: Path) -> None:
     """Raise `InputError` where a folder holds results, but not what is needed to take them up."""
-    refuse_file(folder, "resume")
+    _refuse_file(folder, "resume")
     if (folder / DESCRIPTION).exists() and not (folder / DATABASE).exists():
         raise InputError(
             f"resume {str(folder)!r} holds saved results and no {DATABASE}; only a folder that "
@@ -459,18 +437,6 @@ class MemorySource:
 #: In place of the fingerprint of an output without all verdicts: equal to none, so that a batch
 #: which is taken up evaluates it again.
 _OPEN = b""
-
-
-class Storage(Protocol):
-    """Keeps what is finished."""
-
-    def has(self, place: int) -> bool:
-        """Say whether the output at a place is finished already."""
-        ...
-
-    def keep(self, finished: list[Finished]) -> None:
-        """Keep the results of one chunk."""
-        ...
 
 
 class MemoryStorage:

@@ -18,12 +18,14 @@ from extractbench_nb.cli.output import (
     counts_and_scores,
     document_files,
     json_option,
+    print_frame,
     print_json,
     print_table,
     print_text,
     records,
     scoring_options,
 )
+from extractbench_nb.display.text import cut
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.result import scores_text
 
@@ -78,14 +80,11 @@ def datasets(name: str | None, *, as_json: bool) -> None:
     dataset = load_dataset(name)
     if as_json:
         documents, runs = records(dataset.documents), records(dataset.runs)
-        print_json(
-            {"name": dataset.name, "root": str(dataset.root), "documents": documents}
-            | {"runs": runs}
-        )
+        about = {"name": dataset.name, "root": str(dataset.root)}
+        print_json({**about, "documents": documents, "runs": runs})
         return
     print_text(repr(dataset))
-    shown = dataset.documents[list(_SHOWN)]
-    print_table(shown)
+    print_frame(dataset.documents, as_json=False, shown=_SHOWN)
 
 
 def _show_datasets(*, as_json: bool) -> None:
@@ -120,11 +119,7 @@ def profiles(*, as_json: bool) -> None:
     """
     from extractbench_nb.engine.profiles import profiles as all_rules
 
-    table = all_rules().reset_index()
-    if as_json:
-        print_json(records(table))
-    else:
-        print_table(table)
+    print_frame(all_rules().reset_index(), as_json=as_json)
 
 
 @commands.command()
@@ -136,11 +131,8 @@ def metrics(*, as_json: bool) -> None:
     """
     from extractbench_nb.field_metrics.registry import metrics as all_metrics
 
-    table = all_metrics()
-    if as_json:
-        print_json(records(table))
-    else:
-        print_table(table[["metric", "applies_to", "pass_rule", "summary"]])
+    shown = ("metric", "applies_to", "pass_rule", "summary")
+    print_frame(all_metrics(), as_json=as_json, shown=shown)
 
 
 @commands.command(help=_COMPLETION_HELP)
@@ -201,9 +193,15 @@ def evaluate(*, as_json: bool, fail_under: float | None, **inputs: Any) -> None:
             print_text(f"  not JSON: {ev.inputs.problem}")
         _print_arrays(ev)
         _print_failures(ev)
-        _print_warnings(ev)
+        counts = ev.warnings[["side", "kind"]].value_counts(sort=False).reset_index()
+        for side, kind, count in counts.itertuples(index=False):
+            print_text(f"  warning: {side}: {count} x {kind}")
     if fail_under is not None:
-        _check(ev, fail_under)
+        if not ev.summary["evaluated"]:
+            raise InputError("no field is scored, so there is no score to check")
+        score = float(ev.summary["overall_score"])
+        if score < fail_under:
+            raise InputError(f"overall_score is {score:.4f}, below {fail_under:g}")
 
 
 @commands.command()
@@ -238,20 +236,10 @@ def report(*, output: Path, name: str | None, as_json: bool, **inputs: Any) -> N
 def _evaluated(schema: Path, gold: Path, predicted: Path, profile: str, judge: str) -> Evaluation:
     from extractbench_nb.evaluation.api import evaluate as evaluate_one
 
-    source = _standard_input() if str(predicted) == "-" else predicted
+    source: Path | str = predicted
+    if str(predicted) == "-":
+        source = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
     return evaluate_one(schema, gold, source, profile=profile, judge=judge)
-
-
-def _standard_input() -> str:
-    return sys.stdin.buffer.read().decode("utf-8-sig", "replace")
-
-
-def _check(ev: Evaluation, least: float) -> None:
-    score = float(ev.summary["overall_score"])
-    if not ev.summary["evaluated"]:
-        raise InputError("no field is scored, so there is no score to check")
-    if score < least:
-        raise InputError(f"overall_score is {score:.4f}, below {least:g}")
 
 
 def _print_arrays(ev: Evaluation) -> None:
@@ -273,20 +261,10 @@ def _print_failures(ev: Evaluation) -> None:
     wrong = fields[~fields["passed"].fillna(False).astype(bool)]
     wrong = wrong[~wrong["path"].isin(ev.arrays["path"])]
     for path, outcome, gold, predicted in wrong[list(_FAILURE)].head(_MOST).itertuples(index=False):
-        print_text(f"  {outcome:<13} {path}: {_short(gold)} -> {_short(predicted)}")
+        sides = " -> ".join(cut(canonical(side), _LONGEST) for side in (gold, predicted))
+        print_text(f"  {outcome:<13} {path}: {sides}")
     if len(wrong) > _MOST:
         print_text(f"  ... {len(wrong) - _MOST} more; --json has all")
-
-
-def _short(value: Any) -> str:
-    text = canonical(value)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-
-
-def _print_warnings(ev: Evaluation) -> None:
-    counts = ev.warnings[["side", "kind"]].value_counts(sort=False).reset_index()
-    for side, kind, count in counts.itertuples(index=False):
-        print_text(f"  warning: {side}: {count} x {kind}")
 
 
 #: Documents without output that are named; the others are counted.
@@ -321,7 +299,7 @@ def batch(runs: str, dataset: str | None, save_to: Path | None, **options: Any) 
 
     if options["resume"] and save_to is None:
         raise click.UsageError("--resume needs --save-to, the folder to go on with.")
-    if save_to is not None and not options["resume"] and _holds_a_batch(save_to):
+    if save_to is not None and not options["resume"] and _holds_batch(save_to):
         raise InputError(
             f"{str(save_to)!r} holds a batch; go on with it by --resume, or name another folder"
         )
@@ -363,7 +341,7 @@ def _runs_and_dataset(runs: str, dataset: str | None) -> tuple[Any, Any]:
     return found, found
 
 
-def _holds_a_batch(folder: Path) -> bool:
+def _holds_batch(folder: Path) -> bool:
     return (folder / "batch.json").exists() or (folder / "finished.sqlite").exists()
 
 
@@ -437,17 +415,13 @@ def _summaries(folders: Iterable[Path]) -> pd.DataFrame:
     everything = pd.concat([frame for _, frame in frames], ignore_index=True)
     if not everything.duplicated(["run", "document"]).any():
         return everything
-    names = _short_names([folder for folder, _ in frames])
+    ends = [folder.resolve().name for folder, _ in frames]
+    if len(set(ends)) < len(ends):  # in full where two end alike
+        ends = [str(folder) for folder, _ in frames]
     return pd.concat(
         [
             frame.assign(run=f"{name}/" + frame["run"])
-            for name, (_, frame) in zip(names, frames, strict=True)
+            for name, (_, frame) in zip(ends, frames, strict=True)
         ],
         ignore_index=True,
     )
-
-
-def _short_names(folders: list[Path]) -> list[str]:
-    """Name folders by their last part, or in full where two end alike."""
-    ends = [folder.resolve().name for folder in folders]
-    return ends if len(set(ends)) == len(ends) else [str(folder) for folder in folders]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from extractbench_nb._version import __version__
+from extractbench_nb.display.text import document_json
 from extractbench_nb.engine.profiles import PROFILES
 from extractbench_nb.errors import ExtractBenchError
 
@@ -22,14 +23,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMMAND",
-    "COUNTS",
     "FILE",
     "commands",
     "counts_and_scores",
     "document_files",
     "json_option",
     "one_line_errors",
-    "plain",
+    "print_frame",
     "print_json",
     "print_table",
     "print_text",
@@ -111,7 +111,7 @@ def document_files(command: _Function) -> _Function:
 #: Exit statuses: could not do what was asked; interrupted (as shells report SIGINT).
 FAILED, INTERRUPTED = 1, 130
 #: Entries of a summary that count fields, documents or calls.
-COUNTS = (
+_COUNTS = (
     "evaluated",
     "judged",
     "passed",
@@ -140,34 +140,36 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, ensure_ascii=True, allow_nan=False, indent=2))
 
 
+def print_frame(frame: pd.DataFrame, *, as_json: bool, shown: Sequence[str] | None = None) -> None:
+    """Print a frame as JSON, or some of its columns as a table."""
+    if as_json:
+        print_json(records(frame))
+    else:
+        print_table(frame if shown is None else frame[list(shown)])
+
+
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Turn a frame into JSON objects, one a row."""
-    columns = {str(name): [plain(cell) for cell in frame[name]] for name in frame.columns}
+    columns = {str(name): [_plain(cell) for cell in frame[name]] for name in frame.columns}
     rows = zip(*columns.values(), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def counts_and_scores(summary: Mapping[Any, Any] | pd.Series) -> dict[str, Any]:
     """Write entries of a summary: counts as integers, scores as they are."""
-    values = {str(name): plain(value) for name, value in summary.items()}
-    counts = {n: int(v) for n, v in values.items() if n in COUNTS and v is not None}
+    values = {str(name): _plain(value) for name, value in summary.items()}
+    counts = {n: int(v) for n, v in values.items() if n in _COUNTS and v is not None}
     return values | counts
 
 
-def plain(value: Any) -> Any:
-    """Write a value in what JSON has: NaN and missing are null, other things are their text."""
+def _plain(cell: Any) -> Any:
+    """Write a cell in what JSON has: NaN and missing are null, other things are their text."""
     import pandas as pd
 
-    if isinstance(value, Mapping):
-        return {str(key): plain(cell) for key, cell in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(cell) for cell in value]
-    if value is None or value is pd.NA or value is pd.NaT:
+    value = cell.item() if hasattr(cell, "item") else cell
+    if value is pd.NA or value is pd.NaT or (isinstance(value, float) and not isfinite(value)):
         return None
-    value = value.item() if hasattr(value, "item") else value
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    return value if isinstance(value, str | bool | int) else str(value)
+    return document_json(value)
 
 
 @contextmanager

@@ -186,8 +186,9 @@ class Simulation:
                 if not all(isinstance(cells, list) for cells in columns):
                     raise TypeError(f"{name} has no columns")
             found = [run.read(document) for document in kept["outputs"]["document"]]
-            own = {"raw": [one.raw for one in found], "meta": [one.meta for one in found]}
-            outputs = SIMULATED_COLUMNS.build({**kept["outputs"], **own})
+            texts: list[Any] = [one.raw for one in found]
+            metas: list[Any] = [one.meta for one in found]
+            outputs = SIMULATED_COLUMNS.build({**kept["outputs"], "raw": texts, "meta": metas})
             record = SIMULATED_RECORD_COLUMNS.build(kept["record"])
             seed = _seed(kept["seed"])
         except (AttributeError, TypeError, KeyError, ValueError) as error:

@@ -15,6 +15,7 @@ from extractbench_nb.field_metrics.registry import REGISTRY
 from extractbench_nb.stats.breakdowns import gather, refuse_missing
 from extractbench_nb.stats.intervals import (
     Drawing,
+    Numbers,
     mean_intervals,
     number,
     wilson_interval,
@@ -225,7 +226,7 @@ def self_consistency(
     shares = known["agreement"].astype(float)
     if len(known["document"].dropna().unique()) > 1:
         shares = shares.groupby(known["document"]).mean()
-    sample = shares.to_numpy()
+    sample: Numbers = np.asarray(shares, dtype=np.float64)
     if len(sample) and (sample == 1).all():  # a bootstrap would find no other mean
         interval = wilson_interval(1.0, len(sample), drawing)
     else:
