@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from extractbench_nb.simulation.documents import generator, some
@@ -22,28 +24,10 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _PAIR = 2
 
+_WORDS = json.loads((Path(__file__).parent / "data/words.json").read_text(encoding="utf-8"))
 #: A unit and one that is another: in scale, in currency, in time or in length.
-_UNITS: Mapping[str, str] = {
-    "thousand": "million",
-    "million": "billion",
-    "billion": "million",
-    "%": " bp",
-    "percent": "basis points",
-    "$": "€",
-    "€": "$",
-    "£": "€",
-    "usd": "EUR",
-    "eur": "USD",
-    "gbp": "EUR",
-    "days": "months",
-    "months": "years",
-    "years": "months",
-    "km": "miles",
-    "m": "ft",
-    "kg": "lb",
-    "hours": "minutes",
-    "minutes": "hours",
-}
+_UNITS: Mapping[str, str] = _WORDS["units"]
+_SHORT: Mapping[str, str] = _WORDS["abbreviations"]
 _UNIT = re.compile(
     r"[$€£%]|(?<![a-z])(?:" + "|".join(u for u in _UNITS if u.isalpha()) + r")(?![a-z])",
     re.IGNORECASE,
@@ -113,43 +97,6 @@ def _other_digit(digit: str, rng: random.Random) -> str:
     return rng.choice([d for d in "0123456789" if d != digit])
 
 
-_SHORT: Mapping[str, str] = {
-    "and": "&",
-    "approximately": "approx.",
-    "association": "Assoc.",
-    "avenue": "Ave.",
-    "boulevard": "Blvd.",
-    "company": "Co.",
-    "conference": "Conf.",
-    "corporation": "Corp.",
-    "department": "Dept.",
-    "doctor": "Dr.",
-    "edition": "ed.",
-    "figure": "Fig.",
-    "government": "Govt.",
-    "incorporated": "Inc.",
-    "institute": "Inst.",
-    "international": "Intl.",
-    "journal": "J.",
-    "laboratory": "Lab.",
-    "limited": "Ltd.",
-    "management": "Mgmt.",
-    "manager": "Mgr.",
-    "million": "mn",
-    "billion": "bn",
-    "number": "No.",
-    "percent": "%",
-    "proceedings": "Proc.",
-    "professor": "Prof.",
-    "road": "Rd.",
-    "science": "Sci.",
-    "street": "St.",
-    "technology": "Tech.",
-    "transactions": "Trans.",
-    "university": "Univ.",
-    "versus": "vs.",
-    "volume": "vol.",
-}
 _LONG = re.compile(r"(?<!\w)(?:" + "|".join(_SHORT) + r")(?!\w)", re.IGNORECASE)
 
 _MONTHS = (
