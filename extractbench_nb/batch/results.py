@@ -24,8 +24,14 @@ from extractbench_nb.batch.rows import (
     summary_spec,
     to_frame,
 )
-from extractbench_nb.batch.settings import FORMAT
-from extractbench_nb.batch.storage import DATABASE, DESCRIPTION, DIGEST, frame_file, refuse_foreign
+from extractbench_nb.batch.storage import (
+    DATABASE,
+    DESCRIPTION,
+    DIGEST,
+    FORMAT,
+    frame_file,
+    refuse_foreign,
+)
 from extractbench_nb.display.html import card_html, document_text, one_line, table_html
 from extractbench_nb.display.text import dollars
 from extractbench_nb.errors import InputError, nearest

@@ -16,14 +16,15 @@ from extractbench_nb._concurrency import progress_bar
 from extractbench_nb.batch.inputs import ABSENT, Documents, Plan, own_columns, read_runs
 from extractbench_nb.batch.results import Evaluations, FolderSource, Source, read_description
 from extractbench_nb.batch.rows import OWN_SUMMARY
-from extractbench_nb.batch.settings import custom_metrics, settings_of
 from extractbench_nb.batch.storage import (
     FolderStorage,
     MemorySource,
     MemoryStorage,
+    custom_metrics,
     open_store,
     refuse_occupied,
     refuse_unfinishable,
+    settings_of,
     write_files,
 )
 from extractbench_nb.batch.workers import (

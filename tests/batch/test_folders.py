@@ -392,7 +392,7 @@ def test_other_settings_are_refused(options, message, three, calls, tmp_path):
 
 def test_another_version_is_refused(three, calls, tmp_path, monkeypatch):
     evaluate_runs(three, progress=False, save_to=tmp_path)
-    monkeypatch.setattr("extractbench_nb.batch.settings.__version__", "9.9")
+    monkeypatch.setattr("extractbench_nb.batch.storage.__version__", "9.9")
     with pytest.raises(xb.InputError, match=r"extractbench_nb '.*', asked for is '9\.9'"):
         evaluate_runs(three, progress=False, resume=tmp_path)
 

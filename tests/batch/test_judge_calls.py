@@ -13,7 +13,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.batch.run import evaluate_runs, load_evaluations
-from extractbench_nb.batch.settings import fingerprint
+from extractbench_nb.batch.storage import fingerprint
 from extractbench_nb.display.text import dollars
 from extractbench_nb.engine.llm_alignment import LLMAligner
 from extractbench_nb.evaluation.frames import CALL_COLUMNS, total_cost

@@ -14,8 +14,7 @@ from pandas.testing import assert_frame_equal
 from scipy import stats
 
 import extractbench_nb as xb
-from extractbench_nb.stats.compare import compare_runs
-from extractbench_nb.stats.comparison import Comparison
+from extractbench_nb.stats.compare import Comparison, compare_runs
 from extractbench_nb.stats.intervals import Drawing, holm
 
 X = [0.5, 0.6, 0.4, 0.7, 0.5, 0.6, 0.5, 0.4]
