@@ -416,7 +416,7 @@ class _Work:
         self.document, self.draws, self.how = document, draws, how
         # found in gold, before anything is changed
         self.arrays = {place.path: _Array(place.value) for place in document.arrays}
-        self.positions = {place.path: i for i, place in enumerate(document.places)}
+        self.paths = [place.path for place in document.places]
         self.keyless = {p.path for p in document.absent if p.key not in p.box}
         self.leaves = document.leaves
         self.taken: set[str] = set()
@@ -493,14 +493,12 @@ class _Work:
             found = {i for i, location in places if touches(location, cause)}
             guilty |= found or {i for i, location in places if touches(location, where)}
         for i in sorted(guilty, reverse=True):
-            self._put_back(self.done.pop(i)[1])
+            place, before, _ = self.done.pop(i)[1]
+            if place.path in self.keyless:
+                del place.box[place.key]
+            else:
+                place.put(before)
         return bool(guilty)
-
-    def _put_back(self, change: Change) -> None:
-        if change.place.path in self.keyless:
-            del change.place.box[change.place.key]
-        else:
-            change.place.put(change.before)
 
     def write_arrays(self, allowed: Conformance | None) -> None:
         """Write the arrays anew, inner ones first."""
@@ -528,11 +526,12 @@ class _Work:
     def changes(self) -> list[tuple[str, Change]]:
         """Return what was done, in document order."""
         told = [one for array in self.arrays.values() for one in array.changes()]
-        last = len(self.positions)
-        return sorted(self.done + told, key=lambda one: self._position(one[1].place, last))
-
-    def _position(self, place: Place, last: int) -> tuple[int, str]:
-        return self.positions.get(place.path, last), place.path
+        paths = {path: i for i, path in enumerate(self.paths)}
+        last = len(paths)
+        return sorted(
+            self.done + told,
+            key=lambda one: (paths.get(one[1].place.path, last), one[1].place.path),
+        )
 
 
 def _is_below(place: Place, closed: set[str]) -> bool:
@@ -571,17 +570,15 @@ def violated(document: Document, mixed: Mixed, allowed: Conformance, rng: Random
     ]
     for place in rng.sample(places, len(places)):
         before = place.value
-        for after in _others(before):
+        others = [json_text(before), [before]]
+        if isinstance(before, list | dict):
+            others = others[:1]
+        elif before is None or isinstance(before, str):
+            others = others[1:]
+        for after in others:
             place.put(after)
             if allowed.faults(mixed.value):
                 change = Change(place, before, copied(after))
                 return Mixed(mixed.value, [*mixed.changes, ("wrong_type", change)])
         place.put(before)
     return None
-
-
-def _others(value: Any) -> tuple[Any, ...]:
-    """List what to write in place of a value, of other types."""
-    if isinstance(value, list | dict):
-        return (json_text(value),)
-    return ([value],) if value is None or isinstance(value, str) else (json_text(value), [value])

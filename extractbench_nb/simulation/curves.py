@@ -33,7 +33,7 @@ from extractbench_nb.simulation.catalogue import CORRUPTIONS, Corruption, chosen
 from extractbench_nb.simulation.corrupt import check_share, corrupted_copy
 from extractbench_nb.simulation.documents import Change, Draws, Pool, copied, pool_of
 from extractbench_nb.simulation.values import LARGEST, corrupt, kind_of, kinds
-from extractbench_nb.stats.intervals import Drawing, Interval, mean_intervals
+from extractbench_nb.stats.intervals import Drawing, mean_intervals
 
 __all__ = ["SENSITIVITY_COLUMNS", "sensitivity", "subjects"]
 
@@ -102,18 +102,16 @@ def _subject(one: Any, rules: Profile) -> _Subject:
             params = ", ".join(f"{name}={value!r}" for name, value in spec.params.items())
             names.append(f"{spec.metric_id}({params})" if params else spec.metric_id)
         return _Subject(" + ".join(names), rules, config, dict(one))
-    name = _registered(one) if callable(one) else one
+    name = one
+    if callable(one):
+        entries = REGISTRY.entries.values()
+        name = next((entry.name for entry in entries if entry.function is one), None)
+        if name is None:
+            raise InputError(f"{one!r} is not registered; decorate it with @metric")
     if not isinstance(name, str) or name not in {*PRESETS, *REGISTRY.names()}:
         known = {*PRESETS, *REGISTRY.names(), *PROFILES}
         raise ConfigError(None, f"unknown metric or profile {name!r}; {nearest(name, known)}")
     return _Subject(name, rules, parse_config(name, "/evaluation_config", REGISTRY), name)
-
-
-def _registered(function: Callable[..., Any]) -> str:
-    for entry in REGISTRY.entries.values():
-        if entry.function is function:
-            return entry.name
-    raise InputError(f"{function!r} is not registered; decorate it with @metric")
 
 
 def _kinds(config: NodeConfig) -> frozenset[str]:
@@ -235,16 +233,13 @@ SENSITIVITY_COLUMNS = FrameSpec(
 )
 
 
-_FIELD_MEAN = "field mean"
-
-
 class _Example(NamedTuple):
     """What was done at one place."""
 
-    document: str | None
-    path: str | None
-    gold: Any
-    corrupted: Any
+    document: str | None = None
+    path: str | None = None
+    gold: Any = None
+    corrupted: Any = None
 
 
 class _Reading(NamedTuple):
@@ -292,67 +287,38 @@ def _read(ev: Evaluation, subject: _Subject, measure: str, unit: str) -> _Readin
 def _table(
     readings: Mapping[_Key, Sequence[_Reading]], measure: str, drawing: Drawing
 ) -> pd.DataFrame:
-    """Make the frame: one row per key."""
-    grouped = {key: _by_unit(found) for key, found in readings.items()}
-    samples = {key: _unit_scores(units.values()) for key, units in grouped.items()}
-    known = [key for key, sample in samples.items() if len(sample)]
-    found = mean_intervals([samples[key] for key in known], drawing)
-    intervals = dict(zip(known, found, strict=True))
-    nothing = Interval(None, None, "none")
-    rows = [
-        _row(key, measure, grouped[key], intervals.get(key, nothing), samples[key])
-        for key in readings
-    ]
-    columns = zip(*rows, strict=True)
-    return SENSITIVITY_COLUMNS.build(dict(zip(SENSITIVITY_COLUMNS.names, columns, strict=True)))
-
-
-def _by_unit(readings: Iterable[_Reading]) -> dict[str, list[_Reading]]:
-    units = defaultdict(list)
-    for reading in readings:
-        units[reading.unit].append(reading)
-    return units
-
-
-def _scores(readings: Iterable[_Reading]) -> list[float]:
-    return [reading.score for reading in readings if reading.score is not None]
-
-
-def _unit_scores(units: Iterable[list[_Reading]]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the mean over the repeats of each unit that has a verdict."""
-    scores = [_scores(readings) for readings in units]
-    return np.array([fmean(found) for found in scores if found], dtype=np.float64)
-
-
-def _row(
-    key: _Key,
-    measure: str,
-    units: Mapping[str, list[_Reading]],
-    interval: Interval,
-    sample: np.ndarray[Any, np.dtype[np.float64]],
-) -> tuple[Any, ...]:
-    subject, corruption, rate = key
-    readings = [reading for found in units.values() for reading in found]
-    scored = [r for r in readings if r.score is not None]
-    example = min(
-        (r for r in scored if r.example is not None), key=lambda r: r.score or 0.0, default=None
-    )
-    ends = (None, None, "none") if interval.low is None else interval
-    return (
-        subject.metric,
-        subject.profile.name,
-        measure if subject.config is None else _FIELD_MEAN,
-        corruption.name,
-        corruption.meaning,
-        rate,
-        len(units),
-        _over_units(units, "changed"),
-        float(sample.mean()) if len(sample) else None,
-        *ends,
-        min(_scores(readings), default=None),
-        _over_units(units, "passed"),
-        sum(reading.errors for reading in readings),
-        *(example.example if example and example.example else (None, None, None, None)),
+    """Make the frame: one row per key. Repeats are averaged first, then documents or values."""
+    rows, samples = [], []
+    for (subject, corruption, rate), found in readings.items():
+        units = defaultdict(list)
+        for reading in found:
+            units[reading.unit].append(reading)
+        of_units = [[r.score for r in unit if r.score is not None] for unit in units.values()]
+        sample = np.array([fmean(scores) for scores in of_units if scores], dtype=np.float64)
+        examples = (r for r in found if r.score is not None and r.example is not None)
+        lowest = min(examples, key=lambda r: r.score or 0.0, default=None)
+        samples.append(sample)
+        rows.append(
+            {
+                "metric": subject.metric,
+                "profile": subject.profile.name,
+                "measure": measure if subject.config is None else "field mean",
+                "corruption": corruption.name,
+                "meaning": corruption.meaning,
+                "rate": rate,
+                "n": len(units),
+                "changed": _over_units(units, "changed"),
+                "score": float(sample.mean()) if len(sample) else None,
+                "lowest": min((score for scores in of_units for score in scores), default=None),
+                "pass_rate": _over_units(units, "passed"),
+                "errors": sum(reading.errors for reading in found),
+                **(lowest.example if lowest and lowest.example else _Example())._asdict(),
+            }
+        )
+    for row, (low, high, method) in zip(rows, mean_intervals(samples, drawing), strict=True):
+        row |= {"low": low, "high": high, "interval": "none" if low is None else method}
+    return SENSITIVITY_COLUMNS.build(
+        {name: [row[name] for row in rows] for name in SENSITIVITY_COLUMNS.names}
     )
 
 
@@ -714,7 +680,10 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     [1.0, 0.5, 0.0]
     """
     tried = subjects(metric_or_profile, profile)
-    settings = _Settings(tried, _distinct_rates(rates), measure, strength, repeats, judge, seed)
+    several: object = rates
+    if isinstance(several, str) or not isinstance(several, Iterable):
+        raise InputError(f"rates={rates!r}; expected a list of numbers from 0 to 1")
+    settings = _Settings(tried, list(dict.fromkeys(rates)), measure, strength, repeats, judge, seed)
     drawing = Drawing(confidence, _RESAMPLES, seed)
     material = _material(data, documents)
     what = material.corruptions(None if corruption is None else chosen(corruption))
@@ -726,12 +695,6 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
         for subject, rate, reading in material.readings(step, one, settings):
             readings[_Key(subject, one, rate)].append(reading)
     return _table(readings, measure, drawing)
-
-
-def _distinct_rates(rates: Any) -> list[float]:
-    if isinstance(rates, str) or not isinstance(rates, Iterable):
-        raise InputError(f"rates={rates!r}; expected a list of numbers from 0 to 1")
-    return list(dict.fromkeys(rates))
 
 
 def _material(data: Any, documents: Iterable[str] | None) -> _Documents | _PlainValues:

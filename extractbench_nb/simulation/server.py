@@ -189,7 +189,10 @@ class _Recognition:
         if len(found) > 1:
             for text in {self.text(one) for one in found} - {""}:
                 said = said.replace(text, " ")
-            found = _named(found, "\n".join([*asked.names, said])) or found
+            rest = "\n".join([*asked.names, said])
+            patterns = {one: rf"(?<!\w){re.escape(sendable(one))}(?!\w)" for one in found}
+            named = [one for one in found if re.search(patterns[one], rest)]
+            found = _longest(named, str) or found
         if not found:
             raise _UnrecognisedError(f"the {what} of no document of the dataset is in the request")
         if len(found) > 1:
@@ -215,14 +218,6 @@ class _Recognition:
                     content = self._pdfs[document].read_bytes()
                 self._hashes[document] = sha256(content).digest()
             return self._hashes[document]
-
-
-def _named(documents: Sequence[str], said: str) -> list[str]:
-    """Return those whose names stand in a text, on their own."""
-    found = [
-        one for one in documents if re.search(rf"(?<!\w){re.escape(sendable(one))}(?!\w)", said)
-    ]
-    return _longest(found, str)
 
 
 def _longest(documents: Sequence[str], text: Callable[[str], str]) -> list[str]:
@@ -317,7 +312,11 @@ class Replay:
             message = f"the model {model!r} does not exist; {nearest(model, self._served)}"
             return failed(_NOT_FOUND, message, code="model_not_found")
         if asked.mode not in modes:
-            return failed(_BAD, _other_mode(model, *modes))
+            only = f"{model!r} is simulated in the mode {next(iter(modes))!r} only"
+            if "structured" in modes:
+                return failed(_BAD, f"{only}; ask with a response_format of type json_schema")
+            form = "a response_format of type json_schema is not supported by this model"
+            return failed(_BAD, f"{only}; {form}")
         try:
             document = self._recognised.document(asked)
         except _UnrecognisedError as error:
@@ -367,13 +366,6 @@ class Replay:
         if key not in self._counted:
             self._counted[key] = count_tokens(text)
         return self._counted[key]
-
-
-def _other_mode(model: str, mode: str) -> str:
-    only = f"{model!r} is simulated in the mode {mode!r} only"
-    if mode == "structured":
-        return f"{only}; ask with a response_format of type json_schema"
-    return f"{only}; a response_format of type json_schema is not supported by this model"
 
 
 def _by_model(
@@ -634,15 +626,14 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(failed(_TOO_LARGE, f"expected at most {_LARGEST:,} bytes"))
             return
         body = self.rfile.read(int(length))
-        reply = self._reply(body) if self._path() == _COMPLETIONS else self._nothing_here()
+        reply = self._nothing_here()
+        if self._path() == _COMPLETIONS:
+            try:
+                reply = self.server.replay.reply(body)
+            except Exception as error:  # noqa: BLE001 - whoever asks is to know, not the screen
+                reply = _fault(error)
         if not self.server.stopped.wait(self.server.latency):
             self._send(reply)
-
-    def _reply(self, body: bytes) -> Reply:
-        try:
-            return self.server.replay.reply(body)
-        except Exception as error:  # noqa: BLE001 - whoever asks is to know, not the screen
-            return _fault(error)
 
     def _path(self) -> str:
         return self.path.partition("?")[0].rstrip("/")
