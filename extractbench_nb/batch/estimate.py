@@ -46,7 +46,7 @@ def _dollars(value: float) -> str:
 
 ESTIMATE_COLUMNS = FrameSpec(
     "calls",
-    "one row a call of a model that would be made",
+    "one row per call of a model that would be made",
     (
         Column("run", "string", "the run; missing for a single document", nullable=True),
         Column("document", "string", "the document; likewise", nullable=True),

@@ -18,7 +18,14 @@ from pandas.api import types
 from extractbench_nb._files import reading
 from extractbench_nb._frames import Column
 from extractbench_nb._json import read_document
-from extractbench_nb.batch.rows import SUMMARIES, is_time, time_cells, time_dtype, value_to_text
+from extractbench_nb.batch.rows import (
+    SUMMARIES,
+    Result,
+    is_time,
+    time_cells,
+    time_dtype,
+    value_to_text,
+)
 from extractbench_nb.engine.inputs import read_predicted, read_schema
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.errors import InputError, SchemaError, nearest
@@ -279,6 +286,12 @@ class Plan:
         value = self.dataset.gold(cell.document)
         return json.dumps(value) if isinstance(value, str) else value
 
+    def result(self, place: int, summary: tuple[Any, ...], parts: Mapping[str, bytes]) -> Result:
+        """Put the rows of a finished output beside what is known of its cell."""
+        cell = self.cells[place]
+        ids = (cell.run, cell.document, cell.domain, cell.schema)
+        return Result(ids, self.extra_rows[place], summary, parts)
+
 
 def read_runs(runs: Any, dataset: Documents | None, profile: Profile) -> Plan:
     """Read what the user handed over, and check all of it before any work is done."""
@@ -309,7 +322,7 @@ def _as_frame(runs: Any, dataset: Documents | None) -> tuple[pd.DataFrame, Docum
 
 def _refuse_empty(frame: pd.DataFrame, problem: str) -> None:
     if not len(frame):
-        raise InputError(f"{problem}; expected one row a run and document")
+        raise InputError(f"{problem}; expected one row per run and document")
 
 
 def _without_runs(dataset: Any) -> str:

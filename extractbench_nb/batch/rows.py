@@ -88,8 +88,8 @@ PARTS: Final = {
     spec.name: spec for spec in (FIELD_COLUMNS, ARRAY_COLUMNS, MATCH_COLUMNS, CALL_COLUMNS)
 }
 
-OWN_SUMMARY = FrameSpec("summary", "one row a run and document", (*OUTCOME, *SUMMARY.columns))
-SUMMARIES = FrameSpec("summary", "one row a run and document", (*IDS, *OWN_SUMMARY.columns))
+OWN_SUMMARY = FrameSpec("summary", "one row per run and document", (*OUTCOME, *SUMMARY.columns))
+SUMMARIES = FrameSpec("summary", "one row per run and document", (*IDS, *OWN_SUMMARY.columns))
 
 FRAMES: Final = {
     **{
@@ -99,14 +99,14 @@ FRAMES: Final = {
     "summary": SUMMARIES,
 }
 
-MISSING_PAIRS = FrameSpec("missing", "one row an output that other runs have", IDS)
+MISSING_PAIRS = FrameSpec("missing", "one row per output that other runs have", IDS)
 
 #: Entries of the summary that are averaged over documents; the others are added up.
 UNITS = ("overall_score", "field_score", "pass_rate", "pass_rate_judged", "gold_coverage")
 
 BY_RUN = FrameSpec(
     "by_run",
-    "one row a run",
+    "one row per run",
     (
         Column("run", "string", "name of the run"),
         Column("documents", "int64", "outputs of the run, invalid ones included", "1 and up"),

@@ -234,7 +234,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     profile : str or Profile, optional
         See `evaluate`.
     n_jobs : int, optional
-        Worker processes; 1 is this process, -1 one a processor.
+        Worker processes; 1 is this process, -1 one per processor.
     executor : concurrent.futures.Executor, optional
         Evaluates in place of `n_jobs`: threads, processes, a Dask client's ``get_executor()``. It
         is left running.

@@ -368,11 +368,6 @@ class Store:
         self._connection = connection
         self.path = path
 
-    def fingerprint(self, run: str, document: str) -> bytes | None:
-        """Return the fingerprint of the inputs that an output was finished with, if it was."""
-        found = self._row(run, document)
-        return None if found is None else found.fingerprint
-
     def add(self, entries: Iterable[Entry]) -> None:
         """Keep finished outputs, all or none of them; they survive the end of the process."""
         rows = []
@@ -385,12 +380,22 @@ class Store:
         with _told(self.path), self._connection:
             self._connection.executemany(_INSERT, rows)
 
-    def entry(self, run: str, document: str) -> Entry:
-        """Return a finished output."""
-        found = self._row(run, document)
-        if found is None:
-            raise InputError(f"{str(self.path)!r} has no run {run!r}, document {document!r}")
-        return found
+    def entry(self, run: str, document: str) -> Entry | None:
+        """Return a finished output, as it was written; None if there is none."""
+        key = (escape(run), escape(document))
+        with _told(self.path):
+            row = self._connection.execute(_SELECT, key).fetchone()
+        if row is None:
+            return None
+        *content, digest = row
+        if digest != _digest(content):
+            self.refuse(f"run {run!r}, document {document!r} is not as it was written")
+        _, _, fingerprint, summary, *parts = content
+        try:
+            cells = tuple(json.loads(unescape(summary)))
+        except (TypeError, ValueError, RecursionError):
+            self.refuse(f"run {run!r}, document {document!r} has no summary")
+        return Entry(run, document, fingerprint, cells, dict(zip(PARTS, parts, strict=True)))
 
     def settings(self) -> dict[str, Any] | None:
         """Return the settings of the batch; None if there are none yet."""
@@ -418,23 +423,6 @@ class Store:
             f"{str(self.path)!r} is damaged: {problem}; remove it, and its outputs are evaluated "
             "again"
         )
-
-    def _row(self, run: str, document: str) -> Entry | None:
-        """Read an output, and check that it is as it was written."""
-        key = (escape(run), escape(document))
-        with _told(self.path):
-            row = self._connection.execute(_SELECT, key).fetchone()
-        if row is None:
-            return None
-        *content, digest = row
-        if digest != _digest(content):
-            self.refuse(f"run {run!r}, document {document!r} is not as it was written")
-        _, _, fingerprint, summary, *parts = content
-        try:
-            cells = tuple(json.loads(unescape(summary)))
-        except (TypeError, ValueError, RecursionError):
-            self.refuse(f"run {run!r}, document {document!r} has no summary")
-        return Entry(run, document, fingerprint, cells, dict(zip(PARTS, parts, strict=True)))
 
 
 def _digest(row: Sequence[Any]) -> bytes | None:
@@ -521,7 +509,7 @@ def refuse_foreign(folder: Path) -> None:
         path = folder / name
         if path.exists() and not _is_ours(path):
             raise InputError(
-                f"folder {str(folder)!r} holds a file {name!r} that is no saved result; "
+                f"folder {str(folder)!r} holds a file {name!r} that is not a saved result; "
                 "use another folder"
             )
 
@@ -618,7 +606,7 @@ class MemoryStorage:
         """Yield all results in order."""
         for place in range(len(self._plan.cells)):
             found = self._finished[place]
-            yield _result(self._plan, place, found.summary, found.parts)
+            yield self._plan.result(place, found.summary, found.parts)
 
 
 class FolderStorage:
@@ -642,21 +630,29 @@ class FolderStorage:
         """Say whether the output at a place was finished, all verdicts given, with these inputs."""
         cell = self._plan.cells[place]
         fingerprint = self._fingerprints.of(cell)
-        if self._store.fingerprint(cell.run, cell.document) == fingerprint:
+        found = self._store.entry(cell.run, cell.document)
+        if found is not None and found.fingerprint == fingerprint:
             return True
         self._out[place] = fingerprint
         return False
 
     def keep(self, finished: list[Finished]) -> None:
         """Keep the results of one chunk."""
-        self._store.add(map(self._entry, finished))
+        entries = []
+        for item in finished:
+            cell, fingerprint = self._plan.cells[item.place], self._out.pop(item.place)
+            kept = fingerprint if item.settled else _OPEN
+            entries.append(Entry(cell.run, cell.document, kept, item.summary, item.parts))
+        self._store.add(entries)
 
     def results(self) -> Iterator[Result]:
         """Yield all results in order."""
         for place, cell in enumerate(self._plan.cells):
             entry = self._store.entry(cell.run, cell.document)
+            if entry is None:
+                raise InputError(f"{str(self._store.path)!r} has no {cell.name}")
             self._check(entry)
-            yield _result(self._plan, place, entry.summary, entry.parts)
+            yield self._plan.result(place, entry.summary, entry.parts)
 
     def _check(self, entry: Entry) -> None:
         """Refuse what no evaluation gives: the file may come from somebody else."""
@@ -666,16 +662,3 @@ class FolderStorage:
                 unpack(entry.parts[name], spec)
         except (ValueError, TypeError, OverflowError) as error:  # Arrow's and ours are ValueErrors
             self._store.refuse(f"run {entry.run!r}, document {entry.document!r}: {error}")
-
-    def _entry(self, item: Finished) -> Entry:
-        cell = self._plan.cells[item.place]
-        fingerprint = self._out.pop(item.place)
-        if not item.settled:
-            fingerprint = _OPEN
-        return Entry(cell.run, cell.document, fingerprint, item.summary, item.parts)
-
-
-def _result(plan: Plan, place: int, summary: tuple[Any, ...], parts: Mapping[str, bytes]) -> Result:
-    cell = plan.cells[place]
-    ids = (cell.run, cell.document, cell.domain, cell.schema)
-    return Result(ids, plan.extra_rows[place], summary, parts)

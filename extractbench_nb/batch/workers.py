@@ -190,9 +190,9 @@ def _install(metrics: Mapping[str, Metric]) -> None:
 Runner = Callable[[Iterable[Task]], Iterator[Done]]
 
 _LARGEST = 32
-#: So many chunks a worker, that none waits long for the others at the end.
+#: Chunks per worker; with many, none waits long for the others at the end.
 _CHUNKS_A_WORKER = 8
-#: Chunks that wait in the queue, a worker.
+#: Chunks that wait in the queue, per worker.
 _AHEAD = 2
 
 

@@ -44,7 +44,7 @@ _COUNTS = "0 and up"
 
 COUNT_COLUMNS = FrameSpec(
     "evidence_counts",
-    "one row a document, kind of value and PDF that was searched",
+    "one row per document, kind of value and PDF that was searched",
     (
         Column("document", "string", "document id"),
         Column("domain", "string", "its domain"),
@@ -61,7 +61,7 @@ COUNT_COLUMNS = FrameSpec(
 
 MISSING_COLUMNS = FrameSpec(
     "evidence_missing",
-    "one row a document and key of which a value is not in the document's own PDF",
+    "one row per document and key of which a value is not in the document's own PDF",
     (
         Column("document", "string", "document id"),
         Column("domain", "string", "its domain"),
@@ -73,7 +73,7 @@ MISSING_COLUMNS = FrameSpec(
 
 BAND_COLUMNS = FrameSpec(
     "evidence_bands",
-    "one row a document, band of scores and PDF that was searched",
+    "one row per document, band of scores and PDF that was searched",
     (
         Column("document", "string", "document id"),
         Column("domain", "string", "its domain"),

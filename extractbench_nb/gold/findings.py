@@ -185,7 +185,7 @@ _SEVERITY_VALUES = ", ".join(SEVERITIES)
 
 AUDIT_COLUMNS = FrameSpec(
     "findings",
-    "one row a finding, ordered by document, kind and place in the document",
+    "one row per finding, ordered by document, kind and place in the document",
     (
         Column("document", "string", "document id"),
         Column("domain", "string", "name of the domain folder"),
@@ -203,7 +203,7 @@ AUDIT_COLUMNS = FrameSpec(
 
 SUMMARY_COLUMNS = FrameSpec(
     "summary",
-    "one row a domain and kind that occurs, by domain and the order of `Audit.kinds()`",
+    "one row per domain and kind that occurs, by domain and the order of `Audit.kinds()`",
     (
         Column("domain", "string", "name of the domain folder"),
         Column("kind", "string", "what is suspected"),
@@ -216,7 +216,7 @@ SUMMARY_COLUMNS = FrameSpec(
 
 AUDITED_COLUMNS = FrameSpec(
     "documents",
-    "one row a document, in the dataset's order",
+    "one row per document, in the dataset's order",
     (
         Column("document", "string", "document id"),
         Column("domain", "string", "name of the domain folder"),

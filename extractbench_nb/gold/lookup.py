@@ -48,7 +48,7 @@ def find_date_faults(subject: Subject) -> Iterator[Finding]:
         if (finding := _shifted(place)) is not None:
             yield finding
         elif is_malformed(place):
-            message = "is no date of the calendar, nor a date in any form we know"
+            message = "is not a date of the calendar, nor a date in a known form"
             yield place.finding("malformed_date", message)
         elif parse_date(place.value) is not None:
             siblings[place.field.rpartition(".")[0]].append(place)

@@ -184,7 +184,7 @@ def _each_item(task: Task, rewrite: Callable[[Place], list[Any] | None]) -> list
 
 
 def _fill(places: list[Place], items: list[Any]) -> None:
-    """Write the items of an array anew."""
+    """Replace the items of an array."""
     if places:
         places[0].box[:] = items
 
@@ -351,7 +351,7 @@ def _wrong_type(task: Task) -> list[Change]:
 
 CORRUPTION_COLUMNS = FrameSpec(
     "corruptions",
-    "one row a corruption",
+    "one row per corruption",
     (
         Column("corruption", "string", "name"),
         Column("level", "string", "what it works on", "value, presence, item, structure"),

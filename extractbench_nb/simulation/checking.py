@@ -49,7 +49,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
 
 FOUND_COLUMNS = FrameSpec(
     "changes",
-    "one row a change, in the order of the record",
+    "one row per change, in the order of the record",
     (
         Column("run", "string", "name of the run"),
         Column("document", "string", "document id"),

@@ -51,7 +51,7 @@ __all__ = [
 
 RECORD_COLUMNS = FrameSpec(
     "record",
-    "one row a change",
+    "one row per change",
     (
         Column("path", "string", "place in gold, with gold's indices"),
         Column("field", "string", "path without indices"),
@@ -336,7 +336,7 @@ class _Array:
         return bool(self.rewrites) or len(self.moved) > 1
 
     def write(self) -> None:
-        """Write the array anew, from the items as they are when this is first called."""
+        """Write the array from its items as they are when this is first called."""
         self._before = self._before or list(self.items)
         gone = {i + 1 for i, one in self.rewrites.items() if one.name == _MERGE}
         new: list[tuple[int, Any]] = []
@@ -501,7 +501,7 @@ class _Work:
         return bool(guilty)
 
     def write_arrays(self, allowed: Conformance | None) -> None:
-        """Write the arrays anew, inner ones first."""
+        """Write the arrays with their changes, inner ones first."""
         written = [one for one in self.arrays.values() if one.is_changed]
         for array in reversed(written):
             array.write()

@@ -208,7 +208,7 @@ class _Settings:
 
 SENSITIVITY_COLUMNS = FrameSpec(
     "sensitivity",
-    "one row a metric or profile, corruption and rate",
+    "one row per metric or profile, corruption and rate",
     (
         Column("metric", "string", "metric or preset; missing: as the schema declares", "", True),
         Column("profile", "string", "rules of the evaluation"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from numbers import Integral
 from pathlib import Path
@@ -35,7 +35,7 @@ from extractbench_nb.simulation.corrupt import (
     record_columns,
     violated,
 )
-from extractbench_nb.simulation.documents import Document, Pool, generator, pool_of
+from extractbench_nb.simulation.documents import Document, generator, pool_of
 from extractbench_nb.simulation.invalid import (
     CALL_FAILURES,
     TEXT_FAILURES,
@@ -61,7 +61,7 @@ SIMULATION_FILE = "simulation.json"
 
 SIMULATED_COLUMNS = FrameSpec(
     "outputs",
-    "one row a document",
+    "one row per document",
     (
         Column("run", "string", "name of the run, which says that it is simulated"),
         Column("document", "string", "document id"),
@@ -77,7 +77,7 @@ SIMULATED_COLUMNS = FrameSpec(
 
 SIMULATED_RECORD_COLUMNS = FrameSpec(
     "record",
-    "one row a change, in the order of outputs and of gold",
+    "one row per change, in the order of outputs and of gold",
     (
         Column("run", "string", "name of the run"),
         Column("document", "string", "document id"),
@@ -318,13 +318,10 @@ class _Makers:
         self.pools = {
             d.id: pool_of(self.schemas[d.schema].root, self.gold[d.id]) for d in self.documents
         }
-        self.failures = dict(self._failures())
-
-    def _failures(self) -> Iterator[tuple[str, str]]:
+        self.failures: dict[str, str] = {}
         for kind in dict.fromkeys(document.kind for document in self.documents):
             to = [document.id for document in self.documents if document.kind == kind]
-            shares = self.profile.failures_of(kind)
-            yield from assigned(shares, to, f"{self.seed}\x1f{kind}").items()
+            self.failures |= assigned(profile.failures_of(kind), to, f"{self.seed}\x1f{kind}")
 
     def output(self, document: _Document) -> _Made:
         """Make the output of one document."""
@@ -335,8 +332,17 @@ class _Makers:
             meta = _meta(self.profile, None, None, error)
             return _Made(document, failure, Spoken(None, "", None), None, meta, [])
         mixed = self._mixed(document, failure, rng)
-        spoken = _spoken(document, failure, mixed, rng)
-        wrapping = None if failure in _BARE else self._wrapping(rng)
+        if failure in TEXT_FAILURES:
+            try:
+                spoken = spoil(failure, mixed.value, rng)
+            except InputError as error:
+                raise InputError(f"document {document.id!r}: {error}") from None
+        else:
+            spoken = Spoken(json_of(mixed.value, rng), "stop", None)
+        wrapping = None
+        if failure not in _BARE:  # every rate takes its number, then the first hit counts
+            rates = self.profile.wrappings.items()
+            wrapping = next(iter([name for name, rate in rates if rng.random() < rate]), None)
         if wrapping is not None and spoken.raw is not None:
             cut_off = failure == "truncated_json"
             spoken = spoken._replace(raw=wrap(wrapping, spoken.raw, cut_off=cut_off))
@@ -366,36 +372,16 @@ class _Makers:
     ) -> tuple[Document, Mixed, Conformance | None]:
         schema, gold = self.schemas[document.schema], self.gold[document.id]
         copy = Document(schema.root, gold)
-        how = self.profile.strength, self._donors(document)
+        others = [d for d in self.documents if d.schema == document.schema and d is not document]
+        how = self.profile.strength, [self.pools[other.id] for other in others]
         allowed = Conformance(schema, gold) if fits else None
         seed = f"{self.seed}\x1f{document.id}"
         return copy, mixed_copy(copy, rates, seed, how, allowed), allowed
-
-    def _donors(self, document: _Document) -> Sequence[Pool]:
-        return [
-            self.pools[other.id]
-            for other in self.documents
-            if other.schema == document.schema and other.id != document.id
-        ]
-
-    def _wrapping(self, rng: Random) -> str | None:
-        """Draw what stands around a text: the first that is drawn."""
-        hits = [name for name, rate in self.profile.wrappings.items() if rng.random() < rate]
-        return hits[0] if hits else None
 
 
 #: Failures whose text shows nothing of the document, and those that have nothing around them.
 _EMPTY = ("empty_response", "refused")
 _BARE = (*_EMPTY, "malformed_json")
-
-
-def _spoken(document: _Document, failure: str, mixed: Mixed, rng: Random) -> Spoken:
-    if failure not in TEXT_FAILURES:
-        return Spoken(json_of(mixed.value, rng), "stop", None)
-    try:
-        return spoil(failure, mixed.value, rng)
-    except InputError as error:
-        raise InputError(f"document {document.id!r}: {error}") from None
 
 
 def _meta(

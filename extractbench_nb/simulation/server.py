@@ -40,7 +40,7 @@ __all__ = ["REQUEST_COLUMNS", "Replay", "Reply", "SimulationServer", "failed", "
 
 REQUEST_COLUMNS = FrameSpec(
     "requests",
-    "one row an output that can be asked for, in the order of simulations and outputs",
+    "one row per output that can be asked for, in the order of simulations and outputs",
     (
         Column("model", "string", "name of the simulated model"),
         Column("mode", "string", "how it is asked", "prompt, structured"),

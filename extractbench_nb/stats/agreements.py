@@ -327,7 +327,7 @@ class Joined:
     keys : tuple of str
         The columns they were joined on.
     documents : ndarray of shape (rows,)
-        A number a document.
+        One number per document.
     only_a, only_b : int
         Rows without a partner.
     """

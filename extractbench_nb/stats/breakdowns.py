@@ -131,7 +131,7 @@ def label(key: object) -> str:
 
 BREAKDOWN_COLUMNS = FrameSpec(
     "breakdown",
-    "one row a group; the columns that name the group come first",
+    "one row per group; the columns that name the group come first",
     (
         Column("rows", "int64", "rows of `fields`, judged or not", "1 and up"),
         Column("documents", "int64", "documents they come from", "1 and up"),
@@ -272,7 +272,7 @@ def _rank(column: pd.Series) -> pd.Series:
 
 DIFFICULTY_COLUMNS = FrameSpec(
     "difficulty",
-    "one row a schema and field that gold has somewhere, the hardest first",
+    "one row per schema and field that gold has somewhere, the hardest first",
     (
         Column("schema", "string", "schema id", nullable=True),
         Column("field", "string", "path with the indices taken out"),
@@ -348,7 +348,7 @@ def difficulty(source: object, *, counted: bool = True) -> pd.DataFrame:
 
 
 def _keyed(rows: pd.DataFrame) -> pd.DataFrame:
-    """Keep what is needed, and number the fields; `key` is one number a schema and field."""
+    """Keep what is needed, and number the fields; `key` is one number per schema and field."""
     passed = rows["passed"].astype("boolean").fillna(value=False)
     frame = rows[["field", "gold_state", "outcome", "reason"]].assign(
         passed=passed.to_numpy(dtype=bool),

@@ -68,11 +68,11 @@ _DIFFERENCES = (
 
 _DOMAIN = Column("domain", "string", "domain of the documents")
 
-SCORE_COLUMNS = FrameSpec("scores", "one row a group and measure", _SCORES)
-DIFFERENCE_COLUMNS = FrameSpec("differences", "one row a pair and measure", _DIFFERENCES)
-DOMAIN_COLUMNS = FrameSpec("domains", "one row a domain, group and measure", (_DOMAIN, *_SCORES))
+SCORE_COLUMNS = FrameSpec("scores", "one row per group and measure", _SCORES)
+DIFFERENCE_COLUMNS = FrameSpec("differences", "one row per pair and measure", _DIFFERENCES)
+DOMAIN_COLUMNS = FrameSpec("domains", "one row per domain, group and measure", (_DOMAIN, *_SCORES))
 DOMAIN_DIFFERENCE_COLUMNS = FrameSpec(
-    "domain_differences", "one row a domain, pair and measure", (_DOMAIN, *_DIFFERENCES)
+    "domain_differences", "one row per domain, pair and measure", (_DOMAIN, *_DIFFERENCES)
 )
 
 

@@ -26,7 +26,7 @@ __all__ = ["CONSISTENCY_COLUMNS", "SelfConsistency", "self_consistency"]
 
 CONSISTENCY_COLUMNS = FrameSpec(
     "fields",
-    "one row a field and metric that was asked about several times",
+    "one row per field and metric that was asked about several times",
     (
         Column("run", "string", "run, in results of a batch", nullable=True),
         Column("document", "string", "document, in results of a batch", nullable=True),

@@ -28,7 +28,7 @@ _DISTANCE = f"mean distance of scores; {_UNDEFINED}"
 
 JUDGE_PAIRS = FrameSpec(
     "pairs",
-    "one row a pair of judges",
+    "one row per pair of judges",
     (
         Column("judge_a", "string", "first judge, or the reference"),
         Column("judge_b", "string", "second judge"),
@@ -52,7 +52,7 @@ JUDGE_PAIRS = FrameSpec(
 
 JUDGE_DISAGREEMENTS = FrameSpec(
     "disagreements",
-    "one row a field that passes by one judge of a pair and fails by the other",
+    "one row per field that passes by one judge of a pair and fails by the other",
     (
         Column("judge_a", "string", "first judge, or the reference"),
         Column("judge_b", "string", "second judge"),
@@ -205,8 +205,8 @@ def judge_agreement(
     Raises
     ------
     InputError
-        There are fewer than two judges, `reference` is none of them, a column is missing, two have
-        no row in common, or the same place holds other values for one than for the other.
+        There are fewer than two judges, `reference` is not one of them, a column is missing, two
+        have no row in common, or the values of a path differ between two judges.
 
     Notes
     -----
@@ -265,7 +265,7 @@ def _frame(spec: FrameSpec, rows: list[dict[str, Any]]) -> pd.DataFrame:
 
 
 def _rows(name: str, source: object, metrics: list[str]) -> pd.DataFrame:
-    """Return a judge's rows of some metrics; a failure of the judge is no verdict."""
+    """Return a judge's rows of some metrics; a failure of the judge is not a verdict."""
     frame = gather(source, "fields")
     refuse_missing(frame, ("path", "metric", "passed"), f"fields of judge {name!r}")
     rows = frame[frame["metric"].isin(metrics)]
