@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
@@ -297,41 +297,39 @@ def read_runs(runs: Any, dataset: Documents | None, profile: Profile) -> Plan:
     """Read what the user handed over, and check all of it before any work is done."""
     frame, dataset = _as_frame(runs, dataset)
     _check_columns(frame, dataset)
-    library = _Library(frame, dataset, _Shelf(profile))
-    cells = tuple(library.cells())
-    _check_unique(cells)
+    library = _Library(dataset, profile)
+    cells = tuple(library.cells(frame))
+    counts = Counter((cell.run, cell.document) for cell in cells)
+    twice = [pair for pair, count in counts.items() if count > 1]
+    if twice:
+        shown = "; ".join(f"run {run!r}, document {doc!r}" for run, doc in twice[:_SHOWN])
+        more = f" and {len(twice) - _SHOWN} more" if len(twice) > _SHOWN else ""
+        raise InputError(f"runs has more than one row for {shown}{more}; expected one each")
     own = [n for n in frame.columns if n not in (*NEEDED, "domain", "schema", "gold")]
-    return Plan(cells, library.shelf.schemas, *_extra_columns(frame, own), dataset)
+    return Plan(cells, library.schemas, *_extra_columns(frame, own), dataset)
 
 
 def _as_frame(runs: Any, dataset: Documents | None) -> tuple[pd.DataFrame, Documents | None]:
-    if isinstance(runs, pd.DataFrame):
-        _refuse_empty(runs, "runs is an empty DataFrame")
-        return runs, dataset
     if isinstance(runs, str | Path):
         return _read_folder(Path(runs)), dataset
-    frame = getattr(runs, "runs", None)
-    if isinstance(frame, pd.DataFrame) and hasattr(runs, "gold"):
-        _refuse_empty(frame, _without_runs(runs))
-        return frame, dataset if dataset is not None else runs
-    raise InputError(
-        f"runs is a {type(runs).__name__}; expected a DataFrame with columns run, document and "
-        "predicted, a folder laid out as run/document.json, or a dataset with runs"
-    )
-
-
-def _refuse_empty(frame: pd.DataFrame, problem: str) -> None:
+    frame, problem = runs, "runs is an empty DataFrame"
+    if not isinstance(runs, pd.DataFrame):
+        frame = getattr(runs, "runs", None)
+        if not isinstance(frame, pd.DataFrame) or not hasattr(runs, "gold"):
+            raise InputError(
+                f"runs is a {type(runs).__name__}; expected a DataFrame with columns run, document "
+                "and predicted, a folder laid out as run/document.json, or a dataset with runs"
+            )
+        name, root = getattr(runs, "name", type(runs).__name__), getattr(runs, "root", None)
+        where = "" if root is None else f" in {str(root)!r}"
+        problem = (
+            f"dataset {name!r} has no runs: nothing laid out as runs/run/document.json{where}; "
+            "pass runs as a frame or folder, and this as dataset="
+        )
+        dataset = dataset if dataset is not None else runs
     if not len(frame):
         raise InputError(f"{problem}; expected one row per run and document")
-
-
-def _without_runs(dataset: Any) -> str:
-    name, root = getattr(dataset, "name", type(dataset).__name__), getattr(dataset, "root", None)
-    where = "" if root is None else f" in {str(root)!r}"
-    return (
-        f"dataset {name!r} has no runs: nothing laid out as runs/run/document.json{where}; pass "
-        "runs as a frame or folder, and this as dataset="
-    )
+    return frame, dataset
 
 
 def _check_columns(frame: pd.DataFrame, dataset: Documents | None) -> None:
@@ -352,15 +350,6 @@ def _check_columns(frame: pd.DataFrame, dataset: Documents | None) -> None:
         raise InputError(
             f"runs has a column {taken[0]!r}, which the summary has too; rename or drop it"
         )
-
-
-def _check_unique(cells: tuple[Cell, ...]) -> None:
-    counts = Counter((cell.run, cell.document) for cell in cells)
-    twice = [pair for pair, count in counts.items() if count > 1]
-    if twice:
-        shown = "; ".join(f"run {run!r}, document {doc!r}" for run, doc in twice[:_SHOWN])
-        more = f" and {len(twice) - _SHOWN} more" if len(twice) > _SHOWN else ""
-        raise InputError(f"runs has more than one row for {shown}{more}; expected one each")
 
 
 def _known_documents(dataset: Documents | None) -> dict[str, _Known]:
@@ -395,79 +384,52 @@ def _name(value: Any, what: str, where: str) -> str:
     return value
 
 
-class _Shelf:
-    """Parsed schemas by a key that tells their content.
+class _Library:
+    """Makes cells: schema, gold and domain of a row are in the row itself, else in the dataset.
 
-    Parameters
-    ----------
-    profile : Profile
-        The rules under which schemas are read.
-
-    Attributes
-    ----------
-    schemas : dict of str to Schema
-        Parsed schemas by key.
+    ``schemas`` has the parsed schemas by a key that tells their content.
     """
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, dataset: Documents | None, profile: Profile) -> None:
+        self.dataset, self.profile = dataset, profile
+        self.known = _known_documents(dataset)
+        self.names = {known.schema for known in self.known.values()}
         self.schemas: dict[str, Schema] = {}
-        self._profile = profile
         self._found: dict[Any, tuple[str, str]] = {}
         self._keep: list[Any] = []
 
-    def named(self, name: str, load: Callable[[str], Any]) -> tuple[str, str]:
-        """Return label and key of a schema that a dataset knows by its name."""
-        if ("id", name) not in self._found:
-            key = self._parse(load(name), f"schema {name!r}")
-            self._found["id", name] = (name, key)
-        return self._found["id", name]
-
-    def given(self, source: Any, where: str) -> tuple[str, str]:
-        """Return label and key of a schema that stands in a cell."""
-        same = source if isinstance(source, str | Path) else id(source)
-        if (type(source), same) not in self._found:
-            self._keep.append(source)  # ids stay unique meanwhile
-            key = self._parse(source, f"schema of {where}")
-            self._found[type(source), same] = (self._label(source, key), key)
-        return self._found[type(source), same]
-
-    def _label(self, source: Any, key: str) -> str:
-        if isinstance(source, Path):
-            return source.name.removesuffix(".json").removesuffix("-schema")
-        title = self.schemas[key].document.get("title")
-        return title if isinstance(title, str) and title else key[:8]
-
-    def _parse(self, source: Any, what: str) -> str:
-        try:
-            content = source if isinstance(source, Schema) else read_document(source, what)
-            schema = read_schema(content, self._profile)
-        except SchemaError as error:
-            raise type(error)(error.pointer, f"{error.problem} ({what})") from None
-        text = json.dumps(dict(schema.document), default=str)
-        key = hashlib.sha256(text.encode()).hexdigest()
-        self.schemas.setdefault(key, schema)
-        return key
-
-
-class _Library:
-    """Finds schema, gold and domain of each row: in the row itself, else in the dataset."""
-
-    def __init__(self, frame: pd.DataFrame, dataset: Documents | None, shelf: _Shelf) -> None:
-        self.frame = frame
-        self.dataset = dataset
-        self.shelf = shelf
-        self.known = _known_documents(dataset)
-        self.names = {known.schema for known in self.known.values()}
-
-    def cells(self) -> Iterator[Cell]:
+    def cells(self, frame: pd.DataFrame) -> Iterator[Cell]:
         """Yield one cell per row."""
-        absent = [None] * len(self.frame)
+        absent = [None] * len(frame)
         names = (*NEEDED, "domain", "schema", "gold")
-        columns = [
-            self.frame[name].tolist() if name in self.frame.columns else absent for name in names
-        ]
-        for place, row in enumerate(zip(*columns, strict=True)):
-            yield self._cell(f"row {place}", *row)
+        columns = [frame[name].tolist() if name in frame.columns else absent for name in names]
+        for number, row in enumerate(zip(*columns, strict=True)):
+            yield self._cell(f"row {number}", *row)
+
+    def _schema(self, source: Any, where: str) -> tuple[str, str]:
+        """Return label and key of a schema, which is parsed once."""
+        dataset = self.dataset
+        named = dataset is not None and isinstance(source, str) and source in self.names
+        same = source if isinstance(source, str | Path) else id(source)
+        if (named, type(source), same) not in self._found:
+            self._keep.append(source)  # ids stay unique meanwhile
+            what = f"schema {source!r}" if named else f"schema of {where}"
+            content = dataset.schema(source) if named and dataset is not None else source
+            try:
+                if not isinstance(content, Schema):
+                    content = read_document(content, what)
+                schema = read_schema(content, self.profile)
+            except SchemaError as error:
+                raise type(error)(error.pointer, f"{error.problem} ({what})") from None
+            text = json.dumps(dict(schema.document), default=str)
+            key = hashlib.sha256(text.encode()).hexdigest()
+            self.schemas.setdefault(key, schema)
+            title = schema.document.get("title")
+            label = title if isinstance(title, str) and title else key[:8]
+            if isinstance(source, Path):
+                label = source.name.removesuffix(".json").removesuffix("-schema")
+            self._found[named, type(source), same] = (source if named else label), key
+        return self._found[named, type(source), same]
 
     def _cell(self, where: str, run: Any, document: Any, predicted: Any, *own: Any) -> Cell:
         domain, schema, gold = own
@@ -478,14 +440,15 @@ class _Library:
             domain = known.domain if _is_missing(domain) else domain
             schema = known.schema if _is_missing(schema) else schema
         elif _is_missing(schema) or _is_missing(gold):
-            raise InputError(f"{where}: {self._unknown(document)}")
+            problem = "schema or gold is missing; fill both cells or pass dataset="
+            if self.dataset is not None:
+                known_ones = nearest(document, self.known)
+                problem = f"the dataset has no document {document!r}; {known_ones}"
+            raise InputError(f"{where}: {problem}")
         domain = None if _is_missing(domain) else domain
         if domain is not None and not isinstance(domain, str):
             raise InputError(f"{where}: domain is {domain!r}; expected a text")
-        if self.dataset is not None and isinstance(schema, str) and schema in self.names:
-            label, key = self.shelf.named(schema, self.dataset.schema)
-        else:
-            label, key = self.shelf.given(schema, where)
+        label, key = self._schema(schema, where)
         if known is not None and _is_missing(gold):
             gold = known.gold
         else:
@@ -493,11 +456,6 @@ class _Library:
         absent = _is_missing(predicted)
         predicted = ABSENT if absent else self._source(predicted, "predicted", where)
         return Cell(run, document, domain, label, key, gold, predicted)
-
-    def _unknown(self, document: str) -> str:
-        if self.dataset is None:
-            return "schema or gold is missing; fill both cells or pass dataset="
-        return f"the dataset has no document {document!r}; {nearest(document, self.known)}"
 
     @staticmethod
     def _source(value: Any, name: str, where: str) -> Any:

@@ -224,17 +224,9 @@ class Source(Protocol):
 Reevaluate = Callable[[str, str], Evaluation]
 
 
+@dataclass(frozen=True, repr=False, eq=False)
 class Evaluations:
     """The results of many evaluations; frozen. `evaluate_runs` and `load_evaluations` make it.
-
-    Parameters
-    ----------
-    source : Source
-        Where the frames are.
-    meta : mapping
-        Profile, judge, alignment, versions, counts.
-    reevaluate : callable, optional
-        ``(run, document)`` to the full evaluation of one output, where the inputs are available.
 
     Attributes
     ----------
@@ -253,30 +245,12 @@ class Evaluations:
     """
 
     _source: Source
-    _meta: dict[str, Any]
-    _reevaluate: Reevaluate | None
-    _frames: dict[str, pd.DataFrame]
-
-    def __init__(
-        self, source: Source, meta: Mapping[str, Any], reevaluate: Reevaluate | None = None
-    ) -> None:
-        set_ = object.__setattr__
-        set_(self, "_source", source)
-        set_(self, "_meta", dict(meta))
-        set_(self, "_reevaluate", reevaluate)
-        set_(self, "_frames", {})
-
-    def __setattr__(self, name: str, value: object) -> None:
-        """Refuse: a result is frozen."""
-        raise AttributeError(f"an Evaluations is frozen; cannot set {name!r}")
+    _meta: Mapping[str, Any]
+    _reevaluate: Reevaluate | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the results; the inputs stay behind."""
-        return {"_source": self._source, "_meta": self._meta, "_reevaluate": None, "_frames": {}}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore what `__getstate__` kept."""
-        self.__dict__.update(state)
+        return {"_source": self._source, "_meta": self._meta, "_reevaluate": None}
 
     @property
     def fields(self) -> pd.DataFrame:
@@ -388,9 +362,11 @@ class Evaluations:
 
     def _frame(self, name: str) -> pd.DataFrame:
         """Return a copy of a frame, which is made when it is first asked for."""
-        if name not in self._frames:
-            self._frames[name] = self._source.frame(name)
-        return self._frames[name].copy(deep=False)
+        frames = self.__dict__.setdefault("_frames", {})
+        if name not in frames:
+            frames[name] = self._source.frame(name)
+        found: pd.DataFrame = frames[name]
+        return found.copy(deep=False)
 
     def __len__(self) -> int:
         """Count the outputs."""

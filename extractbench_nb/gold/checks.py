@@ -296,7 +296,18 @@ def audit(
     checked = [check_document(ds, row, wanted) for row in shown]
     unquoted = _unquoted_fields(checked)
     found = [(one, f) for one in checked for f in _settled(one, unquoted) if f.kind in wanted]
-    return Audit(ds.name, _findings_frame(found), _documents_frame(checked, found))
+    findings = [
+        (c.document, c.domain, c.schema, f.path, f.field, f.kind, KINDS[f.kind].severity,
+         f.message, f.value, f.suggestion, f.page)
+        for c, f in found
+    ]  # fmt: skip
+    counts = Counter((id(c), KINDS[f.kind].severity) for c, f in found)
+    documents = [
+        (c.document, c.domain, c.schema, c.gold_readable, c.values, c.pages, c.text_length,
+         c.sought.total(), c.found.total(), *(counts[id(c), name] for name in SEVERITIES))
+        for c in checked
+    ]  # fmt: skip
+    return Audit(ds.name, AUDIT_COLUMNS.from_rows(findings), AUDITED_COLUMNS.from_rows(documents))
 
 
 def _unquoted_fields(checked: Sequence[Checked]) -> frozenset[tuple[str, str]]:
@@ -336,22 +347,3 @@ def _field_finding(one: Checked, definition: str, first: Finding) -> Finding:
         "the PDF, nor are most in other documents: not quoted"
     )
     return first._replace(kind="field_not_quoted", message=message, suggestion=None, page=None)
-
-
-def _findings_frame(found: Sequence[tuple[Checked, Finding]]) -> Any:
-    rows = [
-        (c.document, c.domain, c.schema, f.path, f.field, f.kind, KINDS[f.kind].severity,
-         f.message, f.value, f.suggestion, f.page)
-        for c, f in found
-    ]  # fmt: skip
-    return AUDIT_COLUMNS.from_rows(rows)
-
-
-def _documents_frame(checked: Sequence[Checked], found: Sequence[tuple[Checked, Finding]]) -> Any:
-    counts = Counter((id(c), KINDS[f.kind].severity) for c, f in found)
-    rows = [
-        (c.document, c.domain, c.schema, c.gold_readable, c.values, c.pages, c.text_length,
-         c.sought.total(), c.found.total(), *(counts[id(c), name] for name in SEVERITIES))
-        for c in checked
-    ]  # fmt: skip
-    return AUDITED_COLUMNS.from_rows(rows)
