@@ -59,7 +59,8 @@ if TYPE_CHECKING:
     from extractbench_nb.stats.agreements import agreement
     from extractbench_nb.stats.breakdowns import breakdown, difficulty
     from extractbench_nb.stats.compare import compare_runs
-    from extractbench_nb.stats.judges import judge_agreement, self_consistency
+    from extractbench_nb.stats.consistency import self_consistency
+    from extractbench_nb.stats.judges import judge_agreement
     from extractbench_nb.widgets import (
         explore,
         keep_static,
@@ -145,7 +146,8 @@ _LATER = {
     "stats.agreements": ("agreement",),
     "stats.breakdowns": ("breakdown", "difficulty"),
     "stats.compare": ("compare_runs",),
-    "stats.judges": ("judge_agreement", "self_consistency"),
+    "stats.consistency": ("self_consistency",),
+    "stats.judges": ("judge_agreement",),
     "widgets": ("explore", "keep_static", "show", "show_evidence", "show_matches", "workbench"),
 }
 _HOMES = {name: home for home, names in _LATER.items() for name in names}

@@ -23,6 +23,7 @@ __all__ = [
     "make_folder",
     "read_own_file",
     "read_own_json",
+    "reading",
     "refuse_irregular",
     "replacing",
     "save_figures",
@@ -56,6 +57,16 @@ def refuse_irregular(path: Path, what: str) -> None:
     if not stat.S_ISREG(mode):
         kind = "a symbolic link" if stat.S_ISLNK(mode) else "no ordinary file"
         raise InputError(f"{what} file {str(path)!r} is {kind}; it is not read")
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Raise `InputError` where a file or folder cannot be read in the block."""
+    try:
+        yield
+    except OSError as error:
+        problem = error.strerror or str(error)
+        raise InputError(f"{what} cannot be read: {problem}") from None
 
 
 def read_own_file(path: Path, what: str) -> bytes:

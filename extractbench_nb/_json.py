@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from jiter import from_json
 
+from extractbench_nb._files import reading
 from extractbench_nb.errors import InputError
 
 __all__ = [
@@ -282,12 +283,10 @@ def read_document(source: Any, what: str) -> Any:
 def read_text(path: Path, what: str) -> str:
     """Read a UTF-8 file (a byte-order mark is dropped), or raise one clear `InputError`."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        with reading(f"{what} file {str(path)!r}"):
+            return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{what} file {str(path)!r} is not UTF-8: {error}") from None
-    except OSError as error:
-        problem = error.strerror or str(error)
-        raise InputError(f"{what} file {str(path)!r} cannot be read: {problem}") from None
 
 
 def file_hint(text: str) -> str:

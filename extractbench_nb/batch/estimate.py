@@ -10,9 +10,8 @@ import pandas as pd
 
 from extractbench_nb._concurrency import run_anywhere
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb._json import read_document
-from extractbench_nb.batch.inputs import Documents, read_output, read_runs
-from extractbench_nb.display.html import STYLE, document_text
+from extractbench_nb.batch.inputs import Documents, evaluated_source, read_output, read_runs
+from extractbench_nb.display.html import card_html, document_text, table_html
 from extractbench_nb.display.text import dollars
 from extractbench_nb.engine.assignment import OptimalAligner
 from extractbench_nb.engine.inputs import Aligner, choose_alignment
@@ -30,43 +29,11 @@ from extractbench_nb.judges.replay import Notes, PlannedCall, rehearsing
 from extractbench_nb.schema.nodes import Node, Schema
 from extractbench_nb.schema.states import MISSING
 
-__all__ = ["ESTIMATE_COLUMNS", "CostEstimate", "estimate_cost", "estimate_html", "estimate_text"]
+__all__ = ["ESTIMATE_COLUMNS", "CostEstimate", "estimate_cost"]
 
 
 _MOST = 8
 _NAME, _NAMES = 60, 200
-_HEADS = ("calls", "cached", "requests", "prompt tokens", "cost")
-
-
-def estimate_text(estimate: CostEstimate) -> str:
-    """Write the totals, and the dearest fields."""
-    models = estimate.by_field["model"].nunique()
-    lines = [
-        f"  {_named(row, models)}: {_count(row['requests'], 'request')}, "
-        f"{row['prompt_tokens']:,.0f} tokens, {_dollars(row['cost_usd'])}"
-        for row in _rows(estimate)
-    ]
-    return "\n".join([_head(estimate.summary), *lines, *_more(estimate)])
-
-
-def _rows(estimate: CostEstimate) -> list[dict[Any, Any]]:
-    return estimate.by_field.head(_MOST).to_dict("records")
-
-
-def _named(row: dict[Any, Any], models: int) -> str:
-    model = f", {row['model']}" if models > 1 else ""
-    return f"{row['field']} ({row['metric']}{model})"
-
-
-def _head(s: pd.Series) -> str:
-    cached = f", {s['cached']:,.0f} of them at hand" if s["cached"] else ""
-    cost = _dollars(s["cost_usd"])
-    if s["cost_usd"] > 0:
-        cost = f"about {cost}, at most {_dollars(s['highest_cost_usd'])}"
-    return (
-        f"CostEstimate: {_count(s['calls'], 'call')} of models{cached}; "
-        f"{_count(s['requests'], 'request')}, {s['prompt_tokens']:,.0f} tokens to ask; {cost}"
-    )
 
 
 def _count(value: float, noun: str) -> str:
@@ -77,38 +44,9 @@ def _dollars(value: float) -> str:
     return "cost unknown: the model has no list price" if isnan(value) else dollars(value)
 
 
-def _more(estimate: CostEstimate) -> list[str]:
-    more = len(estimate.by_field) - _MOST
-    lines = [f"  … {more} more; .by_field has them"] if more > 0 else []
-    if estimate.unknown:
-        names = ", ".join(estimate.unknown)
-        lines.append(f"  not in it: what {names[:_NAMES]} would ask or cost is not known")
-    return lines
-
-
-def estimate_html(estimate: CostEstimate) -> str:
-    """Write the same as static HTML; every text is escaped."""
-    rows = ""
-    for row in _rows(estimate):
-        names = [row[name] for name in ("field", "metric", "model")]
-        numbers = [row[name] for name in ("calls", "cached", "requests", "prompt_tokens")]
-        rows += (
-            "<tr>"
-            + "".join(f"<td>{document_text(name, _NAME)}</td>" for name in names)
-            + "".join(f'<td class="xb-num">{number:,.0f}</td>' for number in numbers)
-            + f'<td class="xb-num">{_dollars(row["cost_usd"])}</td></tr>'
-        )
-    heads = "".join(f"<th>{name}</th>" for name in ("field", "metric", "model"))
-    heads += "".join(f'<th class="xb-num">{name}</th>' for name in _HEADS)
-    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>" if rows else ""
-    more = "".join(f"<div>{document_text(line.strip(), 400)}</div>" for line in _more(estimate))
-    title = document_text(_head(estimate.summary), 400)
-    return f'<div class="xb-root">{STYLE}<div class="xb-title">{title}</div>{table}{more}</div>'
-
-
 ESTIMATE_COLUMNS = FrameSpec(
     "calls",
-    "one row a call of a model that would be made",
+    "one row per call of a model that would be made",
     (
         Column("run", "string", "the run; missing for a single document", nullable=True),
         Column("document", "string", "the document; likewise", nullable=True),
@@ -170,9 +108,8 @@ class CostEstimate:
         keys = ["field", "metric", "model"]
         parts = {key: _totals(part) for key, part in self._calls.groupby(keys, sort=False)}
         frame = pd.DataFrame(list(parts.values()), columns=self.summary.index)
-        frame.insert(0, keys[0], pd.Series([key[0] for key in parts], dtype="string"))
-        for place, name in enumerate(keys[1:], 1):
-            frame.insert(place, name, pd.Series([key[place] for key in parts], dtype="string"))
+        for i, name in enumerate(keys):
+            frame.insert(i, name, pd.Series([key[i] for key in parts], dtype="string"))
         order = ["cost_usd", "prompt_tokens"]
         return frame.sort_values(order, ascending=False, kind="stable", ignore_index=True)
 
@@ -188,11 +125,50 @@ class CostEstimate:
         return ESTIMATE_COLUMNS.describe()
 
     def __repr__(self) -> str:
-        """Say how many calls, and what they cost."""
-        return estimate_text(self)
+        """Write the totals, and the dearest fields."""
+        by_field = self.by_field
+        models = by_field["model"].nunique()
+        lines = [self._head()]
+        for row in by_field.head(_MOST).to_dict("records"):
+            model = f", {row['model']}" if models > 1 else ""
+            lines.append(
+                f"{row['field']} ({row['metric']}{model}): {_count(row['requests'], 'request')}, "
+                f"{row['prompt_tokens']:,.0f} tokens, {_dollars(row['cost_usd'])}"
+            )
+        return "\n  ".join([*lines, *self._more(by_field)])
 
     def _repr_html_(self) -> str:
-        return estimate_html(self)
+        """Write the same as static HTML; every text is escaped."""
+        by_field = self.by_field
+        names, numbers = ("field", "metric", "model"), ("calls", "cached", "requests")
+        rows = [
+            [document_text(row[name], _NAME) for name in names]
+            + [f"{row[name]:,.0f}" for name in (*numbers, "prompt_tokens")]
+            + [_dollars(row["cost_usd"])]
+            for row in by_field.head(_MOST).to_dict("records")
+        ]
+        more = (f"<div>{document_text(line, 400)}</div>" for line in self._more(by_field))
+        table = table_html(names, (*numbers, "prompt tokens", "cost"), rows)
+        return card_html(self._head(), table, *more, limit=400)
+
+    def _head(self) -> str:
+        s = self.summary
+        cached = f", {s['cached']:,.0f} of them at hand" if s["cached"] else ""
+        cost = _dollars(s["cost_usd"])
+        if s["cost_usd"] > 0:
+            cost = f"about {cost}, at most {_dollars(s['highest_cost_usd'])}"
+        return (
+            f"CostEstimate: {_count(s['calls'], 'call')} of models{cached}; "
+            f"{_count(s['requests'], 'request')}, {s['prompt_tokens']:,.0f} tokens to ask; {cost}"
+        )
+
+    def _more(self, by_field: pd.DataFrame) -> list[str]:
+        more = len(by_field) - _MOST
+        lines = [f"… {more} more; .by_field has them"] if more > 0 else []
+        if self.unknown:
+            names = ", ".join(self.unknown)
+            lines.append(f"not in it: what {names[:_NAMES]} would ask or cost is not known")
+        return lines
 
 
 _TOTALS = ("prompt_tokens", "completion_tokens", "cost_usd", "highest_cost_usd")
@@ -273,9 +249,7 @@ def _rows_of_runs(runs: Any, dataset: Documents | None, options: _Options) -> It
     plan = read_runs(runs, dataset, options.profile)
     for cell in plan.cells:
         output, gold = read_output(cell.predicted), plan.gold(cell)
-        predicted = output.source
-        if output.message is not None:
-            predicted = {} if isinstance(read_document(gold, "gold"), dict) else None
+        predicted = evaluated_source(output, gold)
         schema = plan.schemas[cell.schema_key]
         yield from options.rows(cell.run, cell.document, schema, gold, predicted)
 

@@ -15,19 +15,20 @@ from typing import Any, NamedTuple, Protocol
 import pandas as pd
 from pandas.api import types
 
+from extractbench_nb._files import reading
 from extractbench_nb._frames import Column
-from extractbench_nb.batch.arrow import (
+from extractbench_nb._json import read_document
+from extractbench_nb.batch.rows import (
+    SUMMARIES,
+    Result,
     is_time,
     time_cells,
     time_dtype,
-    value_from_text,
     value_to_text,
 )
-from extractbench_nb.batch.rows import SUMMARIES
-from extractbench_nb.batch.settings import SchemaShelf
-from extractbench_nb.engine.inputs import read_predicted
+from extractbench_nb.engine.inputs import read_predicted, read_schema
 from extractbench_nb.engine.profiles import Profile
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.errors import InputError, SchemaError, nearest
 from extractbench_nb.schema.nodes import Schema
 
 __all__ = [
@@ -37,18 +38,15 @@ __all__ = [
     "Fingerprints",
     "Output",
     "Plan",
-    "check_readable",
-    "extra_columns",
-    "is_missing",
+    "evaluated_source",
     "own_columns",
     "read_bytes",
-    "read_folder",
     "read_output",
     "read_runs",
 ]
 
 
-def extra_columns(
+def _extra_columns(
     frame: pd.DataFrame, names: list[str]
 ) -> tuple[tuple[Column, ...], tuple[tuple[Any, ...], ...]]:
     """Take columns out of a frame in a form that every file format keeps."""
@@ -56,7 +54,10 @@ def extra_columns(
     for name in names:
         dtype = _dtype(frame[name])
         columns.append([name, dtype])
-        cells.append(_cells(frame[name], dtype))
+        if is_time(dtype):
+            cells.append(time_cells(frame[name], dtype))
+        else:
+            cells.append([_cell(value, dtype) for value in frame[name].tolist()])
     rows = zip(*cells, strict=True) if cells else (() for _ in range(len(frame)))
     return own_columns(columns), tuple(rows)
 
@@ -71,40 +72,31 @@ def own_columns(pairs: Iterable[Sequence[str]]) -> tuple[Column, ...]:
 def _dtype(series: pd.Series) -> str:
     if isinstance(series.dtype, pd.CategoricalDtype):
         return _dtype(series.dtype.categories.to_series())
-    known = time_dtype(series.dtype) or _number_dtype(series.dtype)
-    if known is not None:
-        return known
-    values = [value for value in series.tolist() if not is_missing(value)]
-    if all(isinstance(value, str) for value in values):
-        return "string"
-    return "object" if types.is_object_dtype(series.dtype) else "string"
-
-
-def _number_dtype(dtype: Any) -> str | None:
     kinds = {
         "boolean": types.is_bool_dtype,
         "Int64": types.is_integer_dtype,
         "Float64": types.is_float_dtype,
     }
-    return next((name for name, is_kind in kinds.items() if is_kind(dtype)), None)
-
-
-def _cells(series: pd.Series, dtype: str) -> Sequence[Any]:
-    if is_time(dtype):
-        return time_cells(series, dtype)
-    return [_cell(value, dtype) for value in series.tolist()]
+    numbers = (name for name, is_kind in kinds.items() if is_kind(series.dtype))
+    known = time_dtype(series.dtype) or next(numbers, None)
+    if known is not None:
+        return known
+    values = [value for value in series.tolist() if not _is_missing(value)]
+    if all(isinstance(value, str) for value in values):
+        return "string"
+    return "object" if types.is_object_dtype(series.dtype) else "string"
 
 
 def _cell(value: Any, dtype: str) -> Any:
-    if is_missing(value):
+    if _is_missing(value):
         return None
     if dtype == "object":
         text = value_to_text(value)
-        return None if text is None else value_from_text(text)
+        return None if text is None else json.loads(text)
     return str(value) if dtype == "string" else value
 
 
-def is_missing(value: Any) -> bool:
+def _is_missing(value: Any) -> bool:
     """Say whether a cell holds nothing: None, NA, NaT or NaN."""
     if value is None or value is pd.NA or value is pd.NaT:
         return True
@@ -115,7 +107,7 @@ SUFFIX = ".json"
 _LAYOUT = "expected the layout run/document.json"
 
 
-def read_folder(folder: Path) -> pd.DataFrame:
+def _read_folder(folder: Path) -> pd.DataFrame:
     """List the outputs of a folder, ordered by run and document."""
     if not folder.is_dir():
         found = "a file" if folder.exists() else "nothing"
@@ -148,22 +140,15 @@ def _outputs(run: Path) -> list[Path]:
 
 
 def _visible(folder: Path) -> list[Path]:
-    try:
+    with reading(f"runs folder {str(folder)!r}"):
         entries = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
-    except OSError as error:
-        problem = error.strerror or str(error)
-        raise InputError(f"runs folder {str(folder)!r} cannot be read: {problem}") from None
     return sorted(entries, key=lambda entry: entry.name)
 
 
-def check_readable(path: Path, where: str) -> None:
+def _check_readable(path: Path, where: str) -> None:
     """Raise `InputError` where a file cannot be opened, before any work is done."""
-    try:
-        with path.open("rb"):
-            pass
-    except OSError as error:
-        problem = error.strerror or str(error)
-        raise InputError(f"{where}: file {str(path)!r} cannot be read: {problem}") from None
+    with reading(f"{where}: file {str(path)!r}"), path.open("rb"):
+        pass
 
 
 _PLACE = re.compile(r" at line (\d+) column (\d+)")
@@ -198,13 +183,17 @@ def read_output(source: Any) -> Output:
     return _from_text(source) if isinstance(source, str) else Output(source)
 
 
+def evaluated_source(output: Output, gold: Any) -> Any:
+    """Return what is evaluated: an empty prediction where the output is invalid."""
+    if output.message is None:
+        return output.source
+    return {} if isinstance(read_document(gold, "gold"), dict) else None
+
+
 def read_bytes(path: Path) -> bytes:
     """Read the file of an output, or raise `InputError`."""
-    try:
+    with reading(f"predicted file {str(path)!r}"):
         return path.read_bytes()
-    except OSError as error:
-        problem = error.strerror or str(error)
-        raise InputError(f"predicted file {str(path)!r} cannot be read: {problem}") from None
 
 
 def _from_bytes(content: bytes) -> Output:
@@ -297,46 +286,50 @@ class Plan:
         value = self.dataset.gold(cell.document)
         return json.dumps(value) if isinstance(value, str) else value
 
+    def result(self, place: int, summary: tuple[Any, ...], parts: Mapping[str, bytes]) -> Result:
+        """Put the rows of a finished output beside what is known of its cell."""
+        cell = self.cells[place]
+        ids = (cell.run, cell.document, cell.domain, cell.schema)
+        return Result(ids, self.extra_rows[place], summary, parts)
+
 
 def read_runs(runs: Any, dataset: Documents | None, profile: Profile) -> Plan:
     """Read what the user handed over, and check all of it before any work is done."""
     frame, dataset = _as_frame(runs, dataset)
     _check_columns(frame, dataset)
-    library = _Library(frame, dataset, SchemaShelf(profile))
-    cells = tuple(library.cells())
-    _check_unique(cells)
+    library = _Library(dataset, profile)
+    cells = tuple(library.cells(frame))
+    counts = Counter((cell.run, cell.document) for cell in cells)
+    twice = [pair for pair, count in counts.items() if count > 1]
+    if twice:
+        shown = "; ".join(f"run {run!r}, document {doc!r}" for run, doc in twice[:_SHOWN])
+        more = f" and {len(twice) - _SHOWN} more" if len(twice) > _SHOWN else ""
+        raise InputError(f"runs has more than one row for {shown}{more}; expected one each")
     own = [n for n in frame.columns if n not in (*NEEDED, "domain", "schema", "gold")]
-    return Plan(cells, library.shelf.schemas, *extra_columns(frame, own), dataset)
+    return Plan(cells, library.schemas, *_extra_columns(frame, own), dataset)
 
 
 def _as_frame(runs: Any, dataset: Documents | None) -> tuple[pd.DataFrame, Documents | None]:
-    if isinstance(runs, pd.DataFrame):
-        _refuse_empty(runs, "runs is an empty DataFrame")
-        return runs, dataset
     if isinstance(runs, str | Path):
-        return read_folder(Path(runs)), dataset
-    frame = getattr(runs, "runs", None)
-    if isinstance(frame, pd.DataFrame) and hasattr(runs, "gold"):
-        _refuse_empty(frame, _without_runs(runs))
-        return frame, dataset if dataset is not None else runs
-    raise InputError(
-        f"runs is a {type(runs).__name__}; expected a DataFrame with columns run, document and "
-        "predicted, a folder laid out as run/document.json, or a dataset with runs"
-    )
-
-
-def _refuse_empty(frame: pd.DataFrame, problem: str) -> None:
+        return _read_folder(Path(runs)), dataset
+    frame, problem = runs, "runs is an empty DataFrame"
+    if not isinstance(runs, pd.DataFrame):
+        frame = getattr(runs, "runs", None)
+        if not isinstance(frame, pd.DataFrame) or not hasattr(runs, "gold"):
+            raise InputError(
+                f"runs is a {type(runs).__name__}; expected a DataFrame with columns run, document "
+                "and predicted, a folder laid out as run/document.json, or a dataset with runs"
+            )
+        name, root = getattr(runs, "name", type(runs).__name__), getattr(runs, "root", None)
+        where = "" if root is None else f" in {str(root)!r}"
+        problem = (
+            f"dataset {name!r} has no runs: nothing laid out as runs/run/document.json{where}; "
+            "pass runs as a frame or folder, and this as dataset="
+        )
+        dataset = dataset if dataset is not None else runs
     if not len(frame):
-        raise InputError(f"{problem}; expected one row a run and document")
-
-
-def _without_runs(dataset: Any) -> str:
-    name, root = getattr(dataset, "name", type(dataset).__name__), getattr(dataset, "root", None)
-    where = "" if root is None else f" in {str(root)!r}"
-    return (
-        f"dataset {name!r} has no runs: nothing laid out as runs/run/document.json{where}; pass "
-        "runs as a frame or folder, and this as dataset="
-    )
+        raise InputError(f"{problem}; expected one row per run and document")
+    return frame, dataset
 
 
 def _check_columns(frame: pd.DataFrame, dataset: Documents | None) -> None:
@@ -359,15 +352,6 @@ def _check_columns(frame: pd.DataFrame, dataset: Documents | None) -> None:
         )
 
 
-def _check_unique(cells: tuple[Cell, ...]) -> None:
-    counts = Counter((cell.run, cell.document) for cell in cells)
-    twice = [pair for pair, count in counts.items() if count > 1]
-    if twice:
-        shown = "; ".join(f"run {run!r}, document {doc!r}" for run, doc in twice[:_SHOWN])
-        more = f" and {len(twice) - _SHOWN} more" if len(twice) > _SHOWN else ""
-        raise InputError(f"runs has more than one row for {shown}{more}; expected one each")
-
-
 def _known_documents(dataset: Documents | None) -> dict[str, _Known]:
     if dataset is None:
         return {}
@@ -384,7 +368,7 @@ def _known_documents(dataset: Documents | None) -> dict[str, _Known]:
     domains = frame["domain"].tolist() if "domain" in frame.columns else [None] * len(frame)
     golds = frame["gold_path"].tolist() if "gold_path" in frame.columns else lazily
     return {
-        document: _Known(None if is_missing(domain) else domain, schema, gold)
+        document: _Known(None if _is_missing(domain) else domain, schema, gold)
         for document, domain, schema, gold in zip(
             frame["document"].tolist(), domains, frame["schema"].tolist(), golds, strict=True
         )
@@ -401,78 +385,82 @@ def _name(value: Any, what: str, where: str) -> str:
 
 
 class _Library:
-    """Finds schema, gold and domain of each row: in the row itself, else in the dataset."""
+    """Makes cells: schema, gold and domain of a row are in the row itself, else in the dataset.
 
-    def __init__(self, frame: pd.DataFrame, dataset: Documents | None, shelf: SchemaShelf) -> None:
-        self.frame = frame
-        self.dataset = dataset
-        self.shelf = shelf
+    ``schemas`` has the parsed schemas by a key that tells their content.
+    """
+
+    def __init__(self, dataset: Documents | None, profile: Profile) -> None:
+        self.dataset, self.profile = dataset, profile
         self.known = _known_documents(dataset)
         self.names = {known.schema for known in self.known.values()}
+        self.schemas: dict[str, Schema] = {}
+        self._found: dict[Any, tuple[str, str]] = {}
+        self._keep: list[Any] = []
 
-    def cells(self) -> Iterator[Cell]:
+    def cells(self, frame: pd.DataFrame) -> Iterator[Cell]:
         """Yield one cell per row."""
-        absent = [None] * len(self.frame)
+        absent = [None] * len(frame)
         names = (*NEEDED, "domain", "schema", "gold")
-        columns = [
-            self.frame[name].tolist() if name in self.frame.columns else absent for name in names
-        ]
-        for place, row in enumerate(zip(*columns, strict=True)):
-            yield self._cell(f"row {place}", *row)
+        columns = [frame[name].tolist() if name in frame.columns else absent for name in names]
+        for number, row in enumerate(zip(*columns, strict=True)):
+            yield self._cell(f"row {number}", *row)
+
+    def _schema(self, source: Any, where: str) -> tuple[str, str]:
+        """Return label and key of a schema, which is parsed once."""
+        dataset = self.dataset
+        named = dataset is not None and isinstance(source, str) and source in self.names
+        same = source if isinstance(source, str | Path) else id(source)
+        if (named, type(source), same) not in self._found:
+            self._keep.append(source)  # ids stay unique meanwhile
+            what = f"schema {source!r}" if named else f"schema of {where}"
+            content = dataset.schema(source) if named and dataset is not None else source
+            try:
+                if not isinstance(content, Schema):
+                    content = read_document(content, what)
+                schema = read_schema(content, self.profile)
+            except SchemaError as error:
+                raise type(error)(error.pointer, f"{error.problem} ({what})") from None
+            text = json.dumps(dict(schema.document), default=str)
+            key = hashlib.sha256(text.encode()).hexdigest()
+            self.schemas.setdefault(key, schema)
+            title = schema.document.get("title")
+            label = title if isinstance(title, str) and title else key[:8]
+            if isinstance(source, Path):
+                label = source.name.removesuffix(".json").removesuffix("-schema")
+            self._found[named, type(source), same] = (source if named else label), key
+        return self._found[named, type(source), same]
 
     def _cell(self, where: str, run: Any, document: Any, predicted: Any, *own: Any) -> Cell:
         domain, schema, gold = own
         run, document = _name(run, "run", where), _name(document, "document", where)
         where = f"{where} (run {run!r}, document {document!r})"
         known = self.known.get(document)
-        if known is None and (is_missing(schema) or is_missing(gold)):
-            raise InputError(f"{where}: {self._unknown(document)}")
-        label, key = self._schema(schema, known, where)
-        return Cell(
-            run,
-            document,
-            self._domain(domain, known, where),
-            label,
-            key,
-            self._gold(gold, known, where),
-            self._predicted(predicted, where),
-        )
-
-    def _unknown(self, document: str) -> str:
-        if self.dataset is None:
-            return "schema or gold is missing; fill both cells or pass dataset="
-        return f"the dataset has no document {document!r}; {nearest(document, self.known)}"
-
-    def _schema(self, schema: Any, known: _Known | None, where: str) -> tuple[str, str]:
-        if is_missing(schema):
-            assert known is not None  # noqa: S101 - refused before
-            schema = known.schema
-        if self.dataset is not None and isinstance(schema, str) and schema in self.names:
-            return self.shelf.named(schema, self.dataset.schema)
-        return self.shelf.given(schema, where)
-
-    def _domain(self, domain: Any, known: _Known | None, where: str) -> str | None:
-        if is_missing(domain):
-            return known.domain if known is not None else None
-        if not isinstance(domain, str):
+        if known is not None:
+            domain = known.domain if _is_missing(domain) else domain
+            schema = known.schema if _is_missing(schema) else schema
+        elif _is_missing(schema) or _is_missing(gold):
+            problem = "schema or gold is missing; fill both cells or pass dataset="
+            if self.dataset is not None:
+                known_ones = nearest(document, self.known)
+                problem = f"the dataset has no document {document!r}; {known_ones}"
+            raise InputError(f"{where}: {problem}")
+        domain = None if _is_missing(domain) else domain
+        if domain is not None and not isinstance(domain, str):
             raise InputError(f"{where}: domain is {domain!r}; expected a text")
-        return domain
-
-    def _gold(self, gold: Any, known: _Known | None, where: str) -> Any:
-        if is_missing(gold):
-            assert known is not None  # noqa: S101 - refused before
-            return known.gold
-        return self._source(gold, "gold", where)
-
-    def _predicted(self, predicted: Any, where: str) -> Any:
-        if is_missing(predicted):
-            return ABSENT
-        return self._source(predicted, "predicted", where)
+        label, key = self._schema(schema, where)
+        if known is not None and _is_missing(gold):
+            gold = known.gold
+        else:
+            gold = self._source(gold, "gold", where)
+        absent = _is_missing(predicted)
+        predicted = ABSENT if absent else self._source(predicted, "predicted", where)
+        return Cell(run, document, domain, label, key, gold, predicted)
 
     @staticmethod
     def _source(value: Any, name: str, where: str) -> Any:
         if isinstance(value, Path):
-            check_readable(value, f"{where}, {name}")
+            _check_readable(value, f"{where}, {name}")
         elif isinstance(value, bytes | bytearray):
             raise InputError(
                 f"{where}: {name} is {type(value).__name__}; expected a value, JSON text or a Path"
@@ -510,11 +498,8 @@ def _digest(source: Any) -> bytes:
     if source is ABSENT:
         return hashlib.sha256(b"absent").digest()
     if isinstance(source, Path):
-        try:
+        with reading(f"file {str(source)!r}"):
             return hashlib.sha256(b"text" + source.read_bytes()).digest()
-        except OSError as error:
-            problem = error.strerror or str(error)
-            raise InputError(f"file {str(source)!r} cannot be read: {problem}") from None
     if isinstance(source, str):
         return hashlib.sha256(b"text" + source.encode("utf-8", "surrogatepass")).digest()
     text = value_to_text(source) or "null"

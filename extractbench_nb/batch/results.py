@@ -6,21 +6,33 @@ import shutil
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
 
-from extractbench_nb._files import make_folder, refuse_irregular, replacing
+from extractbench_nb._files import make_folder, reading, refuse_irregular, replacing
 from extractbench_nb._frames import Column, describe_frames
 from extractbench_nb._json import read_document
-from extractbench_nb.batch.arrow import to_frame
-from extractbench_nb.batch.rows import BY_RUN, FRAMES, MISSING_PAIRS, UNITS, summary_spec
-from extractbench_nb.batch.settings import FORMAT
-from extractbench_nb.batch.storage import DATABASE, DESCRIPTION, DIGEST, frame_file, refuse_foreign
-from extractbench_nb.display.html import STYLE, document_text, one_line
+from extractbench_nb.batch.rows import (
+    BY_RUN,
+    FRAMES,
+    MISSING_PAIRS,
+    UNITS,
+    summary_spec,
+    to_frame,
+)
+from extractbench_nb.batch.storage import (
+    DATABASE,
+    DESCRIPTION,
+    DIGEST,
+    FORMAT,
+    frame_file,
+    refuse_foreign,
+)
+from extractbench_nb.display.html import card_html, document_text, one_line, table_html
 from extractbench_nb.display.text import dollars
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import SUMMARY
@@ -29,7 +41,7 @@ from extractbench_nb.evaluation.result import Evaluation
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-__all__ = ["Evaluations", "FolderSource", "Source", "card_html", "card_text", "read_description"]
+__all__ = ["Evaluations", "FolderSource", "Source", "read_description"]
 
 
 @dataclass(frozen=True)
@@ -89,15 +101,11 @@ class FolderSource:
         refuse_foreign(folder)
         make_folder(folder)
         with ExitStack() as stack:
-            about = stack.enter_context(replacing(folder / DESCRIPTION))
-            self._copy_description(about)
+            about, source = stack.enter_context(replacing(folder / DESCRIPTION)), self.folder
+            _copy(source / DESCRIPTION, about)
+            self._refuse_other(source / DESCRIPTION, _parsed(about).get("digest"))
             for name in FRAMES:
                 self._copy_frame(name, stack.enter_context(replacing(frame_file(folder, name))))
-
-    def _copy_description(self, target: Path) -> None:
-        source = self.folder / DESCRIPTION
-        _copy(source, target)
-        self._refuse_other(source, _parsed(target).get("digest"))
 
     def _copy_frame(self, name: str, target: Path) -> None:
         import pyarrow as pa
@@ -131,20 +139,22 @@ def _digest_of(file: pq.ParquetFile) -> str | None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    try:
+    with reading(repr(str(source))):
         content = source.open("rb")
-    except OSError as error:
-        problem = error.strerror or str(error)
-        raise InputError(f"{str(source)!r} cannot be read: {problem}") from error
     with content, target.open("wb") as copy:
         shutil.copyfileobj(content, copy)
 
 
 def read_description(folder: Path) -> dict[str, Any]:
     """Read ``batch.json``, and check that this package can read the files beside it."""
-    path = folder / DESCRIPTION
+    path, name = folder / DESCRIPTION, str(folder)
+    if not folder.is_dir():
+        file = f"{name!r} is a file, not a folder"
+        raise InputError(file if folder.exists() else f"no folder {name!r}")
     if not path.is_file():
-        raise InputError(_why_none(folder))
+        hint = f"; its batch is not finished: evaluate_runs(..., resume={name!r})"
+        begun = (folder / DATABASE).exists()
+        raise InputError(f"no {DESCRIPTION} in {name!r}{hint if begun else ''}")
     return _parsed(path)
 
 
@@ -156,65 +166,11 @@ def _parsed(path: Path) -> dict[str, Any]:
     return found
 
 
-def _why_none(folder: Path) -> str:
-    if not folder.is_dir():
-        name = repr(str(folder))
-        return f"{name} is a file, not a folder" if folder.exists() else f"no folder {name}"
-    begun = (folder / DATABASE).exists()
-    hint = f"; its batch is not finished: evaluate_runs(..., resume={str(folder)!r})"
-    return f"no {DESCRIPTION} in {str(folder)!r}{hint if begun else ''}"
-
-
 _MOST_RUNS = 20
 _MOST_NAMES = 3
 _LONGEST = 40
 _SCORES = ("pass_rate", "overall_score", "field_score", "pooled_pass_rate")
 _COUNTS = ("documents", "invalid", "missing")
-
-
-def card_text(by_run: pd.DataFrame, missing: pd.DataFrame, meta: Mapping[str, Any]) -> str:
-    """Write the card as plain text."""
-    shown = by_run.head(_MOST_RUNS)
-    names = [one_line(run, _LONGEST) for run in shown["run"]]
-    width = max(map(len, names), default=0)
-    lines = [_title(meta)]
-    for run, row in zip(names, shown.to_dict("records"), strict=True):
-        scores = " · ".join(f"{score} {_number(row[score])}" for score in _SCORES[:3])
-        counts = [_counted(row["documents"], "documents")]
-        counts.extend(f"{row[name]} {name}" for name in ("invalid", "missing") if row[name])
-        lines.append(f"  {run:<{width}}  {scores} · {', '.join(counts)}")
-    if len(by_run) > _MOST_RUNS:
-        lines.append(f"  … {len(by_run) - _MOST_RUNS} more runs; .by_run has them")
-    return "\n".join([*lines, *(f"  {note}" for note in _notes(by_run, missing))])
-
-
-def card_html(by_run: pd.DataFrame, missing: pd.DataFrame, meta: Mapping[str, Any]) -> str:
-    """Write the card as static HTML; every text is escaped."""
-    numbers = (*_SCORES, *_COUNTS)
-    head = "<th>run</th>" + "".join(
-        f'<th class="xb-num">{name.replace("_", " ")}</th>' for name in numbers
-    )
-    rows = "".join(
-        f"<tr><td>{document_text(row['run'], _LONGEST)}</td>"
-        + "".join(f'<td class="xb-num">{_number(row[name])}</td>' for name in numbers)
-        + "</tr>"
-        for row in by_run.head(_MOST_RUNS).to_dict("records")
-    )
-    hidden = len(by_run) - _MOST_RUNS
-    more = f"<div>… {hidden} more runs; .by_run has them</div>" if hidden > 0 else ""
-    notes = "".join(
-        f'<div class="xb-note">{document_text(note, 400)}</div>' for note in _notes(by_run, missing)
-    )
-    title = document_text(_title(meta), 200)
-    return (
-        f'<div class="xb-root">{STYLE}<div class="xb-title">{title}</div>'
-        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}{notes}</div>"
-    )
-
-
-def _title(meta: Mapping[str, Any]) -> str:
-    counts = ", ".join(_counted(meta[name], name) for name in ("runs", "documents", "outputs"))
-    return f"Evaluations ({one_line(meta['profile'], _LONGEST)}): {counts}"
 
 
 def _counted(count: int, plural: str) -> str:
@@ -268,17 +224,9 @@ class Source(Protocol):
 Reevaluate = Callable[[str, str], Evaluation]
 
 
+@dataclass(frozen=True, repr=False, eq=False)
 class Evaluations:
     """The results of many evaluations; frozen. `evaluate_runs` and `load_evaluations` make it.
-
-    Parameters
-    ----------
-    source : Source
-        Where the frames are.
-    meta : mapping
-        Profile, judge, alignment, versions, counts.
-    reevaluate : callable, optional
-        ``(run, document)`` to the full evaluation of one output, where the inputs are available.
 
     Attributes
     ----------
@@ -297,63 +245,47 @@ class Evaluations:
     """
 
     _source: Source
-    _meta: dict[str, Any]
-    _reevaluate: Reevaluate | None
-
-    def __init__(
-        self, source: Source, meta: Mapping[str, Any], reevaluate: Reevaluate | None = None
-    ) -> None:
-        set_ = object.__setattr__
-        set_(self, "_source", source)
-        set_(self, "_meta", dict(meta))
-        set_(self, "_reevaluate", reevaluate)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        """Refuse: a result is frozen."""
-        raise AttributeError(f"an Evaluations is frozen; cannot set {name!r}")
+    _meta: Mapping[str, Any]
+    _reevaluate: Reevaluate | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the results; the inputs stay behind."""
         return {"_source": self._source, "_meta": self._meta, "_reevaluate": None}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore what `__getstate__` kept."""
-        self.__dict__.update(state)
-
     @property
     def fields(self) -> pd.DataFrame:
         """One row per evaluated field and metric of a run and document."""
-        return self._fields.copy(deep=False)
+        return self._frame("fields")
 
     @property
     def arrays(self) -> pd.DataFrame:
         """One row per array of a run and document."""
-        return self._arrays.copy(deep=False)
+        return self._frame("arrays")
 
     @property
     def matches(self) -> pd.DataFrame:
         """One row per gold item, plus one per spurious predicted item, of a run and document."""
-        return self._matches.copy(deep=False)
+        return self._frame("matches")
 
     @property
     def judge_calls(self) -> pd.DataFrame:
         """One row per call of a model, of a run and document; none for judges that follow rules."""
-        return self._judge_calls.copy(deep=False)
+        return self._frame("judge_calls")
 
     @property
     def summary(self) -> pd.DataFrame:
         """One row per run and document."""
-        return self._summary.copy(deep=False)
+        return self._frame("summary")
 
     @property
     def by_run(self) -> pd.DataFrame:
         """One row per run, in the order of the runs."""
-        return _by_run(self._summary, self.missing)
+        return _by_run(self.summary, self.missing)
 
     @property
     def missing(self) -> pd.DataFrame:
         """One row per output that another run has and this one has not."""
-        return _missing_pairs(self._summary)
+        return _missing_pairs(self.summary)
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -379,7 +311,7 @@ class Evaluations:
             No such output, or its inputs are not available: the results were loaded or unpickled.
         """
         run, document = str(run), str(document)
-        summary = self._summary
+        summary = self.summary
         if not ((summary["run"] == run) & (summary["document"] == document)).any():
             runs = summary["run"].drop_duplicates().tolist()
             known = summary.loc[summary["run"] == run, "document"] if run in runs else runs
@@ -428,36 +360,56 @@ class Evaluations:
         specs = [*FRAMES.values(), BY_RUN, MISSING_PAIRS]
         return describe_frames(specs)
 
-    @cached_property
-    def _fields(self) -> pd.DataFrame:
-        return self._source.frame("fields")
-
-    @cached_property
-    def _arrays(self) -> pd.DataFrame:
-        return self._source.frame("arrays")
-
-    @cached_property
-    def _matches(self) -> pd.DataFrame:
-        return self._source.frame("matches")
-
-    @cached_property
-    def _judge_calls(self) -> pd.DataFrame:
-        return self._source.frame("judge_calls")
-
-    @cached_property
-    def _summary(self) -> pd.DataFrame:
-        return self._source.frame("summary")
+    def _frame(self, name: str) -> pd.DataFrame:
+        """Return a copy of a frame, which is made when it is first asked for."""
+        frames = self.__dict__.setdefault("_frames", {})
+        if name not in frames:
+            frames[name] = self._source.frame(name)
+        found: pd.DataFrame = frames[name]
+        return found.copy(deep=False)
 
     def __len__(self) -> int:
         """Count the outputs."""
-        return len(self._summary)
+        return len(self.summary)
 
     def __repr__(self) -> str:
         """Write the scores of each run in a line."""
-        return card_text(self.by_run, self.missing, self._meta)
+        by_run = self.by_run
+        shown = by_run.head(_MOST_RUNS)
+        names = [one_line(run, _LONGEST) for run in shown["run"]]
+        width = max(map(len, names), default=0)
+        lines = [self._title()]
+        for run, row in zip(names, shown.to_dict("records"), strict=True):
+            scores = " · ".join(f"{score} {_number(row[score])}" for score in _SCORES[:3])
+            counts = [_counted(row["documents"], "documents")]
+            counts.extend(f"{row[name]} {name}" for name in ("invalid", "missing") if row[name])
+            lines.append(f"{run:<{width}}  {scores} · {', '.join(counts)}")
+        return "\n  ".join([*lines, *_more(by_run), *_notes(by_run, self.missing)])
 
     def _repr_html_(self) -> str:
-        return card_html(self.by_run, self.missing, self._meta)
+        """Write the same as static HTML; every text is escaped."""
+        by_run, numbers = self.by_run, (*_SCORES, *_COUNTS)
+        rows = [
+            [document_text(row["run"], _LONGEST), *(_number(row[name]) for name in numbers)]
+            for row in by_run.head(_MOST_RUNS).to_dict("records")
+        ]
+        more = (f"<div>{line}</div>" for line in _more(by_run))
+        notes = (
+            f'<div class="xb-note">{document_text(note, 400)}</div>'
+            for note in _notes(by_run, self.missing)
+        )
+        heads = [name.replace("_", " ") for name in numbers]
+        return card_html(self._title(), table_html(["run"], heads, rows), *more, *notes)
+
+    def _title(self) -> str:
+        names = ("runs", "documents", "outputs")
+        counts = ", ".join(_counted(self._meta[name], name) for name in names)
+        return f"Evaluations ({one_line(self._meta['profile'], _LONGEST)}): {counts}"
+
+
+def _more(by_run: pd.DataFrame) -> list[str]:
+    hidden = len(by_run) - _MOST_RUNS
+    return [f"… {hidden} more runs; .by_run has them"] if hidden > 0 else []
 
 
 #: What is not known of one document is not known of all.

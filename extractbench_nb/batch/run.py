@@ -16,15 +16,15 @@ from extractbench_nb._concurrency import progress_bar
 from extractbench_nb.batch.inputs import ABSENT, Documents, Plan, own_columns, read_runs
 from extractbench_nb.batch.results import Evaluations, FolderSource, Source, read_description
 from extractbench_nb.batch.rows import OWN_SUMMARY
-from extractbench_nb.batch.settings import custom_metrics, settings_of
 from extractbench_nb.batch.storage import (
     FolderStorage,
     MemorySource,
     MemoryStorage,
-    Storage,
+    custom_metrics,
     open_store,
     refuse_occupied,
     refuse_unfinishable,
+    settings_of,
     write_files,
 )
 from extractbench_nb.batch.workers import (
@@ -33,9 +33,7 @@ from extractbench_nb.batch.workers import (
     Failed,
     Finished,
     Pool,
-    Runner,
     Task,
-    Work,
     failure,
 )
 from extractbench_nb.engine.inputs import Aligner, check_models, choose_alignment
@@ -43,10 +41,11 @@ from extractbench_nb.engine.profiles import Profile, get_profile
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.api import evaluate
 from extractbench_nb.evaluation.result import Evaluation
+from extractbench_nb.field_metrics.registry import Metric
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.judges.choosing import choose_judge
 
-__all__ = ["Batch", "Options", "evaluate_runs", "load_evaluations", "meta_of"]
+__all__ = ["evaluate_runs", "load_evaluations"]
 
 
 _SHOWN = 3
@@ -54,94 +53,65 @@ _PASS_RATE = OWN_SUMMARY.names.index("pass_rate")
 
 
 @dataclass(frozen=True)
-class Options:
-    """How outputs are evaluated; see `evaluate_runs`.
-
-    Parameters
-    ----------
-    judge, alignment : object
-        As the user gave them.
-    profile : Profile
-        The rules.
-    max_concurrency : int
-        Documents at a time in each worker.
-    """
-
-    judge: str | Judge
-    alignment: str | Aligner
-    profile: Profile
-    max_concurrency: int
-
-    def check(self) -> None:
-        """Raise `InputError` for an option that cannot be used, before any work."""
-        choose_alignment(self.alignment, choose_judge(self.judge))
-        limit: Any = self.max_concurrency
-        if type(limit) is not int or limit < 1:
-            raise InputError(f"max_concurrency is {limit!r}; expected 1 or more")
-
-
-@dataclass(frozen=True)
-class Batch:
-    """One call of `evaluate_runs`.
-
-    Parameters
-    ----------
-    plan : Plan
-        What to evaluate.
-    options : Options
-        How.
-    pool : Pool
-        Who does it.
-    progress : bool
-        Whether to show a progress bar.
-    """
+class _Batch:
+    """One call of `evaluate_runs`: what to evaluate, how, by whom, and whether a bar shows it."""
 
     plan: Plan
-    options: Options
+    options: dict[str, Any]
+    max_concurrency: int
     pool: Pool
     progress: bool
 
     def in_memory(self) -> Evaluations:
         """Evaluate, and keep the results in memory."""
+        context, metrics, description = self._prepare()
         storage = MemoryStorage(self.plan)
-        work, description = self._prepare()
-        counts = self._run(work, storage)
+        counts = self._run(storage, context, metrics)
         source = MemorySource(tuple(storage.results()), self.plan.extras, description)
         return self._results(source, description, counts)
 
     def in_folder(self, folder: Path) -> Evaluations:
         """Evaluate what the folder does not have yet, and write the files."""
-        work, description = self._prepare()
+        context, metrics, description = self._prepare()
         with open_store(folder, description) as store:
             storage = FolderStorage(self.plan, store)
-            counts = self._run(work, storage)
+            counts = self._run(storage, context, metrics)
             digest = write_files(folder, storage.results(), self.plan.extras, description)
         source = FolderSource(folder, self.plan.extras, digest)
         return self._results(source, description, {**counts, "folder": str(folder)})
 
-    def _prepare(self) -> tuple[Work, dict[str, Any]]:
+    def _prepare(self) -> tuple[Context, dict[str, Metric], dict[str, Any]]:
+        """Return what workers need, the metrics of the user's, and the settings."""
         options, schemas = self.options, dict(self.plan.schemas)
-        judge = choose_judge(options.judge)
-        alignment = choose_alignment(options.alignment, judge)
+        judge = choose_judge(options["judge"])
+        alignment = choose_alignment(options["alignment"], judge)
         for schema in schemas.values():
             check_models(judge, alignment, schema)
         metrics = custom_metrics(schemas.values())
-        context = Context(judge, alignment, options.profile, options.max_concurrency, schemas)
+        context = Context(judge, alignment, options["profile"], self.max_concurrency, schemas)
         cells = self.plan.cells
         description = {
-            **settings_of(options.profile, judge, alignment, metrics),
+            **settings_of(options["profile"], judge, alignment, metrics),
             "outputs": len(cells),
             "runs": len({cell.run for cell in cells}),
             "documents": len({cell.document for cell in cells}),
         }
-        return Work(context, metrics, len(cells)), description
+        return context, metrics, description
 
-    def _run(self, work: Work, storage: Storage) -> dict[str, Any]:
-        started = time.perf_counter()
-        bar = progress_bar(shown=self.progress, total=work.count, unit="doc", desc="evaluate")
-        with bar, self.pool.runner(work) as evaluate_tasks:
-            course = Course(self.plan, storage, bar)
-            course.run(evaluate_tasks)
+    def _run(
+        self,
+        storage: MemoryStorage | FolderStorage,
+        context: Context,
+        metrics: Mapping[str, Metric],
+    ) -> dict[str, Any]:
+        started, count = time.perf_counter(), len(self.plan.cells)
+        bar = progress_bar(shown=self.progress, total=count, unit="doc", desc="evaluate")
+        with bar, self.pool.runner(context, metrics, count) as evaluate_tasks:
+            course = _Course(self.plan, storage, bar)
+            for done in evaluate_tasks(course.tasks()):
+                course.take(done)
+            if course.failed:
+                raise course.error()
         return {
             "evaluated": course.evaluated,
             "reused": course.reused,
@@ -152,7 +122,7 @@ class Batch:
         self, source: Source, description: Mapping[str, Any], counts: Mapping[str, Any]
     ) -> Evaluations:
         versions = {"pandas": pd.__version__, "python": sys.version.split()[0]}
-        meta = {**meta_of(description), **counts, **versions}
+        meta = {**_meta_of(description), **counts, **versions}
         return Evaluations(source, meta, self._evaluate_again)
 
     def _evaluate_again(self, run: str, document: str) -> Evaluation:
@@ -160,18 +130,11 @@ class Batch:
         cell = next(cell for cell in self.plan.cells if (cell.run, cell.document) == wanted)
         if cell.predicted is ABSENT:
             raise InputError(f"{cell.name}: there is no output to evaluate")
-        options = self.options
-        return evaluate(
-            self.plan.schemas[cell.schema_key],
-            self.plan.gold(cell),
-            cell.predicted,
-            judge=options.judge,
-            alignment=options.alignment,
-            profile=options.profile,
-        )
+        schema = self.plan.schemas[cell.schema_key]
+        return evaluate(schema, self.plan.gold(cell), cell.predicted, **self.options)
 
 
-def meta_of(description: Mapping[str, Any]) -> dict[str, Any]:
+def _meta_of(description: Mapping[str, Any]) -> dict[str, Any]:
     """Return what ``Evaluations.meta`` says of a batch, from its description."""
     names = ("judge", "alignment", "extractbench_nb", "outputs", "runs", "documents")
     kept = {name: description[name] for name in names}
@@ -179,42 +142,19 @@ def meta_of(description: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass
-class Course:
-    """One batch on its way.
-
-    Parameters
-    ----------
-    plan : Plan
-        What there is to do.
-    storage : Storage
-        Keeps what is finished.
-    bar : tqdm
-        Shows how far it is.
-
-    Attributes
-    ----------
-    evaluated, reused : int
-        Outputs that were evaluated now, and that were finished before.
-    failed : list of Failed
-        What went wrong; nothing new goes out after the first.
-    """
+class _Course:
+    """One batch on its way; after the first failure nothing new goes out."""
 
     plan: Plan
-    storage: Storage
+    storage: MemoryStorage | FolderStorage
     bar: Any
     evaluated: int = 0
     reused: int = 0
     failed: list[Failed] = field(default_factory=list)
     _passed: float = 0.0
 
-    def run(self, evaluate: Runner) -> None:
-        """Send out all that is not finished, and keep what comes back."""
-        for done in evaluate(self._tasks()):
-            self._take(done)
-        if self.failed:
-            raise self._error()
-
-    def _tasks(self) -> Iterator[Task]:
+    def tasks(self) -> Iterator[Task]:
+        """Yield the outputs that are not finished."""
         for place in range(len(self.plan.cells)):
             if self.failed:
                 return
@@ -235,7 +175,8 @@ class Course:
         cell = self.plan.cells[place]
         return Task(place, cell.schema_key, self.plan.gold(cell), cell.predicted)
 
-    def _take(self, done: Done) -> None:
+    def take(self, done: Done) -> None:
+        """Keep what came back."""
         finished = [item for item in done if isinstance(item, Finished)]
         self.failed.extend(item for item in done if isinstance(item, Failed))
         self.storage.keep(finished)
@@ -245,7 +186,7 @@ class Course:
             self.bar.set_postfix(pass_rate=f"{self._passed / self.evaluated:.3f}", refresh=False)
         self.bar.update(len(finished))
 
-    def _error(self) -> InputError:
+    def error(self) -> InputError:
         """Name the first output that failed, and how many others did."""
         first = min(self.failed, key=lambda failed: failed.place)
         same = [f for f in self.failed if f.problem == first.problem]
@@ -292,7 +233,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     profile : str or Profile, optional
         See `evaluate`.
     n_jobs : int, optional
-        Worker processes; 1 is this process, -1 one a processor.
+        Worker processes; 1 is this process, -1 one per processor.
     executor : concurrent.futures.Executor, optional
         Evaluates in place of `n_jobs`: threads, processes, a Dask client's ``get_executor()``. It
         is left running.
@@ -360,25 +301,26 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     >>> evs.summary[["run", "outcome", "pass_rate"]].values.tolist()
     [['a', 'evaluated', 1.0], ['b', 'invalid', 0.0]]
     """
-    options = Options(judge, alignment, get_profile(profile), max_concurrency)
-    options.check()
+    options: dict[str, Any] = {
+        "judge": judge,
+        "alignment": alignment,
+        "profile": get_profile(profile),
+    }
+    choose_alignment(alignment, choose_judge(judge))  # refuses what cannot be used
+    limit: object = max_concurrency
+    if type(limit) is not int or limit < 1:
+        raise InputError(f"max_concurrency is {limit!r}; expected 1 or more")
     pool = Pool(n_jobs, executor)
-    folder = _folder(save_to, resume)
-    plan = read_runs(runs, dataset, options.profile)
-    batch = Batch(plan, options, pool, progress)
-    return batch.in_memory() if folder is None else batch.in_folder(folder)
-
-
-def _folder(save_to: str | Path | None, resume: str | Path | None) -> Path | None:
     if save_to is not None and resume is not None:
         raise InputError("save_to and resume are both given; resume alone does what both would")
     if save_to is not None:
         refuse_occupied(Path(save_to), "save_to")
-        return Path(save_to)
     if resume is not None:
         refuse_unfinishable(Path(resume))
-        return Path(resume)
-    return None
+    folder = save_to if save_to is not None else resume
+    plan = read_runs(runs, dataset, options["profile"])
+    batch = _Batch(plan, options, max_concurrency, pool, progress)
+    return batch.in_memory() if folder is None else batch.in_folder(Path(folder))
 
 
 def load_evaluations(folder: str | Path) -> Evaluations:
@@ -404,4 +346,4 @@ def load_evaluations(folder: str | Path) -> Evaluations:
     path = Path(folder)
     found = read_description(path)
     source = FolderSource(path, own_columns(found["extras"]), found.get("digest"))
-    return Evaluations(source, {**meta_of(found), "folder": str(path)})
+    return Evaluations(source, {**_meta_of(found), "folder": str(path)})

@@ -1,48 +1,53 @@
-"""Storage of finished outputs: in memory, or in a store on disk; the files of a batch."""
+"""Storage of a batch: its settings, finished outputs in memory or on disk, and its files."""
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
+import marshal
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import pandas as pd
 
 from extractbench_nb._files import make_folder, refuse_irregular, replacing
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import read_document
-from extractbench_nb.batch.arrow import (
-    ESCAPING,
-    arrow_schema,
-    escape,
-    record_batch,
-    to_frame,
-    unescape,
-    unpack,
-    value_from_text,
-    value_to_text,
-)
+from extractbench_nb._version import __version__
 from extractbench_nb.batch.inputs import Fingerprints, Plan
 from extractbench_nb.batch.rows import (
+    ESCAPING,
     FRAMES,
     OWN_SUMMARY,
     PARTS,
     Result,
+    arrow_schema,
+    escape,
     part_batch,
+    record_batch,
     summary_batch,
     summary_spec,
+    to_frame,
+    unescape,
+    unpack,
+    value_to_text,
 )
-from extractbench_nb.batch.settings import FORMAT, refuse_other_settings
 from extractbench_nb.batch.workers import Finished
+from extractbench_nb.engine.inputs import Aligner
+from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.errors import InputError, OutputError
 from extractbench_nb.evaluation.frames import SUMMARY
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.evaluation.warnings import WARNING_COLUMNS
+from extractbench_nb.field_metrics.registry import REGISTRY, Metric
+from extractbench_nb.judges.base import Judge
+from extractbench_nb.schema.nodes import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,27 +56,168 @@ __all__ = [
     "DATABASE",
     "DESCRIPTION",
     "DIGEST",
-    "NAMES",
+    "FORMAT",
     "Entry",
     "FolderStorage",
     "MemorySource",
     "MemoryStorage",
-    "Storage",
     "Store",
+    "custom_metrics",
+    "fingerprint",
     "frame_file",
     "open_store",
-    "refuse_file",
     "refuse_foreign",
     "refuse_occupied",
     "refuse_unfinishable",
+    "settings_of",
     "write_evaluation",
     "write_files",
 ]
 
 
+# --- settings ---------------------------------------------------------------------------------
+
+#: Changes when older folders cannot be read any more.
+FORMAT = 2
+#: What must be the same when a batch is taken up.
+_SETTINGS = (
+    "format",
+    "extractbench_nb",
+    "profile",
+    "judge",
+    "judge_options",
+    "alignment",
+    "alignment_options",
+    "metrics",
+)
+_BUILT_IN = dict(REGISTRY.entries)
+
+_LONGEST = 60
+
+
+def custom_metrics(schemas: Iterable[Schema]) -> dict[str, Metric]:
+    """Return the metrics of the user's that schemas name, and those in place of built-in ones."""
+    named = {
+        spec.metric_id
+        for schema in schemas
+        for node in schema.nodes()
+        if node.config is not None
+        for spec in node.config.metrics
+    }
+    return {
+        name: metric
+        for name, metric in REGISTRY.entries.items()
+        if metric is not _BUILT_IN.get(name) and (name in named or name in _BUILT_IN)
+    }
+
+
+def settings_of(
+    profile: Profile, judge: Judge, alignment: str | Aligner, metrics: Mapping[str, Metric]
+) -> dict[str, Any]:
+    """Describe the settings of a batch."""
+    options = fingerprint(alignment)
+    return {
+        "format": FORMAT,
+        "extractbench_nb": __version__,
+        "profile": asdict(profile),
+        "judge": judge.name,
+        "judge_options": fingerprint(judge),
+        "alignment": _alignment_name(alignment, known=options is not None),
+        "alignment_options": options,
+        "metrics": {name: _metric_hash(metric) for name, metric in sorted(metrics.items())},
+    }
+
+
+def _refuse_other_settings(ours: Mapping[str, Any], theirs: Mapping[str, Any], folder: str) -> None:
+    """Raise `InputError` that names the first setting in which a folder's batch differs."""
+    for name in _SETTINGS:
+        value, found = ours[name], theirs.get(name)
+        if name == "metrics":
+            known = found or {}
+            changed = [metric for metric, own in value.items() if known.get(metric, own) != own]
+            if changed:
+                raise InputError(f"{folder!r} was evaluated with another metric {changed[0]!r}")
+        elif found != value:
+            what, found, value = _difference(name.removesuffix("_options"), found, value)
+            raise InputError(
+                f"{folder!r} was evaluated with {what} {_shown(found)}, asked for is "
+                f"{_shown(value)}; resume with the same settings, or use another folder"
+            )
+
+
+def fingerprint(thing: Any) -> Any:
+    """Return what tells a judge or an aligner apart from others of its name.
+
+    Examples
+    --------
+    >>> class Noisy:
+    ...     name = "noisy"
+    ...     fingerprint = {"seed": 3}
+    >>> fingerprint(Noisy())
+    {'seed': 3}
+    """
+    own = getattr(thing, "fingerprint", None)
+    try:
+        return json.loads(json.dumps(own))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"fingerprint of {type(thing).__name__} is {_shown(own)}; expected a JSON value "
+            f"({error})"
+        ) from None
+
+
+def _alignment_name(alignment: str | Aligner, *, known: bool) -> str:
+    if isinstance(alignment, str):
+        return alignment
+    if not known:
+        return _source_hash(alignment)
+    name = getattr(alignment, "name", None)
+    return name if isinstance(name, str) else type(alignment).__name__
+
+
+def _difference(what: str, found: Any, value: Any) -> tuple[str, Any, Any]:
+    """Go down to the first part in which two settings differ."""
+    for step, one, other in _parts(found, value):
+        if one != other:
+            return _difference(what if step == "name" else f"{what} {step}", one, other)
+    return what, found, value
+
+
+def _parts(found: Any, value: Any) -> Iterator[tuple[Any, Any, Any]]:
+    if isinstance(found, dict) and isinstance(value, dict):
+        for name in {**value, **found}:
+            yield name, found.get(name), value.get(name)
+    elif isinstance(found, list) and isinstance(value, list):
+        for number, (one, other) in enumerate(zip_longest(found, value), 1):
+            yield number, one, other
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+
+
+def _metric_hash(metric: Metric) -> str:
+    function = metric.function
+    source = _source_hash(function) if function is not None else ""
+    return f"{source} {metric.params!r} {metric.threshold}"
+
+
+def _source_hash(function: Any) -> str:
+    """Tell a function by its source; one that comes from no file by its code."""
+    for thing in (function, type(function)):
+        with suppress(OSError, TypeError):
+            return hashlib.sha256(inspect.getsource(thing).encode()).hexdigest()
+    code = getattr(function, "__code__", None)
+    content = marshal.dumps(code) if code is not None else repr(type(function)).encode()
+    return hashlib.sha256(content).hexdigest()
+
+
+# --- files ------------------------------------------------------------------------------------
+
 DESCRIPTION = "batch.json"
 #: The files of a batch; the last one to be written is the first.
-NAMES = (DESCRIPTION, *(f"{name}.parquet" for name in FRAMES))
+_NAMES = (DESCRIPTION, *(f"{name}.parquet" for name in FRAMES))
 #: Where each Parquet file says which batch it belongs to; ``batch.json`` has it as ``digest``.
 DIGEST = b"extractbench_nb_digest"
 #: A row group is written when it has at least this many rows.
@@ -96,45 +242,29 @@ def write_files(
         paths = {name: stack.enter_context(replacing(frame_file(folder, name))) for name in specs}
         own = [[column.name, column.dtype] for column in extras]
         about_all = {**description, "extras": own}
-        rows, digest = _write_frames(paths, specs, _Digested(results, about_all))
+        seen = hashlib.sha256(json.dumps(about_all).encode())
+        with ExitStack() as files:
+            writers = {name: _Writer(paths[name], spec, files) for name, spec in specs.items()}
+            for result in results:
+                _count_in(seen, result)
+                for name in PARTS:
+                    writers[name].add(part_batch(name, result))
+                writers["summary"].add(summary_batch(specs["summary"], [result]))
+            digest = seen.hexdigest()
+            for writer in writers.values():
+                writer.end(digest)
+        rows = {name: writer.rows for name, writer in writers.items()}
         text = json.dumps({**about_all, "rows": rows, "digest": digest}, indent=2)
         about.write_text(text + "\n", encoding="utf-8")
     return digest
 
 
-class _Digested:
-    """Results, and a digest of what was drawn of them."""
-
-    def __init__(self, results: Iterable[Result], description: Mapping[str, Any]) -> None:
-        self._results = results
-        self._hash = hashlib.sha256(json.dumps(description).encode())
-
-    def __iter__(self) -> Iterator[Result]:
-        for result in self._results:
-            row = value_to_text([result.ids, result.summary, result.extras]) or ""
-            parts = [result.parts[name] for name in PARTS]
-            for content in (row.encode("utf-8", "surrogatepass"), *parts):
-                self._hash.update(hashlib.sha256(content).digest())
-            yield result
-
-    def hexdigest(self) -> str:
-        """Return the digest of the description and all results drawn so far."""
-        return self._hash.hexdigest()
-
-
-def _write_frames(
-    paths: Mapping[str, Path], specs: Mapping[str, FrameSpec], results: _Digested
-) -> tuple[dict[str, int], str]:
-    with ExitStack() as stack:
-        writers = {name: _Writer(paths[name], spec, stack) for name, spec in specs.items()}
-        for result in results:
-            for name in PARTS:
-                writers[name].add(part_batch(name, result))
-            writers["summary"].add(summary_batch(specs["summary"], [result]))
-        digest = results.hexdigest()
-        for writer in writers.values():
-            writer.end(digest)
-        return {name: writer.rows for name, writer in writers.items()}, digest
+def _count_in(seen: Any, result: Result) -> None:
+    """Let a digest of results count one more."""
+    row = value_to_text([result.ids, result.summary, result.extras]) or ""
+    parts = [result.parts[name] for name in PARTS]
+    for content in (row.encode("utf-8", "surrogatepass"), *parts):
+        seen.update(hashlib.sha256(content).digest())
 
 
 def write_evaluation(ev: Evaluation, folder: Path) -> Path:
@@ -197,6 +327,8 @@ class _Writer:
         self._file.add_key_value_metadata({DIGEST: digest})
 
 
+# --- finished outputs -------------------------------------------------------------------------
+
 DATABASE = "finished.sqlite"
 _TABLES = f"""
 create table if not exists settings (settings text not null);
@@ -236,11 +368,6 @@ class Store:
         self._connection = connection
         self.path = path
 
-    def fingerprint(self, run: str, document: str) -> bytes | None:
-        """Return the fingerprint of the inputs that an output was finished with, if it was."""
-        found = self._row(run, document)
-        return None if found is None else found.fingerprint
-
     def add(self, entries: Iterable[Entry]) -> None:
         """Keep finished outputs, all or none of them; they survive the end of the process."""
         rows = []
@@ -253,12 +380,22 @@ class Store:
         with _told(self.path), self._connection:
             self._connection.executemany(_INSERT, rows)
 
-    def entry(self, run: str, document: str) -> Entry:
-        """Return a finished output."""
-        found = self._row(run, document)
-        if found is None:
-            raise InputError(f"{str(self.path)!r} has no run {run!r}, document {document!r}")
-        return found
+    def entry(self, run: str, document: str) -> Entry | None:
+        """Return a finished output, as it was written; None if there is none."""
+        key = (escape(run), escape(document))
+        with _told(self.path):
+            row = self._connection.execute(_SELECT, key).fetchone()
+        if row is None:
+            return None
+        *content, digest = row
+        if digest != _digest(content):
+            self.refuse(f"run {run!r}, document {document!r} is not as it was written")
+        _, _, fingerprint, summary, *parts = content
+        try:
+            cells = tuple(json.loads(unescape(summary)))
+        except (TypeError, ValueError, RecursionError):
+            self.refuse(f"run {run!r}, document {document!r} has no summary")
+        return Entry(run, document, fingerprint, cells, dict(zip(PARTS, parts, strict=True)))
 
     def settings(self) -> dict[str, Any] | None:
         """Return the settings of the batch; None if there are none yet."""
@@ -287,23 +424,6 @@ class Store:
             "again"
         )
 
-    def _row(self, run: str, document: str) -> Entry | None:
-        """Read an output, and check that it is as it was written."""
-        key = (escape(run), escape(document))
-        with _told(self.path):
-            row = self._connection.execute(_SELECT, key).fetchone()
-        if row is None:
-            return None
-        *content, digest = row
-        if digest != _digest(content):
-            self.refuse(f"run {run!r}, document {document!r} is not as it was written")
-        _, _, fingerprint, summary, *parts = content
-        try:
-            cells = tuple(value_from_text(unescape(summary)))
-        except (TypeError, ValueError, RecursionError):
-            self.refuse(f"run {run!r}, document {document!r} has no summary")
-        return Entry(run, document, fingerprint, cells, dict(zip(PARTS, parts, strict=True)))
-
 
 def _digest(row: Sequence[Any]) -> bytes | None:
     """Return the SHA-256 of an output's columns; None if one is of another type."""
@@ -326,7 +446,7 @@ def open_store(folder: Path, settings: Mapping[str, Any]) -> Iterator[Store]:
         store = Store(connection, path)
         there = store.settings()
         if there is not None:
-            refuse_other_settings(settings, there, str(folder))
+            _refuse_other_settings(settings, there, str(folder))
             settings = {**settings, "metrics": {**there["metrics"], **settings["metrics"]}}
         store.keep_settings(settings)
         yield store
@@ -362,7 +482,7 @@ def _told(path: Path) -> Iterator[None]:
         raise OutputError(f"{str(path)!r} cannot be written: {problem}") from error
 
 
-def refuse_file(folder: Path, option: str = "folder") -> None:
+def _refuse_file(folder: Path, option: str = "folder") -> None:
     """Raise `InputError` where there is a file in place of a folder."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{option} {str(folder)!r} is a file, not a folder")
@@ -370,8 +490,8 @@ def refuse_file(folder: Path, option: str = "folder") -> None:
 
 def refuse_occupied(folder: Path, option: str = "folder") -> None:
     """Raise `InputError` where a folder holds files of a batch."""
-    refuse_file(folder, option)
-    found = next((name for name in (DATABASE, *NAMES) if (folder / name).exists()), None)
+    _refuse_file(folder, option)
+    found = next((name for name in (DATABASE, *_NAMES) if (folder / name).exists()), None)
     if found is None:
         return
     hint = f"take it up with resume={str(folder)!r}, or " if found == DATABASE else ""
@@ -382,14 +502,14 @@ def refuse_occupied(folder: Path, option: str = "folder") -> None:
 
 def refuse_foreign(folder: Path) -> None:
     """Raise `InputError` where a folder holds what `Evaluations.save` must not replace."""
-    refuse_file(folder)
+    _refuse_file(folder)
     if (folder / DATABASE).exists():
         refuse_occupied(folder)
-    for name in NAMES:
+    for name in _NAMES:
         path = folder / name
         if path.exists() and not _is_ours(path):
             raise InputError(
-                f"folder {str(folder)!r} holds a file {name!r} that is no saved result; "
+                f"folder {str(folder)!r} holds a file {name!r} that is not a saved result; "
                 "use another folder"
             )
 
@@ -412,7 +532,7 @@ def _is_ours(path: Path) -> bool:
 
 def refuse_unfinishable(folder: Path) -> None:
     """Raise `InputError` where a folder holds results, but not what is needed to take them up."""
-    refuse_file(folder, "resume")
+    _refuse_file(folder, "resume")
     if (folder / DESCRIPTION).exists() and not (folder / DATABASE).exists():
         raise InputError(
             f"resume {str(folder)!r} holds saved results and no {DATABASE}; only a folder that "
@@ -461,18 +581,6 @@ class MemorySource:
 _OPEN = b""
 
 
-class Storage(Protocol):
-    """Keeps what is finished."""
-
-    def has(self, place: int) -> bool:
-        """Say whether the output at a place is finished already."""
-        ...
-
-    def keep(self, finished: list[Finished]) -> None:
-        """Keep the results of one chunk."""
-        ...
-
-
 class MemoryStorage:
     """Keeps results in memory.
 
@@ -498,7 +606,7 @@ class MemoryStorage:
         """Yield all results in order."""
         for place in range(len(self._plan.cells)):
             found = self._finished[place]
-            yield _result(self._plan, place, found.summary, found.parts)
+            yield self._plan.result(place, found.summary, found.parts)
 
 
 class FolderStorage:
@@ -522,21 +630,29 @@ class FolderStorage:
         """Say whether the output at a place was finished, all verdicts given, with these inputs."""
         cell = self._plan.cells[place]
         fingerprint = self._fingerprints.of(cell)
-        if self._store.fingerprint(cell.run, cell.document) == fingerprint:
+        found = self._store.entry(cell.run, cell.document)
+        if found is not None and found.fingerprint == fingerprint:
             return True
         self._out[place] = fingerprint
         return False
 
     def keep(self, finished: list[Finished]) -> None:
         """Keep the results of one chunk."""
-        self._store.add(map(self._entry, finished))
+        entries = []
+        for item in finished:
+            cell, fingerprint = self._plan.cells[item.place], self._out.pop(item.place)
+            kept = fingerprint if item.settled else _OPEN
+            entries.append(Entry(cell.run, cell.document, kept, item.summary, item.parts))
+        self._store.add(entries)
 
     def results(self) -> Iterator[Result]:
         """Yield all results in order."""
         for place, cell in enumerate(self._plan.cells):
             entry = self._store.entry(cell.run, cell.document)
+            if entry is None:
+                raise InputError(f"{str(self._store.path)!r} has no {cell.name}")
             self._check(entry)
-            yield _result(self._plan, place, entry.summary, entry.parts)
+            yield self._plan.result(place, entry.summary, entry.parts)
 
     def _check(self, entry: Entry) -> None:
         """Refuse what no evaluation gives: the file may come from somebody else."""
@@ -546,16 +662,3 @@ class FolderStorage:
                 unpack(entry.parts[name], spec)
         except (ValueError, TypeError, OverflowError) as error:  # Arrow's and ours are ValueErrors
             self._store.refuse(f"run {entry.run!r}, document {entry.document!r}: {error}")
-
-    def _entry(self, item: Finished) -> Entry:
-        cell = self._plan.cells[item.place]
-        fingerprint = self._out.pop(item.place)
-        if not item.settled:
-            fingerprint = _OPEN
-        return Entry(cell.run, cell.document, fingerprint, item.summary, item.parts)
-
-
-def _result(plan: Plan, place: int, summary: tuple[Any, ...], parts: Mapping[str, bytes]) -> Result:
-    cell = plan.cells[place]
-    ids = (cell.run, cell.document, cell.domain, cell.schema)
-    return Result(ids, plan.extra_rows[place], summary, parts)

@@ -16,21 +16,19 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
 from extractbench_nb._concurrency import run_anywhere, worker_count, worker_pool
-from extractbench_nb._json import read_document
-from extractbench_nb.batch.inputs import Output, read_output
+from extractbench_nb.batch.inputs import evaluated_source, read_output
 from extractbench_nb.batch.rows import invalid_rows, is_settled, packed_rows, rows_of
 from extractbench_nb.engine.inputs import Aligner
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.errors import ExtractBenchError, InputError
 from extractbench_nb.evaluation.api import Run
-from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.field_metrics.registry import REGISTRY, Metric
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.schema.nodes import Schema
@@ -43,7 +41,6 @@ __all__ = [
     "Pool",
     "Runner",
     "Task",
-    "Work",
     "failure",
     "pack_context",
     "run_chunk",
@@ -113,7 +110,16 @@ async def _run_all(context: Context, tasks: Sequence[Task]) -> Done:
 async def _run_one(context: Context, task: Task) -> Finished | Failed:
     try:
         output = read_output(task.predicted)
-        evaluation = await _evaluate(context, task, output)
+        run = Run(
+            context.schemas[task.schema],
+            task.gold,
+            evaluated_source(output, task.gold),
+            judge=context.judge,
+            alignment=context.alignment,
+            profile=context.profile,
+            checked=True,
+        )
+        evaluation = await run.complete()
         if output.message is None:
             outcome, (parts, scores) = "evaluated", rows_of(evaluation)
         else:
@@ -132,34 +138,9 @@ def failure(place: int, error: Exception) -> Failed:
     return Failed(place, f"{type(error).__name__}: {error}", trace)
 
 
-async def _evaluate(context: Context, task: Task, output: Output) -> Evaluation:
-    """Evaluate one output; an invalid one as an empty prediction."""
-    predicted = output.source
-    if output.message is not None:
-        predicted = {} if isinstance(read_document(task.gold, "gold"), dict) else None
-    run = Run(
-        context.schemas[task.schema],
-        task.gold,
-        predicted,
-        judge=context.judge,
-        alignment=context.alignment,
-        profile=context.profile,
-        checked=True,
-    )
-    return await run.complete()
-
-
 _TOKEN = uuid.uuid4().hex
 #: What stood in the registry before metrics of another process took its place.
 _replaced: dict[str, Metric | None] = {}
-
-
-class _Packed(NamedTuple):
-    """Metrics come first: the schemas in the context name them."""
-
-    origin: tuple[int, str]
-    metrics: Mapping[str, Metric]
-    context: bytes
 
 
 def pack_context(context: Context, metrics: Mapping[str, Metric]) -> bytes:
@@ -167,8 +148,8 @@ def pack_context(context: Context, metrics: Mapping[str, Metric]) -> bytes:
     import cloudpickle
 
     try:
-        packed = _Packed(_origin(), dict(metrics), cloudpickle.dumps(context))
-        return bytes(cloudpickle.dumps(packed))
+        # metrics come first: the schemas in the context name them
+        return bytes(cloudpickle.dumps((_origin(), dict(metrics), cloudpickle.dumps(context))))
     except Exception as error:
         raise InputError(
             f"the judge, the alignment or a metric cannot be sent to another process "
@@ -183,10 +164,10 @@ def run_packed(context: bytes, tasks: bytes) -> Done:
 
 @lru_cache(maxsize=1)
 def _unpacked(packed: bytes) -> Context:
-    found: _Packed = pickle.loads(packed)  # noqa: S301 - packed by this package
-    if found.origin != _origin():
-        _install(found.metrics)
-    context: Context = pickle.loads(found.context)  # noqa: S301 - packed by this package
+    origin, metrics, content = pickle.loads(packed)  # noqa: S301 - packed by this package
+    if origin != _origin():
+        _install(metrics)
+    context: Context = pickle.loads(content)  # noqa: S301 - packed by this package
     return context
 
 
@@ -208,30 +189,11 @@ def _install(metrics: Mapping[str, Metric]) -> None:
 #: From tasks to their results, chunk by chunk, in the order in which they are done.
 Runner = Callable[[Iterable[Task]], Iterator[Done]]
 
-_LARGEST_CHUNK = 32
-#: So many chunks a worker, that none waits long for the others at the end.
+_LARGEST = 32
+#: Chunks per worker; with many, none waits long for the others at the end.
 _CHUNKS_A_WORKER = 8
-#: Chunks that wait in the queue, a worker.
+#: Chunks that wait in the queue, per worker.
 _AHEAD = 2
-
-
-@dataclass(frozen=True)
-class Work:
-    """What there is to do.
-
-    Parameters
-    ----------
-    context : Context
-        Options and schemas.
-    metrics : mapping of str to Metric
-        The user's own, for other processes.
-    count : int
-        How many outputs there are at most.
-    """
-
-    context: Context
-    metrics: Mapping[str, Metric]
-    count: int
 
 
 class Pool:
@@ -264,46 +226,41 @@ class Pool:
         self._workers = int(own) if own and own > 0 else worker_count(-1)
 
     @contextmanager
-    def runner(self, work: Work) -> Iterator[Runner]:
-        """Make what evaluates, and clean up afterwards."""
-        if self._executor is not None:
-            yield _on(self._executor, work, self._workers)
-        elif self._workers == 1:
-            yield lambda tasks: _here(work.context, tasks)
-        else:
-            with worker_pool(self._workers) as pool:
-                yield _on(pool, work, self._workers)
+    def runner(
+        self, context: Context, metrics: Mapping[str, Metric], count: int
+    ) -> Iterator[Runner]:
+        """Make what evaluates up to `count` outputs, and clean up afterwards.
+
+        The metrics are the user's own, for other processes.
+        """
+        if self._executor is None and self._workers == 1:
+            size = context.max_concurrency
+            yield lambda tasks: (run_chunk(context, chunk) for chunk in _chunks(tasks, size))
+            return
+        workers = self._workers
+        given = self._executor
+        with nullcontext(given) if given is not None else worker_pool(workers) as executor:
+            submit = _submitting(executor, context, metrics)
+            # many chunks, but so many outputs in each that awaited calls overlap
+            overlapping = min(context.max_concurrency, -(-count // workers))
+            size = max(1, min(_LARGEST, max(overlapping, count // (workers * _CHUNKS_A_WORKER))))
+            slots = workers * (1 + _AHEAD)
+            yield lambda tasks: _bounded(submit, _chunks(tasks, size), slots)
 
 
-def _here(context: Context, tasks: Iterable[Task]) -> Iterator[Done]:
+def _chunks(tasks: Iterable[Task], size: int) -> Iterator[list[Task]]:
     drawn = iter(tasks)
-    while chunk := list(islice(drawn, context.max_concurrency)):
-        yield run_chunk(context, chunk)
-
-
-def _on(executor: Executor, work: Work, workers: int) -> Runner:
-    if isinstance(executor, ThreadPoolExecutor):
-        submit = _to_threads(executor, work.context)
-    else:
-        submit = _to_processes(executor, work.context, work.metrics)
-    size = _chunk_size(work.count, workers, work.context.max_concurrency)
-    return lambda tasks: _bounded(submit, iter(tasks), size, workers * (1 + _AHEAD))
-
-
-def _chunk_size(count: int, workers: int, concurrency: int) -> int:
-    """Balance: many chunks, but so many outputs in each that awaited calls overlap."""
-    overlapping = min(concurrency, -(-count // workers))
-    return max(1, min(_LARGEST_CHUNK, max(overlapping, count // (workers * _CHUNKS_A_WORKER))))
+    while chunk := list(islice(drawn, size)):
+        yield chunk
 
 
 Submit = Callable[[Sequence[Task]], "Future[Done]"]
 
 
-def _to_threads(executor: Executor, context: Context) -> Submit:
-    return lambda chunk: executor.submit(run_chunk, context, chunk)
-
-
-def _to_processes(executor: Executor, context: Context, metrics: Mapping[str, Metric]) -> Submit:
+def _submitting(executor: Executor, context: Context, metrics: Mapping[str, Metric]) -> Submit:
+    """Return what sends a chunk to an executor: threads share the context, processes get a copy."""
+    if isinstance(executor, ThreadPoolExecutor):
+        return lambda chunk: executor.submit(run_chunk, context, chunk)
     packed = pack_context(context, metrics)
 
     def submit(chunk: Sequence[Task]) -> Future[Done]:
@@ -318,13 +275,18 @@ def _to_processes(executor: Executor, context: Context, metrics: Mapping[str, Me
     return submit
 
 
-def _bounded(submit: Submit, tasks: Iterator[Task], size: int, slots: int) -> Iterator[Done]:
+def _bounded(submit: Submit, chunks: Iterator[list[Task]], slots: int) -> Iterator[Done]:
     """Keep a bounded number of chunks in flight; what is not begun is cancelled at the end."""
     flying: dict[Future[Done], list[Task]] = {}
     try:
         while True:
-            while len(flying) < slots and (chunk := list(islice(tasks, size))):
-                flying[_submitted(submit, chunk)] = chunk
+            for chunk in islice(chunks, slots - len(flying)):
+                try:
+                    future = submit(chunk)
+                except Exception as error:  # noqa: BLE001 - a pool that broke meanwhile refuses more
+                    future = Future()
+                    future.set_exception(error)
+                flying[future] = chunk
             if not flying:
                 return
             done, _ = wait(flying, return_when=FIRST_COMPLETED)
@@ -333,15 +295,6 @@ def _bounded(submit: Submit, tasks: Iterator[Task], size: int, slots: int) -> It
     finally:
         for future in flying:
             future.cancel()
-
-
-def _submitted(submit: Submit, chunk: Sequence[Task]) -> Future[Done]:
-    try:
-        return submit(chunk)
-    except Exception as error:  # noqa: BLE001 - a pool that broke meanwhile refuses more
-        refused: Future[Done] = Future()
-        refused.set_exception(error)
-        return refused
 
 
 def _result(future: Future[Done], chunk: Sequence[Task]) -> Done:

@@ -22,8 +22,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """
     import sys
 
-    from extractbench_nb.cli import commands as _  # noqa: F401 - it adds the commands
-    from extractbench_nb.cli.output import COMMAND, commands, one_line_errors
+    from extractbench_nb.cli.commands import COMMAND, commands, one_line_errors
 
     with one_line_errors():
         commands.main(arguments, prog_name=COMMAND, standalone_mode=False)

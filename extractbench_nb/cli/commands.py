@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from math import isfinite
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
 from extractbench_nb._json import canonical
-from extractbench_nb.cli.output import (
-    COMMAND,
-    FILE,
-    commands,
-    counts_and_scores,
-    document_files,
-    json_option,
-    print_json,
-    print_table,
-    print_text,
-    records,
-    scoring_options,
-)
-from extractbench_nb.errors import InputError
+from extractbench_nb._version import __version__
+from extractbench_nb.display.text import cut, document_json
+from extractbench_nb.engine.profiles import PROFILES
+from extractbench_nb.errors import ExtractBenchError, InputError
 from extractbench_nb.evaluation.result import scores_text
 
 if TYPE_CHECKING:
@@ -33,6 +27,168 @@ if TYPE_CHECKING:
     from extractbench_nb.batch.results import Evaluations
     from extractbench_nb.evaluation.result import Evaluation
 
+__all__ = ["COMMAND", "commands", "one_line_errors"]
+
+# --- options and output -----------------------------------------------------------------------
+
+COMMAND = "extractbench-nb"
+_ORDER = "evaluate report batch compare schema datasets metrics profiles static completion"
+_FILE = click.Path(path_type=Path)
+_HELP = """Evaluate structured extraction: predicted JSON against gold JSON and a JSON Schema.
+
+\b
+First steps, on the sample dataset that comes with the package:
+  extractbench-nb datasets sample
+  extractbench-nb batch sample --save-to results
+  extractbench-nb compare results
+"""
+_EPILOG = (
+    "Exit status: 0 if it did what was asked, 1 if it could not (one line on standard error says "
+    "where and why), 2 if the call itself is wrong."
+)
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class _Group(click.Group):
+    """Lists commands in the order of a piece of work, not of the alphabet."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names, those that are not in the order last."""
+        return sorted(self.commands, key=lambda name: (name not in _ORDER, _ORDER.find(name)))
+
+
+@click.group(
+    cls=_Group,
+    help=_HELP,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, "-V", "--version", prog_name=COMMAND)
+def commands() -> None:
+    """Gather the commands."""
+
+
+def _scoring_options(command: _Function) -> _Function:
+    """Add what every evaluation takes: the profile, the judge, and JSON for machines."""
+    for option in (
+        _json_option,
+        click.option(
+            "--judge",
+            default="offline",
+            show_default=True,
+            metavar="NAME",
+            help="Who decides that two texts mean the same; 'offline' is deterministic.",
+        ),
+        click.option(
+            "--profile",
+            type=click.Choice(list(PROFILES)),
+            default="paper",
+            show_default=True,
+            help="The scoring rules; the command `profiles` shows them side by side.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+def _document_files(command: _Function) -> _Function:
+    """Add the three files that one evaluation takes."""
+    for name in ("predicted", "gold", "schema"):
+        command = click.argument(name, type=_FILE)(command)
+    return command
+
+
+#: Exit statuses: could not do what was asked; interrupted (as shells report SIGINT).
+FAILED, INTERRUPTED = 1, 130
+#: Entries of a summary that count fields, documents or calls.
+_COUNTED = (
+    "evaluated",
+    "judged",
+    "passed",
+    "failed",
+    "omissions",
+    "hallucinations",
+    "structural",
+    "judge_errors",
+    "llm_calls",
+)
+
+
+def _print_text(text: str) -> None:
+    """Print text that may come from documents; what a terminal would obey is replaced."""
+    click.echo("".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text))
+
+
+def _print_table(table: pd.DataFrame) -> None:
+    """Print a frame, a missing cell as a dash."""
+    cells = table.astype(object).where(table.notna(), "-")
+    _print_text(cells.to_string(index=False, float_format="{:.3f}".format))
+
+
+def _print_json(value: Any) -> None:
+    """Print one strict JSON document; ASCII, so that any terminal and any text survive."""
+    click.echo(json.dumps(value, ensure_ascii=True, allow_nan=False, indent=2))
+
+
+def _print_frame(frame: pd.DataFrame, *, as_json: bool, shown: Sequence[str] | None = None) -> None:
+    """Print a frame as JSON, or some of its columns as a table."""
+    if as_json:
+        _print_json(_records(frame))
+    else:
+        _print_table(frame if shown is None else frame[list(shown)])
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Turn a frame into JSON objects, one a row."""
+    columns = {str(name): [_plain(cell) for cell in frame[name]] for name in frame.columns}
+    rows = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def _counts_and_scores(summary: Mapping[Any, Any] | pd.Series) -> dict[str, Any]:
+    """Write entries of a summary: counts as integers, scores as they are."""
+    values = {str(name): _plain(value) for name, value in summary.items()}
+    counts = {n: int(v) for n, v in values.items() if n in _COUNTED and v is not None}
+    return values | counts
+
+
+def _plain(cell: Any) -> Any:
+    """Write a cell in what JSON has: NaN and missing are null, other things are their text."""
+    import pandas as pd
+
+    value = cell.item() if hasattr(cell, "item") else cell
+    if value is pd.NA or value is pd.NaT or (isinstance(value, float) and not isfinite(value)):
+        return None
+    return document_json(value)
+
+
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """Turn what can go wrong into one line on standard error and an exit status."""
+    try:
+        yield
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        _fail("interrupted", INTERRUPTED)
+    except BrokenPipeError:  # the reader has gone, as in `... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(FAILED)
+    except (ExtractBenchError, OSError) as error:
+        _fail(str(error), FAILED)
+
+
+def _fail(problem: str, status: int) -> NoReturn:
+    line = " ".join(problem.split())
+    click.echo("error: " + "".join(c if c.isprintable() else "?" for c in line), err=True)
+    sys.exit(status)
+
+
+# --- lists --------------------------------------------------------------------------------------
 
 #: Columns of the documents' table.
 _SHOWN = ("document", "domain", "schema", "pages", "gold_values", "array_items", "gold_tokens")
@@ -46,8 +202,8 @@ fish:  extractbench-nb completion fish | source     in ~/.config/fish/config.fis
 
 
 @commands.command()
-@click.argument("schema", type=FILE)
-@json_option
+@click.argument("schema", type=_FILE)
+@_json_option
 def schema(schema: Path, *, as_json: bool) -> None:
     """Print a schema as a tree.
 
@@ -57,14 +213,14 @@ def schema(schema: Path, *, as_json: bool) -> None:
 
     tree = parse_schema(schema)
     if as_json:
-        print_json(records(tree.to_frame()))
+        _print_json(_records(tree.to_frame()))
     else:
-        print_text(repr(tree))
+        _print_text(repr(tree))
 
 
 @commands.command()
 @click.argument("name", required=False)
-@json_option
+@_json_option
 def datasets(name: str | None, *, as_json: bool) -> None:
     """List datasets, or one's documents.
 
@@ -77,15 +233,12 @@ def datasets(name: str | None, *, as_json: bool) -> None:
         return
     dataset = load_dataset(name)
     if as_json:
-        documents, runs = records(dataset.documents), records(dataset.runs)
-        print_json(
-            {"name": dataset.name, "root": str(dataset.root), "documents": documents}
-            | {"runs": runs}
-        )
+        documents, runs = _records(dataset.documents), _records(dataset.runs)
+        about = {"name": dataset.name, "root": str(dataset.root)}
+        _print_json({**about, "documents": documents, "runs": runs})
         return
-    print_text(repr(dataset))
-    shown = dataset.documents[list(_SHOWN)]
-    print_table(shown)
+    _print_text(repr(dataset))
+    _print_frame(dataset.documents, as_json=False, shown=_SHOWN)
 
 
 def _show_datasets(*, as_json: bool) -> None:
@@ -102,17 +255,17 @@ def _show_datasets(*, as_json: bool) -> None:
             count, root = len(found.listing), str(found.root)
             rows.append({"name": name, "documents": count, "where": root, "problem": None})
     if as_json:
-        print_json(rows)
+        _print_json(rows)
         return
     for row in rows:
         if row["problem"] is None:
-            print_text(f"{row['name']}: {row['documents']} documents in {row['where']}")
+            _print_text(f"{row['name']}: {row['documents']} documents in {row['where']}")
         else:
-            print_text(f"{row['name']}: not at hand; {row['problem']}")
+            _print_text(f"{row['name']}: not at hand; {row['problem']}")
 
 
 @commands.command()
-@json_option
+@_json_option
 def profiles(*, as_json: bool) -> None:
     """Show the scoring rules.
 
@@ -120,15 +273,11 @@ def profiles(*, as_json: bool) -> None:
     """
     from extractbench_nb.engine.profiles import profiles as all_rules
 
-    table = all_rules().reset_index()
-    if as_json:
-        print_json(records(table))
-    else:
-        print_table(table)
+    _print_frame(all_rules().reset_index(), as_json=as_json)
 
 
 @commands.command()
-@json_option
+@_json_option
 def metrics(*, as_json: bool) -> None:
     """List metrics.
 
@@ -136,11 +285,8 @@ def metrics(*, as_json: bool) -> None:
     """
     from extractbench_nb.field_metrics.registry import metrics as all_metrics
 
-    table = all_metrics()
-    if as_json:
-        print_json(records(table))
-    else:
-        print_table(table[["metric", "applies_to", "pass_rule", "summary"]])
+    shown = ("metric", "applies_to", "pass_rule", "summary")
+    _print_frame(all_metrics(), as_json=as_json, shown=shown)
 
 
 @commands.command(help=_COMPLETION_HELP)
@@ -152,11 +298,11 @@ def completion(shell: str) -> None:
     found = get_completion_class(shell)
     assert found is not None  # noqa: S101 - click knows the three
     variable = f"_{COMMAND.upper().replace('-', '_')}_COMPLETE"
-    print_text(found(commands, {}, COMMAND, variable).source())
+    _print_text(found(commands, {}, COMMAND, variable).source())
 
 
 @commands.command()
-@click.argument("notebooks", type=FILE, nargs=-1, required=True)
+@click.argument("notebooks", type=_FILE, nargs=-1, required=True)
 def static(notebooks: tuple[Path, ...]) -> None:
     """Keep the static part of views.
 
@@ -167,8 +313,10 @@ def static(notebooks: tuple[Path, ...]) -> None:
 
     for path in notebooks:
         changed = keep_static(path)
-        print_text(f"{path}: {changed} view{'' if changed == 1 else 's'}")
+        _print_text(f"{path}: {changed} view{'' if changed == 1 else 's'}")
 
+
+# --- one document -----------------------------------------------------------------------------
 
 #: Arrays and wrong values that are printed, and characters of each side.
 _MOST, _LONGEST = 20, 60
@@ -176,8 +324,8 @@ _FAILURE = ("path", "outcome", "gold", "predicted")
 
 
 @commands.command()
-@document_files
-@scoring_options
+@_document_files
+@_scoring_options
 @click.option(
     "--fail-under",
     type=click.FloatRange(0, 1),
@@ -192,32 +340,38 @@ def evaluate(*, as_json: bool, fail_under: float | None, **inputs: Any) -> None:
     """
     ev = _evaluated(**inputs)
     if as_json:
-        frames = {name: records(getattr(ev, name)) for name in ("fields", "arrays", "matches")}
-        warnings = records(ev.warnings)
-        print_json({"summary": counts_and_scores(ev.summary), **frames, "warnings": warnings})
+        frames = {name: _records(getattr(ev, name)) for name in ("fields", "arrays", "matches")}
+        warnings = _records(ev.warnings)
+        _print_json({"summary": _counts_and_scores(ev.summary), **frames, "warnings": warnings})
     else:
-        print_text(scores_text(ev))
+        _print_text(scores_text(ev))
         if ev.inputs.problem is not None:
-            print_text(f"  not JSON: {ev.inputs.problem}")
+            _print_text(f"  not JSON: {ev.inputs.problem}")
         _print_arrays(ev)
         _print_failures(ev)
-        _print_warnings(ev)
+        counts = ev.warnings[["side", "kind"]].value_counts(sort=False).reset_index()
+        for side, kind, count in counts.itertuples(index=False):
+            _print_text(f"  warning: {side}: {count} x {kind}")
     if fail_under is not None:
-        _check(ev, fail_under)
+        if not ev.summary["evaluated"]:
+            raise InputError("no field is scored, so there is no score to check")
+        score = float(ev.summary["overall_score"])
+        if score < fail_under:
+            raise InputError(f"overall_score is {score:.4f}, below {fail_under:g}")
 
 
 @commands.command()
-@document_files
+@_document_files
 @click.option(
     "-o",
     "--output",
-    type=FILE,
+    type=_FILE,
     default=Path("outputs"),
     show_default=True,
     help="Folder for reports; each gets a folder of its own in it.",
 )
 @click.option("--name", help="Name of the report's folder; from time and content by default.")
-@scoring_options
+@_scoring_options
 def report(*, output: Path, name: str | None, as_json: bool, **inputs: Any) -> None:
     """Write a report on one document.
 
@@ -230,28 +384,20 @@ def report(*, output: Path, name: str | None, as_json: bool, **inputs: Any) -> N
     built = builder.from_evaluation(_evaluated(**inputs))
     folder = builder.save(built)
     if as_json:
-        print_json({"folder": str(folder), "summary": counts_and_scores(built.evaluation.summary)})
+        _print_json(
+            {"folder": str(folder), "summary": _counts_and_scores(built.evaluation.summary)}
+        )
     else:
-        print_text(str(folder))
+        _print_text(str(folder))
 
 
 def _evaluated(schema: Path, gold: Path, predicted: Path, profile: str, judge: str) -> Evaluation:
     from extractbench_nb.evaluation.api import evaluate as evaluate_one
 
-    source = _standard_input() if str(predicted) == "-" else predicted
+    source: Path | str = predicted
+    if str(predicted) == "-":
+        source = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
     return evaluate_one(schema, gold, source, profile=profile, judge=judge)
-
-
-def _standard_input() -> str:
-    return sys.stdin.buffer.read().decode("utf-8-sig", "replace")
-
-
-def _check(ev: Evaluation, least: float) -> None:
-    score = float(ev.summary["overall_score"])
-    if not ev.summary["evaluated"]:
-        raise InputError("no field is scored, so there is no score to check")
-    if score < least:
-        raise InputError(f"overall_score is {score:.4f}, below {least:g}")
 
 
 def _print_arrays(ev: Evaluation) -> None:
@@ -262,9 +408,9 @@ def _print_arrays(ev: Evaluation) -> None:
         counts = f"{a.matched} of {a.gold_items} matched, {a.missed} missed, {a.spurious} spurious"
         if not isinstance(a.matched, Integral):
             counts = f"{a.gold_items} and {a.predicted_items} items were not aligned"
-        print_text(f"  {'array':<13} {a.path}: {counts}")
+        _print_text(f"  {'array':<13} {a.path}: {counts}")
     if len(differ) > _MOST:
-        print_text(f"  ... {len(differ) - _MOST} more arrays that differ; --json has all")
+        _print_text(f"  ... {len(differ) - _MOST} more arrays that differ; --json has all")
 
 
 def _print_failures(ev: Evaluation) -> None:
@@ -273,21 +419,13 @@ def _print_failures(ev: Evaluation) -> None:
     wrong = fields[~fields["passed"].fillna(False).astype(bool)]
     wrong = wrong[~wrong["path"].isin(ev.arrays["path"])]
     for path, outcome, gold, predicted in wrong[list(_FAILURE)].head(_MOST).itertuples(index=False):
-        print_text(f"  {outcome:<13} {path}: {_short(gold)} -> {_short(predicted)}")
+        sides = " -> ".join(cut(canonical(side), _LONGEST) for side in (gold, predicted))
+        _print_text(f"  {outcome:<13} {path}: {sides}")
     if len(wrong) > _MOST:
-        print_text(f"  ... {len(wrong) - _MOST} more; --json has all")
+        _print_text(f"  ... {len(wrong) - _MOST} more; --json has all")
 
 
-def _short(value: Any) -> str:
-    text = canonical(value)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-
-
-def _print_warnings(ev: Evaluation) -> None:
-    counts = ev.warnings[["side", "kind"]].value_counts(sort=False).reset_index()
-    for side, kind, count in counts.itertuples(index=False):
-        print_text(f"  warning: {side}: {count} x {kind}")
-
+# --- many documents ---------------------------------------------------------------------------
 
 #: Documents without output that are named; the others are counted.
 _NAMED = 3
@@ -303,13 +441,13 @@ _COUNTS = ["evaluated", "passed", "omissions", "hallucinations", "structural", "
     help="Where schemas and gold are: sample, extractbench or a folder. Not needed where RUNS is "
     "itself a dataset with runs.",
 )
-@click.option("--save-to", type=FILE, metavar="FOLDER", help="Write results there, as Parquet.")
+@click.option("--save-to", type=_FILE, metavar="FOLDER", help="Write results there, as Parquet.")
 @click.option("--resume", is_flag=True, help="Go on with what is in --save-to already.")
 @click.option(
     "-j", "--jobs", default=1, show_default=True, help="Worker processes; -1: one a core."
 )
 @click.option("--progress/--no-progress", default=True, help="Show a bar on standard error.")
-@scoring_options
+@_scoring_options
 def batch(runs: str, dataset: str | None, save_to: Path | None, **options: Any) -> None:
     """Evaluate many model outputs.
 
@@ -321,7 +459,7 @@ def batch(runs: str, dataset: str | None, save_to: Path | None, **options: Any) 
 
     if options["resume"] and save_to is None:
         raise click.UsageError("--resume needs --save-to, the folder to go on with.")
-    if save_to is not None and not options["resume"] and _holds_a_batch(save_to):
+    if save_to is not None and not options["resume"] and _holds_batch(save_to):
         raise InputError(
             f"{str(save_to)!r} holds a batch; go on with it by --resume, or name another folder"
         )
@@ -363,7 +501,7 @@ def _runs_and_dataset(runs: str, dataset: str | None) -> tuple[Any, Any]:
     return found, found
 
 
-def _holds_a_batch(folder: Path) -> bool:
+def _holds_batch(folder: Path) -> bool:
     return (folder / "batch.json").exists() or (folder / "finished.sqlite").exists()
 
 
@@ -371,19 +509,19 @@ def _show_runs(evs: Evaluations, *, as_json: bool) -> None:
     table = evs.by_run
     missing = evs.missing
     if as_json:
-        runs = [counts_and_scores(row) for row in records(table)]
-        print_json({"runs": runs, "missing": records(missing)})
+        runs = [_counts_and_scores(row) for row in _records(table)]
+        _print_json({"runs": runs, "missing": _records(missing)})
         return
     shown = table[["run", "documents", "invalid", *_MEANS, *_COUNTS]]
-    print_table(shown.astype(dict.fromkeys(_COUNTS, "int64")))
+    _print_table(shown.astype(dict.fromkeys(_COUNTS, "int64")))
     for run, group in missing.groupby("run"):
         names = ", ".join(group["document"].head(_NAMED))
         names += ", ..." if len(group) > _NAMED else ""
-        print_text(f"note: run {run} has no output for {len(group)} documents: {names}")
+        _print_text(f"note: run {run} has no output for {len(group)} documents: {names}")
 
 
 @commands.command()
-@click.argument("folders", nargs=-1, required=True, type=FILE, metavar="FOLDER...")
+@click.argument("folders", nargs=-1, required=True, type=_FILE, metavar="FOLDER...")
 @click.option("--by", default="run", show_default=True, help="Column that names what is compared.")
 @click.option("--baseline", metavar="RUN", help="Compare all others with this one only.")
 @click.option(
@@ -403,7 +541,7 @@ def _show_runs(evs: Evaluations, *, as_json: bool) -> None:
     help="Of the intervals.",
 )
 @click.option("--seed", default=0, show_default=True, help="Of the resampling.")
-@json_option
+@_json_option
 def compare(folders: tuple[Path, ...], measures: tuple[str, ...], **options: Any) -> None:
     """Tell runs from noise.
 
@@ -423,9 +561,9 @@ def compare(folders: tuple[Path, ...], measures: tuple[str, ...], **options: Any
     )
     if options["as_json"]:
         names = ("scores", "differences", "domains", "domain_differences")
-        print_json({name: records(getattr(found, name)) for name in names})
+        _print_json({name: _records(getattr(found, name)) for name in names})
     else:
-        print_text(repr(found))
+        _print_text(repr(found))
 
 
 def _summaries(folders: Iterable[Path]) -> pd.DataFrame:
@@ -437,17 +575,13 @@ def _summaries(folders: Iterable[Path]) -> pd.DataFrame:
     everything = pd.concat([frame for _, frame in frames], ignore_index=True)
     if not everything.duplicated(["run", "document"]).any():
         return everything
-    names = _short_names([folder for folder, _ in frames])
+    ends = [folder.resolve().name for folder, _ in frames]
+    if len(set(ends)) < len(ends):  # in full where two end alike
+        ends = [str(folder) for folder, _ in frames]
     return pd.concat(
         [
             frame.assign(run=f"{name}/" + frame["run"])
-            for name, (_, frame) in zip(names, frames, strict=True)
+            for name, (_, frame) in zip(ends, frames, strict=True)
         ],
         ignore_index=True,
     )
-
-
-def _short_names(folders: list[Path]) -> list[str]:
-    """Name folders by their last part, or in full where two end alike."""
-    ends = [folder.resolve().name for folder in folders]
-    return ends if len(set(ends)) == len(ends) else [str(folder) for folder in folders]

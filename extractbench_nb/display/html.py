@@ -7,7 +7,7 @@ from html import escape
 
 from extractbench_nb.display.text import one_line, trimmed
 
-__all__ = ["STYLE", "document_text", "element", "one_line", "table"]
+__all__ = ["STYLE", "card_html", "document_text", "element", "one_line", "table", "table_html"]
 
 
 #: Colours come from JupyterLab's variables where they exist, so that dark themes work. The class is
@@ -44,17 +44,35 @@ def element(tag: str, text: str, kind: str = "", limit: int = 2000) -> str:
     return f"<{tag}{named}>{escape(trimmed(text, limit))}</{tag}>"
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> str:
-    """Write a table of cells that are HTML; `numbers` are the columns to align on the right."""
-    kinds = ["xb-num" if at in set(numbers) else "" for at in range(len(heads))]
-    top = "".join(element("th", text, kind) for text, kind in zip(heads, kinds, strict=True))
+def table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    numbers: Iterable[int] = (),
+    kind: str = "xb-value",
+) -> str:
+    """Write a table of cells that are HTML; `numbers` are the columns to align on the right.
+
+    The cells of the other columns have the class `kind`.
+    """
+    right = set(numbers)
+    names = ["xb-num" if at in right else "" for at in range(len(heads))]
+    top = "".join(element("th", text, name) for text, name in zip(heads, names, strict=True))
+    marks = [f' class="{mark}"' if (mark := name or kind) else "" for name in names]
     body = "".join(
-        "<tr>"
-        + "".join(
-            f'<td class="{kind or "xb-value"}">{cell}</td>'
-            for cell, kind in zip(row, kinds, strict=True)
-        )
-        + "</tr>"
+        f"<tr>{''.join(f'<td{m}>{cell}</td>' for cell, m in zip(row, marks, strict=True))}</tr>"
         for row in rows
     )
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def table_html(names: Iterable[str], numbers: Iterable[str], rows: Iterable[list[str]]) -> str:
+    """Write a table of a card, the columns of numbers last; without rows, nothing."""
+    first, last, body = list(names), list(numbers), list(rows)
+    right = range(len(first), len(first) + len(last))
+    return table([*first, *last], body, right, kind="") if body else ""
+
+
+def card_html(title: str, *parts: str, limit: int = 200) -> str:
+    """Write a card: a title, which is escaped here, and what is under it, which is HTML."""
+    head = f'<div class="xb-title">{document_text(title, limit)}</div>'
+    return f"""<div class="xb-root">{STYLE}{head}{"".join(parts)}</div>"""

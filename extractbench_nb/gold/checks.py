@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from extractbench_nb._concurrency import progress_bar
 from extractbench_nb._json import json_type
@@ -37,7 +37,7 @@ from extractbench_nb.gold.findings import (
 from extractbench_nb.gold.lookup import find_date_faults, find_values
 from extractbench_nb.pdf.pages import read_pages
 from extractbench_nb.pdf.text import PdfText
-from extractbench_nb.schema.nodes import Node, Schema
+from extractbench_nb.schema.nodes import Node
 from extractbench_nb.schema.parse import parse_schema
 
 __all__ = [
@@ -100,7 +100,7 @@ def find_undeclared(subject: Subject) -> Iterator[Finding]:
             indices[place.field].append(place)
         else:
             message = "the schema does not declare this key"
-            yield Finding(place.path, place.field, "undeclared_key", message, place.value)
+            yield place.finding("undeclared_key", message)
     for name, found in indices.items():
         message = f"{len(found)} items carry their own index, which the schema does not declare"
         yield Finding(found[0].path, name, "item_index", message, found[0].value)
@@ -123,40 +123,25 @@ def find_empty_required(subject: Subject) -> Iterator[Finding]:
     A null is a violation where the schema does not allow it, and an answer where it does.
     """
     for place in subject.places:
-        if place.node is not None and place.node.required and _is_empty(place.value):
-            message = f"required, and an empty {json_type(place.value)}"
-            yield Finding(place.path, place.field, "empty_required", message, place.value)
+        value = place.value.strip() if isinstance(place.value, str) else place.value
+        if place.node is not None and place.node.required and value in ("", [], {}):
+            yield place.finding("empty_required", f"required, and an empty {json_type(value)}")
 
 
-def _is_empty(value: Any) -> bool:
-    if isinstance(value, str):
-        return not value.strip()
-    return isinstance(value, dict | list) and not value
-
-
-Check = Callable[[Subject], Iterator[Finding]]
-
-
-class _Rule(NamedTuple):
-    check: Check
-    kinds: frozenset[str]
-
-
-_RULES: tuple[_Rule, ...] = (
-    _Rule(find_violations, frozenset(("schema_violation", "wrong_type", "text_for_object"))),
-    _Rule(find_undeclared, frozenset(("undeclared_key", "item_index"))),
-    _Rule(find_empty_required, frozenset(("empty_required",))),
-    _Rule(find_placeholders, frozenset(("placeholder",))),
-    _Rule(find_duplicates, frozenset(("duplicate_item", "contradicting_item"))),
-    _Rule(find_split_items, frozenset(("split_item",))),
-    _Rule(find_date_faults, frozenset(("malformed_date", "shifted_date", "odd_date_style"))),
-    _Rule(
+#: The checks of one document, and the kinds of finding that each can yield.
+_RULES: tuple[tuple[Callable[[Subject], Iterator[Finding]], str], ...] = (
+    (find_violations, "schema_violation wrong_type text_for_object"),
+    (find_undeclared, "undeclared_key item_index"),
+    (find_empty_required, "empty_required"),
+    (find_placeholders, "placeholder"),
+    (find_duplicates, "duplicate_item contradicting_item"),
+    (find_split_items, "split_item"),
+    (find_date_faults, "malformed_date shifted_date odd_date_style"),
+    (
         find_wording_faults,
-        frozenset(
-            ("glued_words", "broken_word", "line_break", "trailing_punctuation", "stray_whitespace")
-        ),
+        "glued_words broken_word line_break trailing_punctuation stray_whitespace",
     ),
-    _Rule(find_variants, frozenset(("spelling_variant", "case_variant"))),
+    (find_variants, "spelling_variant case_variant"),
 )
 _LOOKUP = frozenset(("unlike_pdf", "not_in_pdf", "field_not_quoted"))
 _USE_PDF = _LOOKUP | {"glued_words", "broken_word"}
@@ -205,25 +190,22 @@ def check_document(dataset: Dataset, row: Any, kinds: frozenset[str]) -> Checked
     schema = _read(checked, "schema_unreadable", lambda: parse_schema(dataset.schema(row.schema)))
     if gold is _UNREADABLE or schema is _UNREADABLE:
         return checked
-    subject = _subject(schema, gold, pdf)
-    checked.values = sum(_is_leaf(place) for place in subject.places)
-    for rule in _RULES:
-        if rule.kinds & kinds:
-            checked.findings += rule.check(subject)
-    if kinds & _LOOKUP:
-        _look_up(subject, checked)
+    subject = Subject(schema, gold, tuple(walk(schema, gold)), pdf)
+    values = [place.value for place in subject.places]
+    checked.values = sum(v is not None and not isinstance(v, dict | list) for v in values)
+    for check, names in _RULES:
+        if not kinds.isdisjoint(names.split()):
+            checked.findings += check(subject)
+    for place, finding in find_values(subject) if kinds & _LOOKUP else ():
+        checked.sought[place.definition] += 1
+        if finding is None:
+            checked.found[place.definition] += 1
+        else:
+            checked.not_found.append((place.definition, finding))
     return checked
 
 
 _UNREADABLE = object()
-
-
-def _subject(schema: Schema, gold: Any, pdf: PdfText | None) -> Subject:
-    return Subject(schema, gold, tuple(walk(schema, gold)), pdf)
-
-
-def _is_leaf(place: Place) -> bool:
-    return place.value is not None and not isinstance(place.value, dict | list)
 
 
 def _read(checked: Checked, kind: str, read: Callable[[], Any]) -> Any:
@@ -254,15 +236,6 @@ def _read_pdf(
     message = f"no text on its {pdf.pages} page{'s' if pdf.pages > 1 else ''}: scanned or drawn"
     checked.findings.append(Finding("$", "", "pdf_without_text", message))
     return None
-
-
-def _look_up(subject: Subject, checked: Checked) -> None:
-    for place, finding in find_values(subject):
-        checked.sought[place.definition] += 1
-        if finding is None:
-            checked.found[place.definition] += 1
-        else:
-            checked.not_found.append((place.definition, finding))
 
 
 _FEWEST_SOUGHT = 4
@@ -323,7 +296,18 @@ def audit(
     checked = [check_document(ds, row, wanted) for row in shown]
     unquoted = _unquoted_fields(checked)
     found = [(one, f) for one in checked for f in _settled(one, unquoted) if f.kind in wanted]
-    return Audit(ds.name, _findings_frame(found), _documents_frame(checked, found))
+    findings = [
+        (c.document, c.domain, c.schema, f.path, f.field, f.kind, KINDS[f.kind].severity,
+         f.message, f.value, f.suggestion, f.page)
+        for c, f in found
+    ]  # fmt: skip
+    counts = Counter((id(c), KINDS[f.kind].severity) for c, f in found)
+    documents = [
+        (c.document, c.domain, c.schema, c.gold_readable, c.values, c.pages, c.text_length,
+         c.sought.total(), c.found.total(), *(counts[id(c), name] for name in SEVERITIES))
+        for c in checked
+    ]  # fmt: skip
+    return Audit(ds.name, AUDIT_COLUMNS.from_rows(findings), AUDITED_COLUMNS.from_rows(documents))
 
 
 def _unquoted_fields(checked: Sequence[Checked]) -> frozenset[tuple[str, str]]:
@@ -363,22 +347,3 @@ def _field_finding(one: Checked, definition: str, first: Finding) -> Finding:
         "the PDF, nor are most in other documents: not quoted"
     )
     return first._replace(kind="field_not_quoted", message=message, suggestion=None, page=None)
-
-
-def _findings_frame(found: Sequence[tuple[Checked, Finding]]) -> Any:
-    rows = [
-        (c.document, c.domain, c.schema, f.path, f.field, f.kind, KINDS[f.kind].severity,
-         f.message, f.value, f.suggestion, f.page)
-        for c, f in found
-    ]  # fmt: skip
-    return AUDIT_COLUMNS.from_rows(rows)
-
-
-def _documents_frame(checked: Sequence[Checked], found: Sequence[tuple[Checked, Finding]]) -> Any:
-    counts = Counter((id(c), KINDS[f.kind].severity) for c, f in found)
-    rows = [
-        (c.document, c.domain, c.schema, c.gold_readable, c.values, c.pages, c.text_length,
-         c.sought.total(), c.found.total(), *(counts[id(c), name] for name in SEVERITIES))
-        for c in checked
-    ]  # fmt: skip
-    return AUDITED_COLUMNS.from_rows(rows)

@@ -66,6 +66,14 @@ class Place(NamedTuple):
         """The last key on the way here, indices left out."""
         return self.field.removesuffix("[]").rsplit(".", 1)[-1]
 
+    def item(self, index: int, value: Any, node: Node | None = None) -> Place:
+        """Return the place of an array's item."""
+        return Place(f"{self.path}[{index}]", f"{self.field}[]", node, value, self.value, index)
+
+    def finding(self, kind: str, message: str, suggestion: str | None = None) -> Finding:
+        """Make a finding about the value here."""
+        return Finding(self.path, self.field, kind, message, self.value, suggestion)
+
     @property
     def is_text(self) -> bool:
         """Whether the value is a text with something in it."""
@@ -131,8 +139,7 @@ def _item(place: Place, node: Node | None, index: int, value: Any) -> Place:
     if node is not None and node.kind == "array":
         prefix = node.children.prefix
         child = prefix[index] if index < len(prefix) else node.children.items
-    path, field = f"{place.path}[{index}]", f"{place.field}[]"
-    return Place(path, field, child, value, place.value, index)
+    return place.item(index, value, child)
 
 
 _CUT = re.compile(r"\b([^\W\d_]{2,})-[ \t]+([^\W\d_A-Z][^\W\d_]+)|\b([^\W\d_]{2,})-\r?\n\s*(\w+)")
@@ -173,33 +180,25 @@ def _vocabulary(subject: Subject) -> Counter[str]:
 
 
 def _cut_words(place: Place, pdf: PdfText | None, vocabulary: Counter[str]) -> Iterator[Finding]:
-    found = [m for m in _CUT.finditer(place.value) if _second(m).lower() not in _SUSPENDED]
+    found = [m for m in _CUT.finditer(place.value) if (m[2] or m[4]).lower() not in _SUSPENDED]
     if found:
         cut = [" ".join(m[0].split()) for m in found]
         better = _CUT.sub(lambda m: _rejoined(m, vocabulary), place.value)
         message = f"cut in two: {', '.join(map(repr, cut[:3]))}{_more(cut)}"
-        yield Finding(place.path, place.field, "broken_word", message, place.value, better)
+        yield place.finding("broken_word", message, better)
     elif pdf is not None and (pairs := list(_torn(place.value, pdf))):
         message = f"torn apart: {', '.join(repr(' '.join(p)) for p in pairs[:3])}{_more(pairs)}"
         better = ", ".join("".join(pair) for pair in pairs[:3])
-        yield Finding(place.path, place.field, "broken_word", message, place.value, better)
+        yield place.finding("broken_word", message, better)
 
 
-def _more(found: list[object] | list[str] | list[tuple[str, str]]) -> str:
+def _more(found: Sequence[object]) -> str:
     return f" and {len(found) - 3} more" if len(found) > 3 else ""  # noqa: PLR2004 - shown above
-
-
-def _first(match: re.Match[str]) -> str:
-    return match[1] or match[3]
-
-
-def _second(match: re.Match[str]) -> str:
-    return match[2] or match[4]
 
 
 def _rejoined(match: re.Match[str], vocabulary: Counter[str]) -> str:
     """Write a word that was cut at a hyphen as one, or as a compound of two that occur apart."""
-    first, second = _first(match), _second(match)
+    first, second = match[1] or match[3], match[2] or match[4]
     if second.lower() in _SUSPENDED:
         return match[0]
     one, two = first.casefold(), second.casefold()
@@ -230,7 +229,7 @@ def _glued_words(place: Place, pdf: PdfText | None) -> Iterator[Finding]:
     if found:
         message = f"no space in {', '.join(map(repr, found[:3]))}{_more(found)}"
         near = ", ".join(better[:3])
-        yield Finding(place.path, place.field, "glued_words", message, place.value, near)
+        yield place.finding("glued_words", message, near)
 
 
 def _unglue(word: str, pdf: PdfText) -> tuple[str, str] | None:
@@ -265,7 +264,7 @@ def _line_breaks(place: Place) -> Iterator[Finding]:
         before, after = breaks[0][0][-_SHOWN:], breaks[0][1][:_SHOWN]
         message = f"{count} inside a sentence, as between {before!r} and {after!r}"
         better = " ".join(place.value.split())
-        yield Finding(place.path, place.field, "line_break", message, place.value, better)
+        yield place.finding("line_break", message, better)
 
 
 def _is_within_sentence(before: str, after: str) -> bool:
@@ -280,9 +279,7 @@ def _loose_ends(place: Place) -> Iterator[Finding]:
     text = place.value
     if _SPACES.search(text):
         better = " ".join(text.split())
-        yield Finding(
-            place.path, place.field, "stray_whitespace", "spaces at an end or doubled", text, better
-        )
+        yield place.finding("stray_whitespace", "spaces at an end or doubled", better)
     bare = text.strip()
     if len(bare) > _LONGEST_NAME or "\n" in bare:
         return
@@ -292,7 +289,7 @@ def _loose_ends(place: Place) -> Iterator[Finding]:
         where = "ends" if tail else "begins"
         mark = (tail or head)[0].strip()  # type: ignore[index]
         message = f"{where} with {mark!r}"
-        yield Finding(place.path, place.field, "trailing_punctuation", message, text, better)
+        yield place.finding("trailing_punctuation", message, better)
 
 
 _LONGEST_VARIANT = 80
@@ -355,7 +352,7 @@ def _told(places: list[Place], kind: str, better: str) -> Iterator[Finding]:
     how = "with other capitals or marks" if kind == "case_variant" else "spelt otherwise"
     message = f"the document also has it {how}"
     for place in places:
-        yield Finding(place.path, place.field, kind, message, place.value, better)
+        yield place.finding(kind, message, better)
 
 
 def _respelt(counts: dict[str, int]) -> Iterator[tuple[str, str]]:
@@ -414,7 +411,7 @@ def find_placeholders(subject: Subject) -> Iterator[Finding]:
         if is_placeholder(place.value) and fold(place.value) not in _declared_words(place.node):
             message = f"{place.value!r} stands for nothing; the schema does not ask for it"
             better = _instead(place)
-            yield Finding(place.path, place.field, "placeholder", message, place.value, better)
+            yield place.finding("placeholder", message, better)
 
 
 def _instead(place: Place) -> str | None:
@@ -453,18 +450,17 @@ def find_duplicates(subject: Subject) -> Iterator[Finding]:
 def _repeated(array: Place) -> Iterator[Finding]:
     seen: dict[Any, int] = {}
     for i, item in enumerate(array.value):
-        path, field = f"{array.path}[{i}]", f"{array.field}[]"
+        place = array.item(i, item)
         key = _identity(item)
         if key and key in seen:
-            message = f"equals item {seen[key]} of the array"
-            yield Finding(path, field, "duplicate_item", message, item)
+            yield place.finding("duplicate_item", f"equals item {seen[key]} of the array")
             continue
         claims = list(_claims(item))
         for name, claim in claims:
             if claim in seen:
                 message = f"differs from item {seen[claim]} of the array in nothing but {name!r}"
                 other = json_text(array.value[seen[claim]][name])
-                yield Finding(path, field, "contradicting_item", message, item, other)
+                yield place.finding("contradicting_item", message, other)
                 break
         for claim in (key, *(claim for _, claim in claims)):
             seen.setdefault(claim, i)
@@ -513,5 +509,4 @@ def _split_items(array: Place, texts: Sequence[str]) -> Iterator[Finding]:
         if any(w[-len(end) :] == end for j, w in enumerate(words) if j not in (i, i - 1)):
             message = f"looks like the end of item {i - 1}"
             joined = f"{texts[i - 1].strip()} {texts[i].strip()}"
-            path, field = f"{array.path}[{i}]", f"{array.field}[]"
-            yield Finding(path, field, "split_item", message, texts[i], joined)
+            yield array.item(i, texts[i]).finding("split_item", message, joined)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.benchmark.statistics import shipped_frame
 from extractbench_nb.errors import InputError
-from extractbench_nb.pdf.evidence import Grounds, is_asked, leaves, look_up
+from extractbench_nb.pdf.evidence import is_asked, leaves, look_up
 from extractbench_nb.pdf.search import amount_of, date_of
 from extractbench_nb.pdf.text import index_of
 from extractbench_nb.stats.intervals import Drawing, counts_drawn
@@ -47,7 +48,7 @@ _COUNTS = "0 and up"
 
 COUNT_COLUMNS = FrameSpec(
     "evidence_counts",
-    "one row a document, kind of value and PDF that was searched",
+    "one row per document, kind of value and PDF that was searched",
     (
         Column("document", "string", "document id"),
         Column("domain", "string", "its domain"),
@@ -64,7 +65,7 @@ COUNT_COLUMNS = FrameSpec(
 
 MISSING_COLUMNS = FrameSpec(
     "evidence_missing",
-    "one row a document and key of which a value is not in the document's own PDF",
+    "one row per document and key of which a value is not in the document's own PDF",
     (
         Column("document", "string", "document id"),
         Column("domain", "string", "its domain"),
@@ -76,7 +77,7 @@ MISSING_COLUMNS = FrameSpec(
 
 BAND_COLUMNS = FrameSpec(
     "evidence_bands",
-    "one row a document, band of scores and PDF that was searched",
+    "one row per document, band of scores and PDF that was searched",
     (
         Column("document", "string", "document id"),
         Column("domain", "string", "its domain"),
@@ -107,11 +108,6 @@ class EvidenceCounts(NamedTuple):
     missing: pd.DataFrame
 
 
-class _Key(NamedTuple):
-    kind: str
-    against: str
-
-
 def count_evidence(ds: Dataset, document: str) -> EvidenceCounts:
     """Look a document's gold up in its own PDF, and in PDFs of other documents.
 
@@ -119,25 +115,58 @@ def count_evidence(ds: Dataset, document: str) -> EvidenceCounts:
     the same place of the listing; documents whose PDF is absent or has no text are left out.
     """
     rows: list[Any] = [row for row in ds.listing.itertuples(index=False) if row.has_pdf]
-    asked = [row for row in leaves(ds.gold(document)) if is_asked(row[2])]
-    values = [value for *_, value in asked]
     own = next((row for row in rows if row.document == document), None)
     if own is None or not index_of(own.pdf_path).words:
         raise InputError(f"document {document!r} has no PDF with text to be searched")
+    asked = [row for row in leaves(ds.gold(document)) if is_asked(row[2])]
+    values = [value for *_, value in asked]
     known = look_up(values, index_of(own.pdf_path))
-    counts: Counter[tuple[_Key, str]] = Counter()
-    bands: Counter[tuple[_Key, str]] = Counter()
+    all_leaves, different = [], []
     for against, path in _searched(rows, own):
-        found = look_up(values, index_of(path))
-        counts.update(_counted(values, found, against))
-        if against != AGAINST[0]:
-            bands.update(_banded(values, known, found, against))
-    missing = _missing([_last_key(field) for _, field, _ in asked], known)
-    return EvidenceCounts(
-        _counts_frame(COUNT_COLUMNS, own, KINDS, counts),
-        _counts_frame(BAND_COLUMNS, own, BANDS, bands),
-        MISSING_COLUMNS.from_rows((own.document, own.domain, *row) for row in missing),
+        there = look_up(values, index_of(path))
+        scores = pd.Series([found.score or 0.0 for found in there], dtype="float64")
+        frame = pd.DataFrame(
+            {
+                "value": [(isinstance(value, str), value) for value in values],  # 1 and "1" differ
+                "kind": [_kind(value) for value in values],
+                "band": [BANDS[bisect_right(_BOUNDS, one.score or 0.0)] for one in known],
+                "known": [bool(one.grounded) for one in known],
+                "against": against,
+                "found": [bool(found.grounded) for found in there],
+                "half": scores >= _HALF,
+                "nine": scores >= _NINE_TENTHS,
+            }
+        )
+        all_leaves.append(frame)
+        different.append(frame.drop_duplicates("value"))
+    every, once = pd.concat(all_leaves), pd.concat(different)
+    counts = every.groupby(["kind", "against"]).agg(
+        leaves=("found", "size"), leaves_found=("found", "sum")
     )
+    counts[["values", "found", "found_half", "found_nine"]] = once.groupby(["kind", "against"]).agg(
+        values=("found", "size"), found=("found", "sum"), half=("half", "sum"), nine=("nine", "sum")
+    )
+    others = once[once["known"] & (once["against"] != AGAINST[0])].groupby(["band", "against"])
+    bands = others.agg(values=("found", "size"), found=("found", "sum"))
+    keys = [field.rstrip("[]").rsplit(".", 1)[-1].rstrip("[]") for _, field, _ in asked]
+    total = Counter(keys)
+    missing = Counter(key for key, one in zip(keys, known, strict=True) if not one.grounded)
+    ids = (own.document, own.domain)
+    return EvidenceCounts(
+        COUNT_COLUMNS.from_rows(_rows(ids, counts, KINDS)),
+        BAND_COLUMNS.from_rows(_rows(ids, bands, BANDS)),
+        MISSING_COLUMNS.from_rows((*ids, key, total[key], n) for key, n in missing.items()),
+    )
+
+
+def _rows(
+    ids: tuple[str, str], table: pd.DataFrame, groups: Sequence[str]
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a table in the order of groups and of what was searched."""
+    cells = dict(zip(table.index, table.itertuples(index=False, name=None), strict=True))
+    for key in product(groups, AGAINST):
+        if key in cells:
+            yield (*ids, *key, *cells[key])
 
 
 def _searched(rows: Sequence[Any], own: Any) -> Iterator[tuple[str, Path]]:
@@ -155,48 +184,6 @@ def _searched(rows: Sequence[Any], own: Any) -> Iterator[tuple[str, Path]]:
                 break
 
 
-def _counted(
-    values: Sequence[Any], found: Sequence[Grounds], against: str
-) -> Iterator[tuple[_Key, str]]:
-    """Yield each count that goes up by one."""
-    for value, one in zip(values, found, strict=True):
-        key = _Key(_kind(value), against)
-        yield key, "leaves"
-        if one.grounded:
-            yield key, "leaves_found"
-    for i in _first_of_each(values):
-        key = _Key(_kind(values[i]), against)
-        yield from ((key, name) for name in _reached(found[i]))
-
-
-def _banded(
-    values: Sequence[Any], known: Sequence[Grounds], found: Sequence[Grounds], against: str
-) -> Iterator[tuple[_Key, str]]:
-    for i in _first_of_each(values):
-        if known[i].grounded:
-            key = _Key(_band(known[i].score or 0.0), against)
-            yield key, "values"
-            if found[i].grounded:
-                yield key, "found"
-
-
-def _first_of_each(values: Sequence[Any]) -> list[int]:
-    """Return where each different value stands first; 1 and "1" differ."""
-    places = {(isinstance(v, str), v): i for i, v in reversed(list(enumerate(values)))}
-    return sorted(places.values())
-
-
-def _band(score: float) -> str:
-    return BANDS[bisect_right(_BOUNDS, score)]
-
-
-def _reached(found: Grounds) -> list[str]:
-    score = found.score or 0.0
-    reached = (True, bool(found.grounded), score >= _HALF, score >= _NINE_TENTHS)
-    names = ("values", "found", "found_half", "found_nine")
-    return [name for name, is_reached in zip(names, reached, strict=True) if is_reached]
-
-
 def _kind(value: str | float) -> str:
     if not isinstance(value, str):
         return "number"
@@ -205,35 +192,6 @@ def _kind(value: str | float) -> str:
     if amount_of(value) is not None:
         return "number"
     return "long text" if len(value) > _LONG else "short text"
-
-
-def _last_key(field: str) -> str:
-    return field.rstrip("[]").rsplit(".", 1)[-1].rstrip("[]")
-
-
-def _missing(fields: Sequence[str], known: Sequence[Grounds]) -> list[tuple[str, int, int]]:
-    total = Counter(fields)
-    lost = Counter(f for f, found in zip(fields, known, strict=True) if not found.grounded)
-    return [(field, total[field], count) for field, count in lost.items()]
-
-
-def _counts_frame(
-    spec: FrameSpec, own: Any, groups: Sequence[str], counts: Counter[tuple[_Key, str]]
-) -> pd.DataFrame:
-    names = spec.names[4:]
-    rows = [
-        (
-            own.document,
-            own.domain,
-            group,
-            against,
-            *(counts[_Key(group, against), n] for n in names),
-        )
-        for group in groups
-        for against in AGAINST
-        if counts[_Key(group, against), "values"]
-    ]
-    return spec.from_rows(rows)
 
 
 def shipped_counts() -> pd.DataFrame:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec, describe_frames
-from extractbench_nb.display.html import STYLE, document_text
+from extractbench_nb.display.html import card_html, document_text
 from extractbench_nb.errors import InputError, nearest
 
 __all__ = [
@@ -21,8 +21,6 @@ __all__ = [
     "Audit",
     "Finding",
     "Kind",
-    "card_html",
-    "card_text",
     "chosen_kinds",
     "sample_findings",
 ]
@@ -150,7 +148,7 @@ def _head(audit: Audit) -> str:
     return f"{name}, {', '.join([*totals, infos])}{share}"
 
 
-def card_text(audit: Audit) -> str:
+def _card_text(audit: Audit) -> str:
     """Write the card as plain text."""
     counts = _counts(audit)
     lines = [_head(audit)]
@@ -162,7 +160,7 @@ def card_text(audit: Audit) -> str:
     return "\n".join(lines)
 
 
-def card_html(audit: Audit) -> str:
+def _card_html(audit: Audit) -> str:
     """Write the card as static HTML; every text is escaped."""
     counts = _counts(audit)
     names = "".join(
@@ -179,19 +177,15 @@ def card_html(audit: Audit) -> str:
         )
     head = f'<tr><th scope="col">severity</th><th scope="col">kind</th>{names}</tr>'
     table = f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>" if rows else ""
-    title = document_text(_head(audit), 300)
     note = "Findings are suspects; .findings lists them, Audit.kinds() says what each kind means."
-    return (
-        f'<div class="xb-root">{STYLE}<div class="xb-title">{title}</div>{table}'
-        f'<div class="xb-desc">{note}</div></div>'
-    )
+    return card_html(_head(audit), table, f'<div class="xb-desc">{note}</div>', limit=300)
 
 
 _SEVERITY_VALUES = ", ".join(SEVERITIES)
 
 AUDIT_COLUMNS = FrameSpec(
     "findings",
-    "one row a finding, ordered by document, kind and place in the document",
+    "one row per finding, ordered by document, kind and place in the document",
     (
         Column("document", "string", "document id"),
         Column("domain", "string", "name of the domain folder"),
@@ -209,7 +203,7 @@ AUDIT_COLUMNS = FrameSpec(
 
 SUMMARY_COLUMNS = FrameSpec(
     "summary",
-    "one row a domain and kind that occurs, by domain and the order of `Audit.kinds()`",
+    "one row per domain and kind that occurs, by domain and the order of `Audit.kinds()`",
     (
         Column("domain", "string", "name of the domain folder"),
         Column("kind", "string", "what is suspected"),
@@ -222,7 +216,7 @@ SUMMARY_COLUMNS = FrameSpec(
 
 AUDITED_COLUMNS = FrameSpec(
     "documents",
-    "one row a document, in the dataset's order",
+    "one row per document, in the dataset's order",
     (
         Column("document", "string", "document id"),
         Column("domain", "string", "name of the domain folder"),
@@ -309,11 +303,11 @@ class Audit:
 
     def __repr__(self) -> str:
         """Write the counts by kind and domain as text."""
-        return card_text(self)
+        return _card_text(self)
 
     def _repr_html_(self) -> str:
 
-        return card_html(self)
+        return _card_html(self)
 
 
 def sample_findings(audit: Audit, n: int = 60, *, seed: int = 0) -> pd.DataFrame:

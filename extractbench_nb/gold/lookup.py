@@ -45,8 +45,11 @@ def find_date_faults(subject: Subject) -> Iterator[Finding]:
     for place in subject.texts():
         if len(place.value) > _LONGEST_DATE:
             continue
-        if (finding := _shifted(place) or _malformed(place)) is not None:
+        if (finding := _shifted(place)) is not None:
             yield finding
+        elif is_malformed(place):
+            message = "is not a date of the calendar, nor a date in a known form"
+            yield place.finding("malformed_date", message)
         elif parse_date(place.value) is not None:
             siblings[place.field.rpartition(".")[0]].append(place)
             yield from _unlike_schema(place)
@@ -62,7 +65,7 @@ def _shifted(place: Place) -> Finding | None:
     message = "midnight of a zone further east: the day before is written"
     message += ", and another month" if first else ""
     better = f"{meant:%Y-%m} or {meant:%Y-%m-%d}" if first else f"{meant:%Y-%m-%d}"
-    return Finding(place.path, place.field, "shifted_date", message, place.value, better)
+    return place.finding("shifted_date", message, better)
 
 
 def is_malformed(place: Place) -> bool:
@@ -70,13 +73,6 @@ def is_malformed(place: Place) -> bool:
     if len(place.value) > _LONGEST_DATE or parse_date(place.value) is not None:
         return False
     return _claims_date(place, fold(place.value).strip(" .,;"))
-
-
-def _malformed(place: Place) -> Finding | None:
-    if not is_malformed(place):
-        return None
-    message = "is no date of the calendar, nor a date in any form we know"
-    return Finding(place.path, place.field, "malformed_date", message, place.value)
 
 
 def _claims_date(place: Place, text: str) -> bool:
@@ -95,7 +91,7 @@ def _unlike_schema(place: Place) -> Iterator[Finding]:
     if asked and not any(re.fullmatch(_SHAPES[form], place.value.strip()) for form in asked):
         message = f"the schema asks for {' or '.join(dict.fromkeys(asked))}"
         iso = _iso(place.value)
-        yield Finding(place.path, place.field, "odd_date_style", message, place.value, iso)
+        yield place.finding("odd_date_style", message, iso)
 
 
 def _iso(text: str) -> str | None:
@@ -124,7 +120,7 @@ def _unlike_siblings(group: list[Place]) -> Iterator[Finding]:
         if style != usual:
             message = f"written as {style}, {count} of {len(styles)} dates beside it as {usual}"
             iso = _iso(place.value)
-            yield Finding(place.path, place.field, "odd_date_style", message, place.value, iso)
+            yield place.finding("odd_date_style", message, iso)
 
 
 _LARGE, _TOO_LARGE = 1e6, 1e18
@@ -179,21 +175,20 @@ def _look_up(place: Place, pdf: PdfText) -> Finding | None:
     if date_ is not None:
         return _look_up_date(place, date_, pdf)
     words = words_of(value)
-    if _is_address(value) and all(word in pdf.places for word in words):
+    # papers write e-mail addresses in groups: {a,b}@c.org
+    is_address = "@" in value and len(value.split()) == 1
+    if is_address and all(word in pdf.places for word in words):
         return None
     if len(words) >= _LONG_WORDS:
         return _look_up_long(place, pdf)
     return _look_up_short(place, words, pdf)
 
 
-def _is_address(text: str) -> bool:
-    """Say whether a text is one e-mail address, which papers write in groups: {a,b}@c.org."""
-    return "@" in text and len(text.split()) == 1
-
-
 def _finding(place: Place, kind: str, message: str, passage: Passage | None = None) -> Finding:
-    near, page = (passage.text, passage.page) if passage is not None else (None, None)
-    return Finding(place.path, place.field, kind, message, place.value, near, page)
+    found = place.finding(kind, message)
+    if passage is None:
+        return found
+    return found._replace(suggestion=passage.text, page=passage.page)
 
 
 def _look_up_short(place: Place, words: list[str], pdf: PdfText) -> Finding | None:
@@ -263,7 +258,7 @@ def _look_up_number(place: Place, value: float, pdf: PdfText) -> Finding | None:
     near = _misprint(sought, pdf)
     if near is not None:
         message = "not in the PDF in any spelling; a number of it differs in one digit"
-        return Finding(place.path, place.field, "unlike_pdf", message, place.value, near)
+        return place.finding("unlike_pdf", message, near)
     return _finding(place, "not_in_pdf", "not in the PDF in any spelling")
 
 
@@ -312,7 +307,7 @@ def _look_up_date(place: Place, sought: Date, pdf: PdfText) -> Finding | None:
         return None
     near = _nearest_date(sought, pdf)
     message = "not a date of the PDF"
-    return Finding(place.path, place.field, "not_in_pdf", message, place.value, near)
+    return place.finding("not_in_pdf", message, near)
 
 
 def _is_anniversary(sought: Date, pdf: PdfText) -> bool:

@@ -36,7 +36,7 @@ from extractbench_nb.stats.breakdowns import difficulty as ranked
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from extractbench_nb.stats.comparison import Comparison
+    from extractbench_nb.stats.compare import Comparison
 
 __all__ = ["ENDINGS", "attempts", "differences", "difficulty", "outcomes", "validity"]
 

@@ -303,7 +303,7 @@ def _needs_array(spec: MetricSpec) -> bool:
 
 
 def _needs_scalar(spec: MetricSpec) -> bool:
-    return spec.metric_id in SCALAR_METRICS or bool(spec.types) and "array" not in spec.types
+    return spec.metric_id in SCALAR_METRICS or (bool(spec.types) and "array" not in spec.types)
 
 
 def goes_below(node: Node, met: set[frozenset[str]]) -> bool:

@@ -2,58 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+import random
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._json import json_text, json_type
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.schema.states import MISSING
-from extractbench_nb.simulation.structure import (
-    drop_items,
-    duplicate_items,
-    merge_items,
-    shuffle_items,
-    split_items,
-    spurious_items,
-    wrong_nesting,
-    wrong_type,
-)
-from extractbench_nb.simulation.tasks import (
-    Change,
-    Document,
-    Draws,
-    Place,
-    Pool,
-    Task,
-    borrowed,
-    copied,
-    generator,
-)
-from extractbench_nb.simulation.values import (
-    change_values,
-    hallucinate,
-    kinds,
-    null_out,
-    omit,
-    substitute,
-)
+from extractbench_nb.simulation.documents import Change, Draws, Place, Task, borrowed, copied
+from extractbench_nb.simulation.values import corrupt, kinds
 
 __all__ = [
     "CHANGED",
     "CORRUPTIONS",
+    "ITEM",
     "KEPT",
+    "STRUCTURE",
     "UNCLEAR",
     "Corruption",
-    "Rewrite",
-    "RewrittenArray",
     "chosen",
     "corruptions",
-    "rewrite_item",
 ]
-
 
 #: Whether what is corrupted still says the same.
 KEPT, UNCLEAR, CHANGED = "kept", "unclear", "changed"
@@ -61,8 +33,7 @@ KEPT, UNCLEAR, CHANGED = "kept", "unclear", "changed"
 #: What a corruption works on.
 VALUE, PRESENCE, ITEM, STRUCTURE = "value", "presence", "item", "structure"
 
-_SCALAR = "members of objects that hold a scalar"
-_ITEMS = "items of arrays"
+Apply = Callable[[Task], list[Change]]
 
 
 class Corruption(NamedTuple):
@@ -76,97 +47,311 @@ class Corruption(NamedTuple):
     meaning: str
     places: str
     summary: str
-    apply: Callable[[Task], list[Change]]
-
-
-def _value(name: str, meaning: str, summary: str) -> Corruption:
-    places = " and ".join({"string": "texts", "number": "numbers"}[kind] for kind in kinds(name))
-    return Corruption(name, VALUE, meaning, places, summary, change_values(name))
+    apply: Apply
 
 
 #: All corruptions by name.
-CORRUPTIONS = {
-    corruption.name: corruption
-    for corruption in (
-        _value("whitespace", KEPT, "more space between words"),
-        _value("case", KEPT, "letters in the other case"),
-        _value("abbreviation", KEPT, "ordinary words shortened"),
-        _value("date_format", KEPT, "dates in another format"),
-        _value("word_order", UNCLEAR, "neighbouring words exchanged"),
-        _value("typo", UNCLEAR, "a letter of a word changed"),
-        _value("rounding", UNCLEAR, "fewer significant digits"),
-        _value("dropped_word", CHANGED, "words left out"),
-        _value("truncation", CHANGED, "the end cut off"),
-        _value("changed_digit", CHANGED, "digits replaced"),
-        _value("unit", CHANGED, "a unit replaced by another; thousands or millions for units"),
-        _value("sign", CHANGED, "minus for plus"),
-        Corruption(
-            "substitute",
-            VALUE,
-            CHANGED,
-            "scalars for which another document has another value",
-            "the value of another document",
-            substitute,
-        ),
-        Corruption("null_out", PRESENCE, CHANGED, _SCALAR, "null for the value", null_out),
-        Corruption("omit", PRESENCE, CHANGED, _SCALAR, "key and value left out", omit),
-        Corruption(
-            "hallucinate",
-            PRESENCE,
-            CHANGED,
-            "absent, null or empty properties that another document has",
-            "the value of another document where gold has none",
-            hallucinate,
-        ),
-        Corruption("shuffle_items", ITEM, KEPT, _ITEMS, "items moved", shuffle_items),
-        Corruption("drop_items", ITEM, CHANGED, _ITEMS, "items left out", drop_items),
-        Corruption("duplicate_items", ITEM, CHANGED, _ITEMS, "items twice", duplicate_items),
-        Corruption(
-            "split_items",
-            ITEM,
-            CHANGED,
-            "items of arrays that have two parts or words",
-            "an item broken in two",
-            split_items,
-        ),
-        Corruption(
-            "merge_items",
-            ITEM,
-            CHANGED,
-            "items of arrays with a next one of the same type",
-            "an item run together with the next",
-            merge_items,
-        ),
-        Corruption(
-            "spurious_items",
-            ITEM,
-            CHANGED,
-            "items of arrays for which another document has other items",
-            "an item of another document after it",
-            spurious_items,
-        ),
-        Corruption(
-            "wrong_nesting",
-            STRUCTURE,
-            UNCLEAR,
-            "members of objects that hold an object or array",
-            "members one level too high, an array one level too deep",
-            wrong_nesting,
-        ),
-        Corruption(
-            "wrong_type",
-            STRUCTURE,
-            UNCLEAR,
-            "scalars of a declared type",
-            "a number as text, a text in an array",
-            wrong_type,
-        ),
-    )
-}
+CORRUPTIONS: dict[str, Corruption] = {}
+
+
+def _registered(level: str, meaning: str, places: str, summary: str) -> Callable[[Apply], Apply]:
+    """Put a function into the table of corruptions, under its own name."""
+
+    def register(function: Apply) -> Apply:
+        name = function.__name__.removeprefix("_")
+        CORRUPTIONS[name] = Corruption(name, level, meaning, places, summary, function)
+        return function
+
+    return register
+
+
+# --- values -----------------------------------------------------------------------------------
+
+#: A function that returns what a place is to hold; `MISSING` leaves the place as it is.
+After = Callable[[Task, Place], Any]
+
+
+def _each(places: Iterable[Place], task: Task, after: After) -> list[Change]:
+    """Write what a function returns to each place that is drawn."""
+    changes = []
+    for place in places:
+        if task.draws.hits(place.path):
+            before, new = place.value, after(task, place)
+            if new is not MISSING:
+                changes.append(Change(place, before, new))
+                place.put(new)
+    return changes
+
+
+def _changing(name: str) -> Apply:
+    def after(task: Task, place: Place) -> Any:
+        found = corrupt(name, place.value, task.strength, f"{task.draws.seed}\x1f{place.path}")
+        return MISSING if found is None else found
+
+    return lambda task: _each(task.document.leaves, task, after)
+
+
+for _name, _meaning, _summary in (
+    ("whitespace", KEPT, "more space between words"),
+    ("case", KEPT, "letters in the other case"),
+    ("abbreviation", KEPT, "ordinary words shortened"),
+    ("date_format", KEPT, "dates in another format"),
+    ("word_order", UNCLEAR, "neighbouring words exchanged"),
+    ("typo", UNCLEAR, "a letter of a word changed"),
+    ("rounding", UNCLEAR, "fewer significant digits"),
+    ("dropped_word", CHANGED, "words left out"),
+    ("truncation", CHANGED, "the end cut off"),
+    ("changed_digit", CHANGED, "digits replaced"),
+    ("unit", CHANGED, "a unit replaced by another; thousands or millions for units"),
+    ("sign", CHANGED, "minus for plus"),
+):
+    _places = " and ".join({"string": "texts", "number": "numbers"}[kind] for kind in kinds(_name))
+    CORRUPTIONS[_name] = Corruption(_name, VALUE, _meaning, _places, _summary, _changing(_name))
+
+
+def _lent(task: Task, place: Place, refused: Iterable[Any]) -> Any:
+    return borrowed(task.donors, place.node.field, refused, task.draws.generator(place.path))
+
+
+@_registered(
+    VALUE,
+    CHANGED,
+    "scalars for which another document has another value",
+    "the value of another document",
+)
+def _substitute(task: Task) -> list[Change]:
+    def after(task: Task, place: Place) -> Any:
+        found = _lent(task, place, (place.value,))
+        return MISSING if isinstance(found, dict | list) else found
+
+    return _each(task.document.leaves, task, after)
+
+
+# --- presence ---------------------------------------------------------------------------------
+
+_SCALAR = "members of objects that hold a scalar"
+
+
+def _members(task: Task) -> list[Place]:
+    return [place for place in task.document.leaves if isinstance(place.box, dict)]
+
+
+@_registered(PRESENCE, CHANGED, _SCALAR, "null for the value")
+def _null_out(task: Task) -> list[Change]:
+    return _each(_members(task), task, lambda *_: None)
+
+
+@_registered(PRESENCE, CHANGED, _SCALAR, "key and value left out")
+def _omit(task: Task) -> list[Change]:
+    drawn = [place for place in _members(task) if task.draws.hits(place.path)]
+    return [Change(place, place.box.pop(place.key), None) for place in drawn]
+
+
+@_registered(
+    PRESENCE,
+    CHANGED,
+    "absent, null or empty properties that another document has",
+    "the value of another document where gold has none",
+)
+def _hallucinate(task: Task) -> list[Change]:
+    return _each(task.document.absent, task, lambda task, place: _lent(task, place, ()))
+
+
+# --- items ------------------------------------------------------------------------------------
+
+_ITEMS = "items of arrays"
+_PAIR = 2
+
+
+def _each_array(task: Task, change: Callable[[list[Place]], list[Change]]) -> list[Change]:
+    """Change the items of every array, inner arrays first; report in document order."""
+    arrays = task.document.arrays
+    found = [change([a.item(i) for i in range(len(a.value))]) for a in reversed(arrays)]
+    return [one for changes in reversed(found) for one in changes]
+
+
+def _each_item(task: Task, rewrite: Callable[[Place], list[Any] | None]) -> list[Change]:
+    """Put in place of each drawn item what `rewrite` returns; None leaves it as it is."""
+
+    def change(places: list[Place]) -> list[Change]:
+        new = [rewrite(p) if task.draws.hits(p.path) else None for p in places]
+        pairs = list(zip(places, new, strict=True))
+        changes = [Change(p, p.value, found) for p, found in pairs if found is not None]
+        _fill(places, [x for p, found in pairs for x in ([p.value] if found is None else found)])
+        return changes
+
+    return _each_array(task, change)
+
+
+def _fill(places: list[Place], items: list[Any]) -> None:
+    """Replace the items of an array."""
+    if places:
+        places[0].box[:] = items
+
+
+@_registered(ITEM, KEPT, _ITEMS, "items moved")
+def _shuffle_items(task: Task) -> list[Change]:
+    """Move the drawn items of an array: each takes the place of another drawn one."""
+    return _each_array(task, lambda places: _moved(places, task.draws))
+
+
+def _moved(places: list[Place], draws: Draws) -> list[Change]:
+    drawn = [place for place in places if draws.hits(place.path)]
+    if len(drawn) < _PAIR:
+        return []
+    order = list(drawn)
+    draws.generator(places[0].path).shuffle(order)
+    taken = {place.key: other for place, other in zip(order, order[1:] + order[:1], strict=True)}
+    changes = [Change(place, place.value, taken[place.key].value) for place in drawn]
+    _fill(places, [taken.get(place.key, place).value for place in places])
+    return changes
+
+
+@_registered(ITEM, CHANGED, _ITEMS, "items left out")
+def _drop_items(task: Task) -> list[Change]:
+    """Leave items out. What was in a dropped item is not reported by itself."""
+    changes = [c._replace(after=None) for c in _each_item(task, lambda _: [])]
+    gone = {change.place.path for change in changes}
+    return [change for change in changes if not change.place.is_inside(gone)]
+
+
+@_registered(ITEM, CHANGED, _ITEMS, "items twice")
+def _duplicate_items(task: Task) -> list[Change]:
+    """Put a copy after an item."""
+    return _each_item(task, lambda place: [place.value, copied(place.value)])
+
+
+@_registered(ITEM, CHANGED, "items of arrays that have two parts or words", "an item broken in two")
+def _split_items(task: Task) -> list[Change]:
+    """Break an item in two: a text between words, an object or array between its parts."""
+    return _each_item(task, lambda place: _halves(place.value, task.draws.generator(place.path)))
+
+
+def _halves(item: Any, rng: random.Random) -> list[Any] | None:
+    parts: list[Any] = item.split() if isinstance(item, str) else []
+    if isinstance(item, dict | list):
+        parts = list(item.items()) if isinstance(item, dict) else item
+    if len(parts) < _PAIR:
+        return None
+    cut = rng.randrange(1, len(parts))
+    return [_together(item, half) for half in (parts[:cut], parts[cut:])]
+
+
+def _together(item: Any, parts: list[Any]) -> Any:
+    return " ".join(parts) if isinstance(item, str) else type(item)(parts)
+
+
+@_registered(
+    ITEM,
+    CHANGED,
+    "items of arrays with a next one of the same type",
+    "an item run together with the next",
+)
+def _merge_items(task: Task) -> list[Change]:
+    """Run an item and the next one together: texts in a row, other values of the first."""
+    return _each_array(task, lambda places: _merged(places, task.draws))
+
+
+def _merged(places: list[Place], draws: Draws) -> list[Change]:
+    changes: list[Change] = []
+    items: list[Any] = []
+    joins = False
+    for place in places:
+        if joins and _fits(items[-1], place.value):
+            before = [items[-1], place.value]
+            items[-1] = _joined(*before)
+            changes.append(Change(places[place.key - 1], before, items[-1]))
+        else:
+            items.append(place.value)
+        joins = draws.hits(place.path)
+    _fill(places, items)
+    return changes
+
+
+def _fits(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and isinstance(one, str | dict | list)
+
+
+def _joined(one: Any, other: Any) -> Any:
+    if isinstance(one, str):
+        return f"{one} {other}"
+    if isinstance(one, list):
+        return one + other
+    texts = {
+        key: f"{value} {other[key]}"
+        for key, value in one.items()
+        if isinstance(value, str) and isinstance(other.get(key), str)
+    }
+    return {**other, **one, **texts}
+
+
+@_registered(
+    ITEM,
+    CHANGED,
+    "items of arrays for which another document has other items",
+    "an item of another document after it",
+)
+def _spurious_items(task: Task) -> list[Change]:
+    """Put an item after an item that another document has in this array, and gold has not."""
+
+    def invent(place: Place) -> list[Any] | None:
+        new = _lent(task, place, place.box)
+        return None if new is MISSING else [place.value, new]
+
+    return [c._replace(before=None, after=c.after[1]) for c in _each_item(task, invent)]
+
+
+# --- structure --------------------------------------------------------------------------------
+
+
+@_registered(
+    STRUCTURE,
+    UNCLEAR,
+    "members of objects that hold an object or array",
+    "members one level too high, an array one level too deep",
+)
+def _wrong_nesting(task: Task) -> list[Change]:
+    """Put an object's members one level too high, or an array one level too deep.
+
+    Of members of objects; empty ones are left alone. A member that is lifted gives way where its
+    new level has one of that name already.
+    """
+    containers = {"object": dict, "array": list}
+    changes = []
+    for place in reversed(task.document.places):  # inner before outer
+        before, box = place.value, place.box
+        fits = isinstance(before, containers.get(place.node.kind, ()))
+        if fits and before and isinstance(box, dict) and task.draws.hits(place.path):
+            if isinstance(before, list):
+                place.put({"items": before})
+            else:
+                for name, value in box.pop(place.key).items():
+                    box.setdefault(name, value)
+            changes.append(Change(place, before, place.value))
+    return changes[::-1]
+
+
+@_registered(
+    STRUCTURE, UNCLEAR, "scalars of a declared type", "a number as text, a text in an array"
+)
+def _wrong_type(task: Task) -> list[Change]:
+    """Write a scalar as a type that neither the schema nor gold has there."""
+
+    def after(_: Task, place: Place) -> Any:
+        value, types = place.value, place.node.types
+        for other in (json_text(value), [value]):
+            if types and json_type(other) not in {*types, json_type(value)}:
+                return other
+        return MISSING
+
+    return _each(task.document.leaves, task, after)
+
+
+# --- the table --------------------------------------------------------------------------------
 
 CORRUPTION_COLUMNS = FrameSpec(
     "corruptions",
-    "one row a corruption",
+    "one row per corruption",
     (
         Column("corruption", "string", "name"),
         Column("level", "string", "what it works on", "value, presence, item, structure"),
@@ -205,120 +390,3 @@ def chosen(names: str | Iterable[str]) -> list[Corruption]:
         if name not in CORRUPTIONS:
             raise InputError(f"corruption is {name!r}; {nearest(name, CORRUPTIONS)}")
     return [CORRUPTIONS[name] for name in dict.fromkeys(wanted)]
-
-
-SHUFFLE = "shuffle_items"
-_MERGE = "merge_items"
-
-
-class Rewrite(NamedTuple):
-    """What becomes of one item: whether it stays, what stands after it, and what is told of it.
-
-    ``items`` is how many gold items it is about: two where an item is merged with the next.
-    """
-
-    name: str
-    stays: bool
-    added: list[Any]
-    change: Change
-    items: int = 1
-
-
-@dataclass(slots=True)
-class RewrittenArray:
-    """An array and what is done to its items, by gold's index."""
-
-    items: list[Any]
-    rewrites: dict[int, Rewrite] = field(default_factory=dict)
-    moved: list[Place] = field(default_factory=list)
-    gold: dict[int, Any] = field(default_factory=dict)
-    _before: list[Any] = field(default_factory=list)
-    _origin: list[int] = field(default_factory=list)
-
-    def move(self, place: Place) -> None:
-        """Plan that an item changes places with the other ones that move."""
-        self.moved.append(place)
-        self.gold[place.key] = copied(place.value)
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether there is anything to do; one item alone cannot move."""
-        return bool(self.rewrites) or len(self.moved) > 1
-
-    def write(self) -> None:
-        """Write the array anew, from the items as they are when this is first called."""
-        self._before = self._before or list(self.items)
-        gone = {i + 1 for i, one in self.rewrites.items() if one.name == _MERGE}
-        new: list[tuple[int, Any]] = []
-        for i in self._order():
-            rewrite = self.rewrites.get(i)
-            if rewrite is None or rewrite.stays:
-                new.extend([(i, self._before[i])] if i not in gone else [])
-            new.extend((i, one) for one in (rewrite.added if rewrite else ()))
-        self._origin = [i for i, _ in new]
-        self.items[:] = [one for _, one in new]
-
-    def rewritten(self, index: int | None) -> set[int]:
-        """Return which gold items made what stands at an index; with None, all that changed."""
-        known = set(self.rewrites)
-        return known if index is None else known & {self._origin[index]}
-
-    def take_back(self, items: Iterable[int]) -> None:
-        """Leave gold items as they are."""
-        for item in items:
-            del self.rewrites[item]
-        self.write()
-
-    def _order(self) -> list[int]:
-        """Gold's indices in the new order: where a moved item stood, the next moved one stands."""
-        order = list(range(len(self._before)))
-        for place, other in zip(self.moved, self._others(), strict=True):
-            order[place.key] = other.key
-        return order
-
-    def _others(self) -> list[Place]:
-        return self.moved[1:] + self.moved[:1]
-
-    def changes(self) -> list[tuple[str, Change]]:
-        """Return what is done, with the name of the corruption; where items moved last."""
-        told = [(one.name, one.change) for _, one in sorted(self.rewrites.items())]
-        pairs = zip(self.moved, self._others(), strict=True) if len(self.moved) > 1 else ()
-        moves = [Change(p, self.gold[p.key], self.gold[other.key]) for p, other in pairs]
-        return told + [(SHUFFLE, change) for change in moves]
-
-
-def rewrite_item(name: str, place: Place, seed: str, donors: Sequence[Pool]) -> Rewrite | None:
-    """Say what a corruption of items makes of one item."""
-    value = place.value
-    if name == "drop_items":
-        return Rewrite(name, False, [], Change(place, value, None))
-    if name == "duplicate_items":
-        twice = [copied(value), copied(value)]
-        return Rewrite(name, True, [copied(value)], Change(place, value, twice))
-    if name == "spurious_items":
-        new = borrowed(donors, place.node.field, place.box, generator(f"{seed}\x1f{place.path}"))
-        return None if new is MISSING else Rewrite(name, True, [new], Change(place, None, new))
-    return _apart(name, place, seed)
-
-
-def _apart(name: str, place: Place, seed: str) -> Rewrite | None:
-    """Split an item, or merge it with the next, in an array of its own."""
-    array = place.above
-    count = 2 if name == _MERGE else 1
-    before = place.box[place.key : place.key + count]
-    if array is None or len(before) < count:
-        return None
-    own = Document(array.node, before)
-    draws = _First(f"{seed}\x1f{place.path}", 1)
-    if not CORRUPTIONS[name].apply(Task(own, draws, 1.0, ())):
-        return None
-    told = copied(before) if name == _MERGE else before[0]
-    after = own.value[0] if name == _MERGE else own.value
-    return Rewrite(name, False, own.value, Change(place, told, copied(after)), count)
-
-
-class _First(Draws):
-    """Draws the first item of an array that is the whole document."""
-
-    def hits(self, path: str) -> bool:
-        return path == "$[0]"

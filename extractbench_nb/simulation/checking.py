@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
@@ -22,16 +23,9 @@ from extractbench_nb.extraction.parsing import FAILURES
 from extractbench_nb.extraction.plans import DatasetLike, documents_of
 from extractbench_nb.extraction.reading import read_outputs
 from extractbench_nb.judges.base import Judge
+from extractbench_nb.schema.states import MISSING
 from extractbench_nb.simulation.catalogue import CHANGED, CORRUPTIONS, KEPT
-from extractbench_nb.simulation.outputs import (
-    Simulation,
-    Stop,
-    TracedOutput,
-    Way,
-    alike,
-    is_of_item,
-    prefixes,
-)
+from extractbench_nb.simulation.outputs import Simulation
 
 __all__ = ["FOUND_COLUMNS", "REASONS", "SimulationCheck", "check_simulation"]
 
@@ -55,7 +49,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
 
 FOUND_COLUMNS = FrameSpec(
     "changes",
-    "one row a change, in the order of the record",
+    "one row per change, in the order of the record",
     (
         Column("run", "string", "name of the run"),
         Column("document", "string", "document id"),
@@ -207,7 +201,7 @@ def check_simulation(
     found: dict[Any, _Found] = {}
     for row in attempts[attempts["valid"]].to_dict("records"):
         schema, gold = dataset.schema(row["schema"]), dataset.gold(row["document"])
-        output = TracedOutput(gold, row["value"], changes[row["document"]])
+        output = _TracedOutput(gold, row["value"], changes[row["document"]])
         found[row["document"]] = _Found(evaluate(schema, gold, row["value"], **options), output)
     record = simulation.record.itertuples(index=False)
     rows = [_row(change, found.get(change.document)) for change in record]
@@ -238,6 +232,179 @@ def _row(change: Any, found: _Found | None) -> tuple[Any, ...]:
     )
 
 
+# --- where gold's places are in the output ----------------------------------------------------
+
+#: A step of an instance path: a name, a quoted key, or an index, with a plus if gold has no such.
+_STEP = re.compile(r"\.([A-Za-z_$][\w$-]*)|\['((?:[^'\\]|\\.)*)'\]|\[\+?(\d+)\]", re.DOTALL)
+
+
+class _Layout(NamedTuple):
+    """Where the items of a gold array went.
+
+    ``own`` are the indices of what stands for an item of gold, ``added`` those of what was put
+    there by a change, one of which is too many. ``written`` is what the output holds if the record
+    is right, with `MISSING` for an item that is changed inside.
+    """
+
+    own: dict[int, list[int]]
+    added: dict[int, list[int]]
+    written: list[Any]
+
+
+class _Stop(NamedTuple):
+    """An item on the way to a place: its array, gold's index, and what the output has there."""
+
+    array: str
+    number: int
+    items: list[Any]
+    layout: _Layout
+
+    @property
+    def own(self) -> list[int]:
+        """The indices in the output of what stands for the item."""
+        return self.layout.own[self.number]
+
+
+class _Way(NamedTuple):
+    """The way to a place of gold in the output: the items on it, what holds it, and what it is."""
+
+    stops: list[_Stop]
+    box: Any
+    value: Any
+
+
+class _TracedOutput:
+    """The output that a record is about: where gold's places are in it, and what they hold."""
+
+    def __init__(self, gold: Any, value: Any, changes: Iterable[Any]) -> None:
+        self._gold, self._value = gold, value
+        self.changed: set[str] = set()
+        self.touched: set[str] = set()
+        self._rewrites: dict[str, dict[int, Any]] = defaultdict(dict)
+        self._moves: dict[str, list[Any]] = defaultdict(list)
+        self._layouts: dict[str, _Layout | None] = {}
+        for change in changes:
+            self._note(change)
+
+    def _note(self, change: Any) -> None:
+        *above, path = _prefixes(change.path)
+        self.changed.add(path)
+        self.touched.update(above)
+        if not _is_of_item(change) or pd.isna(change.item):
+            self.touched.add(path)
+        elif change.corruption == "shuffle_items":
+            self._moves[above[-1]].append(change)
+        else:
+            self._rewrites[above[-1]][int(change.item)] = change
+
+    def held(self, change: Any) -> _Way | None:
+        """Return the way to a change, if what the record says of it is so."""
+        way = self.way(change.path)
+        if way is None or _is_of_item(change):
+            return None if way is None or pd.isna(change.item) else way
+        if change.corruption == "omit":
+            return way if way.value is MISSING and isinstance(way.box, dict) else None
+        return way if _alike(way.value, change.after) else None
+
+    def way(self, path: str) -> _Way | None:
+        """Return the way to a place of gold; None if the output is not as the record says."""
+        gold, value, box = self._gold, self._value, None
+        stops: list[_Stop] = []
+        for above, key in _steps(path):
+            box = value
+            if isinstance(key, str):
+                gold, value = _member(gold, key), _member(value, key)
+                continue
+            layout = self._layout(above, gold, value)
+            if layout is None or key not in layout.own:
+                return None
+            stop = _Stop(above, key, value, layout)
+            stops.append(stop)
+            gold, value = gold[key], value[stop.own[0]] if len(stop.own) == 1 else MISSING
+        return _Way(stops, box, value)
+
+    def _layout(self, array: str, gold: Any, value: Any) -> _Layout | None:
+        """Return where the items of an array are, if they are there."""
+        if array not in self._layouts:
+            laid = self._laid_out(array, gold) if isinstance(gold, list) else None
+            fits = laid is not None and isinstance(value, list)
+            if fits and laid is not None:
+                pairs = zip(laid.written, value, strict=False)
+                fits = len(laid.written) == len(value) and all(
+                    one is MISSING or _alike(one, other) for one, other in pairs
+                )
+            self._layouts[array] = laid if fits else None
+        return self._layouts[array]
+
+    def _laid_out(self, array: str, gold: list[Any]) -> _Layout:
+        laid = _Layout({}, {}, [])
+        rewrites = self._rewrites[array]
+        for i in self._order(array, len(gold)):
+            own = MISSING if f"{array}[{i}]" in self.touched else gold[i]
+            change, before = rewrites.get(i), rewrites.get(i - 1)
+            if change is None and before is not None and before.corruption == "merge_items":
+                continue
+            stands = [own] if change is None else _instead(change, own)
+            first = len(laid.written)
+            there = list(range(first, first + len(stands)))
+            laid.written.extend(stands)
+            invented = change is not None and change.corruption == "spurious_items"
+            laid.own[i] = there[:1] if invented else there
+            laid.added[i] = there[1:] if invented else there
+            if change is not None and change.corruption == "merge_items":
+                laid.own[i + 1] = there
+        return laid
+
+    def _order(self, array: str, items: int) -> list[int]:
+        """Return gold's indices in the output's order: each moved item is another one's value."""
+        order = list(range(items))
+        moved = sorted(self._moves[array], key=lambda change: int(change.item))
+        free = [*moved[1:], *moved[:1]]
+        for change in moved:
+            other = next((one for one in free if _alike(one.before, change.after)), None)
+            if other is not None and change.item < items:
+                free.remove(other)
+                order[int(change.item)] = int(other.item)
+        return order
+
+
+def _instead(change: Any, own: Any) -> list[Any]:
+    """Return what stands in place of an item of gold."""
+    if change.corruption == "drop_items":
+        return []
+    if change.corruption == "spurious_items":
+        return [own, change.after]
+    several = change.corruption != "merge_items" and isinstance(change.after, list)
+    return change.after if several else [change.after]
+
+
+def _member(value: Any, key: str) -> Any:
+    return value.get(key, MISSING) if isinstance(value, dict) else MISSING
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two values are the same JSON."""
+    return one is not MISSING and canonical(one) == canonical(other)
+
+
+def _is_of_item(change: Any) -> bool:
+    """Whether a change is one of a whole item."""
+    return CORRUPTIONS[change.corruption].level == "item"
+
+
+def _prefixes(path: str) -> list[str]:
+    """Return a path and those of what it is inside of, the root first."""
+    return ["$", *(path[: step.end()] for step in _STEP.finditer(path))]
+
+
+def _steps(path: str) -> Iterator[tuple[str, str | int]]:
+    """Yield the steps of a path: that of what it is a step in, and the key or index."""
+    for step in _STEP.finditer(path):
+        name, quoted, index = step.groups()
+        key = name if quoted is None else re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
+        yield path[: step.start()], int(index) if index else key
+
+
 # --- what the evaluator says -------------------------------------------------------------------
 
 
@@ -266,7 +433,7 @@ class _Theirs(NamedTuple):
 class _Found:
     """An evaluation, to look up what became of places and items."""
 
-    def __init__(self, ev: Evaluation, output: TracedOutput) -> None:
+    def __init__(self, ev: Evaluation, output: _TracedOutput) -> None:
         self.output = output
         self.leaves: dict[str, list[_Leaf]] = defaultdict(list)
         self.arrays: dict[str, list[_Leaf]] = {}
@@ -280,7 +447,7 @@ class _Found:
             if leaf.path in arrays:
                 self.arrays[leaf.path] = [leaf]
                 continue
-            for above in prefixes(leaf.path):
+            for above in _prefixes(leaf.path):
                 self.leaves[above].append(leaf)
         for path, rows in ev.matches.groupby("path", sort=False):
             self._note(str(path), rows)
@@ -301,7 +468,7 @@ class _Found:
     def outcomes(self, change: Any) -> list[str]:
         """Return what is found where something was changed, each outcome once."""
         corruption = change.corruption
-        if is_of_item(change) and pd.isna(change.item):
+        if _is_of_item(change) and pd.isna(change.item):
             return []
         if corruption == "merge_items":
             pair = ((_array_of(change), int(change.item) + n) for n in (0, 1))
@@ -326,11 +493,11 @@ class _Found:
         return [leaf for leaf in leaves if not self._is_of_another(leaf.path, change.path)]
 
     def _is_of_another(self, path: str, change: str) -> bool:
-        inside = (above for above in prefixes(path) if len(above) > len(change))
+        inside = (above for above in _prefixes(path) if len(above) > len(change))
         above_one = path != change and path in self.output.touched
         return above_one or any(above in self.output.changed for above in inside)
 
-    def sees(self, change: Any, way: Way) -> bool:
+    def sees(self, change: Any, way: _Way) -> bool:
         """Whether an outcome that was expected is about what was put there."""
         level, corruption = CORRUPTIONS[change.corruption].level, change.corruption
         if level == "value":
@@ -338,30 +505,30 @@ class _Found:
         own = corruption in ("hallucinate", "shuffle_items")
         return not own or all(self._state(stop) == _OWN for stop in way.stops)
 
-    def reason(self, change: Any, way: Way, outcomes: list[str]) -> str | None:
+    def reason(self, change: Any, way: _Way, outcomes: list[str]) -> str | None:
         """Return why something else is found than expected, or None."""
-        for stop in way.stops[:-1] if is_of_item(change) else way.stops:
+        for stop in way.stops[:-1] if _is_of_item(change) else way.stops:
             if stop.array in self.aligned and (state := self._state(stop)) != _OWN:
                 missed = {*outcomes} <= {"omission"}
                 return state if state != _UNPAIRED or missed else None
         whole = self._whole(change.path)
         if whole is not None:
             at = self.output.way(whole)
-            return _WHOLE if at is not None and alike(at.value, self.values[whole]) else None
-        if is_of_item(change):
+            return _WHOLE if at is not None and _alike(at.value, self.values[whole]) else None
+        if _is_of_item(change):
             return self._of_item(change, way.stops[-1])
         there = _is_there(change, self.leaves.get(change.path, ()))
         return _of_values(change, outcomes, there=there)
 
     def _whole(self, path: str) -> str | None:
         """Return what a place is inside of that has an outcome, where nothing inside has one."""
-        for above in prefixes(path)[:-1]:
+        for above in _prefixes(path)[:-1]:
             inside = (leaf.path for leaf in self.leaves.get(above, ()))
             if above in self.values and all(leaf == above for leaf in inside):
                 return above
         return None
 
-    def _state(self, stop: Stop) -> str | None:
+    def _state(self, stop: _Stop) -> str | None:
         """Return what an item of gold is paired with; None if the output does not hold that."""
         partner = self.partners.get((stop.array, stop.number), _UNKNOWN)
         own = [(stop.array, i) for i in stop.own]
@@ -370,7 +537,7 @@ class _Found:
         if partner is None:
             return _PAIRED if any(map(self._partner, own)) else _UNPAIRED
         there = self.theirs[partner[0]][partner[1]].item
-        same = partner[0] == stop.array and any(alike(stop.items[i], there) for i in stop.own)
+        same = partner[0] == stop.array and any(_alike(stop.items[i], there) for i in stop.own)
         return _OWN if same else _PAIRED
 
     def _partner(self, theirs: _Item) -> _Item | None:
@@ -381,9 +548,9 @@ class _Found:
         array, index = theirs
         known, way = self.theirs.get(array, {}), self.output.way(array)
         items = way.value if way is not None and isinstance(way.value, list) else []
-        return index in known and index < len(items) and alike(items[index], known[index].item)
+        return index in known and index < len(items) and _alike(items[index], known[index].item)
 
-    def _of_item(self, change: Any, stop: Stop) -> str | None:
+    def _of_item(self, change: Any, stop: _Stop) -> str | None:
         """Return what became of an item that is changed itself, where that is why."""
         corruption = change.corruption
         if _EXPECTED.get(corruption) == _SPURIOUS:
@@ -447,4 +614,4 @@ def _array_of(change: Any) -> str:
 def _is_there(change: Any, leaves: Iterable[_Leaf]) -> bool:
     """Whether what was put in gold's place is what gold is compared with."""
     there = (leaf.predicted for leaf in leaves if leaf.predicted_state in _THERE)
-    return any(alike(value, change.after) for value in there)
+    return any(_alike(value, change.after) for value in there)

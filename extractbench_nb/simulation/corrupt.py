@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from numbers import Real
 from pathlib import Path
@@ -19,24 +19,18 @@ from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.conforming import Conformance, Location, touches
 from extractbench_nb.schema.nodes import Node, Schema
 from extractbench_nb.schema.parse import parse_schema
-from extractbench_nb.simulation.catalogue import (
-    CORRUPTIONS,
-    ITEM,
-    SHUFFLE,
-    STRUCTURE,
-    Corruption,
-    RewrittenArray,
-    chosen,
-    rewrite_item,
-)
-from extractbench_nb.simulation.tasks import (
+from extractbench_nb.schema.states import MISSING
+from extractbench_nb.simulation.catalogue import CORRUPTIONS, ITEM, STRUCTURE, Corruption, chosen
+from extractbench_nb.simulation.documents import (
     Change,
     Document,
     Draws,
     Place,
     Pool,
     Task,
+    borrowed,
     copied,
+    generator,
     pool_of,
 )
 
@@ -57,7 +51,7 @@ __all__ = [
 
 RECORD_COLUMNS = FrameSpec(
     "record",
-    "one row a change",
+    "one row per change",
     (
         Column("path", "string", "place in gold, with gold's indices"),
         Column("field", "string", "path without indices"),
@@ -159,7 +153,8 @@ def corrupt_document(  # noqa: PLR0913 - one flat call is what users write; the 
     pools = [pool_of(root, _read(donor, "donor")) for donor in donors]
     draws = Draws(str(seed), rate)
     made, changes = corrupted_copy(root, value, what, draws, (strength, pools))
-    return Corrupted(made, _record(what.name, changes))
+    record = record_columns([(what.name, change) for change in changes])
+    return Corrupted(made, RECORD_COLUMNS.build(record))
 
 
 def _read(source: Any, what: str) -> Any:
@@ -190,22 +185,9 @@ def corrupted_copy(
     return document.value, changes
 
 
-def _record(name: str, changes: list[Change]) -> pd.DataFrame:
-    keys = [change.place.key for change in changes]
-    return RECORD_COLUMNS.build(
-        {
-            "path": [change.place.path for change in changes],
-            "field": [change.place.node.field for change in changes],
-            "corruption": [name] * len(changes),
-            "item": [key if isinstance(key, int) else None for key in keys],
-            "before": [copied(change.before) for change in changes],
-            "after": [copied(change.after) for change in changes],
-        }
-    )
-
-
-_NESTING = "wrong_nesting"
-_OPEN = (SHUFFLE, "spurious_items")
+_NESTING, _SHUFFLE, _MERGE = "wrong_nesting", "shuffle_items", "merge_items"
+#: Corruptions of an item after which what is inside the item can be changed too.
+_OPEN = (_SHUFFLE, "spurious_items")
 
 
 class Mixed(NamedTuple):
@@ -319,24 +301,110 @@ def _level(name: str) -> str:
     return CORRUPTIONS[name].level
 
 
-@dataclass(frozen=True, slots=True)
-class _Free(Draws):
-    """Draws among the places where nothing was done."""
+class _Rewrite(NamedTuple):
+    """What becomes of one item: whether it stays, what stands after it, and what is told of it.
 
-    taken: set[str]
+    ``items`` is how many gold items it is about: two where an item is merged with the next.
+    """
 
-    def hits(self, path: str) -> bool:
-        return path not in self.taken and Draws.hits(self, path)
+    name: str
+    stays: bool
+    added: list[Any]
+    change: Change
+    items: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class _These(Draws):
-    """Draws the places that were planned."""
+@dataclass(slots=True)
+class _Array:
+    """An array and what is done to its items, by gold's index."""
 
-    planned: set[str]
+    items: list[Any]
+    rewrites: dict[int, _Rewrite] = field(default_factory=dict)
+    moved: list[Place] = field(default_factory=list)
+    gold: dict[int, Any] = field(default_factory=dict)
+    _before: list[Any] = field(default_factory=list)
+    _origin: list[int] = field(default_factory=list)
 
-    def hits(self, path: str) -> bool:
-        return path in self.planned
+    def move(self, place: Place) -> None:
+        """Plan that an item changes places with the other ones that move."""
+        self.moved.append(place)
+        self.gold[place.key] = copied(place.value)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether there is anything to do; one item alone cannot move."""
+        return bool(self.rewrites) or len(self.moved) > 1
+
+    def write(self) -> None:
+        """Write the array from its items as they are when this is first called."""
+        self._before = self._before or list(self.items)
+        gone = {i + 1 for i, one in self.rewrites.items() if one.name == _MERGE}
+        new: list[tuple[int, Any]] = []
+        for i in self._order():
+            rewrite = self.rewrites.get(i)
+            if rewrite is None or rewrite.stays:
+                new.extend([(i, self._before[i])] if i not in gone else [])
+            new.extend((i, one) for one in (rewrite.added if rewrite else ()))
+        self._origin = [i for i, _ in new]
+        self.items[:] = [one for _, one in new]
+
+    def rewritten(self, index: int | None) -> set[int]:
+        """Return which gold items made what stands at an index; with None, all that changed."""
+        known = set(self.rewrites)
+        return known if index is None else known & {self._origin[index]}
+
+    def take_back(self, items: Iterable[int]) -> None:
+        """Leave gold items as they are."""
+        for item in items:
+            del self.rewrites[item]
+        self.write()
+
+    def _order(self) -> list[int]:
+        """Gold's indices in the new order: where a moved item stood, the next moved one stands."""
+        order = list(range(len(self._before)))
+        for place, other in zip(self.moved, self._others(), strict=True):
+            order[place.key] = other.key
+        return order
+
+    def _others(self) -> list[Place]:
+        return self.moved[1:] + self.moved[:1]
+
+    def changes(self) -> list[tuple[str, Change]]:
+        """Return what is done, with the name of the corruption; where items moved last."""
+        told = [(one.name, one.change) for _, one in sorted(self.rewrites.items())]
+        pairs = zip(self.moved, self._others(), strict=True) if len(self.moved) > 1 else ()
+        moves = [Change(p, self.gold[p.key], self.gold[other.key]) for p, other in pairs]
+        return told + [(_SHUFFLE, change) for change in moves]
+
+
+def _rewrite_item(name: str, place: Place, seed: str, donors: Sequence[Pool]) -> _Rewrite | None:
+    """Say what a corruption of items makes of one item."""
+    value = place.value
+    if name == "drop_items":
+        return _Rewrite(name, False, [], Change(place, value, None))
+    if name == "duplicate_items":
+        twice = [copied(value), copied(value)]
+        return _Rewrite(name, True, [copied(value)], Change(place, value, twice))
+    if name == "spurious_items":
+        new = borrowed(donors, place.node.field, place.box, generator(f"{seed}\x1f{place.path}"))
+        return None if new is MISSING else _Rewrite(name, True, [new], Change(place, None, new))
+    return _apart(name, place, seed)
+
+
+def _apart(name: str, place: Place, seed: str) -> _Rewrite | None:
+    """Split an item, or merge it with the next, in an array of its own."""
+    array = place.above
+    count = 2 if name == _MERGE else 1
+    before = place.box[place.key : place.key + count]
+    if array is None or len(before) < count:
+        return None
+    own = Document(array.node, before)
+    draws = Draws(f"{seed}\x1f{place.path}", 1, "$[0]".__eq__)  # its first item
+    if not CORRUPTIONS[name].apply(Task(own, draws, 1.0, ())):
+        return None
+    told = copied(before) if name == _MERGE else before[0]
+    after = own.value[0] if name == _MERGE else own.value
+    return _Rewrite(name, False, own.value, Change(place, told, copied(after)), count)
 
 
 class _Work:
@@ -347,8 +415,8 @@ class _Work:
     ) -> None:
         self.document, self.draws, self.how = document, draws, how
         # found in gold, before anything is changed
-        self.arrays = {place.path: RewrittenArray(place.value) for place in document.arrays}
-        self.positions = {place.path: i for i, place in enumerate(document.places)}
+        self.arrays = {place.path: _Array(place.value) for place in document.arrays}
+        self.paths = [place.path for place in document.places]
         self.keyless = {p.path for p in document.absent if p.key not in p.box}
         self.leaves = document.leaves
         self.taken: set[str] = set()
@@ -384,15 +452,15 @@ class _Work:
         names.update(place.value if free else ())
         return free
 
-    def _plan_item(self, place: Place, array: RewrittenArray, names: Sequence[str]) -> None:
+    def _plan_item(self, place: Place, array: _Array, names: Sequence[str]) -> None:
         for name in names:
             if not self.draws[name].hits(place.path):
                 continue
-            if name == SHUFFLE:
+            if name == _SHUFFLE:
                 array.move(place)
                 self.taken.add(place.path)
                 return
-            rewrite = rewrite_item(name, place, self.draws[name].seed, self.how[1])
+            rewrite = _rewrite_item(name, place, self.draws[name].seed, self.how[1])
             if rewrite is not None:
                 array.rewrites[place.key] = rewrite
                 self.taken.add(place.path)
@@ -404,16 +472,18 @@ class _Work:
     def change_values(self, allowed: Conformance | None) -> None:
         """Do what is done to values, members and levels."""
         for name, draws in self.draws.items():
-            own: Draws = _Free(draws.seed, draws.rate, self.taken)
-            if name == _NESTING:
-                own = _These(draws.seed, draws.rate, self.nested)
-            elif _level(name) == ITEM:
+            if _level(name) == ITEM:
                 continue
+            allowed_here = self.nested.__contains__ if name == _NESTING else self._is_free
+            own = replace(draws, allowed=allowed_here)
             found = CORRUPTIONS[name].apply(Task(self.document, own, *self.how))
             self.done.extend((name, change) for change in found)
             self.taken.update(change.place.path for change in found)
         while allowed is not None and self._undo(allowed.faults(self.document.value)):
             pass
+
+    def _is_free(self, path: str) -> bool:
+        return path not in self.taken
 
     def _undo(self, faults: Sequence[tuple[Location, Location]]) -> bool:
         """Take back what causes faults; say whether anything was."""
@@ -423,17 +493,15 @@ class _Work:
             found = {i for i, location in places if touches(location, cause)}
             guilty |= found or {i for i, location in places if touches(location, where)}
         for i in sorted(guilty, reverse=True):
-            self._put_back(self.done.pop(i)[1])
+            place, before, _ = self.done.pop(i)[1]
+            if place.path in self.keyless:
+                del place.box[place.key]
+            else:
+                place.put(before)
         return bool(guilty)
 
-    def _put_back(self, change: Change) -> None:
-        if change.place.path in self.keyless:
-            del change.place.box[change.place.key]
-        else:
-            change.place.put(change.before)
-
     def write_arrays(self, allowed: Conformance | None) -> None:
-        """Write the arrays anew, inner ones first."""
+        """Write the arrays with their changes, inner ones first."""
         written = [one for one in self.arrays.values() if one.is_changed]
         for array in reversed(written):
             array.write()
@@ -442,7 +510,7 @@ class _Work:
             pass
 
     def _rewind(
-        self, arrays: Mapping[int, RewrittenArray], faults: Sequence[tuple[Location, Location]]
+        self, arrays: Mapping[int, _Array], faults: Sequence[tuple[Location, Location]]
     ) -> bool:
         """Take back the changes to items that cause faults; say whether there were any."""
         guilty: dict[int, set[int]] = {}
@@ -458,11 +526,12 @@ class _Work:
     def changes(self) -> list[tuple[str, Change]]:
         """Return what was done, in document order."""
         told = [one for array in self.arrays.values() for one in array.changes()]
-        last = len(self.positions)
-        return sorted(self.done + told, key=lambda one: self._position(one[1].place, last))
-
-    def _position(self, place: Place, last: int) -> tuple[int, str]:
-        return self.positions.get(place.path, last), place.path
+        paths = {path: i for i, path in enumerate(self.paths)}
+        last = len(paths)
+        return sorted(
+            self.done + told,
+            key=lambda one: (paths.get(one[1].place.path, last), one[1].place.path),
+        )
 
 
 def _is_below(place: Place, closed: set[str]) -> bool:
@@ -470,18 +539,15 @@ def _is_below(place: Place, closed: set[str]) -> bool:
 
 
 def _location(place: Place) -> Location:
-    keys = []
-    while place.above is not None:
-        keys.append(place.key)
-        place = place.above
-    return tuple(reversed(keys))
+    """Return the keys and indices on the way to a place; the root has none of its own."""
+    return tuple(reversed([p.key for p in (place, *place.ancestors()) if p.above is not None]))
 
 
 def _on_the_way(
-    value: Any, location: Location, arrays: Mapping[int, RewrittenArray]
-) -> list[tuple[RewrittenArray, int | None]]:
+    value: Any, location: Location, arrays: Mapping[int, _Array]
+) -> list[tuple[_Array, int | None]]:
     """List the rewritten arrays on the way to a place, with the index there, deepest first."""
-    found: list[tuple[RewrittenArray, int | None]] = []
+    found: list[tuple[_Array, int | None]] = []
     for key in (*location, None):
         array = arrays.get(id(value))
         if array is not None:
@@ -491,43 +557,28 @@ def _on_the_way(
     return found[::-1]
 
 
-_NAME = "wrong_type"
-
-
 def violated(document: Document, mixed: Mixed, allowed: Conformance, rng: Random) -> Mixed | None:
     """Write one scalar as a type that the schema does not allow there."""
     changed = {change.place.path for _, change in mixed.changes}
-    places = [p for p in document.places if _is_plain(p) and not _is_in(p, changed)]
+    places = [
+        place
+        for place in document.places
+        if isinstance(place.box, dict)  # an item may stand elsewhere now
+        and not (isinstance(place.value, list | dict) and place.value)
+        and place.path not in changed
+        and not place.is_inside(changed)
+    ]
     for place in rng.sample(places, len(places)):
         before = place.value
-        for after in _others(before):
+        others = [json_text(before), [before]]
+        if isinstance(before, list | dict):
+            others = others[:1]
+        elif before is None or isinstance(before, str):
+            others = others[1:]
+        for after in others:
             place.put(after)
             if allowed.faults(mixed.value):
                 change = Change(place, before, copied(after))
-                return Mixed(mixed.value, [*mixed.changes, (_NAME, change)])
+                return Mixed(mixed.value, [*mixed.changes, ("wrong_type", change)])
         place.put(before)
     return None
-
-
-def _others(value: Any) -> tuple[Any, ...]:
-    """List what to write in place of a value, of other types."""
-    if isinstance(value, list | dict):
-        return (json_text(value),)
-    return ([value],) if value is None or isinstance(value, str) else (json_text(value), [value])
-
-
-def _is_plain(place: Place) -> bool:
-    """Say whether a place is a member of an object, with nothing inside."""
-    if not isinstance(place.box, dict):  # an item, which may stand elsewhere now
-        return False
-    return not (isinstance(place.value, list | dict) and place.value)
-
-
-def _is_in(place: Place, changed: set[str]) -> bool:
-    """Say whether anything was done to a place, or to what it is in."""
-    above: Place | None = place
-    while above is not None:
-        if above.path in changed:
-            return True
-        above = above.above
-    return False

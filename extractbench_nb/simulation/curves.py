@@ -1,4 +1,4 @@
-"""`sensitivity`: the score as a function of a controlled corruption of documents."""
+"""`sensitivity`: the score as a function of a controlled corruption of documents or values."""
 
 from __future__ import annotations
 
@@ -6,40 +6,432 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from statistics import fmean
+from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from extractbench_nb._concurrency import progress_bar
+from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import canonical, read_document
 from extractbench_nb.display.text import fitted
-from extractbench_nb.engine.inputs import refuse_non_json
-from extractbench_nb.engine.profiles import Profile
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.engine.inputs import read_schema, refuse_non_json
+from extractbench_nb.engine.profiles import PROFILES, Profile, get_profile
+from extractbench_nb.errors import ConfigError, InputError, nearest
 from extractbench_nb.evaluation.api import evaluate
 from extractbench_nb.evaluation.result import Evaluation
+from extractbench_nb.field_metrics.registry import REGISTRY
 from extractbench_nb.judges.base import Judge
-from extractbench_nb.schema.nodes import Schema
+from extractbench_nb.schema.config import PRESETS, NodeConfig, parse_config
+from extractbench_nb.schema.nodes import Node, Schema
 from extractbench_nb.schema.parse import parse_schema
 from extractbench_nb.simulation.catalogue import CORRUPTIONS, Corruption, chosen
-from extractbench_nb.simulation.corrupt import corrupted_copy
-from extractbench_nb.simulation.readings import (
-    Example,
-    Key,
-    PlainValues,
-    Reading,
-    Settings,
-    Subject,
-    read,
-    subjects,
-    table,
-)
-from extractbench_nb.simulation.tasks import Change, Draws, Pool, copied, pool_of
-from extractbench_nb.stats.intervals import Drawing
+from extractbench_nb.simulation.corrupt import check_share, corrupted_copy
+from extractbench_nb.simulation.documents import Change, Draws, Pool, copied, pool_of
+from extractbench_nb.simulation.values import LARGEST, corrupt, kind_of, kinds
+from extractbench_nb.stats.intervals import Drawing, mean_intervals
 
-__all__ = ["RATES", "Documents", "of_dataset", "of_pairs", "sensitivity"]
+__all__ = ["SENSITIVITY_COLUMNS", "sensitivity", "subjects"]
+
+# --- metrics and profiles ---------------------------------------------------------------------
+
+_SCALARS = frozenset({"string", "number", "integer", "boolean"})
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """A profile, or a metric under a profile.
+
+    Parameters
+    ----------
+    metric : str or None
+        The metric's label; None for a profile.
+    profile : Profile
+        The rules.
+    config : NodeConfig or None
+        The metric's rules; None for a profile.
+    declared : str, mapping or None
+        The ``evaluation_config`` that the user gave, to be put on single values.
+    """
+
+    metric: str | None
+    profile: Profile
+    config: NodeConfig | None = None
+    declared: Any = field(default=None, compare=False)
+
+    def schema(self, source: Any) -> Schema:
+        """Read a schema under the rules, and put the metric on the fields it applies to."""
+        schema = read_schema(source, self.profile)
+        if self.config is None:
+            return schema
+        kinds = _kinds(self.config)
+        return replace(schema, root=_with_metric(schema.root, self.config, kinds))
+
+    @property
+    def metric_ids(self) -> list[str]:
+        """The ids under which the metric's rows stand in ``fields``."""
+        return [] if self.config is None else [spec.metric_id for spec in self.config.metrics]
+
+
+def subjects(chosen: Any, profile: str | Profile) -> list[_Subject]:
+    """Read what a user wants to try."""
+    several = isinstance(chosen, Sequence) and not isinstance(chosen, str)
+    rules = get_profile(profile)
+    found = [_subject(one, rules) for one in (chosen if several else [chosen])]
+    if not found:
+        raise InputError("metric_or_profile is empty; expected a metric, a profile, or several")
+    labels = [(subject.metric, subject.profile.name) for subject in found]
+    twice = [label for label in labels if labels.count(label) > 1]
+    if twice:
+        raise InputError(f"metric_or_profile holds {twice[0][0] or twice[0][1]!r} twice")
+    return found
+
+
+def _subject(one: Any, rules: Profile) -> _Subject:
+    if isinstance(one, Profile) or (isinstance(one, str) and one in PROFILES):
+        return _Subject(None, get_profile(one))
+    if isinstance(one, Mapping):
+        config = parse_config(dict(one), "/evaluation_config", REGISTRY)
+        assert config is not None  # noqa: S101 - only null is no config
+        names = []
+        for spec in config.metrics:
+            params = ", ".join(f"{name}={value!r}" for name, value in spec.params.items())
+            names.append(f"{spec.metric_id}({params})" if params else spec.metric_id)
+        return _Subject(" + ".join(names), rules, config, dict(one))
+    name = one
+    if callable(one):
+        entries = REGISTRY.entries.values()
+        name = next((entry.name for entry in entries if entry.function is one), None)
+        if name is None:
+            raise InputError(f"{one!r} is not registered; decorate it with @metric")
+    if not isinstance(name, str) or name not in {*PRESETS, *REGISTRY.names()}:
+        known = {*PRESETS, *REGISTRY.names(), *PROFILES}
+        raise ConfigError(None, f"unknown metric or profile {name!r}; {nearest(name, known)}")
+    return _Subject(name, rules, parse_config(name, "/evaluation_config", REGISTRY), name)
+
+
+def _kinds(config: NodeConfig) -> frozenset[str]:
+    """Return the JSON types that all metrics of a config are meant for; numbers may be whole."""
+    found = _SCALARS | {"array"}
+    for spec in config.metrics:
+        own = set(REGISTRY.get(spec.metric_id).applies_to)
+        own = (own - {"any"}) or set(_SCALARS)
+        found &= own | ({"integer"} if "number" in own else set())
+    return frozenset(found)
+
+
+def _with_metric(node: Node, config: NodeConfig, kinds: frozenset[str]) -> Node:
+    """Return a node whose fields have the metric; what is skipped stays so."""
+    if node.config is not None and node.config.skip:
+        return node
+    own = node.config
+    if _is_meant(node, kinds):
+        own = replace(config, weight=node.weight)
+    elif node.kind == "union" and "array" not in kinds:
+        own = None  # its branches have their own
+    return replace(
+        node,
+        config=own,
+        loaded=None,
+        loader=lambda: node.children.mapped(lambda child: _with_metric(child, config, kinds)),
+        _choices={},
+    )
+
+
+def _is_meant(node: Node, kinds: frozenset[str]) -> bool:
+    if node.kind == "array":
+        return "array" in kinds
+    if node.kind != "scalar":
+        return False
+    if node.label.startswith("integer"):
+        return "integer" in kinds
+    return bool(node.types) and node.types - {"null"} <= kinds
+
+
+# --- scores -----------------------------------------------------------------------------------
+
+#: Entries of the summary that can be the score of a profile.
+_MEASURES = ("overall_score", "field_score", "pass_rate", "pass_rate_judged", "gold_coverage")
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What is tried, how often and how.
+
+    Parameters
+    ----------
+    subjects : sequence of _Subject
+        Metrics and profiles.
+    rates : sequence of float
+        In [0, 1].
+    measure : str
+        The score of a profile.
+    strength : float
+        How much of a value in a document changes, above 0 and up to 1.
+    repeats : int
+        Corrupted copies of each document or value, 1 and up.
+    judge : str or Judge
+        Decides judged metrics.
+    seed : int
+        0 and up.
+
+    Raises
+    ------
+    InputError
+        A value is out of range.
+    """
+
+    subjects: Sequence[_Subject]
+    rates: Sequence[float]
+    measure: str
+    strength: float
+    repeats: int
+    judge: str | Judge
+    seed: int
+
+    def __post_init__(self) -> None:
+        """Refuse values out of range."""
+        if not self.rates:
+            raise InputError("rates is empty; expected numbers from 0 to 1")
+        for rate in self.rates:
+            check_share("rate", rate)
+        check_share("strength", self.strength, above=0)
+        if type(self.repeats) is not int or self.repeats < 1:
+            raise InputError(f"repeats={self.repeats!r}; expected 1 or more")
+        if self.measure not in _MEASURES:
+            raise InputError(f"measure={self.measure!r}; {nearest(self.measure, _MEASURES)}")
+
+
+SENSITIVITY_COLUMNS = FrameSpec(
+    "sensitivity",
+    "one row per metric or profile, corruption and rate",
+    (
+        Column("metric", "string", "metric or preset; missing: as the schema declares", "", True),
+        Column("profile", "string", "rules of the evaluation"),
+        Column("measure", "string", "what the score is: an entry of the summary, or field mean"),
+        Column("corruption", "string", "what was done"),
+        Column("meaning", "string", "what becomes of the meaning", "kept, unclear, changed"),
+        Column("rate", "float64", "probability of each place; of a value: share", "[0, 1]"),
+        Column("n", "int64", "documents or values in which there is something to corrupt"),
+        Column("changed", "Float64", "places that were changed, mean over n", "0 and up", True),
+        Column("score", "Float64", "mean over n; missing where nothing was scored", "[0, 1]", True),
+        Column("low", "Float64", "lower end of the interval over documents", "[0, 1]", True),
+        Column("high", "Float64", "upper end", "[0, 1]", True),
+        Column("interval", "string", "how it was made", "BCa, percentile, all equal, none"),
+        Column("lowest", "Float64", "lowest score of a document or value", "[0, 1]", True),
+        Column("pass_rate", "Float64", "share that passes, mean over n", "[0, 1]", True),
+        Column("errors", "int64", "scores without a verdict, all repeats", "0 and up"),
+        Column("document", "string", "an example, of the lowest score: where", "", True),
+        Column("path", "string", "the example: path in gold", "", True),
+        Column("gold", "object", "the example: what stood there", "", True),
+        Column("corrupted", "object", "the example: what became of it", "", True),
+    ),
+)
+
+
+class _Example(NamedTuple):
+    """What was done at one place."""
+
+    document: str | None = None
+    path: str | None = None
+    gold: Any = None
+    corrupted: Any = None
+
+
+class _Reading(NamedTuple):
+    """The result of one corrupted document or value: of which, its score, and an example."""
+
+    unit: str
+    score: float | None
+    passed: float
+    errors: int
+    changed: int = 0
+    example: _Example | None = None
+
+
+class _Key(NamedTuple):
+    """What a row is about."""
+
+    subject: _Subject
+    corruption: Corruption
+    rate: float
+
+
+def _by_path(fields: pd.DataFrame) -> pd.DataFrame:
+    """Summarise the rows of each field: mean score, and whether all metrics pass."""
+    passed = fields["passed"].fillna(value=False).astype(float)
+    rows = fields[["path", "score"]].assign(passed=passed)
+    return rows.groupby("path", sort=False).agg({"score": "mean", "passed": "min"})
+
+
+def _read(ev: Evaluation, subject: _Subject, measure: str, unit: str) -> _Reading | None:
+    """Read a profile's measure off an evaluation, or the mean over the fields of a metric."""
+    if subject.config is None:
+        summary = ev.summary
+        score = float(summary[measure])
+        known = None if np.isnan(score) else score
+        return _Reading(unit, known, float(summary["pass_rate"]), int(summary["judge_errors"]))
+    fields = ev.fields
+    rows = _by_path(fields[fields["metric"].isin(subject.metric_ids)])
+    if rows.empty:
+        return None
+    scores = rows["score"].dropna()
+    mean = float(scores.mean()) if len(scores) else None
+    return _Reading(unit, mean, float(rows["passed"].mean()), len(rows) - len(scores))
+
+
+def _table(
+    readings: Mapping[_Key, Sequence[_Reading]], measure: str, drawing: Drawing
+) -> pd.DataFrame:
+    """Make the frame: one row per key. Repeats are averaged first, then documents or values."""
+    rows, samples = [], []
+    for (subject, corruption, rate), found in readings.items():
+        units = defaultdict(list)
+        for reading in found:
+            units[reading.unit].append(reading)
+        of_units = [[r.score for r in unit if r.score is not None] for unit in units.values()]
+        sample = np.array([fmean(scores) for scores in of_units if scores], dtype=np.float64)
+        examples = (r for r in found if r.score is not None and r.example is not None)
+        lowest = min(examples, key=lambda r: r.score or 0.0, default=None)
+        samples.append(sample)
+        rows.append(
+            {
+                "metric": subject.metric,
+                "profile": subject.profile.name,
+                "measure": measure if subject.config is None else "field mean",
+                "corruption": corruption.name,
+                "meaning": corruption.meaning,
+                "rate": rate,
+                "n": len(units),
+                "changed": _over_units(units, "changed"),
+                "score": float(sample.mean()) if len(sample) else None,
+                "lowest": min((score for scores in of_units for score in scores), default=None),
+                "pass_rate": _over_units(units, "passed"),
+                "errors": sum(reading.errors for reading in found),
+                **(lowest.example if lowest and lowest.example else _Example())._asdict(),
+            }
+        )
+    for row, (low, high, method) in zip(rows, mean_intervals(samples, drawing), strict=True):
+        row |= {"low": low, "high": high, "interval": "none" if low is None else method}
+    return SENSITIVITY_COLUMNS.build(
+        {name: [row[name] for row in rows] for name in SENSITIVITY_COLUMNS.names}
+    )
+
+
+def _over_units(units: Mapping[str, list[_Reading]], name: str) -> float | None:
+    means = [fmean(getattr(reading, name) for reading in found) for found in units.values()]
+    return fmean(means) if means else None
+
+
+# --- plain values -----------------------------------------------------------------------------
+
+#: How much of a value changes where it is only asked whether it can be corrupted at all.
+_SOME = 0.5
+_WIDEST = 120
+
+
+class _Case(NamedTuple):
+    unit: str
+    gold: Any
+    corrupted: Any
+
+
+class _PlainValues:
+    """Texts and numbers, and what a metric says of their corrupted copies.
+
+    Parameters
+    ----------
+    values : iterable of str, int or float
+        Null, missing and empty ones are left out, equal ones count once.
+    """
+
+    def __init__(self, values: Iterable[Any]) -> None:
+        self.golds = _distinct_values(values)
+
+    def corruptions(self, wanted: list[Corruption] | None) -> list[Corruption]:
+        """Return the corruptions that the values can undergo."""
+        present = {kind_of(value) for value in self.golds}
+        for corruption in wanted or ():
+            if not kinds(corruption.name):
+                known = [name for name in CORRUPTIONS if kinds(name)]
+                raise InputError(
+                    f"corruption {corruption.name!r} is for documents, and the data are plain "
+                    f"values; {nearest(corruption.name, known)}"
+                )
+        chosen = list(CORRUPTIONS.values()) if wanted is None else wanted
+        return [c for c in chosen if present & set(kinds(c.name))]
+
+    @property
+    def steps(self) -> Sequence[str]:
+        """What is done one by one: here all values at once."""
+        return ("values",)
+
+    def readings(
+        self, _: str, corruption: Corruption, settings: _Settings
+    ) -> Iterator[tuple[_Subject, float, _Reading]]:
+        """Corrupt and evaluate the values at all rates."""
+        for rate in settings.rates:
+            cases = list(self._cases(corruption.name, rate, settings))
+            for subject in settings.subjects if cases else ():
+                for reading in _scored(subject, cases, settings):
+                    yield subject, rate, reading
+
+    def _cases(self, name: str, rate: float, settings: _Settings) -> Iterator[_Case]:
+        for gold in self.golds:
+            unit = f"{settings.seed}/{name}/{gold!r}"
+            for repeat in range(settings.repeats if rate else 1):
+                made = corrupt(name, gold, rate or _SOME, f"{unit}/{repeat}")
+                if made is not None:
+                    yield _Case(unit, gold, made if rate else gold)
+
+
+def _distinct_values(values: Iterable[Any]) -> list[Any]:
+    present = [v.item() if hasattr(v, "item") else v for v in values]
+    present = [v for v in present if v is not None and v is not pd.NA and v == v]  # noqa: PLR0124
+    for value in present:
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise InputError(
+                f"data hold {fitted(repr(value), _WIDEST)}; expected texts and numbers, "
+                "(schema, gold) pairs or a dataset"
+            )
+        if not isinstance(value, str) and abs(value) > LARGEST:
+            raise InputError(f"data hold {value!r}; expected numbers up to {LARGEST:g}")
+    found = list({(kind_of(v), v): v for v in present if v != ""}.values())
+    if not found:
+        raise InputError("data: found no text and no number to corrupt")
+    return found
+
+
+def _scored(subject: _Subject, cases: list[_Case], settings: _Settings) -> Iterator[_Reading]:
+    """Evaluate all cases as the properties of one object."""
+    names = [str(n) for n in range(len(cases))]
+    own = {} if subject.declared is None else {"evaluation_config": subject.declared}
+    nodes = [{"type": kind_of(case.gold), **own} for case in cases]
+    schema = {"type": "object", "properties": dict(zip(names, nodes, strict=True))}
+    gold, predicted = (
+        {name: getattr(case, side) for name, case in zip(names, cases, strict=True)}
+        for side in ("gold", "corrupted")
+    )
+    ev = evaluate(schema, gold, predicted, judge=settings.judge, profile=subject.profile)
+    rows = _by_path(ev.fields)
+    if len(rows) != len(cases):
+        raise InputError(
+            f"{subject.metric!r} scored {len(rows)} of {len(cases)} values; expected a metric for "
+            "single values"
+        )
+    verdicts = zip(cases, rows["score"], rows["passed"], strict=True)
+    for case, score, passed in verdicts:
+        changed = case.corrupted is not case.gold
+        example = _Example(None, None, case.gold, case.corrupted) if changed else None
+        known = None if pd.isna(score) else float(score)
+        yield _Reading(case.unit, known, passed, int(known is None), int(changed), example)
+
+
+# --- documents --------------------------------------------------------------------------------
 
 
 class _Sheet:
@@ -47,27 +439,12 @@ class _Sheet:
 
     def __init__(self, source: Any) -> None:
         self.schema: Schema = parse_schema(source)
-        self._read: dict[Subject, Schema] = {}
+        self._read: dict[_Subject, Schema] = {}
 
-    def under(self, subject: Subject) -> Schema:
+    def under(self, subject: _Subject) -> Schema:
         if subject not in self._read:
             self._read[subject] = subject.schema(self.schema)
         return self._read[subject]
-
-
-class _Shelf:
-    """Schemas by content; one that is given again as the same object is not even parsed."""
-
-    def __init__(self) -> None:
-        self._by_object: dict[int, tuple[Any, _Sheet]] = {}
-        self._by_content: dict[str, _Sheet] = {}
-
-    def sheet(self, source: Any) -> _Sheet:
-        if id(source) not in self._by_object:
-            sheet = _Sheet(source)
-            sheet = self._by_content.setdefault(canonical(sheet.schema.document), sheet)
-            self._by_object[id(source)] = (source, sheet)  # keeps the object, and so its id
-        return self._by_object[id(source)][1]
 
 
 class _Document:
@@ -86,13 +463,13 @@ class _Document:
         return pool_of(self.sheet.schema.root, self.gold)
 
     def corrupted(
-        self, corruption: Corruption, rate: float, settings: Settings, repeat: int = 0
+        self, corruption: Corruption, rate: float, settings: _Settings, repeat: int = 0
     ) -> tuple[Any, list[Change]]:
         draws = Draws(f"{settings.seed}\x1f{self.name}\x1f{repeat}", rate)
         how = (settings.strength, [other.pool for other in self.others])
         return corrupted_copy(self.sheet.schema.root, self.gold, corruption, draws, how)
 
-    def evaluated(self, predicted: Any, subject: Subject, settings: Settings) -> Evaluation:
+    def evaluated(self, predicted: Any, subject: _Subject, settings: _Settings) -> Evaluation:
         sides = [json.dumps(v) if isinstance(v, str) else v for v in (self.gold, predicted)]
         schema = self.sheet.under(subject)
         with _naming(self.name):
@@ -108,7 +485,7 @@ def _naming(document: str) -> Iterator[None]:
         raise InputError(f"document {document!r}: {error}") from None
 
 
-class Documents:
+class _Documents:
     """Gold documents with their schemas; those of one schema lend values to each other.
 
     Parameters
@@ -118,16 +495,21 @@ class Documents:
     """
 
     def __init__(self, documents: Iterable[tuple[str, Any, Any]]) -> None:
-        shelf = _Shelf()
-        self.documents = {
-            name: _Document(name, shelf.sheet(source), gold) for name, source, gold in documents
-        }
+        self.documents: dict[str, _Document] = {}
+        by_object: dict[int, tuple[Any, _Sheet]] = {}  # with the object, which keeps its id
+        by_content: dict[str, _Sheet] = {}
         of_sheet: dict[_Sheet, list[_Document]] = defaultdict(list)
-        for document in self.documents.values():
-            of_sheet[document.sheet].append(document)
+        for name, source, gold in documents:
+            if id(source) not in by_object:
+                sheet = _Sheet(source)
+                sheet = by_content.setdefault(canonical(sheet.schema.document), sheet)
+                by_object[id(source)] = source, sheet
+            sheet = by_object[id(source)][1]
+            self.documents[name] = _Document(name, sheet, gold)
+            of_sheet[sheet].append(self.documents[name])
         for document in self.documents.values():
             document.others = [o for o in of_sheet[document.sheet] if o is not document]
-        self._whole: dict[tuple[str, Subject], Reading | None] = {}
+        self._whole: dict[tuple[str, _Subject], _Reading | None] = {}
 
     def corruptions(self, wanted: list[Corruption] | None) -> list[Corruption]:
         """Return the corruptions of the user, or all."""
@@ -139,8 +521,8 @@ class Documents:
         return list(self.documents)
 
     def readings(
-        self, name: str, corruption: Corruption, settings: Settings
-    ) -> Iterator[tuple[Subject, float, Reading]]:
+        self, name: str, corruption: Corruption, settings: _Settings
+    ) -> Iterator[tuple[_Subject, float, _Reading]]:
         """Corrupt and evaluate one document at all rates."""
         document = self.documents[name]
         if not document.corrupted(corruption, 1.0, settings)[1]:
@@ -158,55 +540,42 @@ class Documents:
         document: _Document,
         made: Any,
         changes: list[Change],
-        subject: Subject,
-        settings: Settings,
-    ) -> Reading | None:
-        if not changes:
-            return self._unchanged(document, subject, settings)
-        ev = document.evaluated(made, subject, settings)
-        reading = read(ev, subject, settings.measure, document.name)
-        if reading is None:
-            return None
-        place, before, after = changes[0]
-        example = Example(document.name, place.path, before, after)
-        return reading._replace(changed=len(changes), example=example)
-
-    def _unchanged(
-        self, document: _Document, subject: Subject, settings: Settings
-    ) -> Reading | None:
-        """Read off gold against itself, once for each document and subject."""
+        subject: _Subject,
+        settings: _Settings,
+    ) -> _Reading | None:
         key = (document.name, subject)
-        if key not in self._whole:
-            ev = document.evaluated(document.gold, subject, settings)
-            self._whole[key] = read(ev, subject, settings.measure, document.name)
-        return self._whole[key]
+        if not changes and key in self._whole:  # gold against itself
+            return self._whole[key]
+        ev = document.evaluated(made, subject, settings)
+        reading = _read(ev, subject, settings.measure, document.name)
+        if not changes:
+            self._whole[key] = reading
+        elif reading is not None:
+            place, before, after = changes[0]
+            example = _Example(document.name, place.path, before, after)
+            reading = reading._replace(changed=len(changes), example=example)
+        return reading
 
 
-def of_pairs(pairs: Iterable[tuple[Any, Any]]) -> Documents:
-    """Take (schema, gold) pairs; the documents are called ``0``, ``1`` and so on."""
-    return Documents(
-        (str(i), schema, read_document(gold, "gold")) for i, (schema, gold) in enumerate(pairs)
-    )
-
-
-def of_dataset(dataset: Any, wanted: Iterable[str] | None) -> Documents:
+def _of_dataset(dataset: Any, wanted: Iterable[str] | None) -> _Documents:
     """Take the documents of a dataset."""
     frame = dataset.listing if hasattr(dataset, "listing") else dataset.documents
     schema_of: Mapping[str, str] = dict(zip(frame["document"], frame["schema"], strict=True))
-    chosen = list(schema_of) if wanted is None else list(wanted)
-    for name in chosen:
+    names = list(schema_of) if wanted is None else list(wanted)
+    for name in names:
         if name not in schema_of:
             raise InputError(f"documents hold {name!r}; {nearest(name, schema_of)}")
-    if not chosen:
+    if not names:
         raise InputError("documents: none are left; expected one or more")
-    sources = {schema: dataset.schema(schema) for schema in {schema_of[n] for n in chosen}}
-    return Documents((n, sources[schema_of[n]], dataset.gold(n)) for n in chosen)
+    sources = {schema: dataset.schema(schema) for schema in {schema_of[n] for n in names}}
+    return _Documents((n, sources[schema_of[n]], dataset.gold(n)) for n in names)
 
+
+# --- sensitivity ------------------------------------------------------------------------------
 
 RATES = (0.0, 0.1, 0.3, 0.6, 1.0)
 
 _PAIR, _RESAMPLES = 2, 1999
-_WIDEST = 120
 
 
 def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the options are keywords
@@ -238,7 +607,7 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
         all other fields stay as they are declared. (On plain values it is put whatever their type.)
         Or several of all these.
     data : Dataset, or iterable of (schema, gold), or iterable of str, int or float
-        Documents: a dataset, or pairs of schema and gold as `evaluate` takes them. Or plain gold
+        _Documents: a dataset, or pairs of schema and gold as `evaluate` takes them. Or plain gold
         values, such as a column of texts; null and empty ones are left out, equal ones count once.
     corruption : str or iterable of str, optional
         Names that `corruptions` lists; all that apply by default. For plain values: those of texts
@@ -311,29 +680,26 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     [1.0, 0.5, 0.0]
     """
     tried = subjects(metric_or_profile, profile)
-    settings = Settings(tried, _distinct(rates), measure, strength, repeats, judge, seed)
+    several: object = rates
+    if isinstance(several, str) or not isinstance(several, Iterable):
+        raise InputError(f"rates={rates!r}; expected a list of numbers from 0 to 1")
+    settings = _Settings(tried, list(dict.fromkeys(rates)), measure, strength, repeats, judge, seed)
     drawing = Drawing(confidence, _RESAMPLES, seed)
     material = _material(data, documents)
     what = material.corruptions(None if corruption is None else chosen(corruption))
-    readings: dict[Key, list[Reading]] = {
-        Key(subject, one, rate): [] for subject in tried for one in what for rate in settings.rates
+    readings: dict[_Key, list[_Reading]] = {
+        _Key(subject, one, rate): [] for subject in tried for one in what for rate in settings.rates
     }
     steps = [(one, step) for one in what for step in material.steps]
     for one, step in progress_bar(steps, shown=progress, desc="corrupting"):
         for subject, rate, reading in material.readings(step, one, settings):
-            readings[Key(subject, one, rate)].append(reading)
-    return table(readings, measure, drawing)
+            readings[_Key(subject, one, rate)].append(reading)
+    return _table(readings, measure, drawing)
 
 
-def _distinct(rates: Any) -> list[float]:
-    if isinstance(rates, str) or not isinstance(rates, Iterable):
-        raise InputError(f"rates={rates!r}; expected a list of numbers from 0 to 1")
-    return list(dict.fromkeys(rates))
-
-
-def _material(data: Any, documents: Iterable[str] | None) -> Documents | PlainValues:
+def _material(data: Any, documents: Iterable[str] | None) -> _Documents | _PlainValues:
     if callable(getattr(data, "gold", None)) and callable(getattr(data, "schema", None)):
-        return of_dataset(data, documents)
+        return _of_dataset(data, documents)
     if documents is not None:
         raise InputError("documents= goes with a dataset, and data is none")
     single = isinstance(data, str | bytes | Mapping | Schema | pd.DataFrame)
@@ -346,5 +712,8 @@ def _material(data: Any, documents: Iterable[str] | None) -> Documents | PlainVa
     if len(found) == _PAIR and isinstance(found[0], Mapping | Schema | Path):
         raise InputError("data is one (schema, gold) pair; put the pair in a list")
     if found and all(isinstance(one, tuple) and len(one) == _PAIR for one in found):
-        return of_pairs(found)
-    return PlainValues(found)
+        pairs = enumerate(found)
+        return _Documents(
+            (str(i), schema, read_document(gold, "gold")) for i, (schema, gold) in pairs
+        )
+    return _PlainValues(found)

@@ -11,7 +11,7 @@ import random
 import re
 from collections.abc import Callable, Mapping
 from itertools import pairwise
-from types import MappingProxyType
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from extractbench_nb._json import json_type
@@ -32,49 +32,10 @@ __all__ = [
 
 PROVIDERS = ("openai", "anthropic", "google")
 
-_ANY = "any"
+_DATA = json.loads((Path(__file__).parent / "data/models.json").read_text(encoding="utf-8"))
 
 #: Message by failure and provider; ``any`` where they say the same, or one of them is known.
-_MESSAGES: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    {
-        "page_limit": {
-            "anthropic": "messages.0.content.0.pdf.source.base64.data: A maximum of 100 PDF pages "
-            "may be provided.",
-            "google": "The document contains too many pages, which exceeds the supported page "
-            "limit of 1000.",
-            _ANY: "The file has more pages than this model accepts.",
-        },
-        "context_length": {
-            "openai": "This model's maximum context length is 128000 tokens. However, your "
-            "messages resulted in 161022 tokens. Please reduce the length of the messages.",
-            "anthropic": "prompt is too long: 213861 tokens > 200000 maximum",
-            "google": "The input token count (1180222) exceeds the maximum number of tokens "
-            "allowed (1048576).",
-        },
-        "schema_rejected": {
-            "openai": "Invalid schema for response_format 'extraction': In context=(), "
-            "'additionalProperties' is required to be supplied and to be false.",
-            "anthropic": "output_config.format.schema: Invalid schema: The compiled grammar is too "
-            "large, which would cause performance issues.",
-            "google": "The specified schema produces a constraint that has too many states for "
-            "serving.",
-        },
-        "refused": {
-            "openai": "Your request was rejected as a result of our safety system.",
-            "anthropic": "Output blocked by content filtering policy",
-            "google": "The response was blocked: PROHIBITED_CONTENT.",
-        },
-        "rate_limited": {
-            "openai": "Rate limit reached on tokens per min (TPM): Limit 30000, Used 28911, "
-            "Requested 17206.",
-            "anthropic": "This request would exceed your organization's rate limit of 30,000 "
-            "input tokens per minute.",
-            "google": "Resource has been exhausted (e.g. check quota).",
-        },
-        "timeout": {_ANY: "Request timed out."},
-        "other": {_ANY: "The server had an error while processing your request."},
-    }
-)
+_MESSAGES: Mapping[str, Mapping[str, str]] = _DATA["errors"]
 
 #: Failures that are errors of the call: there is no text.
 CALL_FAILURES = tuple(_MESSAGES)
@@ -92,7 +53,7 @@ def call_error(failure: str, provider: str) -> dict[str, str]:
     'prompt is too long: 213861 tokens > 200000 maximum'
     """
     said = _MESSAGES[failure]
-    message = said.get(provider) or said.get(_ANY) or next(iter(said.values()))
+    message = said.get(provider) or said.get("any") or next(iter(said.values()))
     return {"reason": _REASONS.get(failure, failure), "message": message}
 
 
@@ -117,6 +78,13 @@ class Spoken(NamedTuple):
 
 
 _Break: TypeAlias = Callable[[str, random.Random], "str | None"]
+#: What breaks a text, by the name of the variant; None where a text has no place for it.
+_MALFORMED: dict[str, _Break] = {}
+
+
+def _variant(function: _Break) -> _Break:
+    _MALFORMED[function.__name__.removeprefix("_")] = function
+    return function
 
 
 def json_of(value: Any, rng: random.Random) -> str:
@@ -125,46 +93,46 @@ def json_of(value: Any, rng: random.Random) -> str:
     return json.dumps(value, ensure_ascii=False, indent=indent)
 
 
-def _tokens(text: str) -> list[re.Match[str]]:
-    """Find the strings, brackets, commas, words and line ends outside of strings."""
-    return list(_TOKEN.finditer(text))
-
-
 def _keys(text: str) -> list[re.Match[str]]:
-    return [t for t in _tokens(text) if t[0][0] == '"' and text[t.end()] == ":"]
+    return [t for t in _TOKEN.finditer(text) if t[0][0] == '"' and text[t.end()] == ":"]
 
 
 def _without(text: str, at: int) -> str:
     return text[:at] + text[at + 1 :]
 
 
+@_variant
 def _single_quotes(text: str, _: random.Random) -> str | None:
     """Write strings in single quotes, as Python prints them."""
     changed = _TOKEN.sub(lambda t: f"'{t[0][1:-1]}'" if t[0][0] == '"' else t[0], text)
     return changed if changed != text else None
 
 
+@_variant
 def _missing_quote(text: str, _: random.Random) -> str | None:
     """Leave out the quote after the first key; what follows has another string to run into."""
     keys = _keys(text)
     return _without(text, keys[0].end() - 1) if len(keys) > 1 else None
 
 
+@_variant
 def _missing_comma(text: str, rng: random.Random) -> str | None:
     """Leave out a comma."""
-    commas = [t.start() for t in _tokens(text) if t[0] == ","]
+    commas = [t.start() for t in _TOKEN.finditer(text) if t[0] == ","]
     return _without(text, rng.choice(commas)) if commas else None
 
 
+@_variant
 def _comment(text: str, rng: random.Random) -> str | None:
     """Put a comment at the end of a line."""
-    ends = [t.start() for t in _tokens(text) if t[0] == "\n"]
+    ends = [t.start() for t in _TOKEN.finditer(text) if t[0] == "\n"]
     if not ends:
         return None
     at = rng.choice(ends)
     return text[:at] + _NOTE + text[at:]
 
 
+@_variant
 def _unquoted_key(text: str, rng: random.Random) -> str | None:
     """Write a key without quotes."""
     keys = [t for t in _keys(text) if t[0][1:-1].isidentifier()]
@@ -174,32 +142,23 @@ def _unquoted_key(text: str, rng: random.Random) -> str | None:
     return text[: key.start()] + key[0][1:-1] + text[key.end() :]
 
 
+@_variant
 def _python_words(text: str, _: random.Random) -> str | None:
     """Write None, True and False."""
     changed = _TOKEN.sub(lambda t: _PYTHON.get(t[0], t[0]), text)
     return changed if changed != text else None
 
 
+@_variant
 def _prose(text: str, rng: random.Random) -> str:
     """Put a sentence before the JSON."""
     return rng.choice(_PROSE) + text
 
 
+@_variant
 def _wrong_bracket(text: str, _: random.Random) -> str:
     """Close the document with the bracket of the other kind."""
     return text[:-1] + ("]" if text[-1] == "}" else "}")
-
-
-_MALFORMED: Mapping[str, _Break] = {
-    "single_quotes": _single_quotes,
-    "missing_quote": _missing_quote,
-    "missing_comma": _missing_comma,
-    "comment": _comment,
-    "unquoted_key": _unquoted_key,
-    "python_words": _python_words,
-    "prose": _prose,
-    "wrong_bracket": _wrong_bracket,
-}
 
 
 def _malformed_json(value: Any, rng: random.Random) -> Spoken:
@@ -214,24 +173,15 @@ def _malformed_json(value: Any, rng: random.Random) -> Spoken:
 def _trailing_comma(value: Any, rng: random.Random) -> Spoken:
     """Put a comma before the end of one object or array, or of all of them."""
     text = json_of(value, rng)
-    tokens = _tokens(text)
-    ends = [
-        _end_of_content(text, t.start())
-        for before, t in pairwise(tokens)
-        if t[0] in "}]" and not _is_empty(text, before, t)
-    ]
+    ends = []
+    for before, token in pairwise(_TOKEN.finditer(text)):
+        is_empty = before[0] in "{[" and not text[before.end() : token.start()].strip()
+        if token[0] in "}]" and not is_empty:
+            ends.append(len(text[: token.start()].rstrip()))
     everywhere = rng.random() < 1 / 2
     for at in sorted(ends if everywhere else [rng.choice(ends)], reverse=True):
         text = text[:at] + "," + text[at:]
     return Spoken(text, "stop", "everywhere" if everywhere else "once")
-
-
-def _is_empty(text: str, before: re.Match[str], closing: re.Match[str]) -> bool:
-    return before[0] in "{[" and not text[before.end() : closing.start()].strip()
-
-
-def _end_of_content(text: str, closing: int) -> int:
-    return len(text[:closing].rstrip())
 
 
 def _truncated_json(value: Any, rng: random.Random) -> Spoken:

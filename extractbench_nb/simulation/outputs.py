@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from numbers import Integral
 from pathlib import Path
@@ -21,7 +20,6 @@ import pandas as pd
 
 from extractbench_nb._files import read_own_json, write_texts
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb._json import canonical
 from extractbench_nb._tokens import count_tokens
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.errors import InputError
@@ -29,7 +27,6 @@ from extractbench_nb.extraction.conforming import Conformance
 from extractbench_nb.extraction.folders import RunFolder, describe_run, folder_path
 from extractbench_nb.extraction.plans import dataset_of
 from extractbench_nb.schema.parse import parse_schema
-from extractbench_nb.schema.states import MISSING
 from extractbench_nb.simulation.catalogue import CORRUPTIONS
 from extractbench_nb.simulation.corrupt import (
     RECORD_COLUMNS,
@@ -38,6 +35,7 @@ from extractbench_nb.simulation.corrupt import (
     record_columns,
     violated,
 )
+from extractbench_nb.simulation.documents import Document, generator, pool_of
 from extractbench_nb.simulation.invalid import (
     CALL_FAILURES,
     TEXT_FAILURES,
@@ -48,259 +46,22 @@ from extractbench_nb.simulation.invalid import (
     wrap,
 )
 from extractbench_nb.simulation.profiles import ModelProfile, assigned, model_profile
-from extractbench_nb.simulation.tasks import Document, Pool, generator, pool_of
 
 __all__ = [
     "SIMULATED_COLUMNS",
     "SIMULATED_RECORD_COLUMNS",
     "SIMULATION_FILE",
-    "ArrayLayout",
-    "Kept",
     "Simulation",
-    "Stop",
-    "TracedOutput",
-    "Way",
-    "alike",
-    "columns_of",
-    "is_of_item",
-    "prefixes",
-    "read_kept",
     "simulate",
-    "steps",
-    "write_kept",
 ]
-
-
-#: A step of an instance path: a name, a quoted key, or an index, with a plus if gold has no such.
-_STEP = re.compile(r"\.([A-Za-z_$][\w$-]*)|\['((?:[^'\\]|\\.)*)'\]|\[\+?(\d+)\]", re.DOTALL)
-
-
-class ArrayLayout(NamedTuple):
-    """Where the items of a gold array went.
-
-    ``own`` are the indices of what stands for an item of gold, ``added`` those of what was put
-    there by a change, one of which is too many. ``written`` is what the output holds if the record
-    is right, with `MISSING` for an item that is changed inside.
-    """
-
-    own: dict[int, list[int]]
-    added: dict[int, list[int]]
-    written: list[Any]
-
-
-class Stop(NamedTuple):
-    """An item on the way to a place: its array, gold's index, and what the output has there."""
-
-    array: str
-    number: int
-    items: list[Any]
-    layout: ArrayLayout
-
-    @property
-    def own(self) -> list[int]:
-        """The indices in the output of what stands for the item."""
-        return self.layout.own[self.number]
-
-
-class Way(NamedTuple):
-    """The way to a place of gold in the output: the items on it, what holds it, and what it is."""
-
-    stops: list[Stop]
-    box: Any
-    value: Any
-
-
-class TracedOutput:
-    """The output that a record is about: where gold's places are in it, and what they hold."""
-
-    def __init__(self, gold: Any, value: Any, changes: Iterable[Any]) -> None:
-        self._gold, self._value = gold, value
-        self.changed: set[str] = set()
-        self.touched: set[str] = set()
-        self._rewrites: dict[str, dict[int, Any]] = defaultdict(dict)
-        self._moves: dict[str, list[Any]] = defaultdict(list)
-        self._layouts: dict[str, ArrayLayout | None] = {}
-        for change in changes:
-            self._note(change)
-
-    def _note(self, change: Any) -> None:
-        *above, path = prefixes(change.path)
-        self.changed.add(path)
-        self.touched.update(above)
-        if not is_of_item(change) or pd.isna(change.item):
-            self.touched.add(path)
-        elif change.corruption == "shuffle_items":
-            self._moves[above[-1]].append(change)
-        else:
-            self._rewrites[above[-1]][int(change.item)] = change
-
-    def held(self, change: Any) -> Way | None:
-        """Return the way to a change, if what the record says of it is so."""
-        way = self.way(change.path)
-        if way is None or is_of_item(change):
-            return None if way is None or pd.isna(change.item) else way
-        if change.corruption == "omit":
-            return way if way.value is MISSING and isinstance(way.box, dict) else None
-        return way if alike(way.value, change.after) else None
-
-    def way(self, path: str) -> Way | None:
-        """Return the way to a place of gold; None if the output is not as the record says."""
-        gold, value, box = self._gold, self._value, None
-        stops: list[Stop] = []
-        for above, key in steps(path):
-            box = value
-            if isinstance(key, str):
-                gold, value = _member(gold, key), _member(value, key)
-                continue
-            layout = self._layout(above, gold, value)
-            if layout is None or key not in layout.own:
-                return None
-            stop = Stop(above, key, value, layout)
-            stops.append(stop)
-            gold, value = gold[key], value[stop.own[0]] if len(stop.own) == 1 else MISSING
-        return Way(stops, box, value)
-
-    def _layout(self, array: str, gold: Any, value: Any) -> ArrayLayout | None:
-        """Return where the items of an array are, if they are there."""
-        if array not in self._layouts:
-            laid = self._laid_out(array, gold) if isinstance(gold, list) else None
-            fits = laid is not None and isinstance(value, list)
-            if fits and laid is not None:
-                pairs = zip(laid.written, value, strict=False)
-                fits = len(laid.written) == len(value) and all(
-                    one is MISSING or alike(one, other) for one, other in pairs
-                )
-            self._layouts[array] = laid if fits else None
-        return self._layouts[array]
-
-    def _laid_out(self, array: str, gold: list[Any]) -> ArrayLayout:
-        laid = ArrayLayout({}, {}, [])
-        rewrites = self._rewrites[array]
-        for i in self._order(array, len(gold)):
-            own = MISSING if f"{array}[{i}]" in self.touched else gold[i]
-            change, before = rewrites.get(i), rewrites.get(i - 1)
-            if change is None and before is not None and before.corruption == "merge_items":
-                continue
-            stands = [own] if change is None else _instead(change, own)
-            first = len(laid.written)
-            there = list(range(first, first + len(stands)))
-            laid.written.extend(stands)
-            invented = change is not None and change.corruption == "spurious_items"
-            laid.own[i] = there[:1] if invented else there
-            laid.added[i] = there[1:] if invented else there
-            if change is not None and change.corruption == "merge_items":
-                laid.own[i + 1] = there
-        return laid
-
-    def _order(self, array: str, items: int) -> list[int]:
-        """Return gold's indices in the output's order: each moved item is another one's value."""
-        order = list(range(items))
-        moved = sorted(self._moves[array], key=lambda change: int(change.item))
-        free = [*moved[1:], *moved[:1]]
-        for change in moved:
-            other = next((one for one in free if alike(one.before, change.after)), None)
-            if other is not None and change.item < items:
-                free.remove(other)
-                order[int(change.item)] = int(other.item)
-        return order
-
-
-def _instead(change: Any, own: Any) -> list[Any]:
-    """Return what stands in place of an item of gold."""
-    if change.corruption == "drop_items":
-        return []
-    if change.corruption == "spurious_items":
-        return [own, change.after]
-    several = change.corruption != "merge_items" and isinstance(change.after, list)
-    return change.after if several else [change.after]
-
-
-def _member(value: Any, key: str) -> Any:
-    return value.get(key, MISSING) if isinstance(value, dict) else MISSING
-
-
-def alike(one: Any, other: Any) -> bool:
-    """Whether two values are the same JSON."""
-    return one is not MISSING and canonical(one) == canonical(other)
-
-
-def is_of_item(change: Any) -> bool:
-    """Whether a change is one of a whole item."""
-    return CORRUPTIONS[change.corruption].level == "item"
-
-
-def prefixes(path: str) -> list[str]:
-    """Return a path and those of what it is inside of, the root first."""
-    return ["$", *(path[: step.end()] for step in _STEP.finditer(path))]
-
-
-def steps(path: str) -> Iterator[tuple[str, str | int]]:
-    """Yield the steps of a path: that of what it is a step in, and the key or index."""
-    for step in _STEP.finditer(path):
-        name, quoted, index = step.groups()
-        key = name if quoted is None else re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
-        yield path[: step.start()], int(index) if index else key
 
 
 SIMULATION_FILE = "simulation.json"
 
-Columns = Mapping[str, list[Any]]
-
-
-class Kept(NamedTuple):
-    """What is kept; of the outputs all but their texts and metas, which the run has."""
-
-    profile: ModelProfile
-    seed: int | str
-    outputs: Columns
-    record: Columns
-
-
-def columns_of(frame: pd.DataFrame, *without: str) -> Columns:
-    """Return the cells of a frame by column, a missing one as None, but for the columns named."""
-    return {
-        str(name): [None if cell is pd.NA else cell for cell in frame[name].tolist()]
-        for name in frame.columns
-        if name not in without
-    }
-
-
-def write_kept(folder: Path, kept: Kept) -> None:
-    """Write ``simulation.json``."""
-    profile = {one.name: getattr(kept.profile, one.name) for one in fields(kept.profile)}
-    found = {**kept._asdict(), "profile": profile}
-    text = json.dumps(found, default=_plain)
-    write_texts({folder / SIMULATION_FILE: f"{text}\n"})
-
-
-def _plain(value: Any) -> Any:
-    """Return a mapping or number of any kind as one of JSON's."""
-    return dict(value) if isinstance(value, Mapping) else float(value)
-
-
-def read_kept(folder: Path) -> Kept:
-    """Read ``simulation.json``."""
-    path = folder / SIMULATION_FILE
-    if not path.is_file():
-        raise InputError(f"no simulation in {str(folder)!r}: expected a folder with {path.name}")
-    found = read_own_json(path, "simulation")
-    try:
-        kept = Kept(**{**found, "profile": ModelProfile(**found["profile"])})
-    except (TypeError, KeyError, InputError) as error:
-        raise InputError(f"{str(path)!r} describes no simulation: {error}") from None
-    for name, columns in (("outputs", kept.outputs), ("record", kept.record)):
-        if not _are_columns(columns):
-            raise InputError(f"{str(path)!r} describes no simulation: {name} has no columns")
-    return kept
-
-
-def _are_columns(found: object) -> bool:
-    return isinstance(found, dict) and all(isinstance(cells, list) for cells in found.values())
-
 
 SIMULATED_COLUMNS = FrameSpec(
     "outputs",
-    "one row a document",
+    "one row per document",
     (
         Column("run", "string", "name of the run, which says that it is simulated"),
         Column("document", "string", "document id"),
@@ -316,7 +77,7 @@ SIMULATED_COLUMNS = FrameSpec(
 
 SIMULATED_RECORD_COLUMNS = FrameSpec(
     "record",
-    "one row a change, in the order of outputs and of gold",
+    "one row per change, in the order of outputs and of gold",
     (
         Column("run", "string", "name of the run"),
         Column("document", "string", "document id"),
@@ -380,8 +141,15 @@ class Simulation:
             "simulation", self.run, mode=mode, parameters=parameters, documents=places
         )
         kept = RunFolder.create(folder_path(folder), description)
-        outputs = columns_of(self.outputs, "raw", "meta")  # these are in files of their own
-        write_kept(kept.path, Kept(self.profile, self.seed, outputs, columns_of(self.record)))
+        about = {
+            "profile": {one.name: getattr(self.profile, one.name) for one in fields(self.profile)},
+            "seed": self.seed,
+            # texts and metas are in files of their own
+            "outputs": _columns_of(self.outputs.drop(columns=["raw", "meta"])),
+            "record": _columns_of(self.record),
+        }
+        text = json.dumps(about, default=_plain)
+        write_texts({kept.path / SIMULATION_FILE: f"{text}\n"})
         for row in rows:
             kept.write(row["document"], row["raw"], row["meta"])
         return kept.path
@@ -406,17 +174,26 @@ class Simulation:
             There is no simulation, an output is not there, or a file cannot be read.
         """
         run = RunFolder.open(folder_path(folder))
-        kept = read_kept(run.path)
+        path = run.path / SIMULATION_FILE
+        if not path.is_file():
+            where = str(run.path)
+            raise InputError(f"no simulation in {where!r}: expected a folder with {path.name}")
+        kept = read_own_json(path, "simulation")
         try:
-            found = [run.read(document) for document in kept.outputs["document"]]
+            profile = ModelProfile(**kept["profile"])
+            for name in ("outputs", "record"):
+                columns = kept[name].values()
+                if not all(isinstance(cells, list) for cells in columns):
+                    raise TypeError(f"{name} has no columns")
+            found = [run.read(document) for document in kept["outputs"]["document"]]
             texts: list[Any] = [one.raw for one in found]
             metas: list[Any] = [one.meta for one in found]
-            outputs = SIMULATED_COLUMNS.build({**kept.outputs, "raw": texts, "meta": metas})
-            record = SIMULATED_RECORD_COLUMNS.build(kept.record)
-            seed = _seed(kept.seed)
-        except (TypeError, KeyError, ValueError) as error:
-            raise InputError(f"simulation in {str(run.path)!r} cannot be read: {error}") from None
-        return cls(run.description["model"], kept.profile, seed, outputs, record)
+            outputs = SIMULATED_COLUMNS.build({**kept["outputs"], "raw": texts, "meta": metas})
+            record = SIMULATED_RECORD_COLUMNS.build(kept["record"])
+            seed = _seed(kept["seed"])
+        except (AttributeError, TypeError, KeyError, ValueError) as error:
+            raise InputError(f"{str(path)!r} is not a simulation: {error}") from None
+        return cls(run.description["model"], profile, seed, outputs, record)
 
     def __repr__(self) -> str:
         """Say how many outputs failed in which way, and how much was changed."""
@@ -483,10 +260,25 @@ def simulate(
     """
     data, seed = dataset_of(dataset), _seed(seed)
     model = model_profile(profile)
-    name = _name_of(run, model)
+    name: Any = f"simulated {model.label}" if run is None else run
+    if not isinstance(name, str) or not name:
+        raise InputError(f"run is {run!r}; expected a name")
     makers = _Makers(data, model, str(seed))
     made = [makers.output(document) for document in makers.documents]
     return Simulation(name, model, seed, _outputs(name, made), _record(name, made))
+
+
+def _columns_of(frame: pd.DataFrame) -> dict[str, list[Any]]:
+    """Return the cells of a frame by column, a missing one as None."""
+    return {
+        str(name): [None if cell is pd.NA else cell for cell in frame[name].tolist()]
+        for name in frame.columns
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return a mapping or number of any kind as one of JSON's."""
+    return dict(value) if isinstance(value, Mapping) else float(value)
 
 
 def _seed(seed: Any) -> int | str:
@@ -495,14 +287,6 @@ def _seed(seed: Any) -> int | str:
     if isinstance(seed, bool) or not isinstance(seed, Integral):
         raise InputError(f"seed is {seed!r}; expected an integer or a text")
     return int(seed)
-
-
-def _name_of(run: Any, profile: ModelProfile) -> str:
-    if run is None:
-        return f"simulated {profile.label}"
-    if not isinstance(run, str) or not run:
-        raise InputError(f"run is {run!r}; expected a name")
-    return run
 
 
 class _Document(NamedTuple):
@@ -534,13 +318,10 @@ class _Makers:
         self.pools = {
             d.id: pool_of(self.schemas[d.schema].root, self.gold[d.id]) for d in self.documents
         }
-        self.failures = dict(self._failures())
-
-    def _failures(self) -> Iterator[tuple[str, str]]:
+        self.failures: dict[str, str] = {}
         for kind in dict.fromkeys(document.kind for document in self.documents):
             to = [document.id for document in self.documents if document.kind == kind]
-            shares = self.profile.failures_of(kind)
-            yield from assigned(shares, to, f"{self.seed}\x1f{kind}").items()
+            self.failures |= assigned(profile.failures_of(kind), to, f"{self.seed}\x1f{kind}")
 
     def output(self, document: _Document) -> _Made:
         """Make the output of one document."""
@@ -551,8 +332,17 @@ class _Makers:
             meta = _meta(self.profile, None, None, error)
             return _Made(document, failure, Spoken(None, "", None), None, meta, [])
         mixed = self._mixed(document, failure, rng)
-        spoken = _spoken(document, failure, mixed, rng)
-        wrapping = None if failure in _BARE else self._wrapping(rng)
+        if failure in TEXT_FAILURES:
+            try:
+                spoken = spoil(failure, mixed.value, rng)
+            except InputError as error:
+                raise InputError(f"document {document.id!r}: {error}") from None
+        else:
+            spoken = Spoken(json_of(mixed.value, rng), "stop", None)
+        wrapping = None
+        if failure not in _BARE:  # every rate takes its number, then the first hit counts
+            rates = self.profile.wrappings.items()
+            wrapping = next(iter([name for name, rate in rates if rng.random() < rate]), None)
         if wrapping is not None and spoken.raw is not None:
             cut_off = failure == "truncated_json"
             spoken = spoken._replace(raw=wrap(wrapping, spoken.raw, cut_off=cut_off))
@@ -582,36 +372,16 @@ class _Makers:
     ) -> tuple[Document, Mixed, Conformance | None]:
         schema, gold = self.schemas[document.schema], self.gold[document.id]
         copy = Document(schema.root, gold)
-        how = self.profile.strength, self._donors(document)
+        others = [d for d in self.documents if d.schema == document.schema and d is not document]
+        how = self.profile.strength, [self.pools[other.id] for other in others]
         allowed = Conformance(schema, gold) if fits else None
         seed = f"{self.seed}\x1f{document.id}"
         return copy, mixed_copy(copy, rates, seed, how, allowed), allowed
-
-    def _donors(self, document: _Document) -> Sequence[Pool]:
-        return [
-            self.pools[other.id]
-            for other in self.documents
-            if other.schema == document.schema and other.id != document.id
-        ]
-
-    def _wrapping(self, rng: Random) -> str | None:
-        """Draw what stands around a text: the first that is drawn."""
-        hits = [name for name, rate in self.profile.wrappings.items() if rng.random() < rate]
-        return hits[0] if hits else None
 
 
 #: Failures whose text shows nothing of the document, and those that have nothing around them.
 _EMPTY = ("empty_response", "refused")
 _BARE = (*_EMPTY, "malformed_json")
-
-
-def _spoken(document: _Document, failure: str, mixed: Mixed, rng: Random) -> Spoken:
-    if failure not in TEXT_FAILURES:
-        return Spoken(json_of(mixed.value, rng), "stop", None)
-    try:
-        return spoil(failure, mixed.value, rng)
-    except InputError as error:
-        raise InputError(f"document {document.id!r}: {error}") from None
 
 
 def _meta(
@@ -640,14 +410,10 @@ def _outputs(run: str, made: Sequence[_Made]) -> pd.DataFrame:
             "raw": [one.spoken.raw for one in made],
             "meta": [one.meta for one in made],
             "failure": [one.failure for one in made],
-            "variant": [_cell(one.spoken.variant) for one in made],
-            "wrapping": [_cell(one.wrapping) for one in made],
+            "variant": [pd.NA if (v := one.spoken.variant) is None else v for one in made],
+            "wrapping": [pd.NA if one.wrapping is None else one.wrapping for one in made],
         }
     )
-
-
-def _cell(text: str | None) -> Any:
-    return pd.NA if text is None else text
 
 
 def _record(run: str, made: Sequence[_Made]) -> pd.DataFrame:

@@ -5,9 +5,11 @@ The profiles of the paper's six models are calibrated on the printed figures.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.extraction.calling import MODES
@@ -15,8 +17,8 @@ from extractbench_nb.extraction.parsing import FAILURES
 from extractbench_nb.paper.cells import DOMAINS, MODELS, SCHEMAS
 from extractbench_nb.paper.facts import tally
 from extractbench_nb.simulation.corrupt import check_rates, check_share
+from extractbench_nb.simulation.documents import generator
 from extractbench_nb.simulation.invalid import PROVIDERS, WRAPPINGS
-from extractbench_nb.simulation.tasks import generator
 
 __all__ = [
     "ANY",
@@ -72,104 +74,24 @@ def assigned(shares: Mapping[str, float], to: Sequence[T], seed: str) -> dict[T,
     return dict(zip(to, lots, strict=True))
 
 
-_Counts: TypeAlias = Mapping[str, Mapping[str, Mapping[str, int]]]
-_Shares: TypeAlias = Mapping[str, Mapping[str, float]]
-
-#: Schemas that are rejected whoever is asked, and by the providers that limit their size.
-_REJECTED = {"resumes": {"schema_rejected": 7}}
-_TOO_LARGE = {**_REJECTED, "10-K/Q": {"schema_rejected": 7}}
-_CLAUDE = {**_TOO_LARGE, "credit": {"page_limit": 10}, "research": {"schema_rejected": 6}}
+_DATA = json.loads((Path(__file__).parent / "data/models.json").read_text(encoding="utf-8"))
 
 #: By mode, model and domain, how many outputs fail in which way; all others are valid.
-FAILED: Mapping[str, _Counts] = {
-    "prompt": {
-        "Gemini 3 Flash": {
-            "10-K/Q": {"trailing_comma": 5, "truncated_json": 2},
-            "resumes": {"trailing_comma": 2},
-            "research": {"truncated_json": 1},
-        },
-        "Gemini 3 Pro": {
-            "10-K/Q": {"empty_response": 5, "trailing_comma": 1, "truncated_json": 1},
-            "resumes": {"trailing_comma": 2},
-            "research": {"trailing_comma": 2, "truncated_json": 3},
-        },
-        "GPT-5.2": {
-            "10-K/Q": {"empty_response": 7},
-            "resumes": {"empty_response": 2},
-            "research": {"empty_response": 5},
-        },
-        "GPT-5": {
-            "10-K/Q": {"empty_response": 7},
-            "resumes": {"empty_response": 6},
-            "research": {"empty_response": 6},
-            "sports": {"empty_response": 3},
-        },
-        "Claude Sonnet 4.5": {
-            "10-K/Q": {"trailing_comma": 7},
-            "credit": {"page_limit": 10},
-            "resumes": {"trailing_comma": 1, "truncated_json": 1},
-            "research": {"context_length": 1},
-        },
-        "Claude Opus 4.5": {
-            "10-K/Q": {"trailing_comma": 7},
-            "credit": {"page_limit": 10},
-            "resumes": {"trailing_comma": 2},
-            "research": {"trailing_comma": 2, "truncated_json": 1, "context_length": 1},
-        },
-    },
-    "structured": {
-        "Gemini 3 Flash": {**_TOO_LARGE, "sports": {"truncated_json": 1}},
-        "Gemini 3 Pro": {
-            **_TOO_LARGE,
-            "research": {"truncated_json": 5},
-            "sports": {"truncated_json": 3},
-        },
-        "GPT-5.2": {**_REJECTED, "10-K/Q": {"empty_response": 7}},
-        "GPT-5": {
-            **_REJECTED,
-            "10-K/Q": {"empty_response": 7},
-            "credit": {"empty_response": 2},
-            "research": {"empty_response": 2},
-            "sports": {"empty_response": 4},
-        },
-        "Claude Sonnet 4.5": _CLAUDE,
-        "Claude Opus 4.5": _CLAUDE,
-    },
-}
+FAILED: Mapping[str, Mapping[str, Mapping[str, Mapping[str, int]]]] = _DATA["failed"]
 
 #: Severity by mode, model and domain at which as many fields pass on the valid documents as in
 #: Tables 8 and 10 to 13 (under the rules of the profile ``paper`` and the offline judge).
-SEVERITY: Mapping[str, _Shares] = {
-    "prompt": {
-        "Gemini 3 Flash": {"credit": 0.075, "research": 0.03, "resumes": 0.071, "sports": 0.608},
-        "Gemini 3 Pro": {"credit": 0.08, "research": 0.26, "resumes": 0.065, "sports": 0.734},
-        "GPT-5.2": {"credit": 0.1, "research": 0.169, "resumes": 0.085, "sports": 0.734},
-        "GPT-5": {"credit": 0.067, "resumes": 0.113, "sports": 0.922},
-        "Claude Sonnet 4.5": {"research": 0.024, "resumes": 0.065, "sports": 0.734},
-        "Claude Opus 4.5": {"research": 0.079, "resumes": 0.037, "sports": 0.734},
-    },
-    "structured": {
-        "Gemini 3 Flash": {"credit": 0.078, "research": 0.047, "sports": 0.669},
-        "Gemini 3 Pro": {"credit": 0.063, "research": 0.042, "sports": 0.581},
-        "GPT-5.2": {"credit": 0.087, "research": 0.077, "sports": 0.665},
-        "GPT-5": {"credit": 0.068, "research": 0.093, "sports": 0.9},
-        "Claude Sonnet 4.5": {"sports": 0.616},
-        "Claude Opus 4.5": {"sports": 0.735},
-    },
-}
+SEVERITY: Mapping[str, Mapping[str, Mapping[str, float]]] = _DATA["severity"]
 
 #: Where there is nothing to calibrate on: no valid output in that domain.
 USUAL_SEVERITY = 0.1
 
-#: Schemas of the sample dataset beside those of the released one.
-KINDS: Mapping[str, str] = {
-    **{schema: domain for domain, schema in SCHEMAS.items()},
-    "rowing": "sports",
-    "facility_agreement": "credit",
-    "preprint": "research",
-    "cv": "resumes",
-    "quarterly_report": "10-K/Q",
-}
+#: Rates of corruptions at severity 1, calibrated or not: mostly values that are wrong or left out,
+#: items that are missed, and some that change nothing in the meaning.
+MIXTURE: Mapping[str, float] = _DATA["mixture"]
+
+#: Domains of schemas: those of the released dataset, and those of the sample dataset.
+KINDS: Mapping[str, str] = {schema: domain for domain, schema in SCHEMAS.items()} | _DATA["kinds"]
 
 
 #: The kind of documents that has no entry of its own.
@@ -312,47 +234,17 @@ def _mapping(name: str, value: Any) -> Mapping[Any, Any]:
 def _check_weights(name: str, weights: Any) -> None:
     for failure, weight in _mapping(name, weights).items():
         _check_name(name, failure, FAILURES)
-        if not _is_weight(weight):
+        number = isinstance(weight, int | float) and not isinstance(weight, bool)
+        if not number or not 0 <= weight < float("inf"):
             raise InputError(f"{name}[{failure!r}] is {weight!r}; expected a number of 0 and up")
     if not any(weights.values()):
         raise InputError(f"{name} is {weights!r}; expected a weight above 0")
-
-
-def _is_weight(value: Any) -> bool:
-    known = isinstance(value, int | float) and not isinstance(value, bool)
-    return known and 0 <= value < float("inf")
 
 
 def _check_name(what: str, name: Any, known: Iterable[str]) -> None:
     words = tuple(known)
     if name not in words:
         raise InputError(f"{what}: no {name!r}; {nearest(name, words)}")
-
-
-#: Rates of corruptions at severity 1, calibrated or not: mostly values that are wrong or left out,
-#: items that are missed, and some that change nothing in the meaning.
-MIXTURE: Mapping[str, float] = {
-    "whitespace": 0.2,
-    "case": 0.2,
-    "abbreviation": 0.3,
-    "date_format": 0.3,
-    "typo": 0.2,
-    "rounding": 0.2,
-    "dropped_word": 0.5,
-    "truncation": 0.4,
-    "changed_digit": 0.5,
-    "unit": 0.2,
-    "substitute": 0.6,
-    "null_out": 0.5,
-    "omit": 0.5,
-    "hallucinate": 1.0,
-    "shuffle_items": 0.2,
-    "drop_items": 1.0,
-    "duplicate_items": 0.1,
-    "split_items": 0.1,
-    "merge_items": 0.1,
-    "spurious_items": 0.3,
-}
 
 
 def severity_rates(severity: float) -> dict[str, float]:
@@ -386,21 +278,20 @@ def model_profile(name: str | ModelProfile, mode: str = "prompt") -> ModelProfil
         raise InputError(f"profile is {name!r}; expected a ModelProfile or a model: {known}")
     _check_name("mode", mode, MODES)
     severity = SEVERITY[mode].get(name, {})
+    failures: dict[str, dict[str, float]] = {}
+    for domain in DOMAINS:
+        failed = FAILED[mode][name].get(domain, {})
+        documents = tally(mode, models=(name,), domains=(domain,)).documents
+        failures[domain] = {"none": documents - sum(failed.values()), **failed}
     return ModelProfile(
         name,
-        {domain: _failures(name, domain, mode) for domain in DOMAINS},
+        failures,
         {domain: severity_rates(severity.get(domain, USUAL_SEVERITY)) for domain in DOMAINS},
         KINDS,
         {"fence": 0.5} if mode == "prompt" else {},
         provider=next(maker for start, maker in _MAKERS.items() if name.startswith(start)),
         mode=mode,
     )
-
-
-def _failures(model: str, domain: str, mode: str) -> dict[str, float]:
-    failed = FAILED[mode][model].get(domain, {})
-    documents = tally(mode, models=(model,), domains=(domain,)).documents
-    return {"none": documents - sum(failed.values()), **failed}
 
 
 def model_profiles(mode: str = "prompt") -> dict[str, ModelProfile]:

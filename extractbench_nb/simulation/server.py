@@ -6,16 +6,18 @@ like a provider. It listens on 127.0.0.1 only.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
 import socket
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from socketserver import TCPServer
 from threading import Event, Lock, Thread
 from time import monotonic
@@ -28,16 +30,17 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._tokens import count_tokens
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.extraction.calling import document_text
 from extractbench_nb.extraction.plans import dataset_of
+from extractbench_nb.judges.prompts import sendable
 from extractbench_nb.simulation.outputs import Simulation
-from extractbench_nb.simulation.recognising import Asked, Recognition, UnrecognisedError
 
 __all__ = ["REQUEST_COLUMNS", "Replay", "Reply", "SimulationServer", "failed", "serve_simulations"]
 
 
 REQUEST_COLUMNS = FrameSpec(
     "requests",
-    "one row an output that can be asked for, in the order of simulations and outputs",
+    "one row per output that can be asked for, in the order of simulations and outputs",
     (
         Column("model", "string", "name of the simulated model"),
         Column("mode", "string", "how it is asked", "prompt, structured"),
@@ -83,6 +86,150 @@ def failed(status: int, message: str, kind: str = _INVALID, code: str | None = N
     return Reply(status, {"error": error})
 
 
+# --- the document that a request is about ----------------------------------------------------
+
+
+class _UnrecognisedError(Exception):
+    """A request that cannot be read, or that is about nothing that is known."""
+
+
+class _Asked(NamedTuple):
+    """What a request in OpenAI's form says.
+
+    `texts` are those of all messages, `files` the PDFs that come along, `names` what these are
+    called.
+    """
+
+    model: str
+    mode: str
+    texts: list[str]
+    files: list[bytes]
+    names: list[str]
+
+    @classmethod
+    def read(cls, body: bytes) -> _Asked:
+        """Read a request.
+
+        Examples
+        --------
+        >>> said = b'{"model": "a", "messages": [{"role": "user", "content": "Hello"}]}'
+        >>> _Asked.read(said)
+        _Asked(model='a', mode='prompt', texts=['Hello'], files=[], names=[])
+        """
+        try:
+            found = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise _UnrecognisedError(f"the request is not JSON: {error}") from None
+        if not isinstance(found, dict) or not isinstance(found.get("model"), str):
+            raise _UnrecognisedError("expected an object with the name of a model")
+        if found.get("stream"):
+            raise _UnrecognisedError("no answer is streamed here; ask without stream")
+        form = found.get("response_format")
+        structured = isinstance(form, dict) and form.get("type") == "json_schema"
+        parts = list(_parts(found.get("messages")))
+        files = [part["file"] for part in parts if isinstance(part.get("file"), dict)]
+        return cls(
+            found["model"],
+            "structured" if structured else "prompt",
+            [part["text"] for part in parts if isinstance(part.get("text"), str)],
+            [_decoded(file.get("file_data")) for file in files],
+            [str(file.get("filename") or "") for file in files],
+        )
+
+
+def _parts(messages: object) -> Iterator[dict[str, Any]]:
+    """Walk the parts of all messages; a text that stands alone is one."""
+    if not isinstance(messages, list) or not all(isinstance(one, dict) for one in messages):
+        raise _UnrecognisedError("expected messages, a list of objects")
+    for message in messages:
+        content = message.get("content")
+        if isinstance(content, str):
+            yield {"type": "text", "text": content}
+        elif isinstance(content, list):
+            yield from (part for part in content if isinstance(part, dict))
+
+
+def _decoded(data: object) -> bytes:
+    """Decode a file from its data URL, or from base64 alone."""
+    try:
+        return base64.b64decode(str(data or "").rpartition(",")[2], validate=True)
+    except ValueError:
+        raise _UnrecognisedError("expected file_data in base64, as a data URL") from None
+
+
+class _Recognition:
+    """Knows the documents of a dataset by their PDFs, and by the texts of these.
+
+    Files are read when they are first needed, by one thread at a time.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Where the documents are. One without a PDF is never found.
+    """
+
+    def __init__(self, dataset: Dataset) -> None:
+        with_pdf = dataset.listing["has_pdf"]
+        self._pdfs: dict[str, Path] = {
+            one: dataset.pdf_path(one) for one in dataset.listing.loc[with_pdf, "document"]
+        }
+        self._texts: dict[str, str] = {}
+        self._hashes: dict[str, bytes] = {}
+        self._lock = Lock()
+
+    def document(self, asked: _Asked) -> str:
+        """Find the document that a request is about."""
+        said = "\n".join(asked.texts)
+        if asked.files:
+            sent = {sha256(data).digest() for data in asked.files if data}
+            found, what = [one for one in self._pdfs if self._hash(one) in sent], "PDF"
+        else:
+            found = [one for one in self._pdfs if self.text(one) and self.text(one) in said]
+            found, what = _longest(found, self.text), "text"
+        if len(found) > 1:
+            for text in {self.text(one) for one in found} - {""}:
+                said = said.replace(text, " ")
+            rest = "\n".join([*asked.names, said])
+            patterns = {one: rf"(?<!\w){re.escape(sendable(one))}(?!\w)" for one in found}
+            named = [one for one in found if re.search(patterns[one], rest)]
+            found = _longest(named, str) or found
+        if not found:
+            raise _UnrecognisedError(f"the {what} of no document of the dataset is in the request")
+        if len(found) > 1:
+            names = ", ".join(map(repr, found))
+            raise _UnrecognisedError(f"it may be about {names}; name the one that is meant")
+        return found[0]
+
+    def text(self, document: str) -> str:
+        """Return the text of a document as it is sent."""
+        with self._lock:
+            if document not in self._texts:
+                try:
+                    self._texts[document] = sendable(document_text(self._pdfs[document]))
+                except InputError:  # not a PDF, for all its name
+                    self._texts[document] = ""
+            return self._texts[document]
+
+    def _hash(self, document: str) -> bytes:
+        with self._lock:
+            if document not in self._hashes:
+                content = b""
+                with suppress(OSError):  # where it is gone: nobody sends an empty file
+                    content = self._pdfs[document].read_bytes()
+                self._hashes[document] = sha256(content).digest()
+            return self._hashes[document]
+
+
+def _longest(documents: Sequence[str], text: Callable[[str], str]) -> list[str]:
+    """Leave out those whose text is but a part of the text of another."""
+    texts = {text(one) for one in documents}
+    parts = {one for one in texts for other in texts if one != other and one in other}
+    return [one for one in documents if text(one) not in parts]
+
+
+# --- answers ----------------------------------------------------------------------------------
+
+
 class Replay:
     """The outputs of simulations, found again for requests in OpenAI's form; safe for threads.
 
@@ -114,7 +261,7 @@ class Replay:
     def __init__(self, simulations: Simulation | Iterable[Simulation], dataset: Dataset) -> None:
         self._served = _by_model(simulations)
         _check_documents(self._served, dataset)
-        self._recognised = Recognition(dataset)
+        self._recognised = _Recognition(dataset)
         self._counts: Counter[tuple[str, str, str]] = Counter()
         self._lock = Lock()
         self._counted: dict[bytes, int] = {}
@@ -156,8 +303,8 @@ class Replay:
     def reply(self, body: bytes) -> Reply:
         """Answer a request."""
         try:
-            asked = Asked.read(body)
-        except UnrecognisedError as error:
+            asked = _Asked.read(body)
+        except _UnrecognisedError as error:
             return failed(_BAD, str(error))
         model = asked.model.removeprefix(_PROVIDER)
         modes = self._served.get(model)
@@ -165,14 +312,18 @@ class Replay:
             message = f"the model {model!r} does not exist; {nearest(model, self._served)}"
             return failed(_NOT_FOUND, message, code="model_not_found")
         if asked.mode not in modes:
-            return failed(_BAD, _other_mode(model, *modes))
+            only = f"{model!r} is simulated in the mode {next(iter(modes))!r} only"
+            if "structured" in modes:
+                return failed(_BAD, f"{only}; ask with a response_format of type json_schema")
+            form = "a response_format of type json_schema is not supported by this model"
+            return failed(_BAD, f"{only}; {form}")
         try:
             document = self._recognised.document(asked)
-        except UnrecognisedError as error:
+        except _UnrecognisedError as error:
             return failed(_NOT_FOUND, str(error), code="document_not_found")
         return self._said(asked, modes[asked.mode], document)
 
-    def _said(self, asked: Asked, simulation: Simulation, document: str) -> Reply:
+    def _said(self, asked: _Asked, simulation: Simulation, document: str) -> Reply:
         """Answer what the simulation has for a document."""
         row = simulation.outputs[simulation.outputs["document"] == document]
         if row.empty:
@@ -188,7 +339,7 @@ class Replay:
         return Reply(_OK, self._completion(asked, document, raw, meta))
 
     def _completion(
-        self, asked: Asked, document: str, raw: str | None, meta: Mapping[str, Any]
+        self, asked: _Asked, document: str, raw: str | None, meta: Mapping[str, Any]
     ) -> dict[str, Any]:
         texts = [*asked.texts, *([self._recognised.text(document)] if asked.files else [])]
         prompt = meta.get("prompt_tokens") or sum(map(self._tokens, texts))
@@ -215,13 +366,6 @@ class Replay:
         if key not in self._counted:
             self._counted[key] = count_tokens(text)
         return self._counted[key]
-
-
-def _other_mode(model: str, mode: str) -> str:
-    only = f"{model!r} is simulated in the mode {mode!r} only"
-    if mode == "structured":
-        return f"{only}; ask with a response_format of type json_schema"
-    return f"{only}; a response_format of type json_schema is not supported by this model"
 
 
 def _by_model(
@@ -270,6 +414,8 @@ def _check_documents(served: Mapping[str, Mapping[str, Simulation]], dataset: Da
                     f"{dataset.name!r}; {nearest(document, known)}"
                 )
 
+
+# --- the server -------------------------------------------------------------------------------
 
 _HOST = "127.0.0.1"
 _MODELS, _COMPLETIONS = "/v1/models", "/v1/chat/completions"
@@ -334,13 +480,10 @@ def serve_simulations(
 
     While it runs, ``extract(..., model=server.models["GPT-5"], api_base=server.url)`` asks it.
     """
-    _check_latency(latency)
-    return SimulationServer(Replay(simulations, dataset_of(dataset)), latency=latency)
-
-
-def _check_latency(value: object) -> None:
+    value: object = latency
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LONGEST:
-        raise InputError(f"latency is {value!r}; expected seconds from 0 to {_LONGEST:,}")
+        raise InputError(f"latency is {latency!r}; expected seconds from 0 to {_LONGEST:,}")
+    return SimulationServer(Replay(simulations, dataset_of(dataset)), latency=latency)
 
 
 class SimulationServer:
@@ -483,15 +626,14 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(failed(_TOO_LARGE, f"expected at most {_LARGEST:,} bytes"))
             return
         body = self.rfile.read(int(length))
-        reply = self._reply(body) if self._path() == _COMPLETIONS else self._nothing_here()
+        reply = self._nothing_here()
+        if self._path() == _COMPLETIONS:
+            try:
+                reply = self.server.replay.reply(body)
+            except Exception as error:  # noqa: BLE001 - whoever asks is to know, not the screen
+                reply = _fault(error)
         if not self.server.stopped.wait(self.server.latency):
             self._send(reply)
-
-    def _reply(self, body: bytes) -> Reply:
-        try:
-            return self.server.replay.reply(body)
-        except Exception as error:  # noqa: BLE001 - whoever asks is to know, not the screen
-            return _fault(error)
 
     def _path(self) -> str:
         return self.path.partition("?")[0].rstrip("/")

@@ -1,87 +1,20 @@
-"""Corruptions of single values: texts, numbers, and present or absent keys."""
+"""Corruptions of single texts and numbers."""
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
-from extractbench_nb.schema.states import MISSING
-from extractbench_nb.simulation.tasks import Change, Place, Task, borrowed, generator, some
+from extractbench_nb.simulation.documents import generator, some
 
-__all__ = [
-    "LARGEST",
-    "VALUE_CORRUPTIONS",
-    "abbreviation",
-    "case",
-    "change_values",
-    "changed_digit",
-    "changed_digits",
-    "corrupt",
-    "date_format",
-    "dropped_word",
-    "hallucinate",
-    "kind_of",
-    "kinds",
-    "null_out",
-    "omit",
-    "replaced",
-    "rounding",
-    "scale",
-    "sign",
-    "substitute",
-    "truncation",
-    "typo",
-    "unit",
-    "whitespace",
-    "word_order",
-]
+__all__ = ["LARGEST", "VALUE_CORRUPTIONS", "corrupt", "kind_of", "kinds"]
 
 
-def null_out(task: Task) -> list[Change]:
-    """Write null for a member of an object that holds a scalar."""
-    changes = [Change(place, place.value, None) for place in _drawn_members(task)]
-    for change in changes:
-        change.place.put(None)
-    return changes
-
-
-def omit(task: Task) -> list[Change]:
-    """Leave out a member of an object that holds a scalar, key and value."""
-    return [Change(place, place.box.pop(place.key), None) for place in _drawn_members(task)]
-
-
-def _drawn_members(task: Task) -> list[Place]:
-    members = [place for place in task.document.leaves if isinstance(place.box, dict)]
-    return [place for place in members if task.draws.hits(place.path)]
-
-
-def hallucinate(task: Task) -> list[Change]:
-    """Fill in what gold leaves empty: the value that another document has in this field."""
-    changes = []
-    for place in task.document.absent:
-        if task.draws.hits(place.path):
-            rng = task.draws.generator(place.path)
-            after = borrowed(task.donors, place.node.field, (), rng)
-            if after is not MISSING:
-                changes.append(Change(place, place.value, after))
-                place.put(after)
-    return changes
-
-
-def substitute(task: Task) -> list[Change]:
-    """Replace a scalar by the one that another document has in this field."""
-    changes = []
-    for place in task.document.leaves:
-        if task.draws.hits(place.path):
-            before, rng = place.value, task.draws.generator(place.path)
-            after = borrowed(task.donors, place.node.field, (before,), rng)
-            if after is not MISSING and not isinstance(after, dict | list):
-                changes.append(Change(place, before, after))
-                place.put(after)
-    return changes
-
+_Function = Callable[[Any, float, random.Random], Any]
 
 _TOKEN = re.compile(r"\S+")
 _GAP = re.compile(r"(?<=\S)\s+(?=\S)")
@@ -91,66 +24,43 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _PAIR = 2
 
+_WORDS = json.loads((Path(__file__).parent / "data/words.json").read_text(encoding="utf-8"))
 #: A unit and one that is another: in scale, in currency, in time or in length.
-_UNITS: Mapping[str, str] = {
-    "thousand": "million",
-    "million": "billion",
-    "billion": "million",
-    "%": " bp",
-    "percent": "basis points",
-    "$": "€",
-    "€": "$",
-    "£": "€",
-    "usd": "EUR",
-    "eur": "USD",
-    "gbp": "EUR",
-    "days": "months",
-    "months": "years",
-    "years": "months",
-    "km": "miles",
-    "m": "ft",
-    "kg": "lb",
-    "hours": "minutes",
-    "minutes": "hours",
-}
+_UNITS: Mapping[str, str] = _WORDS["units"]
+_SHORT: Mapping[str, str] = _WORDS["abbreviations"]
 _UNIT = re.compile(
     r"[$€£%]|(?<![a-z])(?:" + "|".join(u for u in _UNITS if u.isalpha()) + r")(?![a-z])",
     re.IGNORECASE,
 )
 
 
-def replaced(
-    text: str,
-    pattern: re.Pattern[str],
-    change: Callable[[str, random.Random], str],
-    strength: float,
-    rng: random.Random,
-) -> str | None:
-    """Change a share of the places that a pattern finds."""
-    found = [(match.start(), rng.random()) for match in pattern.finditer(text)]
-    if not found:
-        return None
-    chosen = dict(some(found, strength, rng))
+def _replacing(pattern: re.Pattern[str], change: Callable[[str, random.Random], str]) -> _Function:
+    """Return the corruption that changes a share of the places that a pattern finds."""
 
-    def swap(match: re.Match[str]) -> str:
-        own = chosen.get(match.start())
-        return match[0] if own is None else change(match[0], random.Random(own))
+    def replaced(text: str, strength: float, rng: random.Random) -> str | None:
+        found = [(match.start(), rng.random()) for match in pattern.finditer(text)]
+        if not found:
+            return None
+        chosen = dict(some(found, strength, rng))
 
-    return pattern.sub(swap, text)
+        def swap(match: re.Match[str]) -> str:
+            own = chosen.get(match.start())
+            return match[0] if own is None else change(match[0], random.Random(own))
+
+        return pattern.sub(swap, text)
+
+    return replaced
 
 
-def whitespace(text: str, strength: float, rng: random.Random) -> str:
+_wider = _replacing(_GAP, lambda gap, rng: gap + rng.choice(" \n\t"))
+
+
+def _whitespace(text: str, strength: float, rng: random.Random) -> str:
     """Put more space between words."""
-    wider = replaced(text, _GAP, lambda gap, own: gap + own.choice(" \n\t"), strength, rng)
-    return wider if wider is not None else f" {text}  "
+    return _wider(text, strength, rng) or f" {text}  "
 
 
-def case(text: str, strength: float, rng: random.Random) -> str | None:
-    """Write letters in the other case."""
-    return replaced(text, _LETTER, lambda letter, _: letter.swapcase(), strength, rng)
-
-
-def word_order(text: str, strength: float, rng: random.Random) -> str | None:
+def _word_order(text: str, strength: float, rng: random.Random) -> str | None:
     """Exchange neighbouring words."""
     words = _TOKEN.findall(text)
     if len(words) < _PAIR:
@@ -158,11 +68,6 @@ def word_order(text: str, strength: float, rng: random.Random) -> str | None:
     for i in some(range(len(words) - 1), strength, rng):
         words[i], words[i + 1] = words[i + 1], words[i]
     return " ".join(words)
-
-
-def typo(text: str, strength: float, rng: random.Random) -> str | None:
-    """Change one letter of a word; digits stay."""
-    return replaced(text, _WORD, _misspell, strength, rng)
 
 
 def _misspell(word: str, rng: random.Random) -> str:
@@ -173,7 +78,7 @@ def _misspell(word: str, rng: random.Random) -> str:
     return word[:at] + (rng.choice(_LETTERS) if kind == "other" else "") + word[at + 1 :]
 
 
-def dropped_word(text: str, strength: float, rng: random.Random) -> str | None:
+def _dropped_word(text: str, strength: float, rng: random.Random) -> str | None:
     """Leave words out; one at least stays."""
     words = _TOKEN.findall(text)
     if len(words) < _PAIR:
@@ -182,63 +87,16 @@ def dropped_word(text: str, strength: float, rng: random.Random) -> str | None:
     return " ".join(word for i, word in enumerate(words) if i not in gone)
 
 
-def truncation(text: str, strength: float, _: random.Random) -> str | None:
+def _truncation(text: str, strength: float, _: random.Random) -> str | None:
     """Cut off the end; at least one character goes and one stays."""
     kept = min(len(text) - 1, max(1, round(len(text) * (1 - strength))))
     return text[:kept] if kept > 0 else None
-
-
-def changed_digit(text: str, strength: float, rng: random.Random) -> str | None:
-    """Replace digits by other ones; signs, points and separators stay."""
-    return replaced(text, _DIGIT, _other_digit, strength, rng)
 
 
 def _other_digit(digit: str, rng: random.Random) -> str:
     return rng.choice([d for d in "0123456789" if d != digit])
 
 
-def unit(text: str, strength: float, rng: random.Random) -> str | None:
-    """Replace a unit by another one."""
-    return replaced(text, _UNIT, lambda found, _: _UNITS[found.lower()], strength, rng)
-
-
-_SHORT: Mapping[str, str] = {
-    "and": "&",
-    "approximately": "approx.",
-    "association": "Assoc.",
-    "avenue": "Ave.",
-    "boulevard": "Blvd.",
-    "company": "Co.",
-    "conference": "Conf.",
-    "corporation": "Corp.",
-    "department": "Dept.",
-    "doctor": "Dr.",
-    "edition": "ed.",
-    "figure": "Fig.",
-    "government": "Govt.",
-    "incorporated": "Inc.",
-    "institute": "Inst.",
-    "international": "Intl.",
-    "journal": "J.",
-    "laboratory": "Lab.",
-    "limited": "Ltd.",
-    "management": "Mgmt.",
-    "manager": "Mgr.",
-    "million": "mn",
-    "billion": "bn",
-    "number": "No.",
-    "percent": "%",
-    "proceedings": "Proc.",
-    "professor": "Prof.",
-    "road": "Rd.",
-    "science": "Sci.",
-    "street": "St.",
-    "technology": "Tech.",
-    "transactions": "Trans.",
-    "university": "Univ.",
-    "versus": "vs.",
-    "volume": "vol.",
-}
 _LONG = re.compile(r"(?<!\w)(?:" + "|".join(_SHORT) + r")(?!\w)", re.IGNORECASE)
 
 _MONTHS = (
@@ -250,16 +108,6 @@ _DATE = re.compile(
     rf"|(?P<day_first>[1-9]|[12]\d|3[01]) (?P<name>{_MONTH}) (?P<year>\d{{4}})"
     rf"|(?P<name_first>{_MONTH}) (?P<day_second>[1-9]|[12]\d|3[01]), (?P<year_last>\d{{4}}))(?!\w)"
 )
-
-
-def abbreviation(text: str, strength: float, rng: random.Random) -> str | None:
-    """Shorten ordinary words: Street to St., University to Univ."""
-    return replaced(text, _LONG, lambda word, _: _SHORT[word.lower()], strength, rng)
-
-
-def date_format(text: str, strength: float, rng: random.Random) -> str | None:
-    """Write dates in another format: 2031-04-06, 6 April 2031 or April 6, 2031."""
-    return replaced(text, _DATE, _rewritten, strength, rng)
 
 
 def _rewritten(found: str, rng: random.Random) -> str:
@@ -283,27 +131,25 @@ def _parts(found: str) -> tuple[str, int, int]:
     return part["year_last"], _MONTHS.index(part["name_first"]) + 1, int(part["day_second"])
 
 
-def changed_digits(number: float, strength: float, rng: random.Random) -> float | None:
+_changed_digit = _replacing(_DIGIT, _other_digit)
+
+
+def _changed_digits(number: float, strength: float, rng: random.Random) -> float | None:
     """Replace a share of the digits, at least one."""
-    text = changed_digit(repr(number), strength, rng)
+    text = _changed_digit(repr(number), strength, rng)
     return _like(number, text) if text is not None and "e" not in text else None
 
 
-def rounding(number: float, strength: float, _: random.Random) -> float | None:
+def _rounding(number: float, strength: float, _: random.Random) -> float | None:
     """Keep the leading significant digits: fewer of them at a higher strength."""
     digits = len(_DIGIT.findall(repr(abs(number)).strip("0").lstrip(".")))
     kept = min(digits - 1, max(1, round(digits * (1 - strength))))
     return _like(number, f"{number:.{kept}g}") if kept > 0 else None
 
 
-def scale(number: float, strength: float, _: random.Random) -> float:
+def _scale(number: float, strength: float, _: random.Random) -> float:
     """Read thousands for units, or millions at a strength above a half."""
     return number * (1_000 if strength <= 1 / 2 else 1_000_000)
-
-
-def sign(number: float, _: float, __: random.Random) -> float:
-    """Write minus for plus."""
-    return -number
 
 
 def _like(number: float, text: str) -> float:
@@ -316,22 +162,20 @@ LARGEST = 1e300
 
 _TRIES = 20
 
-#: What is done, by the name of the corruption and the kind of value.
-VALUE_CORRUPTIONS: Mapping[tuple[str, str], Callable[[Any, float, random.Random], Any]] = {
-    ("whitespace", "string"): whitespace,
-    ("case", "string"): case,
-    ("abbreviation", "string"): abbreviation,
-    ("date_format", "string"): date_format,
-    ("word_order", "string"): word_order,
-    ("typo", "string"): typo,
-    ("dropped_word", "string"): dropped_word,
-    ("truncation", "string"): truncation,
-    ("changed_digit", "string"): changed_digit,
-    ("changed_digit", "number"): changed_digits,
-    ("unit", "string"): unit,
-    ("unit", "number"): scale,
-    ("rounding", "number"): rounding,
-    ("sign", "number"): sign,
+#: What is done to each kind of value, by the name of the corruption.
+VALUE_CORRUPTIONS: Mapping[str, Mapping[str, _Function]] = {
+    "whitespace": {"string": _whitespace},
+    "case": {"string": _replacing(_LETTER, lambda letter, _: letter.swapcase())},
+    "abbreviation": {"string": _replacing(_LONG, lambda word, _: _SHORT[word.lower()])},
+    "date_format": {"string": _replacing(_DATE, _rewritten)},
+    "word_order": {"string": _word_order},
+    "typo": {"string": _replacing(_WORD, _misspell)},
+    "rounding": {"number": _rounding},
+    "dropped_word": {"string": _dropped_word},
+    "truncation": {"string": _truncation},
+    "changed_digit": {"string": _changed_digit, "number": _changed_digits},
+    "unit": {"string": _replacing(_UNIT, lambda unit, _: _UNITS[unit.lower()]), "number": _scale},
+    "sign": {"number": lambda number, *_: -number},
 }
 
 
@@ -346,7 +190,7 @@ def kind_of(value: object) -> str | None:
 
 def kinds(name: str) -> list[str]:
     """Return the kinds of value that a corruption is for; none for those of whole documents."""
-    return [kind for known, kind in VALUE_CORRUPTIONS if known == name]
+    return list(VALUE_CORRUPTIONS.get(name, ()))
 
 
 def corrupt(name: str, value: Any, strength: float, seed: str) -> Any:
@@ -357,7 +201,7 @@ def corrupt(name: str, value: Any, strength: float, seed: str) -> Any:
     >>> corrupt("case", "Acme", 1.0, "0")
     'aCME'
     """
-    function = VALUE_CORRUPTIONS.get((name, kind_of(value) or ""))
+    function = VALUE_CORRUPTIONS.get(name, {}).get(kind_of(value) or "")
     if function is None:
         return None
     for attempt in range(_TRIES):  # a swap of equal words, or of a letter with itself
@@ -365,20 +209,3 @@ def corrupt(name: str, value: Any, strength: float, seed: str) -> Any:
         if found is None or found != value:
             return found
     return None
-
-
-def change_values(name: str) -> Callable[[Task], list[Change]]:
-    """Return what corrupts the leaves of a document, each with the probability that is drawn."""
-
-    def change(task: Task) -> list[Change]:
-        changes = []
-        for place in task.document.leaves:
-            if task.draws.hits(place.path):
-                before, seed = place.value, f"{task.draws.seed}\x1f{place.path}"
-                after = corrupt(name, before, task.strength, seed)
-                if after is not None:
-                    place.put(after)
-                    changes.append(Change(place, before, after))
-        return changes
-
-    return change

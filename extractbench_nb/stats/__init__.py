@@ -2,14 +2,9 @@
 
 from extractbench_nb.stats.agreements import Agreement, agreement
 from extractbench_nb.stats.breakdowns import breakdown, difficulty
-from extractbench_nb.stats.compare import compare_runs
-from extractbench_nb.stats.comparison import Comparison
-from extractbench_nb.stats.judges import (
-    JudgeAgreement,
-    SelfConsistency,
-    judge_agreement,
-    self_consistency,
-)
+from extractbench_nb.stats.compare import Comparison, compare_runs
+from extractbench_nb.stats.consistency import SelfConsistency, self_consistency
+from extractbench_nb.stats.judges import JudgeAgreement, judge_agreement
 
 __all__ = [
     "Agreement",

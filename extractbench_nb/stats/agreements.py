@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,116 +12,34 @@ import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb._json import canonical
-from extractbench_nb.display.html import STYLE, document_text
+from extractbench_nb.display.html import card_html, document_text, one_line
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.stats.breakdowns import TEXT, gather
-from extractbench_nb.stats.comparison import number, plain, with_range
-from extractbench_nb.stats.intervals import Drawing, Interval
-from extractbench_nb.stats.kappa import Joined, Kappa, join_verdicts, kappa_interval, share_interval
+from extractbench_nb.stats.breakdowns import TEXT, gather, refuse_missing
+from extractbench_nb.stats.intervals import (
+    Drawing,
+    Interval,
+    Numbers,
+    bca_bounds,
+    counts_drawn,
+    number,
+    wilson_interval,
+    with_range,
+)
 
 __all__ = [
     "Agreement",
-    "Unmatched",
+    "Joined",
     "agreement",
-    "agreement_html",
     "agreement_of",
-    "agreement_text",
+    "join_verdicts",
+    "kappa_interval",
+    "kappas",
+    "share_interval",
 ]
-
-
-_SHOWN = 8
-
-
-def agreement_text(found: Agreement) -> str:
-    """Write agreement, kappa, counts and what could not be compared."""
-    table = found._table
-    lines = [_head(found), f"  {_kappa(found)}"]
-    for name in table.index:
-        counts = ", ".join(f"b {plain(to, 20)} {n}" for to, n in table.loc[name].items())
-        lines.append(f"  a {plain(name, 20)}: {counts}")
-    return "\n".join(lines + [f"  {text}" for text in _left_out(found)])
-
-
-def _head(found: Agreement) -> str:
-    rows = "row" if found.rows == 1 else "rows"
-    return f"Agreement on {found.on}: {number(found.raw)} of {found.rows} {rows}"
-
-
-def _kappa(found: Agreement) -> str:
-    if not found.rows:
-        return "Cohen's kappa is undefined: no row has a verdict on both sides"
-    if math.isnan(found.kappa):
-        words = [name for name in found._table.index if found._table.loc[name].sum()]
-        return f"Cohen's kappa is undefined: both sides say {plain(words[0])!r} in every row"
-    value = with_range(found.kappa, found.kappa_low, found.kappa_high)
-    unit = found.unit if found.units != 1 else found.unit.removesuffix("s")
-    return f"Cohen's kappa {value} ({found.kappa_method}, {found.units} {unit} resampled)"
-
-
-def _left_out(found: Agreement) -> list[str]:
-    texts = []
-    if found.unjudged:
-        texts.append(f"{found.unjudged} rows left out: a side gave no verdict")
-    if any(found.unmatched):
-        texts.append(f"{found.unmatched.a} rows are only in a, {found.unmatched.b} only in b")
-    return texts
-
-
-def agreement_html(found: Agreement) -> str:
-    """Write the same as static HTML with the first disagreements; every text is escaped."""
-    notes = "".join(f'<div class="xb-note">{document_text(t, 200)}</div>' for t in _left_out(found))
-    return (
-        f'<div class="xb-root">{STYLE}<div class="xb-title">'
-        f"{document_text(_head(found), 200)}</div><div>{document_text(_kappa(found), 200)}</div>"
-        f"{notes}{_table_html(found)}{_disagreements_html(found)}</div>"
-    )
-
-
-def _table_html(found: Agreement) -> str:
-    table = found._table
-    heads = "".join(f'<th class="xb-num">b {document_text(str(name), 30)}</th>' for name in table)
-    rows = "".join(
-        f"<tr><th>a {document_text(str(name), 30)}</th>"
-        + "".join(f'<td class="xb-num">{count}</td>' for count in table.loc[name])
-        + "</tr>"
-        for name in table.index
-    )
-    return f"<table><thead><tr><th></th>{heads}</tr></thead><tbody>{rows}</tbody></table>"
-
-
-def _disagreements_html(found: Agreement) -> str:
-    frame = found._disagreements
-    if frame.empty:
-        return ""
-    names = [
-        n for n in ("run", "document", "path", "metric", "outcome_a", "outcome_b") if n in frame
-    ]
-    values = [n for n in ("gold_a", "predicted_a", "predicted_b") if n in frame]
-    heads = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in [*names, *values])
-    rows = [
-        "<tr>"
-        + "".join(f"<td>{_text(row[name], 60)}</td>" for name in names)
-        + "".join(f'<td class="xb-val">{_text(row[name], 60)}</td>' for name in values)
-        + "</tr>"
-        for row in frame.head(_SHOWN).to_dict("records")
-    ]
-    more = len(frame) - len(rows)
-    note = f"<div>… {more} more; .disagreements has them</div>" if more else ""
-    head = f"<thead><tr>{heads}</tr></thead>"
-    return f"<table>{head}<tbody>{''.join(rows)}</tbody></table>{note}"
-
-
-def _text(value: object, limit: int) -> str:
-    if value is None or value is pd.NA:
-        return "—"
-    try:
-        return document_text(value if isinstance(value, str) else canonical(value), limit)
-    except RecursionError:
-        return "… nested too deep"
-
 
 _ON = ("passed", "outcome")
 _COMPARED = ("score", "passed", "outcome", "reason", "reasoning", "gold", "predicted")
+_SHOWN = 8
 
 
 class Unmatched(NamedTuple):
@@ -144,71 +63,43 @@ class Agreement:
         Rows of both in which a side gave no verdict; they are in nothing else.
     drawing : Drawing
         Confidence, number of resamples and seed.
+    rows : int
+        Rows with a verdict on both sides.
+    raw : float
+        Share of the rows in which both say the same, 0 to 1; NaN without rows.
+    raw_low, raw_high : float or None
+        Ends of the interval of `raw`; None without rows.
+    raw_method : str
+        How that interval was made: as that of kappa, or ``Wilson`` over rows.
+    kappa : float
+        Cohen's kappa, -1 to 1; NaN if both say one and the same thing in every row.
+    kappa_low, kappa_high : float or None
+        Ends of the bootstrap interval of kappa; None if it is not defined.
+    kappa_method : str
+        How that interval was made: ``BCa``, ``percentile`` or ``undefined``.
+    unit : str
+        What was resampled: ``documents`` where there are several, else ``rows``.
+    units : int
+        How many of them there are.
     """
 
     on: str
     unmatched: Unmatched
     unjudged: int
     drawing: Drawing
-    _raw: Interval
-    _kappa: Kappa
+    rows: int
+    raw: float
+    raw_low: float | None
+    raw_high: float | None
+    raw_method: str
+    kappa: float
+    kappa_low: float | None
+    kappa_high: float | None
+    kappa_method: str
+    unit: str
+    units: int
     _table: pd.DataFrame
     _disagreements: pd.DataFrame
-
-    @property
-    def rows(self) -> int:
-        """Rows with a verdict on both sides."""
-        return int(self._table.to_numpy().sum())
-
-    @property
-    def raw(self) -> float:
-        """Share of the rows in which both say the same, 0 to 1; NaN without rows."""
-        return float(np.trace(self._table.to_numpy())) / self.rows if self.rows else math.nan
-
-    @property
-    def raw_low(self) -> float | None:
-        """Lower end of the interval of `raw`; None without rows."""
-        return self._raw.low
-
-    @property
-    def raw_high(self) -> float | None:
-        """Upper end of the interval."""
-        return self._raw.high
-
-    @property
-    def raw_method(self) -> str:
-        """How the interval was made: as that of kappa, or ``Wilson`` over rows."""
-        return self._raw.method
-
-    @property
-    def kappa(self) -> float:
-        """Cohen's kappa, -1 to 1; NaN if both say one and the same thing in every row."""
-        return self._kappa.value
-
-    @property
-    def kappa_low(self) -> float | None:
-        """Lower end of the bootstrap interval of kappa; None if it is not defined."""
-        return self._kappa.interval.low
-
-    @property
-    def kappa_high(self) -> float | None:
-        """Upper end of the interval."""
-        return self._kappa.interval.high
-
-    @property
-    def kappa_method(self) -> str:
-        """How the interval was made: ``BCa``, ``percentile`` or ``undefined``."""
-        return self._kappa.interval.method
-
-    @property
-    def unit(self) -> str:
-        """What was resampled: ``documents`` where there are several, else ``rows``."""
-        return self._kappa.unit
-
-    @property
-    def units(self) -> int:
-        """How many of them there are."""
-        return self._kappa.units
 
     @property
     def table(self) -> pd.DataFrame:
@@ -217,15 +108,82 @@ class Agreement:
 
     @property
     def disagreements(self) -> pd.DataFrame:
-        """One row a disagreement: keys and field, then the columns of both sides, `_a` and `_b`."""
+        """One row per disagreement: keys and field, then the columns of both sides."""
         return self._disagreements.copy()
 
     def __repr__(self) -> str:
-        """Write agreement, kappa and counts in a few lines."""
-        return agreement_text(self)
+        """Write agreement, kappa, counts and what could not be compared."""
+        lines = [self._head(), self._kappa_text()]
+        for name, counts in self._table.iterrows():
+            texts = ", ".join(f"b {one_line(str(to), 20)} {n}" for to, n in counts.items())
+            lines.append(f"a {one_line(str(name), 20)}: {texts}")
+        return "\n  ".join([*lines, *self._left_out()])
 
     def _repr_html_(self) -> str:
-        return agreement_html(self)
+        """Write the same with the first disagreements; every text is escaped."""
+        notes = (f'<div class="xb-note">{document_text(t, 200)}</div>' for t in self._left_out())
+        kappa = f"<div>{document_text(self._kappa_text(), 200)}</div>"
+        return card_html(self._head(), kappa, *notes, self._table_html(), self._rows_html())
+
+    def _head(self) -> str:
+        rows = "row" if self.rows == 1 else "rows"
+        return f"Agreement on {self.on}: {number(self.raw)} of {self.rows} {rows}"
+
+    def _kappa_text(self) -> str:
+        if not self.rows:
+            return "Cohen's kappa is undefined: no row has a verdict on both sides"
+        if math.isnan(self.kappa):
+            word = str(self._table.index[self._table.sum(axis=1) > 0][0])
+            return f"Cohen's kappa is undefined: both sides say {one_line(word)!r} in every row"
+        value = with_range(self.kappa, self.kappa_low, self.kappa_high)
+        unit = self.unit if self.units != 1 else self.unit.removesuffix("s")
+        return f"Cohen's kappa {value} ({self.kappa_method}, {self.units} {unit} resampled)"
+
+    def _left_out(self) -> list[str]:
+        texts = []
+        if self.unjudged:
+            texts.append(f"{self.unjudged} rows left out: a side gave no verdict")
+        if any(self.unmatched):
+            texts.append(f"{self.unmatched.a} rows are only in a, {self.unmatched.b} only in b")
+        return texts
+
+    def _table_html(self) -> str:
+        heads = (f'<th class="xb-num">b {document_text(str(n), 30)}</th>' for n in self._table)
+        rows = (
+            f"<tr><th>a {document_text(str(name), 30)}</th>"
+            + "".join(f'<td class="xb-num">{count}</td>' for count in counts)
+            + "</tr>"
+            for name, counts in self._table.iterrows()
+        )
+        head = f"<thead><tr><th></th>{''.join(heads)}</tr></thead>"
+        return f"<table>{head}<tbody>{''.join(rows)}</tbody></table>"
+
+    def _rows_html(self) -> str:
+        frame = self._disagreements
+        if frame.empty:
+            return ""
+        names = ("run", "document", "path", "metric", "outcome_a", "outcome_b")
+        columns = {name: "" for name in names if name in frame}
+        values = ("gold_a", "predicted_a", "predicted_b")
+        columns |= {name: ' class="xb-val"' for name in values if name in frame}
+        heads = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in columns)
+        rows = [
+            "".join(f"<td{kind}>{_cell_html(row[name])}</td>" for name, kind in columns.items())
+            for row in frame.head(_SHOWN).to_dict("records")
+        ]
+        more = len(frame) - len(rows)
+        note = f"<div>… {more} more; .disagreements has them</div>" if more else ""
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{note}"
+
+
+def _cell_html(value: object) -> str:
+    if value is None or value is pd.NA:
+        return "—"
+    try:
+        return document_text(value if isinstance(value, str) else canonical(value), 60)
+    except RecursionError:
+        return "… nested too deep"
 
 
 def agreement(
@@ -295,19 +253,31 @@ def agreement_of(joined: Joined, on: str, drawing: Drawing) -> Agreement:
     """Compare rows that were brought together."""
     sides = [_verdicts(frame, on) for frame in (joined.a, joined.b)]
     judged = np.array(sides[0].notna() & sides[1].notna(), dtype=bool)
-    words = _words(sides, judged, on)
+    words: list[object] = [True, False]
+    names = ["pass", "fail"]
+    if on == "outcome":
+        words = sorted(set(sides[0][judged]) | set(sides[1][judged]))
+        names = [str(word) for word in words]
     codes = [pd.Categorical(side, categories=words).codes[judged] for side in sides]
     counts = _counts(codes, joined.documents[judged], len(words))
-    differ = np.flatnonzero(judged)[codes[0] != codes[1]]
+    raw, found = share_interval(counts, drawing), kappa_interval(counts, drawing)
+    total = counts.sum(axis=0).astype(np.int64)
+    rows = int(total.sum())
+    index, columns = (pd.Index(names, name=side, dtype=TEXT) for side in ("a", "b"))
     return Agreement(
-        on=on,
-        unmatched=Unmatched(joined.only_a, joined.only_b),
-        unjudged=int((~judged).sum()),
-        drawing=drawing,
-        _raw=share_interval(counts, drawing),
-        _kappa=kappa_interval(counts, drawing),
-        _table=_table(counts.sum(axis=0), words),
-        _disagreements=_disagreements(joined, differ),
+        on,
+        Unmatched(joined.only_a, joined.only_b),
+        int((~judged).sum()),
+        drawing,
+        rows,
+        float(np.trace(total)) / rows if rows else math.nan,
+        *raw,
+        found.value,
+        *found.interval,
+        found.unit,
+        found.units,
+        pd.DataFrame(total, index=index, columns=columns),
+        _disagreements(joined, np.flatnonzero(judged)[codes[0] != codes[1]]),
     )
 
 
@@ -317,12 +287,6 @@ def _verdicts(frame: pd.DataFrame, on: str) -> pd.Series:
         return frame["passed"].astype("boolean").reset_index(drop=True)
     words = frame["outcome"].astype(TEXT).reset_index(drop=True)
     return words.mask(words == "judge_error")
-
-
-def _words(sides: list[pd.Series], judged: npt.NDArray[np.bool_], on: str) -> list[object]:
-    if on == "passed":
-        return [True, False]
-    return sorted(set(sides[0][judged]) | set(sides[1][judged]))
 
 
 def _counts(
@@ -336,12 +300,6 @@ def _counts(
     return counts.reshape(len(present), size, size).astype(np.float64)
 
 
-def _table(counts: npt.NDArray[np.float64], words: list[object]) -> pd.DataFrame:
-    names = [str(word) if isinstance(word, str) else ("fail", "pass")[bool(word)] for word in words]
-    index, columns = (pd.Index(names, name=side, dtype=TEXT) for side in ("a", "b"))
-    return pd.DataFrame(counts.astype(np.int64), index=index, columns=columns)
-
-
 def _disagreements(joined: Joined, rows: npt.NDArray[np.intp]) -> pd.DataFrame:
     """Put the columns of both sides next to each other, as far as the sides have them."""
     a, b = (side.iloc[rows].reset_index(drop=True) for side in (joined.a, joined.b))
@@ -353,3 +311,238 @@ def _disagreements(joined: Joined, rows: npt.NDArray[np.intp]) -> pd.DataFrame:
             if name in frame.columns:
                 columns[f"{name}_{side}"] = frame[name]
     return pd.DataFrame(columns)
+
+
+_SIDES = ("a", "b")
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Rows of both sides in the same order, and how many found no partner.
+
+    Attributes
+    ----------
+    a, b : pandas.DataFrame
+        The rows that both have, in the order of the first side.
+    keys : tuple of str
+        The columns they were joined on.
+    documents : ndarray of shape (rows,)
+        One number per document.
+    only_a, only_b : int
+        Rows without a partner.
+    """
+
+    a: pd.DataFrame
+    b: pd.DataFrame
+    keys: tuple[str, ...]
+    documents: npt.NDArray[np.int64]
+    only_a: int
+    only_b: int
+
+    def select(self, rows: npt.NDArray[np.bool_]) -> Joined:
+        """Return some of the rows, as a mask tells which."""
+        places = np.flatnonzero(rows)
+        a, b = (side.iloc[places] for side in (self.a, self.b))
+        return replace(self, a=a, b=b, documents=self.documents[places])
+
+
+def join_verdicts(
+    a: pd.DataFrame, b: pd.DataFrame, on: str, names: Sequence[str] = ("path", "metric")
+) -> Joined:
+    """Join the rows of two sides on their keys."""
+    for frame, side in zip((a, b), _SIDES, strict=True):
+        refuse_missing(frame, (*names, on), f"fields of {side}")
+    keys = [*_identities(a, b), *names]
+    codes, others = _codes(a, b, keys)
+    places = pd.Index(others).get_indexer(pd.Index(codes))
+    found = np.flatnonzero(places >= 0)
+    if not len(found):
+        raise InputError(
+            f"no row is on both sides (joined on {', '.join(keys)}); {_has(a, b, keys)}"
+        )
+    document = pd.factorize(a["document"])[0] if "document" in keys else np.zeros(len(a), np.int64)
+    return Joined(
+        a.iloc[found],
+        b.iloc[places[found]],
+        tuple(keys),
+        document[found].astype(np.int64),
+        len(a) - len(found),
+        len(b) - len(found),
+    )
+
+
+def _identities(a: pd.DataFrame, b: pd.DataFrame) -> list[str]:
+    """Return those of run and document that rows have to share."""
+    names = []
+    for name in ("run", "document"):
+        counts = [f[name].nunique() if name in f.columns else None for f in (a, b)]
+        if None in counts:
+            _refuse_unnamed(name, counts)
+        elif name == "document" or counts != [1, 1]:
+            names.append(name)
+    return names
+
+
+def _refuse_unnamed(name: str, counts: list[int | None]) -> None:
+    for side, count in zip(_SIDES, counts, strict=True):
+        if count is not None and count > 1:
+            other = _SIDES[1 - _SIDES.index(side)]
+            raise InputError(
+                f"{side} has {count} {name}s and {other} does not say which {name} its rows are "
+                f"of; add a column {name!r} to {other}, or pass one {name} of {side}"
+            )
+
+
+def _codes(
+    a: pd.DataFrame, b: pd.DataFrame, keys: list[str]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Give each row the number of its keys; rows of a side with equal keys get several."""
+    codes = np.zeros(len(a) + len(b), dtype=np.int64)
+    for name in keys:
+        texts = np.concatenate([frame[name].astype(TEXT).to_numpy(object) for frame in (a, b)])
+        numbers, words = pd.factorize(texts, use_na_sentinel=False)
+        codes = pd.factorize(codes * len(words) + numbers)[0]
+    sides = [codes[: len(a)], codes[len(a) :]]
+    times = [pd.Series(side).groupby(side).cumcount().to_numpy() for side in sides]
+    most = max(int(t.max(initial=0)) for t in times) + 1
+    first, second = (side * most + time for side, time in zip(sides, times, strict=True))
+    return first, second
+
+
+def _has(a: pd.DataFrame, b: pd.DataFrame, keys: list[str]) -> str:
+    """Say what both sides have under the first key in which they share nothing."""
+    for name in keys:
+        values = [list(dict.fromkeys(frame[name].astype(str))) for frame in (a, b)]
+        if not set(values[0]) & set(values[1]):
+            parts = [
+                f"{side} has {name} {', '.join(map(repr, found[:3]))}{' …' if found[3:] else ''}"
+                if found
+                else f"{side} has no rows"
+                for side, found in zip(_SIDES, values, strict=True)
+            ]
+            return ", ".join(parts)
+    return "each key occurs on both sides, but never together"
+
+
+_CATEGORIES = 2
+
+
+class Kappa(NamedTuple):
+    """Kappa, its interval, and what was resampled; NaN and None if they are not defined."""
+
+    value: float
+    interval: Interval
+    unit: str
+    units: int
+
+
+def kappas(counts: Numbers) -> Numbers:
+    """Return Cohen's kappa of many tables of counts.
+
+    References
+    ----------
+    J. Cohen, A coefficient of agreement for nominal scales, Educational and Psychological
+    Measurement 20 (1960).
+
+    Examples
+    --------
+    >>> kappas(np.array([[20.0, 5.0], [10.0, 15.0]])).item()
+    0.4
+    """
+    total = counts.sum(axis=(-2, -1))
+    agreed = np.trace(counts, axis1=-2, axis2=-1) * total
+    chance = (counts.sum(axis=-1) * counts.sum(axis=-2)).sum(axis=-1)
+    with np.errstate(invalid="ignore"):
+        found: Numbers = np.where(
+            total**2 > chance, (agreed - chance) / (total**2 - chance), np.nan
+        )
+    return np.round(found, 12)
+
+
+def kappa_interval(per_document: Numbers, drawing: Drawing) -> Kappa:
+    """Return kappa and its bootstrap interval."""
+    found = _interval_of(kappas, per_document, drawing)
+    total = per_document.sum(axis=0)
+    constant = any(np.count_nonzero(total.sum(axis=axis)) < _CATEGORIES for axis in (0, 1))
+    return found._replace(interval=Interval(None, None, "undefined")) if constant else found
+
+
+def share_interval(per_document: Numbers, drawing: Drawing) -> Interval:
+    """Return an interval for the share of rows in which both sides say the same.
+
+    References
+    ----------
+    E. B. Wilson, Probable inference, the law of succession, and statistical inference, Journal of
+    the American Statistical Association 22 (1927).
+
+    Examples
+    --------
+    >>> counts = np.array([[[9.0, 1.0], [0.0, 0.0]]])
+    >>> low, high, method = share_interval(counts, Drawing(0.95, 100, 0))
+    >>> round(low, 3), round(high, 3), method
+    (0.596, 0.982, 'Wilson')
+    """
+    total = per_document.sum(axis=0)
+    rows, agreed = float(total.sum()), float(np.trace(total))
+    if not rows:
+        return Interval(None, None, "undefined")
+    if len(per_document) > 1 and 0 < agreed < rows:
+        return _interval_of(_shares, per_document, drawing).interval
+    return wilson_interval(agreed / rows, rows, drawing)
+
+
+def _shares(counts: Numbers) -> Numbers:
+    total = counts.sum(axis=(-2, -1))
+    with np.errstate(invalid="ignore"):
+        found: Numbers = np.trace(counts, axis1=-2, axis2=-1) / total
+    return np.round(found, 12)
+
+
+def _interval_of(
+    statistic: Callable[[Numbers], Numbers], per_document: Numbers, drawing: Drawing
+) -> Kappa:
+    documents, size = len(per_document), per_document.shape[-1]
+    total = per_document.sum(axis=0)
+    value, rows = float(statistic(total)), int(total.sum())
+    unit, units = ("documents", documents) if documents > 1 else ("rows", rows)
+    if np.isnan(value) or units <= 1:
+        return Kappa(value, Interval(None, None, "undefined"), unit, units)
+    if documents > 1:
+        flat = per_document.reshape(documents, size * size)
+        drawn = np.vstack([counts @ flat for counts in counts_drawn(documents, drawing)])
+        left_out, times = statistic(total - per_document), np.ones(documents)
+    else:
+        drawn, one_less, times = _over_rows(total, drawing)
+        left_out = statistic(one_less)
+    resampled = statistic(drawn.reshape(-1, size, size))
+    acceleration = _acceleration(left_out, times)
+    return Kappa(value, _interval(resampled, value, acceleration, drawing), unit, units)
+
+
+def _over_rows(total: Numbers, drawing: Drawing) -> tuple[Numbers, Numbers, Numbers]:
+    """Resample rows; equal rows fall together, so their counts are multinomial."""
+    flat = total.ravel()
+    rows = int(flat.sum())
+    drawn = drawing.generator(rows, "bootstrap").multinomial(rows, flat / rows, drawing.resamples)
+    one_less = total - np.eye(flat.size).reshape(-1, *total.shape)
+    some = flat > 0
+    return drawn.astype(np.float64), one_less[some], flat[some]
+
+
+def _acceleration(left_out: Numbers, times: Numbers) -> float:
+    """Return a sixth of the skewness of the jackknife, each value of which occurs `times`."""
+    deviations = np.average(left_out, weights=times) - left_out
+    spread = float((times * deviations**2).sum())
+    if not spread > 0:
+        return np.nan
+    return float((times * deviations**3).sum() / (6 * spread**1.5))
+
+
+def _interval(resampled: Numbers, value: float, acceleration: float, drawing: Drawing) -> Interval:
+    defined = resampled[~np.isnan(resampled)]
+    share = 1 - len(defined) / len(resampled)
+    curve = acceleration if not share else np.nan
+    bounds, bca = bca_bounds(defined[:, None], np.array([value]), np.array([curve]), drawing)
+    method = "BCa" if bca[0] else "percentile"
+    method += f", {share:.1%} of resamples undefined" if share else ""
+    return Interval(float(bounds[0, 0]), float(bounds[0, 1]), method)

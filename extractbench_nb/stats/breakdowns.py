@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,62 +33,47 @@ TEXT = pd.StringDtype("python")
 _LEVELS = ("run", "document")
 
 
-def gather(source: object, part: str) -> pd.DataFrame:
-    """Return one frame of results."""
-    return _frame(source, part, _LEVELS)
-
-
-def _frame(source: object, part: str, levels: tuple[str, ...]) -> pd.DataFrame:
+def gather(source: object, part: str, levels: tuple[str, ...] = _LEVELS) -> pd.DataFrame:
+    """Return one frame of results; a mapping goes from run to document, which are the levels."""
     if isinstance(source, pd.DataFrame):
         return source
+    if isinstance(source, Mapping | list | tuple) and not source:
+        kind = "mapping" if isinstance(source, Mapping) else type(source).__name__
+        raise InputError(f"an empty {kind} holds no results")
     if isinstance(source, Mapping):
-        return _from_mapping(source, part, levels)
+        if not levels:
+            raise InputError("a mapping goes from run to document to Evaluation, and no deeper")
+        named = [(key, gather(value, part, levels[1:])) for key, value in source.items()]
+        for key, frame in named:
+            _refuse_several(frame, levels[0], key)
+        return _stacked((_named(frame, levels[0], str(key)) for key, frame in named))
     if isinstance(source, list | tuple):
-        return _from_list(source, part, levels)
+        frames = [gather(value, part, levels) for value in source]
+        return _stacked(
+            frame
+            if "document" in frame.columns or isinstance(value, pd.DataFrame)
+            else _named(frame, "document", str(number))
+            for number, (value, frame) in enumerate(zip(source, frames, strict=True))
+        )
     found = getattr(source, part, None)
-    if isinstance(found, pd.Series):
-        return _one_row(found, source)
     if isinstance(found, pd.DataFrame):
         return found
+    if isinstance(found, pd.Series):  # the summary of one evaluation, as a batch has it
+        problem = getattr(getattr(source, "inputs", None), "problem", None)
+        row = {str(name): [value] for name, value in found.items()}
+        return pd.DataFrame(row | {"outcome": ["invalid" if problem else "evaluated"]})
     raise InputError(
         f"{type(source).__name__} has no frame {part!r}; pass an Evaluation, the results of a "
         "batch, a DataFrame, a mapping from run to one of these, or a list of them"
     )
 
 
-def _one_row(summary: pd.Series, evaluation: object) -> pd.DataFrame:
-    """Return the summary of a single evaluation as a batch has it."""
-    problem = getattr(getattr(evaluation, "inputs", None), "problem", None)
-    row = {str(name): [value] for name, value in summary.items()}
-    return pd.DataFrame(row | {"outcome": ["invalid" if problem else "evaluated"]})
+def _named(frame: pd.DataFrame, level: str, name: str) -> pd.DataFrame:
+    return frame.assign(**{level: pd.array([name] * len(frame), dtype=TEXT)})
 
 
-def _from_mapping(source: Mapping[Any, object], part: str, levels: tuple[str, ...]) -> pd.DataFrame:
-    if not levels:
-        raise InputError("a mapping goes from run to document to Evaluation, and no deeper")
-    _refuse_empty(source, "mapping")
-    frames = []
-    for key, value in source.items():
-        frame = _frame(value, part, levels[1:])
-        _refuse_several(frame, levels[0], key)
-        frames.append(frame.assign(**{levels[0]: pd.array([str(key)] * len(frame), dtype=TEXT)}))
-    return pd.concat(frames, ignore_index=True)
-
-
-def _from_list(source: Sequence[object], part: str, levels: tuple[str, ...]) -> pd.DataFrame:
-    _refuse_empty(source, type(source).__name__)
-    frames = []
-    for number, value in enumerate(source):
-        frame = _frame(value, part, levels)
-        if "document" not in frame.columns and not isinstance(value, pd.DataFrame):
-            frame = frame.assign(document=pd.array([str(number)] * len(frame), dtype=TEXT))
-        frames.append(frame)
-    return pd.concat(frames, ignore_index=True)
-
-
-def _refuse_empty(source: Mapping[Any, object] | Sequence[object], kind: str) -> None:
-    if not source:
-        raise InputError(f"an empty {kind} holds no results")
+def _stacked(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    return pd.concat(list(frames), ignore_index=True)
 
 
 def _refuse_several(frame: pd.DataFrame, level: str, key: object) -> None:
@@ -97,8 +81,8 @@ def _refuse_several(frame: pd.DataFrame, level: str, key: object) -> None:
     if len(found) > 1:
         names = ", ".join(repr(str(name)) for name in found[:4])
         raise InputError(
-            f"{key!r} would stand for {len(found)} {level}s ({names}); "
-            f"pass one {level} a key, or one DataFrame with a column of your own to tell them apart"
+            f"{key!r} would stand for {len(found)} {level}s ({names}); pass one {level} per key, "
+            "or one DataFrame with a column of your own to tell them apart"
         )
 
 
@@ -147,7 +131,7 @@ def label(key: object) -> str:
 
 BREAKDOWN_COLUMNS = FrameSpec(
     "breakdown",
-    "one row a group; the columns that name the group come first",
+    "one row per group; the columns that name the group come first",
     (
         Column("rows", "int64", "rows of `fields`, judged or not", "1 and up"),
         Column("documents", "int64", "documents they come from", "1 and up"),
@@ -288,7 +272,7 @@ def _rank(column: pd.Series) -> pd.Series:
 
 DIFFICULTY_COLUMNS = FrameSpec(
     "difficulty",
-    "one row a schema and field that gold has somewhere, the hardest first",
+    "one row per schema and field that gold has somewhere, the hardest first",
     (
         Column("schema", "string", "schema id", nullable=True),
         Column("field", "string", "path with the indices taken out"),
@@ -364,7 +348,7 @@ def difficulty(source: object, *, counted: bool = True) -> pd.DataFrame:
 
 
 def _keyed(rows: pd.DataFrame) -> pd.DataFrame:
-    """Keep what is needed, and number the fields; `key` is one number a schema and field."""
+    """Keep what is needed, and number the fields; `key` is one number per schema and field."""
     passed = rows["passed"].astype("boolean").fillna(value=False)
     frame = rows[["field", "gold_state", "outcome", "reason"]].assign(
         passed=passed.to_numpy(dtype=bool),
@@ -422,9 +406,7 @@ def _finished(table: pd.DataFrame) -> pd.DataFrame:
         ascending=[True, True, False, True, True],
         kind="stable",
     )
-    data = {name: _cells(table[name]) for name in DIFFICULTY_COLUMNS.names}
-    return DIFFICULTY_COLUMNS.build(data)
-
-
-def _cells(column: pd.Series) -> list[Any]:
-    return [None if missing else v for v, missing in zip(column, column.isna(), strict=True)]
+    columns = table.astype(object).where(table.notna(), None)
+    return DIFFICULTY_COLUMNS.build(
+        {name: columns[name].tolist() for name in DIFFICULTY_COLUMNS.names}
+    )

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from extractbench_nb.errors import InputError
 
@@ -26,14 +27,14 @@ __all__ = [
     "Numbers",
     "PValue",
     "bca_bounds",
-    "by_size",
-    "chunks",
     "counts_drawn",
     "detectable_difference",
     "holm",
     "mean_intervals",
+    "number",
     "sign_flip_tests",
     "wilson_interval",
+    "with_range",
 ]
 
 
@@ -103,7 +104,7 @@ class Drawing:
         return np.random.default_rng([self.seed, size, ("bootstrap", "flips").index(purpose)])
 
 
-def by_size(samples: Sequence[Numbers], which: Sequence[int]) -> Iterator[list[int]]:
+def _by_size(samples: Sequence[Numbers], which: Sequence[int]) -> Iterator[list[int]]:
     """Group samples of one length, so many at a time that their resamples fit into memory."""
     sizes = defaultdict(list)
     for i in which:
@@ -113,7 +114,7 @@ def by_size(samples: Sequence[Numbers], which: Sequence[int]) -> Iterator[list[i
             yield same[start : start + _TOGETHER]
 
 
-def chunks(total: int, size: int) -> Iterator[int]:
+def _chunks(total: int, size: int) -> Iterator[int]:
     """Yield numbers that add up to `total`, each small enough for a matrix of `size` columns."""
     step = max(1, _CELLS // size)
     for start in range(0, total, step):
@@ -147,7 +148,7 @@ def mean_intervals(samples: Sequence[Numbers], drawing: Drawing) -> list[Interva
             found[i] = Interval(mean, mean, "all equal")
         else:
             varied.append(i)
-    for block in by_size(samples, varied):
+    for block in _by_size(samples, varied):
         found.update(zip(block, _equal_sized([samples[i] for i in block], drawing), strict=True))
     return [found[i] for i in range(len(samples))]
 
@@ -171,7 +172,7 @@ def _equal_sized(samples: list[Numbers], drawing: Drawing) -> Iterator[Interval]
 def counts_drawn(size: int, drawing: Drawing) -> Iterator[Numbers]:
     """Yield how often each of `size` documents is in each resample, some resamples at a time."""
     generator = drawing.generator(size, "bootstrap")
-    for rows in chunks(drawing.resamples, size):
+    for rows in _chunks(drawing.resamples, size):
         drawn = generator.integers(0, size, (rows, size))
         drawn += np.arange(rows)[:, None] * size
         counts = np.bincount(drawn.ravel(), minlength=rows * size)
@@ -252,7 +253,7 @@ def sign_flip_tests(samples: Sequence[Numbers], drawing: Drawing) -> list[PValue
             found[i] = PValue(_exact_p(differing), "exact")
         else:
             many.append(i)
-    for block in by_size(samples, many):
+    for block in _by_size(samples, many):
         far = _as_far(np.stack([samples[i] for i in block], axis=1), drawing)
         for i, count in zip(block, far, strict=True):
             found[i] = PValue(float((1 + count) / (1 + drawing.resamples)), "sampled")
@@ -282,7 +283,7 @@ def _as_far(differences: Numbers, drawing: Drawing) -> npt.NDArray[np.int64]:
     found = np.abs(np.round(scaled.mean(axis=0), DIGITS))
     generator = drawing.generator(size, "flips")
     count = np.zeros(scaled.shape[1], dtype=np.int64)
-    for rows in chunks(drawing.resamples, size):
+    for rows in _chunks(drawing.resamples, size):
         signs = generator.integers(0, 2, (rows, size), dtype=np.int8) * 2.0 - 1.0
         means = np.abs(np.round(signs @ scaled / size, DIGITS))
         count += (means >= found).sum(axis=0)
@@ -324,3 +325,15 @@ def detectable_difference(differences: Numbers, drawing: Drawing) -> float | Non
         return None
     quantiles: Any = t.ppf([1 - drawing.alpha / 2, _POWER], size - 1)
     return float(quantiles.sum() * differences.std(ddof=1) / np.sqrt(size))
+
+
+def number(value: Any, digits: int = 3, *, sign: bool = False) -> str:
+    """Write a number, ``n/a`` where it is missing."""
+    return "n/a" if pd.isna(value) else f"{value:{'+' if sign else ''}.{digits}f}"
+
+
+def with_range(value: Any, low: Any, high: Any, digits: int = 3, *, sign: bool = False) -> str:
+    """Write a number with its interval, ``0.812 [0.790, 0.833]``."""
+    ends = ", ".join(number(end, digits, sign=sign) for end in (low, high))
+    ends = "n/a" if pd.isna(low) else ends
+    return f"{number(value, digits, sign=sign)} [{ends}]"

@@ -23,8 +23,8 @@ from extractbench_nb.field_metrics.registry import REGISTRY, Metric, Param
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.schema.config import PRESETS, MetricSpec, parse_config
 from extractbench_nb.schema.states import MISSING
+from extractbench_nb.stats.agreements import kappas
 from extractbench_nb.stats.breakdowns import TEXT, gather
-from extractbench_nb.stats.kappa import kappas
 
 __all__ = [
     "GAINED",

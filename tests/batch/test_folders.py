@@ -203,7 +203,7 @@ def test_files_of_others_are_not_replaced(name, content, three, calls, tmp_path)
         content = (tmp_path / name).read_bytes()
     (tmp_path / name).write_bytes(content)
     evs = evaluate_runs(three, progress=False)
-    with pytest.raises(xb.InputError, match=f"holds a file '{name}' that is no saved result"):
+    with pytest.raises(xb.InputError, match=f"holds a file '{name}' that is not a saved result"):
         evs.save(tmp_path)
     assert listing(tmp_path) == [name]
     assert (tmp_path / name).read_bytes() == content
@@ -392,7 +392,7 @@ def test_other_settings_are_refused(options, message, three, calls, tmp_path):
 
 def test_another_version_is_refused(three, calls, tmp_path, monkeypatch):
     evaluate_runs(three, progress=False, save_to=tmp_path)
-    monkeypatch.setattr("extractbench_nb.batch.settings.__version__", "9.9")
+    monkeypatch.setattr("extractbench_nb.batch.storage.__version__", "9.9")
     with pytest.raises(xb.InputError, match=r"extractbench_nb '.*', asked for is '9\.9'"):
         evaluate_runs(three, progress=False, resume=tmp_path)
 
@@ -685,7 +685,7 @@ def test_the_store_keeps_names_of_any_kind(tmp_path):
     with store.open_store(tmp_path, {"metrics": {}}) as kept:
         kept.add(entries)
         assert [kept.entry(name, name) for name in names] == entries
-        assert kept.fingerprint("a", "b") is None
+        assert kept.entry("a", "b") is None
     with sqlite3.connect(tmp_path / "finished.sqlite") as plain:
         assert plain.execute("select count(*) from outputs").fetchone() == (len(names),)
     plain.close()

@@ -13,11 +13,11 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.batch.run import evaluate_runs, load_evaluations
-from extractbench_nb.batch.settings import fingerprint
+from extractbench_nb.batch.storage import fingerprint
 from extractbench_nb.display.text import dollars
 from extractbench_nb.engine.llm_alignment import LLMAligner
 from extractbench_nb.evaluation.frames import CALL_COLUMNS, total_cost
-from extractbench_nb.stats.judges import self_consistency
+from extractbench_nb.stats.consistency import self_consistency
 from tests.judges.llm.aligning import knowing
 from tests.judges.llm.conftest import away_from_home, make, no_thread_left, pool, server
 from tests.llm_server import answer, failure, truthful

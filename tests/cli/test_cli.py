@@ -102,7 +102,7 @@ def test_every_command_and_option_says_what_it_does(
     done = call(command, "--help")
     assert done.status == 0
     assert all(len(line) <= 100 for line in done.out.splitlines())
-    from extractbench_nb.cli.output import commands
+    from extractbench_nb.cli.commands import commands
 
     for option in commands.commands[command].params:
         if option.param_type_name == "option":

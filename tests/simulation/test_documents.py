@@ -11,8 +11,7 @@ import extractbench_nb as xb
 from extractbench_nb.engine.profiles import PROFILES
 from extractbench_nb.errors import InputError
 from extractbench_nb.simulation.catalogue import CORRUPTIONS
-from extractbench_nb.simulation.curves import sensitivity
-from extractbench_nb.simulation.readings import SENSITIVITY_COLUMNS, subjects
+from extractbench_nb.simulation.curves import SENSITIVITY_COLUMNS, sensitivity, subjects
 
 TEXT = {"type": "string", "evaluation_config": "string_exact"}
 

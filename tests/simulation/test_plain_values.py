@@ -11,12 +11,11 @@ from extractbench_nb.errors import ConfigError, InputError
 from extractbench_nb.field_metrics.registry import REGISTRY, metric
 from extractbench_nb.judges.base import Verdict
 from extractbench_nb.simulation.catalogue import CHANGED, KEPT
-from extractbench_nb.simulation.curves import sensitivity
-from extractbench_nb.simulation.readings import SENSITIVITY_COLUMNS
-from extractbench_nb.simulation.values import VALUE_CORRUPTIONS
+from extractbench_nb.simulation.curves import SENSITIVITY_COLUMNS, sensitivity
+from extractbench_nb.simulation.values import VALUE_CORRUPTIONS, kinds
 
 TEXT = "The loan of 25 million euros to Oak Street Limited is due on 6 April 2031"
-TEXTS = [name for name, kind in VALUE_CORRUPTIONS if kind == "string"]
+TEXTS = [name for name in VALUE_CORRUPTIONS if "string" in kinds(name)]
 RATES = [0.2, 0.8]
 
 

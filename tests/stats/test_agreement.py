@@ -15,9 +15,8 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 import extractbench_nb as xb
-from extractbench_nb.stats.agreements import Agreement, agreement
+from extractbench_nb.stats.agreements import Agreement, agreement, kappa_interval, kappas
 from extractbench_nb.stats.intervals import Drawing
-from extractbench_nb.stats.kappa import kappa_interval, kappas
 
 WORDS = ["correct", "incorrect", "omission"]
 

@@ -14,8 +14,7 @@ from pandas.testing import assert_frame_equal
 from scipy import stats
 
 import extractbench_nb as xb
-from extractbench_nb.stats.compare import compare_runs
-from extractbench_nb.stats.comparison import Comparison
+from extractbench_nb.stats.compare import Comparison, compare_runs
 from extractbench_nb.stats.intervals import Drawing, holm
 
 X = [0.5, 0.6, 0.4, 0.7, 0.5, 0.6, 0.5, 0.4]
@@ -337,7 +336,7 @@ def summary_of(**changes: Any) -> pd.DataFrame:
             "nan at run 'x', document 'b', and in 1 more rows; drop these documents",
         ),
         (summary_of(pass_rate=[0.1, np.inf, 0.3, 0]), {}, "inf at run 'x', document 'b'; drop"),
-        (summary_of(), {"baseline": "z"}, "baseline='z' is no group; known are x, y"),
+        (summary_of(), {"baseline": "z"}, "baseline='z' is not a group; known are x, y"),
         (
             summary_of(document=[*"abcd"], domain="u"),
             {},

@@ -19,7 +19,8 @@ from sklearn.metrics import cohen_kappa_score
 import extractbench_nb as xb
 from extractbench_nb.judges.choosing import Ensemble
 from extractbench_nb.stats.agreements import agreement
-from extractbench_nb.stats.judges import JudgeAgreement, judge_agreement, self_consistency
+from extractbench_nb.stats.consistency import self_consistency
+from extractbench_nb.stats.judges import JudgeAgreement, judge_agreement
 
 FEW = {"resamples": 100}
 
@@ -294,7 +295,7 @@ REFUSED = {
     "unknown reference": (
         {"first": side([True]), "second": side([True])},
         {"reference": "frist"},
-        "reference='frist' is no judge here; did you mean 'first'",
+        "reference='frist' is not a judge; did you mean 'first'",
     ),
     "no judged metric": (
         {"a": side([True], metric="string_exact"), "b": side([True])},

@@ -12,8 +12,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.stats.agreements import agreement
-from extractbench_nb.stats.compare import compare_runs
-from extractbench_nb.stats.comparison import Comparison
+from extractbench_nb.stats.compare import Comparison, compare_runs
 
 TEXT = pd.StringDtype("python")
 HOSTILE = [

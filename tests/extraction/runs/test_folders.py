@@ -268,10 +268,10 @@ READ = """
 import json, pathlib, sys
 from extractbench_nb import InputError
 from extractbench_nb.extraction.folders import RunFolder
-from extractbench_nb.simulation.outputs import read_kept
+from extractbench_nb.simulation.outputs import Simulation
 for path in map(pathlib.Path, sys.argv[1:]):
     try:
-        print(json.dumps(f"{RunFolder.open(path).read('one')} {read_kept(path)}"))
+        print(json.dumps(f"{RunFolder.open(path).read('one')} {Simulation.open(path)}"))
     except InputError as error:
         print(json.dumps(str(error)))
 """

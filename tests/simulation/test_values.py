@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.simulation.tasks import Draws, generator, some
-from extractbench_nb.simulation.values import VALUE_CORRUPTIONS, corrupt, kind_of
+from extractbench_nb.simulation.documents import Draws, generator, some
+from extractbench_nb.simulation.values import VALUE_CORRUPTIONS, corrupt, kind_of, kinds
 
 TEXT = "The loan of 25 million euros is due on 6 April 2031 and Limited to one Street"
-TEXTS = sorted(name for name, kind in VALUE_CORRUPTIONS if kind == "string")
-NUMBERS = sorted(name for name, kind in VALUE_CORRUPTIONS if kind == "number")
+TEXTS = sorted(name for name in VALUE_CORRUPTIONS if "string" in kinds(name))
+NUMBERS = sorted(name for name in VALUE_CORRUPTIONS if "number" in kinds(name))
 STRENGTH = st.floats(min_value=0.01, max_value=1)
 ANY_TEXT = st.text(st.characters(exclude_categories=()), min_size=1, max_size=60)
 ANY_NUMBER = st.integers(-(10**30), 10**30) | st.floats(-1e300, 1e300)

@@ -1,10 +1,10 @@
-"""The input and output of a corruption, and values borrowed from other documents."""
+"""Documents to corrupt: their places, random draws, and values of other documents."""
 
 from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -26,7 +26,6 @@ __all__ = [
     "copied",
     "generator",
     "pool_of",
-    "same",
     "some",
 ]
 
@@ -48,13 +47,18 @@ class Draws:
     rate : float
         Probability of each place, in [0, 1]. A place that is drawn at one rate is drawn at every
         higher one: each place has one uniform number, which is compared with the rate.
+    allowed : callable, optional
+        Which paths can be drawn; all by default.
     """
 
     seed: str
     rate: float
+    allowed: Callable[[str], bool] | None = None
 
     def hits(self, path: str) -> bool:
         """Say whether the place at a path is drawn."""
+        if self.allowed is not None and not self.allowed(path):
+            return False
         return _number(f"{self.seed}\x1f{path}") < self.rate * _ALL
 
     def generator(self, path: str) -> random.Random:
@@ -113,6 +117,17 @@ class Place(NamedTuple):
         """Write a value there."""
         self.box[self.key] = value
 
+    def ancestors(self) -> Iterator[Place]:
+        """Walk up: what the place is a member or an item of, the root last."""
+        above = self.above
+        while above is not None:
+            yield above
+            above = above.above
+
+    def is_inside(self, paths: Container[str]) -> bool:
+        """Say whether the place is inside one of some paths; the path itself does not count."""
+        return any(above.path in paths for above in self.ancestors())
+
     def item(self, index: int) -> Place:
         """Return the place of an array's item."""
         node = self.node.item(index) or self.node
@@ -145,7 +160,13 @@ class Document:
     @cached_property
     def leaves(self) -> list[Place]:
         """Scalars that are not null and have a declared type or metric, in document order."""
-        return [p for p in self.places if _is_leaf(p.value) and not _is_unscored(p.node)]
+        return [
+            place
+            for place in self.places
+            if place.value is not None
+            and not isinstance(place.value, dict | list)
+            and not _is_unscored(place.node)
+        ]
 
     @cached_property
     def arrays(self) -> list[Place]:
@@ -157,15 +178,12 @@ class Document:
         ]
 
     @cached_property
-    def objects(self) -> list[Place]:
-        """Objects, outer before inner."""
-        return [p for p in self.places if p.node.kind == "object" and isinstance(p.value, dict)]
-
-    @cached_property
     def absent(self) -> list[Place]:
         """Declared properties of objects that are there, but are null, empty or have no key."""
         found = []
-        for place in self.objects:
+        for place in self.places:
+            if place.node.kind != "object" or not isinstance(place.value, dict):
+                continue
             for name, child in place.node.children.properties.items():
                 scored = not (_is_skipped(child) or _is_unscored(child) or child.kind == "null")
                 if scored and place.value.get(name) in (None, []):
@@ -186,31 +204,25 @@ def _walk(start: Place) -> Iterator[Place]:
 
 def _below(place: Place) -> Iterator[Place]:
     value, node = place.value, place.node
-    if isinstance(value, dict):
-        if node.flattened:
-            for key, part in value.items():
-                if isinstance(part, list):
-                    yield Place(place.path + bracketed(str(key)), node, value, key, place)
-        elif node.kind == "object":
-            yield from _members(place)
-    elif isinstance(value, list) and node.kind == "array":
+    if isinstance(value, list) and node.kind == "array":
         for i in range(len(value)):
             if node.item(i) is not None:
                 yield place.item(i)
+    for key, part in value.items() if isinstance(value, dict) else ():
+        if node.flattened:
+            if isinstance(part, list):
+                yield Place(place.path + bracketed(str(key)), node, value, key, place)
+        elif node.kind == "object":
+            yield from _member(place, key)
 
 
-def _members(place: Place) -> Iterator[Place]:
-    below, value = place.node.children, place.value
-    for key in value:
-        if key in below.properties:
-            child = below.properties[key]
-            yield Place(place.path + child.step, child, value, key, place)
-        elif (entry := below.entry(key)) is not None:
-            yield Place(place.path + bracketed(key), entry, value, key, place)
-
-
-def _is_leaf(value: Any) -> bool:
-    return value is not None and not isinstance(value, dict | list)
+def _member(place: Place, key: Any) -> Iterator[Place]:
+    children = place.node.children
+    if key in children.properties:
+        child = children.properties[key]
+        yield Place(place.path + child.step, child, place.value, key, place)
+    elif (entry := children.entry(key)) is not None:
+        yield Place(place.path + bracketed(key), entry, place.value, key, place)
 
 
 def _is_skipped(node: Node) -> bool:
@@ -271,12 +283,12 @@ def borrowed(donors: Sequence[Pool], field: str, refused: Iterable[Any], rng: ra
     own = list(refused)
     for _ in range(_TRIES if lenders else 0):
         value = rng.choice(rng.choice(lenders))
-        if not any(same(value, other) for other in own):
+        if not any(_same(value, other) for other in own):
             return copied(value)
     return MISSING
 
 
-def same(one: Any, other: Any) -> bool:
+def _same(one: Any, other: Any) -> bool:
     """Compare two values; what is nested too deep to be compared counts as different."""
     try:
         return bool(one == other)

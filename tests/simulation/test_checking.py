@@ -22,9 +22,9 @@ from extractbench_nb.simulation.checking import (
     SimulationCheck,
     check_simulation,
 )
+from extractbench_nb.simulation.documents import pool_of
 from extractbench_nb.simulation.outputs import Simulation, simulate
 from extractbench_nb.simulation.profiles import ModelProfile, model_profiles
-from extractbench_nb.simulation.tasks import pool_of
 from tests.extraction.conftest import needs_release
 
 #: What is done, and how much of it must be found as made, at least; the rest has a reason.

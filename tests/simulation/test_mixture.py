@@ -12,7 +12,7 @@ from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.conforming import Conformance, touches
 from extractbench_nb.simulation.catalogue import CORRUPTIONS
 from extractbench_nb.simulation.corrupt import corrupt_document, corrupt_mixed, mixed_copy
-from extractbench_nb.simulation.tasks import Document, pool_of
+from extractbench_nb.simulation.documents import Document, pool_of
 
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
 

@@ -1,0 +1,270 @@
+"""`self_consistency`: whether repeated answers to the same question agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.display.html import card_html, document_text, one_line, table_html
+from extractbench_nb.errors import InputError
+from extractbench_nb.field_metrics.registry import REGISTRY
+from extractbench_nb.stats.breakdowns import gather, refuse_missing
+from extractbench_nb.stats.intervals import (
+    Drawing,
+    Numbers,
+    mean_intervals,
+    number,
+    wilson_interval,
+    with_range,
+)
+
+__all__ = ["CONSISTENCY_COLUMNS", "SelfConsistency", "self_consistency"]
+
+CONSISTENCY_COLUMNS = FrameSpec(
+    "fields",
+    "one row per field and metric that was asked about several times",
+    (
+        Column("run", "string", "run, in results of a batch", nullable=True),
+        Column("document", "string", "document, in results of a batch", nullable=True),
+        Column("path", "string", "instance path"),
+        Column("field", "string", "path with the indices taken out"),
+        Column("metric", "string", "metric that asked"),
+        Column("models", "int64", "different models that were asked", "1 and up"),
+        Column("calls", "int64", "calls", "2 and up"),
+        Column("answered", "int64", "calls with a score; the rest of this row is of these"),
+        Column("mean", "Float64", "mean score", "0 to 1", True),
+        Column("sd", "Float64", "standard deviation, of two answers or more", "0 to 0.71", True),
+        Column("lowest", "Float64", "lowest score", "0 to 1", True),
+        Column("highest", "Float64", "highest score", "0 to 1", True),
+        Column("passes", "int64", "answers that pass by the field's mark", "0 to answered"),
+        Column(
+            "agreement",
+            "Float64",
+            "share of the answers on the majority's side, of two answers or more",
+            "0.5 to 1",
+            True,
+        ),
+        Column("unanimous", "boolean", "whether all pass or all fail", nullable=True),
+    ),
+)
+
+_KEYS = ["run", "document", "path", "field", "metric"]
+_NEEDED = ("path", "field", "metric", "model", "score", "passed", "error")
+_PLACE = ("run", "document", "path")
+_FEWEST = 2
+#: Fields that a card shows, and characters of a name.
+_FIELDS, _NAME = 8, 40
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SelfConsistency:
+    """Agreement of repeated answers to the same question. Made by `self_consistency`.
+
+    Attributes
+    ----------
+    agreement : float
+        Mean share of the answers that are on the majority's side, 0.5 to 1. Where there are several
+        documents it is the mean over documents of their means over fields. NaN if no field has
+        two answers.
+    low : float or None
+        Lower end of its bootstrap interval, over documents where there are several, else over
+        fields; None for a single one. Where all answers agree it is Wilson's interval over as many.
+    high : float or None
+        Upper end of the interval.
+    method : str
+        How the interval was made.
+    split : int
+        Fields on which some answers pass and some fail.
+    once : int
+        Fields that were asked about once; they are in nothing else.
+    drawing : Drawing
+        Confidence, number of resamples and seed.
+    """
+
+    agreement: float
+    low: float | None
+    high: float | None
+    method: str
+    split: int
+    once: int
+    drawing: Drawing
+    _fields: pd.DataFrame
+
+    @property
+    def fields(self) -> pd.DataFrame:
+        """One row per field and metric; see `SelfConsistency.columns()`. A copy."""
+        return self._fields.copy()
+
+    @staticmethod
+    def columns() -> pd.DataFrame:
+        """Describe every column of `fields`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per column: column, dtype, values, nullable, meaning.
+        """
+        return CONSISTENCY_COLUMNS.describe()
+
+    def __repr__(self) -> str:
+        """Write the mean agreement, and the fields on which answers differ most."""
+        lines = [self._summary()]
+        for names, passes, scores in self._least():
+            where = " / ".join(one_line(name, _NAME) for name in names if isinstance(name, str))
+            lines.append(f"  {where}: {passes}, scores {scores}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Write the same as static HTML; every text is escaped."""
+        rows = [
+            [document_text(name if isinstance(name, str) else "—", _NAME) for name in names]
+            + [passes, scores]
+            for names, passes, scores in self._least()
+        ]
+        return card_html(self._summary(), table_html(_PLACE, ("verdicts", "scores"), rows))
+
+    def _summary(self) -> str:
+        share = with_range(self.agreement, self.low, self.high)
+        fields = len(self._fields)
+        return (
+            f"Self-consistency: {share} of the answers are on their field's majority side; "
+            f"they differ on {self.split} of {fields} field{'s' if fields > 1 else ''}"
+        )
+
+    def _least(self) -> list[tuple[list[Any], str, str]]:
+        """Return the fields that answers agree on least: their names, verdicts and scores."""
+        split = self._fields[self._fields["agreement"] < 1]
+        rows = split.sort_values("agreement", kind="stable").head(_FIELDS).to_dict("records")
+        return [
+            (
+                [row[name] for name in _PLACE],
+                f"{row['passes']} of {row['answered']} pass",
+                f"{number(row['lowest'])} to {number(row['highest'])}",
+            )
+            for row in rows
+        ]
+
+
+def self_consistency(
+    evaluations: object,
+    *,
+    confidence: float = 0.95,
+    resamples: int = 9999,
+    seed: int = 0,
+) -> SelfConsistency:
+    """Measure the agreement of repeated answers to the same question.
+
+    Parameters
+    ----------
+    evaluations : Evaluation, results of a batch, pandas.DataFrame, mapping or list
+        Where the rows of ``judge_calls`` are, of a judge that asks several times:
+        ``LLMJudge(n=5)``, or an `Ensemble` of models.
+    confidence : float, optional
+        Of the interval of the mean, between 0 and 1.
+    resamples : int, optional
+        Bootstrap resamples, 100 and up.
+    seed : int, optional
+        The same seed gives the same interval.
+
+    Returns
+    -------
+    SelfConsistency
+        `fields` has one row per field and metric: how many answers, their mean, spread and
+        extremes, how many pass and which share is on the majority's side. `agreement` is the mean
+        of the latter, with its interval.
+
+    Raises
+    ------
+    InputError
+        No model was asked, none was asked twice about the same field, or a column is missing.
+
+    Notes
+    -----
+    Answers of one model at temperature 0 that agree say little of whether they are right: a judge
+    may be wrong in the same way each time. `judge_agreement` compares with others.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> class Thrice:
+    ...     name = "thrice"
+    ...
+    ...     def compare(self, gold, predicted):
+    ...         raise NotImplementedError
+    ...
+    ...     async def ask(self, question):
+    ...         calls = tuple(xb.judges.JudgeCall("m", score=score) for score in (0.9, 0.8, 0.4))
+    ...         return xb.judges.Verdict(0.8, "voted", calls=calls)
+    >>> schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    >>> found = self_consistency(xb.evaluate(schema, {"a": "x"}, {"a": "y"}, judge=Thrice()))
+    >>> found.fields[["path", "calls", "lowest", "highest", "passes"]].values.tolist()
+    [['$.a', 3, 0.4, 0.9, 2]]
+    >>> round(found.agreement, 3)
+    0.667
+    """
+    drawing = Drawing(confidence, resamples, seed)
+    calls = gather(evaluations, "judge_calls")
+    refuse_missing(calls, _NEEDED, "judge_calls")
+    rows = _by_field(calls)
+    several = [row for row in rows if row["calls"] >= _FEWEST]
+    if not several:
+        found = "no model was asked: judge_calls has no verdicts"
+        if rows:
+            what = "1 field was" if len(rows) == 1 else f"each of {len(rows)} fields was"
+            found = f"{what} asked about once, so there is nothing to compare"
+        raise InputError(
+            f"{found}; ask several times with LLMJudge(n=5), or several models with Ensemble([...])"
+        )
+    fields = CONSISTENCY_COLUMNS.build(
+        {name: [row[name] for row in several] for name in CONSISTENCY_COLUMNS.names}
+    )
+    known = fields[fields["agreement"].notna()]
+    shares = known["agreement"].astype(float)
+    if len(known["document"].dropna().unique()) > 1:
+        shares = shares.groupby(known["document"]).mean()
+    sample: Numbers = np.asarray(shares, dtype=np.float64)
+    if len(sample) and (sample == 1).all():  # a bootstrap would find no other mean
+        interval = wilson_interval(1.0, len(sample), drawing)
+    else:
+        interval = mean_intervals([sample], drawing)[0]
+    return SelfConsistency(
+        float(sample.mean()) if len(sample) else np.nan,
+        *interval,
+        split=int((fields["agreement"] < 1).sum()),
+        once=len(rows) - len(several),
+        drawing=drawing,
+        _fields=fields,
+    )
+
+
+def _by_field(calls: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return a row for each field and metric that a judge was asked about, in their order."""
+    judged = [name for name, entry in REGISTRY.entries.items() if entry.judged]
+    calls = calls[calls["metric"].isin(judged) | calls["score"].notna()]
+    keys = [name for name in _KEYS if name in calls.columns]
+    groups = calls.groupby(keys, sort=False, dropna=False)
+    blank = dict.fromkeys(_KEYS)
+    return [blank | dict(zip(keys, key, strict=True)) | _row(group) for key, group in groups]
+
+
+def _row(calls: pd.DataFrame) -> dict[str, Any]:
+    answers = calls[calls["score"].notna()]
+    scores = answers["score"].astype(float).to_numpy()
+    passes, answered = int(answers["passed"].astype("boolean").sum()), len(scores)
+    share = max(passes, answered - passes) / answered if answered >= _FEWEST else None
+    return {
+        "models": calls["model"].nunique(),
+        "calls": len(calls),
+        "answered": answered,
+        "mean": float(scores.mean()) if answered else None,
+        "sd": float(scores.std(ddof=1)) if answered >= _FEWEST else None,
+        "lowest": float(scores.min()) if answered else None,
+        "highest": float(scores.max()) if answered else None,
+        "passes": passes,
+        "agreement": share,
+        "unanimous": None if share is None else share == 1,
+    }
