@@ -9,7 +9,8 @@ MAKEFLAGS += --no-print-directory
 
 VENV := .venv
 BIN := $(VENV)/bin
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
+# Not compiled: most of it is never imported, and what is imported is compiled then.
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-compile
 
 # The first interpreter that is new enough, unless one is given.
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
@@ -57,7 +58,7 @@ imports: $(VENV)/.installed-dev  ## the order of imports between the packages
 	$(BIN)/lint-imports
 
 unit: $(VENV)/.installed-dev  ## tests and doctests; benchmarks run once, untimed
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --benchmark-disable
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --benchmark-disable -p no:nbval
 
 notebooks: $(VENV)/.installed-dev  ## execute all notebooks again and compare every output
 	env -u EXTRACTBENCH_RUNS $(BIN)/python -m pytest -n 2 --dist loadfile --nbval --nbval-current-env \

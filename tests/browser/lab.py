@@ -27,6 +27,8 @@ from tests.browser.chromium import SECONDS
 QUIET = {
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
 }
+#: An animation while JupyterLab loads: without a graphics card it costs more than the rest.
+SPLASH = "@jupyterlab/apputils-extension:splash"
 THEMES = {
     dark: {"apputils-extension/themes": {"theme": f"JupyterLab {name}"}}
     for dark, name in ((False, "Light"), (True, "Dark"))
@@ -113,6 +115,9 @@ class Lab:
             self.base = f"http://127.0.0.1:{free.getsockname()[1]}"
         self.home = folder / "home"
         self._settings(QUIET)
+        config = self.home / "config/labconfig/page_config.json"
+        config.parent.mkdir(parents=True)
+        config.write_text(json.dumps({"disabledExtensions": {SPLASH: True}}))
         self.log = (folder / "lab.log").open("w")
         self.process = self._start()
         self.browser: Any = None

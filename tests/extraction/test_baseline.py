@@ -166,17 +166,17 @@ def test_any_counts_have_an_interval_in_range(counts: list[tuple[str, int, int, 
     assert 0 <= low <= frame["valid"].mean() <= high <= 1
 
 
-@pytest.mark.parametrize("documents", [2, 3, 5, 10, 30])
+@pytest.mark.parametrize("documents", [2, 5, 30])
 @pytest.mark.parametrize("valid, right", [(0.6, 0.6), (1.0, 0.85), (0.3, 0.5), (0.05, 0.6)])
 def test_intervals_hold_the_rate_they_are_of(documents: int, valid: float, right: float) -> None:
     """Nineteen of twenty at 95 %, or nearly: documents valid or not, ten fields each."""
     rng = np.random.default_rng([documents, int(100 * valid)])
     held = 0
-    for _ in range(200):
+    for _ in range(100):
         passed = rng.binomial(10, right, documents) * (rng.random(documents) < valid)
         low, high = bounds([("a", f"{n}", int(p), 16, 10) for n, p in enumerate(passed)])
         held += low - 1e-9 <= valid * right * 10 / 16 <= high + 1e-9
-    assert held / 200 >= 0.9
+    assert held / 100 >= 0.9
 
 
 def test_intervals_of_several_schemas_hold_the_rate() -> None:

@@ -5,6 +5,7 @@ Every test first runs its gate on a clean copy, so that the failure can only com
 
 import configparser
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -52,7 +53,8 @@ GATES = {
         "from importlinter.cli import lint_imports_command; lint_imports_command()",
         "--no-cache",
     ],
-    "pytest": ["-m", "pytest", "-p", "no:cacheprovider"],
+    # nbval takes two seconds to load
+    "pytest": ["-m", "pytest", "-p", "no:cacheprovider", "-p", "no:nbval"],
 }
 
 
@@ -156,33 +158,32 @@ def real_package(project: Project) -> Project:
     return project
 
 
-@pytest.mark.parametrize(
-    "module, imported, contract",
-    [
-        (
-            "schema",
-            "extractbench_nb.evaluation",
-            "Each package knows only the packages below it BROKEN",
-        ),
-        ("_json", "extractbench_nb.schema", "Each package knows only the packages below it BROKEN"),
-        ("engine.scoring", "litellm", "no model BROKEN"),
-        ("judges.offline", "IPython", "no model BROKEN"),
-        ("evaluation", "ipywidgets", "no model BROKEN"),
-        ("engine.assignment", "matplotlib", "no model BROKEN"),
-        ("widgets.view", "extractbench_nb.engine.records", "not the engine BROKEN"),
-    ],
-)
-def test_import_linter_refuses(
-    real_package: Project, module: str, imported: str, contract: str
-) -> None:
+LAYERS = "Each package knows only the packages below it BROKEN"
+#: Module, what it imports, and the contract that this breaks.
+FORBIDDEN = [
+    ("schema", "extractbench_nb.evaluation", LAYERS),
+    ("_json", "extractbench_nb.schema", LAYERS),
+    ("engine.scoring", "litellm", "no model BROKEN"),
+    ("judges.offline", "IPython", "no model BROKEN"),
+    ("evaluation", "ipywidgets", "no model BROKEN"),
+    ("engine.assignment", "matplotlib", "no model BROKEN"),
+    ("widgets.view", "extractbench_nb.engine.records", "not the engine BROKEN"),
+]
+
+
+def test_import_linter_refuses(real_package: Project) -> None:
+    """All in one run: each forbidden import is named."""
     real_package.accepts("lint-imports")
-    path = real_package.root / "extractbench_nb" / module.replace(".", "/")
-    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    path.write_text(
-        path.read_text(encoding="utf-8") + f"\n\ndef hidden() -> None:\n    import {imported}\n",
-        encoding="utf-8",
-    )
-    real_package.refuses("lint-imports", contract)
+    for module, imported, _ in FORBIDDEN:
+        path = real_package.root / "extractbench_nb" / module.replace(".", "/")
+        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        with path.open("a", encoding="utf-8") as file:
+            file.write(f"\n\ndef hidden() -> None:\n    import {imported}\n")
+    found = real_package.run("lint-imports")
+    assert found.returncode == 1, found.stdout + found.stderr
+    for module, imported, contract in FORBIDDEN:
+        assert contract in found.stdout
+        assert f"extractbench_nb.{module} -> {imported} (l." in found.stdout
 
 
 def test_import_linter_refuses_a_package_without_a_place(real_package: Project) -> None:
@@ -201,37 +202,32 @@ def test_the_contract_names_every_package_of_the_evaluator() -> None:
     assert named == set(layers[layers.index("evaluation") : layers.index("display") + 1])
 
 
-BREAKS: dict[str, tuple[str, str, str]] = {
-    "a failing test": ("tests/test_bad.py", "def test_it():\n    assert 1 == 2\n", "1 failed"),
-    "a failing doctest": (
-        "extractbench_nb/bad.py",
-        '"""M.\n\n>>> 1 + 1\n3\n"""\n',
-        "Expected:",
-    ),
-    "a warning": (
-        "tests/test_bad.py",
+#: Name of a test module -> what stands in it, and what pytest says of it.
+BREAKS = {
+    "failing": ("def test_it():\n    assert 1 == 2\n", "assert 1 == 2"),
+    "warning": (
         "import warnings\n\n\ndef test_it():\n    warnings.warn('careless')\n",
         "UserWarning: careless",
     ),
-    "a pandas warning": (
-        "tests/test_bad.py",
+    "pandas": (
         "import pandas as pd\n\n\ndef test_it():\n    pd.DataFrame({'a': [1, 2]})['a'][0] = 3\n",
         "ChainedAssignmentError",
     ),
-    "a known failure that passes": (
-        "tests/test_bad.py",
+    "fixed": (
         "import pytest\n\n\n@pytest.mark.xfail(reason='gone')\ndef test_it():\n    pass\n",
         "XPASS(strict)",
     ),
-    "an unknown marker": (
-        "tests/test_bad.py",
+}
+DOCTEST = '"""M.\n\n>>> 1 + 1\n3\n"""\n'
+#: What keeps pytest from running anything: path -> content and message.
+UNREADABLE = {
+    "tests/test_marker.py": (
         "import pytest\n\n\n@pytest.mark.slwo\ndef test_it():\n    pass\n",
         "'slwo' not found in `markers`",
     ),
-    "a module that does not import": (
-        "extractbench_nb/bad.py",
+    "extractbench_nb/broken.py": (
         '"""M."""\n\nraise RuntimeError("broken import")\n',
-        "broken import",
+        "RuntimeError: broken import",
     ),
 }
 
@@ -243,11 +239,29 @@ def test_pytest_accepts_the_clean_project(project: Project) -> None:
     assert "XFAIL tests/test_clean.py" in result.stdout
 
 
-@pytest.mark.parametrize("broken", BREAKS)
-def test_pytest_refuses(project: Project, broken: str) -> None:
-    path, text, because = BREAKS[broken]
-    project.write(path, text)
-    project.refuses("pytest", because)
+def test_pytest_refuses(project: Project) -> None:
+    """All breaks in one run: each is a failure of its own, beside those of the clean project."""
+    for name, (text, _) in BREAKS.items():
+        project.write(f"tests/test_{name}.py", text)
+    project.write("extractbench_nb/bad.py", DOCTEST)
+    result = project.run("pytest")
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert f"{len(BREAKS) + 1} failed, 2 passed, 1 xfailed" in result.stdout
+    assert "FAILED extractbench_nb/bad.py" in result.stdout
+    for name, (_, because) in BREAKS.items():
+        (line,) = re.findall(f"^FAILED tests/test_{name}.py.*", result.stdout, re.MULTILINE)
+        assert because in line
+
+
+def test_pytest_refuses_what_it_cannot_read(project: Project) -> None:
+    for path, (text, _) in UNREADABLE.items():
+        project.write(path, text)
+    result = project.run("pytest")
+    assert result.returncode == 2, result.stdout + result.stderr
+    assert f"{len(UNREADABLE)} errors during collection" in result.stdout
+    for path, (_, because) in UNREADABLE.items():
+        assert f"ERROR {path}" in result.stdout
+        assert because in result.stdout
 
 
 @pytest.mark.parametrize(

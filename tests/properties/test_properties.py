@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib.util
 import json
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ assert _SPEC.loader is not None
 invariants = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(invariants)
 
+#: Cases per property; more of them for a longer search.
+EXAMPLES = int(os.environ.get("EXTRACTBENCH_FUZZ", "60"))
 FRAMES = ("fields", "arrays", "matches", "warnings")
 NAMES = st.sampled_from(
     ["a", "b", "name", "odd name", "x.y", "q'", "[0]", "*", "$", "", "é", "a/b"]
@@ -157,7 +160,7 @@ def documents(case: tuple[Any, random.Random]) -> tuple[Any, Any, Any, random.Ra
     return schema, gold, damaged(gold, rng), rng
 
 
-@settings(max_examples=150)
+@settings(max_examples=EXAMPLES)
 @given(CASES)
 def test_identical_documents_score_one(case: Any) -> None:
     schema, gold, _, _ = documents(case)
@@ -168,7 +171,7 @@ def test_identical_documents_score_one(case: Any) -> None:
         assert set(ev.matches["status"]) <= {"matched"}
 
 
-@settings(max_examples=150)
+@settings(max_examples=EXAMPLES)
 @given(CASES)
 def test_frames_agree_with_each_other_and_the_summary(case: Any) -> None:
     schema, gold, predicted, _ = documents(case)
@@ -199,7 +202,7 @@ def is_clear(schema: Any) -> bool:
     return all(is_clear(part) for part in inner)
 
 
-@settings(max_examples=150)
+@settings(max_examples=EXAMPLES)
 @given(CASES)
 def test_shuffling_arrays_changes_no_score(case: Any) -> None:
     schema, gold, predicted, rng = documents(case)
@@ -216,7 +219,7 @@ def test_shuffling_arrays_changes_no_score(case: Any) -> None:
     pd.testing.assert_frame_equal(one[one.index.isin(two.index)], two[two.index.isin(one.index)])
 
 
-@settings(max_examples=150)
+@settings(max_examples=EXAMPLES)
 @given(CASES)
 def test_matching_is_one_to_one(case: Any) -> None:
     schema, gold, predicted, _ = documents(case)
@@ -225,7 +228,7 @@ def test_matching_is_one_to_one(case: Any) -> None:
         assert not matches.dropna(subset=[side]).duplicated(["path", side]).any()
 
 
-@settings(max_examples=150)
+@settings(max_examples=EXAMPLES)
 @given(CASES)
 def test_two_runs_give_equal_frames_and_inputs_stay(case: Any) -> None:
     schema, gold, predicted, _ = documents(case)
@@ -252,7 +255,7 @@ def everything(ev: xb.evaluation.Evaluation) -> None:
     ev._repr_html_().encode("utf-8")
 
 
-@settings(max_examples=250)
+@settings(max_examples=EXAMPLES)
 @given(CASES, JSON)
 def test_any_json_value_is_a_prediction(case: Any, predicted: Any) -> None:
     schema, gold, _, _ = documents(case)
@@ -261,7 +264,7 @@ def test_any_json_value_is_a_prediction(case: Any, predicted: Any) -> None:
     xb.evaluate(schema, gold, source, profile="strict")._repr_html_()
 
 
-@settings(max_examples=150)
+@settings(max_examples=EXAMPLES)
 @given(CASES, st.data())
 def test_any_json_value_at_any_place(case: Any, data: st.DataObject) -> None:
     schema, gold, predicted, rng = documents(case)
@@ -279,7 +282,7 @@ def test_any_json_value_at_any_place(case: Any, data: st.DataObject) -> None:
     everything(xb.evaluate(schema, gold, predicted))
 
 
-@settings(max_examples=100)
+@settings(max_examples=EXAMPLES)
 @given(st.one_of(st.text(max_size=40), JSON.map(repr), st.binary(max_size=20).map(repr)))
 @example("")
 @example("[" * 5_000)

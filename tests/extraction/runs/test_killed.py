@@ -16,8 +16,8 @@ from extractbench_nb.errors import InputError
 from extractbench_nb.extraction import runs
 from extractbench_nb.extraction.folders import RunFolder
 from tests.extraction.runs.conftest import Extract, asked_about, said_about
-from tests.extraction.runs.loaded import begin_loaded
 from tests.llm_server import HANG, LLMServer, Reply, Request, failure
+from tests.loaded import begin_extract
 from tests.waiting import PATIENCE, wait_until
 
 PROGRAM = """
@@ -42,7 +42,7 @@ def wait_for(folder: Path, count: int, is_over: Callable[[], object]) -> None:
 
 def finish(folder: Path, server: LLMServer, mode: str) -> None:
     """Let a run end in another process."""
-    process = begin_loaded(str(folder), server.url, mode)
+    process = begin_extract(str(folder), server.url, mode)
     process.join(PATIENCE)
     assert process.exitcode == 0
 
@@ -83,12 +83,10 @@ def server() -> Iterator[LLMServer]:
         yield running
 
 
-@pytest.mark.parametrize(
-    "mode, number", [("prompt", signal.SIGKILL), ("structured", signal.SIGINT)]
-)
-def test_killed_half_way(
-    *, run: Extract, server: LLMServer, dataset: Dataset, tmp_path: Path, mode: str, number: int
+def test_interrupted_half_way(
+    run: Extract, server: LLMServer, dataset: Dataset, tmp_path: Path
 ) -> None:
+    mode = "structured"
     whole = run(mode=mode, folder=tmp_path / "whole")
     asked = Counter(map(asked_about, server.requests))
     assert asked == Counter(dataset.listing["document"])
@@ -102,8 +100,8 @@ def test_killed_half_way(
     wait_until(lambda: sum(asked_about(r) not in half for r in list(server.requests)) >= 4)
     done = {asked_about(r) for r in list(server.requests)} & half
     wait_for(folder, len(done), lambda: first.poll() is not None)
-    first.send_signal(number)
-    assert first.wait(PATIENCE) == -number
+    first.send_signal(signal.SIGINT)
+    assert first.wait(PATIENCE) == -signal.SIGINT
     assert set(RunFolder.open(folder).documents) == done
     assert RunFolder.open(folder).description["ended"] is None
 
@@ -131,7 +129,7 @@ def test_killed_again_and_again(
         rounds += 1
         before = len(server.requests)
         server.respond = few(7)
-        process = begin_loaded(str(folder), server.url, "prompt")
+        process = begin_extract(str(folder), server.url, "prompt")
         wait_for(
             folder,
             min(len(finished) + 5, len(dataset.listing)),
@@ -166,7 +164,7 @@ def test_two_processes_that_begin_the_same_run(
 
     def make_tasks(*given: Any) -> Any:
         found = before(*given)
-        process = begin_loaded(str(tmp_path / "run"), server.url, "prompt")
+        process = begin_extract(str(tmp_path / "run"), server.url, "prompt")
         begun.append(process)
         if is_over:
             process.join(PATIENCE)
@@ -191,7 +189,7 @@ def test_two_processes_do_not_ask_the_same(
     run: Extract, server: LLMServer, dataset: Dataset, tmp_path: Path
 ) -> None:
     server.respond = lambda _: HANG
-    process = begin_loaded(str(tmp_path / "run"), server.url, "prompt")
+    process = begin_extract(str(tmp_path / "run"), server.url, "prompt")
     try:
         wait_until(lambda: len(server.requests) >= 4)
         with pytest.raises(InputError, match="another extract"):

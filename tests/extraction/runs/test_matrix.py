@@ -23,6 +23,7 @@ from extractbench_nb.simulation.outputs import Simulation, simulate
 from extractbench_nb.simulation.profiles import model_profile
 from extractbench_nb.simulation.server import Replay, Reply, SimulationServer
 from tests.extraction.runs.test_killed import contents
+from tests.loaded import loaded_script
 from tests.waiting import PATIENCE, wait_until
 
 PROGRAM = """
@@ -81,9 +82,8 @@ class Halting(Replay):
         return found
 
 
-def begin(server: SimulationServer, root: Path) -> subprocess.Popen[bytes]:
-    arguments = [server.url, str(root), *server.models.values()]
-    return subprocess.Popen([sys.executable, "-W", "error", "-c", PROGRAM, *arguments])
+def arguments_of(server: SimulationServer, root: Path) -> list[str]:
+    return [server.url, str(root), *server.models.values()]
 
 
 @contextmanager
@@ -135,29 +135,32 @@ def test_the_matrix_killed_half_way_and_resumed(dataset: Dataset, tmp_path: Path
     assert {one for made in simulations().values() for one in made.outputs["failure"]} >= FAILURES
 
     with serving(dataset, len(everything)) as (server, _):
-        assert begin(server, tmp_path / "whole").wait(PATIENCE) == 0
+        arguments = arguments_of(server, tmp_path / "whole")
+        subprocess.run([sys.executable, "-W", "error", "-c", PROGRAM, *arguments], check=True)
         assert asked(server) == dict.fromkeys(everything, 1)
         whole = folders(server, tmp_path / "whole")
     check_outputs(whole, dataset)
 
     with serving(dataset, ANSWERED) as (server, replay):
         runs = folders(server, tmp_path / "killed")
-        process = begin(server, tmp_path / "killed")
-        wait_until(
-            lambda: (
-                process.poll() is not None
-                or (replay.held >= AT_ONCE and len(finished(runs)) >= ANSWERED)
+        arguments = arguments_of(server, tmp_path / "killed")
+        with loaded_script(PROGRAM, *arguments) as killed:
+            wait_until(
+                lambda: (
+                    not killed.process.is_alive()
+                    or (replay.held >= AT_ONCE and len(finished(runs)) >= ANSWERED)
+                )
             )
-        )
-        assert process.poll() is None
-        process.kill()
-        assert process.wait(PATIENCE) == -signal.SIGKILL
+            killed.process.kill()
+            killed.process.join(PATIENCE)
+            assert killed.process.exitcode == -signal.SIGKILL
         done, once = finished(runs), asked(server)
         assert len(done) == ANSWERED
         assert sum(once.values()) == ANSWERED + AT_ONCE
         replay.released.set()
 
-        assert begin(server, tmp_path / "killed").wait(PATIENCE) == 0
+        with loaded_script(PROGRAM, *arguments) as resumed:
+            assert resumed.result() == ""
         again = {place: count - once[place] for place, count in asked(server).items()}
     assert again == {one: int(one not in done) for one in everything}
     check_outputs(runs, dataset)

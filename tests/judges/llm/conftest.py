@@ -3,18 +3,18 @@
 import asyncio
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ProcessPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from extractbench_nb._concurrency import worker_pool
 from extractbench_nb.judges.background import BACKGROUND
 from extractbench_nb.judges.base import JudgeError, Question, Verdict
 from extractbench_nb.judges.llm import LLMJudge
 from tests.llm_server import LLMServer, hanging_ends, truthful
+from tests.loaded import loaded_context
 from tests.waiting import PATIENCE
 
 # Not imported here: it would look for its price list.
@@ -44,8 +44,8 @@ def no_thread_left() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def pool() -> Iterator[Executor]:
-    """Two worker processes for all tests: each of them imports LiteLLM, which takes seconds."""
-    with worker_pool(2) as started:
+    """Two worker processes for all tests."""
+    with ProcessPoolExecutor(2, mp_context=loaded_context()) as started:
         yield started
 
 

@@ -19,6 +19,7 @@ from extractbench_nb.judges.base import Question
 from extractbench_nb.judges.cache import Entry, JudgeCache, judge_cache, request_key
 from tests.judges.llm.conftest import MakeJudge, ask
 from tests.llm_server import LLMServer, answer
+from tests.loaded import loaded_script
 
 ENTRY = Entry(
     {"model": "openai/x", "messages": [{"role": "user", "content": "é \\ud800"}]}, "\ud800"
@@ -294,6 +295,7 @@ def judge_with(cache):
     return LLMJudge("openai/test-model", api_base=url, cache=cache, retry_wait=0)
 
 asyncio.run(judge_with(other).ask(Question("warm", "up")))  # imports what nobody may read
+os.chdir("/")  # where it may look for a .env
 os.seteuid(65534)
 judge = judge_with(folder)
 judge.check()
@@ -335,8 +337,8 @@ def test_a_cache_that_cannot_be_written_is_read(
         del judge
         gc.collect()
         Path(folder).chmod(0o555)
-        found = run_script(READ_ONLY, folder, str(tmp_path / "other"), server.url)
-    assert found == ["[True, False] 1", "answers are not kept"]
+        with loaded_script(READ_ONLY, folder, str(tmp_path / "other"), server.url) as script:
+            assert script.result() == "[True, False] 1\nanswers are not kept\n"
     assert len(server.requests) == 3
 
 
@@ -391,17 +393,17 @@ print(sum(call.attempts for call in calls), sum(call.cached for call in calls))
 @pytest.mark.skipif(sys.platform == "win32", reason="no locks of this kind")
 def test_two_processes_pay_once(server: LLMServer, tmp_path: Path) -> None:
     server.latency = 0.05
-    arguments = [sys.executable, "-c", ASKING, server.url, str(tmp_path)]
-    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    folder = Path(xb.__file__).parent.parent
-    both = [subprocess.Popen(arguments, cwd=folder, **pipes) for _ in range(2)]
-    for process in both:
-        assert process.stdout.readline() == "ready\n"  # type: ignore[union-attr]
-    for process in both:
-        process.stdin.write("\n")  # type: ignore[union-attr]
-        process.stdin.flush()  # type: ignore[union-attr]
-    told = [process.communicate(timeout=600)[0].split() for process in both]
-    counts = [[int(number) for number in line] for line in told]
+    with (
+        loaded_script(ASKING, server.url, str(tmp_path)) as one,
+        loaded_script(ASKING, server.url, str(tmp_path)) as other,
+    ):
+        both = one, other
+        for script in both:
+            assert script.stdout.readline() == "ready\n"
+        for script in both:
+            script.stdin.write("\n")
+            script.stdin.flush()
+        counts = [[int(number) for number in script.result().split()] for script in both]
     assert [sum(pair) for pair in counts] == [30, 30]
     assert sum(asked for asked, _ in counts) == len(server.requests) == 30
 

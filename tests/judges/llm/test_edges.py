@@ -5,8 +5,6 @@ import gc
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +23,7 @@ from tests.judges.llm.aligning import alignment, knowing, shown
 from tests.judges.llm.conftest import MakeJudge, ask, fail
 from tests.judges.llm.test_aligning import EXACT, edited, listing, run, same_frames, three, works
 from tests.llm_server import HANG, LLMServer, Request, answer, failure
+from tests.loaded import loaded_script
 from tests.waiting import PATIENCE, wait_until
 
 PRICED = "openai/gpt-4o-mini"
@@ -174,21 +173,10 @@ def test_an_interruption_stops_a_hanging_request(server: LLMServer, mode: str) -
 
     server.on_hanging = came.set
     server.respond = lambda _: HANG
-    process = subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED, server.url, mode],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    with process:
-        assert process.stdin is not None
-        assert process.stdout is not None
+    with loaded_script(INTERRUPTED, server.url, mode) as script:
         assert came.wait(PATIENCE)
-        process.stdin.write("\n")
-        process.stdin.flush()
-        said, complaints = process.communicate(timeout=PATIENCE)
-    assert (said, complaints) == ("interrupted\n", "")
+        script.stdin.write("\n")
+        assert script.result() == "interrupted\n"
     assert len(server.requests) == 1
 
 

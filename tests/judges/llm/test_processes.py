@@ -1,7 +1,6 @@
 """Other processes: nothing looked up, nothing left on the screen, nothing asked twice."""
 
 import json
-import signal
 import subprocess
 import sys
 from concurrent.futures import Executor
@@ -14,6 +13,7 @@ import extractbench_nb as xb
 from extractbench_nb.judges.llm import LLMJudge
 from tests.judges.llm.conftest import MakeJudge
 from tests.llm_server import HANG, LLMServer, truthful
+from tests.loaded import loaded_script
 from tests.waiting import PATIENCE, wait_until
 
 COUNT, AT_ONCE = 60, 4
@@ -53,23 +53,24 @@ print("RESULT" + json.dumps(out))
 """
 
 
-def start(url: str, folder: Path) -> "subprocess.Popen[str]":
-    arguments = json.dumps([url, str(folder), SCHEMA, GOLD, PREDICTED])
-    return subprocess.Popen(
+def arguments_of(url: str, folder: Path) -> str:
+    return json.dumps([url, str(folder), SCHEMA, GOLD, PREDICTED])
+
+
+def result(arguments: str) -> dict[str, Any]:
+    """Run the script in a new interpreter, as a user does."""
+    done = subprocess.run(
         [sys.executable, "-W", "error", "-c", SCRIPT, arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
         cwd=Path(xb.__file__).parent.parent,
+        timeout=PATIENCE,
+        check=False,
     )
-
-
-def result(process: "subprocess.Popen[str]") -> dict[str, Any]:
-    out, err = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, err) == (0, "")
-    assert out.startswith("RESULT")
-    assert out.count("\n") == 1
-    return json.loads(out.removeprefix("RESULT"))  # type: ignore[no-any-return]
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("RESULT")
+    assert done.stdout.count("\n") == 1
+    return json.loads(done.stdout.removeprefix("RESULT"))  # type: ignore[no-any-return]
 
 
 def test_killed_finished_elsewhere_and_read_here(
@@ -78,18 +79,18 @@ def test_killed_finished_elsewhere_and_read_here(
     folder = tmp_path / "answers"
     left = iter(range(20))
     server.respond = lambda request: HANG if next(left, None) is None else truthful(request)
-    killed = start(server.url, folder)
-    wait_until(lambda: len(server.requests) == 20 + AT_ONCE or killed.poll() is not None)
     cache = make(cache=folder).cache
     assert cache is not None
-    wait_until(lambda: cache.info().answers == 20)
-    killed.send_signal(signal.SIGKILL)
-    killed.communicate()
+    with loaded_script(SCRIPT, arguments_of(server.url, folder)) as killed:
+        wait_until(lambda: len(server.requests) == 20 + AT_ONCE or not killed.process.is_alive())
+        wait_until(lambda: cache.info().answers == 20)
+        killed.process.kill()
+        killed.process.join(PATIENCE)
     assert len(server.requests) == 20 + AT_ONCE
 
     server.respond = truthful
     server.forget()
-    first = result(start(server.url, folder))
+    first = result(arguments_of(server.url, folder))
     assert len(server.requests) == COUNT - 20
     assert first["lookups"] == []
     assert first["early"] is False

@@ -1,0 +1,9 @@
+"""Imports LiteLLM and what uses it, in the process that `tests.loaded` has others forked from."""
+
+from extractbench_nb.evaluation import evaluate
+from extractbench_nb.extraction.runs import extract
+from extractbench_nb.judges.client import litellm
+
+__all__ = ["evaluate", "extract"]
+
+litellm()
