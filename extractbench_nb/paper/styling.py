@@ -12,7 +12,7 @@ from extractbench_nb.paper.layout import lay_out
 from extractbench_nb.paper.tables import cells_of, table_name
 
 if TYPE_CHECKING:
-    from extractbench_nb.paper.styler import PaperStyler
+    from extractbench_nb.display.publication import PaperStyler
 
 __all__ = ["style"]
 
@@ -51,7 +51,7 @@ def style(
     | Sports Results | 12 | 6 | 5 |
     ...
     """
-    from extractbench_nb.paper.styler import styled  # it imports jinja2
+    from extractbench_nb.display.publication import styled  # it imports jinja2
 
     part = table_name(n)
     if values not in ("recomputed", "published"):

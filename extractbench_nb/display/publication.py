@@ -1,4 +1,4 @@
-"""A pandas Styler in the paper's layout, which writes LaTeX and Markdown too.
+"""Tables for publication: a pandas Styler that writes LaTeX and Markdown too.
 
 Importing this module imports jinja2.
 """
@@ -11,36 +11,28 @@ from typing import Any
 import pandas as pd
 from pandas.io.formats.style import Styler
 
-from extractbench_nb.paper.layout import Laid
-
 __all__ = ["PaperStyler", "styled"]
 
 _BOLD, _RED = "font-weight: bold;", "color: red;"
 
-#: Entry of the frame's attributes that lists the cells in bold; it outlives copies.
-_BEST = "best"
 
+def styled(table: pd.DataFrame, name: str) -> PaperStyler:
+    """Make the Styler of a table of texts.
 
-def styled(laid: Laid, name: str) -> PaperStyler:
-    """Make the Styler of a table: the best of a column in bold, complete failures in red."""
-    frame = pd.DataFrame.from_dict(laid.rows, orient="index", columns=laid.headings)
-    frame.attrs[_BEST] = sorted(laid.best)
-    made = PaperStyler(frame, uuid=f"paper-{name}", cell_ids=False)
-    made.apply(lambda _: _marks(laid), axis=None)
+    Its ``attrs`` list cells as (row, heading): ``best`` is shown in bold, ``failed`` in red.
+    """
+    made = PaperStyler(table, uuid=f"paper-{name}", cell_ids=False)
+    made.apply(_marks, axis=None)
     made.format(escape="html")
     made.format_index(escape="html", axis=0)
     made.format_index(escape="html", axis=1)
     return made
 
 
-def _marks(laid: Laid) -> pd.DataFrame:
-    def css(row: str, heading: str) -> str:
-        if (row, heading) in laid.failed:
-            return _RED
-        return _BOLD if (row, heading) in laid.best else ""
-
-    cells = {row: [css(row, heading) for heading in laid.headings] for row in laid.rows}
-    return pd.DataFrame.from_dict(cells, orient="index", columns=laid.headings)
+def _marks(table: pd.DataFrame) -> pd.DataFrame:
+    marks = dict.fromkeys(table.attrs["best"], _BOLD) | dict.fromkeys(table.attrs["failed"], _RED)
+    cells = [[marks.get((row, heading), "") for heading in table] for row in table.index]
+    return pd.DataFrame(cells, table.index, table.columns)
 
 
 class PaperStyler(Styler):
@@ -65,7 +57,7 @@ class PaperStyler(Styler):
     def to_markdown(self) -> str:
         """Write the table as Markdown; the best of a column in bold."""
         frame: pd.DataFrame = vars(self)["data"]
-        best = set(frame.attrs[_BEST])
+        best = set(frame.attrs["best"])
         lines = [["", *frame.columns], ["---", *("---:" for _ in frame.columns)]]
         for row, texts in zip(frame.index, frame.to_numpy(), strict=True):
             marked = zip(frame.columns, texts, strict=True)
