@@ -18,7 +18,7 @@ from typing import Any
 from extractbench_nb._json import escape_pointer
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.folders import Output
-from extractbench_nb.judges.asking import CallQueue
+from extractbench_nb.judges.calls import CallQueue
 from extractbench_nb.judges.client import Completion, ModelRequest
 from extractbench_nb.judges.prompts import placeholders_of, quoted, sendable
 from extractbench_nb.judges.transport import Failure, scrub
@@ -329,7 +329,7 @@ async def call_model(queue: CallQueue, request: ModelRequest, document_input: st
     clock = _Clock()
     raw: str | None = None
     try:
-        said = await queue.say(request, clock)
+        said = await queue.say(request, clock.attempt)
     except Failure as failure:
         if clock.attempts == 0 or failure.reason == "budget":
             raise NotAskedError(str(failure)) from None

@@ -35,8 +35,8 @@ from extractbench_nb.extraction.plans import (
     make_tasks,
     refuse_other_run,
 )
-from extractbench_nb.judges.asking import CallQueue
 from extractbench_nb.judges.background import BACKGROUND
+from extractbench_nb.judges.calls import CallQueue
 from extractbench_nb.judges.settings import Settings, read_environment
 
 __all__ = ["RUN_OUTPUT_COLUMNS", "Run", "extract"]

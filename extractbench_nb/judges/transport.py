@@ -20,20 +20,6 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-__all__ = [
-    "EXCHANGE",
-    "LONGEST_WAIT",
-    "Exchange",
-    "Failure",
-    "asked_wait",
-    "failure_of",
-    "holds_credentials",
-    "problem_of",
-    "scrub",
-    "watch_exchanges",
-]
-
-
 _HIDDEN = "[hidden]"
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 _MIN_SECRET = 8
