@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
@@ -13,41 +13,8 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark.statistics import shipped_rows
 from extractbench_nb.errors import InputError, nearest
 
-__all__ = [
-    "DOMAIN_TABLES",
-    "FIGURE_COLUMNS",
-    "OVERALL",
-    "PARTS",
-    "SCHEMAS",
-    "TOTAL",
-    "Figure",
-    "figures",
-    "part_name",
-    "rows_of",
-]
+__all__ = ["FIGURE_COLUMNS", "PARTS", "Figure", "figures", "part_name", "rows_of"]
 
-
-#: The row of totals, whatever a table calls it.
-TOTAL = "total"
-
-#: What is summed up over all domains.
-OVERALL = "overall"
-
-#: Schema folder of the released dataset, by domain.
-SCHEMAS: Mapping[str, str] = MappingProxyType(
-    {
-        "sports": "swimming",
-        "credit": "credit_agreement",
-        "research": "research",
-        "resumes": "resume",
-        "10-K/Q": "10kq",
-    }
-)
-
-#: The table of each domain's counts, by domain.
-DOMAIN_TABLES: Mapping[str, int] = MappingProxyType(
-    {"10-K/Q": 9, "credit": 10, "resumes": 11, "research": 12, "sports": 13}
-)
 
 _TABLES = range(1, 14)
 

@@ -6,33 +6,32 @@ Importing this module imports jinja2.
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 from pandas.io.formats.style import Styler
 
-__all__ = ["PaperStyler", "styled"]
+#: A table of texts: headings, texts by row; and by row and heading the cells in bold and in red.
+Texts: TypeAlias = tuple[
+    list[str], dict[str, list[str]], set[tuple[str, str]], set[tuple[str, str]]
+]
 
 _BOLD, _RED = "font-weight: bold;", "color: red;"
 
 
-def styled(table: pd.DataFrame, name: str) -> PaperStyler:
-    """Make the Styler of a table of texts.
-
-    Its ``attrs`` list cells as (row, heading): ``best`` is shown in bold, ``failed`` in red.
-    """
-    made = PaperStyler(table, uuid=f"paper-{name}", cell_ids=False)
-    made.apply(_marks, axis=None)
+def styled(table: Texts, name: str) -> PaperStyler:
+    """Make the Styler of a table: the best of a column in bold, complete failures in red."""
+    headings, rows, best, failed = table
+    frame = pd.DataFrame.from_dict(rows, orient="index", columns=headings)
+    frame.attrs["best"] = sorted(best)  # outlives copies
+    css = dict.fromkeys(best, _BOLD) | dict.fromkeys(failed, _RED)
+    marks = {row: [css.get((row, heading), "") for heading in headings] for row in rows}
+    made = PaperStyler(frame, uuid=f"paper-{name}", cell_ids=False)
+    made.apply(lambda _: pd.DataFrame.from_dict(marks, orient="index", columns=headings), axis=None)
     made.format(escape="html")
     made.format_index(escape="html", axis=0)
     made.format_index(escape="html", axis=1)
     return made
-
-
-def _marks(table: pd.DataFrame) -> pd.DataFrame:
-    marks = dict.fromkeys(table.attrs["best"], _BOLD) | dict.fromkeys(table.attrs["failed"], _RED)
-    cells = [[marks.get((row, heading), "") for heading in table] for row in table.index]
-    return pd.DataFrame(cells, table.index, table.columns)
 
 
 class PaperStyler(Styler):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -15,7 +14,6 @@ from extractbench_nb.batch.inputs import Documents
 from extractbench_nb.batch.results import Evaluations
 from extractbench_nb.batch.run import evaluate_runs
 from extractbench_nb.benchmark.complexities import complexity
-from extractbench_nb.benchmark.published import DOMAIN_TABLES, OVERALL, SCHEMAS, TOTAL
 from extractbench_nb.engine.inputs import Aligner
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.errors import InputError, nearest
@@ -29,7 +27,7 @@ from extractbench_nb.stats.breakdowns import refuse_missing
 from extractbench_nb.stats.intervals import Drawing
 
 if TYPE_CHECKING:
-    from extractbench_nb.display.publication import PaperStyler
+    from extractbench_nb.display.publication import PaperStyler, Texts
 
 __all__ = [
     "BASELINE_COLUMNS",
@@ -48,27 +46,29 @@ _Row = Mapping[Any, Any]
 _Head = tuple[str, str, Callable[[_Row], str], str]
 _NONE = "—"
 
-#: The released dataset's schemas by the headings of Table 5.
-_TITLES: Mapping[str, str] = MappingProxyType(
-    {
-        "Credit": SCHEMAS["credit"],
-        "Research": SCHEMAS["research"],
-        "Resumes": SCHEMAS["resumes"],
-        "Sports": SCHEMAS["sports"],
-        "SEC 10-K/Q": SCHEMAS["10-K/Q"],
-    }
+#: What the sums over all runs, and over all schemas, are called.
+TOTAL, OVERALL = "total", "overall"
+
+#: The released dataset's schemas in the order of Table 5: heading, folder, table of their own.
+_PUBLISHED = (
+    ("Credit", "credit_agreement", "10"),
+    ("Research", "research", "12"),
+    ("Resumes", "resume", "11"),
+    ("Sports", "swimming", "13"),
+    ("SEC 10-K/Q", "10kq", "9"),
 )
 
 
-def _laid_out(results: pd.DataFrame, failures: pd.DataFrame, part: str) -> pd.DataFrame:
+def _laid_out(results: pd.DataFrame, failures: pd.DataFrame, part: str) -> Texts:
     """Write a table as the paper lays out its own, for `styled`."""
     if part == "7":
-        table = failures.map(lambda count: f"{count:,}" if count else _NONE)
-        table.index, table.columns = table.index.map(str), table.columns.map(str)
-        table.attrs = {"best": [], "failed": []}
-        return table
+        rows = {
+            str(name): [f"{count:,}" if count else _NONE for count in counts]
+            for name, counts in zip(failures.index, failures.to_numpy(), strict=True)
+        }
+        return [str(name) for name in failures.columns], rows, set(), set()
     # the paper's schemas first, in the order of its Table 5
-    order = list(_TITLES.values())
+    order = [folder for _, folder, _ in _PUBLISHED]
     names = [name for name in dict.fromkeys(results["schema"]) if name != OVERALL]
     places = {name: order.index(_folder(name)) for name in names if _folder(name) in order}
     schemas = sorted(names, key=lambda name: places.get(name, len(order)))
@@ -86,7 +86,7 @@ def _laid_out(results: pd.DataFrame, failures: pd.DataFrame, part: str) -> pd.Da
 
 def _schema(part: str, schemas: list[str]) -> str:
     """Find the schema of a table: by the paper's number, by its name or by its folder's."""
-    names = {str(table): SCHEMAS[domain] for domain, table in DOMAIN_TABLES.items()}
+    names = {table: folder for _, folder, table in _PUBLISHED}
     wanted = names.get(part, part)
     folders = [_folder(name) for name in schemas]
     known = {f: n for f, n in zip(folders, schemas, strict=True) if folders.count(f) == 1}
@@ -105,7 +105,7 @@ def _folder(schema: str) -> str:
 
 def _title(schema: str) -> str:
     """Return the paper's name of a schema where it has one."""
-    return next((title for title, name in _TITLES.items() if name == _folder(schema)), schema)
+    return next((title for title, name, _ in _PUBLISHED if name == _folder(schema)), schema)
 
 
 def _heads_of_5(results: pd.DataFrame, schemas: Iterable[str]) -> list[_Head]:
@@ -129,27 +129,27 @@ def _passed(row: _Row) -> str:
     return f"{row['passed']}/{row['fields']} ({_percent(row['pass_rate'], _NONE)})"
 
 
-def _written(results: pd.DataFrame, heads: Iterable[_Head]) -> pd.DataFrame:
+def _written(results: pd.DataFrame, heads: Iterable[_Head]) -> Texts:
     """Write one row per run; mark the best shares of a column above 0, and rates that are 0."""
     records: list[dict[Any, Any]] = results.to_dict("records")
     by_cell = {(row["run"], row["schema"]): row for row in records}
     runs = list(dict.fromkeys(results["run"]))
-    columns: list[tuple[str, list[str]]] = []
-    best: list[tuple[str, str]] = []
-    failed: list[tuple[str, str]] = []
+    headings: list[str] = []
+    rows: dict[str, list[str]] = {run: [] for run in runs}
+    best: set[tuple[str, str]] = set()
+    failed: set[tuple[str, str]] = set()
     for heading, schema, write, ranked in heads:
         cells = {run: by_cell[run, schema] for run in runs if (run, schema) in by_cell}
-        columns.append((heading, [write(cells[run]) if run in cells else _NONE for run in runs]))
+        headings.append(heading)
+        for run in runs:
+            rows[run].append(write(cells[run]) if run in cells else _NONE)
         shares = {run: row[ranked] for run, row in cells.items() if ranked}
         known = {run: value for run, value in shares.items() if isinstance(value, float)}
         own = {run: value for run, value in known.items() if run != TOTAL and value > 0}
-        best += [(run, heading) for run, value in own.items() if value == max(own.values())]
+        best |= {(run, heading) for run, value in own.items() if value == max(own.values())}
         if ranked == "pass_rate":
-            failed += [(run, heading) for run, value in known.items() if value == 0]
-    headings, texts = zip(*columns, strict=True)
-    table = pd.DataFrame(list(zip(*texts, strict=True)), runs, list(headings))
-    table.attrs = {"best": best, "failed": failed}
-    return table
+            failed |= {(run, heading) for run, value in known.items() if value == 0}
+    return headings, rows, best, failed
 
 
 TALLY_COLUMNS = FrameSpec(
@@ -279,9 +279,8 @@ class BaselineTables:
         from extractbench_nb.display.publication import styled
 
         table = _laid_out(self.results, self.failures, str(n))
-        rows = dict(zip(table.index, table.to_numpy().tolist(), strict=True))
         # two tables on one page must not share the ids of their cells
-        digest = hashlib.sha256(repr((list(table), rows)).encode("utf-8", "replace"))
+        digest = hashlib.sha256(repr(table[:2]).encode("utf-8", "replace"))
         return styled(table, f"runs-{digest.hexdigest()[:12]}")
 
     def _repr_html_(self) -> str:

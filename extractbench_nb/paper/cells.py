@@ -8,15 +8,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from extractbench_nb.benchmark.published import (
-    DOMAIN_TABLES,
-    OVERALL,
-    SCHEMAS,
-    TOTAL,
-    Figure,
-    part_name,
-    rows_of,
-)
+from extractbench_nb.benchmark.published import Figure, part_name, rows_of
 
 __all__ = [
     "CLAUDE",
@@ -60,6 +52,28 @@ MODELS = (
 )
 CLAUDE = MODELS[4:]
 GPT = MODELS[2:4]
+
+#: The row of totals, whatever a table calls it.
+TOTAL = "total"
+
+#: What is summed up over all domains.
+OVERALL = "overall"
+
+#: Schema folder of the released dataset, by domain.
+SCHEMAS: Mapping[str, str] = MappingProxyType(
+    {
+        "sports": "swimming",
+        "credit": "credit_agreement",
+        "research": "research",
+        "resumes": "resume",
+        "10-K/Q": "10kq",
+    }
+)
+
+#: The table of each domain's counts, by domain.
+DOMAIN_TABLES: Mapping[str, int] = MappingProxyType(
+    {"10-K/Q": 9, "credit": 10, "resumes": 11, "research": 12, "sports": 13}
+)
 
 
 class Cell(NamedTuple):

@@ -7,12 +7,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-import pandas as pd
-
 from extractbench_nb.benchmark.published import Figure, rows_of
 from extractbench_nb.paper.cells import HEADER, TOTAL, Cells, rounded, written
 
-__all__ = ["ABSENT", "lay_out"]
+__all__ = ["ABSENT", "Laid", "lay_out"]
 
 
 #: What stands where a figure cannot be recomputed.
@@ -29,6 +27,15 @@ class _Head(NamedTuple):
     heading: str
     template: str
     ranked: str = ""
+
+
+class Laid(NamedTuple):
+    """A table laid out: texts by row, and where they are bold or red, by row and heading."""
+
+    headings: list[str]
+    rows: dict[str, list[str]]
+    best: set[tuple[str, str]]
+    failed: set[tuple[str, str]]
 
 
 def _heads(**named: str) -> tuple[_Head, ...]:
@@ -90,8 +97,8 @@ _HEADS: Mapping[str, tuple[_Head, ...]] = MappingProxyType(
 _NAME = re.compile(r"\{([^{}]+)\}")
 
 
-def lay_out(part: str, cells: Cells) -> pd.DataFrame:
-    """Write figures into the cells of the printed table, for `styled`."""
+def lay_out(part: str, cells: Cells) -> Laid:
+    """Write figures into the cells of the printed table."""
     figures = {(f.row, f.column): f for f in rows_of(part) if part != _FIGURE}
     heads = _HEADS.get(part) or _by_model(part)
     known = dict.fromkeys(row for row, _ in (*figures, *cells))
@@ -101,23 +108,25 @@ def lay_out(part: str, cells: Cells) -> pd.DataFrame:
         return lambda found: _text(figures, cells, row, found[1])
 
     headings = {head: _NAME.sub(write(HEADER), head.heading) for head in heads}
-    texts = {
-        _label(part, row): [_NAME.sub(write(row), head.template) for head in heads] for row in rows
-    }
-    table = pd.DataFrame.from_dict(texts, orient="index", columns=list(headings.values()))
-    table.attrs["best"] = [
-        (_label(part, row), headings[head])
-        for head in heads
-        if head.ranked
-        for row in _best(cells, rows, head.ranked)
-    ]
-    table.attrs["failed"] = [
-        (_label(part, row), headings[head])
-        for head in heads
-        for row in rows
-        if part != "8" and head.ranked.endswith("rate") and _number(cells, row, head) == 0
-    ]
-    return table
+    return Laid(
+        list(headings.values()),
+        {
+            _label(part, row): [_NAME.sub(write(row), head.template) for head in heads]
+            for row in rows
+        },
+        {
+            (_label(part, row), headings[head])
+            for head in heads
+            if head.ranked
+            for row in _best(cells, rows, head.ranked)
+        },
+        {
+            (_label(part, row), headings[head])
+            for head in heads
+            for row in rows
+            if part != "8" and head.ranked.endswith("rate") and _number(cells, row, head) == 0
+        },
+    )
 
 
 def _number(cells: Cells, row: str, head: _Head) -> float | None:
