@@ -184,7 +184,7 @@ VOTES: Mapping[str, Callable[[Sequence[float]], float]] = {
 }
 
 _PASS_MARK = 0.7
-_LONGEST_WORDS = 200
+_LONGEST_WORDS = 201  # the mark of a cut included
 
 Found = Verdict | Exception
 
