@@ -29,18 +29,6 @@ from extractbench_nb.stats.intervals import Drawing
 if TYPE_CHECKING:
     from extractbench_nb.display.publication import PaperStyler, Texts
 
-__all__ = [
-    "BASELINE_COLUMNS",
-    "EFFECT_COLUMNS",
-    "FORMS",
-    "TALLY_COLUMNS",
-    "BaselineTables",
-    "baseline_tables",
-    "forgive",
-    "repair_effect",
-]
-
-
 _Row = Mapping[Any, Any]
 #: Heading, schema, what its cells say of a row of the results, and the rate that ranks them.
 _Head = tuple[str, str, Callable[[_Row], str], str]

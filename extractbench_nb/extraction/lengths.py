@@ -25,17 +25,6 @@ from extractbench_nb.stats.intervals import (
     wilson_interval,
 )
 
-__all__ = [
-    "LENGTHS",
-    "LENGTH_COLUMNS",
-    "LENGTH_CORRELATION_COLUMNS",
-    "length_correlations",
-    "rate_interval",
-    "valid_interval",
-    "validity_by_length",
-]
-
-
 _UNKNOWN = Interval(None, None, "undefined")
 
 
