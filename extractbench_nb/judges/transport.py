@@ -65,7 +65,7 @@ def holds_credentials(address: str) -> bool:
     return bool(parts.username or parts.password or parts.query)
 
 
-#: Seconds; a provider that asks for more patience than this is not asked again.
+#: Seconds; a provider that asks to wait longer than this is not asked again.
 LONGEST_WAIT = 300.0
 
 _LONGEST_TEXT = 500
