@@ -67,7 +67,7 @@ AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("field_metrics", "evaluation/test_[js]*.py", "compat", "parity"),
     ),
     "judges": (
-        ("judges", "language/names.py", "language/tokens.py"),
+        ("judges", "language/names.py", "language/rewording.py", "language/tokens.py"),
         ("judges/test_*.py", "evaluation/test_judged.py", "judges"),
     ),
     "stats": (("stats",), ("stats",)),

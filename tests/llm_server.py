@@ -270,9 +270,10 @@ def hanging_ends(server: Hanging) -> Iterator[None]:
             scope.reschedule(loop.time())
 
     def end() -> None:
-        for loop, scope in waiting:
+        ended = waiting.copy()  # the next attempt may begin meanwhile, in the loop's thread
+        del waiting[: len(ended)]
+        for loop, scope in ended:
             loop.call_soon_threadsafe(over, loop, scope)
-        waiting.clear()
 
     asyncio.timeout, server.on_hanging = kept, end
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -24,70 +23,65 @@ from extractbench_nb.extraction.lengths import rate_interval, valid_interval
 from extractbench_nb.extraction.plans import DatasetLike, documents_of
 from extractbench_nb.extraction.reading import predictions, repair_output
 from extractbench_nb.judges.base import Judge
-from extractbench_nb.paper.cells import DOMAIN_TABLES, OVERALL, SCHEMAS, TOTAL
-from extractbench_nb.paper.layout import Laid
 from extractbench_nb.stats.breakdowns import refuse_missing
 from extractbench_nb.stats.intervals import Drawing
 
 if TYPE_CHECKING:
-    from extractbench_nb.paper.styler import PaperStyler
-
-__all__ = [
-    "BASELINE_COLUMNS",
-    "EFFECT_COLUMNS",
-    "FORMS",
-    "TALLY_COLUMNS",
-    "BaselineTables",
-    "baseline_tables",
-    "forgive",
-    "lay_out_runs",
-    "repair_effect",
-]
-
+    from extractbench_nb.display.publication import PaperStyler, Texts
 
 _Row = Mapping[Any, Any]
-#: Heading, what its cells say of a row of the results, and the rate that ranks them.
+#: Heading, schema, what its cells say of a row of the results, and the rate that ranks them.
 _Head = tuple[str, str, Callable[[_Row], str], str]
 _NONE = "—"
 
-#: Headings of Table 5, and the released dataset's schemas.
-_TITLES: Mapping[str, str] = MappingProxyType(
-    {
-        "Credit": SCHEMAS["credit"],
-        "Research": SCHEMAS["research"],
-        "Resumes": SCHEMAS["resumes"],
-        "Sports": SCHEMAS["sports"],
-        "SEC 10-K/Q": SCHEMAS["10-K/Q"],
-    }
+#: What the sums over all runs, and over all schemas, are called.
+TOTAL, OVERALL = "total", "overall"
+
+#: The released dataset's schemas in the order of Table 5: heading, folder, table of their own.
+_PUBLISHED = (
+    ("Credit", "credit_agreement", "10"),
+    ("Research", "research", "12"),
+    ("Resumes", "resume", "11"),
+    ("Sports", "swimming", "13"),
+    ("SEC 10-K/Q", "10kq", "9"),
 )
 
 
-def lay_out_runs(results: pd.DataFrame, failures: pd.DataFrame, n: int | str) -> Laid:
-    """Lay out one table."""
-    part = str(n)
+def _laid_out(results: pd.DataFrame, failures: pd.DataFrame, part: str) -> Texts:
+    """Write a table as the paper lays out its own, for `styled`."""
     if part == "7":
-        return _failures(failures)
-    schemas = _ordered([name for name in dict.fromkeys(results["schema"]) if name != OVERALL])
+        rows = {
+            str(name): [f"{count:,}" if count else _NONE for count in counts]
+            for name, counts in zip(failures.index, failures.to_numpy(), strict=True)
+        }
+        return [str(name) for name in failures.columns], rows, set(), set()
+    # the paper's schemas first, in the order of its Table 5
+    order = [folder for _, folder, _ in _PUBLISHED]
+    names = [name for name in dict.fromkeys(results["schema"]) if name != OVERALL]
+    places = {name: order.index(_folder(name)) for name in names if _folder(name) in order}
+    schemas = sorted(names, key=lambda name: places.get(name, len(order)))
     if part == "5":
-        return _lay(results, _heads_of_5(results, schemas))
-    if part == "8":
-        heads = [(_title(name), name, _rate, "pass_rate") for name in schemas]
-        return _lay(results, [*heads, ("Overall", OVERALL, _rate, "pass_rate")])
-    schema = _schema(part, schemas)
-    heads = [("Valid", schema, _valid, ""), ("Pass Rate", schema, _passed, "pass_rate")]
-    return _lay(results, heads)
+        heads = _heads_of_5(results, schemas)
+    elif part == "8":
+        rated: Callable[[_Row], str] = lambda row: _percent(row["pass_rate"], _NONE)  # noqa: E731
+        heads = [(_title(name), name, rated, "pass_rate") for name in schemas]
+        heads.append(("Overall", OVERALL, rated, "pass_rate"))
+    else:
+        schema = _schema(part, schemas)
+        heads = [("Valid", schema, _valid, ""), ("Pass Rate", schema, _passed, "pass_rate")]
+    return _written(results, heads)
 
 
-def _schema(part: str, schemas: Iterable[str]) -> str:
-    names = {str(table): SCHEMAS[domain] for domain, table in DOMAIN_TABLES.items()}
+def _schema(part: str, schemas: list[str]) -> str:
+    """Find the schema of a table: by the paper's number, by its name or by its folder's."""
+    names = {table: folder for _, folder, table in _PUBLISHED}
     wanted = names.get(part, part)
-    schemas = list(schemas)
     folders = [_folder(name) for name in schemas]
     known = {f: n for f, n in zip(folders, schemas, strict=True) if folders.count(f) == 1}
     known |= {name: name for name in schemas}
     if wanted not in known:
         found = f"table {part} is of the schema {wanted!r}, which the runs do not have"
-        unknown = f"no table {part!r} of runs; there are 5, 7, 8 and one a schema"
+        unknown = f"no table {part!r} of runs; there are 5, 7, 8 and one per schema"
         near = nearest(wanted, known)
         raise InputError(f"{found if part in names else unknown}: {near}")
     return known[wanted]
@@ -99,14 +93,7 @@ def _folder(schema: str) -> str:
 
 def _title(schema: str) -> str:
     """Return the paper's name of a schema where it has one."""
-    return next((title for title, name in _TITLES.items() if name == _folder(schema)), schema)
-
-
-def _ordered(schemas: list[str]) -> list[str]:
-    """Put the paper's schemas first, in the order of its Table 5."""
-    order = list(_TITLES.values())
-    places = {name: order.index(_folder(name)) for name in schemas if _folder(name) in order}
-    return sorted(schemas, key=lambda name: places.get(name, len(order)))
+    return next((title for title, name, _ in _PUBLISHED if name == _folder(schema)), schema)
 
 
 def _heads_of_5(results: pd.DataFrame, schemas: Iterable[str]) -> list[_Head]:
@@ -118,65 +105,39 @@ def _heads_of_5(results: pd.DataFrame, schemas: Iterable[str]) -> list[_Head]:
         head = f"{_title(name)} ({documents}docs: {keys}keys)"
         heads.append((head, name, _passed, "pass_rate"))
     heads.append(("Overall Pass Rate", OVERALL, _passed, "pass_rate"))
-    heads.append(("Acc Valid", OVERALL, _accuracy, "accuracy_valid"))
-    return heads
+    accuracy: Callable[[_Row], str] = lambda row: _percent(row["accuracy_valid"], _NONE)  # noqa: E731
+    return [*heads, ("Acc Valid", OVERALL, accuracy, "accuracy_valid")]
 
 
 def _valid(row: _Row) -> str:
     return f"{row['valid']}/{row['documents']}"
 
 
-def _rate(row: _Row) -> str:
-    return _share_text(row["pass_rate"])
-
-
 def _passed(row: _Row) -> str:
-    return f"{row['passed']}/{row['fields']} ({_share_text(row['pass_rate'])})"
+    return f"{row['passed']}/{row['fields']} ({_percent(row['pass_rate'], _NONE)})"
 
 
-def _accuracy(row: _Row) -> str:
-    return _share_text(row["accuracy_valid"])
-
-
-def _share_text(share: object) -> str:
-    return f"{share:.1%}" if isinstance(share, float) else _NONE
-
-
-def _lay(results: pd.DataFrame, heads: Iterable[_Head]) -> Laid:
+def _written(results: pd.DataFrame, heads: Iterable[_Head]) -> Texts:
+    """Write one row per run; mark the best shares of a column above 0, and rates that are 0."""
     records: list[dict[Any, Any]] = results.to_dict("records")
     by_cell = {(row["run"], row["schema"]): row for row in records}
     runs = list(dict.fromkeys(results["run"]))
-    table = list(heads)
-    rows = {
-        run: [
-            write(by_cell[run, schema]) if (run, schema) in by_cell else _NONE
-            for _, schema, write, _ in table
-        ]
-        for run in runs
-    }
+    headings: list[str] = []
+    rows: dict[str, list[str]] = {run: [] for run in runs}
     best: set[tuple[str, str]] = set()
     failed: set[tuple[str, str]] = set()
-    for heading, schema, _, ranked in table:
-        if ranked:
-            cells = {run: by_cell[run, schema][ranked] for run in runs if (run, schema) in by_cell}
-            known = {run: value for run, value in cells.items() if isinstance(value, float)}
-            best |= {(run, heading) for run in _best(known)}
-            failed |= {(r, heading) for r, v in known.items() if ranked == "pass_rate" and v == 0}
-    return Laid([heading for heading, *_ in table], rows, best, failed)
-
-
-def _best(shares: Mapping[str, float]) -> list[str]:
-    """Return the runs with the highest share above 0."""
-    own = {run: share for run, share in shares.items() if run != TOTAL and share > 0}
-    return [run for run, share in own.items() if share == max(own.values())]
-
-
-def _failures(failures: pd.DataFrame) -> Laid:
-    rows = {
-        str(name): [f"{count:,}" if count else _NONE for count in counts]
-        for name, counts in zip(failures.index, failures.to_numpy(), strict=True)
-    }
-    return Laid([str(name) for name in failures.columns], rows, set(), set())
+    for heading, schema, write, ranked in heads:
+        cells = {run: by_cell[run, schema] for run in runs if (run, schema) in by_cell}
+        headings.append(heading)
+        for run in runs:
+            rows[run].append(write(cells[run]) if run in cells else _NONE)
+        shares = {run: row[ranked] for run, row in cells.items() if ranked}
+        known = {run: value for run, value in shares.items() if isinstance(value, float)}
+        own = {run: value for run, value in known.items() if run != TOTAL and value > 0}
+        best |= {(run, heading) for run, value in own.items() if value == max(own.values())}
+        if ranked == "pass_rate":
+            failed |= {(run, heading) for run, value in known.items() if value == 0}
+    return headings, rows, best, failed
 
 
 TALLY_COLUMNS = FrameSpec(
@@ -303,12 +264,12 @@ class BaselineTables:
         InputError
             There is no such table or schema.
         """
-        from extractbench_nb.paper.styler import styled
+        from extractbench_nb.display.publication import styled
 
-        laid = lay_out_runs(self.results, self.failures, n)
+        table = _laid_out(self.results, self.failures, str(n))
         # two tables on one page must not share the ids of their cells
-        digest = hashlib.sha256(repr((laid.headings, laid.rows)).encode("utf-8", "replace"))
-        return styled(laid, f"runs-{digest.hexdigest()[:12]}")
+        digest = hashlib.sha256(repr(table[:2]).encode("utf-8", "replace"))
+        return styled(table, f"runs-{digest.hexdigest()[:12]}")
 
     def _repr_html_(self) -> str:
         """Return the form of Table 5 as HTML."""
@@ -469,8 +430,8 @@ def _result(run: Any, schema: Any, rows: pd.DataFrame, drawing: Drawing) -> tupl
     )
 
 
-def _percent(share: object) -> str:
-    return f"{share:.1%}" if isinstance(share, float) else "unknown"
+def _percent(share: object, otherwise: str = "unknown") -> str:
+    return f"{share:.1%}" if isinstance(share, float) else otherwise
 
 
 def _share(part: int, whole: int) -> float | None:

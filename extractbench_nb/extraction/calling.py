@@ -18,28 +18,12 @@ from typing import Any
 from extractbench_nb._json import escape_pointer
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.folders import Output
-from extractbench_nb.judges.asking import CallQueue
+from extractbench_nb.judges.calls import CallQueue
 from extractbench_nb.judges.client import Completion, ModelRequest
 from extractbench_nb.judges.prompts import placeholders_of, quoted, sendable
 from extractbench_nb.judges.transport import Failure, scrub
 from extractbench_nb.pdf.pages import read_pages
 from extractbench_nb.schema.parse import parse_schema
-
-__all__ = [
-    "MODES",
-    "PASSING",
-    "PLACEHOLDERS",
-    "PROMPT_VERSION",
-    "REASONS",
-    "NotAskedError",
-    "Prompt",
-    "call_model",
-    "document_text",
-    "plain_schema",
-    "reason_of",
-    "strict_breaches",
-]
-
 
 MODES = ("prompt", "structured")
 #: Version of our texts.
@@ -97,12 +81,16 @@ class Prompt:
             return
         if not isinstance(template, str) or not template.strip():
             raise InputError(f"prompt is {template!r}; expected a text")
+        problem = None
         try:
             found = placeholders_of(template, PLACEHOLDERS)
+            if self.mode == "prompt" and not found & {"schema", "schema_str"}:
+                problem = "it lacks {schema}"
         except ValueError as error:
-            raise _bad_template(str(error)) from None
-        if self.mode == "prompt" and not found & {"schema", "schema_str"}:
-            raise _bad_template("it lacks {schema}")
+            problem = str(error)
+        if problem:
+            allowed = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
+            raise InputError(f"prompt: {problem}. Allowed are {allowed}")
 
     @property
     def version(self) -> str:
@@ -130,7 +118,9 @@ class Prompt:
     def _text(self, document: str, schema: Mapping[str, Any], text: str | None) -> str:
         template = _ours(self.mode) if self.template is None else self.template
         shown = json.dumps(schema, ensure_ascii=False, indent=2)
-        content = _ours("file") if text is None else _ours("text").format(text=_marked(text))
+        content = _ours("file")
+        if text is not None:
+            content = _ours("text").format(text=quoted({"document": text})["document"])
         values = {"schema": shown, "document": document, "text": content}
         values |= {"schema_str": shown, "document_name": document}
         said = template.format_map(values)
@@ -172,10 +162,6 @@ def _plain(keyword: str, value: Any) -> Any:
     return [_plain("", part) for part in value] if isinstance(value, list) else value
 
 
-def _marked(text: str) -> str:
-    return quoted({"document": text})["document"]
-
-
 def _file_part(document: str, pdf: Path) -> dict[str, Any]:
     try:
         data = base64.b64encode(pdf.read_bytes()).decode()
@@ -190,11 +176,6 @@ def _file_part(document: str, pdf: Path) -> dict[str, Any]:
 def _ours(name: str) -> str:
     source = files("extractbench_nb.extraction") / "prompts" / PROMPT_VERSION / f"{name}.txt"
     return source.read_text(encoding="utf-8").rstrip("\n")
-
-
-def _bad_template(problem: str) -> InputError:
-    allowed = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
-    return InputError(f"prompt: {problem}. Allowed are {allowed}")
 
 
 def strict_breaches(schema: Mapping[str, Any]) -> list[str]:
@@ -299,53 +280,53 @@ _LONGEST_REFUSAL = 500
 #: No model writes so much; a server may.
 _LONGEST = 50_000_000
 _SHORTEST_KEY = 16
-_NO_ANSWER: Mapping[str, None] = dict.fromkeys(
-    ("finish_reason", "prompt_tokens", "completion_tokens", "cost_usd")
-)
 
 
 class NotAskedError(Exception):
     """No request was made: the budget is spent, or the server does not answer."""
 
 
-class _Clock:
-    """Counts attempts, and times the last one."""
-
-    def __init__(self) -> None:
-        self.attempts = 0
-        self._begun = time.perf_counter()
-
-    def attempt(self) -> None:
-        self.attempts += 1
-        self._begun = time.perf_counter()
-
-    @property
-    def seconds(self) -> float:
-        return round(time.perf_counter() - self._begun, 3)
-
-
 async def call_model(queue: CallQueue, request: ModelRequest, document_input: str) -> Output:
     """Ask about one document; a call that fails is an output too."""
-    clock = _Clock()
+    attempts, begun = 0, time.perf_counter()
+
+    def count() -> None:
+        nonlocal attempts, begun
+        attempts, begun = attempts + 1, time.perf_counter()
+
     raw: str | None = None
+    error: tuple[str, str] | None = None
+    said = Completion(None, False, None, None, None)
     try:
-        said = await queue.say(request, clock)
+        said = await queue.say(request, count)
     except Failure as failure:
-        if clock.attempts == 0 or failure.reason == "budget":
+        if attempts == 0 or failure.reason == "budget":
             raise NotAskedError(str(failure)) from None
-        reason = reason_of(failure, structured=request.schema is not None)
-        found: dict[str, Any] = {**_NO_ANSWER, "error": _error(reason, failure.problem)}
-    else:
-        found = _meta(said)
-        if said.text is not None and len(said.text) > _LONGEST:
-            message = f"the answer has {len(said.text):,} characters; {_LONGEST:,} are kept at most"
-            found["error"] = _error("other", message)
-        elif said.text is not None:
-            raw = _without_keys(said.text)
-    error = found.pop("error")
-    found["raw_characters"] = None if raw is None else len(raw)
-    timing = {"latency_seconds": clock.seconds, "error": error}
-    return Output(raw, {**found, **timing, "input": document_input, "attempts": clock.attempts})
+        error = (reason_of(failure, structured=request.schema is not None), failure.problem)
+    if said.text is not None and len(said.text) > _LONGEST:
+        length = f"{len(said.text):,} characters; {_LONGEST:,} are kept at most"
+        error = ("other", f"the answer has {length}")
+    elif said.refusal is not None:
+        error = ("refused", scrub(said.refusal)[:_LONGEST_REFUSAL])
+    elif said.finish_reason == _FILTERED:
+        error = ("refused", f"the answer was withheld: finish_reason is {_FILTERED!r}")
+    if said.text is not None and len(said.text) <= _LONGEST:
+        raw = said.text
+        for name, value in os.environ.items():  # a server may quote a key; all else stays
+            if name.endswith("_API_KEY") and len(value) >= _SHORTEST_KEY:
+                raw = raw.replace(value, "[hidden]")
+    meta = {
+        "finish_reason": said.finish_reason,
+        "prompt_tokens": said.prompt_tokens,
+        "completion_tokens": said.completion_tokens,
+        "cost_usd": said.cost_usd,
+        "raw_characters": None if raw is None else len(raw),
+        "latency_seconds": round(time.perf_counter() - begun, 3),
+        "error": None if error is None else {"reason": error[0], "message": error[1]},
+        "input": document_input,
+        "attempts": attempts,
+    }
+    return Output(raw, meta)
 
 
 def reason_of(failure: Failure, *, structured: bool) -> str:
@@ -368,33 +349,3 @@ def reason_of(failure: Failure, *, structured: bool) -> str:
     if _CONTEXT.search(text):
         return "context_length"
     return "refused" if _POLICY.search(text) else "other"
-
-
-def _meta(said: Completion) -> dict[str, Any]:
-    return {
-        "finish_reason": said.finish_reason,
-        "prompt_tokens": said.prompt_tokens,
-        "completion_tokens": said.completion_tokens,
-        "cost_usd": said.cost_usd,
-        "error": _refusal(said),
-    }
-
-
-def _refusal(said: Completion) -> dict[str, str] | None:
-    if said.refusal is not None:
-        return _error("refused", scrub(said.refusal)[:_LONGEST_REFUSAL])
-    if said.finish_reason == _FILTERED:
-        return _error("refused", f"the answer was withheld: finish_reason is {_FILTERED!r}")
-    return None
-
-
-def _error(reason: str, message: str) -> dict[str, str]:
-    return {"reason": reason, "message": message}
-
-
-def _without_keys(text: str) -> str:
-    """Take out keys, which a server may quote; nothing else of a text is changed."""
-    for name, value in os.environ.items():
-        if name.endswith("_API_KEY") and len(value) >= _SHORTEST_KEY:
-            text = text.replace(value, "[hidden]")
-    return text

@@ -13,9 +13,6 @@ from typing import Any, NamedTuple, TypeAlias
 from extractbench_nb.schema.nodes import Schema
 from extractbench_nb.schema.validation import Validation
 
-__all__ = ["Conformance", "Location", "touches"]
-
-
 #: Keys and indices from the root down.
 Location: TypeAlias = tuple[Any, ...]
 

@@ -14,17 +14,6 @@ from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.extraction.parsing import FAILURES
 from extractbench_nb.stats.breakdowns import refuse_missing
 
-__all__ = [
-    "POSITION_COLUMNS",
-    "AttemptGroups",
-    "check_bins",
-    "count_failures",
-    "failure_modes",
-    "failure_positions",
-    "group_attempts",
-]
-
-
 Counts = npt.NDArray[np.int64]
 
 POSITION_COLUMNS = FrameSpec(

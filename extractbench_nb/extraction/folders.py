@@ -12,7 +12,6 @@ The layout::
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,21 +27,6 @@ from extractbench_nb._files import make_folder, read_own_file, read_own_json, wr
 from extractbench_nb._version import __version__
 from extractbench_nb.benchmark.dataset import list_files
 from extractbench_nb.errors import InputError, OutputError, nearest
-
-__all__ = [
-    "FORMAT",
-    "KINDS",
-    "RUN_FILE",
-    "Output",
-    "RunFolder",
-    "check_names",
-    "describe_run",
-    "folder_path",
-    "is_run",
-    "now",
-    "refuse_outputs",
-]
-
 
 #: Version of the layout. A folder of a newer one is not read.
 FORMAT = 1
@@ -253,41 +237,36 @@ def _locked(path: Path) -> Iterator[None]:
 def _check_meta(meta: Any, path: Path) -> None:
     """Refuse what no call gives: the folder may come from somebody else."""
     if not isinstance(meta, dict):
-        raise InputError(f"meta file {str(path)!r} holds no JSON object")
+        raise InputError(f"meta file {str(path)!r} does not hold a JSON object")
     error = meta.get("error")
     if error is not None and not isinstance(error, dict):
         raise InputError(f"meta file {str(path)!r}: error is {error!r:.80}; expected an object")
     kinds: tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...] = (
-        (("finish_reason", "input"), _is_text, "a text"),
-        (("prompt_tokens", "completion_tokens"), _is_count, "a whole number from 0 to 2^63 - 1"),
-        (("cost_usd", "latency_seconds"), _is_amount, "a number that is 0 or more"),
+        (
+            ("finish_reason", "input", "reason", "message"),
+            lambda value: isinstance(value, str),
+            "a text",
+        ),
+        (
+            ("prompt_tokens", "completion_tokens"),
+            lambda value: type(value) is int and 0 <= value <= _LARGEST,
+            "a whole number from 0 to 2^63 - 1",
+        ),
+        (
+            ("cost_usd", "latency_seconds"),
+            lambda value: type(value) in (int, float) and 0 <= value <= _LARGEST,
+            "a number that is 0 or more",
+        ),
     )
+    cells = {**meta, **{name: (error or {}).get(name) for name in ("reason", "message")}}
     for names, fits, expected in kinds:
         for name in names:
-            _check_cell(meta, name, fits, expected, path)
-    for name in ("reason", "message"):
-        _check_cell(error or {}, name, _is_text, "a text", path)
-
-
-def _check_cell(
-    meta: Mapping[str, Any], name: str, fits: Callable[[Any], bool], expected: str, path: Path
-) -> None:
-    value = meta.get(name)
-    if value is not None and not fits(value):
-        shown = f"{type(value).__name__} {repr(value)[:80]}"
-        raise InputError(f"meta file {str(path)!r}: {name} is {shown}; expected {expected} or null")
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and 0 <= value <= _LARGEST
-
-
-def _is_amount(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value <= _LARGEST and math.isfinite(value)
+            value = cells.get(name)
+            if value is not None and not fits(value):
+                shown = f"{type(value).__name__} {repr(value)[:80]}"
+                raise InputError(
+                    f"meta file {str(path)!r}: {name} is {shown}; expected {expected} or null"
+                )
 
 
 def _check_description(found: Any, path: Path) -> None:

@@ -25,17 +25,6 @@ from extractbench_nb.stats.intervals import (
     wilson_interval,
 )
 
-__all__ = [
-    "LENGTHS",
-    "LENGTH_COLUMNS",
-    "LENGTH_CORRELATION_COLUMNS",
-    "length_correlations",
-    "rate_interval",
-    "valid_interval",
-    "validity_by_length",
-]
-
-
 _UNKNOWN = Interval(None, None, "undefined")
 
 
@@ -221,12 +210,20 @@ def validity_by_length(
     numbers = _bin_numbers(attempts, lengths, of, bins)
     rows: list[tuple[Any, ...]] = []
     places: list[int] = []
-    for group, own in _members(groups):
+    for group, place in enumerate(groups.first):
+        own = groups.numbers == group
         for number in sorted(set(numbers[own].tolist()), key=lambda bin_: bin_ or np.inf):
-            here = own[numbers[own] == number]
-            rows.append((of, *_row(attempts, lengths, number, here, drawing)))
-            places.append(int(groups.first[group]))
-    return _beside(attempts, groups, places, LENGTH_COLUMNS.from_rows(rows))
+            here = own & (numbers == number)
+            known, frame = lengths[here], attempts.loc[here, ["document", "valid"]]
+            ends: tuple[Any, ...] = (None, None, None)
+            if number:
+                ends = (int(known.min()), float(np.median(known)), int(known.max()))
+            counts = frame["document"].nunique(), len(frame), int(frame["valid"].sum())
+            low, high, _ = valid_interval(frame, drawing)
+            between = (round(end or 0.0, DIGITS) for end in (low, high))
+            rows.append((of, number or None, *ends, *counts, counts[2] / len(frame), *between))
+            places.append(int(place))
+    return _with_groups(attempts, groups, places, LENGTH_COLUMNS.from_rows(rows))
 
 
 def length_correlations(
@@ -275,18 +272,17 @@ def length_correlations(
     lengths = _lengths(attempts, dataset, of)
     valid = attempts["valid"].to_numpy(dtype=bool)
     rows = []
-    for _, own in _members(groups):
-        kept = own[~np.isnan(lengths[own])]
-        found = _spearman(lengths[kept], valid[kept])
-        rows.append((of, len(kept), int(valid[kept].sum()), len(own) - len(kept), found))
-    return _beside(attempts, groups, groups.first, LENGTH_CORRELATION_COLUMNS.from_rows(rows))
-
-
-def _spearman(lengths: Numbers, valid: npt.NDArray[np.bool_]) -> float | None:
-    if len(np.unique(lengths)) < 2 or len(np.unique(valid)) < 2:  # noqa: PLR2004 - no order
-        return None
-    ranks = pd.DataFrame({"length": lengths, "valid": valid}).rank()
-    return round(float(ranks.corr().loc["length", "valid"]), DIGITS)  # type: ignore[arg-type]
+    for group in range(len(groups.labels)):
+        own = groups.numbers == group
+        kept = own & ~np.isnan(lengths)
+        found = None  # Spearman's, where there is an order
+        if min(len(np.unique(lengths[kept])), len(np.unique(valid[kept]))) > 1:
+            ranks = pd.DataFrame({"length": lengths[kept], "valid": valid[kept]}).rank()
+            found = round(float(ranks.corr().loc["length", "valid"]), DIGITS)  # type: ignore[arg-type]
+        count = int(kept.sum())
+        rows.append((of, count, int(valid[kept].sum()), int(own.sum()) - count, found))
+    found_rows = LENGTH_CORRELATION_COLUMNS.from_rows(rows)
+    return _with_groups(attempts, groups, groups.first, found_rows)
 
 
 def _groups(
@@ -300,30 +296,7 @@ def _groups(
     return groups
 
 
-def _members(groups: AttemptGroups) -> Iterator[tuple[int, npt.NDArray[np.intp]]]:
-    for group in range(len(groups.labels)):
-        yield group, np.flatnonzero(groups.numbers == group)
-
-
-def _row(
-    attempts: pd.DataFrame,
-    lengths: Numbers,
-    number: int,
-    here: npt.NDArray[np.intp],
-    drawing: Drawing,
-) -> tuple[Any, ...]:
-    own = lengths[here]
-    ends = (int(own.min()), float(np.median(own)), int(own.max())) if number else (None,) * 3
-    rows = attempts[["document", "valid"]].iloc[here]
-    valid = int(rows["valid"].sum())
-    share = valid / len(rows)
-    low, high, _ = valid_interval(rows, drawing)
-    between = (round(end or 0.0, DIGITS) for end in (low, high))
-    counts = rows["document"].nunique(), len(rows), valid
-    return (number or None, *ends, *counts, share, *between)
-
-
-def _beside(
+def _with_groups(
     attempts: pd.DataFrame, groups: AttemptGroups, places: Any, rows: pd.DataFrame
 ) -> pd.DataFrame:
     """Put the columns that make the groups before those of the result."""
@@ -339,32 +312,23 @@ def _lengths(attempts: pd.DataFrame, dataset: DatasetLike, of: str) -> Numbers:
     if of not in LENGTHS:
         raise InputError(f"of is {of!r}; {nearest(of, LENGTHS)}")
     if of in _OF_DOCUMENTS:
-        return _of_documents(attempts["document"], dataset, of)
-    return _of_texts(attempts, of)
-
-
-def _of_texts(attempts: pd.DataFrame, of: str) -> Numbers:
+        table, names = documents_of(dataset).documents, attempts["document"]
+        refuse_missing(table, ("document", of), "dataset.documents")
+        known = dict(zip(table["document"].tolist(), table[of].tolist(), strict=True))
+        for name in names.unique():
+            if name not in known:
+                raise InputError(f"unknown document {name!r}; {nearest(name, map(str, known))}")
+        found = [known[name] for name in names]
+        return np.array([np.nan if pd.isna(one) else one for one in found], dtype=np.float64)
     column = "raw" if of == "output_tokens" else "characters"
     refuse_missing(attempts, ("failure", "characters", column), "attempts")
     some = (attempts["characters"] > 0) & (attempts["failure"] != "empty_response")
-    cells = zip(attempts[column].tolist(), some.tolist(), strict=True)
-    measure = _tokens if of == "output_tokens" else float
-    return np.array([measure(cell) if text else np.nan for cell, text in cells], dtype=np.float64)
-
-
-def _tokens(raw: str | bytes) -> float:
-    return float(count_tokens(raw if isinstance(raw, str) else raw.decode("utf-8", "replace")))
-
-
-def _of_documents(names: pd.Series[Any], dataset: DatasetLike, of: str) -> Numbers:
-    table = documents_of(dataset).documents
-    refuse_missing(table, ("document", of), "dataset.documents")
-    known = dict(zip(table["document"].tolist(), table[of].tolist(), strict=True))
-    for name in names.unique():
-        if name not in known:
-            raise InputError(f"unknown document {name!r}; {nearest(name, map(str, known))}")
-    found = [known[name] for name in names]
-    return np.array([np.nan if pd.isna(one) else one for one in found], dtype=np.float64)
+    lengths = np.full(len(attempts), np.nan)
+    for place in np.flatnonzero(some):
+        cell = attempts[column].iloc[place]
+        text = cell.decode("utf-8", "replace") if isinstance(cell, bytes | bytearray) else cell
+        lengths[place] = count_tokens(text) if of == "output_tokens" else float(cell)
+    return lengths
 
 
 # --- bins --------------------------------------------------------------------------------------

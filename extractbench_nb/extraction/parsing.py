@@ -8,91 +8,15 @@ stands is reported separately.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from extractbench_nb._json import json_type, read_document
+from extractbench_nb._model_json import fault_of, unwrapped
 from extractbench_nb.extraction.conforming import Conformance
 from extractbench_nb.schema.nodes import Schema
 from extractbench_nb.schema.parse import parse_schema
-
-__all__ = ["FAILURES", "OutputReader", "ParsedOutput", "Scan", "parse_output", "unwrapped"]
-
-
-_TOKEN = re.compile(
-    r'(?P<string>"[^"\\]*(?:\\.[^"\\]*)*")|(?P<comma>,(?=\s*[}\]]))|(?P<open>[{\[])|(?P<close>[}\]])'
-    r'|(?P<torn>")',
-    re.DOTALL,
-)
-_CLOSING = {"{": "}", "[": "]"}
-#: The last word of a text, looked for in its last characters only.
-_WORD = re.compile(r"[\w.+-]+$")
-#: An escape that was cut: its backslash is none of a pair.
-_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*+(?P<cut>\\(?:u[0-9a-fA-F]{0,3})?)$")
-_LAST = 64
-
-
-class Scan:
-    """The brackets, strings and commas of a text that does not parse.
-
-    Attributes
-    ----------
-    commas : list of int
-        Where the trailing ones are.
-    open : list of str
-        Brackets that nothing closes.
-    torn : bool
-        Whether the text ends in a string.
-    """
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.commas: list[int] = []
-        self.open: list[str] = []
-        self.torn = False
-        for token in _TOKEN.finditer(text):
-            kind = token.lastgroup
-            if kind == "comma":
-                self.commas.append(token.start())
-            elif kind == "open":
-                self.open.append(token[0])
-            elif kind == "close" and self.open:
-                self.open.pop()
-            elif kind == "torn":
-                self.torn = True
-                break
-
-    def without_commas(self) -> str:
-        """Return the text without its trailing commas."""
-        parts, end = [], 0
-        for comma in self.commas:
-            parts.append(self.text[end:comma])
-            end = comma + 1
-        return "".join([*parts, self.text[end:]])
-
-    def completions(self) -> Iterator[str]:
-        """Yield what the text may have been on its way to; nothing where nothing is open."""
-        closes = self.text.rstrip().endswith(tuple(_CLOSING.values()))
-        if not self.open or (self.torn and closes):  # a quote is missing somewhere
-            return
-        closing = "".join(_CLOSING[bracket] for bracket in reversed(self.open))
-        for start in self._beginnings():
-            for rest in ("", "null", ":null"):
-                yield start + rest + closing
-
-    def _beginnings(self) -> Iterator[str]:
-        text = self.text.rstrip()
-        if self.torn:
-            escape = _ESCAPE.search(text)
-            yield (text if escape is None else text[: escape.start("cut")]) + '"'
-            return
-        yield text.removesuffix(",")
-        word = _WORD.search(text[-_LAST:])
-        if word is not None:
-            yield text[: len(text) - len(word[0])]
-
 
 #: How an output can fail, in the order in which it is found out. The first five that the paper
 #: names (Table 7) are empty_response, trailing_comma, page_limit, truncated_json, context_length.
@@ -117,7 +41,6 @@ _OF_CALLS = frozenset(FAILURES[1:8])
 _CUT_OFF = ("length", "max_tokens", "MAX_TOKENS")
 _FILTERED = ("content_filter", "refusal", "SAFETY")
 _BOM = "\ufeff"
-_FENCES = ("```", "~~~")
 _AROUND = 40
 
 
@@ -241,169 +164,94 @@ class OutputReader:
     def read(self, raw: str | bytes | None, meta: Mapping[str, Any] | None = None) -> ParsedOutput:
         """Read one output; see `parse_output`."""
         known = meta or {}
-        text, undecodable = _decoded(raw)
-        found = self._judged(_parsed(text, known) if undecodable is None else undecodable)
-        failed = _failed_call(known)
-        if failed is not None:
-            return ParsedOutput(failure=failed[0], message=failed[1])
-        if found.failure not in ("none", "schema_violation") and _is_filtered(known):
-            return _changed(found, failure="refused", message="the provider cut the answer off")
+        if error := known.get("error"):
+            return _failed_call(error if isinstance(error, Mapping) else {"message": str(error)})
+        found = self._judged(_parsed(raw, known))
+        formal = found.failure not in ("none", "schema_violation")
+        if formal and known.get("finish_reason") in _FILTERED:
+            return replace(found, failure="refused", message="the provider cut the answer off")
         return found
 
     def _judged(self, found: ParsedOutput) -> ParsedOutput:
         """Add what the schema says of a value."""
         if not found.parses:
             return found
-        strictly = forgiven = None
         message: str | None = None
         if self._conformance is not None:
-            strictly, forgiven, message = self._conformance.fits(found.value)
-        found = _changed(found, conforms=forgiven, conforms_strictly=strictly)
-        if not self._may_be(found.value):
+            strictly, conforms, message = self._conformance.fits(found.value)
+            found = replace(found, conforms=conforms, conforms_strictly=strictly)
+        types = None if self._schema is None else self._schema.root.types
+        if not isinstance(found.value, dict) and (not types or "object" in types):
             kind = json_type(found.value)
-            return _changed(found, failure="not_an_object", message=f"it is of type {kind}")
-        if forgiven is False:
-            return _changed(found, failure="schema_violation", message=message)
+            return replace(found, failure="not_an_object", message=f"it is of type {kind}")
+        if found.conforms is False:
+            return replace(found, failure="schema_violation", message=message)
         return found
 
-    def _may_be(self, value: Any) -> bool:
-        """Whether a value is an object, where one is wanted."""
-        types = None if self._schema is None else self._schema.root.types
-        return isinstance(value, dict) or (bool(types) and "object" not in (types or ()))
 
-
-def _changed(found: ParsedOutput, **changes: Any) -> ParsedOutput:
-    return ParsedOutput(**{**found.__dict__, **changes})
-
-
-def _failed_call(meta: Mapping[str, Any]) -> tuple[str, str | None] | None:
+def _failed_call(error: Mapping[str, Any]) -> ParsedOutput:
     """Name the failure of a call that gave no answer."""
-    error = meta.get("error")
-    if not error:
-        return None
-    known = error if isinstance(error, Mapping) else {"message": str(error)}
-    reason, message = known.get("reason"), known.get("message")
+    reason, message = error.get("reason"), error.get("message")
     if reason in _OF_CALLS:
-        return reason, None if message is None else str(message)
+        return ParsedOutput(failure=reason, message=None if message is None else str(message))
     words = [str(word) for word in (reason, message) if word not in (None, "other")]
-    return "other", ": ".join(words) or None
+    return ParsedOutput(failure="other", message=": ".join(words) or None)
 
 
-def _is_filtered(meta: Mapping[str, Any]) -> bool:
-    return meta.get("finish_reason") in _FILTERED
-
-
-def _decoded(raw: str | bytes | None) -> tuple[str, ParsedOutput | None]:
-    if not isinstance(raw, bytes | bytearray):
-        return raw or "", None
-    try:
-        return bytes(raw).decode("utf-8"), None
-    except UnicodeDecodeError as error:
-        before = bytes(raw)[: error.start].decode("utf-8")
-        text = before + bytes(raw)[error.start :].decode("utf-8", "replace")
-        told = f"not UTF-8: {error.reason}"
-        return text, _placed("malformed_json", told, text, len(before), text)
-
-
-def _parsed(text: str, meta: Mapping[str, Any]) -> ParsedOutput:
+def _parsed(raw: str | bytes | None, meta: Mapping[str, Any]) -> ParsedOutput:
     """Parse a text, its wrapper taken off, and say how it fails."""
+    text = raw if isinstance(raw, str) else ""
+    if isinstance(raw, bytes | bytearray):
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            before = raw[: error.start].decode("utf-8")
+            text = before + raw[error.start :].decode("utf-8", "replace")
+            return _placed("malformed_json", f"not UTF-8: {error.reason}", text, len(before))
     if not text.strip().strip(_BOM):
         return ParsedOutput(failure="empty_response", message="there is no text")
     inner, start, wrapper = unwrapped(text)
-    seen = _Seen()
+    duplicates = constants = 0
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal duplicates
+        value = dict(pairs)
+        duplicates += len(pairs) - len(value)
+        return value
+
+    def constant(name: str) -> float:
+        nonlocal constants
+        constants += 1
+        return float(name)
+
     try:
-        value = seen.load(inner)
+        value = json.loads(inner, object_pairs_hook=members, parse_constant=constant)
     except json.JSONDecodeError as error:
-        return _not_json(error, inner, start, text, wrapper, meta)
-    except RecursionError:
-        return _changed(
-            _placed("malformed_json", "it is nested too deep", text, start, text), wrapper=wrapper
-        )
-    except ValueError as error:  # a number of too many digits
-        return _changed(_placed("malformed_json", str(error), text, start, text), wrapper=wrapper)
+        cut_off = meta.get("finish_reason") in _CUT_OFF
+        failure, at = fault_of(inner, cut_off=cut_off) or ("malformed_json", error.pos)
+        return _placed(failure, error.msg, text, start + at, wrapper)
+    except (RecursionError, ValueError) as error:  # ValueError: a number of too many digits
+        too_deep = isinstance(error, RecursionError)
+        message = "it is nested too deep" if too_deep else str(error)
+        return _placed("malformed_json", message, text, start, wrapper)
     return ParsedOutput(
         value,
         parses=True,
         parses_strictly=not wrapper,
         wrapper=wrapper,
-        duplicate_keys=seen.duplicates,
-        non_finite=seen.constants,
+        duplicate_keys=duplicates,
+        non_finite=constants,
     )
 
 
-class _Seen:
-    """A strict parser that counts what Python reads without complaint."""
-
-    def __init__(self) -> None:
-        self.duplicates = self.constants = 0
-
-    def load(self, text: str) -> Any:
-        return json.loads(text, object_pairs_hook=self._object, parse_constant=self._constant)
-
-    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        value = dict(pairs)
-        self.duplicates += len(pairs) - len(value)
-        return value
-
-    def _constant(self, name: str) -> float:
-        self.constants += 1
-        return float(name)
-
-
-def unwrapped(text: str) -> tuple[str, int, str]:
-    """Take off a byte-order mark and a code fence."""
-    names, start, end = [], 0, len(text)
-    if text.startswith(_BOM):
-        names.append("bom")
-        start = 1
-    while start < end and text[start].isspace():
-        start += 1
-    fence = text[start : start + 3]
-    first_line = text.find("\n", start)
-    if (
-        fence in _FENCES
-        and first_line >= 0
-        and text[start:first_line].count(fence[0]) == len(fence)
-    ):
-        names.append("fence")
-        start, end = first_line + 1, len(text.rstrip())
-        if text.endswith(fence, start, end):
-            end -= len(fence)
-    elif not names:
-        start = 0
-    return text[start:end], start, " and ".join(names)
-
-
-def _not_json(
-    error: json.JSONDecodeError,
-    inner: str,
-    start: int,
-    text: str,
-    wrapper: str,
-    meta: Mapping[str, Any],
-) -> ParsedOutput:
-    scan = Scan(inner)
-    failure, at = "malformed_json", error.pos
-    if scan.commas and _parses(scan.without_commas()):
-        failure, at = "trailing_comma", scan.commas[0]
-    elif meta.get("finish_reason") in _CUT_OFF or any(map(_parses, scan.completions())):
-        failure, at = "truncated_json", len(inner.rstrip())
-    found = _placed(failure, error.msg, text, start + at, text)
-    return _changed(found, wrapper=wrapper)
-
-
-def _parses(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _placed(failure: str, message: str, text: str, offset: int, whole: str) -> ParsedOutput:
-    line = whole.count("\n", 0, offset) + 1
-    column = offset - whole.rfind("\n", 0, offset)
-    excerpt = text[max(0, offset - _AROUND) : offset + _AROUND]
+def _placed(failure: str, message: str, text: str, offset: int, wrapper: str = "") -> ParsedOutput:
+    """Return a failure at a place of a text."""
     return ParsedOutput(
-        failure=failure, message=message, line=line, column=column, offset=offset, excerpt=excerpt
+        failure=failure,
+        message=message,
+        line=text.count("\n", 0, offset) + 1,
+        column=offset - text.rfind("\n", 0, offset),
+        offset=offset,
+        excerpt=text[max(0, offset - _AROUND) : offset + _AROUND],
+        wrapper=wrapper,
     )

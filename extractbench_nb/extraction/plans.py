@@ -31,20 +31,6 @@ from extractbench_nb.judges.client import ModelRequest, litellm
 from extractbench_nb.judges.settings import Settings, check_model
 from extractbench_nb.pdf.pages import read_pages
 
-__all__ = [
-    "INPUTS",
-    "DatasetLike",
-    "Options",
-    "Task",
-    "choose_documents",
-    "dataset_of",
-    "describe_documents",
-    "documents_of",
-    "make_tasks",
-    "refuse_other_run",
-]
-
-
 DatasetLike: TypeAlias = Documents | str | os.PathLike[str] | None
 
 _PARTS = ("documents", "schema", "gold")
@@ -52,10 +38,8 @@ _PARTS = ("documents", "schema", "gold")
 
 def documents_of(dataset: DatasetLike) -> Documents:
     """Return the dataset that was given, or read the one that was named."""
-    given: Documents = _read(dataset)
-    if not all(hasattr(given, part) for part in _PARTS):
-        raise _no_dataset(given)
-    return given
+    found: Documents = _read(dataset, all(hasattr(dataset, part) for part in _PARTS))
+    return found
 
 
 def dataset_of(dataset: Dataset | str | os.PathLike[str] | None) -> Dataset:
@@ -66,19 +50,17 @@ def dataset_of(dataset: Dataset | str | os.PathLike[str] | None) -> Dataset:
     >>> dataset_of("sample").name
     'sample'
     """
-    given = _read(dataset)
-    if not isinstance(given, Dataset):
-        raise _no_dataset(given)
-    return given
+    found: Dataset = _read(dataset, isinstance(dataset, Dataset))
+    return found
 
 
-def _read(dataset: Any) -> Any:
-    named = dataset is None or isinstance(dataset, str | os.PathLike)
-    return load_dataset(dataset) if named else dataset
-
-
-def _no_dataset(given: object) -> InputError:
-    return InputError(f"dataset is {type(given).__name__}; expected a Dataset, a name or a path")
+def _read(dataset: Any, is_dataset: bool) -> Any:
+    if dataset is None or isinstance(dataset, str | os.PathLike):
+        return load_dataset(dataset)
+    if not is_dataset:
+        found = type(dataset).__name__
+        raise InputError(f"dataset is {found}; expected a Dataset, a name or a path")
+    return dataset
 
 
 INPUTS = ("auto", "file", "text")

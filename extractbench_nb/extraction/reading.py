@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import read_cut_off
+from extractbench_nb._model_json import repaired, unwrapped
 from extractbench_nb.batch.inputs import read_bytes
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.extraction.parsing import (
@@ -22,23 +22,9 @@ from extractbench_nb.extraction.parsing import (
     OutputReader,
     ParsedOutput,
     parse_output,
-    unwrapped,
 )
 from extractbench_nb.extraction.plans import DatasetLike, documents_of
 from extractbench_nb.stats.breakdowns import refuse_missing
-
-__all__ = ["ATTEMPT_COLUMNS", "Repaired", "predictions", "read_outputs", "repair_output"]
-
-
-#: Longer texts are repaired in a process of their own, which is stopped when it takes too long.
-_SHORT = 10_000
-_SCRIPT = """
-import json, sys
-from json_repair import repair_json
-text = json.loads(sys.stdin.buffer.read())
-value = repair_json(text, return_objects=True, skip_json_loads=True)
-sys.stdout.buffer.write(json.dumps(value).encode())
-"""
 
 
 @dataclass(frozen=True)
@@ -102,8 +88,12 @@ def repair_output(raw: str | bytes | None, *, seconds: float = 20.0) -> Repaired
     text = raw.decode("utf-8", "replace") if isinstance(raw, bytes | bytearray) else raw or ""
     if parsed.failure == "empty_response":
         return Repaired(None, None, parsed, "there is no text")
+    value = None
+    if parsed.failure == "truncated_json":
+        with suppress(ValueError):
+            value = read_cut_off(unwrapped(text)[0])
     try:
-        value = _repaired(text, parsed.failure, seconds)
+        value = repaired(text, seconds) if value is None else value
         fixed = json.dumps(value, ensure_ascii=False)
     except subprocess.TimeoutExpired:
         return Repaired(None, None, parsed, f"it was not repaired within {seconds:g} s")
@@ -112,34 +102,6 @@ def repair_output(raw: str | bytes | None, *, seconds: float = 20.0) -> Repaired
     if not isinstance(value, dict | list) or not value:
         return Repaired(None, None, parsed, "it holds no object or array")
     return Repaired(value, fixed, parsed)
-
-
-def _repaired(text: str, failure: str, seconds: float) -> Any:
-    if failure == "truncated_json":
-        with suppress(ValueError):
-            return read_cut_off(unwrapped(text)[0])
-    return _by_library(text) if len(text) <= _SHORT else _elsewhere(text, seconds)
-
-
-def _by_library(text: str) -> Any:
-    from json_repair import repair_json
-
-    return repair_json(text, return_objects=True, skip_json_loads=True)
-
-
-def _elsewhere(text: str, seconds: float) -> Any:
-    """Repair a text in another process: some texts take the library hours."""
-    done = subprocess.run(  # noqa: S603 - our own interpreter and script; the text is its input
-        [sys.executable, "-c", _SCRIPT],
-        input=json.dumps(text).encode(),
-        capture_output=True,
-        timeout=seconds,
-        check=False,
-    )
-    if done.returncode:
-        last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise ValueError(last or f"exit code {done.returncode}")
-    return json.loads(done.stdout)
 
 
 ATTEMPT_COLUMNS = FrameSpec(

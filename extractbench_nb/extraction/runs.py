@@ -35,12 +35,9 @@ from extractbench_nb.extraction.plans import (
     make_tasks,
     refuse_other_run,
 )
-from extractbench_nb.judges.asking import CallQueue
 from extractbench_nb.judges.background import BACKGROUND
+from extractbench_nb.judges.calls import CallQueue
 from extractbench_nb.judges.settings import Settings, read_environment
-
-__all__ = ["RUN_OUTPUT_COLUMNS", "Run", "extract"]
-
 
 RUN_OUTPUT_COLUMNS = FrameSpec(
     "run_outputs",
@@ -67,6 +64,7 @@ _COPIED = (
     *("finish_reason", "prompt_tokens", "completion_tokens", "cost_usd", "latency_seconds"),
     "input",
 )
+_TEXTS = ("finish_reason", "input")
 
 
 @dataclass(frozen=True, repr=False)
@@ -295,37 +293,33 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
         **{name: value for name, value in given.items() if value is not None},  # type: ignore[arg-type]
     )
     options = Options(settings, Prompt(mode, prompt), temperature, max_tokens, document_input)
+    path = folder_path(folder)
     chosen, ids = choose_documents(documents, dataset)
-    plan = _prepare(options, chosen, ids, folder_path(folder), resume=resume)
-    if plan.folder and not plan.tasks and plan.folder.description.get("ended"):
-        plan.folder.tidy()
-        return Run(plan.path)
-    return Run(plan.path, _work(options, plan, progress=progress))
+    plan = _prepare(options, chosen, ids, path, resume=resume)
+    if not plan.tasks and is_run(path):
+        begun = RunFolder.open(path)
+        if begun.description.get("ended"):
+            begun.tidy()
+            return Run(path)
+    with RunFolder(make_folder(path), {}).alone():
+        # another call may have begun the same run since
+        run = RunFolder.open(path) if is_run(path) else RunFolder.create(path, plan.ours)
+        refuse_other_run(run, plan.ours, plan.documents)
+        known = run.description.get("documents", {})
+        new = {task.document: plan.documents[task.document] for task in plan.tasks}
+        run.update({"documents": {**known, **new}})
+        still = [task for task in plan.tasks if _is_open(run, task.document)]
+        stopped = run_anywhere(_ask_all(options, still, run, progress=progress))
+        run.update({"ended": now()})
+    return Run(path, stopped)
 
 
 class _Plan(NamedTuple):
-    """What there is to do: where, what is still open, and what all documents are."""
+    """What there is to do: what is still open, the run's own description, and its documents."""
 
-    path: Path
-    folder: RunFolder | None
     tasks: list[Task]
     ours: dict[str, Any]
     documents: dict[str, dict[str, str]]
-
-
-def _work(options: Options, plan: _Plan, *, progress: bool) -> str | None:
-    """Ask what is open, alone in the folder; another call may have begun the same run since."""
-    path, tasks = plan.path, plan.tasks
-    with RunFolder(make_folder(path), {}).alone():
-        folder = RunFolder.open(path) if is_run(path) else RunFolder.create(path, plan.ours)
-        refuse_other_run(folder, plan.ours, plan.documents)
-        known = folder.description.get("documents", {})
-        new = {task.document: plan.documents[task.document] for task in tasks}
-        folder.update({"documents": {**known, **new}})
-        still = [task for task in tasks if _is_open(folder, task.document)]
-        stopped = run_anywhere(_ask_all(options, still, folder, progress=progress))
-        folder.update({"ended": now()})
-    return stopped
 
 
 def _prepare(
@@ -347,7 +341,7 @@ def _prepare(
     tasks = make_tasks(dataset, open_ids, document_input)
     if folder is None:
         refuse_outputs(path)
-    return _Plan(path, folder, tasks, ours, abouts)
+    return _Plan(tasks, ours, abouts)
 
 
 def _is_open(folder: RunFolder, document: str) -> bool:
@@ -402,12 +396,9 @@ def _row(folder: RunFolder, document: str, place: tuple[str, str]) -> tuple[Any,
     return (
         *(run, document, *(word or pd.NA for word in place)),
         None if raw is None else len(raw),
-        *_cells(meta),
+        *(
+            pd.NA if name in _TEXTS and meta.get(name) is None else meta.get(name)
+            for name in _COPIED
+        ),
         *(error.get("reason", pd.NA), error.get("message", pd.NA), raw, meta),
     )
-
-
-def _cells(meta: Mapping[str, Any]) -> list[Any]:
-    texts = ("finish_reason", "input")
-    found = {name: meta.get(name) for name in _COPIED}
-    return [pd.NA if name in texts and cell is None else cell for name, cell in found.items()]

@@ -15,12 +15,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
-__all__ = ["BACKGROUND", "BackgroundLoop", "Shared"]
-
-
 T = TypeVar("T")
 
-_PATIENCE = 5.0
+_CLOSING_TIMEOUT_S = 5.0
 
 
 class BackgroundLoop:
@@ -38,7 +35,7 @@ class BackgroundLoop:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self._farewells: list[Callable[[], Awaitable[None]]] = []
+        self._before_closing: list[Callable[[], Awaitable[None]]] = []
 
     async def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine there and wait for it here; cancelling the one cancels the other."""
@@ -60,9 +57,9 @@ class BackgroundLoop:
                 self._thread.start()
             return self._loop
 
-    def before_closing(self, farewell: Callable[[], Awaitable[None]]) -> None:
+    def before_closing(self, work: Callable[[], Awaitable[None]]) -> None:
         """Have something awaited on the loop before it ends."""
-        self._farewells.append(farewell)
+        self._before_closing.append(work)
 
     def close(self) -> None:
         """Cancel what is under way, close connections, and end the loop and its thread."""
@@ -72,9 +69,9 @@ class BackgroundLoop:
         if loop is None or thread is None:
             return
         with suppress(Exception):
-            asyncio.run_coroutine_threadsafe(self._end(), loop).result(_PATIENCE)
+            asyncio.run_coroutine_threadsafe(self._end(), loop).result(_CLOSING_TIMEOUT_S)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(_PATIENCE)
+        thread.join(_CLOSING_TIMEOUT_S)
         if not thread.is_alive():
             with suppress(Exception):  # what came after the end was begun
                 loop.run_until_complete(self._cancel_all())
@@ -88,8 +85,8 @@ class BackgroundLoop:
 
     async def _end(self) -> None:
         await self._cancel_all()
-        for farewell in self._farewells:
-            await farewell()
+        for work in self._before_closing:
+            await work()
 
     def forget(self) -> None:
         """Start anew in a forked process: threads do not come along."""
@@ -111,7 +108,14 @@ class Shared(Generic[T]):
         if not begun:
             task = asyncio.ensure_future(work())
             self._tasks[key] = (task, [])
-            task.add_done_callback(lambda done: self._done(key, done))
+
+            def forget(done: asyncio.Task[T]) -> None:
+                if key in self._tasks and self._tasks[key][0] is done:
+                    del self._tasks[key]
+                if not done.cancelled():
+                    done.exception()  # those who wait have it; nobody may be left
+
+            task.add_done_callback(forget)
         task, waiting = self._tasks[key]
         waiting.append(None)
         try:
@@ -125,12 +129,6 @@ class Shared(Generic[T]):
     def forget(self) -> None:
         """Start anew in a forked process: tasks do not come along."""
         self._tasks = {}
-
-    def _done(self, key: Hashable, task: asyncio.Task[T]) -> None:
-        if key in self._tasks and self._tasks[key][0] is task:
-            del self._tasks[key]
-        if not task.cancelled():
-            task.exception()  # those who wait have it; nobody may be left
 
 
 BACKGROUND = BackgroundLoop()

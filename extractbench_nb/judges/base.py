@@ -7,21 +7,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from statistics import fmean, median_low
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from extractbench_nb.display.text import cut
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.field_metrics.registry import REGISTRY
-
-__all__ = [
-    "VOTES",
-    "Judge",
-    "JudgeCall",
-    "JudgeError",
-    "Question",
-    "Verdict",
-    "check_vote",
-    "gather_verdicts",
-    "pass_mark",
-    "take_vote",
-]
 
 
 class Question(NamedTuple):
@@ -195,9 +183,8 @@ VOTES: Mapping[str, Callable[[Sequence[float]], float]] = {
     "max": max,
 }
 
-_REASON = "voted"
 _PASS_MARK = 0.7
-_LONGEST_WORDS = 200
+_LONGEST_WORDS = 201  # the mark of a cut included
 
 Found = Verdict | Exception
 
@@ -231,7 +218,7 @@ def _checked(result: Any) -> Found:
             return Verdict(score, result.reason, result.reasoning, calls)
     except (AttributeError, TypeError, ValueError):
         pass
-    shown = _cut(repr(result))
+    shown = cut(repr(result), _LONGEST_WORDS)
     return JudgeError(f"returned {shown}; expected a Verdict with a score from 0 to 1")
 
 
@@ -248,14 +235,16 @@ def take_vote(ballots: Sequence[tuple[str, Found]], vote: str, mark: float) -> V
     extractbench_nb.judges.base.JudgeError: 1 of 3 gave no verdict, and the median depends on it...
     """
     given = [found for _, found in ballots if isinstance(found, Verdict)]
-    calls = tuple(call for _, found in ballots for call in _calls(found))
+    answered = [found for _, found in ballots if isinstance(found, Verdict | JudgeError)]
+    calls = tuple(call for found in answered for call in found.calls)
     scores = [verdict.score for verdict in given]
     low, high = (VOTES[vote](scores + [end] * (len(ballots) - len(scores))) for end in (0.0, 1.0))
     if not given or (low >= mark) != (high >= mark):
         raise _undecided(ballots, vote, calls)
     reasons = {verdict.reason for verdict in given}
-    reason = reasons.pop() if len(reasons) == 1 else _REASON
-    return Verdict(low, reason, _reasoning(ballots, vote), calls)
+    reason = reasons.pop() if len(reasons) == 1 else "voted"
+    said = " | ".join(f"{name} {_said(found)}" for name, found in ballots)
+    return Verdict(low, reason, f"{vote} of {said}", calls)
 
 
 def _undecided(
@@ -273,24 +262,11 @@ def _undecided(
     )
 
 
-def _calls(found: Found) -> tuple[JudgeCall, ...]:
-    return found.calls if isinstance(found, Verdict | JudgeError) else ()
-
-
-def _reasoning(ballots: Sequence[tuple[str, Found]], vote: str) -> str:
-    """Quote every voter in short."""
-    return f"{vote} of " + " | ".join(f"{name} {_said(found)}" for name, found in ballots)
-
-
 def _said(found: Found) -> str:
     if isinstance(found, Exception):
-        return f"without a verdict ({_cut(_problem(found))})"
-    return f"{found.score:.3g}: {_cut(found.reasoning or found.reason)}"
+        return f"without a verdict ({cut(_problem(found), _LONGEST_WORDS)})"
+    return f"{found.score:.3g}: {cut(found.reasoning or found.reason, _LONGEST_WORDS)}"
 
 
 def _problem(error: Exception) -> str:
     return str(error) if isinstance(error, JudgeError) else f"{type(error).__name__}: {error}"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST_WORDS else text[:_LONGEST_WORDS] + "…"

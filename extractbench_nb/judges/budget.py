@@ -5,15 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
+from contextlib import asynccontextmanager, suppress
 
 from extractbench_nb._tokens import count_tokens
 from extractbench_nb.judges.client import Completion, ModelRequest, list_price, litellm
 from extractbench_nb.judges.transport import Failure
-
-__all__ = ["Budget", "Reservation", "highest_cost", "most_tokens"]
-
 
 #: Tokenizers differ: digits one by one, other scripts. Twice GPT-2's count bounds those in use.
 _MARGIN = 2
@@ -23,12 +19,16 @@ _PER_REQUEST, _PER_MESSAGE, _PER_SCHEMA = 50, 20, 600
 
 def highest_cost(request: ModelRequest) -> float:
     """Bound what a request can cost: its own tokens, and an answer of the maximum length."""
-    longest = request.max_tokens or _longest_answer(request.model)
-    if longest is None:
+    longest = request.max_tokens
+    if not longest:
+        with suppress(Exception):  # LiteLLM raises bare exceptions here
+            info = litellm().get_model_info(request.model)
+            longest = info.get("max_output_tokens") or info.get("max_tokens")
+    if not longest:
         raise Failure(
             "budget", f"the longest answer of {request.model!r} is not known; set max_tokens"
         )
-    cost = list_price(request.model, _prompt_tokens(request), longest)
+    cost = list_price(request.model, _prompt_tokens(request), int(longest))
     if cost is None:
         raise Failure("budget", f"LiteLLM has no price for {request.model!r}")
     return cost
@@ -40,27 +40,15 @@ def most_tokens(text: str) -> int:
 
 
 def _prompt_tokens(request: ModelRequest) -> int:
-    texts = [text for message in request.messages for text in _texts(message["content"])]
+    contents = [message["content"] for message in request.messages]
+    texts = [content for content in contents if isinstance(content, str)]
+    parts = [part for content in contents if not isinstance(content, str) for part in content]
+    texts += [part["text"] for part in parts if part.get("type") == "text"]
     total = _PER_REQUEST + _PER_MESSAGE * len(request.messages) + request.file_tokens
     if request.schema is not None:
         total += _PER_SCHEMA
         texts.append(json.dumps(request.schema))
     return total + sum(map(most_tokens, texts))
-
-
-def _texts(content: Any) -> list[str]:
-    if isinstance(content, str):
-        return [content]
-    return [part["text"] for part in content if part.get("type") == "text"]
-
-
-def _longest_answer(model: str) -> int | None:
-    try:
-        info = litellm().get_model_info(model)
-    except Exception:  # noqa: BLE001 - LiteLLM raises bare exceptions here
-        return None
-    found = info.get("max_output_tokens") or info.get("max_tokens")
-    return int(found) if found else None
 
 
 class Reservation:
@@ -115,9 +103,14 @@ class Budget:
             most = await asyncio.to_thread(highest_cost, request)
         held = Reservation(most)
         async with self._returned:
-            await self._returned.wait_for(lambda: self._fits(most) or self._is_too_much(most))
-            if self._is_too_much(most):
-                raise Failure("budget", self._refusal(request, most))
+            await self._returned.wait_for(lambda: self._fits(most) is not None)
+            if not self._fits(most):
+                advice = "" if request.max_tokens else "; a max_tokens makes that less"
+                raise Failure(
+                    "budget",
+                    f"{self.spent_usd:.6g} of {self.limit:.6g} US dollars are spent, and the next "
+                    f"request may cost up to {most:.6g}{advice}",
+                )
             self._held.append(held)
         try:
             yield held
@@ -134,16 +127,9 @@ class Budget:
             async with self._returned:
                 self._returned.notify_all()
 
-    def _fits(self, most: float) -> bool:
+    def _fits(self, most: float) -> bool | None:
+        """Whether an amount is left; None if it is once other requests have ended."""
         held = sum(one.most for one in self._held)
-        return self.limit is None or self.spent_usd + held + most <= self.limit
-
-    def _is_too_much(self, most: float) -> bool:
-        return self.limit is not None and self.spent_usd + most > self.limit
-
-    def _refusal(self, request: ModelRequest, most: float) -> str:
-        advice = "" if request.max_tokens else "; a max_tokens makes that less"
-        return (
-            f"{self.spent_usd:.6g} of {self.limit:.6g} US dollars are spent, and the next request "
-            f"may cost up to {most:.6g}{advice}"
-        )
+        if self.limit is None or self.spent_usd + held + most <= self.limit:
+            return True
+        return False if self.spent_usd + most > self.limit else None

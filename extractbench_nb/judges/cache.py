@@ -16,7 +16,7 @@ import threading
 import time
 import weakref
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib import import_module
@@ -28,24 +28,6 @@ from typing import Any, NamedTuple
 from extractbench_nb._files import make_folder, write_texts
 from extractbench_nb._json import read_text
 from extractbench_nb.errors import InputError, OutputError
-
-__all__ = [
-    "CACHE_VARIABLE",
-    "COLUMNS",
-    "CacheInfo",
-    "Entry",
-    "JudgeCache",
-    "from_row",
-    "judge_cache",
-    "read_lines",
-    "request_key",
-    "to_line",
-    "to_row",
-]
-
-
-#: Columns of the table of answers.
-COLUMNS = ("key", "request", "answer", "prompt_tokens", "completion_tokens", "cost_usd")
 
 
 @dataclass(frozen=True)
@@ -81,65 +63,50 @@ def request_key(request: Mapping[str, Any]) -> str:
     return hashlib.sha256(_json(request).encode()).hexdigest()
 
 
-def to_row(entry: Entry) -> tuple[Any, ...]:
-    """Return an entry as a row of `COLUMNS`; texts as JSON, which holds lone surrogates too."""
-    counts = (entry.prompt_tokens, entry.completion_tokens, entry.cost_usd)
-    return (entry.key, _json(entry.request), _json(entry.answer), *counts)
-
-
-def from_row(row: tuple[Any, ...]) -> Entry | None:
-    """Undo `to_row`; a row that is not an answer under its key is None."""
-    key, request, answer, *counts = row
-    try:
-        entry = Entry(json.loads(request), json.loads(answer), *counts)
-    except (ValueError, TypeError, RecursionError):
-        return None
-    return entry if _is_sound(entry) and entry.key == key else None
-
-
-def to_line(entry: Entry) -> str:
-    """Return an entry as one line of JSON in ASCII, its key with it."""
-    return _json({"key": entry.key, **asdict(entry)}) + "\n"
-
-
 def read_lines(path: Path) -> Iterator[Entry]:
-    """Read a file of lines from `to_line`."""
+    """Read a file that `JudgeCache.export` wrote."""
     for number, line in enumerate(read_text(path, "answers").split("\n"), 1):
-        entry = _read_line(line) if line else None
-        if entry is not None:
-            yield entry
-        elif line:
+        if not line:
+            continue
+        entry = None
+        with suppress(ValueError, TypeError, RecursionError):
+            entry = _checked(**json.loads(line))
+        if entry is None:
             raise InputError(
-                f"line {number} of {str(path)!r} is no answer under its key; expected a file that "
-                "JudgeCache.export wrote"
+                f"line {number} of {str(path)!r} is not an answer under its key; expected a file "
+                "that JudgeCache.export wrote"
             )
+        yield entry
 
 
-def _read_line(line: str) -> Entry | None:
-    try:
-        value = json.loads(line)
-        key = value.pop("key")
-        entry = Entry(**value)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+def _from_row(row: tuple[Any, ...]) -> Entry | None:
+    """Read a row of `_COLUMNS`; None if it is not an answer under its key."""
+    key, request, answer, *counts = row
+    with suppress(ValueError, TypeError, RecursionError):
+        return _checked(key, json.loads(request), json.loads(answer), *counts)
+    return None
+
+
+def _checked(
+    key: Any,
+    request: Any,
+    answer: Any,
+    prompt_tokens: Any = None,
+    completion_tokens: Any = None,
+    cost_usd: Any = None,
+) -> Entry | None:
+    """Make an entry of what was kept; None if it is not an answer under its key."""
+    tokens, number = (int,), (int, float)
+    counts = ((prompt_tokens, tokens), (completion_tokens, tokens), (cost_usd, number))
+    if not isinstance(answer, str) or not isinstance(request, dict) or request_key(request) != key:
         return None
-    return entry if _is_sound(entry) and entry.key == key else None
-
-
-def _is_sound(entry: Any) -> bool:
-    counts = (entry.prompt_tokens, entry.completion_tokens, entry.cost_usd)
-    return (
-        isinstance(entry.answer, str)
-        and isinstance(entry.request, dict)
-        and all(count is None or _is_count(count, (int,)) for count in counts[:2])
-        and (counts[2] is None or _is_count(counts[2], (int, float)))
-    )
-
-
-def _is_count(value: Any, kinds: tuple[type, ...]) -> bool:
-    return type(value) in kinds and 0 <= value < inf
+    if any(n is not None and not (type(n) in kinds and 0 <= n < inf) for n, kinds in counts):
+        return None
+    return Entry(request, answer, prompt_tokens, completion_tokens, cost_usd)
 
 
 def _json(value: Any) -> str:
+    """Write JSON in ASCII, which holds lone surrogates too."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
@@ -151,7 +118,7 @@ CACHE_VARIABLE = "EXTRACTBENCH_JUDGE_CACHE"
 
 _FILE = "judge_answers.sqlite"
 _FORMAT = 1
-_BUSY_SECONDS, _BUSY_PAUSE, _CLAIM_PAUSE = 60.0, 0.01, 0.05
+_BUSY_TIMEOUT_S, _CLAIM_PAUSE_S = 60.0, 0.05
 #: Of a key: the place of its byte in the file of claims, which stays empty.
 _CLAIM_DIGITS = 15
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -162,8 +129,7 @@ CREATE TABLE IF NOT EXISTS answers (
     key TEXT PRIMARY KEY, request TEXT NOT NULL, answer TEXT NOT NULL,
     prompt_tokens INTEGER, completion_tokens INTEGER, cost_usd REAL)
 """
-_BY_KEY = f"SELECT {', '.join(COLUMNS)} FROM answers WHERE key = ?"  # noqa: S608 - our own names
-_ALL = f"SELECT {', '.join(COLUMNS)} FROM answers ORDER BY key"  # noqa: S608 - our own names
+_SELECT = "SELECT key, request, answer, prompt_tokens, completion_tokens, cost_usd FROM answers"
 
 
 class CacheInfo(NamedTuple):
@@ -213,15 +179,24 @@ class JudgeCache:
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
-        check_folder(path)
+        given: object = path
+        if given is not None and not (isinstance(given, str | Path) and str(given).strip()):
+            raise InputError(f"path of a cache is {path!r}; expected a folder or None")
         self._folder = None if path is None else Path(path).expanduser().absolute()
         self._lock = threading.RLock()
-        self._open: _Opened | None = None
+        self._opened: _Opened | None = None
 
     @property
     def path(self) -> Path:
         """The file that the answers are in; it need not exist yet."""
-        return (self._folder or _default_folder()) / _FILE
+        folder, named = self._folder, os.environ.get(CACHE_VARIABLE)
+        if folder is None and named:
+            folder = Path(named).expanduser().absolute()
+        elif folder is None:
+            from platformdirs import user_cache_path
+
+            folder = user_cache_path("extractbench-nb", appauthor=False) / "judges"
+        return folder / _FILE
 
     def __repr__(self) -> str:
         """Write the call that makes it."""
@@ -269,8 +244,8 @@ class JudgeCache:
             The file cannot be used.
         """
         with self._connected() as database:
-            row = database.execute(_BY_KEY, (key,)).fetchone()
-            found = None if row is None else from_row(row)
+            row = database.execute(f"{_SELECT} WHERE key = ?", (key,)).fetchone()
+            found = None if row is None else _from_row(row)
             if row is not None and found is None:
                 with suppress(sqlite3.OperationalError), database:  # it may be read-only
                     database.execute("DELETE FROM answers WHERE key = ?", (key,))
@@ -349,7 +324,14 @@ class JudgeCache:
                     count = database.execute("DELETE FROM answers").rowcount
                 database.execute("VACUUM")
         except _DamagedError:
-            self._delete()
+            with self._lock:
+                self._close()
+                try:
+                    for suffix in ("", "-wal", "-shm"):
+                        self.path.with_name(_FILE + suffix).unlink(missing_ok=True)
+                except OSError as error:
+                    problem = f"{str(self.path)!r} cannot be deleted: {error}"
+                    raise OutputError(problem) from None
             return 0
         return int(count)
 
@@ -372,7 +354,8 @@ class JudgeCache:
             The file cannot be written.
         """
         entries = self.entries()
-        write_texts({Path(path).expanduser(): "".join(map(to_line, entries))})
+        lines = [_json({"key": entry.key, **asdict(entry)}) + "\n" for entry in entries]
+        write_texts({Path(path).expanduser(): "".join(lines)})
         return len(entries)
 
     def entries(self) -> list[Entry]:
@@ -391,7 +374,7 @@ class JudgeCache:
         if not self.path.exists():
             return []
         with self._connected() as database:
-            found = [from_row(row) for row in database.execute(_ALL)]
+            found = [_from_row(row) for row in database.execute(f"{_SELECT} ORDER BY key")]
         return [entry for entry in found if entry is not None]
 
     def import_(self, path: str | Path) -> int:
@@ -420,7 +403,7 @@ class JudgeCache:
             return _insert(database, entries)
 
     @asynccontextmanager
-    async def claimed(self, key: str, patience: float) -> AsyncIterator[None]:
+    async def claimed(self, key: str, timeout_s: float) -> AsyncIterator[None]:
         """Keep other processes from asking the same until this one has its answer.
 
         Waits for the process that asks it already; the system frees what a killed one held.
@@ -429,7 +412,7 @@ class JudgeCache:
         ----------
         key : str
             From `request_key`.
-        patience : float
+        timeout_s : float
             Seconds to wait at most; then both ask. Without locks of files (Windows, some network
             drives, a read-only folder) both ask at once.
 
@@ -439,49 +422,47 @@ class JudgeCache:
             While the claim is held.
         """
         with self._lock:
-            claims = None if self._open is None else self._open.claims
+            claims = None if self._opened is None else self._opened.claims
         place = int(key[:_CLAIM_DIGITS], 16)
-        held = claims is not None and await _lock(claims, place, patience)
+        last, held = time.monotonic() + timeout_s, False
+        while claims is not None and not held:
+            try:
+                fcntl.lockf(claims, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+                held = True
+            except (BlockingIOError, PermissionError):
+                if time.monotonic() > last:
+                    break
+                await asyncio.sleep(_CLAIM_PAUSE_S)
+            except OSError:
+                break
         try:
             yield
         finally:
-            if held and claims is not None:
+            if held:
                 fcntl.lockf(claims, fcntl.LOCK_UN, 1, place)
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
         """Give the connection of this process, to one thread at a time."""
         with self._lock:
+            path = self.path
             try:
-                yield self._connection()
+                if self._opened is None or self._opened[:2] != (path, os.getpid()):
+                    self._close()
+                    self._opened = _open(path)
+                    weakref.finalize(self, _Opened.close, self._opened)
+                yield self._opened.database
             except sqlite3.Error as error:
-                problem = f"{str(self.path)!r} cannot be used: {error}"
+                problem = f"{str(path)!r} cannot be used: {error}"
                 if _code(error) not in _DAMAGED:
                     raise OutputError(problem) from None
                 hint = "; clear() of this cache deletes the damaged file"
                 raise _DamagedError(problem + hint) from None
 
-    def _connection(self) -> sqlite3.Connection:
-        path, process = self.path, os.getpid()
-        if self._open is None or self._open[:2] != (path, process):
-            self._disconnect()
-            self._open = _Opened(path, process, *_connect(path))
-            weakref.finalize(self, _close, self._open)
-        return self._open.database
-
-    def _disconnect(self) -> None:
-        if self._open is not None:
-            _close(self._open)
-            self._open = None
-
-    def _delete(self) -> None:
-        with self._lock:
-            self._disconnect()
-            try:
-                for suffix in ("", "-wal", "-shm"):
-                    self.path.with_name(_FILE + suffix).unlink(missing_ok=True)
-            except OSError as error:
-                raise OutputError(f"{str(self.path)!r} cannot be deleted: {error}") from None
+    def _close(self) -> None:
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
 
 
 class _DamagedError(OutputError):
@@ -496,80 +477,53 @@ class _Opened(NamedTuple):
     database: sqlite3.Connection
     claims: int | None
 
+    def close(self) -> None:
+        """Close it in the process that opened it; a forked one must leave it alone."""
+        if self.process == os.getpid():
+            self.database.close()
+            if self.claims is not None:
+                with suppress(OSError):
+                    os.close(self.claims)
 
-def check_folder(path: object) -> None:
-    """Raise `InputError` for what cannot name the folder of a cache."""
-    if path is not None and (not isinstance(path, str | Path) or not str(path).strip()):
-        raise InputError(f"path of a cache is {path!r}; expected a folder or None")
 
-
-def _connect(path: Path) -> tuple[sqlite3.Connection, int | None]:
+def _open(path: Path) -> _Opened:
     """Open the file, for reading where it cannot be written; and the file of claims."""
     try:
         make_folder(path.parent)
-        database = _checked(path.as_uri())
+        database = _database(path.as_uri())
     except (OutputError, sqlite3.OperationalError) as error:
         if not path.is_file() or not (isinstance(error, OutputError) or _code(error) in _READ_ONLY):
             raise
-        return _checked(path.as_uri() + "?immutable=1"), None
-    if fcntl is None:
-        return database, None
-    try:
-        return database, os.open(path.with_suffix(".claims"), os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError:
-        return database, None
+        return _Opened(path, os.getpid(), _database(path.as_uri() + "?immutable=1"), None)
+    claims = None
+    if fcntl is not None:
+        with suppress(OSError):
+            claims = os.open(path.with_suffix(".claims"), os.O_RDWR | os.O_CREAT, 0o600)
+    return _Opened(path, os.getpid(), database, claims)
 
 
-def _checked(uri: str) -> sqlite3.Connection:
+def _database(uri: str) -> sqlite3.Connection:
     """Open a database, and make its table where it is new."""
-    database = sqlite3.connect(uri, timeout=_BUSY_SECONDS, check_same_thread=False, uri=True)
+    database = sqlite3.connect(uri, timeout=_BUSY_TIMEOUT_S, check_same_thread=False, uri=True)
     try:
-        with closing(database.execute("PRAGMA user_version")) as found:
-            version = found.fetchone()[0]
+        version = database.execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, _FORMAT):
             raise sqlite3.DatabaseError(f"it has format {version}, expected {_FORMAT}")
-        if uri.endswith("immutable=1"):
-            return database
-        _use_wal(database)
-        database.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing
-        if version == 0:
-            with database:
-                database.execute(_TABLE)
-                database.execute(f"PRAGMA user_version = {_FORMAT}")
+        if not uri.endswith("immutable=1"):
+            try:
+                database.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                if _code(error) not in _BUSY:  # another process does the same
+                    raise
+            database.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing
+            if version == 0:
+                with database:
+                    database.execute(_TABLE)
+                    database.execute(f"PRAGMA user_version = {_FORMAT}")
     except BaseException:
         database.close()
         raise
     return database
-
-
-def _use_wal(database: sqlite3.Connection) -> None:
-    """Switch to a log for writing; SQLite itself does not wait for a process that does the same."""
-    last = time.monotonic() + _BUSY_SECONDS
-    while True:
-        try:
-            database.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if _code(error) not in _BUSY or time.monotonic() > last:
-                raise
-            time.sleep(_BUSY_PAUSE)
-        else:
-            return
-
-
-async def _lock(file: int, place: int, patience: float) -> bool:
-    """Lock one byte of a file; False if it is not free in time, or cannot be locked."""
-    last = time.monotonic() + patience
-    while True:
-        try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
-        except (BlockingIOError, PermissionError):
-            if time.monotonic() > last:
-                return False
-            await asyncio.sleep(_CLAIM_PAUSE)
-        except OSError:
-            return False
-        else:
-            return True
 
 
 def _code(error: sqlite3.Error) -> int | None:
@@ -578,29 +532,15 @@ def _code(error: sqlite3.Error) -> int | None:
     return None if code is None else code & 0xFF
 
 
-def _close(opened: _Opened) -> None:
-    """Close a connection in the process that made it; a forked one must leave it alone."""
-    if opened.process == os.getpid():
-        opened.database.close()
-        if opened.claims is not None:
-            with suppress(OSError):
-                os.close(opened.claims)
-
-
 def _insert(database: sqlite3.Connection, entries: Iterable[Entry]) -> int:
+    """Add the entries whose keys are new, and count them."""
     before = database.total_changes
-    rows = map(to_row, entries)
+    rows = [
+        (e.key, _json(e.request), _json(e.answer), e.prompt_tokens, e.completion_tokens, e.cost_usd)
+        for e in entries
+    ]
     database.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?)", rows)
     return database.total_changes - before
-
-
-def _default_folder() -> Path:
-    named = os.environ.get(CACHE_VARIABLE)
-    if named:
-        return Path(named).expanduser().absolute()
-    from platformdirs import user_cache_path
-
-    return user_cache_path("extractbench-nb", appauthor=False) / "judges"
 
 
 #: The cache that judges use when they are given none.

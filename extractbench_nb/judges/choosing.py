@@ -21,8 +21,6 @@ from extractbench_nb.judges.base import (
 from extractbench_nb.judges.llm import LLMJudge
 from extractbench_nb.judges.offline import OfflineJudge
 
-__all__ = ["Ensemble", "choose_judge", "judge_of_document", "verdict_of"]
-
 
 def choose_judge(judge: str | Judge, what: str = "judge") -> Judge:
     """Return the judge that an option names.
@@ -49,8 +47,6 @@ def choose_judge(judge: str | Judge, what: str = "judge") -> Judge:
             f"{unknown} {judge!r}; {nearest(judge, ['offline'])}; a model is named with its "
             "provider, 'openai/gpt-4o-mini'"
         )
-    from extractbench_nb.judges.llm import LLMJudge
-
     return LLMJudge(judge)
 
 
@@ -120,7 +116,10 @@ class Ensemble:
         check_vote(vote)
         self._judges = _members(judges)
         self._vote = vote
-        self._name = _checked_name(name)
+        given: object = name
+        if given is not None and not (isinstance(given, str) and given.strip()):
+            raise InputError(f"name is {name!r}; expected a text or None")
+        self._name = name
 
     @property
     def name(self) -> str:
@@ -140,7 +139,7 @@ class Ensemble:
     @property
     def fingerprint(self) -> dict[str, Any]:
         """What its verdicts depend on; a batch that is taken up compares it."""
-        members = [[judge.name, getattr(judge, "fingerprint", None)] for judge in self._judges]
+        members = [[judge.name, _fingerprint(judge)] for judge in self._judges]
         return {"vote": self._vote, "judges": members}
 
     def for_document(self, gold: Any, predicted: Any) -> Ensemble:
@@ -247,7 +246,9 @@ def _members(judges: object) -> tuple[Judge, ...]:
                 f"judges[{i}] and judges[{j}] are the same, {one!r}; to ask a model several times "
                 "use LLMJudge(n=...)"
             )
-        if _share_answers(one, other):
+        caches = [judge.cache for judge in (one, other) if isinstance(judge, LLMJudge)]
+        paths = [cache.path for cache in caches if cache is not None]
+        if len(paths) > 1 and paths[0] == paths[1] and _fingerprint(one) == _fingerprint(other):
             raise InputError(
                 f"judges[{i}] and judges[{j}] would get the same answers from the cache: model, "
                 "prompts and parameters are the same; to ask a model several times use "
@@ -256,18 +257,8 @@ def _members(judges: object) -> tuple[Judge, ...]:
     return members
 
 
-def _share_answers(one: Judge, other: Judge) -> bool:
-    """Whether two models are asked the same, and answers are kept for both in one place."""
-    if not (isinstance(one, LLMJudge) and isinstance(other, LLMJudge)):
-        return False
-    kept = one.cache is not None and other.cache is not None and one.cache.path == other.cache.path
-    return kept and one.fingerprint == other.fingerprint
-
-
-def _checked_name(name: object) -> str | None:
-    if name is None or (isinstance(name, str) and name.strip()):
-        return name
-    raise InputError(f"name is {name!r}; expected a text or None")
+def _fingerprint(judge: Judge) -> Any:
+    return getattr(judge, "fingerprint", None)
 
 
 def _without_model(params: Mapping[str, Any]) -> Mapping[str, Any]:

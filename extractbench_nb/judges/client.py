@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -30,9 +30,6 @@ from extractbench_nb.judges.transport import (
     scrub,
     watch_exchanges,
 )
-
-__all__ = ["Completion", "ModelRequest", "complete", "list_price", "litellm", "price_is_known"]
-
 
 _LITELLM_LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 #: They log addresses and headers, which may hold a key, unless the user has set their level.
@@ -110,8 +107,11 @@ def _load() -> Any:
         module: Any = import_module("litellm")  # not by `import`: checkers need minutes for it
         module.ModelResponse()  # what it makes when first used warns too
     module.suppress_debug_info = True
-    _hush(_LITELLM_LOGGERS if first else (), logging.CRITICAL)
-    _hush([name for name in _LIBRARIES if logging.getLogger(name).level == 0], logging.WARNING)
+    for name in _LITELLM_LOGGERS if first else ():
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    for name in _LIBRARIES:
+        if logging.getLogger(name).level == 0:
+            logging.getLogger(name).setLevel(logging.WARNING)
     for name in _WRITERS:
         logging.getLogger(name).addFilter(_without_keys)
     BACKGROUND.before_closing(_close_clients)
@@ -126,11 +126,6 @@ def _without_keys(record: logging.LogRecord) -> bool:
     return True
 
 
-def _hush(names: Iterable[str], level: int) -> None:
-    for name in names:
-        logging.getLogger(name).setLevel(level)
-
-
 async def _close_clients() -> None:
     """Close connections and forget the clients, which belong to a loop that ends."""
     module = _load()
@@ -139,32 +134,30 @@ async def _close_clients() -> None:
 
 
 async def complete(request: ModelRequest) -> Completion:
-    """Ask a model once, without a second attempt."""
-    found = await _outcome(request)
-    if isinstance(found, Failure):
-        raise found
-    return found
-
-
-async def _outcome(request: ModelRequest) -> Completion | Failure:
-    exchange = Exchange()
+    """Ask a model once, without a second attempt; `Failure` says why there is no answer."""
+    exchange, response = Exchange(), None
+    unread = "it has no choices"
+    failure: Failure | None = None  # raised below, where it has no context that may quote a key
     before = EXCHANGE.set(exchange)
     try:
         async with asyncio.timeout(request.timeout):
             response = await _completed(request, exchange)
     except TimeoutError:
         late = f"no answer within {request.timeout:g} s"
-        return Failure("timeout", late, transient=True, billed=exchange.sent)
+        failure = Failure("timeout", late, transient=True, billed=exchange.sent)
     except Exception as error:  # noqa: BLE001 - LiteLLM raises whatever its providers do
-        if exchange.failure is not None:
-            return exchange.failure
-        if exchange.succeeded:
-            return _unread(problem_of(error))
-        return failure_of(error, exchange.status, exchange.wait)
+        failure = exchange.failure
+        if failure is None and exchange.succeeded:
+            unread = problem_of(error)
+        elif failure is None:
+            failure = failure_of(error, exchange.status, exchange.wait)
     finally:
         EXCHANGE.reset(before)
+    if failure is not None:
+        raise failure
     if not getattr(response, "choices", None):
-        return _unread("it has no choices")
+        text = f"the response cannot be read: {unread}"
+        raise Failure("server_error", text, transient=True, billed=True)
     return _completion(request.model, response)
 
 
@@ -184,12 +177,6 @@ async def _completed(request: ModelRequest, exchange: Exchange) -> Any:
             await asyncio.wait([task], timeout=_PREPARING)
         task.cancel()
         raise
-
-
-def _unread(problem: str) -> Failure:
-    """Return the failure of a response that reports success, but that LiteLLM cannot read."""
-    text = f"the response cannot be read: {problem}"
-    return Failure("server_error", text, transient=True, billed=True)
 
 
 def _arguments(request: ModelRequest) -> dict[str, Any]:
@@ -218,9 +205,13 @@ def _completion(model: str, response: Any) -> Completion:
     cost = response._hidden_params.get("response_cost")
     choice, usage = response.choices[0], getattr(response, "usage", None)
     counts = [getattr(usage, f"{kind}_tokens", None) for kind in ("prompt", "completion")]
-    told = any(counts) and all(_is_count(count) for count in counts)  # else LiteLLM's zeros
-    # a provider may name a cost of its own
-    known = told and _is_cost(cost) and (cost or is_listed(model))
+    sound = all(type(count) is int and 0 <= count <= _MOST_TOKENS for count in counts)
+    told = any(counts) and sound  # else LiteLLM's zeros
+    is_cost = isinstance(cost, int | float) and 0 <= cost < math.inf
+    known = told and is_cost and (cost or is_listed(model))  # a provider may name its own cost
+    # the words in which a model declined, where its provider keeps them apart
+    fields = getattr(choice.message, "provider_specific_fields", None) or {}
+    refusal = getattr(choice.message, "refusal", None) or fields.get("refusal")
     return Completion(
         choice.message.content,
         choice.finish_reason == "length",
@@ -228,23 +219,8 @@ def _completion(model: str, response: Any) -> Completion:
         counts[1] if told else None,
         cost if known else None,
         choice.finish_reason,
-        _refusal(choice.message),
+        refusal if isinstance(refusal, str) and refusal.strip() else None,
     )
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and 0 <= value <= _MOST_TOKENS
-
-
-def _is_cost(value: Any) -> bool:
-    return isinstance(value, int | float) and 0 <= value < math.inf
-
-
-def _refusal(message: Any) -> str | None:
-    """Return the words in which a model declined, where its provider keeps them apart."""
-    kept = getattr(message, "provider_specific_fields", None) or {}
-    said = getattr(message, "refusal", None) or kept.get("refusal")
-    return said if isinstance(said, str) and said.strip() else None
 
 
 def has_key(model: str) -> bool:
@@ -267,11 +243,6 @@ def is_listed(model: str) -> bool:
     except Exception:  # noqa: BLE001 - LiteLLM raises bare exceptions here
         return False
     return key in litellm().model_cost
-
-
-def price_is_known(model: str) -> bool:
-    """Say whether LiteLLM has a price for a model."""
-    return list_price(model, 1, 1) is not None
 
 
 def list_price(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.judges.asking import Asked, CallQueue, ask_anything, judge_values
 from extractbench_nb.judges.background import BACKGROUND
-from extractbench_nb.judges.base import JudgeCall, Question, Verdict
+from extractbench_nb.judges.base import JudgeCall
 from extractbench_nb.judges.cache import JudgeCache, judge_cache
-from extractbench_nb.judges.prompts import PROMPT_VERSION, Message
+from extractbench_nb.judges.calls import Asked, CallQueue, ModelJudge
+from extractbench_nb.judges.prompts import PROMPT_VERSION
 from extractbench_nb.judges.settings import (
     Settings,
     check_model,
@@ -22,17 +22,12 @@ from extractbench_nb.judges.settings import (
     refuse_unknown,
 )
 
-__all__ = ["LLMJudge"]
-
-
-T = TypeVar("T")
-
 _NOTHING: Mapping[str, Any] = {}
 #: Options of how a model is reached; what it says does not depend on them.
 _REACHING = ("timeout", "max_concurrency", "max_attempts", "retry_wait", "budget_usd", "api_base")
 
 
-class LLMJudge:
+class LLMJudge(ModelJudge):
     """A language model as the judge, through LiteLLM, with a cache on disk.
 
     Parameters
@@ -138,7 +133,7 @@ class LLMJudge:
             vote=vote,
         )
         self._cache = _choose_cache(cache)
-        self._queue: tuple[int, CallQueue] | None = None
+        self._queue: CallQueue | None = None
         self._checked: set[str] = set()
 
     @property
@@ -157,7 +152,8 @@ class LLMJudge:
 
         With a budget, a request whose cost is not told counts as much as it can have cost.
         """
-        return self._queue[1].spent_usd if self._queue and self._queue[0] == os.getpid() else 0.0
+        queue = self._queue
+        return queue.budget.spent_usd if queue and queue.process == os.getpid() else 0.0
 
     def check(self, params: Mapping[str, Any] = _NOTHING) -> None:
         """Check, before any work and without network, that the model can be asked.
@@ -179,125 +175,25 @@ class LLMJudge:
         OutputError
             The cache cannot be used.
         """
-        settings = self._settings.for_field(params).settings
+        settings = self.settings_for(params)
         check_model(settings)
         if self._cache is not None:
             self._cache.prepare()
         if self._queue is not None:
-            self._queue[1].hopeless.clear()
+            self._queue.hopeless.clear()
         self._checked.add(settings.model)
-
-    def settings_for(self, params: Mapping[str, Any] = _NOTHING) -> Settings:
-        """Return what holds for a field.
-
-        Parameters
-        ----------
-        params : mapping, optional
-            The params of the field.
-
-        Returns
-        -------
-        Settings
-            The judge's own, with the params applied.
-
-        Raises
-        ------
-        ConfigError
-            A param cannot be used.
-        """
-        return self._settings.for_field(params).settings
-
-    async def ask(self, question: Question, *, sample: int | None = None) -> Verdict:
-        """Judge the two values of a field.
-
-        Parameters
-        ----------
-        question : Question
-            The values, and what the schema says of the field.
-        sample : int, optional
-            Which of several answers to the same question, each kept for itself; from 0 on. By
-            default the vote over `n` of them.
-
-        Returns
-        -------
-        Verdict
-            The model's score and reasoning, the reason ``judged``, and the call behind them; of
-            several answers the vote, what each said, and all calls.
-
-        Raises
-        ------
-        JudgeError
-            There is no answer that can be read, or nothing left to spend; tells what was tried. Of
-            several answers: those that are missing decide whether the vote passes.
-        InputError, ConfigError
-            See `check`.
-        """
-        return await judge_values(self._settings, question, self._answer, sample)
-
-    async def compare(self, gold: str, predicted: str) -> Verdict:
-        """Judge one pair of texts, of which nothing else is known.
-
-        Parameters
-        ----------
-        gold, predicted : str
-            The two texts; any string is allowed.
-
-        Returns
-        -------
-        Verdict
-            As from `ask`.
-        """
-        return await self.ask(Question(gold, predicted))
-
-    async def answer(
-        self,
-        messages: Sequence[Message],
-        read: Callable[[str | None], T],
-        schema: Mapping[str, Any],
-        *,
-        params: Mapping[str, Any] = _NOTHING,
-        sample: int = 0,
-    ) -> tuple[T, JudgeCall]:
-        """Ask the model anything, under the same rules: cache, turns, attempts, budget.
-
-        Parameters
-        ----------
-        messages : sequence of dict
-            ``role`` and ``content`` of each; without lone surrogates.
-        read : callable
-            Takes the text of an answer, returns what it says or raises `Unparsable`; the model is
-            then asked once more.
-        schema : mapping
-            JSON Schema of the answer.
-        params : mapping, optional
-            Params of a field.
-        sample : int, optional
-            Which of several answers to the same question.
-
-        Returns
-        -------
-        tuple of (object, JudgeCall)
-            What `read` returned, and the call.
-
-        Raises
-        ------
-        JudgeError
-            See `ask`.
-        """
-        return await ask_anything(
-            self._settings, messages, read, schema, self._answer, params=params, sample=sample
-        )
 
     async def _answer(self, asked: Asked) -> JudgeCall:
         if asked.settings.model not in self._checked:
             check_model(asked.settings)
             self._checked.add(asked.settings.model)
-        return await BACKGROUND.run(self._in_queue(asked))
 
-    async def _in_queue(self, asked: Asked) -> JudgeCall:
-        if self._queue is None or self._queue[0] != os.getpid():
-            self._queue = (os.getpid(), CallQueue(self._settings, self._cache))
-        return await self._queue[1].answer(asked)
+        async def answered() -> JudgeCall:
+            if self._queue is None or self._queue.process != os.getpid():
+                self._queue = CallQueue(self._settings, self._cache)
+            return await self._queue.answer(asked)
+
+        return await BACKGROUND.run(answered())
 
     def __repr__(self) -> str:
         """Write the call that makes it; no key is in it."""

@@ -6,37 +6,24 @@ import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 from extractbench_nb._json import canonical, read_text
+from extractbench_nb.display.text import cut
 from extractbench_nb.errors import InputError
-from extractbench_nb.judges.asking import Asked, ask_anything, judge_values
 from extractbench_nb.judges.base import JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.judges.cache import Entry, JudgeCache, read_lines, request_key
-from extractbench_nb.judges.prompts import PROMPT_VERSION, Message, Unparsable
+from extractbench_nb.judges.calls import Asked, ModelJudge
+from extractbench_nb.judges.prompts import PROMPT_VERSION, Unparsable
 from extractbench_nb.judges.settings import Settings
-
-__all__ = [
-    "FAILED_CALL",
-    "ROWS",
-    "Foreign",
-    "RecordedAnswers",
-    "RecordedReport",
-    "RecordedReports",
-    "document_hash",
-    "open_recording",
-    "report_rows",
-]
-
 
 #: What the metric id of a failed call begins with, in reports of the published package.
 FAILED_CALL = "error_"
 #: Where the rows of a report are.
 ROWS = "field_outcomes"
 
-_REASON = "recorded"
 _HASHED = {"gold": "gold", "predicted": "extracted"}
 _JUDGED = ("correct", "incorrect")
 _UNASKED = "judge_error"
@@ -59,7 +46,33 @@ def document_hash(document: Any) -> str:
     return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:8]
 
 
-class RecordedReport:
+class _Report:
+    """What reports have in common: they need no model, and hold no alignment."""
+
+    name = "report"
+    digest: str
+
+    def for_document(self, gold: Any, predicted: Any) -> _Report:
+        """Return the report of these two documents, as far as is known."""
+        return self
+
+    def check(self, params: Mapping[str, Any]) -> None:
+        """Accept any params: a report needs no model."""
+
+    def settings_for(self, params: Mapping[str, Any]) -> Settings:
+        """Return the settings of nobody."""
+        return _NOBODY
+
+    async def ask(self, question: Question) -> Verdict:
+        """Give the verdict on a field."""
+        raise NotImplementedError
+
+    async def answer(self, *args: Any, **more: Any) -> NoReturn:
+        """Raise an error: alignments are not in a report."""
+        raise JudgeError("a report has no alignment of items", reason="not_recorded")
+
+
+class RecordedReport(_Report):
     """The verdicts of one report, by place and metric.
 
     Parameters
@@ -75,8 +88,6 @@ class RecordedReport:
         There is no row, or one without a place, a metric or a score from 0 to 1.
     """
 
-    name = "report"
-
     def __init__(self, report: Mapping[str, Any], where: object) -> None:
         rows: Sequence[Any] = report_rows(report, where)
         self.where = where
@@ -85,8 +96,8 @@ class RecordedReport:
         for number, row in enumerate(rows):
             if not _is_sound(row):
                 raise InputError(
-                    f"{str(where)!r}: row {number} of {ROWS!r} is {_short(row)}; expected "
-                    "'path', 'normalized_path', 'metric_id' and a 'score' from 0 to 1"
+                    f"{str(where)!r}: row {number} of {ROWS!r} is {cut(repr(row), _SHOWN)}; "
+                    "expected 'path', 'normalized_path', 'metric_id' and a 'score' from 0 to 1"
                 )
             for place in {row["path"], row["normalized_path"]}:
                 self._rows[place].append(row)
@@ -94,20 +105,13 @@ class RecordedReport:
             raise InputError(f"{str(where)!r} holds no verdict: {ROWS!r} is empty")
         self.digest = hashlib.sha256(canonical(list(rows)).encode("utf-8", "replace")).hexdigest()
 
-    def for_document(self, gold: Any, predicted: Any) -> RecordedReport | Foreign:
+    def for_document(self, gold: Any, predicted: Any) -> _Report:
         """Return the report if it is of these two documents, as far as it tells."""
         for side, document in (("gold", gold), ("predicted", predicted)):
             known = self.of[side]
             if isinstance(known, str) and known != _hash(document):
                 return Foreign(self.digest, f"the report is of another {side} document")
         return self
-
-    def check(self, params: Mapping[str, Any]) -> None:
-        """Find nothing amiss: a report needs no model."""
-
-    def settings_for(self, params: Mapping[str, Any]) -> Settings:
-        """Return the settings of nobody; no alignment is in a report."""
-        return _NOBODY
 
     async def ask(self, question: Question) -> Verdict:
         """Give the verdict that the report has on a field."""
@@ -121,11 +125,7 @@ class RecordedReport:
         problem = _problem(question, rows, found)
         if problem is not None:
             raise JudgeError(f"the report has no verdict on {problem}", reason="not_recorded")
-        return Verdict(float(found[0]["score"]), _REASON, found[0].get("reasoning"))
-
-    async def answer(self, *args: Any, **more: Any) -> NoReturn:
-        """Know of no alignment."""
-        raise JudgeError("a report has no alignment of items", reason="not_recorded")
+        return Verdict(float(found[0]["score"]), "recorded", found[0].get("reasoning"))
 
     def _at(self, question: Question) -> list[Mapping[str, Any]]:
         """Return the rows of a place, as we write its path, as the package does, or without it."""
@@ -136,32 +136,15 @@ class RecordedReport:
         return []
 
 
-class Foreign:
+class Foreign(_Report):
     """What stands for reports that are of other documents: it has no verdict, and says why."""
-
-    name = RecordedReport.name
 
     def __init__(self, digest: str, why: str) -> None:
         self.digest, self._why = digest, why
 
-    def for_document(self, gold: Any, predicted: Any) -> Foreign:
-        """Stay what it is."""
-        return self
-
-    def check(self, params: Mapping[str, Any]) -> None:
-        """Find nothing amiss."""
-
-    def settings_for(self, params: Mapping[str, Any]) -> Settings:
-        """Return the settings of nobody."""
-        return _NOBODY
-
     async def ask(self, question: Question) -> Verdict:
         """Say why there is no verdict."""
         raise JudgeError(f"no verdict on {question.field!r}: {self._why}", reason="not_recorded")
-
-    async def answer(self, *args: Any, **more: Any) -> NoReturn:
-        """Know of no alignment."""
-        raise JudgeError("a report has no alignment of items", reason="not_recorded")
 
 
 class RecordedReports(Foreign):
@@ -195,7 +178,7 @@ class RecordedReports(Foreign):
         digest = hashlib.sha256(digests.encode()).hexdigest()
         super().__init__(digest, "of several reports, none is chosen without a document")
 
-    def for_document(self, gold: Any, predicted: Any) -> Any:
+    def for_document(self, gold: Any, predicted: Any) -> _Report:
         """Return the report of these two documents."""
         found = self._reports.get((_hash(gold), _hash(predicted)), [])
         if len(found) == 1:
@@ -216,35 +199,28 @@ def _problem(
     question: Question, rows: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]
 ) -> str | None:
     """Say what keeps a row from being the answer to a question, or return None."""
-    field = question.field
+    field, problem = question.field, None
     if field is None:
         return "two texts without their field"
     if _INDEX.search(field):
-        return f"{field!r}: verdicts on items of arrays are not replayed"
-    if not rows:
-        return f"{field!r}: it has no such field"
-    return (
-        _row_problem(question, found)
-        if found
-        else (f"{field!r} by {question.metric!r}, only by {rows[0]['metric_id']!r}")
-    )
-
-
-def _row_problem(question: Question, found: Sequence[Mapping[str, Any]]) -> str | None:
-    field, row = question.field, found[0]
-    if len(found) > 1:
-        return f"{field!r}: it has {len(found)} rows of that name"
-    if not _is_judged(row):
-        return f"{field!r}: no judge was asked ({row.get('reason')})"
-    values = {"gold_value": question.gold, "extracted_value": question.predicted}
-    if not all(_agrees(row, name, value) for name, value in values.items()):
-        return f"{field!r} with these values; it is of another document or prediction"
-    return None
-
-
-def _agrees(row: Mapping[str, Any], name: str, value: Any) -> bool:
-    """Whether a row is of this value; the published package tells none where it asked a judge."""
-    return row.get(name) is None or canonical(row[name]) == canonical(value)
+        problem = ": verdicts on items of arrays are not replayed"
+    elif not rows:
+        problem = ": it has no such field"
+    elif not found:
+        problem = f" by {question.metric!r}, only by {rows[0]['metric_id']!r}"
+    elif len(found) > 1:
+        problem = f": it has {len(found)} rows of that name"
+    else:
+        # a judge gave the verdict, not the states of the two values
+        outcome, reason = found[0].get("outcome"), found[0].get("reason")
+        values = {"gold_value": question.gold, "extracted_value": question.predicted}
+        # the published package tells no values where it asked a judge
+        told = {name: found[0][name] for name in values if found[0].get(name) is not None}
+        if reason is not None if outcome is None else outcome not in _JUDGED:
+            problem = f": no judge was asked ({reason})"
+        elif any(canonical(told[name]) != canonical(values[name]) for name in told):
+            problem = " with these values; it is of another document or prediction"
+    return None if problem is None else f"{field!r}{problem}"
 
 
 def _has_failed(row: Mapping[str, Any]) -> bool:
@@ -252,40 +228,25 @@ def _has_failed(row: Mapping[str, Any]) -> bool:
     return bool(failed) or row["score"] is None
 
 
-def _is_judged(row: Mapping[str, Any]) -> bool:
-    """Whether a judge gave the verdict, not the states of the two values."""
-    outcome = row.get("outcome")
-    return row.get("reason") is None if outcome is None else outcome in _JUDGED
-
-
 def _is_sound(row: Any) -> bool:
     if not isinstance(row, dict) or "score" not in row:
         return False
+    score = row["score"]
+    is_number = isinstance(score, int | float) and not isinstance(score, bool)
     names = all(isinstance(row.get(n), str) for n in ("path", "normalized_path", "metric_id"))
-    return names and (row["score"] is None or _is_score(row["score"]))
-
-
-def _is_score(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+    return names and (score is None or (is_number and 0 <= score <= 1))
 
 
 def _unquoted(match: re.Match[str]) -> str:
     return "." + re.sub(r"\\(.)", r"\1", match.group(1), flags=re.DOTALL)
 
 
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
-
-
-T = TypeVar("T")
-
 _OPTIONS = ("model", "temperature", "max_tokens")
 _QUESTION = ("messages", "schema")
 _NAMED = re.compile(r"<(?:field|list)-[0-9a-f]+>\n(\{[^\n]*\})\n")
 
 
-class RecordedAnswers:
+class RecordedAnswers(ModelJudge):
     """Answers by what was asked, without anybody to ask.
 
     Parameters
@@ -310,24 +271,21 @@ class RecordedAnswers:
         self._answers: dict[str, str] = {}
         self._asked: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
         self._fields: set[str | None] = set()
-        self._judges: set[str] = set()
+        judges: set[str] = set()
         for entry in entries:
-            self._add(entry)
+            request = entry.request
+            self._answers[entry.key] = entry.answer
+            options = {name: request.get(name) for name in (*_OPTIONS, "sample")}
+            self._asked[_question_key(request)].append(options)
+            judges.add(canonical({**options, "sample": bool(options["sample"])}))
+            self._fields.add(_field_of(request.get("messages")))
         if not self._answers:
             raise InputError(f"{str(where)!r} holds no answers")
-        self._settings = settings or self._shared(where)
+        self._settings = settings or self._shared(judges, where)
 
-    def _add(self, entry: Entry) -> None:
-        request = entry.request
-        self._answers[entry.key] = entry.answer
-        options = {name: request.get(name) for name in (*_OPTIONS, "sample")}
-        self._asked[_question_key(request)].append(options)
-        self._judges.add(canonical({**options, "sample": bool(options["sample"])}))
-        self._fields.add(_field_of(request.get("messages")))
-
-    def _shared(self, where: object) -> Settings:
+    def _shared(self, options: Iterable[str], where: object) -> Settings:
         """Return the options that all answers share."""
-        judges = [json.loads(text) for text in sorted(self._judges)]
+        judges = [json.loads(text) for text in sorted(options)]
         for name in _OPTIONS:
             values = list(dict.fromkeys(repr(judge[name]) for judge in judges))
             if len(values) > 1:
@@ -360,34 +318,7 @@ class RecordedAnswers:
         """Stay what it is: answers go by what was asked."""
         return self
 
-    def check(self, params: Mapping[str, Any]) -> None:
-        """Raise `ConfigError` where the params of a field cannot be used."""
-        self.settings_for(params)
-
-    def settings_for(self, params: Mapping[str, Any]) -> Settings:
-        """Return what holds for a field; see `LLMJudge.settings_for`."""
-        return self._settings.for_field(params).settings
-
-    async def ask(self, question: Question) -> Verdict:
-        """Give the verdict that was given; see `LLMJudge.ask`."""
-        return await judge_values(self._settings, question, self._find)
-
-    async def answer(
-        self,
-        messages: Sequence[Message],
-        read: Callable[[str | None], T],
-        schema: Mapping[str, Any],
-        *,
-        params: Mapping[str, Any],
-        sample: int,
-    ) -> tuple[T, JudgeCall]:
-        """Give the answer that was given; see `LLMJudge.answer`."""
-        own = self._settings
-        return await ask_anything(
-            own, messages, read, schema, self._find, params=params, sample=sample
-        )
-
-    async def _find(self, asked: Asked) -> JudgeCall:
+    async def _answer(self, asked: Asked) -> JudgeCall:
         model = asked.settings.model
         answer = self._answers.get(request_key(asked.document))
         if answer is None:
@@ -420,7 +351,7 @@ class RecordedAnswers:
 
 def open_recording(
     source: Path | JudgeCache, settings: Settings | None = None
-) -> RecordedAnswers | RecordedReport | Foreign:
+) -> RecordedAnswers | _Report:
     """Read what was recorded, whatever its form."""
     if isinstance(source, JudgeCache):
         return RecordedAnswers(source.entries(), source.path, settings)
@@ -451,7 +382,7 @@ def _refuse_other(value: object, source: Path) -> None:
     )
 
 
-def _open_folder(folder: Path, settings: Settings | None) -> RecordedAnswers | Foreign:
+def _open_folder(folder: Path, settings: Settings | None) -> RecordedAnswers | _Report:
     cache = JudgeCache(folder)
     if cache.path.is_file():
         return RecordedAnswers(cache.entries(), folder, settings)

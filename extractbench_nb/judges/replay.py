@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from extractbench_nb._tokens import count_tokens
 from extractbench_nb.errors import InputError
-from extractbench_nb.judges.asking import Asked, ask_anything, is_readable, judge_values
 from extractbench_nb.judges.base import (
     Judge,
     JudgeCall,
@@ -20,17 +18,13 @@ from extractbench_nb.judges.base import (
     gather_verdicts,
 )
 from extractbench_nb.judges.cache import JudgeCache, request_key
+from extractbench_nb.judges.calls import Asked, ModelJudge
 from extractbench_nb.judges.choosing import Ensemble, choose_judge, judge_of_document, verdict_of
 from extractbench_nb.judges.llm import LLMJudge
 from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.judges.prompts import Message
 from extractbench_nb.judges.recorded import open_recording
 from extractbench_nb.judges.settings import DEFAULT_MODEL, Settings
-
-__all__ = ["Notes", "PlannedCall", "Rehearsal", "ReplayJudge", "rehearsing"]
-
-
-T = TypeVar("T")
 
 _NOTHING: Mapping[str, Any] = {}
 _ABSENT = "not_recorded"
@@ -90,8 +84,20 @@ class ReplayJudge:
         like: LLMJudge | None = None,
         otherwise: str | Judge | None = None,
     ) -> None:
-        self._path = _checked_path(path)
-        self._like = _checked_like(like)
+        given: object = like
+        if not isinstance(path, JudgeCache):
+            if not (isinstance(path, str | Path) and str(path).strip()):  # type: ignore[redundant-expr]
+                raise InputError(
+                    f"path is {path!r}; expected a file of JudgeCache.export, a cache or its "
+                    "folder, a report.json or a folder of such"
+                )
+            path = Path(path).expanduser().absolute()
+        if given is not None and not isinstance(given, LLMJudge):
+            raise InputError(
+                f"like is {like!r}; expected an LLMJudge with the options of the one that asked"
+            )
+        self._path = path
+        self._like = like
         self._otherwise = None if otherwise is None else choose_judge(otherwise, "otherwise")
         settings = None if like is None else like.settings_for()
         self._recording = open_recording(self._path, settings)
@@ -244,12 +250,12 @@ class ReplayJudge:
     async def answer(
         self,
         messages: Sequence[Message],
-        read: Callable[[str | None], T],
+        read: Callable[[str | None], Any],
         schema: Mapping[str, Any],
         *,
         params: Mapping[str, Any] = _NOTHING,
         sample: int = 0,
-    ) -> tuple[T, JudgeCall]:
+    ) -> tuple[Any, JudgeCall]:
         """Give the recorded answer to anything; alignments by a model are replayed so.
 
         Parameters
@@ -302,25 +308,6 @@ class ReplayJudge:
 
 def _make(path: Path | JudgeCache, like: LLMJudge | None, otherwise: Judge | None) -> ReplayJudge:
     return ReplayJudge(path, like=like, otherwise=otherwise)
-
-
-def _checked_path(path: object) -> Path | JudgeCache:
-    if isinstance(path, JudgeCache):
-        return path
-    if isinstance(path, str | Path) and str(path).strip():
-        return Path(path).expanduser().absolute()
-    raise InputError(
-        f"path is {path!r}; expected a file of JudgeCache.export, a cache or its folder, a "
-        "report.json or a folder of such"
-    )
-
-
-def _checked_like(like: object) -> LLMJudge | None:
-    if like is None or isinstance(like, LLMJudge):
-        return like
-    raise InputError(
-        f"like is {like!r}; expected an LLMJudge with the options of the one that asked"
-    )
 
 
 #: Tokens that a provider adds to each message.
@@ -419,7 +406,7 @@ class Unknown:
         return await self.ask(Question(None, None))
 
 
-class Rehearsal:
+class Rehearsal(ModelJudge):
     """Judge that writes its questions down and asks nobody; see `rehearsing`.
 
     Parameters
@@ -432,65 +419,28 @@ class Rehearsal:
 
     def __init__(self, judge: LLMJudge, notes: Notes) -> None:
         self._judge, self._notes = judge, notes
+        self._settings = judge.settings_for()
 
     @property
     def name(self) -> str:
         """Name of the judge."""
         return self._judge.name
 
-    def check(self, params: Mapping[str, Any] = _NOTHING) -> None:
-        """Check the params of a field; no key is needed, nothing is asked."""
-        self._judge.settings_for(params)
-
-    def settings_for(self, params: Mapping[str, Any] = _NOTHING) -> Settings:
-        """Return what holds for a field; see `LLMJudge.settings_for`."""
-        return self._judge.settings_for(params)
-
-    async def ask(self, question: Question) -> Verdict:
-        """Note what would be asked about two values."""
-        noted = partial(self._note, question.field, question.metric)
-        return await judge_values(self._judge.settings_for(), question, noted)
-
-    async def compare(self, gold: str, predicted: str) -> Verdict:
-        """Note what would be asked about two texts."""
-        return await self.ask(Question(gold, predicted))
-
-    async def answer(
-        self,
-        messages: Sequence[Message],
-        read: Callable[[str | None], T],
-        schema: Mapping[str, Any],
-        *,
-        params: Mapping[str, Any] = _NOTHING,
-        sample: int = 0,
-    ) -> tuple[T, JudgeCall]:
-        """Note that this would be asked; see `LLMJudge.answer`."""
-        settings = self._judge.settings_for()
-        return await ask_anything(
-            settings,
-            messages,
-            read,
-            schema,
-            partial(self._note, None, None),
-            params=params,
-            sample=sample,
-        )
-
-    async def _note(self, field: str | None, metric: str | None, asked: Asked) -> JudgeCall:
+    async def _answer(self, asked: Asked) -> JudgeCall:
         """Note a question, and give its answer if that is available."""
         cache, key = self._judge.cache, request_key(asked.document)
         kept = None if cache is None else cache.get(key)
         at_hand = kept is not None or (cache is not None and (cache.path, key) in self._notes.asked)
         if cache is not None:
             self._notes.asked.add((cache.path, key))
-        self._notes.calls.append(_planned(field, metric, asked, at_hand))
-        if kept is None or not is_readable(kept, asked):
+        model, most = asked.settings.model, asked.settings.max_tokens
+        about = asked.question
+        field, metric = (about.field, about.metric) if about else (None, None)
+        tokens = sum(count_tokens(m["content"]) + _AROUND_MESSAGE for m in asked.messages)
+        usual = min(VERDICT_TOKENS, most)
+        self._notes.calls.append(
+            PlannedCall(field, metric, model, at_hand, asked.messages, tokens, usual, most)
+        )
+        if kept is None or not asked.is_readable(kept):
             raise JudgeError("this is a rehearsal: nobody was asked", reason=_REASON)
-        return JudgeCall(asked.settings.model, True, answer=kept.answer)
-
-
-def _planned(field: str | None, metric: str | None, asked: Asked, at_hand: bool) -> PlannedCall:
-    tokens = sum(count_tokens(m["content"]) + _AROUND_MESSAGE for m in asked.messages)
-    model, most = asked.settings.model, asked.settings.max_tokens
-    usual = min(VERDICT_TOKENS, most)
-    return PlannedCall(field, metric, model, at_hand, asked.messages, tokens, usual, most)
+        return JudgeCall(model, True, answer=kept.answer)

@@ -13,20 +13,9 @@ from typing import Any, NamedTuple
 
 from extractbench_nb.errors import ConfigError, InputError, nearest
 from extractbench_nb.judges.base import VOTES
-from extractbench_nb.judges.client import litellm, price_is_known
+from extractbench_nb.judges.client import list_price, litellm
 from extractbench_nb.judges.prompts import check_template
 from extractbench_nb.judges.transport import holds_credentials
-
-__all__ = [
-    "DEFAULT_MODEL",
-    "MODEL_VARIABLE",
-    "FieldSettings",
-    "Settings",
-    "check_model",
-    "default_model",
-    "name_of_key",
-]
-
 
 #: Environment variable that names the model of judges that are given none.
 MODEL_VARIABLE = "DEFAULT_LLM_MODEL"
@@ -60,18 +49,15 @@ def read_environment() -> None:
     except (OSError, ValueError) as error:
         raise InputError(f"{str(path)!r} cannot be read: {error}") from None
     for name, value in found.items():
-        if value and "\0" not in value and is_taken(name) and not _names_server(name, value):
+        # the name of a model with an address in it would be asked at that address
+        names_server = name == MODEL_VARIABLE and "://" in (value or "")
+        if value and "\0" not in value and is_taken(name) and not names_server:
             os.environ.setdefault(name, value)
 
 
 def is_taken(name: str) -> bool:
     """Say whether a variable is taken from ``.env``: keys of providers, and the model's name."""
     return name == MODEL_VARIABLE or bool(_KEY.fullmatch(name))
-
-
-def _names_server(name: str, value: str) -> bool:
-    """Whether the name of a model has an address in it, which it would be asked at."""
-    return name == MODEL_VARIABLE and "://" in value
 
 
 def default_model() -> str:
@@ -133,11 +119,13 @@ class Settings:
         """Check every value."""
         for name, (allowed, expected) in _ALLOWED.items():
             value = getattr(self, name)
-            if not allowed(value):
-                raise InputError(f"{name} is {_shown(name, value)}; expected {expected}")
+            if not allowed(value):  # an address may hold a password
+                hidden = name == "api_base" and isinstance(value, str)
+                shown = "not shown here" if hidden else repr(value)
+                raise InputError(f"{name} is {shown}; expected {expected}")
 
-    def for_field(self, params: Mapping[str, Any]) -> FieldSettings:
-        """Apply the params of one field."""
+    def for_field(self, params: Mapping[str, Any]) -> Settings:
+        """Apply the params of one field, and check those that concern the question."""
         changes = {name: params[name] for name in _OVERRIDES if params.get(name) is not None}
         try:
             settings = replace(self, **changes) if changes else self
@@ -145,11 +133,12 @@ class Settings:
             raise ConfigError(None, str(error)) from None
         template, schema = params.get("prompt_template"), params.get("structured_output_schema")
         if template is not None:
-            _check_text("prompt_template", template)
+            if not _is_text(template):
+                raise ConfigError(None, f"prompt_template is {template!r}; expected a text")
             check_template(template)
         if schema is not None:
             _check_schema(schema)
-        return FieldSettings(settings, template, schema)
+        return settings
 
     @property
     def changed(self) -> dict[str, Any]:
@@ -158,25 +147,11 @@ class Settings:
         return {name: value for name, (value, default) in found.items() if value != default}
 
 
-@dataclass(frozen=True)
-class FieldSettings:
-    """What holds for one field: the judge's settings with its own params applied."""
-
-    settings: Settings
-    template: str | None = None
-    schema: Mapping[str, Any] | None = None
-
-
 def refuse_unknown(options: Mapping[str, object]) -> None:
     """Raise `InputError` for an option that there is not, with the nearest ones."""
     for name in options:
         known = [f.name for f in fields(Settings)] + ["cache"]
         raise InputError(f"unknown option {name!r} of a judge; {nearest(name, known)}")
-
-
-def _check_text(name: str, value: object) -> None:
-    if not isinstance(value, str) or not value.strip():
-        raise ConfigError(None, f"{name} is {value!r}; expected a text")
 
 
 def _check_schema(schema: object) -> None:
@@ -190,15 +165,10 @@ def _check_schema(schema: object) -> None:
     try:
         validator_for(schema).check_schema(dict(schema))
     except SchemaError as error:
-        problem = f"structured_output_schema is no JSON Schema: {error.message}"
+        problem = f"structured_output_schema is not a JSON Schema: {error.message}"
         raise ConfigError(None, problem) from None
     if "score" not in schema.get("properties", {"score": None}):
         raise ConfigError(None, "structured_output_schema has no property 'score'; it needs one")
-
-
-def _shown(name: str, value: object) -> str:
-    """Write a value for an error; an address may hold a password."""
-    return "not shown here" if name == "api_base" and isinstance(value, str) else repr(value)
 
 
 def _number(
@@ -221,20 +191,15 @@ def _is_address(value: Any) -> bool:
     )
 
 
-def _is_model(value: Any) -> bool:
-    return isinstance(value, str) and bool(_MODEL.fullmatch(value))
-
-
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-def _is_vote(value: Any) -> bool:
-    return isinstance(value, str) and value in VOTES
-
-
 _ALLOWED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "model": (_is_model, "a LiteLLM model id such as 'openai/gpt-4o-mini'"),
+    "model": (
+        lambda value: isinstance(value, str) and bool(_MODEL.fullmatch(value)),
+        "a LiteLLM model id such as 'openai/gpt-4o-mini'",
+    ),
     "temperature": (_number(0), "a number that is 0 or more"),
     "max_tokens": (_number(1, whole=True), "a whole number that is 1 or more"),
     "timeout": (_number(0, included=False), "a number of seconds that is more than 0"),
@@ -251,7 +216,10 @@ _ALLOWED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
         _number(1, high=_MOST_ANSWERS, whole=True),
         f"a whole number from 1 to {_MOST_ANSWERS}: how many answers to one question",
     ),
-    "vote": (_is_vote, "one of " + ", ".join(map(repr, VOTES))),
+    "vote": (
+        lambda value: isinstance(value, str) and value in VOTES,
+        "one of " + ", ".join(map(repr, VOTES)),
+    ),
 }
 
 _OVERRIDES = ("model", "temperature", "max_tokens", "additional_instructions")
@@ -299,14 +267,17 @@ _OTHER_JUDGES = (
 
 def check_model(settings: Settings, *, otherwise: str = _OTHER_JUDGES) -> None:
     """Check, offline, that a model can be asked."""
-    provider = _provider(settings.model)
+    model = settings.model
+    provider = _provider(model)
     if settings.api_base is None:
-        _check_package(settings.model, provider)
-        _check_key(settings.model, provider, otherwise)
-    if settings.budget_usd is not None and not price_is_known(settings.model):
+        module, package = _PACKAGES.get(provider, ("", ""))
+        if module and not _is_installed(module):
+            raise InputError(f"{model!r} needs `pip install '{package}'`: no {module} is there")
+        _check_key(model, provider, otherwise)
+    if settings.budget_usd is not None and list_price(model, 1, 1) is None:
         raise InputError(
             f"budget_usd is {settings.budget_usd!r}, but LiteLLM has no price for "
-            f"{settings.model!r}: what it costs cannot be told. Give it one with "
+            f"{model!r}: what it costs cannot be told. Give it one with "
             "litellm.register_model, or leave the budget out"
         )
 
@@ -333,12 +304,6 @@ def _provider(model: str) -> str:
     )
 
 
-def _check_package(model: str, provider: str) -> None:
-    needed = _PACKAGES.get(provider)
-    if needed is not None and not _is_installed(needed[0]):
-        raise InputError(f"{model!r} needs `pip install '{needed[1]}'`: no {needed[0]} is there")
-
-
 def _is_installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
@@ -348,20 +313,16 @@ def _is_installed(module: str) -> bool:
 
 def _check_key(model: str, provider: str, otherwise: str) -> None:
     found = litellm().validate_environment(model)
-    ambient = _AMBIENT.get(provider)
-    if found["keys_in_environment"] or not found["missing_keys"] or _has_ambient(ambient):
+    ambient = _AMBIENT.get(provider, _Ambient((), (), ""))
+    if found["keys_in_environment"] or not found["missing_keys"]:
+        return
+    files = (Path(os.path.expandvars(file)).expanduser() for file in ambient.files)
+    if any(map(os.environ.get, ambient.variables)) or any(file.is_file() for file in files):
         return
     either = " or " if provider == "gemini" else " and "
     names = found["missing_keys"]
     or_file = " or in a file .env here" if all(map(is_taken, names)) else ""
     ways = [f"set {either.join(names)} in the environment{or_file}"]
-    if ambient is not None and ambient.hint:
+    if ambient.hint:
         ways.append(ambient.hint)
     raise InputError(f"no key for the model {model!r}: {', '.join(ways)}. {otherwise}")
-
-
-def _has_ambient(ambient: _Ambient | None) -> bool:
-    return ambient is not None and (
-        any(os.environ.get(name) for name in ambient.variables)
-        or any(Path(os.path.expandvars(file)).expanduser().is_file() for file in ambient.files)
-    )

@@ -20,20 +20,6 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-__all__ = [
-    "EXCHANGE",
-    "LONGEST_WAIT",
-    "Exchange",
-    "Failure",
-    "asked_wait",
-    "failure_of",
-    "holds_credentials",
-    "problem_of",
-    "scrub",
-    "watch_exchanges",
-]
-
-
 _HIDDEN = "[hidden]"
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 _MIN_SECRET = 8
@@ -79,7 +65,7 @@ def holds_credentials(address: str) -> bool:
     return bool(parts.username or parts.password or parts.query)
 
 
-#: Seconds; a provider that asks for more patience than this is not asked again.
+#: Seconds; a provider that asks to wait longer than this is not asked again.
 LONGEST_WAIT = 300.0
 
 _LONGEST_TEXT = 500

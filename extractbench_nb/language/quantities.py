@@ -6,9 +6,11 @@ that is exactly one quantity.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from importlib.resources import files
+from typing import Any, NamedTuple
 
 from extractbench_nb.language.text import any_of, unify
 
@@ -43,74 +45,11 @@ CURRENCIES = {
                  "pln czk huf try rub ils thb").split()
 } | {"dollar": "usd", "dollars": "usd", "euro": "eur", "euros": "eur", "yen": "jpy",
      "rmb": "cny", "yuan": "cny", "rupees": "inr", "francs": "chf"}  # fmt: skip
-_UNIT_ROWS: tuple[tuple[str, float, str], ...] = (
-    ("%", 1, "% percent pct"),
-    ("%", 0.01, "bp bps"),
-    ("%", 0.1, "‰"),
-    ("pctpt", 1, "pctpt"),
-    ("m", 1, "m meter meters metre metres mtr mtrs"),
-    ("m", 1e3, "km kms kilometer kilometers kilometre kilometres"),
-    ("m", 1e-2, "cm centimeter centimeters centimetre centimetres"),
-    ("m", 1e-3, "millimeter millimeters millimetre millimetres"),
-    ("m", 1e-6, "μm um micrometer micrometers micrometre micrometres"),
-    ("m", 1e-9, "nm nanometer nanometers nanometre nanometres"),
-    ("m", 1609.344, "mi mile miles"),
-    ("m", 0.9144, "yd yds yard yards"),
-    ("m", 0.3048, "ft foot feet"),
-    ("m", 0.0254, "inch inches"),
-    ("kg", 1, "kg kgs kilogram kilograms kilogramme kilogrammes kilo kilos"),
-    ("kg", 1e-3, "g gram grams gramme grammes"),
-    ("kg", 1e-6, "mg milligram milligrams"),
-    ("kg", 1e-9, "μg ug mcg microgram micrograms"),
-    ("kg", 1e3, "tonne tonnes"),
-    ("kg", 0.45359237, "lb lbs pound pounds"),
-    ("kg", 0.028349523125, "oz ounce ounces"),
-    ("l", 1, "l liter liters litre litres"),
-    ("l", 1e-3, "ml milliliter milliliters millilitre millilitres"),
-    ("l", 1e-6, "μl ul microliter microliters microlitre microlitres"),
-    ("s", 1, "s sec secs second seconds"),
-    ("s", 1e-3, "ms millisecond milliseconds"),
-    ("s", 60, "min mins minute minutes"),
-    ("s", 3600, "h hr hrs hour hours"),
-    ("s", 86400, "day days"),
-    ("s", 604800, "wk wks week weeks"),
-    ("month", 1, "mo mos month months"),
-    ("month", 12, "yr yrs year years"),
-    ("byte", 1, "byte bytes"),
-    ("byte", 1e3, "kb kilobyte kilobytes"),
-    ("byte", 1e6, "mb megabyte megabytes"),
-    ("byte", 1e9, "gb gigabyte gigabytes"),
-    ("byte", 1e12, "tb terabyte terabytes"),
-    ("bit", 1, "bit bits"),
-    ("bitps", 1e3, "kbps"),
-    ("bitps", 1e6, "mbps"),
-    ("bitps", 1e9, "gbps"),
-    ("ohm", 1, "ω ohm ohms"),
-    ("ohm", 1e3, "kω kohm kohms kiloohm kiloohms"),
-    ("m3", 1, "cbm"),
-    ("m2", 1, "sqm"),
-    ("m2", 1e6, "sqkm"),
-    ("m2", 1e4, "ha hectare hectares"),
-    ("m2", 0.09290304, "sqft"),
-    ("m2", 4046.8564224, "acre acres"),
-    ("hz", 1, "hz hertz"),
-    ("hz", 1e6, "mhz megahertz"),
-    ("hz", 1e9, "ghz gigahertz"),
-    ("w", 1, "w watt watts"),
-    ("w", 1e3, "kw kilowatt kilowatts"),
-    ("w", 1e6, "mw megawatt megawatts"),
-    ("w", 1e9, "gw gigawatt gigawatts"),
-    ("pa", 1, "pa pascal pascals"),
-    ("pa", 1e3, "kpa"),
-    ("pa", 1e6, "mpa"),
-    ("v", 1e-3, "mv"),
-    ("v", 1e3, "kv"),
-    ("mph", 1, "mph"),
-    ("mph", 0.621371192237334, "kph kmh"),
-    ("°c", 1, "°c"),
-    ("°f", 1, "°f"),
-    ("ord", 1, "st nd rd th"),
+_DATA: dict[str, Any] = json.loads(
+    (files("extractbench_nb.language") / "units.json").read_text(encoding="utf-8")
 )
+#: Base unit, factor and names of each unit.
+_UNIT_ROWS: list[tuple[str, float, str]] = _DATA["units"]
 # Units whose letters mean something else in another case; in any other case they are read as above.
 _SMALL = {"p": 1e-12, "n": 1e-9, "u": 1e-6, "μ": 1e-6, "m": 1e-3}
 _LARGE = {"k": 1e3, "M": 1e6, "G": 1e9}
@@ -139,22 +78,7 @@ VALUE_WORDS = frozenset((*SMALL_NUMBERS, *ORDINALS, *WORD_SCALES, *CURRENCIES))
 
 _ORDINAL_ENDINGS = frozenset(("st", "nd", "rd", "th"))
 
-_PHRASES = {
-    "degrees celsius": "°C", "degree celsius": "°C", "degrees fahrenheit": "°F", "deg c": "°C",
-    "degrees c": "°C", "degree c": "°C", "degrees f": "°F", "degree f": "°F", "mm hg": "mmhg",
-    "miles per hour": "mph", "kilometers per hour": "kph", "kilometres per hour": "kph",
-    "km/h": "kph", "basis points": "bps", "basis point": "bps", "per cent": "%",
-    "percentage points": "pctpt", "percentage point": "pctpt", "us dollars": "usd",
-    "u.s. dollars": "usd", "us$": "$", "u.s.$": "$",
-    "canadian dollars": "cad", "australian dollars": "aud", "pounds sterling": "gbp",
-    "square feet": "sqft", "square foot": "sqft", "sq. ft": "sqft", "sq ft": "sqft",
-    "sq.ft": "sqft",
-    "square meters": "sqm", "square metres": "sqm", "sq. m": "sqm", "sq m": "sqm",
-    "square kilometers": "sqkm", "square kilometres": "sqkm", "sq. km": "sqkm", "sq km": "sqkm",
-    "gigabits per second": "gbps", "megabits per second": "mbps", "cubic meters": "cbm",
-    "cubic metres": "cbm",
-    "swiss francs": "chf", "c$": "cad ", "a$": "aud ", "hk$": "hkd ",
-}  # fmt: skip
+_PHRASES: dict[str, str] = _DATA["phrases"]
 # Each phrase has one of these: a quick look that most texts do not pass.
 _PARTS = ("per", "deg", "$", "dollar", "sq", "cubic", "basis", "sterling", "franc", "km/h", "mm hg")
 _PHRASE = re.compile(

@@ -48,7 +48,7 @@ from extractbench_nb.paper.results import (
 from extractbench_nb.stats.intervals import Drawing, wilson_interval
 
 if TYPE_CHECKING:
-    from extractbench_nb.paper.styler import PaperStyler
+    from extractbench_nb.display.publication import PaperStyler
 
 
 _MAKERS: Mapping[str, Callable[[Facts], Cells]] = MappingProxyType(
@@ -308,8 +308,8 @@ def style(
     | Sports Results | 12 | 6 | 5 |
     ...
     """
+    from extractbench_nb.display.publication import styled  # imports jinja2
     from extractbench_nb.paper.layout import lay_out
-    from extractbench_nb.paper.styler import styled  # imports jinja2
 
     part = table_name(n)
     if values not in ("recomputed", "published"):

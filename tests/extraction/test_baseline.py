@@ -281,7 +281,7 @@ def test_table_7_as_it_is_printed() -> None:
     [
         (9, "table 9 is of the schema '10kq', which the runs do not have"),
         ("rowin", "no table 'rowin' of runs; .* did you mean 'rowing'"),
-        (6, "no table '6' of runs; there are 5, 7, 8 and one a schema"),
+        (6, "no table '6' of runs; there are 5, 7, 8 and one per schema"),
     ],
 )
 def test_tables_that_are_not_there(n: Any, message: str) -> None:

@@ -214,7 +214,7 @@ def test_what_is_no_path(folder: Any) -> None:
     "name, data, message",
     [
         ("one.meta.json", b"{", "is not JSON"),
-        ("one.meta.json", b"[]", "no JSON object"),
+        ("one.meta.json", b"[]", "not hold a JSON object"),
         ("one.meta.json", b'{"error": "timeout"}', "error is 'timeout'; expected an object"),
         *(
             ("one.meta.json", f'{{"{name}": {value}}}'.encode(), f"{name} is .*; expected {fits}")

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.judges.prompts import Unparsable, _balanced, _strict, read_answer
+from extractbench_nb._model_json import _balanced, _strict
+from extractbench_nb.judges.prompts import Unparsable, read_answer
 from tests.waiting import PATIENCE
 
 READ: dict[str, tuple[str, tuple[float, str | None]]] = {

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from extractbench_nb.judges import transport as failures
-from extractbench_nb.judges.asking import _attempts
-from extractbench_nb.judges.settings import Settings
+from extractbench_nb.judges.calls import pause_after
 from extractbench_nb.judges.transport import Failure, asked_wait, failure_of
 
 
@@ -58,24 +57,11 @@ def test_what_is_not_known_is_not_tried_again() -> None:
     assert (found.reason, found.problem, found.transient) == ("model_failed", "boom", False)
 
 
-class State:
-    """As much of tenacity's state as the waiting looks at."""
-
-    def __init__(self, number: int, failure: Failure) -> None:
-        self.attempt_number = number
-        self.outcome = self
-        self.failure = failure
-
-    def exception(self) -> Failure:
-        return self.failure
-
-
 def test_waits_double_with_jitter_and_heed_the_provider() -> None:
-    wait: Any = _attempts(Settings("openai/x", retry_wait=1.0)).wait
     usual, patient = Failure("x", "x"), Failure("x", "x", retry_after=30.0)
     for number, least in ((1, 1), (2, 2), (3, 4), (4, 8)):
-        waits = [wait(State(number, usual)) for _ in range(50)]
+        waits = [pause_after(number, usual, 1.0) for _ in range(50)]
         assert least <= min(waits) < max(waits) <= least + 1
-    assert wait(State(1, patient)) == 30.0
-    assert wait(State(50, usual)) <= 301
-    assert _attempts(Settings("openai/x", retry_wait=0.0)).wait(State(3, usual)) == 0  # type: ignore[arg-type]
+    assert pause_after(1, patient, 1.0) == 30.0
+    assert pause_after(10**9, usual, 1.0) <= 301
+    assert pause_after(3, usual, 0.0) == 0

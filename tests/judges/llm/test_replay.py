@@ -463,7 +463,7 @@ LINE = '{"answer":"x","completion_tokens":null,"cost_usd":null,"key":"0","prompt
         ("{}", "is neither a file"),
         ("[1, 2]", "is neither a file"),
         ("5", "is neither a file"),
-        ('{"key": "0", "request": {}, "answer": "x"}', "line 1 of .* is no answer under its key"),
+        ('{"key": "0", "request": {}, "answer": "x"}', "line 1 of .* is not an answer"),
         ('{"field_outcomes": {}}', "found no list 'field_outcomes'"),
         ('{"field_outcomes": []}', "holds no verdict"),
         ('{"field_outcomes": [{"path": "x"}]}', "row 0 of 'field_outcomes' is {'path': 'x'}"),

@@ -218,7 +218,7 @@ def test_params_of_a_field_override(make: MakeJudge, server: LLMServer) -> None:
         ({"prompt_template": "{gold}"}, "lacks {predicted}"),
         ({"prompt_template": ""}, "prompt_template is ''"),
         ({"structured_output_schema": []}, "JSON Schema as an object"),
-        ({"structured_output_schema": {"type": "nothing"}}, "no JSON Schema"),
+        ({"structured_output_schema": {"type": "nothing"}}, "not a JSON Schema"),
         ({"structured_output_schema": {"properties": {"a": {}}}}, "no property 'score'"),
     ],
 )

@@ -1,4 +1,4 @@
-"""A pandas Styler in the paper's layout, which writes LaTeX and Markdown too.
+"""Tables for publication: a pandas Styler that writes LaTeX and Markdown too.
 
 Importing this module imports jinja2.
 """
@@ -6,39 +6,32 @@ Importing this module imports jinja2.
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 from pandas.io.formats.style import Styler
 
-from extractbench_nb.paper.layout import Laid
+#: A table of texts: headings, texts by row; and by row and heading the cells in bold and in red.
+Texts: TypeAlias = tuple[
+    list[str], dict[str, list[str]], set[tuple[str, str]], set[tuple[str, str]]
+]
 
 _BOLD, _RED = "font-weight: bold;", "color: red;"
 
-#: Entry of the frame's attributes that lists the cells in bold; it outlives copies.
-_BEST = "best"
 
-
-def styled(laid: Laid, name: str) -> PaperStyler:
+def styled(table: Texts, name: str) -> PaperStyler:
     """Make the Styler of a table: the best of a column in bold, complete failures in red."""
-    frame = pd.DataFrame.from_dict(laid.rows, orient="index", columns=laid.headings)
-    frame.attrs[_BEST] = sorted(laid.best)
+    headings, rows, best, failed = table
+    frame = pd.DataFrame.from_dict(rows, orient="index", columns=headings)
+    frame.attrs["best"] = sorted(best)  # outlives copies
+    css = dict.fromkeys(best, _BOLD) | dict.fromkeys(failed, _RED)
+    marks = {row: [css.get((row, heading), "") for heading in headings] for row in rows}
     made = PaperStyler(frame, uuid=f"paper-{name}", cell_ids=False)
-    made.apply(lambda _: _marks(laid), axis=None)
+    made.apply(lambda _: pd.DataFrame.from_dict(marks, orient="index", columns=headings), axis=None)
     made.format(escape="html")
     made.format_index(escape="html", axis=0)
     made.format_index(escape="html", axis=1)
     return made
-
-
-def _marks(laid: Laid) -> pd.DataFrame:
-    def css(row: str, heading: str) -> str:
-        if (row, heading) in laid.failed:
-            return _RED
-        return _BOLD if (row, heading) in laid.best else ""
-
-    cells = {row: [css(row, heading) for heading in laid.headings] for row in laid.rows}
-    return pd.DataFrame.from_dict(cells, orient="index", columns=laid.headings)
 
 
 class PaperStyler(Styler):
@@ -63,7 +56,7 @@ class PaperStyler(Styler):
     def to_markdown(self) -> str:
         """Write the table as Markdown; the best of a column in bold."""
         frame: pd.DataFrame = vars(self)["data"]
-        best = set(frame.attrs[_BEST])
+        best = set(frame.attrs["best"])
         lines = [["", *frame.columns], ["---", *("---:" for _ in frame.columns)]]
         for row, texts in zip(frame.index, frame.to_numpy(), strict=True):
             marked = zip(frame.columns, texts, strict=True)
