@@ -30,7 +30,7 @@ def main() -> None:
 
 
 def print_scores(evs: xb.batch.Evaluations) -> None:
-    """Print one row a run: mean scores over its documents, and counts of outcomes."""
+    """Print one row per run: mean scores over its documents, and counts of outcomes."""
     table = evs.by_run.sort_values("overall_score", ascending=False)
     table = table[["run", "documents", "invalid", *MEANS, *COUNTS]].set_index("run")
     print("\nScores are means over documents; an output that is not JSON passes no field")

@@ -26,7 +26,7 @@ DATASETS = ("extractbench", "sample")
 
 
 def registry(dataset: Dataset) -> pd.DataFrame:
-    """One row a file of the released dataset; a PDF that is not at hand has no size and hash."""
+    """One row per file of the released dataset; a PDF that is not at hand has no size and hash."""
     listing = dataset.listing
     pdfs = [pdf_beside(gold) for gold in listing["gold_path"]]
     paths = {*dataset.schemas["schema_path"], *listing["gold_path"], *pdfs}
@@ -42,7 +42,7 @@ def _file(path: Path, root: Path, folder: str) -> tuple[str, str, str, str]:
 
 
 def documents(dataset: Dataset) -> pd.DataFrame:
-    """One row a document, every figure counted now."""
+    """One row per document, every figure counted now."""
     rows = []
     for row in dataset.listing.to_dict("records"):
         figures = {**_figures(row["gold_path"], GOLD)}
@@ -57,14 +57,14 @@ def _figures(path: Path, kind: FileKind) -> dict[str, object]:
 
 
 def schemas(dataset: Dataset) -> pd.DataFrame:
-    """One row a schema."""
+    """One row per schema."""
     names = dataset.schemas[["schema", "domain"]]
     found = [schema_complexity(dataset.schema(schema)) for schema in names["schema"]]
     return names.assign(keys=[f.keys for f in found], depth=[f.depth for f in found])
 
 
 def fields(dataset: Dataset) -> pd.DataFrame:
-    """One row a document, one column a definition of a field."""
+    """One row per document, one column per definition of a field."""
     rows = [
         {"document": document, "schema": schema}
         | count_fields(dataset.gold(document), dataset.schema(schema))

@@ -34,7 +34,7 @@ _DEPTH = Column("depth", "int64", "deepest nesting of the schema", "0 and up")
 
 COMPLEXITY_COLUMNS = FrameSpec(
     "complexity",
-    "one row a document, ordered by domain, schema and document",
+    "one row per document, ordered by domain, schema and document",
     (
         Column("document", "string", "document id"),
         Column("domain", "string", "name of the domain folder"),
@@ -53,7 +53,7 @@ COMPLEXITY_COLUMNS = FrameSpec(
 
 DOMAIN_COLUMNS = FrameSpec(
     "domain_complexity",
-    "one row a schema, which is what the paper calls a domain, ordered by domain and schema",
+    "one row per schema, which is what the paper calls a domain, ordered by domain and schema",
     (
         Column("domain", "string", "name of the domain folder"),
         Column("schema", "string", "schema id"),
@@ -181,7 +181,7 @@ def _mean(values: pd.Series[Any]) -> float | None:
 
 FIELD_COLUMNS = FrameSpec(
     "field_definitions",
-    "one row a definition and schema",
+    "one row per definition and schema",
     (
         Column("definition", "string", "short name of the definition"),
         Column("counts", "string", "what it counts in a document"),

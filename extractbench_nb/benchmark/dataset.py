@@ -237,7 +237,7 @@ def _visible(folder: Path) -> list[Path]:
     )
 
 
-_DOCUMENTS = "one row a document, ordered by domain, schema and document"
+_DOCUMENTS = "one row per document, ordered by domain, schema and document"
 
 LISTING_COLUMNS = FrameSpec(
     "listing",
@@ -256,7 +256,7 @@ DOCUMENT_COLUMNS = FrameSpec("documents", _DOCUMENTS, (*LISTING_COLUMNS.columns,
 
 SCHEMA_COLUMNS = FrameSpec(
     "schemas",
-    "one row a schema, ordered by domain and schema",
+    "one row per schema, ordered by domain and schema",
     (
         Column("schema", "string", "the folder's name, or domain/schema where two share a name"),
         Column("domain", "string", "name of the domain folder"),
@@ -268,7 +268,7 @@ SCHEMA_COLUMNS = FrameSpec(
 
 RUN_COLUMNS = FrameSpec(
     "runs",
-    "one row a model output, ordered by run and document",
+    "one row per model output, ordered by run and document",
     (
         Column("run", "string", "name of the run's folder, mostly a model's name"),
         Column("document", "string", "document id"),

@@ -37,7 +37,7 @@ DOMAIN_OF_SCHEMA = MappingProxyType(
 
 FIGURE_COLUMNS = FrameSpec(
     "figures",
-    "one row a printed figure, in the order of printing",
+    "one row per printed figure, in the order of printing",
     (
         Column("table", "string", "where it is printed", "1 to 13, figure2, text"),
         Column("row", "string", "domain, model, preset or kind of failure; an id in the text"),

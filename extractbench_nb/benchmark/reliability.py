@@ -48,7 +48,7 @@ _DIGITS = 6  # of a similarity and of a difference, so that files are the same e
 
 OUTPUT_COLUMNS = FrameSpec(
     "outputs",
-    "one row a recorded output, ordered by run and document",
+    "one row per recorded output, ordered by run and document",
     (
         Column("run", "string", "run, as its folder is named"),
         Column("document", "string", "document id"),
@@ -65,7 +65,7 @@ _PLACE = (
 
 VERDICT_COLUMNS = FrameSpec(
     "verdicts",
-    "one row a row of a judge report",
+    "one row per row of a judge report",
     (
         Column("run", "string", "run, as its folder is named"),
         *_PLACE,
@@ -101,7 +101,7 @@ VERDICT_COLUMNS = FrameSpec(
 
 PAIR_COLUMNS = FrameSpec(
     "pairs",
-    "one row a field of a document and two runs in which a judge decided it",
+    "one row per field of a document and two runs in which a judge decided it",
     (
         *_PLACE,
         Column("run_a", "string", "the one run"),
@@ -289,7 +289,7 @@ _RATES = (
 
 REPORT_COLUMNS = FrameSpec(
     "reports",
-    "one row a judge report",
+    "one row per judge report",
     (
         Column("run", "string", "run, as its folder is named"),
         Column("document", "string", "document id"),

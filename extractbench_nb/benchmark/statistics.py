@@ -111,13 +111,13 @@ _NAMES = (
 
 SHIPPED_COLUMNS = FrameSpec(
     "shipped_statistics",
-    "one row a document, ordered by domain, schema and document",
+    "one row per document, ordered by domain, schema and document",
     (*_NAMES, Column("has_pdf", "bool", "whether its PDF was at hand"), *STATISTICS),
 )
 
 SHIPPED_SCHEMA_COLUMNS = FrameSpec(
     "shipped_schemas",
-    "one row a schema, ordered by domain and schema",
+    "one row per schema, ordered by domain and schema",
     (
         Column("schema", "string", "schema id"),
         Column("domain", "string", "name of the domain folder"),

@@ -39,7 +39,7 @@ ALIGNMENT_SCHEMA: Mapping[str, Any] = {
 NAMED_ITEM, AROUND_ANSWER = 4, 64
 
 _NUMBERED = re.compile(r"^\d+: ", re.MULTILINE)
-#: What ends a line but is no control character in JSON.
+#: What ends a line but is not a control character in JSON.
 _LINE_ENDS = {ord(c): f"\\u{ord(c):04x}" for c in "\x85\u2028\u2029"}
 _CUT = " […] "
 _LONGEST_DESCRIPTION = 300
@@ -196,7 +196,7 @@ def _pair(entry: Any) -> tuple[int, int]:
         one, two = map(_number, entry)
         if one is not None and two is not None:
             return one, two
-    raise Unparsable(f"{json.dumps(entry)[:80]} is no pair [gold number, predicted number]")
+    raise Unparsable(f"{json.dumps(entry)[:80]} is not a pair [gold number, predicted number]")
 
 
 def _numbers(answer: Mapping[str, Any], name: str) -> set[int]:

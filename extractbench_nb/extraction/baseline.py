@@ -142,7 +142,7 @@ def _written(results: pd.DataFrame, heads: Iterable[_Head]) -> Texts:
 
 TALLY_COLUMNS = FrameSpec(
     "attempts",
-    "one row an attempt: what is summed up",
+    "one row per attempt: what is summed up",
     (
         Column("run", "string", "run"),
         Column("document", "string", "document id"),
@@ -157,7 +157,7 @@ TALLY_COLUMNS = FrameSpec(
 
 BASELINE_COLUMNS = FrameSpec(
     "results",
-    "one row a run and schema; the rows of all runs, and of all schemas, come last",
+    "one row per run and schema; the rows of all runs, and of all schemas, come last",
     (
         Column("run", "string", "run; total for all"),
         Column("schema", "string", "schema, the paper's domain; overall for all"),
@@ -445,7 +445,7 @@ _FORGIVABLE = (*FORMS, "schema_violation")
 
 EFFECT_COLUMNS = FrameSpec(
     "repair_effect",
-    "one row a run",
+    "one row per run",
     (
         Column("run", "string", "run"),
         Column("attempts", "int64", "attempts", "1 and up"),

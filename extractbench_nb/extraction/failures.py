@@ -18,7 +18,7 @@ Counts = npt.NDArray[np.int64]
 
 POSITION_COLUMNS = FrameSpec(
     "failure_positions",
-    "one row a failure and part of the text; the last of a failure are those without a place",
+    "one row per failure and part of the text; the last of a failure are those without a place",
     (
         Column("failure", "string", "how attempts failed", ", ".join(FAILURES[1:])),
         Column(
@@ -197,7 +197,7 @@ def failure_positions(attempts: pd.DataFrame, *, bins: int = 10) -> pd.DataFrame
     Raises
     ------
     InputError
-        `bins` is no such number, a column is missing, or a place is not in its text.
+        `bins` is not such a number, a column is missing, or a place is not in its text.
 
     Notes
     -----

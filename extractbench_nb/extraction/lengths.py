@@ -106,7 +106,7 @@ _MEASURE = Column("measure", "string", "what the length is", ", ".join(LENGTHS))
 
 LENGTH_COLUMNS = FrameSpec(
     "validity_by_length",
-    "after the columns of `by`, one row a group and bin; the last of a group has no length",
+    "after the columns of `by`, one row per group and bin; the last of a group has no length",
     (
         _MEASURE,
         Column("bin", "Int64", "from the shortest; missing without a length", "1 and up", True),
@@ -124,7 +124,7 @@ LENGTH_COLUMNS = FrameSpec(
 
 LENGTH_CORRELATION_COLUMNS = FrameSpec(
     "length_correlations",
-    "after the columns of `by`, one row a group",
+    "after the columns of `by`, one row per group",
     (
         _MEASURE,
         Column("attempts", "int64", "attempts with a length", "0 and up"),

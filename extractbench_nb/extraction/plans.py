@@ -236,7 +236,7 @@ def _ids(documents: object) -> list[str]:
     ids = list(documents)
     for one in ids:
         if not isinstance(one, str):
-            raise InputError(f"documents: {one!r} is no id; expected a text")
+            raise InputError(f"documents: {one!r} is not an id; expected a text")
     return ids
 
 

@@ -106,7 +106,7 @@ def repair_output(raw: str | bytes | None, *, seconds: float = 20.0) -> Repaired
 
 ATTEMPT_COLUMNS = FrameSpec(
     "attempts",
-    "one row an attempt: a run and a document",
+    "one row per attempt: a run and a document",
     (
         Column("run", "string", "run"),
         Column("document", "string", "document id"),

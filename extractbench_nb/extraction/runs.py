@@ -41,7 +41,7 @@ from extractbench_nb.judges.settings import Settings, read_environment
 
 RUN_OUTPUT_COLUMNS = FrameSpec(
     "run_outputs",
-    "one row a document with an output, be it a failed call, ordered by domain, schema, document",
+    "one row per document with an output, be it a failed call, ordered by domain, schema, document",
     (
         Column("run", "string", "the folder's name; of a simulation the model's"),
         Column("document", "string", "document id"),

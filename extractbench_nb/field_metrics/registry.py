@@ -235,6 +235,11 @@ class Registry:
             return ()
         return entry.applies_to
 
+    def made_for(self, metric_id: str) -> tuple[str, ...]:
+        """Return the JSON Schema types that a metric names; it may compare others as well."""
+        entry = self.entries.get(metric_id)
+        return () if entry is None else tuple(t for t in entry.applies_to if t != "any")
+
     def problem_with_params(self, metric_id: str, params: Mapping[str, Any]) -> str | None:
         """Say what is wrong with the params of a metric, or return None."""
         entry = self.entries[metric_id]

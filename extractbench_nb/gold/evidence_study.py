@@ -214,7 +214,7 @@ _DRAWING = Drawing(confidence=0.95, resamples=9_999, seed=0)
 
 SHARE_COLUMNS = FrameSpec(
     "evidence_shares",
-    "one row a group of counts",
+    "one row per group of counts",
     (
         Column("documents", "int64", "documents of the group", "1 and up"),
         Column("sought", "int64", "leaves or values that were looked for", "1 and up"),

@@ -28,7 +28,7 @@ _VARIANTS = str.maketrans(
     | _PLAIN_LETTERS
 )
 _BROKEN_WORD = re.compile(r"(?<=[^\W\d_])-[ \t]*\r?\n\s*(?=[^\W\d_A-Z])")
-_ACCENT = re.compile("[\u0300-\u0337\u0339-\u036f]+")  # the solidus of ≠ is no accent
+_ACCENT = re.compile("[\u0300-\u0337\u0339-\u036f]+")  # the solidus of ≠ is not an accent
 _FRACTION = re.compile("(\\d)(?=[\u00bc-\u00be\u2153-\u215e])")
 _PUNCTUATION = re.compile(r"[^\w\s]|_")
 

@@ -43,7 +43,7 @@ _ADDRESS = re.compile(
     r"(?:[/?#][^\s<>\"'()\[\],;]*)?))>?",
     re.IGNORECASE,
 )
-_PLACE_OF_ADDRESS = "\u2180"  # a sign that is no letter, and part of no name
+_PLACE_OF_ADDRESS = "\u2180"  # a sign that is not a letter, and in no name
 SHORT_TEXT, MIDDLE_TEXT = 128, 1_024
 _MAX_CAPITALS = 6
 MAX_LENGTH = 40_000

@@ -515,7 +515,7 @@ def _flash_over_pro(_: Facts) -> _Told:
 
 CLAIM_COLUMNS = FrameSpec(
     "claims",
-    "one row a claim",
+    "one row per claim",
     (
         Column("id", "string", "short name"),
         Column("where", "string", "section and paragraph"),

@@ -870,7 +870,7 @@ def _two_texts(_: Facts) -> _Told:
         f"{own} of {len(pairs)} unlike texts pass",
         f"{passing} of {len(pairs)}",
         float(passing - own),
-        "the release turns what is no number into nothing and finds two nothings equal; the "
+        "the release turns what is not a number into nothing and finds two nothings equal; the "
         "10-K/Q schema allows texts such as ranges where it declares number_tolerance",
     )
 
@@ -929,7 +929,7 @@ def _ahead_of_release(_: Facts) -> _Told:
 
 ERRATA_COLUMNS = FrameSpec(
     "errata",
-    "one row a thing that does not add up",
+    "one row per thing that does not add up",
     (
         Column("id", "string", "short name"),
         Column("where", "string", "table, figure, section, or what is compared with what"),

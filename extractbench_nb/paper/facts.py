@@ -23,7 +23,7 @@ from extractbench_nb.schema.complexity import schema_complexity
 
 GOLD_COLUMNS = FrameSpec(
     "gold",
-    "one row a document of the released dataset",
+    "one row per document of the released dataset",
     (
         Column("document", "string", "document id"),
         Column("schema", "string", "schema id"),
@@ -192,7 +192,7 @@ MODES = ("prompt", "structured")
 
 COUNT_COLUMNS = FrameSpec(
     "counts",
-    "one row a model and domain",
+    "one row per model and domain",
     (
         Column("model", "string", "model, as the appendix names it"),
         Column("domain", "string", "sports, credit, research, resumes or 10-K/Q"),

@@ -171,7 +171,7 @@ def profile_interval(
 
 CORRELATION_COLUMNS = FrameSpec(
     "correlations",
-    "one row a group of models, outcome, factor and measure",
+    "one row per group of models, outcome, factor and measure",
     (
         Column("group", "string", "models added up: pooled, able, GPT, Claude, or one model"),
         Column("outcome", "string", "validity, pass_rate or scored_pass_rate, by domain"),
@@ -315,7 +315,7 @@ def correlations() -> pd.DataFrame:
 
 REGRESSION_COLUMNS = FrameSpec(
     "regressions",
-    "one row a group of attempts, outcome and factor",
+    "one row per group of attempts, outcome and factor",
     (
         Column("group", "string", "pooled, or able: without Claude on credit agreements"),
         Column("outcome", "string", "validity, pass_rate or scored_pass_rate"),

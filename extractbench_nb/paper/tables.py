@@ -69,7 +69,7 @@ _MAKERS: Mapping[str, Callable[[Facts], Cells]] = MappingProxyType(
 
 COMPARE_COLUMNS = FrameSpec(
     "compare",
-    "one row a printed figure",
+    "one row per printed figure",
     (
         Column("table", "string", "1 to 13, figure2 or text"),
         Column("row", "string", "domain, model, preset or kind of failure; an id in the text"),
@@ -89,7 +89,7 @@ COMPARE_COLUMNS = FrameSpec(
 
 REPRODUCTION_COLUMNS = FrameSpec(
     "reproduction",
-    "one row a table, Figure 2 and the text",
+    "one row per table, Figure 2 and the text",
     (
         Column("table", "string", "1 to 13, figure2 or text"),
         Column("cells", "int64", "printed figures"),
@@ -336,7 +336,7 @@ def table_name(n: int | str) -> str:
     """Check the name of a table; the text is none."""
     part = part_name(n)
     if part == "text":
-        raise InputError("'text' is no table: statements() compares the numbers of the text")
+        raise InputError("'text' is not a table: statements() compares the numbers of the text")
     return part
 
 
@@ -384,7 +384,7 @@ RUN_COMPARISON_STATUSES = (EQUAL, WITHIN, DIFFERS, NO_RUN)
 
 RUN_COMPARISON_COLUMNS = FrameSpec(
     "compare_runs",
-    "one row a printed figure of a model",
+    "one row per printed figure of a model",
     (
         Column("table", "string", "5 or 7 to 13"),
         Column("row", "string", "model or kind of failure, as printed"),

@@ -138,7 +138,7 @@ STATUSES = ("found", "not_found", "no_text_layer", "nothing_to_find")
 
 EVIDENCE_COLUMNS = FrameSpec(
     "evidence",
-    "one row a line of a place where the value stands",
+    "one row per line of a place where the value stands",
     (
         Column("hit", "int64", "which place: 1 is the best", "1 and up"),
         Column("line", "int64", "which line of it", "1 and up"),
@@ -271,7 +271,7 @@ _DEEPEST = 25_000
 
 GROUNDED_COLUMNS = FrameSpec(
     "grounded",
-    "one row a value",
+    "one row per value",
     (
         Column(
             "grounded",
@@ -286,7 +286,7 @@ GROUNDED_COLUMNS = FrameSpec(
 
 LEAF_COLUMNS = FrameSpec(
     "leaves",
-    "one row a leaf of a JSON value",
+    "one row per leaf of a JSON value",
     (
         Column("path", "string", "instance path, `$.authors[2].name`"),
         Column("field", "string", "the path without indices, `authors[].name`"),

@@ -225,7 +225,7 @@ def _unit(name: str, comparison: Comparison) -> str:
     return f"difference in {words(name)} (mean over documents, {percent} interval)"
 
 
-#: A colour each ending, the same in all figures: blue is valid, warm are texts that are no use,
+#: One colour per ending, the same in all figures: blue is valid, warm are texts of no use,
 #: greens and greys are calls that gave none.
 ENDINGS: Mapping[str, str] = {
     "none": "#0072B2",

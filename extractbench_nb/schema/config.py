@@ -130,6 +130,10 @@ class MetricCatalogue(Protocol):
         """Return the JSON Schema types that a metric applies to; none where to all."""
         ...
 
+    def made_for(self, metric_id: str) -> tuple[str, ...]:
+        """Return the JSON Schema types that a metric names; it may compare others as well."""
+        ...
+
     def problem_with_params(self, metric_id: str, params: Mapping[str, Any]) -> str | None:
         """Say what is wrong with a metric's params, or return None."""
         ...
@@ -144,7 +148,7 @@ class MetricSpec:
     """One metric of a node: its id, its params as declared, its weight among the node's metrics.
 
     ``origin`` says where it comes from: ``preset``, ``metric`` (named directly) or ``default``.
-    ``types`` are the JSON types that its registration is limited to; none where it has no limit.
+    ``types`` are the JSON types that its registration names; none where it names no type.
     """
 
     metric_id: str
@@ -262,7 +266,7 @@ def _spec(entry: Any, pointer: str, catalogue: MetricCatalogue | None) -> Metric
 
 
 def _types_of(metric_id: str, catalogue: MetricCatalogue | None) -> tuple[str, ...]:
-    return catalogue.types_of(metric_id) if catalogue is not None else ()
+    return catalogue.made_for(metric_id) if catalogue is not None else ()
 
 
 def _check_name(name: Any, pointer: str) -> None:

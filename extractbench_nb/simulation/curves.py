@@ -96,7 +96,7 @@ def _subject(one: Any, rules: Profile) -> _Subject:
         return _Subject(None, get_profile(one))
     if isinstance(one, Mapping):
         config = parse_config(dict(one), "/evaluation_config", REGISTRY)
-        assert config is not None  # noqa: S101 - only null is no config
+        assert config is not None  # noqa: S101 - only null has no config
         names = []
         for spec in config.metrics:
             params = ", ".join(f"{name}={value!r}" for name, value in spec.params.items())

@@ -455,7 +455,7 @@ def serve_simulations(
     ------
     InputError
         There is no simulation, or two of one model and mode; `dataset` is something else, or a
-        document is not in it; or `latency` is no such number.
+        document is not in it; or `latency` is not such a number.
     DatasetError
         The dataset cannot be read.
 

@@ -185,7 +185,7 @@ def judge_agreement(
         Compare the others with this one only; by default each pair.
     metrics : iterable of str, optional
         Metrics to compare; by default ``string_semantic``, ``string_llm`` and other judged ones. An
-        ``array_llm`` is no judge's alone: its verdict follows from the alignment of its items.
+        ``array_llm`` is not one judge's own: its verdict follows from the alignment of its items.
     confidence : float, optional
         Of the intervals, between 0 and 1.
     resamples : int, optional

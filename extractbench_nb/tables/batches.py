@@ -135,7 +135,7 @@ def array_tables(ev: Evaluation, path: str | None = None) -> tuple[Table, Table]
 
 TABLE_SCORE_COLUMNS = FrameSpec(
     "table_scores",
-    "one row a pair of tables and metric",
+    "one row per pair of tables and metric",
     (
         Column("document", "string", "name of the pair"),
         Column("metric", "string", "metric", "as in `compare_tables`"),
@@ -148,7 +148,7 @@ TABLE_SCORE_COLUMNS = FrameSpec(
 
 MEAN_COLUMNS = FrameSpec(
     "table_means",
-    "one row a group and metric",
+    "one row per group and metric",
     (
         Column("metric", "string", "metric", "as in `compare_tables`"),
         Column("tables", "int64", "pairs that have a score", "0 and up"),

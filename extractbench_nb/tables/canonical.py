@@ -29,7 +29,7 @@ REASONS = {
     "projected": "a row whose only text is in its first cell names the rows below it",
     "row_header": "blank cells in the first column belong to the text above, which the second "
     "column divides",
-    "split": "a blank cell over several positions is no node",
+    "split": "a blank cell over several positions is not a node",
 }
 
 
@@ -714,7 +714,7 @@ def _extent(cell: Cell, shown: list[list[int]], number: int) -> tuple[int, int]:
 
 CHANGE_COLUMNS = FrameSpec(
     "changes",
-    "one row a change: a cell that covers more than before, is cut, or has other flags",
+    "one row per change: a cell that covers more than before, is cut, or has other flags",
     (
         Column("step", "string", "what was done", ", ".join(REASONS)),
         Column("rows", "object", "the rows that the change is about, a tuple of int"),

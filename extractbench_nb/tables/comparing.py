@@ -345,7 +345,7 @@ def _to_leaves(trees: Numbers, renaming: Numbers, one: _Tree, other: _Tree) -> N
 
 COMPARISON_COLUMNS = FrameSpec(
     "table_comparison",
-    "one row a metric, its name in the index",
+    "one row per metric, its name in the index",
     (
         Column("score", "Float64", "f-score, similarity, or 1 for equal", "0 to 1", nullable=True),
         Column("precision", "Float64", "of the metrics that have one", "0 to 1", nullable=True),

@@ -223,7 +223,7 @@ KEEP_MODES = ("rows", "columns", "both")
 
 KEEP_COLUMNS = FrameSpec(
     "keep_curves",
-    "one row a mode, probability and metric",
+    "one row per mode, probability and metric",
     (
         Column("mode", "string", "what is kept at random", ", ".join(KEEP_MODES)),
         Column("x", "float64", "probability with which each row, or column, is kept", "0 to 1"),

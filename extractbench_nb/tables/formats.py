@@ -429,7 +429,7 @@ _END_OF_SENTENCE = re.compile(r"[.!?:\u2026][\"')\]*_]*\s*\Z")
 #: Words in a line, on average, from which on commas with spaces are taken for those of sentences;
 #: fewer are enough where a line ends as sentences do.
 _WORDY, _FEW_WORDS = 5, 3
-#: The share of fields that are numbers beyond which text is no prose.
+#: The share of fields that are numbers beyond which text is not prose.
 _NUMERIC = 0.25
 
 

@@ -641,7 +641,7 @@ _LOCATIONS = GRITS_METRICS[2:]
 
 SCORE_COLUMNS = FrameSpec(
     "scores",
-    "one row a metric, its name in the index",
+    "one row per metric, its name in the index",
     (
         Column("fscore", "float64", "2 x similarity / (positions of both grids)", "0 to 1"),
         Column("precision", "float64", "similarity / positions of the predicted grid", "0 to 1"),
@@ -652,7 +652,7 @@ SCORE_COLUMNS = FrameSpec(
 
 ALIGNED_COLUMNS = FrameSpec(
     "aligned",
-    "one row a metric and pair of lines (rows, or columns), in order",
+    "one row per metric and pair of lines (rows, or columns), in order",
     (
         Column("metric", "string", "metric", ", ".join(GRITS_METRICS)),
         Column("true", "int64", "index in the true table", "0 and up"),

@@ -96,7 +96,7 @@ def _spans(cell: Cell) -> bool:
 
 TEXT_ALIGNMENT_COLUMNS = FrameSpec(
     "text_alignment",
-    "one row a column of the alignment: a token of either text, or of both",
+    "one row per column of the alignment: a token of either text, or of both",
     (
         Column("kind", "string", "what it is", "match, mismatch, insert, delete"),
         Column("a", "string", "token of the first text; NA where one is inserted", nullable=True),
@@ -108,7 +108,7 @@ TEXT_ALIGNMENT_COLUMNS = FrameSpec(
 
 CONTENT_COLUMNS = FrameSpec(
     "content",
-    "one row a cell of two tables with the same cells",
+    "one row per cell of two tables with the same cells",
     (
         Column("row", "int64", "the first row it covers", "0 and up"),
         Column("column", "int64", "the first column it covers", "0 and up"),
@@ -121,7 +121,7 @@ CONTENT_COLUMNS = FrameSpec(
 
 TABLE_CHECK_COLUMNS = FrameSpec(
     "table_checks",
-    "one row a table",
+    "one row per table",
     (
         Column("table", "int64", "its number", "0 and up"),
         Column("rows_overlap", "boolean", "whether rows overlap; NA without boxes", nullable=True),

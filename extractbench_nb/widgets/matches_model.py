@@ -169,7 +169,7 @@ def failed_places(fields: pd.DataFrame, path: str, steps: Sequence[str]) -> list
 
 Values = tuple[Any, Any]
 
-#: Stands for a field of an item that is no object, and so has no such place.
+#: Stands for a field of an item that is not an object, and so has no such place.
 NO_PLACE = object()
 
 

@@ -248,7 +248,7 @@ class PairPane(Pane, scripts=["tables/pair.js"], styles=["tables/tables.css"]):
 
 LINE_COLUMNS = FrameSpec(
     "lines",
-    "one row a line (row, or column) of either table, aligned ones once, in the order shown",
+    "one row per line (row, or column) of either table, aligned ones once, in the order shown",
     (
         Column("true", "Int64", "index in the true table", "0 and up", nullable=True),
         Column("predicted", "Int64", "index in the predicted table", "0 and up", nullable=True),

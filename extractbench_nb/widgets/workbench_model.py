@@ -396,7 +396,7 @@ MEASURES = ("accuracy", "precision", "recall", "kappa")
 
 CURVE_COLUMNS = FrameSpec(
     "curve",
-    "one row a value of the threshold",
+    "one row per value of the threshold",
     (
         Column("param", "string", "the param that changes; `score` where a score itself does"),
         Column("threshold", "float64", "its value"),
@@ -502,7 +502,7 @@ _SOON = 2000
 
 RESULT_COLUMNS = FrameSpec(
     "results",
-    "one row a case",
+    "one row per case",
     (
         Column("gold", "object", "gold's value; None also where missing", nullable=True),
         Column("predicted", "object", "predicted value; None also where missing", nullable=True),

@@ -249,7 +249,7 @@ def test_several_metrics_in_an_item() -> None:
 
 @pytest.mark.parametrize("order", [("array_llm", "set_f1"), ("set_f1", "array_llm")])
 def test_several_metrics_on_an_array(order: tuple[str, str]) -> None:
-    """One row a metric, whichever comes first; the node counts once."""
+    """One row per metric, whichever comes first; the node counts once."""
     schema = obj(a=several(*((name, 1) for name in order), kind="array", items=STRING))
     ev = xb.evaluate(schema, {"a": ["x", "y"]}, {"a": ["x"]})
     rows = ev.fields[ev.fields["path"] == "$.a"].set_index("metric")["score"].to_dict()

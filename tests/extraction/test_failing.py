@@ -19,7 +19,7 @@ from extractbench_nb.simulation.invalid import TEXT_FAILURES
 from extractbench_nb.simulation.profiles import ModelProfile, model_profile
 from tests.extraction.conftest import needs_release, released, sample
 
-#: One row an attempt: mode, run, domain, failure.
+#: One row per attempt: mode, run, domain, failure.
 ROWS = [
     ("prompt", "a", "x", "none"),
     ("prompt", "a", "x", "trailing_comma"),

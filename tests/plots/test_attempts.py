@@ -57,7 +57,7 @@ def legend(ax: Axes) -> list[str]:
 
 
 def bars(ax: Axes) -> pd.DataFrame:
-    """The widths of the bars: one row a group, one column a colour."""
+    """The widths of the bars: one row per group, one column per colour."""
     found: dict[tuple[int, str], float] = {}
     for bar in ax.patches:
         row = round(bar.get_y() + bar.get_height() / 2)

@@ -597,6 +597,7 @@ def test_a_prediction_on_many_recursive_branches_is_read() -> None:
         ("set_f1", "string_semantic", "set_f1"),
         ("table_grits", "string_semantic", "table_grits"),
         ("begins_alike", "begins_alike", "array_llm"),
+        ("also_any", "also_any", "array_llm"),
         ("string_fuzzy", "string_fuzzy", "array_llm"),
     ],
 )
@@ -604,6 +605,7 @@ def test_a_metric_of_a_union_is_asked_about_the_values_it_is_made_for(
     name: str, of_text: str, of_array: str
 ) -> None:
     xb.metric("begins_alike", applies_to="string")(lambda gold, predicted: gold == predicted)
+    xb.metric("also_any", applies_to=["string", "any"])(lambda gold, predicted: gold == predicted)
     texts = {"type": "array", "items": {"type": "string"}}
     node = {"anyOf": [texts, {"type": "string"}], "evaluation_config": name}
     schema = {"properties": {"a": node}}

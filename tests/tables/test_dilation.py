@@ -9,7 +9,7 @@ from extractbench_nb.tables.grid_similarity import dilate, grits, row_extents
 
 
 def column(*extents: tuple[float, float]) -> Table:
-    """One cell a row, from y to y."""
+    """One cell per row, from y to y."""
     return table_of_cells(
         Cell((n,), (0,), "", (0, *at[:1], 10, at[1])) for n, at in enumerate(extents)
     )

@@ -314,10 +314,10 @@ REFUSED = [
     pytest.param(
         pairs_answer(GOOD, missed_gold=[1]), "in missed_gold as well", id="paired, missed"
     ),
-    pytest.param(pairs_answer([[0]]), "is no pair", id="half a pair"),
-    pytest.param(pairs_answer([[True, 1]]), "is no pair", id="a boolean"),
-    pytest.param(pairs_answer([[0.5, 1]]), "is no pair", id="half an index"),
-    pytest.param(pairs_answer([["a", "b"]]), "is no pair", id="words"),
+    pytest.param(pairs_answer([[0]]), "is not a pair", id="half a pair"),
+    pytest.param(pairs_answer([[True, 1]]), "is not a pair", id="a boolean"),
+    pytest.param(pairs_answer([[0.5, 1]]), "is not a pair", id="half an index"),
+    pytest.param(pairs_answer([["a", "b"]]), "is not a pair", id="words"),
     pytest.param(pairs_answer("all"), 'list "pairs"', id="a word for pairs"),
     pytest.param(Reply("All of them match."), 'list "pairs"', id="prose"),
     pytest.param(Reply('{"pairs": [[0, 1]]} or {"pairs": []}'), "differ", id="two answers"),

@@ -1,4 +1,4 @@
-"""Tables as drawings: one line a row, cells between bars, so that a test shows what it is about.
+"""Tables as drawings: one line per row, cells between bars, so that a test shows what it is about.
 
 # Item | Sales | <       a row of the header; "<" continues the cell on the left
 # ^    | 2020  | 2021    "^" continues the cell above

@@ -165,7 +165,7 @@ CASES = {
         """,
         ["blank"],
     ),
-    "a blank stub head is one cell a column": (
+    "a blank stub head is one cell per column": (
         """
         #   | < | Sales | <
         # ^ | ^ | 2020  | 2021

@@ -1,4 +1,4 @@
-// The schema as a tree (WAI-ARIA "tree"): one row a visible node, drawn when its parent is unfolded.
+// The schema as a tree (WAI-ARIA "tree"): one row per visible node, drawn when its parent is unfolded.
 
 /** Nodes arrive in document order, each with the place of its parent. */
 function asTree(data) {
