@@ -14,7 +14,7 @@ import pandas as pd
 from extractbench_nb._frames import describe_frames
 from extractbench_nb._json import canonical, json_text, json_type
 from extractbench_nb._version import __version__
-from extractbench_nb.display.html import STYLE, document_text
+from extractbench_nb.display.html import card_html, document_text
 from extractbench_nb.engine.pairing import declared_share
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.engine.records import ArrayRecord, Leaf
@@ -85,7 +85,7 @@ def scores_text(ev: Evaluation) -> str:
     return "\n".join(lines)
 
 
-def card_html(ev: Evaluation) -> str:
+def evaluation_html(ev: Evaluation) -> str:
     """Write the card as static HTML; every text is escaped."""
     s = ev.summary
     scores = "".join(
@@ -94,10 +94,10 @@ def card_html(ev: Evaluation) -> str:
     counts = " · ".join(f"{n} {name.replace('_', ' ')}" for name, n in outcome_counts(ev).items())
     passes = f"{s['passed']:.0f} of {s['evaluated']:.0f} fields pass"
     head = f"Evaluation · {passes} · profile {ev.meta['profile']}"
-    return (
-        f'<div class="xb-root">{STYLE}<div class="xb-title">{document_text(head, 200)}</div>'
-        f'<div class="xb-scores">{scores}</div><div>{document_text(counts, 300)}</div>'
-        f"{_notes_html(s)}{_worst_html(ev)}{_arrays_html(ev)}</div>"
+    return card_html(
+        head,
+        f'<div class="xb-scores">{scores}</div><div>{document_text(counts, 300)}</div>',
+        f"{_notes_html(s)}{_worst_html(ev)}{_arrays_html(ev)}",
     )
 
 
@@ -451,4 +451,4 @@ class Evaluation:
         return card_text(self)
 
     def _repr_html_(self) -> str:
-        return card_html(self)
+        return evaluation_html(self)

@@ -15,7 +15,7 @@ from extractbench_nb._concurrency import progress_bar, run_anywhere
 from extractbench_nb._files import make_folder
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark.dataset import Dataset
-from extractbench_nb.display.html import STYLE, document_text
+from extractbench_nb.display.html import card_html, document_text
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.calling import PASSING, REASONS, NotAskedError, Prompt, call_model
 from extractbench_nb.extraction.folders import (
@@ -151,10 +151,7 @@ class Run:
     def _repr_html_(self) -> str:
         """Return the same as HTML; every text escaped."""
         lines = "".join(f"<br>{document_text(line, 300)}" for line in self._counts())
-        return (
-            f'{STYLE}<div class="xb-root"><div class="xb-title">{document_text(self._title())}'
-            f"</div><code>{escape(str(self.folder))}</code>{lines}</div>"
-        )
+        return card_html(self._title(), f"<code>{escape(str(self.folder))}</code>{lines}", limit=80)
 
     def _title(self) -> str:
         about = self.description

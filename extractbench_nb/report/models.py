@@ -686,7 +686,7 @@ class EvaluationReport:
 
     def _repr_html_(self) -> str:
         from extractbench_nb.display.html import document_text
-        from extractbench_nb.evaluation.result import card_html
+        from extractbench_nb.evaluation.result import evaluation_html
 
         name = document_text(self.output_name, 120)
-        return f"<div><strong>Report {name}</strong></div>{card_html(self.evaluation)}"
+        return f"<div><strong>Report {name}</strong></div>{evaluation_html(self.evaluation)}"

@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from dataclasses import field as attribute
-from html import escape
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import json_text
-from extractbench_nb.display.html import STYLE, document_text
+from extractbench_nb.display.html import card_html, document_text
 from extractbench_nb.schema.config import ARRAY_METRICS, SCALAR_METRICS, MetricSpec, NodeConfig
 from extractbench_nb.schema.keywords import Patterns
 
@@ -529,10 +528,7 @@ def schema_html(schema: Schema, open_nodes: int = 60) -> str:
     head = f"Schema · {len(rows)} nodes · depth {max(row.node.depth for row in rows)}"
     budget = [open_nodes]
     body = _html_node(rows, 0, budget)
-    return (
-        f'<div class="xb-root">{STYLE}<div class="xb-title">{escape(head)}</div>'
-        f'<div class="xb-tree">{body}</div></div>'
-    )
+    return card_html(head, f'<div class="xb-tree">{body}</div>')
 
 
 def _html_node(rows: list[Shown], at: int, budget: list[int]) -> str:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from extractbench_nb._concurrency import progress_bar, worker_count, worker_pool
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.display.html import STYLE, document_text
+from extractbench_nb.display.html import card_html
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import chosen_array
 from extractbench_nb.evaluation.result import Evaluation
@@ -206,9 +206,8 @@ class TableScores:
         return f"TableScores({len(self.summary):,} tables; mean {shown}{more})"
 
     def _repr_html_(self) -> str:
-        title = document_text(repr(self), 300)
         means = self.means().to_html(index=False, border=0, float_format="{:.3f}".format)
-        return f'<div class="xb-root">{STYLE}<div class="xb-title">{title}</div>{means}</div>'
+        return card_html(repr(self), means, limit=300)
 
     def means(
         self,

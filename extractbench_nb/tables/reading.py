@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb._json import canonical, json_type, parser_problem, read_cut_off, read_text
+from extractbench_nb._model_json import repaired
 from extractbench_nb.display.html import one_line
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Cell, Table, table_of_cells
@@ -659,10 +660,7 @@ def _repaired(text: str, may_guess: bool) -> Any:
 
 def _guessed(text: str) -> Any:
     """Mend by the library; an object of which only the beginning is there is left out."""
-    from json_repair import repair_json
-
-    bare = _FIRST_KEY.sub("", text).rstrip(" \t\r\n,{")
-    return json.loads(repair_json(bare, skip_json_loads=True))
+    return repaired(_FIRST_KEY.sub("", text).rstrip(" \t\r\n,{"))
 
 
 #: What a text, a file or a list may be.
