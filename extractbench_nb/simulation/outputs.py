@@ -181,9 +181,13 @@ class Simulation:
         kept = read_own_json(path, "simulation")
         try:
             profile = ModelProfile(**kept["profile"])
+            if unknown := kept.keys() - {"profile", "seed", "outputs", "record"}:
+                raise KeyError(", ".join(sorted(unknown)))
             for name in ("outputs", "record"):
-                columns = kept[name].values()
-                if not all(isinstance(cells, list) for cells in columns):
+                columns = kept[name]
+                if not isinstance(columns, dict) or not all(
+                    isinstance(cells, list) for cells in columns.values()
+                ):
                     raise TypeError(f"{name} has no columns")
             found = [run.read(document) for document in kept["outputs"]["document"]]
             texts: list[Any] = [one.raw for one in found]

@@ -63,7 +63,8 @@ def documents_its_attributes(value: object) -> bool:
     if not inspect.isclass(value):
         return False
     doc = NumpyDocString(inspect.getdoc(value) or "")
-    named = {name for part in ("Parameters", "Attributes") for name, _, _ in doc[part]}
+    entries = [entry for part in ("Parameters", "Attributes") for entry, _, _ in doc[part]]
+    named = {name for entry in entries for name in entry.split(", ")}
     fields = inspect.signature(value).parameters
     return all(field in named or field.startswith("_") for field in fields)
 
