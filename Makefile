@@ -9,8 +9,7 @@ MAKEFLAGS += --no-print-directory
 
 VENV := .venv
 BIN := $(VENV)/bin
-# Not compiled: most of it is never imported, and what is imported is compiled then.
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-compile
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 
 # The first interpreter that is new enough, unless one is given.
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
