@@ -184,27 +184,28 @@ def failure_positions(attempts: pd.DataFrame, *, bins: int = 10) -> pd.DataFrame
     attempts : pandas.DataFrame
         From `read_outputs`.
     bins : int, optional
-        Into how many parts of one length a text is cut, 1 and up.
+        Number of equal parts into which a text is divided, 1 or more.
 
     Returns
     -------
     pandas.DataFrame
-        For each failure that occurs, in the order of `FAILURES`: a row for each part of the text,
-        0 counts too, and a last one for the attempts without a place, whose ``start`` and ``end``
-        are missing; see `POSITION_COLUMNS`. The counts of a failure add up to its row of
-        `failure_modes`. A place on a border belongs to the part that begins there.
+        For each failure that occurs, in the order of `FAILURES`: one row per part of the text,
+        parts with a count of 0 included, and a last row for attempts without a position, whose
+        ``start`` and ``end`` are missing; see `POSITION_COLUMNS`. The counts of a failure add up
+        to its row of `failure_modes`. A position on a border belongs to the part that begins there.
 
     Raises
     ------
     InputError
-        `bins` is not such a number, a column is missing, or a place is not in its text.
+        `bins` is not a whole number of 1 or more, a column is missing, or a position is outside
+        its text.
 
     Notes
     -----
-    The place is what `parse_output` says: of a trailing comma the first one, of malformed JSON
-    where Python's parser stops. A text that was cut off breaks at its own end: ``truncated_json``
-    is in the last part however much is missing, and whatever white space or fence follows. Failed
-    calls, empty responses and schema violations have no place.
+    The position is that of `parse_output`: the first trailing comma, or where Python's parser stops
+    on malformed JSON. A text that was cut off breaks at its own end: ``truncated_json`` is in the
+    last part however much is missing, and whatever white space or fence follows. Failed calls,
+    empty responses and schema violations have no position.
 
     Examples
     --------
@@ -226,19 +227,19 @@ def failure_positions(attempts: pd.DataFrame, *, bins: int = 10) -> pd.DataFrame
     counts = np.zeros((len(FAILURES), bins + 1), dtype=np.int64)
     np.add.at(counts, (numbers, _parts(attempts, bins)), 1)
     starts = [part / bins for part in range(bins)]
-    places = list(zip([*starts, None], [*starts[1:], 1.0, None], strict=True))
+    parts = list(zip([*starts, None], [*starts[1:], 1.0, None], strict=True))
     rows = [
-        (FAILURES[kind], *place, int(count), count / counts[kind].sum())
+        (FAILURES[kind], *part, int(count), count / counts[kind].sum())
         for kind in np.unique(numbers[numbers > 0])
-        for place, count in zip(places, counts[kind], strict=True)
+        for part, count in zip(parts, counts[kind], strict=True)
     ]
     return POSITION_COLUMNS.from_rows(rows)
 
 
 def check_bins(bins: object) -> None:
-    """Refuse a number of bins that is not a whole number from 1 up."""
+    """Refuse a number of bins that is not a whole number of 1 or more."""
     if not isinstance(bins, int) or isinstance(bins, bool) or bins < 1:
-        raise InputError(f"bins={bins!r}; it is a whole number from 1 up")
+        raise InputError(f"bins={bins!r}; expected a whole number of 1 or more")
 
 
 def _parts(attempts: pd.DataFrame, bins: int) -> Counts:

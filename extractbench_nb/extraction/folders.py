@@ -49,7 +49,7 @@ class Output(NamedTuple):
 
 
 def describe_run(kind: str, model: str, **more: Any) -> dict[str, Any]:
-    """Write down what a run is, for `RunFolder.create`.
+    """Return the description of a run that begins now, for `RunFolder.create`.
 
     Examples
     --------
@@ -58,14 +58,14 @@ def describe_run(kind: str, model: str, **more: Any) -> dict[str, Any]:
     (1, 'simulation', 'prompt', None)
     """
     if kind not in KINDS:
-        raise InputError(f"a run of kind {kind!r}: {nearest(kind, KINDS)}")
-    times = {"begun": now(), "ended": None}
+        raise InputError(f"kind of run {kind!r}: {nearest(kind, KINDS)}")
     return {
         "format": FORMAT,
         "kind": kind,
         "model": model,
         **more,
-        **times,
+        "begun": now(),
+        "ended": None,
         "versions": _versions(),
     }
 

@@ -49,9 +49,9 @@ class Pairs(NamedTuple):
 
 
 def read_pairs(given: Any, taken: Sequence[str]) -> Pairs:
-    """Read pairs of tables."""
+    """Read pairs of tables; a column of a DataFrame may not have one of the names `taken`."""
     if isinstance(given, pd.DataFrame):
-        return _of_frame(given, taken)
+        return _pairs_of_frame(given, taken)
     if isinstance(given, Mapping):
         names, pairs = list(map(str, given)), list(given.values())
     elif isinstance(given, Iterable) and not isinstance(given, str | bytes):
@@ -63,7 +63,7 @@ def read_pairs(given: Any, taken: Sequence[str]) -> Pairs:
             "name to such a pair, or a DataFrame with columns true and predicted"
         )
     if not pairs:
-        raise InputError("pairs: there is none")
+        raise InputError("pairs is empty; expected at least one pair of tables")
     for name, pair in zip(names, pairs, strict=True):
         if not isinstance(pair, tuple | list) or len(pair) != len(_SIDES):
             raise InputError(f"pairs, {name!r}: expected (true, predicted)")
@@ -72,21 +72,22 @@ def read_pairs(given: Any, taken: Sequence[str]) -> Pairs:
     return Pairs([Pair(place, name, *pair) for place, (name, pair) in named], about)
 
 
-def _of_frame(given: pd.DataFrame, taken: Sequence[str]) -> Pairs:
-    missing = [side for side in _SIDES if side not in given.columns]
-    if missing:
-        raise InputError(f"pairs: there is no column {missing[0]!r}")
-    others = [name for name in given.columns if name not in _SIDES]
+def _pairs_of_frame(frame: pd.DataFrame, taken: Sequence[str]) -> Pairs:
+    for side in _SIDES:
+        if side not in frame.columns:
+            known = nearest(side, map(str, frame.columns))
+            raise InputError(f"pairs: there is no column {side!r}; {known}")
+    others = [name for name in frame.columns if name not in _SIDES]
     for name in others:
         if name in taken:
-            raise InputError(f"pairs: column {name!r} is one of the result; rename it")
-    if given.empty:
-        raise InputError("pairs: there is none")
-    about = given[others].reset_index(drop=True)
+            raise InputError(f"pairs: column {name!r} is also a column of the result; rename it")
+    if frame.empty:
+        raise InputError("pairs is empty; expected at least one pair of tables")
+    about = frame[others].reset_index(drop=True)
     if "document" not in others:
-        about.insert(0, "document", pd.Series(list(map(str, given.index)), dtype="string"))
+        about.insert(0, "document", pd.Series(list(map(str, frame.index)), dtype="string"))
     names = about["document"].astype(str).tolist()
-    columns = zip(names, given["true"], given["predicted"], strict=True)
+    columns = zip(names, frame["true"], frame["predicted"], strict=True)
     return Pairs([Pair(place, *column) for place, column in enumerate(columns)], about)
 
 

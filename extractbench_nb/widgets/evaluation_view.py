@@ -471,14 +471,14 @@ _HEADS = ("outcome", "field", "gold", "predicted", "score")
 
 def head_html(head: Head) -> str:
     """Write scores, counts, notes and warnings."""
-    overall = counts_html(head.scores[0][1], head.counts)
+    counts = counts_html(head.scores[0][1], head.counts)
     scores = " · ".join(
         f"{name} {'n/a' if score is None else format(score, '.3f')}" for name, score in head.scores
     )
-    parts = [element("p", f"{head.passes} · {scores}"), f"<p>{overall}</p>" if overall else ""]
+    parts = [element("p", f"{head.passes} · {scores}"), f"<p>{counts}</p>" if counts else ""]
     if head.problem is not None:
         message, text = head.problem
-        parts.append(element("p", f"The prediction is no JSON: {message}", "xb-bad"))
+        parts.append(element("p", f"The prediction is not JSON: {message}", "xb-bad"))
         parts.append(element("pre", text, "xb-value"))
     parts.extend(element("p", note) for note in head.notes)
     return "".join(parts) + _warnings_html(head.warnings, head.warned)

@@ -246,7 +246,7 @@ def test_right_to_left_text_runs_right_to_left(notebook: Notebook) -> None:
 
 def test_what_is_missing_is_said(notebook: Notebook) -> None:
     expect(notebook.output(2)).to_contain_text("The schema scores no field of this document.")
-    expect(notebook.output(3)).to_contain_text("The prediction is no JSON.")
+    expect(notebook.output(3)).to_contain_text("The prediction is not JSON.")
     expect(notebook.output(3)).to_contain_text("Sorry, I cannot do that.")
 
 

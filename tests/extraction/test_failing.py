@@ -246,7 +246,7 @@ def test_valid_outputs_have_no_rows() -> None:
 
 @pytest.mark.parametrize("bins", [0, -1, 2.0, True, "10", None])
 def test_bins_that_are_no_number_of_parts(bins: Any) -> None:
-    with pytest.raises(InputError, match=r"bins=.*; it is a whole number from 1 up"):
+    with pytest.raises(InputError, match=r"bins=.*; expected a whole number of 1 or more"):
         failure_positions(broken(("timeout", None, 0)), bins=bins)
 
 

@@ -250,8 +250,8 @@ def test_texts_of_any_kind(raw: Any, tokens: int | None) -> None:
     [
         (None, {"of": "gold_token"}, "of is 'gold_token'; did you mean 'gold_tokens'"),
         (None, {"of": "pages"}, "dataset.documents: there is no column 'pages'"),
-        (None, {"bins": 0}, "bins=0; it is a whole number from 1 up"),
-        (None, {"bins": 2.5}, "bins=2.5; it is a whole number"),
+        (None, {"bins": 0}, "bins=0; expected a whole number of 1 or more"),
+        (None, {"bins": 2.5}, "bins=2.5; expected a whole number"),
         (None, {"confidence": 1}, "confidence=1; it lies between 0 and 1"),
         (None, {"confidence": "x"}, "confidence='x'; it lies between 0 and 1"),
         (None, {"confidence": None}, "confidence=None; it lies between 0 and 1"),

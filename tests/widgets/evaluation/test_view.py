@@ -263,7 +263,7 @@ def test_the_twin_of_a_prediction_that_is_no_json() -> None:
     ev = xb.evaluate(SCHEMA, GOLD, "{'a': <b>1</b>}")
     twin = Twin(EvaluationView(ev).to_html())
     twin.check()
-    assert "The prediction is no JSON: Expecting property name" in twin.text
+    assert "The prediction is not JSON: Expecting property name" in twin.text
     assert "{'a': <b>1</b>}" in twin.text
 
 

@@ -10,7 +10,7 @@ function problemPart(problem) {
   if (!problem) return [];
   const [message, text] = problem;
   return [h("div", { class: "xb-note xb-bad", role: "note" },
-    h("b", { text: "! The prediction is no JSON. " }), h("span", { text: message }),
+    h("b", { text: "! The prediction is not JSON. " }), h("span", { text: message }),
     text ? h("pre", { class: "xb-value", dir: "auto", text }) : null)];
 }
 
