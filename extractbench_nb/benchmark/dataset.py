@@ -86,7 +86,10 @@ _STATES = ("verified", "unverified", "changed", "missing")
 
 
 def check_files(root: Path) -> dict[str, int]:
-    """Compare a folder with the released files."""
+    """Count the released files that are verified, unverified, changed and missing in a folder.
+
+    A file is unverified if its hash is not known.
+    """
     counts = dict.fromkeys(_STATES, 0)
     for file in released_files():
         found = file_hash(root / file.path)

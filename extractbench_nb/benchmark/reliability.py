@@ -215,7 +215,7 @@ def _report_rows(path: Path, dataset: Dataset) -> Iterator[tuple[Any, ...]]:
             *(own.get("metric", row["metric_id"]), decided_by),
             *(float(row["score"]), bool(row["passed"])),
             *(_or_none(own.get("score")), _or_none(own.get("passed"))),
-            *_items(_at(gold, field), value, score),
+            *_array_cells(_at(gold, field), value, score),
             _hash(value),
         )
 
@@ -231,8 +231,8 @@ def _decided_by(row: Mapping[str, Any], failed: list[str]) -> str:
     return "rule" if row["reason"] in (None, "value_mismatch") else "states"
 
 
-def _items(gold: Any, predicted: Any, score: float | None) -> tuple[Any, ...]:
-    """Return the sizes of both arrays, the possible score, and the score's share of it."""
+def _array_cells(gold: Any, predicted: Any, score: float | None) -> tuple[Any, ...]:
+    """Return the cells gold_items, predicted_items, possible_score and share_of_possible."""
     sizes = [len(value) if isinstance(value, list) else None for value in (gold, predicted)]
     if score is None or None in sizes or 0 in sizes:
         return (*sizes, None, None)
@@ -446,8 +446,10 @@ def reports(frame: pd.DataFrame | None = None) -> pd.DataFrame:
 
 
 def _counts(group: pd.DataFrame) -> dict[str, object]:
+    """Count the rows of one report; `added` rows stand below a failed call, which passed them."""
     decided, passed = group["decided_by"], group["passed"]
     added, failed = decided == "below_failed_call", decided == "failed_call"
+    judged = passed[~added & ~failed]
     as_reported, without = _mean(passed), _mean(passed[~added])
     return {
         "rows": len(group),
@@ -458,7 +460,7 @@ def _counts(group: pd.DataFrame) -> dict[str, object]:
         "as_reported": as_reported,
         "without_added": without,
         "inflation": as_reported - without,
-        "judged_only": _mean(passed[~added & ~failed]) if (~added & ~failed).any() else None,
+        "judged_only": _mean(judged) if len(judged) else None,
         "offline": _mean(group["offline_passed"][~added].fillna(False)),
     }
 

@@ -18,7 +18,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     Raises
     ------
     SystemExit
-        Always; 0 if the command did what was asked, 1 if it could not, 2 if the call is wrong.
+        Always; 0 if the command did what was asked, 1 if it could not, 2 for a usage error, 130 if
+        it was interrupted.
     """
     import sys
 

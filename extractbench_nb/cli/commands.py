@@ -167,7 +167,7 @@ def _plain(cell: Any) -> Any:
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Turn what can go wrong into one line on standard error and an exit status."""
+    """Report an expected error as one line on standard error, and exit with its status."""
     try:
         yield
     except click.ClickException as error:
@@ -506,8 +506,8 @@ def _holds_batch(folder: Path) -> bool:
 
 
 def _show_runs(evs: Evaluations, *, as_json: bool) -> None:
-    table = evs.by_run
-    missing = evs.missing
+    """Print one line per run, and which runs have no output for some documents."""
+    table, missing = evs.by_run, evs.missing
     if as_json:
         runs = [_counts_and_scores(row) for row in _records(table)]
         _print_json({"runs": runs, "missing": _records(missing)})

@@ -464,9 +464,10 @@ class _PublishedMetric(PolicyAwareMetric):
     ) -> MetricResult:
         names = [f.name for f in fields(self) if f.name.startswith("default_")]
         params = {name.removeprefix("default_"): getattr(self, name) for name in names}
-        params |= (config.params if config is not None else None) or {}
+        if config is not None and config.params:
+            params |= config.params
         compare = package_010_metric(self.rule, params, fuzzy="levenshtein")
-        assert compare is not None  # noqa: S101 - each subclass names one that is there
+        assert compare is not None  # noqa: S101 - the rule of each subclass exists
         score, passed = compare(gold, extracted)
         details = Compared(self.rule, gold, extracted, params, score).details()
         return MetricResult(self.metric_id, score, passed, details)

@@ -294,6 +294,7 @@ def _leaf_results(leaf: Leaf, released: bool) -> dict[str, MetricResult]:
 
 
 def _result(leaf: Leaf, verdict: Scored, params: Mapping[str, Any], released: bool) -> MetricResult:
+    """Write a verdict as published: details say why values were not compared, or what was."""
     score, resolution = verdict.score or 0.0, resolve_states(*states(leaf))
     reason = None
     if verdict.outcome == "structural":
@@ -301,10 +302,12 @@ def _result(leaf: Leaf, verdict: Scored, params: Mapping[str, Any], released: bo
     elif resolution is not None:
         reason = published_reason(resolution.reason)
     gold, extracted = _value(leaf.gold), _value(leaf.predicted)
-    details: dict[str, Any] = {"gold": gold, "extracted": extracted, "reason": reason}
+    details: dict[str, Any]
     if verdict.outcome == "both_absent":
         details = {"reason": reason}
-    elif reason is None:
+    elif reason is not None:
+        details = {"gold": gold, "extracted": extracted, "reason": reason}
+    else:
         compared = Compared(verdict.metric, gold, extracted, params, score)
         details = compared.details(verdict.reasoning, released=released)
         if isinstance(leaf, ArrayRecord) and verdict.metric == "array_llm":
@@ -375,8 +378,8 @@ class Compared(NamedTuple):
         Returns
         -------
         dict
-            gold, extracted and what the release has for the metric, for example delta and
-            tolerance.
+            gold, extracted, and the keys that the release adds for the metric, for example delta
+            and tolerance.
 
         Examples
         --------

@@ -166,14 +166,14 @@ class OutputReader:
         known = meta or {}
         if error := known.get("error"):
             return _failed_call(error if isinstance(error, Mapping) else {"message": str(error)})
-        found = self._judged(_parsed(raw, known))
+        found = self._checked(_parsed(raw, known))
         formal = found.failure not in ("none", "schema_violation")
         if formal and known.get("finish_reason") in _FILTERED:
             return replace(found, failure="refused", message="the provider cut the answer off")
         return found
 
-    def _judged(self, found: ParsedOutput) -> ParsedOutput:
-        """Add what the schema says of a value."""
+    def _checked(self, found: ParsedOutput) -> ParsedOutput:
+        """Check a parsed value against the schema; without a schema it must be an object."""
         if not found.parses:
             return found
         message: str | None = None

@@ -67,15 +67,15 @@ def repair_output(raw: str | bytes | None, *, seconds: float = 20.0) -> Repaired
     Returns
     -------
     Repaired
-        What parses strictly is returned as it is. What is cut off is read up to there. Else
-        `json_repair` closes what is open, takes trailing commas and prose away, and sets quotes; a
-        text that holds no object or array has no value. Nothing in `raw` raises.
+        Text that parses strictly is returned as it is. Text that was cut off is read up to the cut.
+        Otherwise `json_repair` closes open brackets, removes trailing commas and prose, and adds
+        quotes. Text without an object or array has no value. Nothing in `raw` raises.
 
     Notes
     -----
-    A repaired value is a guess: of a truncated output it holds what came before the cut, perhaps
-    with a last value that is cut too. Scores of repaired outputs answer what-if questions, they
-    are not results of the model.
+    A repaired value is a guess: for a truncated output it holds what came before the cut, and the
+    last value may be cut too. Scores of repaired outputs answer what-if questions; they are not
+    results of the model.
 
     Examples
     --------

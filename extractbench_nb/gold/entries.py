@@ -164,7 +164,7 @@ _MIN_JOINED = 6
 
 
 def find_wording_faults(subject: Subject) -> Iterator[Finding]:
-    """Find what extraction from a PDF does to words, and what it leaves at the ends of a text."""
+    """Find words that PDF extraction cut or joined, line breaks, and debris at a text's ends."""
     vocabulary = _vocabulary(subject)
     for place in subject.texts():
         yield from _cut_words(place, subject.pdf, vocabulary)
@@ -488,13 +488,13 @@ def _claims(item: Any) -> Iterator[tuple[str, Any]]:
 
 
 def find_split_items(subject: Subject) -> Iterator[Finding]:
-    """Find text items that end the name begun in the item before them.
+    """Find text items that are the end of the name in the item before them.
 
-    An item of one to three words is one if the item before, joined with it, ends as another item
-    of the array does: ``X, New York`` and ``Branch`` beside ``Y, New York Branch``.
+    An item of one to three words is reported if the item before, joined with it, ends as another
+    item of the array does: ``X, New York`` and ``Branch`` beside ``Y, New York Branch``.
     """
     for place in subject.places:
-        if isinstance(place.value, list) and len(place.value) > 2:  # noqa: PLR2004 - and a third
+        if isinstance(place.value, list):
             texts = [v if isinstance(v, str) else "" for v in place.value]
             yield from _split_items(place, texts)
 

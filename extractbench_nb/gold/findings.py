@@ -113,7 +113,7 @@ KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}
 
 
 def chosen_kinds(kinds: str | Iterable[str] | None) -> frozenset[str]:
-    """Check the names of kinds that a caller wants."""
+    """Return the names of the chosen kinds; None chooses all."""
     if kinds is None:
         return frozenset(KINDS)
     names = [kinds] if isinstance(kinds, str) else list(kinds)
@@ -265,7 +265,7 @@ class Audit:
 
     @property
     def summary(self) -> pd.DataFrame:
-        """Findings, documents and fields by domain and kind."""
+        """Numbers of findings, documents and fields; one row per domain and kind."""
         groups = self._findings.groupby(["domain", "kind", "severity"], sort=False)
         counts = groups.agg(
             findings=("path", "size"),

@@ -284,7 +284,7 @@ def _tidy(number: float) -> float:
 
 
 def _misprint(value: float, pdf: PdfText) -> str | None:
-    """Find a number of the PDF with one digit changed, added, dropped or two exchanged."""
+    """Find a number in the PDF that differs by one digit changed, added or dropped, or a swap."""
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 

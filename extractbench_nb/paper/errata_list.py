@@ -321,7 +321,7 @@ def _hours(facts: Facts) -> _Told:
     "table(8); counts('structured')",
     "research",
 )
-def _structured(_: Facts, domain: str) -> _Told:
+def _structured_total(_: Facts, domain: str) -> _Told:
     figure = printed(8, TOTAL, f"{domain} rate")
     rates = [value_of(8, model, f"{domain} rate") for model in MODELS]
     whole = tally("structured", domains=(domain,))

@@ -306,11 +306,11 @@ def _count(model: str, domain: str, mode: str) -> Count:
 
 def inferred_passed(model: str, domain: str, fields: int) -> int:
     """Return the one count of passed fields that gives Table 8's printed percentage."""
-    share = printed(8, model, f"{domain} rate")
-    value, half = share.value or 0.0, 0.5 * 10.0 ** -(share.digits or 0)
-    low = math.ceil((value - half) * fields / 100 - 1e-9)
-    high = math.floor((value + half) * fields / 100 + 1e-9)
-    found = list(range(max(low, 0), min(high, fields) + 1))
-    if len(found) != 1:
-        raise ValueError(f"Table 8, {model}, {domain}: {found} of {fields} give {share.printed}")
-    return found[0]
+    figure = printed(8, model, f"{domain} rate")
+    percentage, rounding = figure.value or 0.0, 0.5 * 10.0 ** -(figure.digits or 0)
+    low = math.ceil((percentage - rounding) * fields / 100 - 1e-9)
+    high = math.floor((percentage + rounding) * fields / 100 + 1e-9)
+    counts = list(range(max(low, 0), min(high, fields) + 1))
+    if len(counts) != 1:
+        raise ValueError(f"Table 8, {model}, {domain}: {counts} of {fields} give {figure.printed}")
+    return counts[0]

@@ -191,7 +191,7 @@ _NOISE = 1e-9
 
 
 def _ranks(values: Numbers) -> Numbers:
-    """Rank along the last axis, ties at their mean."""
+    """Rank along the last axis; ties get the mean of their ranks."""
     below = (values[..., None, :] < values[..., :, None]).sum(-1)
     equal = (values[..., None, :] == values[..., :, None]).sum(-1)
     ranks: Numbers = below + (equal + 1) / 2
@@ -405,6 +405,7 @@ def _fitted(group: str, outcome: str, factor: str) -> tuple[Any, ...]:
 
 def _without_one(design: Numbers, successes: Numbers, trials: Numbers) -> Numbers:
     """Return the factor's coefficient with each domain left out in turn."""
+    # a cell without trials has no influence on the fit
     keep = np.tile(1 - np.eye(len(DOMAINS)), len(MODELS))
     batch = np.broadcast_to(design, (len(DOMAINS), *design.shape))
     found: Numbers = fit(batch, successes * keep, trials * keep).coefficients[:, -1]

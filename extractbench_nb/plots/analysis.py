@@ -221,7 +221,7 @@ def correlations(
     outcome : str, optional
         ``"validity"``, ``"pass_rate"`` or ``"scored_pass_rate"``.
     groups : iterable of str, optional
-        Groups of models to draw beside one another, 1 and up.
+        Groups of models to draw beside one another, at least one.
     measure : str, optional
         ``"spearman"`` or ``"kendall"``.
     ax : matplotlib.axes.Axes, optional
@@ -230,14 +230,14 @@ def correlations(
     Returns
     -------
     matplotlib.axes.Axes
-        One row per factor, one point per group; the line goes from the least to the most that is
-        found with one domain left out. On the right the exact p-values, in the order of the groups.
-        A factor without a correlation has no point.
+        One row per factor, one point per group. The line spans the correlations found with any one
+        domain left out. The exact p-values are on the right, in the order of the groups. A factor
+        without a correlation has no point.
 
     Raises
     ------
     InputError
-        The frame is another one or empty, or it has no such outcome, group or measure.
+        A column is missing, the frame is empty, or it has no such outcome, group or measure.
     """
     names = list(dict.fromkeys(groups))
     rows = _chosen(frame, outcome, names, measure)
@@ -246,9 +246,8 @@ def correlations(
     ax.axvline(0, color=GREY, linewidth=1)
     for i, group in enumerate(names):
         own = rows[rows["group"] == group].set_index("factor").reindex(factors)
-        places: Numbers = np.arange(len(factors), dtype=np.float64) + 0.24 * (
-            i - (len(names) - 1) / 2
-        )
+        offset = 0.24 * (i - (len(names) - 1) / 2)
+        places: Numbers = np.arange(len(factors), dtype=np.float64) + offset
         _estimates(ax, own, places, PALETTE[i % len(PALETTE)], group)
     ax.set_yticks(np.arange(len(factors)), [words(f).replace("_", " ") for f in factors])
     ax.set(xlim=(-1.08, 1.45), ylim=(len(factors) - 0.5, -0.5))

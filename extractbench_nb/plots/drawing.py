@@ -204,12 +204,12 @@ def _in_middle(ax: Axes, x: float, y: float, text: str, ink: str) -> None:
 
 
 def segments(ax: Axes, low: Any, high: Any, colours: Any) -> None:
-    """Draw one horizontal line a row, from low to high; none where an end is not known."""
+    """Draw one horizontal line per row, from low to high; none if an end is missing."""
     ends = np.column_stack([np.asarray(low, dtype=float), np.asarray(high, dtype=float)])
     rows = np.flatnonzero(np.isfinite(ends).all(axis=1))
     if len(rows):
-        own = np.broadcast_to(colours, len(ends))[rows].tolist()
-        ax.hlines(rows, ends[rows, 0], ends[rows, 1], colors=own, linewidth=2, zorder=1)
+        drawn = np.broadcast_to(colours, len(ends))[rows].tolist()
+        ax.hlines(rows, ends[rows, 0], ends[rows, 1], colors=drawn, linewidth=2, zorder=1)
 
 
 def stack(ax: Axes, table: pd.DataFrame, colours: Sequence[str], title: str) -> None:
@@ -355,7 +355,10 @@ def known(name: object, names: Iterable[str], what: str) -> None:
 
 
 def measured(data: object, columns: Iterable[str], what: str) -> pd.DataFrame:
-    """Return figures of domains, one row each, whichever public frame they come from."""
+    """Return columns as floats, one row per domain.
+
+    The frame has these columns, or is that of ``complexity(by="domain")``, which is renamed.
+    """
     frame = checked(data, (), what)
     if "schema" in frame.columns and "mean_gold_tokens" in frame.columns:
         frame = frame.set_index("schema").rename(columns=_DOMAIN_NAMES)

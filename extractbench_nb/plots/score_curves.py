@@ -83,7 +83,7 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         ax.plot([0, last], [1, 1 - last], color=GREY, linewidth=0.9, linestyle=(0, (1, 3)))
         ends.append(("1 − rate", 1 - last, GREY))
     for line in lines:
-        _draw(ax, line, band=len(lines) <= _MOST_WITH_BANDS)
+        _draw_line(ax, line, band=len(lines) <= _MOST_WITH_BANDS)
     _name(ax, ends)
     what = "of the places that are corrupted" if of_documents else "of each value that is changed"
     titled(ax, x=f"rate: share {what}", y=_measures(table))
@@ -138,14 +138,15 @@ def _label(key: tuple[str, str], keys: list[tuple[str, str]]) -> str:
     return words(" · ".join(parts or key[:1]))
 
 
-def _draw(ax: Axes, line: _Line, *, band: bool) -> None:
+def _draw_line(ax: Axes, line: _Line, *, band: bool) -> None:
+    """Draw the scores of one line, and their intervals as a band if there are any."""
     numbers = line.rows[["rate", "score", "low", "high"]].astype("float64")
     rate, score = numbers["rate"].to_numpy(), numbers["score"].to_numpy()
     ax.plot(rate, score, linewidth=1.8, marker="o", markersize=3.5, zorder=3, **line.style)
     known = numbers.dropna()
     if band and len(known):
-        at, low, high = (known[name].to_numpy() for name in ("rate", "low", "high"))
-        ax.fill_between(at, low, high, color=line.colour, alpha=0.1, linewidth=0, zorder=2)
+        rate, low, high = (known[name].to_numpy() for name in ("rate", "low", "high"))
+        ax.fill_between(rate, low, high, color=line.colour, alpha=0.1, linewidth=0, zorder=2)
 
 
 def _name(ax: Axes, ends: list[tuple[str, float, str]]) -> None:

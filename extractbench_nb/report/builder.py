@@ -85,10 +85,10 @@ class ReportConfig:
     alignment: str | Aligner = "optimal"
 
     def __post_init__(self) -> None:
-        """Check all values at once."""
-        given: object = self.output_dir
-        if isinstance(given, str) and given:
-            object.__setattr__(self, "output_dir", Path(given))
+        """Turn a text `output_dir` into a path, and report all wrong values in one error."""
+        folder: object = self.output_dir
+        if isinstance(folder, str) and folder:
+            object.__setattr__(self, "output_dir", Path(folder))
         problems = list(_problems(self))
         if problems:
             raise InputError("ReportConfig: " + "; ".join(problems))
@@ -184,17 +184,22 @@ class ReportBuilder:
     async def build_async(
         self, schema: Mapping[str, Any] | str | Path | Schema, gold: Any, extracted: Any
     ) -> EvaluationReport:
-        """Do what `build` does, awaiting metrics and judges that wait.
+        """Do what `build` does in a running event loop, awaiting asynchronous metrics and judges.
 
         Parameters
         ----------
         schema, gold, extracted : object
-            As `evaluate` takes them.
+            As `evaluate` takes them. Extracted text that is not JSON gives a report too.
 
         Returns
         -------
         EvaluationReport
             The report.
+
+        Raises
+        ------
+        SchemaError, ConfigError, InputError
+            As `evaluate` raises them.
         """
         c = self.config
         ev = await evaluate_async(

@@ -232,10 +232,12 @@ def _required_missing(root: Node, gold: Any, extracted: Any) -> Iterator[str]:
 def array_breakdowns(
     arrays: pd.DataFrame, matches: pd.DataFrame, fields: pd.DataFrame
 ) -> list[ArrayBreakdown]:
-    """Collect the arrays that stand in no other array."""
+    """Return a breakdown of each array that is not inside another array, with its items."""
     outermost = [row for row in _records(arrays) if is_outermost(row["path"])]
-    places = {row["path"]: row["schema_path"] for row in _records(fields[["path", "schema_path"]])}
-    full = schema_paths((places.get(row["path"]), row["path"], "") for row in outermost)
+    declared = {
+        row["path"]: row["schema_path"] for row in _records(fields[["path", "schema_path"]])
+    }
+    paths = schema_paths((declared.get(row["path"]), row["path"], "") for row in outermost)
     items: defaultdict[tuple[str, str], list[ArrayItem]] = defaultdict(list)
     for row in _records(matches[matches["path"].isin([row["path"] for row in outermost])]):
         item = ArrayItem(
@@ -247,23 +249,23 @@ def array_breakdowns(
             extracted_value=row["predicted"],
         )
         items[row["path"], row["status"]].append(item)
-    same = ("counted", "matched", "partial", "precision", "recall", "f1", "score", "passed")
+    same_names = ("counted", "matched", "partial", "precision", "recall", "f1", "score", "passed")
     statuses = ("matched", "partial", "missed", "spurious")
-    found = []
-    for row, path in zip(outermost, full, strict=True):
-        measures: dict[str, Any] = {name: row[name] for name in same}
-        parts: dict[str, Any] = {f"{s}_items": items[row["path"], s] for s in statuses}
-        found.append(
+    breakdowns = []
+    for row, path in zip(outermost, paths, strict=True):
+        measures: dict[str, Any] = {name: row[name] for name in same_names}
+        items_by_status: dict[str, Any] = {f"{s}_items": items[row["path"], s] for s in statuses}
+        breakdowns.append(
             ArrayBreakdown(
                 path=path,
                 normalized_path=normalized(row["path"]),
                 missed_gold=row["missed"],
                 spurious_pred=row["spurious"],
                 **measures,
-                **parts,
+                **items_by_status,
             )
         )
-    return found
+    return breakdowns
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -324,7 +326,7 @@ def _outcome(
 def outcome_stats(
     rows: Sequence[FieldOutcome], summary: pd.Series, calls: pd.DataFrame, lowest: int
 ) -> OutcomeStats:
-    """Count what came of the fields."""
+    """Count the outcomes of the fields; list the `lowest` judged fields with the worst scores."""
     evaluated, passed = int(summary["evaluated"]), int(summary["passed"])
     judged_rate = float(summary["pass_rate_judged"])
     return OutcomeStats(
@@ -342,7 +344,7 @@ def outcome_stats(
         error_breakdown=_error_breakdown([r for r in rows if not r.passed]),
         split=error_split(summary),
         judge_errors=int(summary["judge_errors"]),
-        pass_rate_judged=None if judged_rate != judged_rate else judged_rate,  # noqa: PLR0124
+        pass_rate_judged=None if isnan(judged_rate) else judged_rate,
     )
 
 

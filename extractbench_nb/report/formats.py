@@ -76,13 +76,14 @@ def _overall(report: EvaluationReport) -> Iterator[str]:
 
 
 def _arrays(report: EvaluationReport) -> Iterator[str]:
+    """Describe the arrays with the lowest F1, in the order of the report."""
     arrays = [a for a in report.array_breakdowns if not a.is_empty]
     ranked = sorted(arrays, key=lambda a: a.f1 if a.f1 is not None else 0.0)
-    shown = {id(a) for a in ranked[:_MOST_ARRAYS]}
+    lowest = {id(a) for a in ranked[:_MOST_ARRAYS]}
     for array in arrays:
-        if id(array) in shown:
+        if id(array) in lowest:
             yield from _array(array)
-    yield from _more(len(arrays) - len(shown), "more arrays with better F1")
+    yield from _more(len(arrays) - len(lowest), "more arrays with better F1")
 
 
 def _array(array: ArrayBreakdown) -> Iterator[str]:

@@ -107,17 +107,18 @@ def corrupt_document(  # noqa: PLR0913 - one flat call is what users write; the 
     corruption : str
         A name that `corruptions` lists.
     rate : float, optional
-        Probability that a place is corrupted, in [0, 1]; each place independently of all others.
-        What a place is, `corruptions` says.
+        Probability that a place is corrupted, in [0, 1], independently of all other places.
+        `corruptions` lists what counts as a place.
     strength : float, optional
         How much of a value changes where values are corrupted, above 0 and up to 1: the share of
         its words, letters, digits or units, at least one.
     donors : iterable of object, optional
         Gold values of other documents under the same schema. ``hallucinate``, ``substitute`` and
-        ``spurious_items`` borrow from them, and do nothing without.
+        ``spurious_items`` borrow from them, and change nothing without donors.
     seed : int or str, optional
         The same seed gives the same result. A place that is corrupted at one rate is corrupted in
-        the same way at every higher one. (Moved items are drawn so, too; where they go differs.)
+        the same way at every higher rate. The same holds for which items are moved, but not for
+        where they go.
 
     Returns
     -------
@@ -133,8 +134,8 @@ def corrupt_document(  # noqa: PLR0913 - one flat call is what users write; the 
 
     Notes
     -----
-    A null in the record is null, or nothing: ``before`` is null for an item that was invented,
-    ``after`` for what was left out. Items inside a dropped item are not reported by themselves.
+    A null in the record is either a JSON null or no value: ``before`` is null for an invented item,
+    ``after`` for an omitted value. Items inside a dropped item have no rows of their own.
 
     Examples
     --------

@@ -200,7 +200,7 @@ class Simulation:
         return cls(run.description["model"], profile, seed, outputs, record)
 
     def __repr__(self) -> str:
-        """Say how many outputs failed in which way, and how much was changed."""
+        """Count the outputs by failure, and the changes."""
         counts = Counter(self.outputs["failure"])
         valid = counts.pop("none", 0)
         failed = "".join(f", {count} {name}" for name, count in counts.most_common())
@@ -414,8 +414,8 @@ def _outputs(run: str, made: Sequence[_Made]) -> pd.DataFrame:
             "raw": [one.spoken.raw for one in made],
             "meta": [one.meta for one in made],
             "failure": [one.failure for one in made],
-            "variant": [pd.NA if (v := one.spoken.variant) is None else v for one in made],
-            "wrapping": [pd.NA if one.wrapping is None else one.wrapping for one in made],
+            "variant": [one.spoken.variant for one in made],
+            "wrapping": [one.wrapping for one in made],
         }
     )
 

@@ -62,16 +62,16 @@ def quotas(shares: Mapping[str, float], total: int) -> dict[str, int]:
 
 
 def assigned(shares: Mapping[str, float], to: Sequence[T], seed: str) -> dict[T, str]:
-    """Draw without replacement: who gets what, so that the counts are the quotas.
+    """Give each item one of the names, at random, so that the names' counts are their quotas.
 
     Examples
     --------
     >>> sorted(assigned({"none": 1, "timeout": 1}, ["a", "b"], "0").values())
     ['none', 'timeout']
     """
-    lots = [name for name, count in quotas(shares, len(to)).items() for _ in range(count)]
-    generator(seed).shuffle(lots)
-    return dict(zip(to, lots, strict=True))
+    names = [name for name, count in quotas(shares, len(to)).items() for _ in range(count)]
+    generator(seed).shuffle(names)
+    return dict(zip(to, names, strict=True))
 
 
 _DATA = json.loads((Path(__file__).parent / "data/models.json").read_text(encoding="utf-8"))

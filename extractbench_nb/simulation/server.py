@@ -158,20 +158,21 @@ def _decoded(data: object) -> bytes:
 
 
 class _Recognition:
-    """Knows the documents of a dataset by their PDFs, and by the texts of these.
+    """Identifies the document of a request by its PDF or by the text of its PDF.
 
     Files are read when they are first needed, by one thread at a time.
 
     Parameters
     ----------
     dataset : Dataset
-        Where the documents are. One without a PDF is never found.
+        The known documents. A document without a PDF is never found.
     """
 
     def __init__(self, dataset: Dataset) -> None:
         with_pdf = dataset.listing["has_pdf"]
         self._pdfs: dict[str, Path] = {
-            one: dataset.pdf_path(one) for one in dataset.listing.loc[with_pdf, "document"]
+            document: dataset.pdf_path(document)
+            for document in dataset.listing.loc[with_pdf, "document"]
         }
         self._texts: dict[str, str] = {}
         self._hashes: dict[str, bytes] = {}

@@ -144,11 +144,11 @@ class Draft:
         return None if number == FREE else self.nodes[number]
 
     def is_section(self, row: int) -> bool:
-        """Return whether a row's only text is in a cell of its own that begins in column 0."""
-        found = self.nodes_in_row(row)
-        if self.columns == 1 or len(found) != 1 or not found[0].whole:
+        """Return whether a row's only text is one cell, one row high, that begins in column 0."""
+        nodes = self.nodes_in_row(row)
+        if self.columns == 1 or len(nodes) != 1 or not nodes[0].whole:
             return False
-        top, bottom, left, _ = found[0].area
+        top, bottom, left, _ = nodes[0].area
         return left == 0 and bottom - top == 1
 
     def stretch(self, node: Node, area: Rectangle, step: str) -> None:

@@ -269,20 +269,20 @@ class Alignment(NamedTuple):
 def line_similarities(rewards: Rewards, possible: npt.NDArray[np.bool_], entries: int) -> Numbers:
     """Return the score of the best alignment of every two lines."""
     found = np.zeros(possible.shape)
-    step = max(1, _CELLS // max(1, entries))
-    for true, predicted in _pair_blocks(possible, step):
+    size = max(1, _CELLS // max(1, entries))
+    for true, predicted in _pair_blocks(possible, size):
         found[true, predicted] = _aligned_entries(rewards(true, predicted))
     return found
 
 
-def _pair_blocks(possible: npt.NDArray[np.bool_], step: int) -> Iterator[tuple[Indices, Indices]]:
-    """Yield the indices of possible pairs, in order, so many at a time at most."""
+def _pair_blocks(possible: npt.NDArray[np.bool_], size: int) -> Iterator[tuple[Indices, Indices]]:
+    """Yield the indices of possible pairs, in order, in blocks of at most `size` pairs."""
     lines = max(1, _CELLS // max(1, possible.shape[1]))
     for first in range(0, len(possible), lines):
         true, predicted = np.nonzero(possible[first : first + lines])
         true += first
-        for at in range(0, len(true), step):
-            yield true[at : at + step], predicted[at : at + step]
+        for start in range(0, len(true), size):
+            yield true[start : start + size], predicted[start : start + size]
 
 
 def _aligned_entries(rewards: Numbers) -> Numbers:

@@ -400,22 +400,23 @@ def check_tables(
 
 
 def list_of_tables(given: Any, name: str) -> list[Any]:
-    """Return what is given as a list, and refuse one table in place of several.
+    """Return the given tables as a list; a single table is refused.
 
     Examples
     --------
     >>> list_of_tables(iter(["Year,Sales", "Year,Tax"]), "tables")
     ['Year,Sales', 'Year,Tax']
     """
-    is_one = isinstance(given, Table | pd.DataFrame | str | Path)
-    if not is_one and (
-        isinstance(given, bytes | bytearray | Mapping | Cell) or not isinstance(given, Iterable)
-    ):
+    single = f"{name} is a single table; put it into a list: [table]"
+    if isinstance(given, Table | pd.DataFrame | str | Path):
+        raise InputError(single)
+    if isinstance(given, bytes | bytearray | Mapping | Cell) or not isinstance(given, Iterable):
         raise InputError(f"{name} is {type(given).__name__}; expected a list of tables")
-    found = [] if is_one else list(given)
-    if is_one or (found and all(isinstance(item, Mapping | Cell) for item in found)):
-        raise InputError(f"{name} is a single table; put it into a list: [table]")
-    return found
+    tables = list(given)
+    # a list of cells, or of the rows of an array of objects, is one table too
+    if tables and all(isinstance(item, Mapping | Cell) for item in tables):
+        raise InputError(single)
+    return tables
 
 
 def _checked(

@@ -128,7 +128,10 @@ def _nanosecond(value: datetime) -> int:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of which JSON is written as `text_of` writes what is in it."""
+    """Convert what is in a container to JSON values, by the rules of `text_of`.
+
+    A container nested too deep for that is returned as it is.
+    """
     try:
         return _json_value(value)
     except RecursionError:

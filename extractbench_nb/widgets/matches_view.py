@@ -139,19 +139,20 @@ def _detail_line(row: dict[str, Any], model: dict[str, Any]) -> list[str]:
         length = row["more"].get(side)
         cut = element("em", f" ({length:,} characters)", "xb-quiet") if length else ""
         values.append(_side(row[side]) + cut)
-    return [*values, *(_verdict_html(row["verdict"]) if model["scored"] else ())]
+    return [*values, *(_verdict_cells(row["verdict"]) if model["scored"] else ())]
 
 
-def _verdict_html(verdict: dict[str, Any] | None) -> list[str]:
+def _verdict_cells(verdict: dict[str, Any] | None) -> list[str]:
+    """Return the cells metric, score and outcome."""
     if verdict is None:
         return [element("em", "not scored", "xb-quiet"), "", ""]
     outcome = verdict["outcome"]
-    why = f"{MARKS.get(outcome, '')} {outcome.replace('_', ' ')} ({verdict['reason']})"
+    text = f"{MARKS.get(outcome, '')} {outcome.replace('_', ' ')} ({verdict['reason']})"
     reasoning = element("div", verdict["reasoning"], "xb-quiet") if verdict["reasoning"] else ""
     return [
         element("span", verdict["metric"]),
         score_text(verdict["score"]),
-        element("span", why) + reasoning,
+        element("span", text) + reasoning,
     ]
 
 

@@ -89,16 +89,18 @@ class Pane(anywidget.AnyWidget):
     def on_event(self, kind: str, act: Callable[..., object], **parts: Any) -> None:
         """Call `act` with the parts of each message of this kind from the page.
 
-        A part is given by its type (`object` for any), or by the values that it may have; a message
-        with another value is ignored.
+        A part is given by its exact type (`object` for any; `int` excludes bool), or by the values
+        that it may have; a message with another value is ignored.
         """
 
         def received(_: object, content: Any, __: object) -> None:
             if isinstance(content, dict) and content.get("kind") == kind:
                 values = [content.get(name) for name in parts]
                 allowed = (
-                    part in (object, type(value)) if isinstance(part, type) else value in part
-                    for value, part in zip(values, parts.values(), strict=True)
+                    value in expected
+                    if not isinstance(expected, type)
+                    else expected in (object, type(value))
+                    for value, expected in zip(values, parts.values(), strict=True)
                 )
                 if all(allowed):
                     act(*values)

@@ -77,13 +77,13 @@ class Cases:
 
     @cached_property
     def texts(self) -> list[str]:
-        """What can be searched of each case: both values and the further columns, case folded."""
-        sides = [(side_text(case.gold), side_text(case.predicted)) for case in self.rows]
-        columns = [map(label_text, column.tolist()) for _, column in self.more.items()]
-        labels = list(zip(*columns, strict=True)) or [()] * len(self)
+        """The searchable text of each case: both values and the further columns, case folded."""
+        gold = [side_text(case.gold) for case in self.rows]
+        predicted = [side_text(case.predicted) for case in self.rows]
+        further = [map(label_text, column.tolist()) for _, column in self.more.items()]
         return [
-            "\n".join(text[:_SEARCHED] for text in (*values, *more)).casefold()
-            for values, more in zip(sides, labels, strict=True)
+            "\n".join(text[:_SEARCHED] for text in texts).casefold()
+            for texts in zip(gold, predicted, *further, strict=True)
         ]
 
     @property
@@ -301,7 +301,7 @@ class Tuning:
         return all(entry.source != "user" for entry in self._entries)
 
     def mark(self, params: Mapping[str, Any]) -> float | None:
-        """Return the score that passes; None with several metrics, or one that is not a number."""
+        """Return the lowest score that passes; None if there is no single numeric threshold."""
         if self.threshold is not None:
             return float(params[self.threshold])
         single = len(self._entries) == 1 and self._entries[0].threshold is None
