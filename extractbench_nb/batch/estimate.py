@@ -104,12 +104,12 @@ class CostEstimate:
 
     @property
     def by_field(self) -> pd.DataFrame:
-        """The totals for each field, metric and model, the dearest first."""
+        """The totals for each field, metric and model, the most expensive first."""
         keys = ["field", "metric", "model"]
-        parts = {key: _totals(part) for key, part in self._calls.groupby(keys, sort=False)}
-        frame = pd.DataFrame(list(parts.values()), columns=self.summary.index)
+        totals = {key: _totals(calls) for key, calls in self._calls.groupby(keys, sort=False)}
+        frame = pd.DataFrame(list(totals.values()), columns=self.summary.index)
         for i, name in enumerate(keys):
-            frame.insert(i, name, pd.Series([key[i] for key in parts], dtype="string"))
+            frame.insert(i, name, pd.Series([key[i] for key in totals], dtype="string"))
         order = ["cost_usd", "prompt_tokens"]
         return frame.sort_values(order, ascending=False, kind="stable", ignore_index=True)
 
@@ -125,7 +125,7 @@ class CostEstimate:
         return ESTIMATE_COLUMNS.describe()
 
     def __repr__(self) -> str:
-        """Write the totals, and the dearest fields."""
+        """Write the totals and the most expensive fields."""
         by_field = self.by_field
         models = by_field["model"].nunique()
         lines = [self._head()]
@@ -153,13 +153,13 @@ class CostEstimate:
 
     def _head(self) -> str:
         s = self.summary
-        cached = f", {s['cached']:,.0f} of them at hand" if s["cached"] else ""
+        cached = f", {s['cached']:,.0f} of them cached" if s["cached"] else ""
         cost = _dollars(s["cost_usd"])
         if s["cost_usd"] > 0:
             cost = f"about {cost}, at most {_dollars(s['highest_cost_usd'])}"
         return (
-            f"CostEstimate: {_count(s['calls'], 'call')} of models{cached}; "
-            f"{_count(s['requests'], 'request')}, {s['prompt_tokens']:,.0f} tokens to ask; {cost}"
+            f"CostEstimate: {_count(s['calls'], 'model call')}{cached}; "
+            f"{_count(s['requests'], 'request')}, {s['prompt_tokens']:,.0f} prompt tokens; {cost}"
         )
 
     def _more(self, by_field: pd.DataFrame) -> list[str]:
@@ -230,7 +230,7 @@ def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_ru
     --------
     >>> schema = {"type": "object", "properties": {"name": {"type": "string"}}}
     >>> estimate_cost(schema, {"name": "Ann"}, {"name": "Anne"})
-    CostEstimate: 0 calls of models; 0 requests, 0 tokens to ask; $0
+    CostEstimate: 0 model calls; 0 requests, 0 prompt tokens; $0
     """
     missing = [name for name, v in (("gold", gold), ("predicted", predicted)) if v is MISSING]
     is_schema = isinstance(schema_or_runs, Mapping | Schema) or len(missing) < _SIDES

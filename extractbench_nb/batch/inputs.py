@@ -49,21 +49,21 @@ __all__ = [
 def _extra_columns(
     frame: pd.DataFrame, names: list[str]
 ) -> tuple[tuple[Column, ...], tuple[tuple[Any, ...], ...]]:
-    """Take columns out of a frame in a form that every file format keeps."""
-    columns, cells = [], []
+    """Return the declarations and the rows of extra columns, as types that every format keeps."""
+    dtypes, cells = [], []
     for name in names:
         dtype = _dtype(frame[name])
-        columns.append([name, dtype])
+        dtypes.append((name, dtype))
         if is_time(dtype):
             cells.append(time_cells(frame[name], dtype))
         else:
             cells.append([_cell(value, dtype) for value in frame[name].tolist()])
     rows = zip(*cells, strict=True) if cells else (() for _ in range(len(frame)))
-    return own_columns(columns), tuple(rows)
+    return own_columns(dtypes), tuple(rows)
 
 
 def own_columns(pairs: Iterable[Sequence[str]]) -> tuple[Column, ...]:
-    """Declare columns of the user's from pairs of name and dtype."""
+    """Declare the user's own columns from pairs of name and dtype."""
     return tuple(
         Column(name, dtype, "column of the user's", nullable=True) for name, dtype in pairs
     )

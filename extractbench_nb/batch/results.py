@@ -199,7 +199,7 @@ def _notes(by_run: pd.DataFrame, missing: pd.DataFrame) -> list[str]:
     calls = int(by_run["llm_calls"].sum())
     if calls:
         cost = by_run["llm_cost_usd"].sum(skipna=False)
-        notes.append(f"{_counted(calls, 'calls')} of models, {dollars(cost)} at list prices")
+        notes.append(f"{_counted(calls, 'model calls')}, {dollars(cost)} at list prices")
     return notes
 
 

@@ -81,7 +81,7 @@ class _Batch:
         return self._results(source, description, {**counts, "folder": str(folder)})
 
     def _prepare(self) -> tuple[Context, dict[str, Metric], dict[str, Any]]:
-        """Return what workers need, the metrics of the user's, and the settings."""
+        """Return what workers need, the user's own metrics, and a description of the batch."""
         options, schemas = self.options, dict(self.plan.schemas)
         judge = choose_judge(options["judge"])
         alignment = choose_alignment(options["alignment"], judge)

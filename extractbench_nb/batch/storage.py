@@ -515,6 +515,7 @@ def refuse_foreign(folder: Path) -> None:
 
 
 def _is_ours(path: Path) -> bool:
+    """Whether a file was written for a saved batch."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -50,19 +50,20 @@ def table(
     numbers: Iterable[int] = (),
     kind: str = "xb-value",
 ) -> str:
-    """Write a table of cells that are HTML; `numbers` are the columns to align on the right.
+    """Write a table. Heads are escaped here; the cells of `rows` are HTML already.
 
-    The cells of the other columns have the class `kind`.
+    Columns whose index is in `numbers` are aligned on the right; the cells of the others have the
+    class `kind`.
     """
     right = set(numbers)
-    names = ["xb-num" if at in right else "" for at in range(len(heads))]
-    top = "".join(element("th", text, name) for text, name in zip(heads, names, strict=True))
-    marks = [f' class="{mark}"' if (mark := name or kind) else "" for name in names]
+    classes = ["xb-num" if at in right else "" for at in range(len(heads))]
+    head = "".join(element("th", text, name) for text, name in zip(heads, classes, strict=True))
+    tags = [f'<td class="{name or kind}">' if name or kind else "<td>" for name in classes]
     body = "".join(
-        f"<tr>{''.join(f'<td{m}>{cell}</td>' for cell, m in zip(row, marks, strict=True))}</tr>"
+        f"<tr>{''.join(f'{tag}{cell}</td>' for tag, cell in zip(tags, row, strict=True))}</tr>"
         for row in rows
     )
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def table_html(names: Iterable[str], numbers: Iterable[str], rows: Iterable[list[str]]) -> str:

@@ -40,9 +40,7 @@ def _size(value: Any) -> str:
     return "" if value is not None else "null"
 
 
-def compared(
-    gold: Any, extracted: Any, *, limit: int = _LONGEST_VALUE
-) -> tuple[list[Segment], list[Segment]]:
+def compared(gold: Any, extracted: Any, *, limit: int = _LONGEST_VALUE) -> Sides:
     """Lay two values side by side, with what differs marked where they are short and alike."""
     kinds = json_type(gold), json_type(extracted)
     if "array" in kinds or None in (gold, extracted):
@@ -74,22 +72,24 @@ def _marked(ours: str, theirs: str) -> Sides:
         for step in Levenshtein.opcodes(ours, theirs)
     ]
     last = len(steps) - 1
-    told = [
+    marked = [
         (same and not (0 < i < last and len(left) < _SPECKLE), left, right)
         for i, (same, left, right) in enumerate(steps)
     ]
-    return _side((same, left) for same, left, _ in told), _side(
-        (same, right) for same, _, right in told
+    return (
+        _segments((same, left) for same, left, _ in marked),
+        _segments((same, right) for same, _, right in marked),
     )
 
 
-def _side(steps: Iterable[tuple[bool, str]]) -> list[Segment]:
-    found = []
+def _segments(steps: Iterable[tuple[bool, str]]) -> list[Segment]:
+    """Join neighbouring steps that are both equal or both changed; leave out empty segments."""
+    segments = []
     for same, run in groupby(steps, key=lambda step: step[0]):
         text = "".join(part for _, part in run)
         if text:
-            found.append(Segment("same" if same else "changed", text))
-    return found
+            segments.append(Segment("same" if same else "changed", text))
+    return segments
 
 
 #: Characters of a value that a page is ever sent.

@@ -73,6 +73,7 @@ class OptimalAligner:
         return self._known[key]
 
     def _align(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Pairs:
+        """Pair items of ``prefixItems`` by position and all others optimally."""
         items, prefix = node.children.items, len(node.children.prefix)
         pairs = [(i, i) for i in range(min(prefix, len(gold), len(predicted)))]
         ours, theirs = self._side(gold), self._side(predicted)
@@ -93,7 +94,7 @@ class OptimalAligner:
         equal = equal_pairs(ours, theirs, left, right)
         if len(equal) == min(len(left), len(right)):
             return equal
-        if _comparisons(node, ours.leaves, theirs.leaves) <= _exact_limit(node):
+        if _scalar_comparisons(node, ours.leaves, theirs.leaves) <= _exact_limit(node):
             equal, solve = [], self._solve_exactly
         else:
             left, right = unpaired(equal, ours, theirs, left, right)
@@ -162,7 +163,7 @@ class OptimalAligner:
 
     def _comparisons(self, node: Node, one: list[Any], two: list[Any]) -> float:
         ours = sum(_leaves(item, self._counts) for item in one)
-        return _comparisons(node, ours, sum(_leaves(item, self._counts) for item in two))
+        return _scalar_comparisons(node, ours, sum(_leaves(item, self._counts) for item in two))
 
     def _solve_exactly(self, node: Node, one: list[Any], two: list[Any]) -> Pairs:
         bonus = _bonus(one, two)
@@ -241,11 +242,11 @@ def _bonus(one: list[Any], two: list[Any]) -> float:
     return 2.0 + min(len(one), len(two))
 
 
-def _comparisons(node: Node, leaves: int, others: int) -> float:
-    """Estimate how many scalars are compared where all pairs of items are.
+def _scalar_comparisons(node: Node, leaves: int, others: int) -> float:
+    """Estimate the comparisons of scalars that comparing all pairs of items takes.
 
-    With `flat` fields in the item itself and its other leaves in arrays, whose items are compared
-    with each other too, it is about leaves * others / flat.
+    An item's own fields, `flat` of them, are compared one by one, the items of its arrays pair by
+    pair: together about ``leaves * others / flat``.
     """
     flat = sum(1 for c in node.children if c.kind != "array") if node.kind == "object" else 1
     return leaves * others / max(1, flat)

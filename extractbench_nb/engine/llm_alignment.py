@@ -464,19 +464,22 @@ class _Task:
         return whole if tokens <= limits.tokens else written(limits.of_an_item)
 
     def _partners(self, count: int) -> dict[int, dict[int, float]]:
-        """Choose likely partners among the items that are left, of those not shown together yet."""
+        """Choose likely partners of the items that are left, and note how likely each is.
+
+        Pairs that were shown together before are left out. An item gets up to twice `count`
+        partners: those most like it, and those that no other item chose and that it is most like.
+        """
         most = count + max(map(len, self._shown.values()), default=0)
         ours = [self._gold[i] for i in self._left]
         theirs = [self._predicted[j] for j in self._right]
+        rows = likely_partners(self._items, ours, theirs, most)
         found: dict[int, dict[int, float]] = {}
-        for i, row in zip(
-            self._left, likely_partners(self._items, ours, theirs, most), strict=True
-        ):
-            worth = {self._right[place]: value for place, value in row.items()}
-            seen = self._shown.get(i, set())
-            fresh = [j for j in worth if j not in seen][: 2 * count]
-            found[i] = {j: worth[j] for j in fresh}
-            self._worth.update({(i, j): value for j, value in worth.items()})
+        for i, row in zip(self._left, rows, strict=True):
+            likely = {self._right[place]: value for place, value in row.items()}
+            shown = self._shown.get(i, set())
+            fresh = [j for j in likely if j not in shown][: 2 * count]
+            found[i] = {j: likely[j] for j in fresh}
+            self._worth.update({(i, j): value for j, value in likely.items()})
         return found
 
     def _ask(self, words: Any, texts: tuple[_Texts, _Texts], batch: Batch) -> list[_Asked]:

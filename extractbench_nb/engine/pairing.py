@@ -47,21 +47,22 @@ def _collect(
 ) -> None:
     """Collect the points of two values.
 
-    Where neither schema nor gold asked for what the prediction has, only what it invented is a
-    point: its other fields are absent on both sides because it invented something.
+    With `asked` false, neither gold nor the schema calls for a value here: only the prediction
+    chose this branch of a union, or went on with a recursive object. Then only its own values are
+    points. Its other fields, absent on both sides, would otherwise count as correct.
     """
     absent = gold is MISSING or gold is None
     if node.kind == "union":
         chosen = resolve_union(node, gold, predicted)
-        usual = resolve_union(node, gold, MISSING) if asked and absent else chosen
-        if chosen is not usual and "object" in (chosen.kind, usual.kind):
+        by_gold = resolve_union(node, gold, MISSING) if asked and absent else chosen
+        if chosen is not by_gold and "object" in (chosen.kind, by_gold.kind):
             before = len(points)
             _collect(points, chosen, gold, predicted, suffix, asked=False)
             if len(points) > before:
                 return
-            # an object of nothing that the schema knows: what it holds is invented all the same
-            chosen = usual
-            if usual.kind == "object" or not holds_something(predicted):
+            # No point: none of its keys is declared. Still, the value is invented.
+            chosen = by_gold
+            if by_gold.kind == "object" or not holds_something(predicted):
                 predicted = MISSING
         node = chosen
     if node.config is not None and node.config.skip:

@@ -137,7 +137,7 @@ class ItemComparer:
         return found
 
     def table(self, node: Node, gold: list[Any], predicted: list[Any]) -> list[list[PairScore]]:
-        """Compare all pairs of items."""
+        """Compare all pairs of items; flat ones row by row, which is faster than one by one."""
         if not any(isinstance(item, MapItem) for item in gold):
             left = [self._row(node, item) for item in gold]
             right = [self._row(node, item) for item in predicted]

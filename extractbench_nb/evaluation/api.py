@@ -125,9 +125,10 @@ async def evaluate_async(
 
 
 class Run:
-    """One evaluation: the inputs are read, the traversal goes down; verdicts may be open.
+    """One evaluation. Creating it reads the inputs and scores all that need not be awaited.
 
-    With `checked`, the caller has checked judge and alignment, for all that it will evaluate.
+    `complete` awaits the rest; `finish` returns the result. With `checked`, the caller has already
+    checked judge and alignment.
     """
 
     def __init__(  # noqa: PLR0913 - the options of evaluate
@@ -159,7 +160,7 @@ class Run:
         self.notes: list[Note] = []
         if self.problem is None:
             self._descend()
-        else:
+        else:  # one failing field, the whole document
             verdict = Scored("json", 0.0, False, "structural", "unparsable_json", self.problem)
             leaf = Leaf(self.schema.root, ROOT, self.gold, self.predicted, True, [verdict])
             self.traversal.top.children.append(leaf)

@@ -160,12 +160,12 @@ def case_schema(
 ) -> Schema:
     """Return the schema of an object whose properties are cases.
 
-    Each kind of case is read once. Its nodes share what was read, so that a metric's params are
-    bound once, too.
+    Cases of the same types share one parsed node, so that the schema is parsed, and a metric's
+    params are bound, once for all of them.
     """
     kinds = {
-        tuple(types): f"kind{at}"
-        for at, types in enumerate(dict.fromkeys(map(tuple, cases.values())))
+        types: f"kind{number}"
+        for number, types in enumerate(dict.fromkeys(map(tuple, cases.values())))
     }
     declared = {"evaluation_config": dict(config)}
     properties = {
@@ -173,10 +173,10 @@ def case_schema(
     }
     document = {"type": "object", "properties": properties}
     schema = read_schema(document, profile)
-    read = schema.root.children.properties
+    parsed = schema.root.children.properties
     nodes = {
         name: replace(
-            read[kinds[tuple(types)]], name=name, field=name, step=member(name), _choices={}
+            parsed[kinds[tuple(types)]], name=name, field=name, step=member(name), _choices={}
         )
         for name, types in cases.items()
     }

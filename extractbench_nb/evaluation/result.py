@@ -14,7 +14,8 @@ import pandas as pd
 from extractbench_nb._frames import describe_frames
 from extractbench_nb._json import canonical, json_text, json_type
 from extractbench_nb._version import __version__
-from extractbench_nb.display.html import card_html, document_text
+from extractbench_nb.display.html import card_html, document_text, table_html
+from extractbench_nb.display.text import plural
 from extractbench_nb.engine.pairing import declared_share
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.engine.records import ArrayRecord, Leaf
@@ -141,25 +142,19 @@ def _arrays_html(ev: Evaluation) -> str:
     off = (arrays["missed"] + arrays["spurious"] > 0).fillna(True)
     differ = arrays[off.astype(bool)].sort_values("f1", kind="stable")
     same = len(arrays) - len(differ)
-    notes = [f"{same} array{'s' if same > 1 else ''} matched completely"] if same else []
+    notes = [f"{plural(same, 'array')} matched completely"] if same else []
     if len(differ) > _MOST_ARRAYS:
         notes.append(f"… {len(differ) - _MOST_ARRAYS} more arrays that differ; .arrays has them")
-    table = _array_table(differ.head(_MOST_ARRAYS)) if len(differ) else ""
-    return table + "".join(f"<div>{document_text(note)}</div>" for note in notes)
-
-
-def _array_table(arrays: pd.DataFrame) -> str:
     names = ("gold_items", "predicted_items", "matched", "partial", "missed", "spurious")
-    rows = "".join(
-        f"<tr><td>{document_text(str(row['field']))}</td>"
-        + "".join(f'<td class="xb-num">{"n/a" if row[n] is pd.NA else row[n]}</td>' for n in names)
-        + "</tr>"
-        for _, row in arrays.iterrows()
-    )
-    head = "<th>arrays that differ</th>" + "".join(
-        f'<th class="xb-num">{n.replace("_", " ")}</th>' for n in names
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    rows = [
+        [
+            document_text(str(row["field"])),
+            *("n/a" if row[n] is pd.NA else str(row[n]) for n in names),
+        ]
+        for _, row in differ.head(_MOST_ARRAYS).iterrows()
+    ]
+    table = table_html(["arrays that differ"], [n.replace("_", " ") for n in names], rows)
+    return table + "".join(f"<div>{document_text(note)}</div>" for note in notes)
 
 
 def _shown_pair(gold: Any, predicted: Any) -> tuple[str, str]:

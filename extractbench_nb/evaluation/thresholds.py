@@ -89,19 +89,23 @@ def _below(array: Node) -> Iterator[Node]:
 
 
 def _configured(node: Node, settings: Settings) -> NodeConfig | None:
-    """Return the config of a node with its thresholds set; the same one where none is."""
+    """Return the config of a node with `settings` applied; the same object if none concerns it."""
     config = node.config
     if config is None:
         return None
-    params = [
-        {p: v for (field, metric, p), v in settings.items() if (field, metric) == at}
-        for at in ((node.field, spec.metric_id) for spec in config.metrics)
+    changes = [
+        {
+            param: value
+            for (field, metric, param), value in settings.items()
+            if (field, metric) == (node.field, spec.metric_id)
+        }
+        for spec in config.metrics
     ]
-    if not any(params):
+    if not any(changes):
         return config
     specs = (
         replace(spec, params={**spec.params, **changed})
-        for spec, changed in zip(config.metrics, params, strict=True)
+        for spec, changed in zip(config.metrics, changes, strict=True)
     )
     return replace(config, metrics=tuple(specs))
 

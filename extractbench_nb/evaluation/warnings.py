@@ -9,6 +9,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import bracketed, json_text, member
+from extractbench_nb.display.text import plural
 from extractbench_nb.engine.pairing import resolve_union, undeclared
 from extractbench_nb.schema.nodes import NOWHERE, Node, Schema
 from extractbench_nb.schema.states import MISSING
@@ -90,9 +91,9 @@ def _misspelt_configs(schema: Schema) -> Iterator[Note]:
 
 
 def ignored_params(ignored: Mapping[str, str]) -> Note:
-    """Say once that the offline judge ignores the ``model`` param."""
+    """Return one note for all nodes whose ``model`` param the offline judge ignores."""
     path, metric = next(iter(ignored.items()))
-    nodes = f"{len(ignored)} node{'s' if len(ignored) > 1 else ''}"
+    nodes = plural(len(ignored), "node")
     message = f"param 'model' of {metric} is ignored by the offline judge ({nodes})"
     return "schema", path, "ignored_param", message, None
 

@@ -47,8 +47,10 @@ def _as_set(value: Any, normalize_text: bool) -> set[str]:
 
 
 def _key(item: Any, normalize_text: bool) -> str:
+    """Return a key that equal items share; a text and another value never share one."""
     if isinstance(item, str):
-        return "s:" + (normalize(item) or item if normalize_text else item)
+        text = normalize(item) if normalize_text else item
+        return "s:" + (text or item)  # a text of punctuation alone may normalise to nothing
     if isinstance(item, float) and item.is_integer():
         item = int(item)
     return "v:" + (canonical_unordered(item) if isinstance(item, dict | list) else json_text(item))
@@ -161,13 +163,13 @@ def table_grits(
     Returns
     -------
     float
-        The f-score in [0, 1]; 1 where both are empty. With columns given by their keys it is the
-        best there is, not a lower bound.
+        The F-score in [0, 1]; 1 where both are empty. The keys determine the columns, so that it
+        is exact, not a lower bound.
 
     Raises
     ------
     InputError
-        A name is not known.
+        `measure` or `variant` is not known.
 
     Examples
     --------
@@ -176,7 +178,7 @@ def table_grits(
     (0.6666666666666666, 0.3333333333333333)
     """
     del pass_threshold
-    # Tables stand above metrics: theirs is looked up by name when the first array is scored.
+    # `tables` is a higher layer: it must not be imported here, so the function is looked up.
     similarity = resolve_name("extractbench_nb.tables.grid_similarity:arrays_similarity")
     return float(similarity(gold, predicted, measure, variant))
 

@@ -54,7 +54,8 @@ def _number_tolerance(params: Mapping[str, Any]) -> Compare:
     def compare(gold: Any, predicted: Any) -> tuple[float, bool]:
         one, two = _coerced(gold, float), _coerced(predicted, float)
         if one is None or two is None:
-            return float(one is two), one is two
+            neither = one is None and two is None
+            return float(neither), neither
         gap = abs(one - two)
         if gap <= tolerance or math.isclose(gap, tolerance, rel_tol=1e-9, abs_tol=1e-12):
             return 1.0, True

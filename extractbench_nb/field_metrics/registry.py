@@ -281,7 +281,7 @@ def metric(
     Parameters
     ----------
     name : str, optional
-        What an ``evaluation_config`` says; the function's own name by default.
+        The name to use in an ``evaluation_config``; the function's own name by default.
     applies_to : str or iterable of str, optional
         ``string``, ``number``, ``integer``, ``boolean``, ``array`` or ``any``.
     source : str, optional
@@ -301,7 +301,8 @@ def metric(
     -----
     The function returns a score in [0, 1] or a bool, or a `MetricScore`. It passes at its param
     ``threshold`` (or ``pass_threshold``) if it has one, else at 1.0. It sees only values that are
-    present on both sides. It may be ``async``; what it raises becomes a ``judge_error`` row.
+    present on both sides. It may be ``async``. An exception that it raises is recorded as
+    outcome ``judge_error``.
 
     Examples
     --------
@@ -332,7 +333,7 @@ def _entry(name: str, function: Callable[..., Any], kinds: tuple[str, ...], sour
     threshold = next((n for n in ("threshold", "pass_threshold") if n in names), None)
     rule = f"score >= {threshold}" if threshold else "score is 1"
     summary = (inspect.getdoc(function) or "").partition("\n")[0]
-    return Metric(name, function, kinds, params, rule, source, summary, False, threshold)
+    return Metric(name, function, kinds, params, rule, source, summary, threshold=threshold)
 
 
 def _declared_params(name: str, function: Callable[..., Any]) -> Iterable[Param]:

@@ -38,10 +38,10 @@ class BackgroundLoop:
         self._before_closing: list[Callable[[], Awaitable[None]]] = []
 
     async def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine there and wait for it here; cancelling the one cancels the other."""
+        """Run a coroutine on the background loop and await it; cancelling either cancels both."""
         try:
             future = asyncio.run_coroutine_threadsafe(coroutine, self.loop())
-        except BaseException:  # an interruption: it will not be awaited
+        except BaseException:  # interrupted before it was handed over: nobody will await it
             coroutine.close()
             raise
         return await asyncio.wrap_future(future)

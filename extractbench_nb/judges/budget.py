@@ -96,7 +96,7 @@ class Budget:
     async def reserve(self, request: ModelRequest) -> AsyncIterator[Reservation]:
         """Hold what a request may cost at most until it has ended.
 
-        Waits while the amount is left, but not beside what other requests hold.
+        Waits where only the reservations of other requests stand in the way.
         """
         most = 0.0
         if self.limit is not None:
@@ -128,7 +128,7 @@ class Budget:
                 self._returned.notify_all()
 
     def _fits(self, most: float) -> bool | None:
-        """Whether an amount is left; None if it is once other requests have ended."""
+        """Whether `most` dollars are left; None if that depends on requests under way."""
         held = sum(one.most for one in self._held)
         if self.limit is None or self.spent_usd + held + most <= self.limit:
             return True

@@ -210,15 +210,14 @@ class ModelJudge:
         params: Mapping[str, Any] = _NO_PARAMS,
         sample: int = 0,
     ) -> tuple[Any, JudgeCall]:
-        """Ask the model anything, under the same rules: cache, turns, attempts, budget.
+        """Ask the model any question, with the cache, limits, retries and budget of `ask`.
 
         Parameters
         ----------
         messages : sequence of dict
             ``role`` and ``content`` of each; without lone surrogates.
         read : callable
-            Takes the text of an answer, returns what it says or raises `Unparsable`; the model is
-            then asked once more.
+            Parses the text of an answer, or raises `Unparsable`; the model is then asked again.
         schema : mapping
             JSON Schema of the answer.
         params : mapping, optional

@@ -58,7 +58,7 @@ def judge_of_document(judge: Judge, gold: Any, predicted: Any) -> Judge:
 
 
 async def verdict_of(judge: Judge, question: Question) -> Any:
-    """Let any judge decide a question."""
+    """Return a judge's verdict: from ``ask`` if it has one, else from ``compare``."""
     ask = getattr(judge, "ask", None)
     if callable(ask):
         return await ask(question)

@@ -281,10 +281,10 @@ class RecordedAnswers(ModelJudge):
             self._fields.add(_field_of(request.get("messages")))
         if not self._answers:
             raise InputError(f"{str(where)!r} holds no answers")
-        self._settings = settings or self._shared(judges, where)
+        self._settings = settings or self._shared_settings(judges, where)
 
-    def _shared(self, options: Iterable[str], where: object) -> Settings:
-        """Return the options that all answers share."""
+    def _shared_settings(self, options: Iterable[str], where: object) -> Settings:
+        """Return the options that all answers share; each of `options` is one set, as JSON."""
         judges = [json.loads(text) for text in sorted(options)]
         for name in _OPTIONS:
             values = list(dict.fromkeys(repr(judge[name]) for judge in judges))
@@ -301,7 +301,7 @@ class RecordedAnswers(ModelJudge):
         try:
             return Settings(**{name: judges[0][name] for name in _OPTIONS})
         except InputError as error:
-            raise InputError(f"{str(where)!r} has answers that nobody asked for: {error}") from None
+            raise InputError(f"{str(where)!r} has answers with invalid options: {error}") from None
 
     @property
     def name(self) -> str:

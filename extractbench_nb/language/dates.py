@@ -154,7 +154,7 @@ def dates_equal(a: Date, b: Date, precision: Precision = "day") -> bool:
 
 @cache
 def _compiled(kind: Literal["named", "numeric", "whole"]) -> tuple[re.Pattern[str], ...]:
-    """Compile patterns when they are first needed: it takes long enough to slow an import down."""
+    """Compile patterns at first use: compiling all of them would slow the import down."""
     if kind == "whole":
         return tuple(re.compile(form + _TIME) for form in _WHOLE_ONLY)
     named = kind == "named"

@@ -22,7 +22,8 @@ _MAX_WORDS = 7
 _MAX_NAME = 120
 _MAX_PARTS = 3
 _CLUSTER = (2, 3)
-_SURE = 2
+#: Words of a name with a given name and a surname and nothing else.
+_GIVEN_AND_SURNAME = 2
 _FIRM_ENDINGS = frozenset(suffix for suffix in LEGAL_SUFFIXES if len(suffix) > len("co"))
 _MAX_LIST = 1_000
 _SEPARATOR = re.compile(r",? (?:and|&) |;|, and ")
@@ -106,10 +107,10 @@ def _join_surnames(parts: list[str]) -> list[str]:
 
 
 def same_person(a: Person, b: Person) -> bool | None:
-    """Say whether two names can be one person's; None if the names alone don't tell.
+    """Say whether two names may belong to one person; None if the names alone do not decide.
 
-    Full names must agree; an initial stands for any name that begins with it; a middle name may be
-    left out where two other names agree.
+    Full names must agree. An initial agrees with any name that begins with it. One side may lack a
+    middle name if given name and surname agree and the text is marked as a person's name.
     """
     left, right = list(a.words), list(b.words)
     common = [word for word in left if len(word) > 1 and word in right]
@@ -119,17 +120,17 @@ def same_person(a: Person, b: Person) -> bool | None:
             right.remove(word)
     if not common:
         return None
-    matched = len(common)
     if a.generation != b.generation or (a.gender and b.gender and a.gender != b.gender):
         return None if left or right else False
-    matched += _match_initials(left, right)
+    matched = len(common) + _match_initials(left, right)
     if left and right:
         return False
     if not left and not right:
         return True
     rest = left or right
     longer, shorter = (a.words, b.words) if left else (b.words, a.words)
-    if matched < _SURE or len(shorter) > _SURE or not (a.marked or b.marked):
+    is_person = a.marked or b.marked
+    if matched < _GIVEN_AND_SURNAME or len(shorter) > _GIVEN_AND_SURNAME or not is_person:
         return None
     return True if all(_is_middle(word, longer) for word in rest) else None
 

@@ -407,7 +407,7 @@ def _is_sign_next(text: str, raw: Sequence[Token], i: int) -> bool:
 def _is_negative(text: str, raw: Sequence[Token], start: int, i: int) -> bool:
     before, opening = _char_before(text, raw[i].start), _char_before(text, raw[start].start)
     if "-" in (before, opening):
-        return _is_sign(text, raw, start if opening == "-" else i)
+        return _is_minus(text, raw, start if opening == "-" else i)
     if "(" not in (before, opening) or not text[raw[i].end : raw[i].end + 3].lstrip(
         " %"
     ).startswith(")"):
@@ -422,12 +422,12 @@ def _char_before(text: str, position: int) -> str:
     return text[max(0, position - 2) : position].rstrip()[-1:]
 
 
-def _is_sign(text: str, raw: Sequence[Token], i: int) -> bool:
+def _is_minus(text: str, raw: Sequence[Token], i: int) -> bool:
     """Say whether the dash before token `i` is a minus and not a hyphen or a range."""
     dash = text.rfind("-", max(0, raw[i].start - 3), raw[i].start)
     if dash == 0:
         return True
-    if raw[i].start - dash > 1 and i > 0:
+    if raw[i].start - dash > 1 and i > 0:  # "up - 5": a space after the dash
         return False
     before = text[dash - 1]
     if before.isalnum() or before in ")-":

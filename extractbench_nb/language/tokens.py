@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 
 from extractbench_nb.language.dates import Date, find_dates, parse_date
 from extractbench_nb.language.lexicon import (
@@ -224,9 +224,9 @@ class Prepared:
         """Rows of the alias table that name any part of the text; only for short texts."""
         found: set[int] = set()
         if len(self.tokens) <= _MAX_ALIAS_TEXT:
-            first = _alias_first_words()
+            lengths = _alias_lengths()
             for i, token in enumerate(self.tokens):
-                for size in first.get(token, ()):
+                for size in lengths.get(token, ()):
                     found |= aliases(self.tokens[i : i + size])
         return frozenset(found)
 
@@ -287,7 +287,7 @@ _MAX_ALIAS_WORDS = 12
 _MAX_ALIAS_TEXT = 20
 
 
-@lru_cache(maxsize=1)
+@cache
 def _alias_index() -> dict[str, frozenset[int]]:
     index: dict[str, set[int]] = {}
     for row, names in enumerate(ALIASES):
@@ -297,14 +297,14 @@ def _alias_index() -> dict[str, frozenset[int]]:
     return {key: frozenset(rows) for key, rows in index.items()}
 
 
-@lru_cache(maxsize=1)
-def _alias_first_words() -> dict[str, frozenset[int]]:
-    """Map the first word of every alias to the lengths of the aliases that begin with it."""
-    sizes: dict[str, set[int]] = {}
+@cache
+def _alias_lengths() -> dict[str, frozenset[int]]:
+    """Map the first word of each alias to the word counts of the aliases that begin with it."""
+    lengths: dict[str, set[int]] = {}
     for key in _alias_index():
         words = key.split(" ")
-        sizes.setdefault(words[0], set()).add(len(words))
-    return {word: frozenset(found) for word, found in sizes.items()}
+        lengths.setdefault(words[0], set()).add(len(words))
+    return {word: frozenset(counts) for word, counts in lengths.items()}
 
 
 def _take_addresses(unified: str) -> tuple[str, list[str]]:

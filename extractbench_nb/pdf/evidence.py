@@ -244,8 +244,9 @@ def find_evidence(
 def _rows(
     path: Path, index: DocumentIndex, hits: Sequence[Hit], weight: float
 ) -> Iterator[tuple[Any, ...]]:
+    """Yield one row per line of each hit, the hits in their order."""
     excerpts: list[Excerpt] = []
-    owners: list[int] = []
+    owners: list[int] = []  # for each excerpt the index of its hit: the PDF is opened once for all
     for number, hit in enumerate(hits):
         for span in hit.spans:
             found = index.excerpts(*span)
@@ -255,12 +256,12 @@ def _rows(
         return
     with opened(path) as pdf:
         lines = lines_of(pdf, excerpts)
-    counts = [0] * len(hits)
+    line_counts = [0] * len(hits)
     for number, group in zip(owners, lines, strict=True):
         hit = hits[number]
         for line in group:
-            counts[number] += 1
-            place = (number + 1, counts[number], line.excerpt.page, *line.box)
+            line_counts[number] += 1
+            place = (number + 1, line_counts[number], line.excerpt.page, *line.box)
             texts = index.original(line.excerpt), index.context(hit.start, hit.end)
             yield (*place, *texts, hit.written, hit.similarity, hit.similarity * weight)
 

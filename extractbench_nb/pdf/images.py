@@ -119,7 +119,7 @@ class HasPdfs(Protocol):
 
 
 def pdf_of(ds: HasPdfs | None, document: Any) -> Path:
-    """Return the PDF that a caller means."""
+    """Return the path of a PDF: `document` itself, or what `ds` has for that id."""
     if isinstance(document, Path):
         return document
     if not isinstance(document, str):

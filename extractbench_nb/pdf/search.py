@@ -104,7 +104,7 @@ def find_text(text: str, key: str, index: DocumentIndex, *, exactly: bool) -> It
         return
     linked = _LINK.sub("", text, count=1)
     hits = list(_exact(linked, squash(linked), index)) if linked != text else []
-    yield from hits or _alike(text, key, index)
+    yield from hits or _inexact(text, key, index)
 
 
 def _exact(text: str, key: str, index: DocumentIndex) -> Iterator[Hit]:
@@ -129,7 +129,8 @@ def _same_digits(runs: Sequence[str], stands: str) -> bool:
     return list(runs) == _DIGITS.findall(stands)
 
 
-def _alike(text: str, key: str, index: DocumentIndex) -> Iterator[Hit]:
+def _inexact(text: str, key: str, index: DocumentIndex) -> Iterator[Hit]:
+    """Find the best place for a text that the PDF does not hold as it is, or none."""
     words = words_of(text)
     hit = _words_apart(words, index) if _FEWEST_APART <= len(words) <= _MOST_APART else None
     if hit is None and len(words) >= _LONG_WORDS:

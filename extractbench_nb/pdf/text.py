@@ -238,7 +238,10 @@ def _respelt(words: Sequence[str], pdf: PdfText) -> list[tuple[str, int]]:
 
 
 def covered(text: str, pdf: PdfText) -> tuple[float, list[str]]:
-    """Say how much of a long text stands in the PDF in pieces of four words or more."""
+    """Return the share of a long text that is in the PDF, and the runs of words that are not.
+
+    Words count as in the PDF if four or more of them stand there in a row.
+    """
     words, found = pieces(text, pdf)
     missing: list[list[str]] = []
     end = 0
@@ -246,8 +249,9 @@ def covered(text: str, pdf: PdfText) -> tuple[float, list[str]]:
         if first > end:
             missing.append(words[end:first])
         end = first + length
-    lost = sum(map(len, missing))
-    return (len(words) - lost) / len(words) if words else 1.0, [" ".join(run) for run in missing]
+    absent = sum(map(len, missing))
+    share = (len(words) - absent) / len(words) if words else 1.0
+    return share, [" ".join(run) for run in missing]
 
 
 def pieces(text: str, pdf: PdfText) -> tuple[list[str], list[tuple[int, int]]]:

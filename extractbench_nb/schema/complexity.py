@@ -40,7 +40,7 @@ def schema_complexity(schema: Schema | Mapping[str, Any] | str | Path) -> Schema
 
 
 def keys_outside_arrays(schema: Schema | Mapping[str, Any] | str | Path) -> int:
-    """Count the keys of a schema that no array holds.
+    """Count the keys of a schema that are outside all arrays.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def keys_outside_arrays(schema: Schema | Mapping[str, Any] | str | Path) -> int:
 
 
 def _count(nodes: list[Node], *, into_arrays: bool = True) -> int:
-    """Count the keys of the first of these nodes; each comes before those below it."""
+    """Count the keys of the first node; `nodes` has every parent before its children."""
     keys: dict[int, int] = {}
     for node in reversed(nodes):
         left_out = not into_arrays and _is_array(node)
@@ -71,7 +71,7 @@ def _is_array(node: Node) -> bool:
 def _keys(node: Node, counted: Mapping[int, int]) -> int:
     if node.config is not None and node.config.skip:
         return 0
-    below = [counted[id(child)] for child in _declared(node) if id(child) in counted]
+    below = [counted[id(child)] for child in _declared_children(node) if id(child) in counted]
     if node.recursive and not below:  # not unfolded again
         return 0
     beneath = max(below, default=0) if node.kind == "union" else sum(below)
@@ -82,8 +82,8 @@ def _keys(node: Node, counted: Mapping[int, int]) -> int:
 _SCORED_WITHOUT_CONFIG = ("any",)
 
 
-def _declared(node: Node) -> list[Node]:
-    """Return what the schema says to be below a node; items may be anything without being said."""
+def _declared_children(node: Node) -> list[Node]:
+    """Return the children of a node, without an array's items where no schema declares them."""
     items = node.children.items
     if items is None or isinstance(node.keywords.get("items"), Mapping):
         return list(node.children)

@@ -185,8 +185,7 @@ class Node:
         return self._choices[index]
 
     def _as_branch(self, branch: Node) -> Node:
-        # the union's metric serves the values that it can be applied to
-        chosen = self.config if self._serves(branch) else branch.config
+        chosen = self.config if self._config_applies_to(branch) else branch.config
         return Node(
             branch.kind,
             self.types,
@@ -208,7 +207,8 @@ class Node:
             step=self.step,
         )
 
-    def _serves(self, branch: Node) -> bool:
+    def _config_applies_to(self, branch: Node) -> bool:
+        """Whether the union's own metrics can score the values of a branch."""
         if self.config is None:
             return False
         if self.config.skip:

@@ -148,24 +148,22 @@ class Resolver:
         """Merge the parts that all apply to one node, references followed."""
         parts = tuple(parts)
         key = tuple((part.pointer, id(part.schema)) for part in parts)
-        found = self._flats.get(key)
-        if found is None:
-            if key in self._open:
-                raise SchemaError(
-                    parts[0].pointer, "refers to itself without any structure in between"
-                )
-            self._open.add(key)
-            self._merged += len(parts) - 1
-            if self._merged > MAX_MERGED:
-                raise SchemaError(
-                    parts[0].pointer, f"merges more than {MAX_MERGED:,} schemas through its allOfs"
-                )
-            found = self._flatten_one(parts[0])
-            for part in parts[1:]:
-                found = _both_apply(found, self.flatten([part]))
-            self._flats[key] = found
-            self._open.discard(key)
-        return found
+        if key in self._flats:
+            return self._flats[key]
+        pointer = parts[0].pointer
+        if key in self._open:
+            raise SchemaError(pointer, "refers to itself without any structure in between")
+        self._open.add(key)
+        self._merged += len(parts) - 1
+        if self._merged > MAX_MERGED:
+            problem = f"merges more than {MAX_MERGED:,} schemas through its allOfs"
+            raise SchemaError(pointer, problem)
+        flat = self._flatten_one(parts[0])
+        for part in parts[1:]:
+            flat = _both_apply(flat, self.flatten([part]))
+        self._flats[key] = flat
+        self._open.discard(key)
+        return flat
 
     def _flatten_one(self, part: Part) -> Flat:
         schema, pointer = part.schema, part.pointer

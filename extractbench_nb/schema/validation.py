@@ -51,6 +51,7 @@ class Validation:
 
         formats = FormatChecker.checkers.keys() - _SLOW_FORMATS if self._formats else ()
         checker: Any = FormatChecker(formats)
+        # jsonschema hands its format checker to every keyword, so the work is counted there
         checker.work = _Work(_STEPS + _STEPS_PER_VALUE * count_values(document))
         try:
             validator = self._class(self._document, format_checker=checker, registry=Registry())

@@ -231,11 +231,11 @@ def _row_numbers(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _documents(rows: pd.DataFrame, number: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Count the documents of each group; rows that name no document are of one evaluation."""
+def _documents(rows: pd.DataFrame, group: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Count the documents of each group; without a column ``document`` all rows are of one."""
     if "document" not in rows.columns:
-        return np.ones(len(np.unique(number)), dtype=np.int64)
-    documents = pd.DataFrame({"group": number, "document": pd.factorize(rows["document"])[0]})
+        return np.ones(len(np.unique(group)), dtype=np.int64)
+    documents = pd.DataFrame({"group": group, "document": pd.factorize(rows["document"])[0]})
     return np.asarray(documents.groupby("group")["document"].nunique(), dtype=np.int64)
 
 

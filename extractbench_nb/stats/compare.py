@@ -589,11 +589,11 @@ def _ranking(comparison: Comparison) -> list[str]:
 
 
 def _text_table(comparison: Comparison, table: str, digits: int) -> _TextTable:
-    """Return one frame as text."""
+    """Lay out one frame of a comparison as texts."""
     if table not in _TABLES:
-        raise InputError(f"there is no table {table!r}; {nearest(table, _TABLES)}")
+        raise InputError(f"table={table!r}; {nearest(table, _TABLES)}")
     if not 0 <= digits <= _MOST_DIGITS:
-        raise InputError(f"digits={digits!r}; it is a whole number from 0 to {_MOST_DIGITS}")
+        raise InputError(f"digits={digits!r}; expected a whole number from 0 to {_MOST_DIGITS}")
     frame: pd.DataFrame = getattr(comparison, table)
     keys = ["domain"] if table.startswith("domain") else []
     if table in ("scores", "domains"):

@@ -399,12 +399,13 @@ def _short(value: object) -> str:
 
 
 def _distance(joined: Joined) -> float:
-    """Return the mean distance of the scores, where both gave one."""
+    """Return the mean absolute difference of the scores, over rows where both gave one."""
     if not all("score" in frame.columns for frame in (joined.a, joined.b)):
         return math.nan
     a, b = (
         frame["score"].astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan)
         for frame in (joined.a, joined.b)
     )
-    gaps = np.abs(a - b)[~np.isnan(a - b)]
+    gaps = np.abs(a - b)
+    gaps = gaps[~np.isnan(gaps)]
     return float(gaps.mean()) if len(gaps) else math.nan

@@ -103,7 +103,7 @@ def test_totals_are_the_sums_of_calls(bills, make, priced):
     assert by_run["llm_calls"].to_dict() == {"r": 6, "s": 9, "t": 9}
     assert by_run["llm_cost_usd"].sum() == pytest.approx(calls["cost_usd"].sum())
     cost = dollars(calls["cost_usd"].sum())
-    assert f"24 calls of models, {cost} at list prices" in repr(evs)
+    assert f"24 model calls, {cost} at list prices" in repr(evs)
 
 
 def test_an_invalid_output_asks_nothing(frame_of, make, server):
@@ -433,7 +433,7 @@ def test_an_unknown_cost_stays_unknown(bills, make):
     assert evs.summary["llm_cost_usd"].isna().equals(asked)
     assert evs.summary.loc[~asked, "llm_cost_usd"].tolist() == [0]
     assert evs.by_run["llm_cost_usd"].isna().all()
-    assert "24 calls of models, an unknown amount at list prices" in repr(evs)
+    assert "24 model calls, an unknown amount at list prices" in repr(evs)
     calls = evs.judge_calls.assign(cost_usd=[0.5] * 23 + [pd.NA])
     assert total_cost(calls[:23]) == 11.5
     assert isnan(total_cost(calls))

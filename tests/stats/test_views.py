@@ -185,9 +185,9 @@ def test_latex_is_escaped(table: str) -> None:
 
 def test_tables_that_do_not_exist(batch: Any) -> None:
     found = compare_runs(batch.summary, resamples=100)
-    with pytest.raises(xb.InputError, match="no table 'score'; did you mean 'scores'"):
+    with pytest.raises(xb.InputError, match="table='score'; did you mean 'scores'"):
         found.to_markdown("score")
-    with pytest.raises(xb.InputError, match="digits=-1; it is a whole number from 0 to 15"):
+    with pytest.raises(xb.InputError, match="digits=-1; expected a whole number from 0 to 15"):
         found.to_latex(digits=-1)
 
 

@@ -127,7 +127,7 @@ def test_nothing_to_ask(sample: Any) -> None:
     assert offline.calls.empty
     assert offline.by_field.empty
     assert list(offline.by_field.columns)[3:] == list(offline.summary.index)
-    assert "0 calls" in repr(offline)
+    assert "0 model calls" in repr(offline)
     assert "<table" not in offline._repr_html_()
 
 
@@ -197,7 +197,7 @@ def test_it_shows_itself(make: Any) -> None:
     schema = {"type": "object", "properties": bad}
     gold, predicted = (dict.fromkeys(bad, value) for value in ("x", "y"))
     estimate = xb.estimate_cost(schema, gold, predicted, judge=make(PRICED))
-    assert "21 calls of models" in repr(estimate)
+    assert "21 model calls" in repr(estimate)
     assert "13 more; .by_field has them" in repr(estimate)
     assert "<img" not in estimate._repr_html_()
     assert xb.batch.CostEstimate.columns()["column"].tolist() == list(estimate.calls.columns)
