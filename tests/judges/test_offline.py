@@ -39,6 +39,7 @@ PAIRS = st.tuples(ANY_TEXT, ANY_TEXT) | st.tuples(WORDS, WORDS)
         ("Capt. Mary Colour Smith", "Mary Color Smith", "honorific"),
         ("French, English", "English, French", "token_order"),
         ("Stanley Steamers", "StanleySteamers", "spacing"),
+        ("hand writing recognition", "handwritting recognition", "typo"),
         ("Colour vision", "Color vision", "spelling"),
         ("State of New York", "New York", "place"),
         ("Email: a@b.org", "a@b.org", "label"),
