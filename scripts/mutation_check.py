@@ -73,7 +73,7 @@ AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "stats": (("stats",), ("stats",)),
     "grits": (
         ("tables",),
-        ("tables/test_*.py", "tables", "widgets/tables"),
+        ("tables/test_*.py", "tables", "field_metrics/test_metrics.py", "widgets/tables"),
     ),
     "paper": (("paper",), ("paper", "benchmark", "extraction/test_baseline.py")),
 }

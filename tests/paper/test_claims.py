@@ -168,3 +168,9 @@ def test_claims() -> None:
     assert own["gpt-5-elsewhere"] == "contradicted"
     assert own["page-limit-blocks-claude"] == "supported"
     assert own["depth-weak"] == "weak"
+
+
+def test_the_page_limit_is_counted_for_both_models_that_have_it() -> None:
+    row = paper.claims().set_index("id").loc["page-limit-blocks-claude"]
+    assert "Claude 0 of 20, others 40 of 40" in row["evidence"]
+    assert "Claude Sonnet 4.5 10, Claude Opus 4.5 10" in row["evidence"]

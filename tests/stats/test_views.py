@@ -201,4 +201,5 @@ def test_agreement_html_is_escaped() -> None:
     parsed = Elements(found._repr_html_())
     assert parsed.names <= ALLOWED
     assert HOSTILE[4] in parsed.text
+    assert '"x"' not in parsed.text  # a text is written as it is, not as JSON
     assert len(found.disagreements) == 3

@@ -637,7 +637,7 @@ def test_bad_options_are_one_error_before_any_work(
         (["cv_marisol"], DatasetError, "did you mean 'cv_marisol_etxeberria'"),
         ([], xb.InputError, "there are none"),
         ("cv_marisol_etxeberria", xb.InputError, "a list of its ids"),
-        ([3], xb.InputError, "3 is no id"),
+        ([3], xb.InputError, "3 is not an id"),
         (3, xb.InputError, "a list of its ids"),
         (pd.DataFrame({"id": ONE}), xb.InputError, "no column 'document'"),
     ],
