@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -12,20 +12,8 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import json_text, json_type
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.schema.states import MISSING
-from extractbench_nb.simulation.documents import Change, Draws, Place, Task, borrowed, copied
+from extractbench_nb.simulation.documents import Change, Place, Pool, Task, borrowed, copied
 from extractbench_nb.simulation.values import corrupt, kinds
-
-__all__ = [
-    "CHANGED",
-    "CORRUPTIONS",
-    "ITEM",
-    "KEPT",
-    "STRUCTURE",
-    "UNCLEAR",
-    "Corruption",
-    "chosen",
-    "corruptions",
-]
 
 #: Whether what is corrupted still says the same.
 KEPT, UNCLEAR, CHANGED = "kept", "unclear", "changed"
@@ -162,83 +150,88 @@ def _hallucinate(task: Task) -> list[Change]:
 _ITEMS = "items of arrays"
 _PAIR = 2
 
-
-def _each_array(task: Task, change: Callable[[list[Place]], list[Change]]) -> list[Change]:
-    """Change the items of every array, inner arrays first; report in document order."""
-    arrays = task.document.arrays
-    found = [change([a.item(i) for i in range(len(a.value))]) for a in reversed(arrays)]
-    return [one for changes in reversed(found) for one in changes]
+#: What takes the place of one item; None leaves it as it is.
+Rewrite = Callable[[Place, random.Random, Sequence[Pool]], list[Any] | None]
 
 
-def _each_item(task: Task, rewrite: Callable[[Place], list[Any] | None]) -> list[Change]:
-    """Put in place of each drawn item what `rewrite` returns; None leaves it as it is."""
+def _each_array(
+    task: Task, change: Callable[[list[Place]], tuple[list[Change], list[Any]]]
+) -> list[Change]:
+    """Replace the items of every array, inner arrays first; report in document order."""
+    found = []
+    for array in reversed(task.document.arrays):
+        changes, items = change([array.item(i) for i in range(len(array.value))])
+        array.value[:] = items
+        found.append(changes)
+    return [change for changes in reversed(found) for change in changes]
 
-    def change(places: list[Place]) -> list[Change]:
-        new = [rewrite(p) if task.draws.hits(p.path) else None for p in places]
-        pairs = list(zip(places, new, strict=True))
-        changes = [Change(p, p.value, found) for p, found in pairs if found is not None]
-        _fill(places, [x for p, found in pairs for x in ([p.value] if found is None else found)])
-        return changes
+
+def _each_item(task: Task, rewrite: Rewrite) -> list[Change]:
+    """Put in place of each drawn item what `rewrite` returns."""
+
+    def change(places: list[Place]) -> tuple[list[Change], list[Any]]:
+        changes: list[Change] = []
+        items: list[Any] = []
+        for place in places:
+            new = None
+            if task.draws.hits(place.path):
+                new = rewrite(place, task.draws.generator(place.path), task.donors)
+            if new is not None:
+                changes.append(Change(place, place.value, new))
+            items += [place.value] if new is None else new
+        return changes, items
 
     return _each_array(task, change)
-
-
-def _fill(places: list[Place], items: list[Any]) -> None:
-    """Replace the items of an array."""
-    if places:
-        places[0].box[:] = items
 
 
 @_registered(ITEM, KEPT, _ITEMS, "items moved")
 def _shuffle_items(task: Task) -> list[Change]:
     """Move the drawn items of an array: each takes the place of another drawn one."""
-    return _each_array(task, lambda places: _moved(places, task.draws))
 
+    def move(places: list[Place]) -> tuple[list[Change], list[Any]]:
+        items = [place.value for place in places]
+        drawn = [place for place in places if task.draws.hits(place.path)]
+        if len(drawn) < _PAIR:
+            return [], items
+        order = list(drawn)
+        task.draws.generator(places[0].path).shuffle(order)
+        pairs = zip(order, order[1:] + order[:1], strict=True)
+        new = {place.key: other.value for place, other in pairs}
+        changes = [Change(place, place.value, new[place.key]) for place in drawn]
+        return changes, [new.get(i, item) for i, item in enumerate(items)]
 
-def _moved(places: list[Place], draws: Draws) -> list[Change]:
-    drawn = [place for place in places if draws.hits(place.path)]
-    if len(drawn) < _PAIR:
-        return []
-    order = list(drawn)
-    draws.generator(places[0].path).shuffle(order)
-    taken = {place.key: other for place, other in zip(order, order[1:] + order[:1], strict=True)}
-    changes = [Change(place, place.value, taken[place.key].value) for place in drawn]
-    _fill(places, [taken.get(place.key, place).value for place in places])
-    return changes
+    return _each_array(task, move)
 
 
 @_registered(ITEM, CHANGED, _ITEMS, "items left out")
 def _drop_items(task: Task) -> list[Change]:
     """Leave items out. What was in a dropped item is not reported by itself."""
-    changes = [c._replace(after=None) for c in _each_item(task, lambda _: [])]
+    changes = [c._replace(after=None) for c in _each_item(task, ITEM_REWRITES["drop_items"])]
     gone = {change.place.path for change in changes}
     return [change for change in changes if not change.place.is_inside(gone)]
 
 
 @_registered(ITEM, CHANGED, _ITEMS, "items twice")
 def _duplicate_items(task: Task) -> list[Change]:
-    """Put a copy after an item."""
-    return _each_item(task, lambda place: [place.value, copied(place.value)])
+    return _each_item(task, ITEM_REWRITES["duplicate_items"])
 
 
 @_registered(ITEM, CHANGED, "items of arrays that have two parts or words", "an item broken in two")
 def _split_items(task: Task) -> list[Change]:
+    return _each_item(task, ITEM_REWRITES["split_items"])
+
+
+def _halves(place: Place, rng: random.Random, _: Sequence[Pool]) -> list[Any] | None:
     """Break an item in two: a text between words, an object or array between its parts."""
-    return _each_item(task, lambda place: _halves(place.value, task.draws.generator(place.path)))
-
-
-def _halves(item: Any, rng: random.Random) -> list[Any] | None:
+    item = place.value
     parts: list[Any] = item.split() if isinstance(item, str) else []
     if isinstance(item, dict | list):
         parts = list(item.items()) if isinstance(item, dict) else item
     if len(parts) < _PAIR:
         return None
     cut = rng.randrange(1, len(parts))
-    return [_together(item, half) for half in (parts[:cut], parts[cut:])]
-
-
-def _together(item: Any, parts: list[Any]) -> Any:
-    return " ".join(parts) if isinstance(item, str) else type(item)(parts)
+    halves = parts[:cut], parts[cut:]
+    return [" ".join(half) if isinstance(item, str) else type(item)(half) for half in halves]
 
 
 @_registered(
@@ -248,31 +241,27 @@ def _together(item: Any, parts: list[Any]) -> Any:
     "an item run together with the next",
 )
 def _merge_items(task: Task) -> list[Change]:
-    """Run an item and the next one together: texts in a row, other values of the first."""
-    return _each_array(task, lambda places: _merged(places, task.draws))
+    def merge(places: list[Place]) -> tuple[list[Change], list[Any]]:
+        changes: list[Change] = []
+        items: list[Any] = []
+        joins = False
+        for place in places:
+            both = merged(items[-1], place.value) if joins else None
+            if both is None:
+                items.append(place.value)
+            else:
+                changes.append(Change(places[place.key - 1], [items[-1], place.value], both))
+                items[-1] = both
+            joins = task.draws.hits(place.path)
+        return changes, items
+
+    return _each_array(task, merge)
 
 
-def _merged(places: list[Place], draws: Draws) -> list[Change]:
-    changes: list[Change] = []
-    items: list[Any] = []
-    joins = False
-    for place in places:
-        if joins and _fits(items[-1], place.value):
-            before = [items[-1], place.value]
-            items[-1] = _joined(*before)
-            changes.append(Change(places[place.key - 1], before, items[-1]))
-        else:
-            items.append(place.value)
-        joins = draws.hits(place.path)
-    _fill(places, items)
-    return changes
-
-
-def _fits(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and isinstance(one, str | dict | list)
-
-
-def _joined(one: Any, other: Any) -> Any:
+def merged(one: Any, other: Any) -> Any:
+    """Run two texts, arrays or objects together; None for values of other or different types."""
+    if type(one) is not type(other) or not isinstance(one, str | dict | list):
+        return None
     if isinstance(one, str):
         return f"{one} {other}"
     if isinstance(one, list):
@@ -292,13 +281,23 @@ def _joined(one: Any, other: Any) -> Any:
     "an item of another document after it",
 )
 def _spurious_items(task: Task) -> list[Change]:
+    changes = _each_item(task, ITEM_REWRITES["spurious_items"])
+    return [c._replace(before=None, after=c.after[1]) for c in changes]
+
+
+def _with_borrowed(place: Place, rng: random.Random, donors: Sequence[Pool]) -> list[Any] | None:
     """Put an item after an item that another document has in this array, and gold has not."""
+    new = borrowed(donors, place.node.field, place.box, rng)
+    return None if new is MISSING else [place.value, new]
 
-    def invent(place: Place) -> list[Any] | None:
-        new = _lent(task, place, place.box)
-        return None if new is MISSING else [place.value, new]
 
-    return [c._replace(before=None, after=c.after[1]) for c in _each_item(task, invent)]
+#: Corruptions that look at one item alone.
+ITEM_REWRITES: dict[str, Rewrite] = {
+    "drop_items": lambda *_: [],
+    "duplicate_items": lambda place, *_: [place.value, copied(place.value)],
+    "split_items": _halves,
+    "spurious_items": _with_borrowed,
+}
 
 
 # --- structure --------------------------------------------------------------------------------

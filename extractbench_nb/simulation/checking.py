@@ -27,9 +27,6 @@ from extractbench_nb.schema.states import MISSING
 from extractbench_nb.simulation.catalogue import CHANGED, CORRUPTIONS, KEPT
 from extractbench_nb.simulation.outputs import Simulation
 
-__all__ = ["FOUND_COLUMNS", "REASONS", "SimulationCheck", "check_simulation"]
-
-
 #: Why a change may be found as something else than what it is.
 REASONS: Mapping[str, str] = MappingProxyType(
     {

@@ -19,8 +19,15 @@ from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.conforming import Conformance, Location, touches
 from extractbench_nb.schema.nodes import Node, Schema
 from extractbench_nb.schema.parse import parse_schema
-from extractbench_nb.schema.states import MISSING
-from extractbench_nb.simulation.catalogue import CORRUPTIONS, ITEM, STRUCTURE, Corruption, chosen
+from extractbench_nb.simulation.catalogue import (
+    CORRUPTIONS,
+    ITEM,
+    ITEM_REWRITES,
+    STRUCTURE,
+    Corruption,
+    chosen,
+    merged,
+)
 from extractbench_nb.simulation.documents import (
     Change,
     Document,
@@ -28,26 +35,10 @@ from extractbench_nb.simulation.documents import (
     Place,
     Pool,
     Task,
-    borrowed,
     copied,
     generator,
     pool_of,
 )
-
-__all__ = [
-    "RECORD_COLUMNS",
-    "Corrupted",
-    "Mixed",
-    "check_rates",
-    "check_share",
-    "corrupt_document",
-    "corrupt_mixed",
-    "corrupted_copy",
-    "mixed_copy",
-    "record_columns",
-    "violated",
-]
-
 
 RECORD_COLUMNS = FrameSpec(
     "record",
@@ -152,8 +143,7 @@ def corrupt_document(  # noqa: PLR0913 - one flat call is what users write; the 
     (what,) = chosen([corruption])
     value = _read(gold, "gold")
     pools = [pool_of(root, _read(donor, "donor")) for donor in donors]
-    draws = Draws(str(seed), rate)
-    made, changes = corrupted_copy(root, value, what, draws, (strength, pools))
+    made, changes = corrupted_copy(root, value, what, Draws(str(seed), rate), (strength, pools))
     record = record_columns([(what.name, change) for change in changes])
     return Corrupted(made, RECORD_COLUMNS.build(record))
 
@@ -187,8 +177,6 @@ def corrupted_copy(
 
 
 _NESTING, _SHUFFLE, _MERGE = "wrong_nesting", "shuffle_items", "merge_items"
-#: Corruptions of an item after which what is inside the item can be changed too.
-_OPEN = (_SHUFFLE, "spurious_items")
 
 
 class Mixed(NamedTuple):
@@ -288,31 +276,26 @@ def mixed_copy(
     how: tuple[float, Sequence[Pool]],
     allowed: Conformance | None = None,
 ) -> Mixed:
-    """Corrupt a document in several ways."""
-    kept = {n: r for n, r in rates.items() if r and (allowed is None or _level(n) != STRUCTURE)}
-    draws = {name: Draws(f"{seed}\x1f{name}", kept[name]) for name in CORRUPTIONS if name in kept}
-    work = _Work(document, draws, how)
-    work.plan()
-    work.change_values(allowed)
-    work.write_arrays(allowed)
-    return Mixed(document.value, work.changes())
-
-
-def _level(name: str) -> str:
-    return CORRUPTIONS[name].level
+    """Corrupt a document in several ways; only as `allowed` permits, if it is given."""
+    draws = {
+        name: Draws(f"{seed}\x1f{name}", rates[name])
+        for name, corruption in CORRUPTIONS.items()
+        if rates.get(name) and (allowed is None or corruption.level != STRUCTURE)
+    }
+    mixture = _Mixture(document, draws, how)
+    mixture.plan()
+    mixture.change_values(allowed)
+    mixture.write_arrays(allowed)
+    return Mixed(document.value, mixture.changes())
 
 
 class _Rewrite(NamedTuple):
-    """What becomes of one item: whether it stays, what stands after it, and what is told of it.
-
-    ``items`` is how many gold items it is about: two where an item is merged with the next.
-    """
+    """What becomes of one item: whether it stays, what stands after it, and the recorded change."""
 
     name: str
     stays: bool
     added: list[Any]
     change: Change
-    items: int = 1
 
 
 @dataclass(slots=True)
@@ -326,90 +309,59 @@ class _Array:
     _before: list[Any] = field(default_factory=list)
     _origin: list[int] = field(default_factory=list)
 
-    def move(self, place: Place) -> None:
-        """Plan that an item changes places with the other ones that move."""
-        self.moved.append(place)
-        self.gold[place.key] = copied(place.value)
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether there is anything to do; one item alone cannot move."""
-        return bool(self.rewrites) or len(self.moved) > 1
+    def _moves(self) -> list[tuple[Place, Place]]:
+        """Pair each moved item with the next, which takes its place; one alone cannot move."""
+        moved = self.moved if len(self.moved) > 1 else []
+        return list(zip(moved, moved[1:] + moved[:1], strict=True))
 
     def write(self) -> None:
         """Write the array from its items as they are when this is first called."""
         self._before = self._before or list(self.items)
-        gone = {i + 1 for i, one in self.rewrites.items() if one.name == _MERGE}
+        order = list(range(len(self._before)))
+        for place, other in self._moves():
+            order[place.key] = other.key
+        gone = {i + 1 for i, rewrite in self.rewrites.items() if rewrite.name == _MERGE}
         new: list[tuple[int, Any]] = []
-        for i in self._order():
+        for i in order:
             rewrite = self.rewrites.get(i)
-            if rewrite is None or rewrite.stays:
-                new.extend([(i, self._before[i])] if i not in gone else [])
-            new.extend((i, one) for one in (rewrite.added if rewrite else ()))
+            if i not in gone and (rewrite is None or rewrite.stays):
+                new.append((i, self._before[i]))
+            new.extend((i, item) for item in (rewrite.added if rewrite else ()))
         self._origin = [i for i, _ in new]
-        self.items[:] = [one for _, one in new]
+        self.items[:] = [item for _, item in new]
 
     def rewritten(self, index: int | None) -> set[int]:
         """Return which gold items made what stands at an index; with None, all that changed."""
-        known = set(self.rewrites)
-        return known if index is None else known & {self._origin[index]}
-
-    def take_back(self, items: Iterable[int]) -> None:
-        """Leave gold items as they are."""
-        for item in items:
-            del self.rewrites[item]
-        self.write()
-
-    def _order(self) -> list[int]:
-        """Gold's indices in the new order: where a moved item stood, the next moved one stands."""
-        order = list(range(len(self._before)))
-        for place, other in zip(self.moved, self._others(), strict=True):
-            order[place.key] = other.key
-        return order
-
-    def _others(self) -> list[Place]:
-        return self.moved[1:] + self.moved[:1]
+        return {i for i in self.rewrites if index is None or i == self._origin[index]}
 
     def changes(self) -> list[tuple[str, Change]]:
         """Return what is done, with the name of the corruption; where items moved last."""
-        told = [(one.name, one.change) for _, one in sorted(self.rewrites.items())]
-        pairs = zip(self.moved, self._others(), strict=True) if len(self.moved) > 1 else ()
-        moves = [Change(p, self.gold[p.key], self.gold[other.key]) for p, other in pairs]
-        return told + [(_SHUFFLE, change) for change in moves]
+        rewrites = [(one.name, one.change) for _, one in sorted(self.rewrites.items())]
+        moves = [Change(p, self.gold[p.key], self.gold[other.key]) for p, other in self._moves()]
+        return rewrites + [(_SHUFFLE, change) for change in moves]
 
 
 def _rewrite_item(name: str, place: Place, seed: str, donors: Sequence[Pool]) -> _Rewrite | None:
-    """Say what a corruption of items makes of one item."""
-    value = place.value
-    if name == "drop_items":
-        return _Rewrite(name, False, [], Change(place, value, None))
-    if name == "duplicate_items":
-        twice = [copied(value), copied(value)]
-        return _Rewrite(name, True, [copied(value)], Change(place, value, twice))
+    """Plan what a corruption of items makes of one item; None where it does not apply."""
+    if name == _MERGE:
+        before = place.box[place.key : place.key + 2]
+        both = merged(*copied(before)) if len(before) > 1 else None
+        change = Change(place, copied(before), copied(both))
+        return None if both is None else _Rewrite(name, False, [both], change)
+    how = "\x1f$[0]\x1fhow" if name == "split_items" else ""
+    rng = generator(f"{seed}\x1f{place.path}{how}")
+    new = ITEM_REWRITES[name](place, rng, donors)
+    if new is None:
+        return None
     if name == "spurious_items":
-        new = borrowed(donors, place.node.field, place.box, generator(f"{seed}\x1f{place.path}"))
-        return None if new is MISSING else _Rewrite(name, True, [new], Change(place, None, new))
-    return _apart(name, place, seed)
+        return _Rewrite(name, True, new[1:], Change(place, None, new[1]))
+    change = Change(place, place.value, copied(new) if new else None)
+    stays = name == "duplicate_items"
+    return _Rewrite(name, stays, copied(new[1:] if stays else new), change)
 
 
-def _apart(name: str, place: Place, seed: str) -> _Rewrite | None:
-    """Split an item, or merge it with the next, in an array of its own."""
-    array = place.above
-    count = 2 if name == _MERGE else 1
-    before = place.box[place.key : place.key + count]
-    if array is None or len(before) < count:
-        return None
-    own = Document(array.node, before)
-    draws = Draws(f"{seed}\x1f{place.path}", 1, "$[0]".__eq__)  # its first item
-    if not CORRUPTIONS[name].apply(Task(own, draws, 1.0, ())):
-        return None
-    told = copied(before) if name == _MERGE else before[0]
-    after = own.value[0] if name == _MERGE else own.value
-    return _Rewrite(name, False, own.value, Change(place, told, copied(after)), count)
-
-
-class _Work:
-    """One document on its way from gold to what a model says."""
+class _Mixture:
+    """One document, with the corruptions that are drawn for it."""
 
     def __init__(
         self, document: Document, draws: Mapping[str, Draws], how: tuple[float, Sequence[Pool]]
@@ -417,7 +369,6 @@ class _Work:
         self.document, self.draws, self.how = document, draws, how
         # found in gold, before anything is changed
         self.arrays = {place.path: _Array(place.value) for place in document.arrays}
-        self.paths = [place.path for place in document.places]
         self.keyless = {p.path for p in document.absent if p.key not in p.box}
         self.leaves = document.leaves
         self.taken: set[str] = set()
@@ -427,17 +378,19 @@ class _Work:
 
     def plan(self) -> None:
         """Choose what is done to items and to levels, outer places first."""
-        names = [name for name in self.draws if _level(name) == ITEM]
         lifted: dict[int, set[str]] = {}
         for place in self.document.places:
-            if place.path in self.closed or _is_below(place, self.closed):
+            above = place.above.path if place.above is not None else None
+            if place.path in self.closed or above in self.closed:
                 self.closed.add(place.path)
             elif self._is_misplaced(place, lifted):
                 self.nested.add(place.path)
                 self.closed.add(place.path)
-            elif place.above is not None and place.above.path in self.arrays:
-                self._plan_item(place, self.arrays[place.above.path], names)
-        self.closed.update(p.path for p in self.document.absent if _is_below(p, self.closed))
+            elif above in self.arrays:
+                self._plan_item(place, self.arrays[above])
+        self.closed.update(
+            p.path for p in self.document.absent if p.above and p.above.path in self.closed
+        )
         self.taken |= self.closed
 
     def _is_misplaced(self, place: Place, lifted: dict[int, set[str]]) -> bool:
@@ -453,90 +406,86 @@ class _Work:
         names.update(place.value if free else ())
         return free
 
-    def _plan_item(self, place: Place, array: _Array, names: Sequence[str]) -> None:
-        for name in names:
-            if not self.draws[name].hits(place.path):
+    def _plan_item(self, place: Place, array: _Array) -> None:
+        for name, draws in self.draws.items():
+            if CORRUPTIONS[name].level != ITEM or not draws.hits(place.path):
                 continue
             if name == _SHUFFLE:
-                array.move(place)
-                self.taken.add(place.path)
-                return
-            rewrite = _rewrite_item(name, place, self.draws[name].seed, self.how[1])
-            if rewrite is not None:
+                array.moved.append(place)
+                array.gold[place.key] = copied(place.value)
+            else:
+                rewrite = _rewrite_item(name, place, draws.seed, self.how[1])
+                if rewrite is None:
+                    continue
                 array.rewrites[place.key] = rewrite
-                self.taken.add(place.path)
-                if name not in _OPEN:
+                if name != "spurious_items":  # what is inside cannot be changed too
                     stem = place.path[: place.path.rindex("[")]
-                    self.closed.update(f"{stem}[{place.key + i}]" for i in range(rewrite.items))
-                return
+                    items = (place.key, place.key + 1) if name == _MERGE else (place.key,)
+                    self.closed.update(f"{stem}[{item}]" for item in items)
+            self.taken.add(place.path)
+            return
 
     def change_values(self, allowed: Conformance | None) -> None:
-        """Do what is done to values, members and levels."""
+        """Do what is done to values, members and levels; undo what causes faults."""
+
+        def is_free(path: str) -> bool:
+            return path not in self.taken
+
         for name, draws in self.draws.items():
-            if _level(name) == ITEM:
+            if CORRUPTIONS[name].level == ITEM:
                 continue
-            allowed_here = self.nested.__contains__ if name == _NESTING else self._is_free
+            allowed_here = self.nested.__contains__ if name == _NESTING else is_free
             own = replace(draws, allowed=allowed_here)
-            found = CORRUPTIONS[name].apply(Task(self.document, own, *self.how))
-            self.done.extend((name, change) for change in found)
-            self.taken.update(change.place.path for change in found)
-        while allowed is not None and self._undo(allowed.faults(self.document.value)):
-            pass
-
-    def _is_free(self, path: str) -> bool:
-        return path not in self.taken
-
-    def _undo(self, faults: Sequence[tuple[Location, Location]]) -> bool:
-        """Take back what causes faults; say whether anything was."""
-        places = [(i, _location(change.place)) for i, (_, change) in enumerate(self.done)]
-        guilty: set[int] = set()
-        for where, cause in faults:
-            found = {i for i, location in places if touches(location, cause)}
-            guilty |= found or {i for i, location in places if touches(location, where)}
-        for i in sorted(guilty, reverse=True):
-            place, before, _ = self.done.pop(i)[1]
-            if place.path in self.keyless:
-                del place.box[place.key]
-            else:
-                place.put(before)
-        return bool(guilty)
+            changes = CORRUPTIONS[name].apply(Task(self.document, own, *self.how))
+            self.done.extend((name, change) for change in changes)
+            self.taken.update(change.place.path for change in changes)
+        while allowed is not None:
+            locations = [(i, _location(change.place)) for i, (_, change) in enumerate(self.done)]
+            guilty: set[int] = set()
+            for where, cause in allowed.faults(self.document.value):
+                here = {i for i, location in locations if touches(location, cause)}
+                guilty |= here or {i for i, location in locations if touches(location, where)}
+            for i in sorted(guilty, reverse=True):
+                place, before, _ = self.done.pop(i)[1]
+                if place.path in self.keyless:
+                    del place.box[place.key]
+                else:
+                    place.put(before)
+            if not guilty:
+                return
 
     def write_arrays(self, allowed: Conformance | None) -> None:
-        """Write the arrays with their changes, inner ones first."""
-        written = [one for one in self.arrays.values() if one.is_changed]
-        for array in reversed(written):
+        """Write the arrays with their changes, inner ones first; undo what causes faults."""
+        changed = [a for a in self.arrays.values() if a.rewrites or len(a.moved) > 1]
+        for array in reversed(changed):
             array.write()
-        arrays = {id(array.items): array for array in written}
-        while allowed is not None and self._rewind(arrays, allowed.faults(self.document.value)):
-            pass
-
-    def _rewind(
-        self, arrays: Mapping[int, _Array], faults: Sequence[tuple[Location, Location]]
-    ) -> bool:
-        """Take back the changes to items that cause faults; say whether there were any."""
-        guilty: dict[int, set[int]] = {}
-        for where, cause in faults:
-            ways = (_on_the_way(self.document.value, place, arrays) for place in (cause, where))
-            found = ((a, items) for way in ways for a, i in way if (items := a.rewritten(i)))
-            for array, items in islice(found, 1):  # the deepest
-                guilty.setdefault(id(array.items), set()).update(items)
-        for array_id, items in guilty.items():
-            arrays[array_id].take_back(items)
-        return bool(guilty)
+        arrays = {id(array.items): array for array in changed}
+        while allowed is not None:
+            guilty: dict[int, set[int]] = {}
+            for where, cause in allowed.faults(self.document.value):
+                ways = (_on_the_way(self.document.value, place, arrays) for place in (cause, where))
+                rewritten = (
+                    (a, items) for way in ways for a, i in way if (items := a.rewritten(i))
+                )
+                for array, items in islice(rewritten, 1):  # the deepest
+                    guilty.setdefault(id(array.items), set()).update(items)
+            for array_id, items in guilty.items():
+                for item in items:
+                    del arrays[array_id].rewrites[item]
+                arrays[array_id].write()
+            if not guilty:
+                return
 
     def changes(self) -> list[tuple[str, Change]]:
         """Return what was done, in document order."""
-        told = [one for array in self.arrays.values() for one in array.changes()]
-        paths = {path: i for i, path in enumerate(self.paths)}
-        last = len(paths)
-        return sorted(
-            self.done + told,
-            key=lambda one: (paths.get(one[1].place.path, last), one[1].place.path),
-        )
+        done = self.done + [change for array in self.arrays.values() for change in array.changes()]
+        order = {place.path: i for i, place in enumerate(self.document.places)}
 
+        def position(change: tuple[str, Change]) -> tuple[int, str]:
+            path = change[1].place.path
+            return order.get(path, len(order)), path
 
-def _is_below(place: Place, closed: set[str]) -> bool:
-    return place.above is not None and place.above.path in closed
+        return sorted(done, key=position)
 
 
 def _location(place: Place) -> Location:
@@ -571,11 +520,8 @@ def violated(document: Document, mixed: Mixed, allowed: Conformance, rng: Random
     ]
     for place in rng.sample(places, len(places)):
         before = place.value
-        others = [json_text(before), [before]]
-        if isinstance(before, list | dict):
-            others = others[:1]
-        elif before is None or isinstance(before, str):
-            others = others[1:]
+        others = [] if before is None or isinstance(before, str) else [json_text(before)]
+        others += [] if isinstance(before, list | dict) else [[before]]
         for after in others:
             place.put(after)
             if allowed.faults(mixed.value):

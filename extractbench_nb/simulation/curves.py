@@ -35,8 +35,6 @@ from extractbench_nb.simulation.documents import Change, Draws, Pool, copied, po
 from extractbench_nb.simulation.values import LARGEST, corrupt, kind_of, kinds
 from extractbench_nb.stats.intervals import Drawing, mean_intervals
 
-__all__ = ["SENSITIVITY_COLUMNS", "sensitivity", "subjects"]
-
 # --- metrics and profiles ---------------------------------------------------------------------
 
 _SCALARS = frozenset({"string", "number", "integer", "boolean"})

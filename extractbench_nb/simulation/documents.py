@@ -15,21 +15,6 @@ from extractbench_nb.engine.pairing import resolve_union
 from extractbench_nb.schema.nodes import Node
 from extractbench_nb.schema.states import MISSING
 
-__all__ = [
-    "Change",
-    "Document",
-    "Draws",
-    "Place",
-    "Pool",
-    "Task",
-    "borrowed",
-    "copied",
-    "generator",
-    "pool_of",
-    "some",
-]
-
-
 T = TypeVar("T")
 
 _BYTES = 8

@@ -17,19 +17,6 @@ from typing import Any, NamedTuple, TypeAlias
 from extractbench_nb._json import json_type
 from extractbench_nb.errors import InputError
 
-__all__ = [
-    "CALL_FAILURES",
-    "PROVIDERS",
-    "TEXT_FAILURES",
-    "WRAPPINGS",
-    "Spoken",
-    "call_error",
-    "json_of",
-    "spoil",
-    "wrap",
-]
-
-
 PROVIDERS = ("openai", "anthropic", "google")
 
 _DATA = json.loads((Path(__file__).parent / "data/models.json").read_text(encoding="utf-8"))

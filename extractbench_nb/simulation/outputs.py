@@ -47,15 +47,6 @@ from extractbench_nb.simulation.invalid import (
 )
 from extractbench_nb.simulation.profiles import ModelProfile, assigned, model_profile
 
-__all__ = [
-    "SIMULATED_COLUMNS",
-    "SIMULATED_RECORD_COLUMNS",
-    "SIMULATION_FILE",
-    "Simulation",
-    "simulate",
-]
-
-
 SIMULATION_FILE = "simulation.json"
 
 

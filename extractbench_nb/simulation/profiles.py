@@ -20,22 +20,6 @@ from extractbench_nb.simulation.corrupt import check_rates, check_share
 from extractbench_nb.simulation.documents import generator
 from extractbench_nb.simulation.invalid import PROVIDERS, WRAPPINGS
 
-__all__ = [
-    "ANY",
-    "FAILED",
-    "KINDS",
-    "MIXTURE",
-    "SEVERITY",
-    "USUAL_SEVERITY",
-    "ModelProfile",
-    "assigned",
-    "model_profile",
-    "model_profiles",
-    "quotas",
-    "severity_rates",
-]
-
-
 T = TypeVar("T")
 
 

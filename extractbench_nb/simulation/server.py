@@ -35,9 +35,6 @@ from extractbench_nb.extraction.plans import dataset_of
 from extractbench_nb.judges.prompts import sendable
 from extractbench_nb.simulation.outputs import Simulation
 
-__all__ = ["REQUEST_COLUMNS", "Replay", "Reply", "SimulationServer", "failed", "serve_simulations"]
-
-
 REQUEST_COLUMNS = FrameSpec(
     "requests",
     "one row per output that can be asked for, in the order of simulations and outputs",

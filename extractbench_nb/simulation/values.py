@@ -11,9 +11,6 @@ from typing import Any
 
 from extractbench_nb.simulation.documents import generator, some
 
-__all__ = ["LARGEST", "VALUE_CORRUPTIONS", "corrupt", "kind_of", "kinds"]
-
-
 _Function = Callable[[Any, float, random.Random], Any]
 
 _TOKEN = re.compile(r"\S+")
