@@ -7,10 +7,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -23,7 +22,6 @@ from extractbench_nb.engine.inputs import read_schema, refuse_non_json
 from extractbench_nb.engine.profiles import PROFILES, Profile, get_profile
 from extractbench_nb.errors import ConfigError, InputError, nearest
 from extractbench_nb.evaluation.api import evaluate
-from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.field_metrics.registry import REGISTRY
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.schema.config import PRESETS, NodeConfig, parse_config
@@ -40,46 +38,36 @@ from extractbench_nb.stats.intervals import Drawing, mean_intervals
 _SCALARS = frozenset({"string", "number", "integer", "boolean"})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Subject:
     """A profile, or a metric under a profile.
 
-    Parameters
-    ----------
-    metric : str or None
-        The metric's label; None for a profile.
-    profile : Profile
-        The rules.
-    config : NodeConfig or None
-        The metric's rules; None for a profile.
-    declared : str, mapping or None
-        The ``evaluation_config`` that the user gave, to be put on single values.
+    `declared` is the metric's ``evaluation_config`` as the user gave it, to be put on plain values.
     """
 
     metric: str | None
     profile: Profile
     config: NodeConfig | None = None
-    declared: Any = field(default=None, compare=False)
+    declared: Any = None
 
     def schema(self, source: Any) -> Schema:
         """Read a schema under the rules, and put the metric on the fields it applies to."""
         schema = read_schema(source, self.profile)
         if self.config is None:
             return schema
-        kinds = _kinds(self.config)
+        kinds = _SCALARS | {"array"}  # JSON types that all metrics of the config are meant for
+        for spec in self.config.metrics:
+            meant = set(REGISTRY.get(spec.metric_id).applies_to)
+            meant = (meant - {"any"}) or set(_SCALARS)
+            kinds &= meant | ({"integer"} if "number" in meant else set())
         return replace(schema, root=_with_metric(schema.root, self.config, kinds))
 
-    @property
-    def metric_ids(self) -> list[str]:
-        """The ids under which the metric's rows stand in ``fields``."""
-        return [] if self.config is None else [spec.metric_id for spec in self.config.metrics]
 
-
-def subjects(chosen: Any, profile: str | Profile) -> list[_Subject]:
+def subjects(wanted: Any, profile: str | Profile) -> list[_Subject]:
     """Read what a user wants to try."""
-    several = isinstance(chosen, Sequence) and not isinstance(chosen, str)
+    several = isinstance(wanted, Sequence) and not isinstance(wanted, str)
     rules = get_profile(profile)
-    found = [_subject(one, rules) for one in (chosen if several else [chosen])]
+    found = [_subject(one, rules) for one in (wanted if several else [wanted])]
     if not found:
         raise InputError("metric_or_profile is empty; expected a metric, a profile, or several")
     labels = [(subject.metric, subject.profile.name) for subject in found]
@@ -112,16 +100,6 @@ def _subject(one: Any, rules: Profile) -> _Subject:
     return _Subject(name, rules, parse_config(name, "/evaluation_config", REGISTRY), name)
 
 
-def _kinds(config: NodeConfig) -> frozenset[str]:
-    """Return the JSON types that all metrics of a config are meant for; numbers may be whole."""
-    found = _SCALARS | {"array"}
-    for spec in config.metrics:
-        own = set(REGISTRY.get(spec.metric_id).applies_to)
-        own = (own - {"any"}) or set(_SCALARS)
-        found &= own | ({"integer"} if "number" in own else set())
-    return frozenset(found)
-
-
 def _with_metric(node: Node, config: NodeConfig, kinds: frozenset[str]) -> Node:
     """Return a node whose fields have the metric; what is skipped stays so."""
     if node.config is not None and node.config.skip:
@@ -150,7 +128,7 @@ def _is_meant(node: Node, kinds: frozenset[str]) -> bool:
     return bool(node.types) and node.types - {"null"} <= kinds
 
 
-# --- scores -----------------------------------------------------------------------------------
+# --- settings and results -----------------------------------------------------------------------
 
 #: Entries of the summary that can be the score of a profile.
 _MEASURES = ("overall_score", "field_score", "pass_rate", "pass_rate_judged", "gold_coverage")
@@ -158,30 +136,7 @@ _MEASURES = ("overall_score", "field_score", "pass_rate", "pass_rate_judged", "g
 
 @dataclass(frozen=True)
 class _Settings:
-    """What is tried, how often and how.
-
-    Parameters
-    ----------
-    subjects : sequence of _Subject
-        Metrics and profiles.
-    rates : sequence of float
-        In [0, 1].
-    measure : str
-        The score of a profile.
-    strength : float
-        How much of a value in a document changes, above 0 and up to 1.
-    repeats : int
-        Corrupted copies of each document or value, 1 and up.
-    judge : str or Judge
-        Decides judged metrics.
-    seed : int
-        0 and up.
-
-    Raises
-    ------
-    InputError
-        A value is out of range.
-    """
+    """What is tried, how often and how; see `sensitivity`."""
 
     subjects: Sequence[_Subject]
     rates: Sequence[float]
@@ -231,32 +186,22 @@ SENSITIVITY_COLUMNS = FrameSpec(
 )
 
 
-class _Example(NamedTuple):
-    """What was done at one place."""
-
-    document: str | None = None
-    path: str | None = None
-    gold: Any = None
-    corrupted: Any = None
-
-
 class _Reading(NamedTuple):
-    """The result of one corrupted document or value: of which, its score, and an example."""
+    """The result of one corrupted document or value (the unit), with one change as an example."""
 
     unit: str
     score: float | None
     passed: float
     errors: int
     changed: int = 0
-    example: _Example | None = None
+    document: str | None = None
+    path: str | None = None
+    gold: Any = None
+    corrupted: Any = None
 
 
-class _Key(NamedTuple):
-    """What a row is about."""
-
-    subject: _Subject
-    corruption: Corruption
-    rate: float
+#: Readings with the subject and the rate that they are of.
+_Readings: TypeAlias = Iterator[tuple[_Subject, float, _Reading]]
 
 
 def _by_path(fields: pd.DataFrame) -> pd.DataFrame:
@@ -266,24 +211,10 @@ def _by_path(fields: pd.DataFrame) -> pd.DataFrame:
     return rows.groupby("path", sort=False).agg({"score": "mean", "passed": "min"})
 
 
-def _read(ev: Evaluation, subject: _Subject, measure: str, unit: str) -> _Reading | None:
-    """Read a profile's measure off an evaluation, or the mean over the fields of a metric."""
-    if subject.config is None:
-        summary = ev.summary
-        score = float(summary[measure])
-        known = None if np.isnan(score) else score
-        return _Reading(unit, known, float(summary["pass_rate"]), int(summary["judge_errors"]))
-    fields = ev.fields
-    rows = _by_path(fields[fields["metric"].isin(subject.metric_ids)])
-    if rows.empty:
-        return None
-    scores = rows["score"].dropna()
-    mean = float(scores.mean()) if len(scores) else None
-    return _Reading(unit, mean, float(rows["passed"].mean()), len(rows) - len(scores))
-
-
 def _table(
-    readings: Mapping[_Key, Sequence[_Reading]], measure: str, drawing: Drawing
+    readings: Mapping[tuple[_Subject, Corruption, float], Sequence[_Reading]],
+    measure: str,
+    drawing: Drawing,
 ) -> pd.DataFrame:
     """Make the frame: one row per key. Repeats are averaged first, then documents or values."""
     rows, samples = [], []
@@ -293,8 +224,8 @@ def _table(
             units[reading.unit].append(reading)
         of_units = [[r.score for r in unit if r.score is not None] for unit in units.values()]
         sample = np.array([fmean(scores) for scores in of_units if scores], dtype=np.float64)
-        examples = (r for r in found if r.score is not None and r.example is not None)
-        lowest = min(examples, key=lambda r: r.score or 0.0, default=None)
+        examples = (r for r in found if r.score is not None and r.changed)
+        lowest = min(examples, key=lambda r: r.score or 0.0, default=_Reading("", None, 0, 0))
         samples.append(sample)
         rows.append(
             {
@@ -310,7 +241,7 @@ def _table(
                 "lowest": min((score for scores in of_units for score in scores), default=None),
                 "pass_rate": _over_units(units, "passed"),
                 "errors": sum(reading.errors for reading in found),
-                **(lowest.example if lowest and lowest.example else _Example())._asdict(),
+                **{name: getattr(lowest, name) for name in _Reading._fields[-4:]},
             }
         )
     for row, (low, high, method) in zip(rows, mean_intervals(samples, drawing), strict=True):
@@ -338,55 +269,6 @@ class _Case(NamedTuple):
     corrupted: Any
 
 
-class _PlainValues:
-    """Texts and numbers, and what a metric says of their corrupted copies.
-
-    Parameters
-    ----------
-    values : iterable of str, int or float
-        Null, missing and empty ones are left out, equal ones count once.
-    """
-
-    def __init__(self, values: Iterable[Any]) -> None:
-        self.golds = _distinct_values(values)
-
-    def corruptions(self, wanted: list[Corruption] | None) -> list[Corruption]:
-        """Return the corruptions that the values can undergo."""
-        present = {kind_of(value) for value in self.golds}
-        for corruption in wanted or ():
-            if not kinds(corruption.name):
-                known = [name for name in CORRUPTIONS if kinds(name)]
-                raise InputError(
-                    f"corruption {corruption.name!r} is for documents, and the data are plain "
-                    f"values; {nearest(corruption.name, known)}"
-                )
-        chosen = list(CORRUPTIONS.values()) if wanted is None else wanted
-        return [c for c in chosen if present & set(kinds(c.name))]
-
-    @property
-    def steps(self) -> Sequence[str]:
-        """What is done one by one: here all values at once."""
-        return ("values",)
-
-    def readings(
-        self, _: str, corruption: Corruption, settings: _Settings
-    ) -> Iterator[tuple[_Subject, float, _Reading]]:
-        """Corrupt and evaluate the values at all rates."""
-        for rate in settings.rates:
-            cases = list(self._cases(corruption.name, rate, settings))
-            for subject in settings.subjects if cases else ():
-                for reading in _scored(subject, cases, settings):
-                    yield subject, rate, reading
-
-    def _cases(self, name: str, rate: float, settings: _Settings) -> Iterator[_Case]:
-        for gold in self.golds:
-            unit = f"{settings.seed}/{name}/{gold!r}"
-            for repeat in range(settings.repeats if rate else 1):
-                made = corrupt(name, gold, rate or _SOME, f"{unit}/{repeat}")
-                if made is not None:
-                    yield _Case(unit, gold, made if rate else gold)
-
-
 def _distinct_values(values: Iterable[Any]) -> list[Any]:
     present = [v.item() if hasattr(v, "item") else v for v in values]
     present = [v for v in present if v is not None and v is not pd.NA and v == v]  # noqa: PLR0124
@@ -404,11 +286,26 @@ def _distinct_values(values: Iterable[Any]) -> list[Any]:
     return found
 
 
+def _value_readings(golds: Sequence[Any], corruption: Corruption, settings: _Settings) -> _Readings:
+    """Corrupt and evaluate texts and numbers at all rates."""
+    for rate in settings.rates:
+        cases: list[_Case] = []
+        for gold in golds:
+            unit = f"{settings.seed}/{corruption.name}/{gold!r}"
+            for repeat in range(settings.repeats if rate else 1):
+                made = corrupt(corruption.name, gold, rate or _SOME, f"{unit}/{repeat}")
+                if made is not None:
+                    cases.append(_Case(unit, gold, made if rate else gold))
+        for subject in settings.subjects if cases else ():
+            for reading in _scored(subject, cases, settings):
+                yield subject, rate, reading
+
+
 def _scored(subject: _Subject, cases: list[_Case], settings: _Settings) -> Iterator[_Reading]:
     """Evaluate all cases as the properties of one object."""
     names = [str(n) for n in range(len(cases))]
-    own = {} if subject.declared is None else {"evaluation_config": subject.declared}
-    nodes = [{"type": kind_of(case.gold), **own} for case in cases]
+    config = {} if subject.declared is None else {"evaluation_config": subject.declared}
+    nodes = [{"type": kind_of(case.gold), **config} for case in cases]
     schema = {"type": "object", "properties": dict(zip(names, nodes, strict=True))}
     gold, predicted = (
         {name: getattr(case, side) for name, case in zip(names, cases, strict=True)}
@@ -421,57 +318,53 @@ def _scored(subject: _Subject, cases: list[_Case], settings: _Settings) -> Itera
             f"{subject.metric!r} scored {len(rows)} of {len(cases)} values; expected a metric for "
             "single values"
         )
-    verdicts = zip(cases, rows["score"], rows["passed"], strict=True)
-    for case, score, passed in verdicts:
-        changed = case.corrupted is not case.gold
-        example = _Example(None, None, case.gold, case.corrupted) if changed else None
+    for case, score, passed in zip(cases, rows["score"], rows["passed"], strict=True):
         known = None if pd.isna(score) else float(score)
-        yield _Reading(case.unit, known, passed, int(known is None), int(changed), example)
+        reading = _Reading(case.unit, known, passed, int(known is None))
+        if case.corrupted is not case.gold:
+            reading = reading._replace(changed=1, gold=case.gold, corrupted=case.corrupted)
+        yield reading
 
 
 # --- documents --------------------------------------------------------------------------------
 
 
-class _Sheet:
-    """One schema: parsed, and read by each subject once."""
-
-    def __init__(self, source: Any) -> None:
-        self.schema: Schema = parse_schema(source)
-        self._read: dict[_Subject, Schema] = {}
-
-    def under(self, subject: _Subject) -> Schema:
-        if subject not in self._read:
-            self._read[subject] = subject.schema(self.schema)
-        return self._read[subject]
-
-
+@dataclass(frozen=True, eq=False)
 class _Document:
-    """One gold document, what it can lend to others, and who lends to it."""
+    """A gold document, its schema as it is declared and under each subject, and who lends to it.
 
-    def __init__(self, name: str, sheet: _Sheet, gold: Any) -> None:
-        self.name = name
-        self.sheet = sheet
-        self.gold = copied(gold)
-        self.others: list[_Document] = []
+    `uncorrupted` keeps the results of gold against itself.
+    """
+
+    name: str
+    gold: Any
+    declared: Schema
+    schemas: Mapping[_Subject, Schema]
+    donors: Sequence[Pool]
+    uncorrupted: dict[_Subject, _Reading | None] = field(default_factory=dict)
+
+
+def _read_documents(
+    sources: Iterable[tuple[str, Any, Any]], tried: Sequence[_Subject]
+) -> list[_Document]:
+    """Read documents by name, schema and gold; those of one schema lend values to each other."""
+    schemas: dict[str, Schema] = {}
+    golds: dict[str, Any] = {}
+    keys: dict[str, str] = {}
+    for name, source, gold in sources:
+        schema = parse_schema(source)
+        keys[name], golds[name] = canonical(schema.document), copied(gold)
+        schemas.setdefault(keys[name], schema)
         with _naming(name):
-            refuse_non_json(self.gold)
-
-    @cached_property
-    def pool(self) -> Pool:
-        return pool_of(self.sheet.schema.root, self.gold)
-
-    def corrupted(
-        self, corruption: Corruption, rate: float, settings: _Settings, repeat: int = 0
-    ) -> tuple[Any, list[Change]]:
-        draws = Draws(f"{settings.seed}\x1f{self.name}\x1f{repeat}", rate)
-        how = (settings.strength, [other.pool for other in self.others])
-        return corrupted_copy(self.sheet.schema.root, self.gold, corruption, draws, how)
-
-    def evaluated(self, predicted: Any, subject: _Subject, settings: _Settings) -> Evaluation:
-        sides = [json.dumps(v) if isinstance(v, str) else v for v in (self.gold, predicted)]
-        schema = self.sheet.under(subject)
-        with _naming(self.name):
-            return evaluate(schema, *sides, judge=settings.judge, profile=subject.profile)
+            refuse_non_json(golds[name])
+    read = {key: {one: one.schema(schema) for one in tried} for key, schema in schemas.items()}
+    pools = {name: pool_of(schemas[keys[name]].root, gold) for name, gold in golds.items()}
+    documents = []
+    for name, gold in golds.items():
+        key = keys[name]
+        donors = [pools[other] for other in golds if other != name and keys[other] == key]
+        documents.append(_Document(name, gold, schemas[key], read[key], donors))
+    return documents
 
 
 @contextmanager
@@ -483,90 +376,63 @@ def _naming(document: str) -> Iterator[None]:
         raise InputError(f"document {document!r}: {error}") from None
 
 
-class _Documents:
-    """Gold documents with their schemas; those of one schema lend values to each other.
+def _document_readings(
+    document: _Document, corruption: Corruption, settings: _Settings
+) -> _Readings:
+    """Corrupt and evaluate one document at all rates."""
 
-    Parameters
-    ----------
-    documents : iterable of tuple of (str, object, object)
-        Name, schema and gold value; the same schema may be given again and again.
-    """
+    def corrupted(rate: float, repeat: int = 0) -> tuple[Any, list[Change]]:
+        draws = Draws(f"{settings.seed}\x1f{document.name}\x1f{repeat}", rate)
+        how = settings.strength, document.donors
+        return corrupted_copy(document.declared.root, document.gold, corruption, draws, how)
 
-    def __init__(self, documents: Iterable[tuple[str, Any, Any]]) -> None:
-        self.documents: dict[str, _Document] = {}
-        by_object: dict[int, tuple[Any, _Sheet]] = {}  # with the object, which keeps its id
-        by_content: dict[str, _Sheet] = {}
-        of_sheet: dict[_Sheet, list[_Document]] = defaultdict(list)
-        for name, source, gold in documents:
-            if id(source) not in by_object:
-                sheet = _Sheet(source)
-                sheet = by_content.setdefault(canonical(sheet.schema.document), sheet)
-                by_object[id(source)] = source, sheet
-            sheet = by_object[id(source)][1]
-            self.documents[name] = _Document(name, sheet, gold)
-            of_sheet[sheet].append(self.documents[name])
-        for document in self.documents.values():
-            document.others = [o for o in of_sheet[document.sheet] if o is not document]
-        self._whole: dict[tuple[str, _Subject], _Reading | None] = {}
-
-    def corruptions(self, wanted: list[Corruption] | None) -> list[Corruption]:
-        """Return the corruptions of the user, or all."""
-        return list(CORRUPTIONS.values()) if wanted is None else wanted
-
-    @property
-    def steps(self) -> Sequence[str]:
-        """What is done one by one: the documents."""
-        return list(self.documents)
-
-    def readings(
-        self, name: str, corruption: Corruption, settings: _Settings
-    ) -> Iterator[tuple[_Subject, float, _Reading]]:
-        """Corrupt and evaluate one document at all rates."""
-        document = self.documents[name]
-        if not document.corrupted(corruption, 1.0, settings)[1]:
-            return
-        for rate in settings.rates:
-            for repeat in range(settings.repeats if rate else 1):
-                made, changes = document.corrupted(corruption, rate, settings, repeat)
-                for subject in settings.subjects:
-                    reading = self._reading(document, made, changes, subject, settings)
-                    if reading is not None:
-                        yield subject, rate, reading
-
-    def _reading(
-        self,
-        document: _Document,
-        made: Any,
-        changes: list[Change],
-        subject: _Subject,
-        settings: _Settings,
-    ) -> _Reading | None:
-        key = (document.name, subject)
-        if not changes and key in self._whole:  # gold against itself
-            return self._whole[key]
-        ev = document.evaluated(made, subject, settings)
-        reading = _read(ev, subject, settings.measure, document.name)
-        if not changes:
-            self._whole[key] = reading
-        elif reading is not None:
-            place, before, after = changes[0]
-            example = _Example(document.name, place.path, before, after)
-            reading = reading._replace(changed=len(changes), example=example)
-        return reading
+    if not corrupted(1.0)[1]:
+        return
+    for rate in settings.rates:
+        for repeat in range(settings.repeats if rate else 1):
+            made, changes = corrupted(rate, repeat)
+            for subject in settings.subjects:
+                if not changes and subject in document.uncorrupted:
+                    reading = document.uncorrupted[subject]
+                else:
+                    reading = _evaluated(document, made, subject, settings)
+                if not changes:
+                    document.uncorrupted[subject] = reading
+                elif reading is not None:
+                    place, before, after = changes[0]
+                    reading = reading._replace(
+                        changed=len(changes),
+                        document=document.name,
+                        path=place.path,
+                        gold=before,
+                        corrupted=after,
+                    )
+                if reading is not None:
+                    yield subject, rate, reading
 
 
-def _of_dataset(dataset: Any, wanted: Iterable[str] | None) -> _Documents:
-    """Take the documents of a dataset."""
-    frame = dataset.listing if hasattr(dataset, "listing") else dataset.documents
-    schema_of: Mapping[str, str] = dict(zip(frame["document"], frame["schema"], strict=True))
-    names = list(schema_of) if wanted is None else list(wanted)
-    for name in names:
-        if name not in schema_of:
-            raise InputError(f"documents hold {name!r}; {nearest(name, schema_of)}")
-    if not names:
-        raise InputError("documents: none are left; expected one or more")
-    sources = {schema: dataset.schema(schema) for schema in {schema_of[n] for n in names}}
-    return _Documents((n, sources[schema_of[n]], dataset.gold(n)) for n in names)
+def _evaluated(
+    document: _Document, predicted: Any, subject: _Subject, settings: _Settings
+) -> _Reading | None:
+    """Return a profile's measure, or the mean over the fields of a metric; None without fields."""
+    sides = [json.dumps(v) if isinstance(v, str) else v for v in (document.gold, predicted)]
+    schema = document.schemas[subject]
+    with _naming(document.name):
+        ev = evaluate(schema, *sides, judge=settings.judge, profile=subject.profile)
+    if subject.config is None:
+        summary = ev.summary
+        score = float(summary[settings.measure])
+        known = None if np.isnan(score) else score
+        errors = int(summary["judge_errors"])
+        return _Reading(document.name, known, float(summary["pass_rate"]), errors)
+    fields = ev.fields
+    ids = [spec.metric_id for spec in subject.config.metrics]
+    rows = _by_path(fields[fields["metric"].isin(ids)])
+    if rows.empty:
+        return None
+    scores = rows["score"].dropna()
+    mean = float(scores.mean()) if len(scores) else None
+    return _Reading(document.name, mean, float(rows["passed"].mean()), len(rows) - len(scores))
 
 
 # --- sensitivity ------------------------------------------------------------------------------
@@ -605,7 +471,7 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
         all other fields stay as they are declared. (On plain values it is put whatever their type.)
         Or several of all these.
     data : Dataset, or iterable of (schema, gold), or iterable of str, int or float
-        _Documents: a dataset, or pairs of schema and gold as `evaluate` takes them. Or plain gold
+        Documents: a dataset, or pairs of schema and gold as `evaluate` takes them. Or plain gold
         values, such as a column of texts; null and empty ones are left out, equal ones count once.
     corruption : str or iterable of str, optional
         Names that `corruptions` lists; all that apply by default. For plain values: those of texts
@@ -683,21 +549,51 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
         raise InputError(f"rates={rates!r}; expected a list of numbers from 0 to 1")
     settings = _Settings(tried, list(dict.fromkeys(rates)), measure, strength, repeats, judge, seed)
     drawing = Drawing(confidence, _RESAMPLES, seed)
-    material = _material(data, documents)
-    what = material.corruptions(None if corruption is None else chosen(corruption))
-    readings: dict[_Key, list[_Reading]] = {
-        _Key(subject, one, rate): [] for subject in tried for one in what for rate in settings.rates
+    material = _material(data, documents, tried)
+    of_documents = isinstance(material[0], _Document)
+    what = _corruptions(corruption, None if of_documents else {kind_of(v) for v in material})
+    readings: dict[tuple[_Subject, Corruption, float], list[_Reading]] = {
+        (subject, one, rate): [] for subject in tried for one in what for rate in settings.rates
     }
-    steps = [(one, step) for one in what for step in material.steps]
-    for one, step in progress_bar(steps, shown=progress, desc="corrupting"):
-        for subject, rate, reading in material.readings(step, one, settings):
-            readings[_Key(subject, one, rate)].append(reading)
+    read: Callable[..., _Readings] = _document_readings if of_documents else _value_readings
+    steps = [(one, part) for one in what for part in (material if of_documents else [material])]
+    for one, part in progress_bar(steps, shown=progress, desc="corrupting"):
+        for subject, rate, reading in read(part, one, settings):
+            readings[subject, one, rate].append(reading)
     return _table(readings, measure, drawing)
 
 
-def _material(data: Any, documents: Iterable[str] | None) -> _Documents | _PlainValues:
+def _corruptions(wanted: Any, present: set[str | None] | None) -> list[Corruption]:
+    """Return the corruptions to try; of plain values those for the kinds that are present."""
+    found = list(CORRUPTIONS.values()) if wanted is None else chosen(wanted)
+    if present is None:
+        return found
+    for corruption in found if wanted is not None else ():
+        if not kinds(corruption.name):
+            known = [name for name in CORRUPTIONS if kinds(name)]
+            raise InputError(
+                f"corruption {corruption.name!r} is for documents, and the data are plain "
+                f"values; {nearest(corruption.name, known)}"
+            )
+    return [c for c in found if present & set(kinds(c.name))]
+
+
+def _material(
+    data: Any, documents: Iterable[str] | None, tried: Sequence[_Subject]
+) -> list[_Document] | list[Any]:
+    """Return the documents, or the plain values, that the data are."""
     if callable(getattr(data, "gold", None)) and callable(getattr(data, "schema", None)):
-        return _of_dataset(data, documents)
+        frame = data.listing if hasattr(data, "listing") else data.documents
+        schema_of: Mapping[str, str] = dict(zip(frame["document"], frame["schema"], strict=True))
+        names = list(schema_of) if documents is None else list(documents)
+        for name in names:
+            if name not in schema_of:
+                raise InputError(f"documents hold {name!r}; {nearest(name, schema_of)}")
+        if not names:
+            raise InputError("documents: none are left; expected one or more")
+        return _read_documents(
+            ((name, data.schema(schema_of[name]), data.gold(name)) for name in names), tried
+        )
     if documents is not None:
         raise InputError("documents= goes with a dataset, and data is none")
     single = isinstance(data, str | bytes | Mapping | Schema | pd.DataFrame)
@@ -711,7 +607,7 @@ def _material(data: Any, documents: Iterable[str] | None) -> _Documents | _Plain
         raise InputError("data is one (schema, gold) pair; put the pair in a list")
     if found and all(isinstance(one, tuple) and len(one) == _PAIR for one in found):
         pairs = enumerate(found)
-        return _Documents(
-            (str(i), schema, read_document(gold, "gold")) for i, (schema, gold) in pairs
+        return _read_documents(
+            ((str(i), schema, read_document(gold, "gold")) for i, (schema, gold) in pairs), tried
         )
-    return _PlainValues(found)
+    return _distinct_values(found)

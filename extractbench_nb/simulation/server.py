@@ -12,7 +12,7 @@ import os
 import re
 import socket
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from http import HTTPStatus
@@ -49,19 +49,18 @@ REQUEST_COLUMNS = FrameSpec(
 _PREFIX = "simulated-"
 _PROVIDER = "openai/"
 _NO_NAME = re.compile(r"[^\w.]+")
-_OK, _BAD, _NOT_FOUND, _SERVER_ERROR = 200, 400, 404, 500
 _INVALID = "invalid_request_error"
 
 #: HTTP status, type and code of OpenAI's errors, by the reason of a call's error.
 _ERRORS: Mapping[str, tuple[int, str, str | None]] = {
-    "page_limit": (_BAD, _INVALID, None),
-    "context_length": (_BAD, _INVALID, "context_length_exceeded"),
-    "schema_rejected": (_BAD, _INVALID, None),
-    "refused": (_BAD, _INVALID, "content_policy_violation"),
+    "page_limit": (400, _INVALID, None),
+    "context_length": (400, _INVALID, "context_length_exceeded"),
+    "schema_rejected": (400, _INVALID, None),
+    "refused": (400, _INVALID, "content_policy_violation"),
     "rate_limited": (429, "requests", "rate_limit_exceeded"),
     "timeout": (408, "timeout", None),
 }
-_OTHER = (_SERVER_ERROR, "server_error", None)
+_OTHER = (500, "server_error", None)
 
 
 class Reply(NamedTuple):
@@ -72,30 +71,24 @@ class Reply(NamedTuple):
 
 
 def failed(status: int, message: str, kind: str = _INVALID, code: str | None = None) -> Reply:
-    """Write an error in OpenAI's form.
-
-    Examples
-    --------
-    >>> failed(404, "no such page").body["error"]["message"]
-    'no such page'
-    """
+    """Write an error in OpenAI's form."""
     error = {"message": message, "type": kind, "param": None, "code": code}
     return Reply(status, {"error": error})
 
 
-# --- the document that a request is about ----------------------------------------------------
+class _RefusedError(Exception):
+    """A request that is answered with an error; takes what `failed` takes."""
+
+    def __init__(self, *error: Any) -> None:
+        super().__init__(*error)
+        self.reply = failed(*error)
 
 
-class _UnrecognisedError(Exception):
-    """A request that cannot be read, or that is about nothing that is known."""
+# --- requests and their documents -------------------------------------------------------------
 
 
 class _Asked(NamedTuple):
-    """What a request in OpenAI's form says.
-
-    `texts` are those of all messages, `files` the PDFs that come along, `names` what these are
-    called.
-    """
+    """What a request says: the texts of all messages, the PDFs that come along, and their names."""
 
     model: str
     mode: str
@@ -103,47 +96,39 @@ class _Asked(NamedTuple):
     files: list[bytes]
     names: list[str]
 
-    @classmethod
-    def read(cls, body: bytes) -> _Asked:
-        """Read a request.
 
-        Examples
-        --------
-        >>> said = b'{"model": "a", "messages": [{"role": "user", "content": "Hello"}]}'
-        >>> _Asked.read(said)
-        _Asked(model='a', mode='prompt', texts=['Hello'], files=[], names=[])
-        """
-        try:
-            found = json.loads(body)
-        except (ValueError, RecursionError) as error:
-            raise _UnrecognisedError(f"the request is not JSON: {error}") from None
-        if not isinstance(found, dict) or not isinstance(found.get("model"), str):
-            raise _UnrecognisedError("expected an object with the name of a model")
-        if found.get("stream"):
-            raise _UnrecognisedError("no answer is streamed here; ask without stream")
-        form = found.get("response_format")
-        structured = isinstance(form, dict) and form.get("type") == "json_schema"
-        parts = list(_parts(found.get("messages")))
-        files = [part["file"] for part in parts if isinstance(part.get("file"), dict)]
-        return cls(
-            found["model"],
-            "structured" if structured else "prompt",
-            [part["text"] for part in parts if isinstance(part.get("text"), str)],
-            [_decoded(file.get("file_data")) for file in files],
-            [str(file.get("filename") or "") for file in files],
-        )
-
-
-def _parts(messages: object) -> Iterator[dict[str, Any]]:
-    """Walk the parts of all messages; a text that stands alone is one."""
-    if not isinstance(messages, list) or not all(isinstance(one, dict) for one in messages):
-        raise _UnrecognisedError("expected messages, a list of objects")
-    for message in messages:
+def _read_request(body: bytes) -> _Asked:
+    """Read a request in OpenAI's form."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise _RefusedError(HTTPStatus.BAD_REQUEST, f"the request is not JSON: {error}") from None
+    problem = None
+    if not isinstance(found, dict) or not isinstance(found.get("model"), str):
+        problem = "expected an object with the name of a model"
+    elif found.get("stream"):
+        problem = "no answer is streamed here; ask without stream"
+    else:
+        messages = found.get("messages")
+        if not isinstance(messages, list) or not all(isinstance(m, dict) for m in messages):
+            problem = "expected messages, a list of objects"
+    if problem:
+        raise _RefusedError(HTTPStatus.BAD_REQUEST, problem)
+    parts: list[dict[str, Any]] = []
+    for message in found["messages"]:
         content = message.get("content")
-        if isinstance(content, str):
-            yield {"type": "text", "text": content}
-        elif isinstance(content, list):
-            yield from (part for part in content if isinstance(part, dict))
+        content = [{"text": content}] if isinstance(content, str) else content
+        parts += [part for part in content or () if isinstance(part, dict)]
+    files = [part["file"] for part in parts if isinstance(part.get("file"), dict)]
+    form = found.get("response_format")
+    structured = isinstance(form, dict) and form.get("type") == "json_schema"
+    return _Asked(
+        found["model"],
+        "structured" if structured else "prompt",
+        [part["text"] for part in parts if isinstance(part.get("text"), str)],
+        [_decoded(file.get("file_data")) for file in files],
+        [str(file.get("filename") or "") for file in files],
+    )
 
 
 def _decoded(data: object) -> bytes:
@@ -151,18 +136,14 @@ def _decoded(data: object) -> bytes:
     try:
         return base64.b64decode(str(data or "").rpartition(",")[2], validate=True)
     except ValueError:
-        raise _UnrecognisedError("expected file_data in base64, as a data URL") from None
+        problem = "expected file_data in base64, as a data URL"
+        raise _RefusedError(HTTPStatus.BAD_REQUEST, problem) from None
 
 
 class _Recognition:
     """Identifies the document of a request by its PDF or by the text of its PDF.
 
     Files are read when they are first needed, by one thread at a time.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        The known documents. A document without a PDF is never found.
     """
 
     def __init__(self, dataset: Dataset) -> None:
@@ -191,21 +172,22 @@ class _Recognition:
             patterns = {one: rf"(?<!\w){re.escape(sendable(one))}(?!\w)" for one in found}
             named = [one for one in found if re.search(patterns[one], rest)]
             found = _longest(named, str) or found
+        if len(found) == 1:
+            return found[0]
+        names = ", ".join(map(repr, found))
+        message = f"it may be about {names}; name the one that is meant"
         if not found:
-            raise _UnrecognisedError(f"the {what} of no document of the dataset is in the request")
-        if len(found) > 1:
-            names = ", ".join(map(repr, found))
-            raise _UnrecognisedError(f"it may be about {names}; name the one that is meant")
-        return found[0]
+            message = f"the {what} of no document of the dataset is in the request"
+        raise _RefusedError(HTTPStatus.NOT_FOUND, message, _INVALID, "document_not_found")
 
     def text(self, document: str) -> str:
         """Return the text of a document as it is sent."""
         with self._lock:
             if document not in self._texts:
-                try:
-                    self._texts[document] = sendable(document_text(self._pdfs[document]))
-                except InputError:  # not a PDF, for all its name
-                    self._texts[document] = ""
+                text = ""
+                with suppress(InputError):  # not a PDF, for all its name
+                    text = sendable(document_text(self._pdfs[document]))
+                self._texts[document] = text
             return self._texts[document]
 
     def _hash(self, document: str) -> bytes:
@@ -229,57 +211,15 @@ def _longest(documents: Sequence[str], text: Callable[[str], str]) -> list[str]:
 
 
 class Replay:
-    """The outputs of simulations, found again for requests in OpenAI's form; safe for threads.
-
-    Parameters
-    ----------
-    simulations : Simulation, or iterable of Simulation
-        What is answered; at most one for a model and mode.
-    dataset : Dataset
-        Where their documents are.
-
-    Raises
-    ------
-    InputError
-        There is no simulation, or something else; two are of one model and mode; or one has a
-        document that is not in the dataset.
-
-    Examples
-    --------
-    >>> from extractbench_nb.benchmark.dataset import load_dataset
-    >>> from extractbench_nb.simulation.outputs import simulate
-    >>> dataset = load_dataset("sample")
-    >>> replay = Replay(simulate(dataset, "GPT-5"), dataset)
-    >>> replay.models
-    {'GPT-5': 'openai/simulated-gpt-5'}
-    >>> replay.reply(b"Hello?").status
-    400
-    """
+    """The outputs of simulations, found again for requests in OpenAI's form; safe for threads."""
 
     def __init__(self, simulations: Simulation | Iterable[Simulation], dataset: Dataset) -> None:
-        self._served = _by_model(simulations)
-        _check_documents(self._served, dataset)
+        self.served = _by_model(simulations)
+        _check_documents(self.served, dataset)
         self._recognised = _Recognition(dataset)
         self._counts: Counter[tuple[str, str, str]] = Counter()
         self._lock = Lock()
         self._counted: dict[bytes, int] = {}
-
-    @property
-    def models(self) -> dict[str, str]:
-        """By the name of a simulated model the LiteLLM id to ask it by."""
-        return {
-            one.profile.name: f"{_PROVIDER}{model}"
-            for model, modes in self._served.items()
-            for one in modes.values()
-        }
-
-    @property
-    def modes(self) -> dict[str, list[str]]:
-        """By the name of a simulated model the modes in which it answers."""
-        return {
-            name: list(self._served[model.removeprefix(_PROVIDER)])
-            for name, model in self.models.items()
-        }
 
     @property
     def requests(self) -> pd.DataFrame:
@@ -288,7 +228,7 @@ class Replay:
             counts = self._counts.copy()
         return REQUEST_COLUMNS.from_rows(
             (one.profile.name, mode, document, counts[one.profile.name, mode, document])
-            for modes in self._served.values()
+            for modes in self.served.values()
             for mode, one in modes.items()
             for document in one.outputs["document"]
         )
@@ -296,37 +236,38 @@ class Replay:
     def listing(self) -> dict[str, Any]:
         """List the models in OpenAI's form."""
         about = {"object": "model", "created": 0, "owned_by": "extractbench_nb"}
-        return {"object": "list", "data": [{"id": model, **about} for model in self._served]}
+        return {"object": "list", "data": [{"id": model, **about} for model in self.served]}
 
     def reply(self, body: bytes) -> Reply:
         """Answer a request."""
         try:
-            asked = _Asked.read(body)
-        except _UnrecognisedError as error:
-            return failed(_BAD, str(error))
-        model = asked.model.removeprefix(_PROVIDER)
-        modes = self._served.get(model)
-        if modes is None:
-            message = f"the model {model!r} does not exist; {nearest(model, self._served)}"
-            return failed(_NOT_FOUND, message, code="model_not_found")
-        if asked.mode not in modes:
-            only = f"{model!r} is simulated in the mode {next(iter(modes))!r} only"
-            if "structured" in modes:
-                return failed(_BAD, f"{only}; ask with a response_format of type json_schema")
-            form = "a response_format of type json_schema is not supported by this model"
-            return failed(_BAD, f"{only}; {form}")
-        try:
-            document = self._recognised.document(asked)
-        except _UnrecognisedError as error:
-            return failed(_NOT_FOUND, str(error), code="document_not_found")
-        return self._said(asked, modes[asked.mode], document)
+            asked = _read_request(body)
+            simulation = self._simulation(asked)
+            return self._answer(asked, simulation, self._recognised.document(asked))
+        except _RefusedError as error:
+            return error.reply
 
-    def _said(self, asked: _Asked, simulation: Simulation, document: str) -> Reply:
+    def _simulation(self, asked: _Asked) -> Simulation:
+        """Find what simulates the model in the mode of a request."""
+        model = asked.model.removeprefix(_PROVIDER)
+        modes = self.served.get(model)
+        if modes is None:
+            message = f"the model {model!r} does not exist; {nearest(model, self.served)}"
+            raise _RefusedError(HTTPStatus.NOT_FOUND, message, _INVALID, "model_not_found")
+        if asked.mode not in modes:
+            hint = "a response_format of type json_schema is not supported by this model"
+            if "structured" in modes:
+                hint = "ask with a response_format of type json_schema"
+            only = f"{model!r} is simulated in the mode {next(iter(modes))!r} only"
+            raise _RefusedError(HTTPStatus.BAD_REQUEST, f"{only}; {hint}")
+        return modes[asked.mode]
+
+    def _answer(self, asked: _Asked, simulation: Simulation, document: str) -> Reply:
         """Answer what the simulation has for a document."""
         row = simulation.outputs[simulation.outputs["document"] == document]
         if row.empty:
             message = f"{simulation.run!r} has no output for document {document!r}"
-            return failed(_NOT_FOUND, message, code="document_not_found")
+            raise _RefusedError(HTTPStatus.NOT_FOUND, message, _INVALID, "document_not_found")
         with self._lock:
             self._counts[simulation.profile.name, asked.mode, document] += 1
         raw, meta = row["raw"].iloc[0], row["meta"].iloc[0]
@@ -334,18 +275,13 @@ class Replay:
         if error is not None:
             status, kind, code = _ERRORS.get(error["reason"], _OTHER)
             return failed(status, error["message"], kind, code)
-        return Reply(_OK, self._completion(asked, document, raw, meta))
-
-    def _completion(
-        self, asked: _Asked, document: str, raw: str | None, meta: Mapping[str, Any]
-    ) -> dict[str, Any]:
         texts = [*asked.texts, *([self._recognised.text(document)] if asked.files else [])]
         prompt = meta.get("prompt_tokens") or sum(map(self._tokens, texts))
         written = meta.get("completion_tokens")
         written = self._tokens(raw or "") if written is None else written
         message = {"role": "assistant", "content": raw, "refusal": None}
         choice = {"index": 0, "message": message, "logprobs": None}
-        return {
+        completion = {
             "id": "chatcmpl-simulated",
             "object": "chat.completion",
             "created": 0,
@@ -357,6 +293,7 @@ class Replay:
                 "total_tokens": prompt + written,
             },
         }
+        return Reply(HTTPStatus.OK, completion)
 
     def _tokens(self, text: str) -> int:
         """Count tokens; of what was counted before, as a prompt is for every model, once."""
@@ -370,8 +307,13 @@ def _by_model(
     simulations: Simulation | Iterable[Simulation],
 ) -> dict[str, dict[str, Simulation]]:
     """Sort simulations by model and mode, or say what is wrong with them."""
+    several: object = [simulations] if isinstance(simulations, Simulation) else simulations
+    if isinstance(several, str | bytes) or not isinstance(several, Iterable):
+        raise InputError(f"simulations is {simulations!r}; expected what simulate() makes")
     found: dict[str, dict[str, Simulation]] = {}
-    for one in _listed(simulations):
+    for one in several:
+        if not isinstance(one, Simulation):
+            raise InputError(f"simulations has {one!r} in it; expected what simulate() makes")
         model = _PREFIX + _NO_NAME.sub("-", one.profile.name.casefold()).strip("-")
         modes = found.setdefault(model, {})
         for other in modes.values():
@@ -385,18 +327,6 @@ def _by_model(
                 f" and {one.run!r}; serve one, or give the profile of the other another name"
             )
         modes[mode] = one
-    return found
-
-
-def _listed(simulations: object) -> list[Simulation]:
-    if isinstance(simulations, Simulation):
-        return [simulations]
-    if isinstance(simulations, str | bytes) or not isinstance(simulations, Iterable):
-        raise InputError(f"simulations is {simulations!r}; expected what simulate() makes")
-    found = list(simulations)
-    for one in found:
-        if not isinstance(one, Simulation):
-            raise InputError(f"simulations has {one!r} in it; expected what simulate() makes")
     if not found:
         raise InputError("simulations: there are none; simulate() makes one")
     return found
@@ -423,7 +353,6 @@ _POLL, _PATIENCE = 0.02, 5.0
 _LONGEST = 3600
 #: Bytes of a request.
 _LARGEST = 2**30
-_LENGTH_REQUIRED, _TOO_LARGE = 411, 413
 
 
 def serve_simulations(
@@ -516,7 +445,11 @@ class SimulationServer:
     @property
     def models(self) -> dict[str, str]:
         """By the name of a simulated model the LiteLLM id to give to `extract`."""
-        return self._replay.models
+        return {
+            one.profile.name: f"{_PROVIDER}{model}"
+            for model, modes in self._replay.served.items()
+            for one in modes.values()
+        }
 
     @property
     def requests(self) -> pd.DataFrame:
@@ -545,7 +478,10 @@ class SimulationServer:
     def __repr__(self) -> str:
         """Return the address, the models with their modes, and how many requests there were."""
         where = "closed" if self._http.is_closed else self.url
-        models = ", ".join(f"{x} ({', '.join(m)})" for x, m in self._replay.modes.items())
+        served = self._replay.served.values()
+        models = ", ".join(
+            f"{next(iter(m.values())).profile.name} ({', '.join(m)})" for m in served
+        )
         return f"SimulationServer({where}: {models}; {self.requests['requests'].sum():,} requests)"
 
 
@@ -617,11 +553,13 @@ class _Handler(BaseHTTPRequestHandler):
         length = self.headers.get("content-length", "")
         if not length.isdecimal():
             self.close_connection = True  # nobody knows where the next request begins
-            self._send(failed(_LENGTH_REQUIRED, "expected a Content-Length"))
+            self._send(failed(HTTPStatus.LENGTH_REQUIRED, "expected a Content-Length"))
             return
         if len(length) > len(str(_LARGEST)) or int(length) > _LARGEST:
             self.close_connection = True
-            self._send(failed(_TOO_LARGE, f"expected at most {_LARGEST:,} bytes"))
+            self._send(
+                failed(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"expected at most {_LARGEST:,} bytes")
+            )
             return
         body = self.rfile.read(int(length))
         reply = self._nothing_here()
@@ -638,7 +576,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _nothing_here(self) -> Reply:
         message = f"no {self.command} {self._path()}; there are GET {_MODELS}, POST {_COMPLETIONS}"
-        return failed(_NOT_FOUND, message)
+        return failed(HTTPStatus.NOT_FOUND, message)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answer in OpenAI's form what is not a request that is known here."""
@@ -646,8 +584,12 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(failed(code, explain or message or HTTPStatus(code).phrase))
 
     def _send(self, reply: Reply) -> None:
-        status, data = _written(reply)
-        self.send_response(status)
+        try:
+            data = json.dumps(reply.body, allow_nan=False).encode()
+        except (TypeError, ValueError) as error:  # the body has what JSON has not
+            reply = _fault(error)
+            data = json.dumps(reply.body).encode()
+        self.send_response(reply.status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
         if self.close_connection:
@@ -660,13 +602,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Write nothing to the screen."""
 
 
-def _written(reply: Reply) -> tuple[int, bytes]:
-    """Write an answer as JSON; where it has what JSON has not, say so in its place."""
-    try:
-        return reply.status, json.dumps(reply.body, allow_nan=False).encode()
-    except (TypeError, ValueError) as error:
-        return _written(_fault(error))
-
-
 def _fault(error: Exception) -> Reply:
-    return failed(_SERVER_ERROR, f"{type(error).__name__}: {error}", "server_error")
+    return failed(
+        HTTPStatus.INTERNAL_SERVER_ERROR, f"{type(error).__name__}: {error}", "server_error"
+    )
