@@ -50,17 +50,18 @@ _PREFIX = "simulated-"
 _PROVIDER = "openai/"
 _NO_NAME = re.compile(r"[^\w.]+")
 _INVALID = "invalid_request_error"
+_OK, _BAD, _NOT_FOUND, _NO_LENGTH, _TOO_LARGE, _FAULT = 200, 400, 404, 411, 413, 500
 
 #: HTTP status, type and code of OpenAI's errors, by the reason of a call's error.
 _ERRORS: Mapping[str, tuple[int, str, str | None]] = {
-    "page_limit": (400, _INVALID, None),
-    "context_length": (400, _INVALID, "context_length_exceeded"),
-    "schema_rejected": (400, _INVALID, None),
-    "refused": (400, _INVALID, "content_policy_violation"),
+    "page_limit": (_BAD, _INVALID, None),
+    "context_length": (_BAD, _INVALID, "context_length_exceeded"),
+    "schema_rejected": (_BAD, _INVALID, None),
+    "refused": (_BAD, _INVALID, "content_policy_violation"),
     "rate_limited": (429, "requests", "rate_limit_exceeded"),
     "timeout": (408, "timeout", None),
 }
-_OTHER = (500, "server_error", None)
+_OTHER = (_FAULT, "server_error", None)
 
 
 class Reply(NamedTuple):
@@ -102,7 +103,7 @@ def _read_request(body: bytes) -> _Asked:
     try:
         found = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise _RefusedError(HTTPStatus.BAD_REQUEST, f"the request is not JSON: {error}") from None
+        raise _RefusedError(_BAD, f"the request is not JSON: {error}") from None
     problem = None
     if not isinstance(found, dict) or not isinstance(found.get("model"), str):
         problem = "expected an object with the name of a model"
@@ -113,12 +114,14 @@ def _read_request(body: bytes) -> _Asked:
         if not isinstance(messages, list) or not all(isinstance(m, dict) for m in messages):
             problem = "expected messages, a list of objects"
     if problem:
-        raise _RefusedError(HTTPStatus.BAD_REQUEST, problem)
+        raise _RefusedError(_BAD, problem)
     parts: list[dict[str, Any]] = []
     for message in found["messages"]:
         content = message.get("content")
-        content = [{"text": content}] if isinstance(content, str) else content
-        parts += [part for part in content or () if isinstance(part, dict)]
+        if isinstance(content, str):
+            parts.append({"text": content})
+        elif isinstance(content, list):
+            parts += [part for part in content if isinstance(part, dict)]
     files = [part["file"] for part in parts if isinstance(part.get("file"), dict)]
     form = found.get("response_format")
     structured = isinstance(form, dict) and form.get("type") == "json_schema"
@@ -137,7 +140,7 @@ def _decoded(data: object) -> bytes:
         return base64.b64decode(str(data or "").rpartition(",")[2], validate=True)
     except ValueError:
         problem = "expected file_data in base64, as a data URL"
-        raise _RefusedError(HTTPStatus.BAD_REQUEST, problem) from None
+        raise _RefusedError(_BAD, problem) from None
 
 
 class _Recognition:
@@ -178,7 +181,7 @@ class _Recognition:
         message = f"it may be about {names}; name the one that is meant"
         if not found:
             message = f"the {what} of no document of the dataset is in the request"
-        raise _RefusedError(HTTPStatus.NOT_FOUND, message, _INVALID, "document_not_found")
+        raise _RefusedError(_NOT_FOUND, message, _INVALID, "document_not_found")
 
     def text(self, document: str) -> str:
         """Return the text of a document as it is sent."""
@@ -253,13 +256,13 @@ class Replay:
         modes = self.served.get(model)
         if modes is None:
             message = f"the model {model!r} does not exist; {nearest(model, self.served)}"
-            raise _RefusedError(HTTPStatus.NOT_FOUND, message, _INVALID, "model_not_found")
+            raise _RefusedError(_NOT_FOUND, message, _INVALID, "model_not_found")
         if asked.mode not in modes:
             hint = "a response_format of type json_schema is not supported by this model"
             if "structured" in modes:
                 hint = "ask with a response_format of type json_schema"
             only = f"{model!r} is simulated in the mode {next(iter(modes))!r} only"
-            raise _RefusedError(HTTPStatus.BAD_REQUEST, f"{only}; {hint}")
+            raise _RefusedError(_BAD, f"{only}; {hint}")
         return modes[asked.mode]
 
     def _answer(self, asked: _Asked, simulation: Simulation, document: str) -> Reply:
@@ -267,7 +270,7 @@ class Replay:
         row = simulation.outputs[simulation.outputs["document"] == document]
         if row.empty:
             message = f"{simulation.run!r} has no output for document {document!r}"
-            raise _RefusedError(HTTPStatus.NOT_FOUND, message, _INVALID, "document_not_found")
+            raise _RefusedError(_NOT_FOUND, message, _INVALID, "document_not_found")
         with self._lock:
             self._counts[simulation.profile.name, asked.mode, document] += 1
         raw, meta = row["raw"].iloc[0], row["meta"].iloc[0]
@@ -293,7 +296,7 @@ class Replay:
                 "total_tokens": prompt + written,
             },
         }
-        return Reply(HTTPStatus.OK, completion)
+        return Reply(_OK, completion)
 
     def _tokens(self, text: str) -> int:
         """Count tokens; of what was counted before, as a prompt is for every model, once."""
@@ -478,10 +481,8 @@ class SimulationServer:
     def __repr__(self) -> str:
         """Return the address, the models with their modes, and how many requests there were."""
         where = "closed" if self._http.is_closed else self.url
-        served = self._replay.served.values()
-        models = ", ".join(
-            f"{next(iter(m.values())).profile.name} ({', '.join(m)})" for m in served
-        )
+        served = zip(self.models, self._replay.served.values(), strict=True)
+        models = ", ".join(f"{name} ({', '.join(modes)})" for name, modes in served)
         return f"SimulationServer({where}: {models}; {self.requests['requests'].sum():,} requests)"
 
 
@@ -553,13 +554,11 @@ class _Handler(BaseHTTPRequestHandler):
         length = self.headers.get("content-length", "")
         if not length.isdecimal():
             self.close_connection = True  # nobody knows where the next request begins
-            self._send(failed(HTTPStatus.LENGTH_REQUIRED, "expected a Content-Length"))
+            self._send(failed(_NO_LENGTH, "expected a Content-Length"))
             return
         if len(length) > len(str(_LARGEST)) or int(length) > _LARGEST:
             self.close_connection = True
-            self._send(
-                failed(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"expected at most {_LARGEST:,} bytes")
-            )
+            self._send(failed(_TOO_LARGE, f"expected at most {_LARGEST:,} bytes"))
             return
         body = self.rfile.read(int(length))
         reply = self._nothing_here()
@@ -576,7 +575,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _nothing_here(self) -> Reply:
         message = f"no {self.command} {self._path()}; there are GET {_MODELS}, POST {_COMPLETIONS}"
-        return failed(HTTPStatus.NOT_FOUND, message)
+        return failed(_NOT_FOUND, message)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answer in OpenAI's form what is not a request that is known here."""
@@ -603,6 +602,4 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _fault(error: Exception) -> Reply:
-    return failed(
-        HTTPStatus.INTERNAL_SERVER_ERROR, f"{type(error).__name__}: {error}", "server_error"
-    )
+    return failed(_FAULT, f"{type(error).__name__}: {error}", "server_error")
