@@ -24,7 +24,7 @@ from extractbench_nb.extraction.plans import DatasetLike, documents_of
 from extractbench_nb.extraction.reading import read_outputs
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.schema.states import MISSING
-from extractbench_nb.simulation.catalogue import CHANGED, CORRUPTIONS, KEPT
+from extractbench_nb.simulation.catalogue import CHANGED, CORRUPTIONS, ITEM, KEPT, VALUE
 from extractbench_nb.simulation.outputs import Simulation
 
 #: Why a change may be found as something else than what it is.
@@ -191,17 +191,29 @@ def check_simulation(
         pd.Series(attempts["failure"].tolist(), name="found"),
     )
     order = [name for name in FAILURES if name in {*failures.index, *failures.columns}]
+    changes: dict[str, list[_Change]] = defaultdict(list)
+    record = []
+    for row in simulation.record.itertuples(index=False):
+        item = None if pd.isna(row.item) else int(row.item)
+        change = _Change(row.path, row.corruption, item, row.before, row.after)
+        changes[row.document].append(change)
+        record.append((row.run, row.document, change))
     options: dict[str, Any] = {"judge": judge, "alignment": alignment, "profile": profile}
-    changes: dict[Any, list[Any]] = defaultdict(list)
-    for change in simulation.record.itertuples(index=False):
-        changes[change.document].append(change)
-    found: dict[Any, _Found] = {}
-    for row in attempts[attempts["valid"]].to_dict("records"):
-        schema, gold = dataset.schema(row["schema"]), dataset.gold(row["document"])
-        output = _TracedOutput(gold, row["value"], changes[row["document"]])
-        found[row["document"]] = _Found(evaluate(schema, gold, row["value"], **options), output)
-    record = simulation.record.itertuples(index=False)
-    rows = [_row(change, found.get(change.document)) for change in record]
+    found: dict[str, _Found] = {}
+    for valid in attempts[attempts["valid"]].to_dict("records"):
+        document, value = valid["document"], valid["value"]
+        gold = dataset.gold(document)
+        output = _TracedOutput(gold, value, changes[document])
+        ev = evaluate(dataset.schema(valid["schema"]), gold, value, **options)
+        found[document] = _Found(ev, output)
+    rows = []
+    for run, document, change in record:
+        outcomes, agrees, reason = [], False, "no value"
+        if document in found:
+            outcomes, agrees, reason = found[document].verdict(change)
+        names = ", ".join(outcomes) or None
+        labels = run, document, change.path, change.corruption, change.expected
+        rows.append((*labels, names, agrees, reason))
     return SimulationCheck(
         simulation.run,
         failures.reindex(index=order, columns=order, fill_value=0),
@@ -209,24 +221,32 @@ def check_simulation(
     )
 
 
-def _expected(corruption: str) -> str | None:
-    meaning = CORRUPTIONS[corruption].meaning
-    by_meaning = {KEPT: _RIGHT, CHANGED: _WRONG}.get(meaning)
-    return _EXPECTED.get(corruption, by_meaning)
+class _Change(NamedTuple):
+    """A recorded change; of an item with gold's index, or None where it has none."""
 
+    path: str
+    corruption: str
+    item: Any
+    before: Any
+    after: Any
 
-def _row(change: Any, found: _Found | None) -> tuple[Any, ...]:
-    expected = _expected(change.corruption)
-    outcomes = [] if found is None else found.outcomes(change)
-    agrees, reason = False, "no value" if found is None else None
-    if found is not None and (way := found.output.held(change)):
-        wanted = {expected} if expected else {_RIGHT, _WRONG}
-        agrees = bool(outcomes) and {*outcomes} <= wanted and found.sees(change, way)
-        reason = None if agrees else found.reason(change, way, outcomes)
-    return (
-        *(change.run, change.document, change.path, change.corruption, expected),
-        *(", ".join(outcomes) or None, agrees, reason),
-    )
+    @property
+    def level(self) -> str:
+        return CORRUPTIONS[self.corruption].level
+
+    @property
+    def expected(self) -> str | None:
+        by_meaning = {KEPT: _RIGHT, CHANGED: _WRONG}.get(CORRUPTIONS[self.corruption].meaning)
+        return _EXPECTED.get(self.corruption, by_meaning)
+
+    @property
+    def array(self) -> str:
+        return self.path[: self.path.rindex("[")]
+
+    def items(self) -> list[Any]:
+        """Return the items that were written."""
+        several = self.corruption in ("duplicate_items", "split_items")
+        return self.after if several and isinstance(self.after, list) else [self.after]
 
 
 # --- where gold's places are in the output ----------------------------------------------------
@@ -273,32 +293,29 @@ class _Way(NamedTuple):
 class _TracedOutput:
     """The output that a record is about: where gold's places are in it, and what they hold."""
 
-    def __init__(self, gold: Any, value: Any, changes: Iterable[Any]) -> None:
+    def __init__(self, gold: Any, value: Any, changes: Iterable[_Change]) -> None:
         self._gold, self._value = gold, value
         self.changed: set[str] = set()
         self.touched: set[str] = set()
-        self._rewrites: dict[str, dict[int, Any]] = defaultdict(dict)
-        self._moves: dict[str, list[Any]] = defaultdict(list)
+        self._rewrites: dict[str, dict[int, _Change]] = defaultdict(dict)
+        self._moves: dict[str, list[_Change]] = defaultdict(list)
         self._layouts: dict[str, _Layout | None] = {}
         for change in changes:
-            self._note(change)
+            *above, path = _prefixes(change.path)
+            self.changed.add(path)
+            self.touched.update(above)
+            if change.level != ITEM or change.item is None:
+                self.touched.add(path)
+            elif change.corruption == "shuffle_items":
+                self._moves[above[-1]].append(change)
+            else:
+                self._rewrites[above[-1]][change.item] = change
 
-    def _note(self, change: Any) -> None:
-        *above, path = _prefixes(change.path)
-        self.changed.add(path)
-        self.touched.update(above)
-        if not _is_of_item(change) or pd.isna(change.item):
-            self.touched.add(path)
-        elif change.corruption == "shuffle_items":
-            self._moves[above[-1]].append(change)
-        else:
-            self._rewrites[above[-1]][int(change.item)] = change
-
-    def held(self, change: Any) -> _Way | None:
+    def held(self, change: _Change) -> _Way | None:
         """Return the way to a change, if what the record says of it is so."""
         way = self.way(change.path)
-        if way is None or _is_of_item(change):
-            return None if way is None or pd.isna(change.item) else way
+        if way is None or change.level == ITEM:
+            return way
         if change.corruption == "omit":
             return way if way.value is MISSING and isinstance(way.box, dict) else None
         return way if _alike(way.value, change.after) else None
@@ -323,56 +340,52 @@ class _TracedOutput:
     def _layout(self, array: str, gold: Any, value: Any) -> _Layout | None:
         """Return where the items of an array are, if they are there."""
         if array not in self._layouts:
-            laid = self._laid_out(array, gold) if isinstance(gold, list) else None
-            fits = laid is not None and isinstance(value, list)
-            if fits and laid is not None:
-                pairs = zip(laid.written, value, strict=False)
-                fits = len(laid.written) == len(value) and all(
-                    one is MISSING or _alike(one, other) for one, other in pairs
+            layout = None
+            if isinstance(gold, list) and isinstance(value, list):
+                layout = self._laid_out(array, gold)
+                same = len(layout.written) == len(value) and all(
+                    one is MISSING or _alike(one, other)
+                    for one, other in zip(layout.written, value, strict=True)
                 )
-            self._layouts[array] = laid if fits else None
+                layout = layout if same else None
+            self._layouts[array] = layout
         return self._layouts[array]
 
     def _laid_out(self, array: str, gold: list[Any]) -> _Layout:
-        laid = _Layout({}, {}, [])
+        layout = _Layout({}, {}, [])
         rewrites = self._rewrites[array]
         for i in self._order(array, len(gold)):
-            own = MISSING if f"{array}[{i}]" in self.touched else gold[i]
+            original = MISSING if f"{array}[{i}]" in self.touched else gold[i]
             change, before = rewrites.get(i), rewrites.get(i - 1)
+            corruption = None if change is None else change.corruption
             if change is None and before is not None and before.corruption == "merge_items":
                 continue
-            stands = [own] if change is None else _instead(change, own)
-            first = len(laid.written)
-            there = list(range(first, first + len(stands)))
-            laid.written.extend(stands)
-            invented = change is not None and change.corruption == "spurious_items"
-            laid.own[i] = there[:1] if invented else there
-            laid.added[i] = there[1:] if invented else there
-            if change is not None and change.corruption == "merge_items":
-                laid.own[i + 1] = there
-        return laid
+            written = [original] if change is None else change.items()
+            if corruption == "drop_items":
+                written = []
+            elif corruption == "spurious_items":
+                written = [original, *written]
+            first = len(layout.written)
+            indices = list(range(first, first + len(written)))
+            layout.written.extend(written)
+            invented = corruption == "spurious_items"
+            layout.own[i] = indices[:1] if invented else indices
+            layout.added[i] = indices[1:] if invented else indices
+            if corruption == "merge_items":
+                layout.own[i + 1] = indices
+        return layout
 
     def _order(self, array: str, items: int) -> list[int]:
         """Return gold's indices in the output's order: each moved item is another one's value."""
         order = list(range(items))
-        moved = sorted(self._moves[array], key=lambda change: int(change.item))
+        moved = sorted(self._moves[array], key=lambda change: change.item)
         free = [*moved[1:], *moved[:1]]
         for change in moved:
             other = next((one for one in free if _alike(one.before, change.after)), None)
             if other is not None and change.item < items:
                 free.remove(other)
-                order[int(change.item)] = int(other.item)
+                order[change.item] = other.item
         return order
-
-
-def _instead(change: Any, own: Any) -> list[Any]:
-    """Return what stands in place of an item of gold."""
-    if change.corruption == "drop_items":
-        return []
-    if change.corruption == "spurious_items":
-        return [own, change.after]
-    several = change.corruption != "merge_items" and isinstance(change.after, list)
-    return change.after if several else [change.after]
 
 
 def _member(value: Any, key: str) -> Any:
@@ -382,11 +395,6 @@ def _member(value: Any, key: str) -> Any:
 def _alike(one: Any, other: Any) -> bool:
     """Whether two values are the same JSON."""
     return one is not MISSING and canonical(one) == canonical(other)
-
-
-def _is_of_item(change: Any) -> bool:
-    """Whether a change is one of a whole item."""
-    return CORRUPTIONS[change.corruption].level == "item"
 
 
 def _prefixes(path: str) -> list[str]:
@@ -447,64 +455,76 @@ class _Found:
             for above in _prefixes(leaf.path):
                 self.leaves[above].append(leaf)
         for path, rows in ev.matches.groupby("path", sort=False):
-            self._note(str(path), rows)
+            gold, predicted = (_placed(str(path), rows, side) for side in ("gold", "predicted"))
+            pairs = zip(rows["gold_index"].tolist(), rows["predicted_index"].tolist(), strict=True)
+            for ours, theirs in pairs:
+                one, other = gold.get(ours), predicted.get(theirs)
+                if one is not None:
+                    self.partners[one[0]] = None if other is None else other[0]
+                if other is not None:
+                    (array, index), item = other
+                    self.theirs[array][index] = _Theirs(item, None if one is None else one[0])
         self.aligned = {array for array, _ in self.partners}
 
-    def _note(self, path: str, rows: pd.DataFrame) -> None:
-        """Note who is paired with whom in one array, or in a map of arrays."""
-        gold, predicted = (_placed(path, rows, side) for side in ("gold", "predicted"))
-        pairs = zip(rows["gold_index"].tolist(), rows["predicted_index"].tolist(), strict=True)
-        for ours, theirs in pairs:
-            one, other = gold.get(ours), predicted.get(theirs)
-            if one is not None:
-                self.partners[one[0]] = None if other is None else other[0]
-            if other is not None:
-                (array, index), item = other
-                self.theirs[array][index] = _Theirs(item, None if one is None else one[0])
+    def verdict(self, change: _Change) -> tuple[list[str], bool, str | None]:
+        """Return what is found of a change, whether that is what is expected, and why not."""
+        if change.level == ITEM and change.item is None:
+            return [], False, None
+        outcomes = self._outcomes(change)
+        way = self.output.held(change)
+        if way is None:
+            return outcomes, False, None
+        wanted = {change.expected} if change.expected else {_RIGHT, _WRONG}
+        agrees = bool(outcomes) and {*outcomes} <= wanted and self._sees(change, way)
+        return outcomes, agrees, None if agrees else self._reason(change, way, outcomes)
 
-    def outcomes(self, change: Any) -> list[str]:
+    def _outcomes(self, change: _Change) -> list[str]:
         """Return what is found where something was changed, each outcome once."""
-        corruption = change.corruption
-        if _is_of_item(change) and pd.isna(change.item):
-            return []
-        if corruption == "merge_items":
-            pair = ((_array_of(change), int(change.item) + n) for n in (0, 1))
+        if change.corruption == "merge_items":
+            pair = ((change.array, change.item + n) for n in (0, 1))
             return [_MISSED] if any(self.partners.get(one, 0) is None for one in pair) else []
-        if _EXPECTED.get(corruption) == _SPURIOUS:
-            theirs = self.theirs.get(_array_of(change), {}).values()
-            there = {canonical(one.item) for one in theirs if one.partner is None}
-            several = corruption != "spurious_items" and isinstance(change.after, list)
-            after = change.after if several else [change.after]
-            return [_SPURIOUS] if any(canonical(item) in there for item in after) else []
-        found = sorted({leaf.outcome for leaf in self._own_leaves(change)})
-        if not found and corruption == "drop_items":  # a profile may give missed items no rows
-            missed = self.partners.get((_array_of(change), int(change.item)), _UNKNOWN) is None
+        if change.expected == _SPURIOUS:
+            theirs = self.theirs.get(change.array, {}).values()
+            unpaired = {canonical(one.item) for one in theirs if one.partner is None}
+            found = any(canonical(item) in unpaired for item in change.items())
+            return [_SPURIOUS] if found else []
+        outcomes = sorted({leaf.outcome for leaf in self._own_leaves(change)})
+        if not outcomes and change.corruption == "drop_items":
+            # a profile may give missed items no rows
+            missed = self.partners.get((change.array, change.item), _UNKNOWN) is None
             return ["omission"] if missed else []
-        return found
+        return outcomes
 
-    def _own_leaves(self, change: Any) -> list[_Leaf]:
+    def _own_leaves(self, change: _Change) -> list[_Leaf]:
         """Return the leaves at or inside of a change, but for those that others changed too."""
         side = "predicted_state" if change.corruption == "hallucinate" else "gold_state"
         leaves = self.leaves.get(change.path) or self.arrays.get(change.path, [])
-        leaves = [leaf for leaf in leaves if getattr(leaf, side) in _THERE]
-        return [leaf for leaf in leaves if not self._is_of_another(leaf.path, change.path)]
+        found = []
+        for leaf in leaves:
+            inside = (above for above in _prefixes(leaf.path) if len(above) > len(change.path))
+            other = leaf.path != change.path and leaf.path in self.output.touched
+            other = other or any(above in self.output.changed for above in inside)
+            if getattr(leaf, side) in _THERE and not other:
+                found.append(leaf)
+        return found
 
-    def _is_of_another(self, path: str, change: str) -> bool:
-        inside = (above for above in _prefixes(path) if len(above) > len(change))
-        above_one = path != change and path in self.output.touched
-        return above_one or any(above in self.output.changed for above in inside)
+    def _compares(self, change: _Change) -> bool:
+        """Whether what was put in gold's place is what gold is compared with."""
+        leaves = self.leaves.get(change.path, ())
+        there = (leaf.predicted for leaf in leaves if leaf.predicted_state in _THERE)
+        return any(_alike(value, change.after) for value in there)
 
-    def sees(self, change: Any, way: _Way) -> bool:
+    def _sees(self, change: _Change, way: _Way) -> bool:
         """Whether an outcome that was expected is about what was put there."""
-        level, corruption = CORRUPTIONS[change.corruption].level, change.corruption
-        if level == "value":
-            return _is_there(change, self.leaves.get(change.path, ()))
-        own = corruption in ("hallucinate", "shuffle_items")
+        if change.level == VALUE:
+            return self._compares(change)
+        own = change.corruption in ("hallucinate", "shuffle_items")
         return not own or all(self._state(stop) == _OWN for stop in way.stops)
 
-    def reason(self, change: Any, way: _Way, outcomes: list[str]) -> str | None:
+    def _reason(self, change: _Change, way: _Way, outcomes: list[str]) -> str | None:
         """Return why something else is found than expected, or None."""
-        for stop in way.stops[:-1] if _is_of_item(change) else way.stops:
+        of_item = change.level == ITEM
+        for stop in way.stops[:-1] if of_item else way.stops:
             if stop.array in self.aligned and (state := self._state(stop)) != _OWN:
                 missed = {*outcomes} <= {"omission"}
                 return state if state != _UNPAIRED or missed else None
@@ -512,10 +532,19 @@ class _Found:
         if whole is not None:
             at = self.output.way(whole)
             return _WHOLE if at is not None and _alike(at.value, self.values[whole]) else None
-        if _is_of_item(change):
-            return self._of_item(change, way.stops[-1])
-        there = _is_there(change, self.leaves.get(change.path, ()))
-        return _of_values(change, outcomes, there=there)
+        return self._of_item(change, way.stops[-1]) if of_item else self._of_value(change, outcomes)
+
+    def _of_value(self, change: _Change, outcomes: list[str]) -> str | None:
+        """Return why a value is found as something else, where it is what gold is compared with."""
+        if change.level != VALUE:
+            return None
+        if outcomes == ["structural"] and json_type(change.before) != json_type(change.after):
+            return "another type"
+        if not self._compares(change):
+            return None
+        if change.expected == _WRONG and outcomes == [_RIGHT]:
+            return "tolerated"
+        return "not tolerated" if change.expected == _RIGHT and outcomes == [_WRONG] else None
 
     def _whole(self, path: str) -> str | None:
         """Return what a place is inside of that has an outcome, where nothing inside has one."""
@@ -547,45 +576,28 @@ class _Found:
         items = way.value if way is not None and isinstance(way.value, list) else []
         return index in known and index < len(items) and _alike(items[index], known[index].item)
 
-    def _of_item(self, change: Any, stop: _Stop) -> str | None:
+    def _of_item(self, change: _Change, stop: _Stop) -> str | None:
         """Return what became of an item that is changed itself, where that is why."""
-        corruption = change.corruption
-        if _EXPECTED.get(corruption) == _SPURIOUS:
+        if change.expected == _SPURIOUS:
             added = [(stop.array, i) for i in stop.layout.added.get(stop.number, ())]
             paired = added and all(self._shows(i) and self._partner(i) for i in added)
             return _PAIRED if paired else None
-        if corruption == "merge_items":
+        if change.corruption == "merge_items":
             states = {self._state(stop._replace(number=stop.number + n)) for n in (0, 1)}
             return _PAIRED if _PAIRED in states and None not in states else None
         state = self._state(stop)
-        if corruption == "shuffle_items" and state == _OWN:
-            return self._of_inner_items(change)
-        return state if state == _PAIRED or corruption == "shuffle_items" else None
-
-    def _of_inner_items(self, change: Any) -> str | None:
-        """Return what became of items inside an item, if that is why it is not as it was."""
-        reasons = []
+        if change.corruption != "shuffle_items":
+            return state if state == _PAIRED else None
+        if state != _OWN:
+            return state
+        reasons = []  # what became of items inside the item
         for leaf in self._own_leaves(change):
             if leaf.outcome != _RIGHT:
                 way = self.output.way(leaf.path)
                 stops = [] if way is None else way.stops
-                inner = (self._state(stop) for stop in stops if len(stop.array) > len(change.path))
+                inner = (self._state(one) for one in stops if len(one.array) > len(change.path))
                 reasons.append(next((state for state in inner if state != _OWN), None))
         return reasons[0] if reasons and None not in reasons else None
-
-
-def _of_values(change: Any, outcomes: list[str], *, there: bool) -> str | None:
-    """Return why a value is found as something else, where it is what gold is compared with."""
-    expected = _expected(change.corruption)
-    if CORRUPTIONS[change.corruption].level != "value":
-        return None
-    if outcomes == ["structural"] and json_type(change.before) != json_type(change.after):
-        return "another type"
-    if not there:
-        return None
-    if expected == _WRONG and outcomes == [_RIGHT]:
-        return "tolerated"
-    return "not tolerated" if expected == _RIGHT and outcomes == [_WRONG] else None
 
 
 def _placed(path: str, rows: pd.DataFrame, side: str) -> dict[Any, tuple[_Item, Any]]:
@@ -601,14 +613,3 @@ def _placed(path: str, rows: pd.DataFrame, side: str) -> dict[Any, tuple[_Item, 
             seen[array] += 1
         found[index] = place, value
     return found
-
-
-def _array_of(change: Any) -> str:
-    path: str = change.path
-    return path[: path.rindex("[")]
-
-
-def _is_there(change: Any, leaves: Iterable[_Leaf]) -> bool:
-    """Whether what was put in gold's place is what gold is compared with."""
-    there = (leaf.predicted for leaf in leaves if leaf.predicted_state in _THERE)
-    return any(_alike(value, change.after) for value in there)

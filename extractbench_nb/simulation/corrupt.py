@@ -144,8 +144,8 @@ def corrupt_document(  # noqa: PLR0913 - one flat call is what users write; the 
     value = _read(gold, "gold")
     pools = [pool_of(root, _read(donor, "donor")) for donor in donors]
     made, changes = corrupted_copy(root, value, what, Draws(str(seed), rate), (strength, pools))
-    record = record_columns([(what.name, change) for change in changes])
-    return Corrupted(made, RECORD_COLUMNS.build(record))
+    rows = record_rows((what.name, change) for change in changes)
+    return Corrupted(made, RECORD_COLUMNS.from_rows(rows))
 
 
 def _read(source: Any, what: str) -> Any:
@@ -243,7 +243,7 @@ def corrupt_mixed(
     pools = [pool_of(root, _read(donor, "donor")) for donor in donors]
     document = Document(root, _read(gold, "gold"))
     made = mixed_copy(document, rates, str(seed), (strength, pools))
-    return Corrupted(made.value, RECORD_COLUMNS.build(record_columns(made.changes)))
+    return Corrupted(made.value, RECORD_COLUMNS.from_rows(record_rows(made.changes)))
 
 
 def check_rates(rates: Any, name: str = "rates") -> None:
@@ -256,17 +256,13 @@ def check_rates(rates: Any, name: str = "rates") -> None:
         check_share(f"{name}[{corruption!r}]", rate)
 
 
-def record_columns(changes: Sequence[tuple[str, Change]]) -> dict[str, list[Any]]:
-    """Return the columns of a record: path, field, corruption, item, before, after."""
-    keys = [change.place.key for _, change in changes]
-    return {
-        "path": [change.place.path for _, change in changes],
-        "field": [change.place.node.field for _, change in changes],
-        "corruption": [name for name, _ in changes],
-        "item": [key if isinstance(key, int) else None for key in keys],
-        "before": [copied(change.before) for _, change in changes],
-        "after": [copied(change.after) for _, change in changes],
-    }
+def record_rows(changes: Iterable[tuple[str, Change]]) -> list[tuple[Any, ...]]:
+    """Return the rows of a record: path, field, corruption, item, before, after."""
+    rows = []
+    for name, (place, before, after) in changes:
+        item = place.key if isinstance(place.key, int) else None
+        rows.append((place.path, place.node.field, name, item, copied(before), copied(after)))
+    return rows
 
 
 def mixed_copy(

@@ -23,17 +23,10 @@ _ALL = 2.0 ** (8 * _BYTES)
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Which places are corrupted: each independently of all others.
+    """Which places are corrupted, each independently of all others; `allowed` can rule out paths.
 
-    Parameters
-    ----------
-    seed : str
-        The same seed gives the same draws.
-    rate : float
-        Probability of each place, in [0, 1]. A place that is drawn at one rate is drawn at every
-        higher one: each place has one uniform number, which is compared with the rate.
-    allowed : callable, optional
-        Which paths can be drawn; all by default.
+    A place that is drawn at one rate is drawn at every higher one: each place has one uniform
+    number, which is compared with the rate.
     """
 
     seed: str
@@ -124,13 +117,6 @@ class Document:
 
     Places under ``skip``, keys that the schema does not know, and values of no declared type are
     left out.
-
-    Parameters
-    ----------
-    root : Node
-        The schema.
-    value : object
-        The document; it is copied.
     """
 
     def __init__(self, root: Node, value: Any) -> None:
@@ -197,17 +183,10 @@ def _below(place: Place) -> Iterator[Place]:
         if node.flattened:
             if isinstance(part, list):
                 yield Place(place.path + bracketed(str(key)), node, value, key, place)
-        elif node.kind == "object":
-            yield from _member(place, key)
-
-
-def _member(place: Place, key: Any) -> Iterator[Place]:
-    children = place.node.children
-    if key in children.properties:
-        child = children.properties[key]
-        yield Place(place.path + child.step, child, place.value, key, place)
-    elif (entry := children.entry(key)) is not None:
-        yield Place(place.path + bracketed(key), entry, place.value, key, place)
+        elif node.kind == "object" and (child := node.children.properties.get(key)) is not None:
+            yield Place(place.path + child.step, child, value, key, place)
+        elif node.kind == "object" and (entry := node.children.entry(key)) is not None:
+            yield Place(place.path + bracketed(key), entry, value, key, place)
 
 
 def _is_skipped(node: Node) -> bool:
@@ -265,10 +244,10 @@ def _says_something(value: Any) -> bool:
 def borrowed(donors: Sequence[Pool], field: str, refused: Iterable[Any], rng: random.Random) -> Any:
     """Borrow a value of the same field from another document."""
     lenders = [pool[field] for pool in donors if field in pool]
-    own = list(refused)
+    unwanted = list(refused)
     for _ in range(_TRIES if lenders else 0):
         value = rng.choice(rng.choice(lenders))
-        if not any(_same(value, other) for other in own):
+        if not any(_same(value, other) for other in unwanted):
             return copied(value)
     return MISSING
 

@@ -32,13 +32,7 @@ _REASONS = {"other": "server_error"}
 
 
 def call_error(failure: str, provider: str) -> dict[str, str]:
-    """Return the error of a call that gave no answer.
-
-    Examples
-    --------
-    >>> call_error("context_length", "anthropic")["message"]
-    'prompt is too long: 213861 tokens > 200000 maximum'
-    """
+    """Return the error of a call that gave no answer."""
     said = _MESSAGES[failure]
     message = said.get(provider) or said.get("any") or next(iter(said.values()))
     return {"reason": _REASONS.get(failure, failure), "message": message}
@@ -60,12 +54,12 @@ class Spoken(NamedTuple):
     """What a model says: the text, why it stopped, and the variant of the failure."""
 
     raw: str | None
-    finish_reason: str
+    finish_reason: str | None
     variant: str | None
 
 
 _Break: TypeAlias = Callable[[str, random.Random], "str | None"]
-#: What breaks a text, by the name of the variant; None where a text has no place for it.
+#: What breaks a text, by the name of the variant; None, or the same text, where it does not apply.
 _MALFORMED: dict[str, _Break] = {}
 
 
@@ -89,10 +83,9 @@ def _without(text: str, at: int) -> str:
 
 
 @_variant
-def _single_quotes(text: str, _: random.Random) -> str | None:
+def _single_quotes(text: str, _: random.Random) -> str:
     """Write strings in single quotes, as Python prints them."""
-    changed = _TOKEN.sub(lambda t: f"'{t[0][1:-1]}'" if t[0][0] == '"' else t[0], text)
-    return changed if changed != text else None
+    return _TOKEN.sub(lambda t: f"'{t[0][1:-1]}'" if t[0][0] == '"' else t[0], text)
 
 
 @_variant
@@ -130,10 +123,9 @@ def _unquoted_key(text: str, rng: random.Random) -> str | None:
 
 
 @_variant
-def _python_words(text: str, _: random.Random) -> str | None:
+def _python_words(text: str, _: random.Random) -> str:
     """Write None, True and False."""
-    changed = _TOKEN.sub(lambda t: _PYTHON.get(t[0], t[0]), text)
-    return changed if changed != text else None
+    return _TOKEN.sub(lambda t: _PYTHON.get(t[0], t[0]), text)
 
 
 @_variant
@@ -152,7 +144,7 @@ def _malformed_json(value: Any, rng: random.Random) -> Spoken:
     text = json_of(value, rng)
     for variant in rng.sample(list(_MALFORMED), len(_MALFORMED)):
         broken = _MALFORMED[variant](text, rng)
-        if broken is not None:
+        if broken is not None and broken != text:
             return Spoken(broken, "stop", variant)
     raise AssertionError("prose fits every document")  # pragma: no cover
 
@@ -206,13 +198,7 @@ TEXT_FAILURES: Mapping[str, Callable[[Any, random.Random], Spoken]] = {
 
 
 def spoil(failure: str, value: Any, rng: random.Random) -> Spoken:
-    """Make the text of a failure.
-
-    Examples
-    --------
-    >>> spoil("truncated_json", {"total": 12}, random.Random(1)).finish_reason
-    'length'
-    """
+    """Make the text of a failure."""
     if failure == "not_an_object" and not isinstance(value, dict):
         raise InputError(f"not_an_object needs an object; found {json_type(value)}")
     if not isinstance(value, dict | list) or not value:
@@ -226,13 +212,7 @@ WRAPPINGS = ("fence", "bom")
 
 
 def wrap(wrapping: str, raw: str, *, cut_off: bool = False) -> str:
-    r"""Put a code fence around a text, or a byte-order mark before it.
-
-    Examples
-    --------
-    >>> wrap("fence", "{}")
-    '```json\n{}\n```'
-    """
+    """Put a code fence around a text, or a byte-order mark before it."""
     if wrapping == "bom":
         return "\ufeff" + raw
     return f"{_FENCE}json\n{raw}" + ("" if cut_off else f"\n{_FENCE}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from numbers import Integral
 from pathlib import Path
@@ -32,10 +32,10 @@ from extractbench_nb.simulation.corrupt import (
     RECORD_COLUMNS,
     Mixed,
     mixed_copy,
-    record_columns,
+    record_rows,
     violated,
 )
-from extractbench_nb.simulation.documents import Document, generator, pool_of
+from extractbench_nb.simulation.documents import Change, Document, generator, pool_of
 from extractbench_nb.simulation.invalid import (
     CALL_FAILURES,
     TEXT_FAILURES,
@@ -258,9 +258,21 @@ def simulate(
     name: Any = f"simulated {model.label}" if run is None else run
     if not isinstance(name, str) or not name:
         raise InputError(f"run is {run!r}; expected a name")
-    makers = _Makers(data, model, str(seed))
-    made = [makers.output(document) for document in makers.documents]
-    return Simulation(name, model, seed, _outputs(name, made), _record(name, made))
+    maker = _Maker(data, model, str(seed))
+    outputs: list[tuple[Any, ...]] = []
+    record: list[tuple[Any, ...]] = []
+    for document in maker.documents:
+        output, changes = maker.output(document)
+        outputs.append((name, *document[:3], *output))
+        for row, (corruption, _) in zip(record_rows(changes), changes, strict=True):
+            record.append((name, document.id, CORRUPTIONS[corruption].level, *row))
+    return Simulation(
+        name,
+        model,
+        seed,
+        SIMULATED_COLUMNS.from_rows(outputs),
+        SIMULATED_RECORD_COLUMNS.from_rows(record),
+    )
 
 
 def _columns_of(frame: pd.DataFrame) -> dict[str, list[Any]]:
@@ -291,16 +303,7 @@ class _Document(NamedTuple):
     kind: str
 
 
-class _Made(NamedTuple):
-    document: _Document
-    failure: str
-    spoken: Spoken
-    wrapping: str | None
-    meta: dict[str, Any]
-    changes: list[tuple[str, Any]]
-
-
-class _Makers:
+class _Maker:
     """Makes the outputs of one model; schemas and gold are read once."""
 
     def __init__(self, data: Dataset, profile: ModelProfile, seed: str) -> None:
@@ -318,22 +321,42 @@ class _Makers:
             to = [document.id for document in self.documents if document.kind == kind]
             self.failures |= assigned(profile.failures_of(kind), to, f"{self.seed}\x1f{kind}")
 
-    def output(self, document: _Document) -> _Made:
-        """Make the output of one document."""
+    def output(self, document: _Document) -> tuple[tuple[Any, ...], list[tuple[str, Change]]]:
+        """Return raw, meta, failure, variant and wrapping of one output, and the changes in it."""
         failure = self.failures[document.id]
         rng = generator(f"{self.seed}\x1f{document.id}\x1foutput")
+        spoken, wrapping, error = Spoken(None, None, None), None, None
+        changes: list[tuple[str, Change]] = []
         if failure in CALL_FAILURES and not (failure == "refused" and rng.random() < 1 / 2):
             error = call_error(failure, self.profile.provider)
-            meta = _meta(self.profile, None, None, error)
-            return _Made(document, failure, Spoken(None, "", None), None, meta, [])
-        mixed = self._mixed(document, failure, rng)
-        if failure in TEXT_FAILURES:
+        else:
+            mixed = self._mixed(document, failure, rng)
+            spoken, wrapping = self._spoken(document, failure, mixed.value, rng)
+            changes = [] if failure in _EMPTY else mixed.changes
+        meta = {
+            "finish_reason": spoken.finish_reason,
+            "prompt_tokens": None,
+            "completion_tokens": None if error else count_tokens(spoken.raw or ""),
+            "cost_usd": None,
+            "latency_seconds": None,
+            "error": error,
+            "input": "file",
+            "simulated": True,
+            "model": f"simulated {self.profile.label}",
+        }
+        return (spoken.raw, meta, failure, spoken.variant, wrapping), changes
+
+    def _spoken(
+        self, document: _Document, failure: str, value: Any, rng: Random
+    ) -> tuple[Spoken, str | None]:
+        """Write a value as the model would, with a failure, and what is wrapped around it."""
+        if failure not in TEXT_FAILURES:
+            spoken = Spoken(json_of(value, rng), "stop", None)
+        else:
             try:
-                spoken = spoil(failure, mixed.value, rng)
+                spoken = spoil(failure, value, rng)
             except InputError as error:
                 raise InputError(f"document {document.id!r}: {error}") from None
-        else:
-            spoken = Spoken(json_of(mixed.value, rng), "stop", None)
         wrapping = None
         if failure not in _BARE:  # every rate takes its number, then the first hit counts
             rates = self.profile.wrappings.items()
@@ -341,9 +364,7 @@ class _Makers:
         if wrapping is not None and spoken.raw is not None:
             cut_off = failure == "truncated_json"
             spoken = spoken._replace(raw=wrap(wrapping, spoken.raw, cut_off=cut_off))
-        meta = _meta(self.profile, spoken.raw, spoken.finish_reason, None)
-        changes = [] if failure in _EMPTY else mixed.changes
-        return _Made(document, failure, spoken, wrapping, meta, changes)
+        return spoken, wrapping
 
     def _mixed(self, document: _Document, failure: str, rng: Random) -> Mixed:
         """Corrupt gold; what the schema does not allow is done only where that is the failure."""
@@ -377,47 +398,3 @@ class _Makers:
 #: Failures whose text shows nothing of the document, and those that have nothing around them.
 _EMPTY = ("empty_response", "refused")
 _BARE = (*_EMPTY, "malformed_json")
-
-
-def _meta(
-    profile: ModelProfile, raw: str | None, reason: str | None, error: Mapping[str, str] | None
-) -> dict[str, Any]:
-    return {
-        "finish_reason": reason,
-        "prompt_tokens": None,
-        "completion_tokens": None if error else count_tokens(raw or ""),
-        "cost_usd": None,
-        "latency_seconds": None,
-        "error": None if error is None else dict(error),
-        "input": "file",
-        "simulated": True,
-        "model": f"simulated {profile.label}",
-    }
-
-
-def _outputs(run: str, made: Sequence[_Made]) -> pd.DataFrame:
-    return SIMULATED_COLUMNS.build(
-        {
-            "run": [run] * len(made),
-            "document": [one.document.id for one in made],
-            "domain": [one.document.domain for one in made],
-            "schema": [one.document.schema for one in made],
-            "raw": [one.spoken.raw for one in made],
-            "meta": [one.meta for one in made],
-            "failure": [one.failure for one in made],
-            "variant": [one.spoken.variant for one in made],
-            "wrapping": [one.wrapping for one in made],
-        }
-    )
-
-
-def _record(run: str, made: Sequence[_Made]) -> pd.DataFrame:
-    rows = [(one.document.id, change) for one in made for change in one.changes]
-    return SIMULATED_RECORD_COLUMNS.build(
-        {
-            "run": [run] * len(rows),
-            "document": [document for document, _ in rows],
-            "kind": [CORRUPTIONS[name].level for _, (name, _) in rows],
-            **record_columns([change for _, change in rows]),
-        }
-    )

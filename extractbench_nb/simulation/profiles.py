@@ -24,20 +24,8 @@ T = TypeVar("T")
 
 
 def quotas(shares: Mapping[str, float], total: int) -> dict[str, int]:
-    """Divide a number by shares, by the method of the largest remainder.
-
-    Notes
-    -----
-    The method is Hamilton's: every share is rounded down, and what is left goes to the largest
-    remainders.
-
-    Examples
-    --------
-    >>> quotas({"none": 5, "trailing_comma": 2}, 4)
-    {'none': 3, 'trailing_comma': 1}
-    """
-    whole = sum(shares.values())
-    exact = {name: share * total / whole for name, share in shares.items()}
+    """Divide a number by shares, by the method of the largest remainder (Hamilton's)."""
+    exact = {name: share * total / sum(shares.values()) for name, share in shares.items()}
     counts = {name: int(part) for name, part in exact.items()}
     largest = sorted(exact, key=lambda name: counts[name] - exact[name])
     for name in largest[: total - sum(counts.values())]:
@@ -46,13 +34,7 @@ def quotas(shares: Mapping[str, float], total: int) -> dict[str, int]:
 
 
 def assigned(shares: Mapping[str, float], to: Sequence[T], seed: str) -> dict[T, str]:
-    """Give each item one of the names, at random, so that the names' counts are their quotas.
-
-    Examples
-    --------
-    >>> sorted(assigned({"none": 1, "timeout": 1}, ["a", "b"], "0").values())
-    ['none', 'timeout']
-    """
+    """Give each item one of the names, at random, so that the names' counts are their quotas."""
     names = [name for name, count in quotas(shares, len(to)).items() for _ in range(count)]
     generator(seed).shuffle(names)
     return dict(zip(to, names, strict=True))
@@ -232,13 +214,7 @@ def _check_name(what: str, name: Any, known: Iterable[str]) -> None:
 
 
 def severity_rates(severity: float) -> dict[str, float]:
-    """Return the rates of `MIXTURE` at a severity, none above 1.
-
-    Examples
-    --------
-    >>> severity_rates(0.1)["drop_items"]
-    0.1
-    """
+    """Return the rates of `MIXTURE` at a severity, none above 1."""
     return {name: min(1.0, round(rate * severity, 6)) for name, rate in MIXTURE.items()}
 
 
@@ -246,15 +222,7 @@ _MAKERS = {"GPT": "openai", "Claude": "anthropic", "Gemini": "google"}
 
 
 def model_profile(name: str | ModelProfile, mode: str = "prompt") -> ModelProfile:
-    """Return the profile of one of the paper's models.
-
-    Examples
-    --------
-    >>> model_profile("GPT-5").failures["sports"]
-    {'none': 2, 'empty_response': 3}
-    >>> model_profile("GPT-5", "structured").failures["resumes"]
-    {'none': 0, 'schema_rejected': 7}
-    """
+    """Return the profile of one of the paper's models; a profile as it is."""
     if isinstance(name, ModelProfile):
         return name
     if name not in MODELS:

@@ -108,24 +108,19 @@ _DATE = re.compile(
 
 
 def _rewritten(found: str, rng: random.Random) -> str:
-    year, month, day = _parts(found)
+    """Write a date in another way."""
+    match = _DATE.fullmatch(found)
+    assert match is not None  # noqa: S101 - the pattern found it
+    part = match.groupdict()
+    year = part["iso"] or part["year"] or part["year_last"]
+    day = int(part["day"] or part["day_first"] or part["day_second"])
+    month = int(part["month"] or 1 + _MONTHS.index(part["name"] or part["name_first"]))
     ways = (
         f"{year}-{month:02}-{day:02}",
         f"{day} {_MONTHS[month - 1]} {year}",
         f"{_MONTHS[month - 1]} {day}, {year}",
     )
     return rng.choice([way for way in ways if way != found])
-
-
-def _parts(found: str) -> tuple[str, int, int]:
-    match = _DATE.fullmatch(found)
-    assert match is not None  # noqa: S101 - the pattern found it
-    part = match.groupdict()
-    if part["iso"]:
-        return part["iso"], int(part["month"]), int(part["day"])
-    if part["name"]:
-        return part["year"], _MONTHS.index(part["name"]) + 1, int(part["day_first"])
-    return part["year_last"], _MONTHS.index(part["name_first"]) + 1, int(part["day_second"])
 
 
 _changed_digit = _replacing(_DIGIT, _other_digit)
@@ -191,13 +186,7 @@ def kinds(name: str) -> list[str]:
 
 
 def corrupt(name: str, value: Any, strength: float, seed: str) -> Any:
-    """Corrupt one value.
-
-    Examples
-    --------
-    >>> corrupt("case", "Acme", 1.0, "0")
-    'aCME'
-    """
+    """Corrupt one value; None where the corruption does not apply."""
     function = VALUE_CORRUPTIONS.get(name, {}).get(kind_of(value) or "")
     if function is None:
         return None
