@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,9 +29,6 @@ from extractbench_nb.stats.intervals import Drawing
 if TYPE_CHECKING:
     from extractbench_nb.display.publication import PaperStyler, Texts
 
-_Row = Mapping[Any, Any]
-#: Heading, schema, what its cells say of a row of the results, and the rate that ranks them.
-_Head = tuple[str, str, Callable[[_Row], str], str]
 _NONE = "—"
 
 #: What the sums over all runs, and over all schemas, are called.
@@ -46,97 +43,79 @@ _PUBLISHED = (
     ("SEC 10-K/Q", "10kq", "9"),
 )
 
+#: How cells are written, from a row of the results.
+_VALID, _PASSED, _RATE = "{valid}/{documents}", "{passed}/{fields} ({pass_rate})", "{pass_rate}"
+_ACCURACY = "{accuracy_valid}"
 
-def _laid_out(results: pd.DataFrame, failures: pd.DataFrame, part: str) -> Texts:
-    """Write a table as the paper lays out its own, for `styled`."""
-    if part == "7":
-        rows = {
-            str(name): [f"{count:,}" if count else _NONE for count in counts]
-            for name, counts in zip(failures.index, failures.to_numpy(), strict=True)
-        }
-        return [str(name) for name in failures.columns], rows, set(), set()
-    # the paper's schemas first, in the order of its Table 5
+
+def _columns(results: pd.DataFrame, part: str) -> list[tuple[str, str, str, str]]:
+    """List the columns of a table as the paper has them: heading, schema, text, ranking rate."""
     order = [folder for _, folder, _ in _PUBLISHED]
-    names = [name for name in dict.fromkeys(results["schema"]) if name != OVERALL]
-    places = {name: order.index(_folder(name)) for name in names if _folder(name) in order}
-    schemas = sorted(names, key=lambda name: places.get(name, len(order)))
-    if part == "5":
-        heads = _heads_of_5(results, schemas)
-    elif part == "8":
-        rated: Callable[[_Row], str] = lambda row: _percent(row["pass_rate"], _NONE)  # noqa: E731
-        heads = [(_title(name), name, rated, "pass_rate") for name in schemas]
-        heads.append(("Overall", OVERALL, rated, "pass_rate"))
-    else:
-        schema = _schema(part, schemas)
-        heads = [("Valid", schema, _valid, ""), ("Pass Rate", schema, _passed, "pass_rate")]
-    return _written(results, heads)
+    folders = {name: name.rpartition("/")[2] for name in results["schema"] if name != OVERALL}
+    places = {name: order.index(folder) for name, folder in folders.items() if folder in order}
+    schemas = sorted(folders, key=lambda name: places.get(name, len(order)))
+    titles = {name: _PUBLISHED[places[name]][0] if name in places else name for name in schemas}
+    if part == "8":
+        rates = [(titles[name], name, _RATE, "pass_rate") for name in schemas]
+        return [*rates, ("Overall", OVERALL, _RATE, "pass_rate")]
+    if part != "5":
+        schema = _schema(part, folders)
+        return [("Valid", schema, _VALID, ""), ("Pass Rate", schema, _PASSED, "pass_rate")]
+    columns = [("Valid JSON", OVERALL, _VALID, "valid_rate")]
+    for name in schemas:
+        rows = results[(results["schema"] == name) & (results["run"] != TOTAL)]
+        keys = int(rows["fields"].iloc[0]) // int(rows["documents"].iloc[0])
+        heading = f"{titles[name]} ({int(rows['documents'].max())}docs: {keys}keys)"
+        columns.append((heading, name, _PASSED, "pass_rate"))
+    return [
+        *columns,
+        ("Overall Pass Rate", OVERALL, _PASSED, "pass_rate"),
+        ("Acc Valid", OVERALL, _ACCURACY, "accuracy_valid"),
+    ]
 
 
-def _schema(part: str, schemas: list[str]) -> str:
+def _schema(part: str, folders: Mapping[str, str]) -> str:
     """Find the schema of a table: by the paper's number, by its name or by its folder's."""
     names = {table: folder for _, folder, table in _PUBLISHED}
     wanted = names.get(part, part)
-    folders = [_folder(name) for name in schemas]
-    known = {f: n for f, n in zip(folders, schemas, strict=True) if folders.count(f) == 1}
-    known |= {name: name for name in schemas}
+    several = list(folders.values())
+    known = {folder: name for name, folder in folders.items() if several.count(folder) == 1}
+    known |= {name: name for name in folders}
     if wanted not in known:
-        found = f"table {part} is of the schema {wanted!r}, which the runs do not have"
-        unknown = f"no table {part!r} of runs; there are 5, 7, 8 and one per schema"
-        near = nearest(wanted, known)
-        raise InputError(f"{found if part in names else unknown}: {near}")
+        problem = f"no table {part!r} of runs; there are 5, 7, 8 and one per schema"
+        if part in names:
+            problem = f"table {part} is of the schema {wanted!r}, which the runs do not have"
+        raise InputError(f"{problem}: {nearest(wanted, known)}")
     return known[wanted]
 
 
-def _folder(schema: str) -> str:
-    return schema.rpartition("/")[2]
-
-
-def _title(schema: str) -> str:
-    """Return the paper's name of a schema where it has one."""
-    return next((title for title, name, _ in _PUBLISHED if name == _folder(schema)), schema)
-
-
-def _heads_of_5(results: pd.DataFrame, schemas: Iterable[str]) -> list[_Head]:
-    heads: list[_Head] = [("Valid JSON", OVERALL, _valid, "valid_rate")]
-    for name in schemas:
-        rows = results[(results["schema"] == name) & (results["run"] != TOTAL)]
-        documents = int(rows["documents"].max())
-        keys = int(rows["fields"].iloc[0]) // int(rows["documents"].iloc[0])
-        head = f"{_title(name)} ({documents}docs: {keys}keys)"
-        heads.append((head, name, _passed, "pass_rate"))
-    heads.append(("Overall Pass Rate", OVERALL, _passed, "pass_rate"))
-    accuracy: Callable[[_Row], str] = lambda row: _percent(row["accuracy_valid"], _NONE)  # noqa: E731
-    return [*heads, ("Acc Valid", OVERALL, accuracy, "accuracy_valid")]
-
-
-def _valid(row: _Row) -> str:
-    return f"{row['valid']}/{row['documents']}"
-
-
-def _passed(row: _Row) -> str:
-    return f"{row['passed']}/{row['fields']} ({_percent(row['pass_rate'], _NONE)})"
-
-
-def _written(results: pd.DataFrame, heads: Iterable[_Head]) -> Texts:
+def _laid_out(results: pd.DataFrame, part: str) -> Texts:
     """Write one row per run; mark the best shares of a column above 0, and rates that are 0."""
     records: list[dict[Any, Any]] = results.to_dict("records")
     by_cell = {(row["run"], row["schema"]): row for row in records}
-    runs = list(dict.fromkeys(results["run"]))
+    rows: dict[str, list[str]] = {run: [] for run in results["run"]}
     headings: list[str] = []
-    rows: dict[str, list[str]] = {run: [] for run in runs}
     best: set[tuple[str, str]] = set()
     failed: set[tuple[str, str]] = set()
-    for heading, schema, write, ranked in heads:
-        cells = {run: by_cell[run, schema] for run in runs if (run, schema) in by_cell}
+    for heading, schema, text, rate in _columns(results, part):
         headings.append(heading)
-        for run in runs:
-            rows[run].append(write(cells[run]) if run in cells else _NONE)
-        shares = {run: row[ranked] for run, row in cells.items() if ranked}
-        known = {run: value for run, value in shares.items() if isinstance(value, float)}
-        own = {run: value for run, value in known.items() if run != TOTAL and value > 0}
-        best |= {(run, heading) for run, value in own.items() if value == max(own.values())}
-        if ranked == "pass_rate":
-            failed |= {(run, heading) for run, value in known.items() if value == 0}
+        shares: dict[str, float] = {}
+        for run, cells in rows.items():
+            row = by_cell.get((run, schema))
+            if row is None:
+                cells.append(_NONE)
+                continue
+            percents = {
+                name: _percent(row[name], _NONE) for name in ("pass_rate", "accuracy_valid")
+            }
+            cells.append(text.format_map({**row, **percents}))
+            if rate and isinstance(row[rate], float):
+                shares[run] = row[rate]
+        positive = {run: share for run, share in shares.items() if run != TOTAL and share > 0}
+        top = max(positive.values(), default=None)
+        best |= {(run, heading) for run, share in positive.items() if share == top}
+        if rate == "pass_rate":
+            failed |= {(run, heading) for run, share in shares.items() if share == 0}
     return headings, rows, best, failed
 
 
@@ -266,7 +245,12 @@ class BaselineTables:
         """
         from extractbench_nb.display.publication import styled
 
-        table = _laid_out(self.results, self.failures, str(n))
+        if str(n) == "7":
+            counts = zip(self.failures.index, self.failures.to_numpy(), strict=True)
+            rows = {str(name): [f"{c:,}" if c else _NONE for c in row] for name, row in counts}
+            table: Texts = [str(name) for name in self.failures.columns], rows, set(), set()
+        else:
+            table = _laid_out(self.results, str(n))
         # two tables on one page must not share the ids of their cells
         digest = hashlib.sha256(repr(table[:2]).encode("utf-8", "replace"))
         return styled(table, f"runs-{digest.hexdigest()[:12]}")
@@ -357,17 +341,12 @@ def baseline_tables(  # noqa: PLR0913 - options by name
         n_jobs=n_jobs,
         progress=False,
     )
-    counts = _counts(attempts, evs, dataset)
-    return BaselineTables(_results(counts, drawing), failures, counts, evs, _unanswered(attempts))
-
-
-def _unanswered(attempts: pd.DataFrame) -> int:
-    """Count what the next day may answer."""
-    passing = attempts["failure"].isin(PASSING)
+    passing = attempts["failure"].isin(PASSING)  # what the next day may answer
     if "message" in attempts.columns:
         reasons = attempts["message"].astype("string").str.partition(": ")[0]
         passing |= attempts["failure"].eq("other") & reasons.isin(PASSING)
-    return int(passing.sum())
+    counts = _counts(attempts, evs, dataset)
+    return BaselineTables(_results(counts, drawing), failures, counts, evs, int(passing.sum()))
 
 
 def _check(attempts: pd.DataFrame) -> None:
@@ -386,24 +365,22 @@ def _check(attempts: pd.DataFrame) -> None:
 
 
 def _counts(attempts: pd.DataFrame, evs: Evaluations, dataset: Documents) -> pd.DataFrame:
-    """Count one attempt a row: what is to be summed up."""
+    """Count passed and scored fields: one row per attempt."""
     names = attempts["schema"].dropna().unique()
     keys = {name: int(complexity(dataset.schema(name))["keys"].iloc[0]) for name in names}
-    given = attempts[["run", "document", "schema", "valid"]]
-    scored = evs.summary[["run", "document", "passed", "evaluated"]]
-    rows = given.merge(scored, on=["run", "document"], how="left", validate="one_to_one")
-    valid = rows["valid"].astype("int64")
-    evaluated = rows["evaluated"].astype("int64")
-    return TALLY_COLUMNS.build(
-        {
-            **{name: rows[name].tolist() for name in ("run", "document", "schema")},
-            "valid": valid.tolist(),
-            "passed": (rows["passed"].astype("int64") * valid).tolist(),
-            "fields": rows["schema"].map(keys).tolist(),
-            "evaluated": evaluated.tolist(),
-            "evaluated_valid": (evaluated * valid).tolist(),
-        }
+    labels = attempts[["run", "document", "schema", "valid"]]
+    scored = evs.summary[["run", "document", "passed", "evaluated"]].astype(
+        {"passed": "int64", "evaluated": "int64"}
     )
+    rows = labels.merge(scored, on=["run", "document"], how="left", validate="one_to_one")
+    valid = rows["valid"].astype("int64")
+    rows = rows.assign(
+        valid=valid,
+        passed=rows["passed"] * valid,
+        fields=rows["schema"].map(keys),
+        evaluated_valid=rows["evaluated"] * valid,
+    )
+    return TALLY_COLUMNS.build({name: rows[name].tolist() for name in TALLY_COLUMNS.names})
 
 
 def _results(counts: pd.DataFrame, drawing: Drawing) -> pd.DataFrame:
@@ -559,14 +536,8 @@ def repair_effect(
         baseline_tables(given, known, **options).of_schema(OVERALL).drop(index=TOTAL)
         for given in (attempts, lenient)
     )
-    columns: dict[str, Any] = {
-        "run": before.index.tolist(),
-        "attempts": before["documents"].tolist(),
-        "valid": before["valid"].tolist(),
-        "forgiven": (after["valid"] - before["valid"]).tolist(),
-        "pass_rate": before["pass_rate"],
-        "pass_rate_repaired": after["pass_rate"],
-        "gain": after["pass_rate"] - before["pass_rate"],
-        "ceiling": before["ceiling"],
-    }
-    return EFFECT_COLUMNS.build({name: list(values) for name, values in columns.items()})
+    effect = before.reset_index().rename(columns={"documents": "attempts"})
+    effect["forgiven"] = (after["valid"] - before["valid"]).to_numpy()
+    effect["pass_rate_repaired"] = after["pass_rate"].array
+    effect["gain"] = (after["pass_rate"] - before["pass_rate"]).array
+    return EFFECT_COLUMNS.build({name: effect[name].tolist() for name in EFFECT_COLUMNS.names})

@@ -49,26 +49,10 @@ _STRICT = frozenset(
 
 @dataclass(frozen=True)
 class Prompt:
-    r"""The text that goes with a document: ours, or a template of the user's.
+    """The text that goes with a document: ours, or a template of the user's with `PLACEHOLDERS`.
 
-    Parameters
-    ----------
-    mode : str
-        One of `MODES`.
-    template : str, optional
-        A text in place of ours, with `PLACEHOLDERS`. The schema must be in it in the mode
-        ``"prompt"``. The text of a document comes after it if it has no ``{text}``.
-
-    Raises
-    ------
-    InputError
-        The template lacks a placeholder, or has one that is not known.
-
-    Examples
-    --------
-    >>> prompt = Prompt("prompt", "Extract {schema} from {document}.")
-    >>> prompt.messages("report", {"type": "object"}, text="Total: 1")[0]["content"][:40]
-    'Extract {\n  "type": "object"\n} from repo'
+    In the mode ``"prompt"`` the schema must be in it. The text of a document comes after it if it
+    has no ``{text}``.
     """
 
     mode: str
@@ -109,13 +93,6 @@ class Prompt:
         pdf: Path | None = None,
     ) -> tuple[dict[str, Any], ...]:
         """Write the message of the user."""
-        said = sendable(self._text(document, schema, text))
-        if pdf is None:
-            return ({"role": "user", "content": said},)
-        parts = [_file_part(document, pdf), {"type": "text", "text": said}]
-        return ({"role": "user", "content": parts},)
-
-    def _text(self, document: str, schema: Mapping[str, Any], text: str | None) -> str:
         template = _ours(self.mode) if self.template is None else self.template
         shown = json.dumps(schema, ensure_ascii=False, indent=2)
         content = _ours("file")
@@ -124,9 +101,21 @@ class Prompt:
         values = {"schema": shown, "document": document, "text": content}
         values |= {"schema_str": shown, "document_name": document}
         said = template.format_map(values)
-        if text is None or "text" in placeholders_of(template, PLACEHOLDERS):
-            return said
-        return f"{said.rstrip()}\n\n{content}"
+        if text is not None and "text" not in placeholders_of(template, PLACEHOLDERS):
+            said = f"{said.rstrip()}\n\n{content}"
+        said = sendable(said)
+        if pdf is None:
+            return ({"role": "user", "content": said},)
+        try:
+            data = base64.b64encode(pdf.read_bytes()).decode()
+        except OSError as error:
+            raise InputError(
+                f"PDF {str(pdf)!r} cannot be read: {error.strerror or error}"
+            ) from None
+        file = {"filename": sendable(f"{document}.pdf")}
+        file["file_data"] = f"data:application/pdf;base64,{data}"
+        parts = [{"type": "file", "file": file}, {"type": "text", "text": said}]
+        return ({"role": "user", "content": parts},)
 
 
 def document_text(pdf: Path) -> str:
@@ -138,13 +127,7 @@ def document_text(pdf: Path) -> str:
 
 
 def plain_schema(schema: Any) -> dict[str, Any]:
-    """Take a JSON Schema out of its envelope, and the ``evaluation_config`` annotations off it.
-
-    Examples
-    --------
-    >>> plain_schema({"type": "string", "evaluation_config": "string_exact"})
-    {'type': 'string'}
-    """
+    """Take a JSON Schema out of its envelope, and the ``evaluation_config`` annotations off it."""
     document = parse_schema(schema, released=True).document
     return {key: _plain(key, value) for key, value in document.items() if key != _ANNOTATION}
 
@@ -162,16 +145,6 @@ def _plain(keyword: str, value: Any) -> Any:
     return [_plain("", part) for part in value] if isinstance(value, list) else value
 
 
-def _file_part(document: str, pdf: Path) -> dict[str, Any]:
-    try:
-        data = base64.b64encode(pdf.read_bytes()).decode()
-    except OSError as error:
-        raise InputError(f"PDF {str(pdf)!r} cannot be read: {error.strerror or error}") from None
-    name = sendable(f"{document}.pdf")
-    file = {"filename": name, "file_data": f"data:application/pdf;base64,{data}"}
-    return {"type": "file", "file": file}
-
-
 @cache
 def _ours(name: str) -> str:
     source = files("extractbench_nb.extraction") / "prompts" / PROMPT_VERSION / f"{name}.txt"
@@ -179,18 +152,11 @@ def _ours(name: str) -> str:
 
 
 def strict_breaches(schema: Mapping[str, Any]) -> list[str]:
-    """List where a schema breaks the rules of strict structured outputs.
+    """List where a schema breaks OpenAI's rules of strict structured outputs.
 
-    Notes
-    -----
-    OpenAI's rules (platform.openai.com/docs/guides/structured-outputs, "Supported schemas"): the
-    root is an object, each object has ``additionalProperties: false`` and requires all its
-    properties, and no keywords are used but those of `_STRICT`.
-
-    Examples
-    --------
-    >>> strict_breaches({"type": "object", "properties": {"a": {"type": "string"}}})
-    ['#: additionalProperties is not false', "#: 'a' is not required"]
+    The rules (platform.openai.com/docs/guides/structured-outputs, "Supported schemas"): the root is
+    an object, each object has ``additionalProperties: false`` and requires all its properties, and
+    no keywords are used but those of `_STRICT`.
     """
     found = [] if schema.get("type") == "object" else ["#: the root is not of type object"]
     waiting: list[tuple[str, Any]] = [("#", schema)]
@@ -330,22 +296,11 @@ async def call_model(queue: CallQueue, request: ModelRequest, document_input: st
 
 
 def reason_of(failure: Failure, *, structured: bool) -> str:
-    """Name why a call gave no output.
-
-    Examples
-    --------
-    >>> said = Failure("bad_request", "A maximum of 100 PDF pages may be provided.")
-    >>> reason_of(said, structured=False)
-    'page_limit'
-    """
-    known = _WORDS.get(failure.reason)
-    if known is not None:
-        return known
+    """Name why a call gave no output."""
+    if failure.reason in _WORDS:
+        return _WORDS[failure.reason]
     text = failure.problem
     if structured and _SCHEMA.search(text) and not _NO_MODE.search(text):
         return "schema_rejected"
-    if _PAGES.search(text):
-        return "page_limit"
-    if _CONTEXT.search(text):
-        return "context_length"
-    return "refused" if _POLICY.search(text) else "other"
+    known = (("page_limit", _PAGES), ("context_length", _CONTEXT), ("refused", _POLICY))
+    return next((reason for reason, words in known if words.search(text)), "other")

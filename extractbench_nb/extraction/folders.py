@@ -49,16 +49,13 @@ class Output(NamedTuple):
 
 
 def describe_run(kind: str, model: str, **more: Any) -> dict[str, Any]:
-    """Return the description of a run that begins now, for `RunFolder.create`.
-
-    Examples
-    --------
-    >>> run = describe_run("simulation", "simulated quill", mode="prompt")
-    >>> run["format"], run["kind"], run["mode"], run["ended"]
-    (1, 'simulation', 'prompt', None)
-    """
+    """Return the description of a run that begins now, for `RunFolder.create`."""
     if kind not in KINDS:
         raise InputError(f"kind of run {kind!r}: {nearest(kind, KINDS)}")
+    versions = {"extractbench_nb": __version__, "python": sys.version.split()[0]}
+    for package in _PACKAGES:
+        with suppress(PackageNotFoundError):
+            versions[package] = version(package)
     return {
         "format": FORMAT,
         "kind": kind,
@@ -66,7 +63,7 @@ def describe_run(kind: str, model: str, **more: Any) -> dict[str, Any]:
         **more,
         "begun": now(),
         "ended": None,
-        "versions": _versions(),
+        "versions": versions,
     }
 
 
@@ -76,25 +73,7 @@ def now() -> str:
 
 
 class RunFolder:
-    """The folder of a run; made by `create` or `open`.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The folder.
-    description : dict
-        What ``run.json`` says.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as place:
-    ...     run = RunFolder.create(Path(place, "a"), describe_run("extraction", "openai/gpt-4o"))
-    ...     run.write("report", '{"total": 1}', {"finish_reason": "stop", "error": None})
-    ...     again = RunFolder.open(Path(place, "a"))
-    ...     again.documents, again.read("report").raw
-    (['report'], '{"total": 1}')
-    """
+    """The folder of a run, made by `create` or `open`; `description` is what ``run.json`` says."""
 
     def __init__(self, path: Path, description: dict[str, Any]) -> None:
         self.path = path
@@ -127,11 +106,24 @@ class RunFolder:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Keep others from writing here, and remove what a killed process was about to write."""
-        with _locked(self.path / _LOCK):
+        path = self.path / _LOCK
+        lock = FileLock(path, timeout=0)  # its file stays, since its name may be waited for
+        try:
+            lock.acquire()
+        except Timeout:
+            folder = repr(str(self.path))
+            problem = f"{folder} is being written by another extract(); wait for it"
+            raise InputError(problem) from None
+        except OSError as error:
+            problem = error.strerror or str(error)
+            raise OutputError(f"{str(path)!r} cannot be written: {problem}") from None
+        try:
             for left in self.path.glob(".*.part"):
                 with suppress(OSError):
                     left.unlink()
             yield
+        finally:
+            lock.release()
 
     def tidy(self) -> None:
         """Remove what a killed process left, unless somebody is writing."""
@@ -166,7 +158,13 @@ class RunFolder:
         path = self._file(document, _META)
         meta = read_own_json(path, "meta")
         _check_meta(meta, path)
-        return Output(_read_raw(self._file(document, _RAW)), meta)
+        text = self._file(document, _RAW)
+        try:  # reading as text would change line breaks
+            return Output(read_own_file(text, "raw output").decode("utf-8"), meta)
+        except FileNotFoundError:
+            return Output(None, meta)
+        except UnicodeDecodeError as error:
+            raise InputError(f"raw output {str(text)!r} is not UTF-8: {error}") from None
 
     def _file(self, document: str, suffix: str) -> Path:
         check_names(self.path, [document])
@@ -214,24 +212,6 @@ def _longest_name(path: Path) -> int:
         return os.pathconf(there, "PC_NAME_MAX")
     except (AttributeError, OSError, ValueError):  # not on Windows
         return _LONGEST_NAME
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock that ends with the process; the file stays, since its name may be waited for."""
-    lock = FileLock(path, timeout=0)
-    try:
-        lock.acquire()
-    except Timeout:
-        where = repr(str(path.parent))
-        raise InputError(f"{where} is being written by another extract(); wait for it") from None
-    except OSError as error:
-        problem = error.strerror or str(error)
-        raise OutputError(f"{str(path)!r} cannot be written: {problem}") from None
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def _check_meta(meta: Any, path: Path) -> None:
@@ -295,25 +275,5 @@ def _is_place(about: Any) -> bool:
     return isinstance(about, dict) and all(isinstance(about.get(n, ""), str) for n in names)
 
 
-def _read_raw(path: Path) -> str | None:
-    """Read the bytes themselves: reading as text would change line breaks."""
-    try:
-        return read_own_file(path, "raw output").decode("utf-8")
-    except FileNotFoundError:
-        return None
-    except UnicodeDecodeError as error:
-        raise InputError(f"raw output {str(path)!r} is not UTF-8: {error}") from None
-
-
 def _json_file(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
-
-
-def _versions() -> dict[str, str]:
-    found = {"extractbench_nb": __version__, "python": sys.version.split()[0]}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found

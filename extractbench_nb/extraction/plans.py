@@ -43,13 +43,7 @@ def documents_of(dataset: DatasetLike) -> Documents:
 
 
 def dataset_of(dataset: Dataset | str | os.PathLike[str] | None) -> Dataset:
-    """Return the dataset that was given, or read the one that was named; with its files.
-
-    Examples
-    --------
-    >>> dataset_of("sample").name
-    'sample'
-    """
+    """Return the dataset that was given, or read the one that was named; with its files."""
     found: Dataset = _read(dataset, isinstance(dataset, Dataset))
     return found
 
@@ -94,24 +88,7 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Options:
-    """How a model is asked, checked.
-
-    Parameters
-    ----------
-    settings : Settings
-        The model, limits and waiting times.
-    prompt : Prompt
-        What it is told.
-    temperature, max_tokens : number or None
-        None for the provider's own.
-    document_input : str
-        One of `INPUTS`.
-
-    Raises
-    ------
-    InputError
-        `document_input`, or the mode of the prompt, is none that there is.
-    """
+    """How a model is asked; `document_input` is one of `INPUTS`."""
 
     settings: Settings
     prompt: Prompt
@@ -275,26 +252,21 @@ def make_tasks(dataset: Dataset, documents: Iterable[str], document_input: str) 
         Task(one, plain[schema], dataset.pdf_path(one), strict=strict[schema])
         for one, schema in ids.items()
     ]
-    if document_input == "text":
-        return _with_texts(tasks)
-    for task in tasks:
-        _check_pdf(task.pdf)
-    return tasks
-
-
-def _with_texts(tasks: Iterable[Task]) -> list[Task]:
-    found = [task._replace(text=document_text(task.pdf)) for task in tasks]
-    empty = [repr(task.document) for task in found if not task.text]
-    if empty:
+    if document_input == "file":
+        for task in tasks:
+            _check_pdf(task.pdf)
+        return tasks
+    tasks = [task._replace(text=document_text(task.pdf)) for task in tasks]
+    if empty := [repr(task.document) for task in tasks if not task.text]:
         raise InputError(
             f"no text in the PDF of {', '.join(empty)} (scanned pages?); use a model that takes "
             "files, with document_input='file', or leave out what has none"
         )
-    return found
+    return tasks
 
 
 def _check_pdf(path: Path) -> None:
-    """Refuse what is no PDF; one that PDFium cannot open may still be for its provider to read."""
+    """Refuse what is not a PDF; its provider may read one that PDFium cannot open."""
     try:
         if not path.is_file():  # a pipe would have to be waited for
             raise InputError(f"PDF {str(path)!r} cannot be read: it is not a regular file")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -163,25 +163,41 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
     dataset = documents_of(dataset)
     listing = {str(row["document"]): row for row in dataset.documents.to_dict("records")}
     readers: dict[str, OutputReader] = {}
-    rows = []
-    for run, document, source, meta in _attempts(frame):
+    rows: list[tuple[Any, ...]] = []
+    text = next(name for name in _TEXTS if name in frame.columns)
+    metas = frame["meta"] if "meta" in frame.columns else [None] * len(frame)
+    for run, name, source, about in zip(
+        frame["run"], frame["document"], frame[text], metas, strict=True
+    ):
+        document, meta = str(name), about if isinstance(about, Mapping) else {}
         if document not in listing:
             raise InputError(f"unknown document {document!r}; {nearest(document, listing)}")
-        known: Any = listing[document]
+        domain, schema = listing[document]["domain"], listing[document]["schema"]
         if document not in readers:
-            gold = dataset.gold(document)
-            readers[document] = OutputReader(dataset.schema(known["schema"]), gold)
+            readers[document] = OutputReader(dataset.schema(schema), dataset.gold(document))
         raw = _raw(source)
         found = readers[document].read(raw, meta)
-        rows.append(_row(run, document, known, raw, meta, found))
+        length = len(raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw or "")
+        rows.append(
+            (
+                *(str(run), document, domain, schema, found.failure, found.valid, found.parses),
+                *(found.conforms, found.parses_strictly, found.conforms_strictly, found.wrapper),
+                *(found.message, found.line, found.column, found.offset, found.excerpt),
+                *(length, meta.get("finish_reason"), found.value, raw),
+            )
+        )
     return ATTEMPT_COLUMNS.from_rows(rows)
 
 
 def _frame_of(outputs: Any) -> pd.DataFrame:
-    if isinstance(outputs, list | tuple) and outputs:
-        frame = pd.concat([_one_frame(one) for one in outputs], ignore_index=True)
-    else:
-        frame = _one_frame(outputs)
+    """Return outputs of any kind as one frame, one row per attempt."""
+    frames = []
+    for one in outputs if isinstance(outputs, list | tuple) and outputs else [outputs]:
+        frames.append(one if isinstance(one, pd.DataFrame) else getattr(one, "outputs", None))
+        if not isinstance(frames[-1], pd.DataFrame):
+            found = type(one).__name__
+            raise InputError(f"outputs is {found}; expected a DataFrame, a run, or a list of them")
+    frame = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
     refuse_missing(frame, _NEEDED, "outputs")
     if not any(name in frame.columns for name in _TEXTS):
         raise InputError(f"outputs has no column 'raw'; it has {', '.join(map(str, frame))}")
@@ -192,24 +208,6 @@ def _frame_of(outputs: Any) -> pd.DataFrame:
     return frame
 
 
-def _one_frame(outputs: Any) -> pd.DataFrame:
-    frame = outputs if isinstance(outputs, pd.DataFrame) else getattr(outputs, "outputs", None)
-    if not isinstance(frame, pd.DataFrame):
-        raise InputError(
-            f"outputs is {type(outputs).__name__}; expected a DataFrame, a run, or a list of them"
-        )
-    return frame
-
-
-def _attempts(frame: pd.DataFrame) -> Iterator[tuple[str, str, Any, Mapping[str, Any]]]:
-    text = next(name for name in _TEXTS if name in frame.columns)
-    metas = frame["meta"] if "meta" in frame.columns else [None] * len(frame)
-    for run, document, source, meta in zip(
-        frame["run"], frame["document"], frame[text], metas, strict=True
-    ):
-        yield str(run), str(document), source, meta if isinstance(meta, Mapping) else {}
-
-
 def _raw(source: Any) -> str | bytes | None:
     if isinstance(source, Path):
         return read_bytes(source)
@@ -218,28 +216,6 @@ def _raw(source: Any) -> str | bytes | None:
     if pd.isna(source):
         return None
     raise InputError(f"an output is a {type(source).__name__}; expected a text, bytes or a Path")
-
-
-def _row(
-    run: str,
-    document: str,
-    known: Any,
-    raw: str | bytes | None,
-    meta: Mapping[str, Any],
-    found: ParsedOutput,
-) -> tuple[Any, ...]:
-    places = (found.line, found.column, found.offset, found.excerpt)
-    strictly = (found.parses_strictly, found.conforms_strictly)
-    return (
-        *(run, document, known["domain"], known["schema"], found.failure, found.valid),
-        *(found.parses, found.conforms, *strictly, found.wrapper, found.message),
-        *(*places, _length(raw), meta.get("finish_reason"), found.value, raw),
-    )
-
-
-def _length(raw: str | bytes | None) -> int:
-    """Return the number of characters of a text, be it in UTF-8."""
-    return len(raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw or "")
 
 
 def predictions(attempts: pd.DataFrame) -> pd.DataFrame:

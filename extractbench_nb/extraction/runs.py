@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -60,11 +60,6 @@ RUN_OUTPUT_COLUMNS = FrameSpec(
         Column("meta", "object", "how the call went, a dict"),
     ),
 )
-_COPIED = (
-    *("finish_reason", "prompt_tokens", "completion_tokens", "cost_usd", "latency_seconds"),
-    "input",
-)
-_TEXTS = ("finish_reason", "input")
 
 
 @dataclass(frozen=True, repr=False)
@@ -114,9 +109,27 @@ class Run:
     def outputs(self) -> pd.DataFrame:
         """One row per document with an output, as `read_outputs` takes (`RUN_OUTPUT_COLUMNS`)."""
         folder = RunFolder.open(self.folder)
-        known = folder.description.get("documents", {})
-        ids = sorted(folder.documents, key=lambda one: (*_place(known, one), one))
-        return RUN_OUTPUT_COLUMNS.from_rows(_row(folder, one, _place(known, one)) for one in ids)
+        about = folder.description
+        run = about["model"] if about["kind"] == "simulation" else folder.path.resolve().name
+        rows = []
+        for document in folder.documents:
+            place = about.get("documents", {}).get(document) or {}
+            raw, meta = folder.read(document)
+            error = meta.get("error") or {}
+            cells = meta | {
+                "run": run,
+                "document": document,
+                "domain": place.get("domain") or None,
+                "schema": place.get("schema") or None,
+                "raw_characters": None if raw is None else len(raw),
+                "error_reason": error.get("reason"),
+                "error": error.get("message"),
+                "raw": raw,
+                "meta": meta,
+            }
+            rows.append([cells.get(name) for name in RUN_OUTPUT_COLUMNS.names])
+        rows.sort(key=lambda row: (row[2] or "", row[3] or "", row[1]))
+        return RUN_OUTPUT_COLUMNS.from_rows(rows)
 
     @property
     def unasked(self) -> list[str]:
@@ -292,53 +305,34 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     options = Options(settings, Prompt(mode, prompt), temperature, max_tokens, document_input)
     path = folder_path(folder)
     chosen, ids = choose_documents(documents, dataset)
-    plan = _prepare(options, chosen, ids, path, resume=resume)
-    if not plan.tasks and is_run(path):
-        begun = RunFolder.open(path)
-        if begun.description.get("ended"):
-            begun.tidy()
-            return Run(path)
+    check_names(path, ids)
+    begun = RunFolder.open(path) if is_run(path) else None
+    if begun is not None and not resume:
+        raise InputError(f"{str(path)!r} holds a run; resume=True takes it up, or name another")
+    sent_as = options.input_of(begun.description if begun else {})
+    ours = options.describe(sent_as, chosen.name)
+    abouts = describe_documents(chosen, ids, structured=options.is_structured)
+    if begun is not None:
+        refuse_other_run(begun, ours, abouts)
+    open_ids = [one for one in ids if begun is None or _is_open(begun, one)]
+    if open_ids:
+        options.check()
+    tasks = make_tasks(chosen, open_ids, sent_as)
+    if begun is None:
+        refuse_outputs(path)
+    elif not tasks and begun.description.get("ended"):
+        begun.tidy()
+        return Run(path)
     with RunFolder(make_folder(path), {}).alone():
         # another call may have begun the same run since
-        run = RunFolder.open(path) if is_run(path) else RunFolder.create(path, plan.ours)
-        refuse_other_run(run, plan.ours, plan.documents)
+        run = RunFolder.open(path) if is_run(path) else RunFolder.create(path, ours)
+        refuse_other_run(run, ours, abouts)
         known = run.description.get("documents", {})
-        new = {task.document: plan.documents[task.document] for task in plan.tasks}
-        run.update({"documents": {**known, **new}})
-        still = [task for task in plan.tasks if _is_open(run, task.document)]
+        run.update({"documents": {**known, **{one: abouts[one] for one in open_ids}}})
+        still = [task for task in tasks if _is_open(run, task.document)]
         stopped = run_anywhere(_ask_all(options, still, run, progress=progress))
         run.update({"ended": now()})
     return Run(path, stopped)
-
-
-class _Plan(NamedTuple):
-    """What there is to do: what is still open, the run's own description, and its documents."""
-
-    tasks: list[Task]
-    ours: dict[str, Any]
-    documents: dict[str, dict[str, str]]
-
-
-def _prepare(
-    options: Options, dataset: Dataset, ids: Sequence[str], path: Path, *, resume: bool
-) -> _Plan:
-    """Check everything before the folder is made; return what is still to be asked."""
-    check_names(path, ids)
-    folder = RunFolder.open(path) if is_run(path) else None
-    if folder is not None and not resume:
-        raise InputError(f"{str(path)!r} holds a run; resume=True takes it up, or name another")
-    document_input = options.input_of(folder.description if folder else {})
-    ours = options.describe(document_input, dataset.name)
-    abouts = describe_documents(dataset, ids, structured=options.is_structured)
-    if folder is not None:
-        refuse_other_run(folder, ours, abouts)
-    open_ids = [one for one in ids if folder is None or _is_open(folder, one)]
-    if open_ids:
-        options.check()
-    tasks = make_tasks(dataset, open_ids, document_input)
-    if folder is None:
-        refuse_outputs(path)
-    return _Plan(tasks, ours, abouts)
 
 
 def _is_open(folder: RunFolder, document: str) -> bool:
@@ -378,24 +372,3 @@ async def _ask_all(
     with progress_bar(shown=progress, total=len(tasks), desc=name, unit="document") as bar:
         await asyncio.gather(*(ask(task) for task in tasks))
     return left[0] if left else None
-
-
-def _place(known: Mapping[str, Any], document: str) -> tuple[str, str]:
-    about = known.get(document) or {}
-    return about.get("domain") or "", about.get("schema") or ""
-
-
-def _row(folder: RunFolder, document: str, place: tuple[str, str]) -> tuple[Any, ...]:
-    about = folder.description
-    run = about["model"] if about["kind"] == "simulation" else folder.path.resolve().name
-    raw, meta = folder.read(document)
-    error = meta.get("error") or {}
-    return (
-        *(run, document, *(word or pd.NA for word in place)),
-        None if raw is None else len(raw),
-        *(
-            pd.NA if name in _TEXTS and meta.get(name) is None else meta.get(name)
-            for name in _COPIED
-        ),
-        *(error.get("reason", pd.NA), error.get("message", pd.NA), raw, meta),
-    )
