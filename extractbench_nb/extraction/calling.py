@@ -192,19 +192,11 @@ def _below(pointer: str, part: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 #: Why a call gave no output; the first five say something of the model, the others of the day.
-REASONS = (
-    "page_limit",
-    "context_length",
-    "schema_rejected",
-    "refused",
-    "other",
-    "rate_limited",
-    "timeout",
-    "server_error",
-    "connection",
-    "bad_key",
-    "not_found",
-    "redirect",
+REASONS = tuple(
+    (
+        "page_limit context_length schema_rejected refused other "
+        "rate_limited timeout server_error connection bad_key not_found redirect"
+    ).split()
 )
 #: After these a document is asked about again when its run is taken up.
 PASSING = REASONS[5:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +25,6 @@ from extractbench_nb.stats.intervals import (
     wilson_interval,
 )
 
-_UNKNOWN = Interval(None, None, "undefined")
-
 
 def valid_interval(rows: pd.DataFrame, drawing: Drawing) -> Interval:
     """Return Wilson's interval for the share of valid outputs."""
@@ -34,27 +32,29 @@ def valid_interval(rows: pd.DataFrame, drawing: Drawing) -> Interval:
 
 
 def rate_interval(rows: pd.DataFrame, columns: tuple[str, str, str], drawing: Drawing) -> Interval:
-    """Return an interval for the sum of one count over the sum of another."""
+    """Return an interval for the sum of one count over the sum of another.
+
+    It is Wilson's, scaled to the greatest possible rate: the sum of the third column over that of
+    the second. The sample size is the number of independent trials that would have the variance
+    between the documents of each schema, less for few degrees of freedom.
+    """
+    from scipy.special import stdtrit
+
     strata = list(_strata(rows, columns))
     part, whole, most = np.concatenate([np.zeros((1, 3)), *strata]).sum(axis=0)
     if not whole or not most:
-        return _UNKNOWN
-    share, documents = min(1.0, part / most), sum(map(len, strata))
+        return Interval(None, None, "undefined")
+    share, size = min(1.0, part / most), float(sum(map(len, strata)))
     spreads = [_spread(counts, part / whole, drawing) for counts in strata]
-    size = float(documents)
-    if 0 < share < 1 and any(spread.observed for spread in spreads):
-        size = _effective_size(spreads, share, float(most), drawing)
-    low, high, method = wilson_interval(share, size, drawing)
+    if 0 < share < 1 and any(observed for _, _, observed in spreads):
+        variance = sum(variance for variance, _, _ in spreads)
+        freedom = variance**2 / sum(spread**2 / degrees for spread, degrees, _ in spreads)
+        t = float(stdtrit(freedom, drawing.tails[1]))
+        size = share * (1 - share) / (variance / most**2) * (drawing.quantile / t) ** 2
+    *ends, method = wilson_interval(share, size, drawing)
     ceiling = float(most / whole)
-    return Interval(_scaled(low, ceiling), _scaled(high, ceiling), method)
-
-
-class _Spread(NamedTuple):
-    """Variance of a stratum's total, its degrees of freedom, and whether it was observed."""
-
-    variance: float
-    freedom: float
-    observed: bool
+    low, high = (ceiling * (math.nan if end is None else end) for end in ends)
+    return Interval(low, high, method)
 
 
 def _strata(rows: pd.DataFrame, columns: tuple[str, str, str]) -> Iterator[Numbers]:
@@ -62,37 +62,22 @@ def _strata(rows: pd.DataFrame, columns: tuple[str, str, str]) -> Iterator[Numbe
     sums = rows.groupby(["schema", "document"], sort=True)[list(dict.fromkeys(columns))].sum()
     sums = sums[sums[columns[1]] > 0]
     alone = sums.groupby(level="schema").transform("size").eq(1)
-    for _, counts in sums[~alone].groupby(level="schema", sort=True):
+    groups = [counts for _, counts in sums[~alone].groupby(level="schema", sort=True)]
+    for counts in [*groups, *([sums[alone]] if alone.any() else [])]:
         yield counts[list(columns)].to_numpy(dtype=np.float64)
-    single = sums[alone]
-    if len(single):
-        yield single[list(columns)].to_numpy(dtype=np.float64)
 
 
-def _spread(counts: Numbers, rate: float, drawing: Drawing) -> _Spread:
+def _spread(counts: Numbers, rate: float, drawing: Drawing) -> tuple[float, float, bool]:
+    """Return a stratum's variance, its degrees of freedom, and whether there was a difference."""
     documents = len(counts)
     residuals = counts[:, 0] - rate * counts[:, 1]
     squares = float(((residuals - residuals.mean()) ** 2).sum())
     if squares > EQUAL:
-        return _Spread(documents / (documents - 1) * squares, documents - 1, observed=True)
+        return documents / (documents - 1) * squares, documents - 1, True
     most = float(counts[:, 2].sum())
     z = drawing.quantile
     centre = (counts[:, 0].sum() / most * documents + z**2 / 2) / (documents + z**2) if most else 0
-    return _Spread(most**2 * centre * (1 - centre) / (documents + z**2), documents, observed=False)
-
-
-def _effective_size(spreads: list[_Spread], share: float, most: float, drawing: Drawing) -> float:
-    """Return how many independent trials have the variance, less for few degrees of freedom."""
-    from scipy.special import stdtrit
-
-    variance = sum(spread.variance for spread in spreads)
-    freedom = variance**2 / sum(spread.variance**2 / spread.freedom for spread in spreads)
-    t = float(stdtrit(freedom, drawing.tails[1]))
-    return share * (1 - share) / (variance / most**2) * (drawing.quantile / t) ** 2
-
-
-def _scaled(bound: float | None, ceiling: float) -> float:
-    return ceiling * (math.nan if bound is None else bound)
+    return most**2 * centre * (1 - centre) / (documents + z**2), documents, False
 
 
 Counts = npt.NDArray[np.int64]

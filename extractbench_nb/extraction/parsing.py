@@ -8,33 +8,24 @@ stands is reported separately.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
 
 from extractbench_nb._json import json_type, read_document
 from extractbench_nb._model_json import fault_of, unwrapped
-from extractbench_nb.extraction.conforming import Conformance
 from extractbench_nb.schema.nodes import Schema
 from extractbench_nb.schema.parse import parse_schema
+from extractbench_nb.schema.validation import Validation
 
 #: How an output can fail, in the order in which it is found out. The first five that the paper
 #: names (Table 7) are empty_response, trailing_comma, page_limit, truncated_json, context_length.
-FAILURES = (
-    "none",
-    "page_limit",
-    "context_length",
-    "schema_rejected",
-    "refused",
-    "rate_limited",
-    "timeout",
-    "other",
-    "empty_response",
-    "trailing_comma",
-    "truncated_json",
-    "malformed_json",
-    "not_an_object",
-    "schema_violation",
+FAILURES = tuple(
+    (
+        "none page_limit context_length schema_rejected refused rate_limited timeout other "
+        "empty_response trailing_comma truncated_json malformed_json not_an_object schema_violation"
+    ).split()
 )
 
 _OF_CALLS = frozenset(FAILURES[1:8])
@@ -142,51 +133,33 @@ def parse_output(
     >>> found.failure, found.line, found.column
     ('truncated_json', 1, 13)
     """
-    return OutputReader(schema, gold).read(raw, meta)
+    gold = read_document(gold, "gold")
+    allowed = None if schema is None else Conformance(parse_schema(schema), gold)
+    return read_output(raw, meta or {}, allowed)
 
 
-class OutputReader:
-    """Reads outputs that are to fit one schema; what `parse_output` does, for many.
-
-    Parameters
-    ----------
-    schema : dict, str, pathlib.Path or Schema, optional
-        What values must fit.
-    gold : object, optional
-        See `parse_output`.
-    """
-
-    def __init__(self, schema: Any = None, gold: Any = None) -> None:
-        self._schema: Schema | None = None if schema is None else parse_schema(schema)
-        given = None if gold is None else read_document(gold, "gold")
-        self._conformance = None if self._schema is None else Conformance(self._schema, given)
-
-    def read(self, raw: str | bytes | None, meta: Mapping[str, Any] | None = None) -> ParsedOutput:
-        """Read one output; see `parse_output`."""
-        known = meta or {}
-        if error := known.get("error"):
-            return _failed_call(error if isinstance(error, Mapping) else {"message": str(error)})
-        found = self._checked(_parsed(raw, known))
-        formal = found.failure not in ("none", "schema_violation")
-        if formal and known.get("finish_reason") in _FILTERED:
-            return replace(found, failure="refused", message="the provider cut the answer off")
-        return found
-
-    def _checked(self, found: ParsedOutput) -> ParsedOutput:
-        """Check a parsed value against the schema; without a schema it must be an object."""
-        if not found.parses:
-            return found
-        message: str | None = None
-        if self._conformance is not None:
-            strictly, conforms, message = self._conformance.fits(found.value)
+def read_output(
+    raw: str | bytes | None, meta: Mapping[str, Any], allowed: Conformance | None
+) -> ParsedOutput:
+    """Read one output; without a schema it must be an object. See `parse_output`."""
+    if error := meta.get("error"):
+        return _failed_call(error if isinstance(error, Mapping) else {"message": str(error)})
+    found = _parsed(raw, meta)
+    message: str | None = None
+    if found.parses:
+        if allowed is not None:
+            strictly, conforms, message = allowed.fits(found.value)
             found = replace(found, conforms=conforms, conforms_strictly=strictly)
-        types = None if self._schema is None else self._schema.root.types
+        types = None if allowed is None else allowed.schema.root.types
         if not isinstance(found.value, dict) and (not types or "object" in types):
             kind = json_type(found.value)
-            return replace(found, failure="not_an_object", message=f"it is of type {kind}")
-        if found.conforms is False:
-            return replace(found, failure="schema_violation", message=message)
-        return found
+            found = replace(found, failure="not_an_object", message=f"it is of type {kind}")
+        elif found.conforms is False:
+            found = replace(found, failure="schema_violation", message=message)
+    formal = found.failure not in ("none", "schema_violation")
+    if formal and meta.get("finish_reason") in _FILTERED:
+        return replace(found, failure="refused", message="the provider cut the answer off")
+    return found
 
 
 def _failed_call(error: Mapping[str, Any]) -> ParsedOutput:
@@ -255,3 +228,75 @@ def _placed(failure: str, message: str, text: str, offset: int, wrapper: str = "
         excerpt=text[max(0, offset - _AROUND) : offset + _AROUND],
         wrapper=wrapper,
     )
+
+
+# --- schema violations --------------------------------------------------------------------------
+
+#: Keys and indices from the root down.
+Location: TypeAlias = tuple[Any, ...]
+
+_LONGEST_MESSAGE = 300
+
+
+class Violation(NamedTuple):
+    """One violation: its place in the schema, what it is, and jsonschema's error if it has one."""
+
+    place: Hashable
+    message: str
+    error: Any = None
+
+
+class Conformance:
+    """Finds what a schema does not allow, except at the same places of the schema as in gold.
+
+    No model can be expected to do better than gold, so that its own violations are forgiven.
+    """
+
+    def __init__(self, schema: Schema, gold: Any = None) -> None:
+        self.schema, self._gold = schema, gold
+        self._validation = Validation(schema.document)
+
+    @cached_property
+    def _forgiven(self) -> set[Hashable]:
+        gold = () if self._gold is None else self._violations(self._gold)
+        return {violation.place for violation in gold}
+
+    def fits(self, value: Any) -> tuple[bool, bool, str | None]:
+        """Say whether a document fits: strictly, and as far as gold does; else why not."""
+        strictly = True
+        for violation in self._violations(value):
+            strictly = False
+            if violation.place not in self._forgiven:
+                return False, False, violation.message
+        return strictly, True, None
+
+    def faults(self, value: Any) -> list[tuple[Location, Location]]:
+        """Say where a document does not fit, and the place that causes it."""
+        found = []
+        for violation in self._violations(value):
+            error = violation.error
+            if error is None or violation.place in self._forgiven:
+                continue
+            where = tuple(error.absolute_path)
+            while error.context:
+                error = max(error.context, key=lambda one: len(one.absolute_path))
+            cause = tuple(error.absolute_path)
+            names = error.validator_value if error.validator == "required" else None
+            if isinstance(names, list):
+                missing = [name for name in names if name not in error.instance]
+                found += [(where, (*cause, name)) for name in missing]
+            else:
+                found.append((where, cause))
+        return found
+
+    def _violations(self, value: Any) -> Iterator[Violation]:
+        for error in self._validation.iter_errors(value):
+            message = f"{error.json_path}: {error.message}"[:_LONGEST_MESSAGE]
+            unsure = error.validator == "not_validated"
+            place: Hashable = message if unsure else tuple(error.absolute_schema_path)
+            yield Violation(place, message, None if unsure else error)
+
+
+def touches(one: Location, other: Location) -> bool:
+    """Say whether two locations are the same, or one lies inside the other."""
+    return all(a == b for a, b in zip(one, other, strict=False))

@@ -13,17 +13,19 @@ from typing import Any
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb._json import read_cut_off
+from extractbench_nb._json import read_cut_off, read_document
 from extractbench_nb._model_json import repaired, unwrapped
 from extractbench_nb.batch.inputs import read_bytes
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.extraction.parsing import (
     FAILURES,
-    OutputReader,
+    Conformance,
     ParsedOutput,
     parse_output,
+    read_output,
 )
 from extractbench_nb.extraction.plans import DatasetLike, documents_of
+from extractbench_nb.schema.parse import parse_schema
 from extractbench_nb.stats.breakdowns import refuse_missing
 
 
@@ -162,7 +164,7 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
     frame = _frame_of(outputs)
     dataset = documents_of(dataset)
     listing = {str(row["document"]): row for row in dataset.documents.to_dict("records")}
-    readers: dict[str, OutputReader] = {}
+    allowed: dict[str, Conformance] = {}
     rows: list[tuple[Any, ...]] = []
     text = next(name for name in _TEXTS if name in frame.columns)
     metas = frame["meta"] if "meta" in frame.columns else [None] * len(frame)
@@ -173,10 +175,11 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
         if document not in listing:
             raise InputError(f"unknown document {document!r}; {nearest(document, listing)}")
         domain, schema = listing[document]["domain"], listing[document]["schema"]
-        if document not in readers:
-            readers[document] = OutputReader(dataset.schema(schema), dataset.gold(document))
+        if document not in allowed:
+            gold = read_document(dataset.gold(document), "gold")
+            allowed[document] = Conformance(parse_schema(dataset.schema(schema)), gold)
         raw = _raw(source)
-        found = readers[document].read(raw, meta)
+        found = read_output(raw, meta, allowed[document])
         length = len(raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw or "")
         rows.append(
             (

@@ -23,8 +23,8 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._tokens import count_tokens
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.errors import InputError
-from extractbench_nb.extraction.conforming import Conformance
 from extractbench_nb.extraction.folders import RunFolder, describe_run, folder_path
+from extractbench_nb.extraction.parsing import Conformance
 from extractbench_nb.extraction.plans import dataset_of
 from extractbench_nb.schema.parse import parse_schema
 from extractbench_nb.simulation.catalogue import CORRUPTIONS

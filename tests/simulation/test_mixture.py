@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.extraction.conforming import Conformance, touches
+from extractbench_nb.extraction.parsing import Conformance, touches
 from extractbench_nb.simulation.catalogue import CORRUPTIONS
 from extractbench_nb.simulation.corrupt import corrupt_document, corrupt_mixed, mixed_copy
 from extractbench_nb.simulation.documents import Document, pool_of
