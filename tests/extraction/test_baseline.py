@@ -14,11 +14,10 @@ from extractbench_nb.benchmark.published import rows_of
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.baseline import TALLY_COLUMNS, BaselineTables
 from extractbench_nb.extraction.lengths import rate_interval, valid_interval
-from extractbench_nb.paper.cells import DOMAIN_TABLES, MODELS, SCHEMAS
+from extractbench_nb.paper.cells import MODELS
 from extractbench_nb.paper.tables import RUN_COMPARISON_COLUMNS, RUN_COMPARISON_STATUSES
 from extractbench_nb.simulation.profiles import model_profiles
 from extractbench_nb.stats.intervals import Drawing
-from tests.extraction.conftest import needs_release
 
 DRAWING = Drawing(0.95, 400, 0)
 #: Which domain of the paper the sample's schemas stand for, in these tests.
@@ -32,8 +31,8 @@ SAMPLE_DOMAINS = {
 
 
 @cache
-def made(mode: str, dataset: str = "sample") -> BaselineTables:
-    ds = xb.load_dataset(dataset)
+def made(mode: str) -> BaselineTables:
+    ds = xb.load_dataset("sample")
     runs = [
         xb.simulation.simulate(ds, one, seed=0).outputs for one in model_profiles(mode).values()
     ]
@@ -491,38 +490,3 @@ def test_bad_comparisons(options: dict[str, Any], message: str) -> None:
     given_options = usual | options
     with pytest.raises(InputError, match=message):
         xb.paper.compare(given_options.pop("n"), **given_options)
-
-
-# Simulated models on the released dataset.
-
-
-@needs_release
-def test_structured_mode_is_as_section_4_3_says() -> None:
-    """77 of 210 valid, 5 of each Claude, no resume and no 10-K/Q filing, in Table 8's rates."""
-    tables = made("structured", "extractbench")
-    own = tables.results[tables.results["run"] != "total"].set_index(["run", "schema"])
-    whole = tables.of_schema("overall")
-    assert whole.loc["total", ["valid", "documents"]].tolist() == [77, 210]
-    assert whole.loc["simulated Claude Opus 4.5 structured", "valid"] == 5
-    for model in MODELS:
-        assert own.loc[(f"simulated {model} structured", "resume"), "valid"] == 0
-        assert own.loc[(f"simulated {model} structured", "10kq"), "valid"] == 0
-    found = xb.paper.compare(8, runs=tables)
-    # the printed total of research papers is not that of its rows: see paper.errata()
-    own_rows = found[found["row"] != "total"]
-    assert (own_rows["status"] != "no run").all()
-    assert own_rows["status"].isin(["equal", "within"]).mean() > 0.9
-
-
-@needs_release
-def test_prompt_mode_stands_beside_the_published_tables() -> None:
-    tables = made("prompt", "extractbench")
-    for n in (5, 7, *DOMAIN_TABLES.values()):
-        found = xb.paper.compare(n, runs=tables)
-        assert "no run" not in set(found["status"])
-        exact = found["column"].isin(["valid", "documents", "fields", "attempts"]) | (n == 7)
-        assert set(found.loc[exact, "status"]) == {"equal"}
-        assert found["status"].isin(["equal", "within"]).mean() > 0.85, n
-    frame = tables.style(9).data
-    assert set(frame["Valid"]) == {"0/7", "0/42"}
-    assert list(SCHEMAS.values()) == ["swimming", "credit_agreement", "research", "resume", "10kq"]

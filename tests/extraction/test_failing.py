@@ -14,10 +14,9 @@ import extractbench_nb as xb
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.failures import POSITION_COLUMNS, failure_modes, failure_positions
 from extractbench_nb.extraction.parsing import FAILURES
-from extractbench_nb.paper.cells import MODELS, SCHEMAS
 from extractbench_nb.simulation.invalid import TEXT_FAILURES
-from extractbench_nb.simulation.profiles import ModelProfile, model_profile
-from tests.extraction.conftest import needs_release, released, sample
+from extractbench_nb.simulation.profiles import ModelProfile
+from tests.extraction.conftest import sample
 
 #: One row per attempt: mode, run, domain, failure.
 ROWS = [
@@ -315,35 +314,3 @@ def test_places_of_every_failure() -> None:
     never = found[found["start"].isna() & (found["attempts"] == 2)]["failure"]
     assert set(never) >= {"empty_response", "schema_violation", *FAILURES[1:4], *FAILURES[5:8]}
     assert set(TEXT_FAILURES) - set(never) >= {"trailing_comma", "truncated_json", "malformed_json"}
-
-
-@cache
-def released_attempts() -> pd.DataFrame:
-    outputs = pd.concat([xb.simulation.simulate(released(), model).outputs for model in MODELS])
-    return xb.read_outputs(outputs, released())
-
-
-@needs_release
-def test_counts_of_the_paper_by_model_and_domain() -> None:
-    found = failure_modes(released_attempts(), ["run", "schema"])
-    assert found.loc["total", "total"].item() == 103
-    for model in MODELS:
-        for domain, schema in SCHEMAS.items():
-            published = dict(model_profile(model).failures[domain])
-            published.pop("none")
-            column = found[f"simulated {model}", schema].drop("total")
-            assert column[column > 0].to_dict() == {k: v for k, v in published.items() if v}
-
-
-@needs_release
-def test_places_of_the_papers_failures() -> None:
-    found = failure_positions(released_attempts())
-    totals = found.groupby("failure", sort=False)["attempts"].sum()
-    table = failure_modes(released_attempts())["total"].drop("total")
-    assert totals.to_dict() == table.to_dict()
-    placeless = found[found["start"].isna()].set_index("failure")["attempts"]
-    assert placeless.to_dict() == {
-        **{name: table[name] for name in ("page_limit", "context_length", "empty_response")},
-        "trailing_comma": 0,
-        "truncated_json": 0,
-    }

@@ -21,9 +21,8 @@ from extractbench_nb.extraction.lengths import (
     validity_by_length,
 )
 from extractbench_nb.extraction.parsing import FAILURES
-from extractbench_nb.paper.cells import MODELS
 from extractbench_nb.simulation.profiles import ModelProfile
-from tests.extraction.conftest import needs_release, released, sample
+from tests.extraction.conftest import sample
 
 
 class Listed:
@@ -321,22 +320,3 @@ def test_correlation_is_spearmans(runs: Any, figures: list[int | None]) -> None:
 
 
 # --- the paper's models ------------------------------------------------------------------------
-
-
-@needs_release
-def test_long_gold_is_seldom_valid() -> None:
-    ds = released()
-    outputs = pd.concat([xb.simulation.simulate(ds, model).outputs for model in MODELS])
-    attempts = xb.read_outputs(outputs, ds)
-    found = validity_by_length(attempts, ds)
-    assert found["documents"].tolist() == [7] * 5
-    assert found["attempts"].tolist() == [42] * 5
-    assert found["valid"].sum() == 107
-    assert found["share"].iloc[0] > 0.6
-    assert found["share"].iloc[-1] < 0.2
-    assert found["high"].iloc[-1] < found["share"].iloc[0]
-    assert found["low"].iloc[0] > found["share"].iloc[-1]
-    by_run = length_correlations(attempts, ds, by="run").set_index("run")["correlation"]
-    assert (by_run[[f"simulated {name}" for name in MODELS if "Claude" not in name]] < -0.3).all()
-    outputs_of = validity_by_length(attempts, ds, "output_tokens")
-    assert outputs_of["attempts"].iloc[-1] == 20 + 2 + 41  # limits, and empty responses

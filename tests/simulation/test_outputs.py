@@ -12,11 +12,9 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.benchmark.published import rows_of
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.calling import MODES
 from extractbench_nb.extraction.parsing import FAILURES, parse_output
-from extractbench_nb.paper.cells import DOMAIN_TABLES, MODELS, SCHEMAS
 from extractbench_nb.simulation.catalogue import CORRUPTIONS
 from extractbench_nb.simulation.outputs import (
     SIMULATED_COLUMNS,
@@ -31,7 +29,7 @@ from extractbench_nb.simulation.profiles import (
     model_profiles,
     severity_rates,
 )
-from tests.extraction.conftest import needs_release, released, sample
+from tests.extraction.conftest import sample
 
 EVERY_FAILURE = {"*": dict.fromkeys(FAILURES, 1)}
 VALID = {"*": {"none": 1}}
@@ -81,31 +79,6 @@ def test_a_text_or_an_error() -> None:
             assert row.meta["error"]["message"].startswith("prompt is too long")
 
 
-@needs_release
-@pytest.mark.parametrize("seed", [0, "another"])
-@pytest.mark.parametrize("model", MODELS)
-def test_the_papers_failures_come_out_exactly(model: str, seed: int | str) -> None:
-    made = simulate(released(), model, seed)
-    outputs = made.outputs.assign(failure=found(made, released()))
-    assert made.run == f"simulated {model}"
-    for domain, schema in SCHEMAS.items():
-        cells = {r.column: r.value for r in rows_of(str(DOMAIN_TABLES[domain])) if r.row == model}
-        here = outputs[outputs["schema"] == schema]
-        assert len(here) == cells["documents"]
-        assert (here["failure"] == "none").sum() == cells["valid"]
-    modes = {r.row: r.value for r in rows_of("7") if r.column == model}
-    names = {
-        "empty": "empty_response",
-        "trailing comma": "trailing_comma",
-        "page limit": "page_limit",
-        "truncated": "truncated_json",
-        "context length": "context_length",
-    }
-    counts = Counter(outputs["failure"])
-    assert {row: counts[name] for row, name in names.items()} == {r: modes[r] for r in names}
-    assert len(outputs) - counts["none"] == modes["total"]
-
-
 def test_modes_and_domains_go_together_as_section_4_2_says() -> None:
     total: Counter[tuple[str, str]] = Counter()
     for one in model_profiles().values():
@@ -116,28 +89,6 @@ def test_modes_and_domains_go_together_as_section_4_2_says() -> None:
     assert total["credit", "page_limit"] == 20
     assert sum(count for (_, failure), count in total.items() if failure == "none") == 107
     assert sum(total.values()) == 210
-
-
-@needs_release
-def test_as_many_fields_pass_as_the_paper_prints() -> None:
-    """The mean over seeds; where one document is valid, one field is 100 / 13 of a percent."""
-    passed: dict[tuple[str, str], list[float]] = {}
-    domains = {schema: domain for domain, schema in SCHEMAS.items()}
-    for model in MODELS:
-        for seed in range(2):
-            for row in simulate(released(), model, seed).outputs.itertuples():
-                if row.failure == "none":
-                    value = parse_output(row.raw, row.meta).value
-                    schema, gold = released().schema(row.schema), released().gold(row.document)
-                    ev = xb.evaluate(schema, gold, value)
-                    key = model, domains[row.schema]
-                    passed.setdefault(key, []).append(float(ev.summary["passed"]))
-    for (model, domain), counts in passed.items():
-        cells = {r.column: r.value for r in rows_of(str(DOMAIN_TABLES[domain])) if r.row == model}
-        printed = (cells["passed"] or 0) / (cells["valid"] or 1)
-        mean = sum(counts) / len(counts)
-        # 1 field, and 2 for a single document: what is drawn for it weighs the more
-        assert abs(mean - printed) <= (1.0 if len(counts) >= 8 else 2.0), (model, domain)
 
 
 # The loop: from the record to the evaluator's outcomes.
@@ -454,22 +405,3 @@ def test_folders_without_a_simulation(tmp_path: Path, content: Any, message: str
 def test_no_dataset_is_the_sample() -> None:
     made = simulate(None, profile({}))
     assert (xb.read_outputs(made.outputs, None)["failure"] == "none").all()
-
-
-@needs_release
-def test_the_tables_of_simulated_models_have_the_published_counts() -> None:
-    """Raw texts through parser, validator and evaluator to the counts of Tables 5 and 7."""
-    runs = [simulate(released(), model, seed=0) for model in ("GPT-5.2", "Claude Sonnet 4.5")]
-    outputs = pd.concat([made.outputs for made in runs], ignore_index=True)
-    attempts = xb.read_outputs(outputs, released())
-    tables = xb.extraction.baseline_tables(attempts, released())
-    whole = tables.of_schema("overall")
-    for made in runs:
-        printed = {row.column: row.value for row in rows_of("5") if row.row == made.profile.name}
-        assert whole.loc[made.run, "valid"] == printed["valid"]
-        assert whole.loc[made.run, "fields"] == printed["overall fields"]
-        assert whole.loc[made.run, "pass_rate"] == pytest.approx(
-            printed["overall rate"] / 100, abs=0.01
-        )
-        failed = {r.row: r.value for r in rows_of("7") if r.column == made.profile.name}
-        assert tables.failures.loc["total", made.run] == failed["total"]
