@@ -33,28 +33,24 @@ from extractbench_nb.pdf.pages import read_pages
 
 DatasetLike: TypeAlias = Documents | str | os.PathLike[str] | None
 
-_PARTS = ("documents", "schema", "gold")
-
 
 def documents_of(dataset: DatasetLike) -> Documents:
     """Return the dataset that was given, or read the one that was named."""
-    found: Documents = _read(dataset, all(hasattr(dataset, part) for part in _PARTS))
-    return found
+    if dataset is None or isinstance(dataset, str | os.PathLike):
+        return load_dataset(dataset)
+    if not all(hasattr(dataset, part) for part in ("documents", "schema", "gold")):
+        found = type(dataset).__name__
+        raise InputError(f"dataset is {found}; expected a Dataset, a name or a path")
+    return dataset
 
 
 def dataset_of(dataset: Dataset | str | os.PathLike[str] | None) -> Dataset:
     """Return the dataset that was given, or read the one that was named; with its files."""
-    found: Dataset = _read(dataset, isinstance(dataset, Dataset))
-    return found
-
-
-def _read(dataset: Any, is_dataset: bool) -> Any:
-    if dataset is None or isinstance(dataset, str | os.PathLike):
-        return load_dataset(dataset)
-    if not is_dataset:
-        found = type(dataset).__name__
+    known = documents_of(dataset)
+    if not isinstance(known, Dataset):
+        found = type(known).__name__
         raise InputError(f"dataset is {found}; expected a Dataset, a name or a path")
-    return dataset
+    return known
 
 
 INPUTS = ("auto", "file", "text")
@@ -252,7 +248,7 @@ def make_tasks(dataset: Dataset, documents: Iterable[str], document_input: str) 
         Task(one, plain[schema], dataset.pdf_path(one), strict=strict[schema])
         for one, schema in ids.items()
     ]
-    if document_input == "file":
+    if document_input != "text":
         for task in tasks:
             _check_pdf(task.pdf)
         return tasks

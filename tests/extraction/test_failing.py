@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
@@ -169,6 +169,7 @@ ATTEMPTS = st.lists(
 
 
 @given(ATTEMPTS, st.randoms())
+@settings(max_examples=30)
 def test_counts_add_up_in_any_order(rows: list[tuple[str, str | None, str]], random: Any) -> None:
     names = ["run", "domain", "failure"]
     table = pd.DataFrame(rows, columns=names)
@@ -277,6 +278,7 @@ PLACES = st.integers(0, 50).flatmap(
 
 
 @given(st.lists(PLACES, max_size=30), st.integers(1, 12), st.randoms())
+@settings(max_examples=30)
 def test_parts_add_up_in_any_order(rows: list[Any], bins: int, random: Any) -> None:
     found = failure_positions(broken(*rows), bins=bins)
     assert list(found.columns) == POSITION_COLUMNS.names

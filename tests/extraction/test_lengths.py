@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, spearmanr
 
@@ -151,6 +151,7 @@ def _frame(runs: list[list[tuple[int, bool]]]) -> pd.DataFrame:
 
 
 @given(RUNS, FIGURES, st.integers(1, 6), st.randoms())
+@settings(max_examples=30)
 def test_attempts_add_up_in_any_order(
     runs: Any, figures: list[int | None], bins: int, random: Any
 ) -> None:
@@ -174,6 +175,7 @@ def test_attempts_add_up_in_any_order(
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=40, unique=True), st.integers(1, 6))
+@settings(max_examples=30)
 def test_bins_of_different_lengths_are_about_equal(lengths: list[int], bins: int) -> None:
     found = validity_by_length(tried(("a", [True] * len(lengths))), Listed([*lengths]), bins=bins)
     assert len(found) == min(bins, len(lengths))
@@ -300,6 +302,7 @@ def test_correlation(lengths: list[int | None], valid: list[bool], found: float 
 
 
 @given(RUNS.filter(bool), FIGURES)
+@settings(max_examples=30)
 def test_correlation_is_spearmans(runs: Any, figures: list[int | None]) -> None:
     attempts, dataset = _frame(runs), Listed(figures)
     found = length_correlations(attempts, dataset, by="run")
