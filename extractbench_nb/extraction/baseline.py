@@ -384,27 +384,27 @@ def _counts(attempts: pd.DataFrame, evs: Evaluations, dataset: Documents) -> pd.
 
 
 def _results(counts: pd.DataFrame, drawing: Drawing) -> pd.DataFrame:
-    runs = [(run, rows) for run, rows in counts.groupby("run", sort=False)]
-    found = []
-    for run, rows in [*runs, (TOTAL, counts)]:
-        schemas = [(schema, part) for schema, part in rows.groupby("schema", sort=False)]
-        found += [_result(run, s, part, drawing) for s, part in [*schemas, (OVERALL, rows)]]
-    frame = BASELINE_COLUMNS.from_rows(found)
+    """Sum up the attempts of each run and schema, of each run, and of all."""
+    results = []
+    for run, rows in [*counts.groupby("run", sort=False), (TOTAL, counts)]:
+        for schema, part in [*rows.groupby("schema", sort=False), (OVERALL, rows)]:
+            sums = {name: int(part[name].sum()) for name in _SUMS}
+            fields, scored, passed = (sums[n] for n in ("fields", "evaluated_valid", "passed"))
+            valid = valid_interval(part, drawing)
+            rate = rate_interval(part, ("passed", "fields", "evaluated"), drawing)
+            columns = ("passed", "evaluated_valid", "evaluated_valid")
+            accuracy = rate_interval(part, columns, drawing)
+            share = _share(sums["evaluated"], fields)
+            results.append(
+                (
+                    *(run, schema, len(part), sums["valid"], sums["valid"] / len(part)),
+                    *(*valid[:2], passed, fields, _share(passed, fields), *rate[:2], share),
+                    *(scored, _share(passed, scored), *accuracy[:2]),
+                )
+            )
+    frame = BASELINE_COLUMNS.from_rows(results)
     frame.attrs["confidence"] = drawing.confidence
     return frame
-
-
-def _result(run: Any, schema: Any, rows: pd.DataFrame, drawing: Drawing) -> tuple[Any, ...]:
-    sums = {name: int(rows[name].sum()) for name in _SUMS}
-    fields, scored, passed = (sums[name] for name in ("fields", "evaluated_valid", "passed"))
-    valid = valid_interval(rows, drawing)
-    rate = rate_interval(rows, ("passed", "fields", "evaluated"), drawing)
-    accuracy = rate_interval(rows, ("passed", "evaluated_valid", "evaluated_valid"), drawing)
-    return (
-        *(run, schema, len(rows), sums["valid"], sums["valid"] / len(rows), *valid[:2]),
-        *(passed, fields, _share(passed, fields), *rate[:2], _share(sums["evaluated"], fields)),
-        *(scored, _share(passed, scored), *accuracy[:2]),
-    )
 
 
 def _percent(share: object, otherwise: str = "unknown") -> str:

@@ -35,18 +35,9 @@ _TOTAL = "total"
 
 
 class AttemptGroups(NamedTuple):
-    """Attempts put into groups.
+    """Attempts put into groups by columns: their labels, the row of a first attempt, the numbers.
 
-    Attributes
-    ----------
-    names : list of str
-        The columns that make the groups; none where all attempts are one.
-    labels : list of tuple
-        One a group: its value in each of the columns.
-    first : ndarray of shape (groups,)
-        The place of an attempt of each group.
-    numbers : ndarray of shape (attempts,)
-        The group of each attempt.
+    There is one label and one first row per group, and one number per attempt.
     """
 
     names: list[str]
@@ -59,11 +50,19 @@ def group_attempts(attempts: pd.DataFrame, by: str | Iterable[str] | None) -> At
     """Put attempts into groups by their values in some columns."""
     refuse_missing(attempts, (), "attempts")
     names = [] if by is None else _columns(attempts, by)
-    parts = [_factorized(attempts[name], name) for name in names]
-    codes = np.column_stack([np.zeros(len(attempts), dtype=np.int64), *(part[0] for part in parts)])
-    keys, first, numbers = np.unique(codes, axis=0, return_index=True, return_inverse=True)
+    codes, values = [np.zeros(len(attempts), dtype=np.int64)], []
+    for name in names:
+        try:
+            of_column, found = pd.factorize(attempts[name], use_na_sentinel=False)
+        except TypeError:
+            raise InputError(f"by is {name!r}; its values cannot be compared") from None
+        codes.append(of_column.astype(np.int64))
+        values.append(list(found))
+    keys, first, numbers = np.unique(
+        np.column_stack(codes), axis=0, return_index=True, return_inverse=True
+    )
     labels = [
-        tuple(values[code] for (_, values), code in zip(parts, key[1:], strict=True))
+        tuple(column[code] for column, code in zip(values, key[1:], strict=True))
         for key in keys.tolist()
     ]
     return AttemptGroups(names, labels, first, numbers.reshape(-1))
@@ -83,14 +82,6 @@ def _columns(attempts: pd.DataFrame, by: Any) -> list[str]:
             near = f"did you mean {same[0]}?" if same else nearest(name, map(str, known))
             raise InputError(f"by is {name!r}; {near}")
     return list(dict.fromkeys(names))
-
-
-def _factorized(values: pd.Series[Any], name: str) -> tuple[Counts, list[Any]]:
-    try:
-        codes, found = pd.factorize(values, use_na_sentinel=False)
-    except TypeError:
-        raise InputError(f"by is {name!r}; its values cannot be compared") from None
-    return codes.astype(np.int64), list(found)
 
 
 def count_failures(attempts: pd.DataFrame, groups: AttemptGroups) -> Counts:

@@ -191,7 +191,11 @@ def refuse_outputs(path: Path) -> None:
 
 def check_names(path: Path, documents: Iterable[str]) -> None:
     """Refuse ids under which no output can be kept."""
-    limit = _longest_name(path) - len(_META)
+    folder = next((one for one in (path, *path.absolute().parents) if one.is_dir()), Path())
+    try:
+        limit = os.pathconf(folder, "PC_NAME_MAX") - len(_META)
+    except (AttributeError, OSError, ValueError):  # not on Windows
+        limit = _LONGEST_NAME - len(_META)
     for document in documents:
         if not document or document.startswith(".") or set(document) & set("/\\\0"):
             raise InputError(f"document {document!r} cannot be part of a file's name")
@@ -204,14 +208,6 @@ def check_names(path: Path, documents: Iterable[str]) -> None:
                 f"document {document!r:.80} cannot be part of a file's name: it has {size} bytes, "
                 f"at most {limit} are possible here; give the document a shorter name"
             )
-
-
-def _longest_name(path: Path) -> int:
-    there = next((one for one in (path, *path.absolute().parents) if one.is_dir()), Path())
-    try:
-        return os.pathconf(there, "PC_NAME_MAX")
-    except (AttributeError, OSError, ValueError):  # not on Windows
-        return _LONGEST_NAME
 
 
 def _check_meta(meta: Any, path: Path) -> None:

@@ -270,9 +270,7 @@ def length_correlations(
     return _with_groups(attempts, groups, groups.first, found_rows)
 
 
-def _groups(
-    attempts: pd.DataFrame, by: str | Iterable[str] | None, spec: FrameSpec
-) -> AttemptGroups:
+def _groups(attempts: pd.DataFrame, by: Any, spec: FrameSpec) -> AttemptGroups:
     refuse_missing(attempts, ("document", "valid"), "attempts")
     groups = group_attempts(attempts, by)
     for name in groups.names:

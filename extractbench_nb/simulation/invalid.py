@@ -182,10 +182,6 @@ def _not_an_object(value: Any, rng: random.Random) -> Spoken:
     return Spoken(texts[variant], "stop", variant)
 
 
-def _refused(_: Any, __: random.Random) -> Spoken:
-    return Spoken(_SORRY, "content_filter", "said_so")
-
-
 #: What makes the text of each failure of a text.
 TEXT_FAILURES: Mapping[str, Callable[[Any, random.Random], Spoken]] = {
     "empty_response": _empty_response,
@@ -193,7 +189,7 @@ TEXT_FAILURES: Mapping[str, Callable[[Any, random.Random], Spoken]] = {
     "truncated_json": _truncated_json,
     "malformed_json": _malformed_json,
     "not_an_object": _not_an_object,
-    "refused": _refused,
+    "refused": lambda *_: Spoken(_SORRY, "content_filter", "said_so"),
 }
 
 

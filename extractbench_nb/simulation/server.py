@@ -218,7 +218,14 @@ class Replay:
 
     def __init__(self, simulations: Simulation | Iterable[Simulation], dataset: Dataset) -> None:
         self.served = _by_model(simulations)
-        _check_documents(self.served, dataset)
+        known = {*dataset.listing["document"]}
+        for one in (one for modes in self.served.values() for one in modes.values()):
+            for document in one.outputs["document"]:
+                if document not in known:
+                    raise InputError(
+                        f"{one.run!r} has document {document!r}, which is not in the dataset "
+                        f"{dataset.name!r}; {nearest(document, known)}"
+                    )
         self._recognised = _Recognition(dataset)
         self._counts: Counter[tuple[str, str, str]] = Counter()
         self._lock = Lock()
@@ -274,8 +281,7 @@ class Replay:
         with self._lock:
             self._counts[simulation.profile.name, asked.mode, document] += 1
         raw, meta = row["raw"].iloc[0], row["meta"].iloc[0]
-        error = meta["error"]
-        if error is not None:
+        if (error := meta["error"]) is not None:
             status, kind, code = _ERRORS.get(error["reason"], _OTHER)
             return failed(status, error["message"], kind, code)
         texts = [*asked.texts, *([self._recognised.text(document)] if asked.files else [])]
@@ -306,44 +312,31 @@ class Replay:
         return self._counted[key]
 
 
-def _by_model(
-    simulations: Simulation | Iterable[Simulation],
-) -> dict[str, dict[str, Simulation]]:
+def _by_model(simulations: Any) -> dict[str, dict[str, Simulation]]:
     """Sort simulations by model and mode, or say what is wrong with them."""
-    several: object = [simulations] if isinstance(simulations, Simulation) else simulations
+    several = [simulations] if isinstance(simulations, Simulation) else simulations
     if isinstance(several, str | bytes) or not isinstance(several, Iterable):
         raise InputError(f"simulations is {simulations!r}; expected what simulate() makes")
-    found: dict[str, dict[str, Simulation]] = {}
+    served: dict[str, dict[str, Simulation]] = {}
     for one in several:
         if not isinstance(one, Simulation):
             raise InputError(f"simulations has {one!r} in it; expected what simulate() makes")
-        model = _PREFIX + _NO_NAME.sub("-", one.profile.name.casefold()).strip("-")
-        modes = found.setdefault(model, {})
+        name, mode = one.profile.name, one.profile.mode
+        model = _PREFIX + _NO_NAME.sub("-", name.casefold()).strip("-")
+        modes = served.setdefault(model, {})
         for other in modes.values():
-            if other.profile.name != one.profile.name:
-                names = f"{other.profile.name!r} and {one.profile.name!r}"
+            if other.profile.name != name:
+                names = f"{other.profile.name!r} and {name!r}"
                 raise InputError(f"simulations of {names}: both would be asked as {model!r}")
-        mode = one.profile.mode
         if mode in modes:
             raise InputError(
-                f"two simulations of {one.profile.name!r} in the mode {mode!r}, {modes[mode].run!r}"
-                f" and {one.run!r}; serve one, or give the profile of the other another name"
+                f"two simulations of {name!r} in the mode {mode!r}, {modes[mode].run!r} and "
+                f"{one.run!r}; serve one, or give the profile of the other another name"
             )
         modes[mode] = one
-    if not found:
+    if not served:
         raise InputError("simulations: there are none; simulate() makes one")
-    return found
-
-
-def _check_documents(served: Mapping[str, Mapping[str, Simulation]], dataset: Dataset) -> None:
-    known = {*dataset.listing["document"]}
-    for one in (one for modes in served.values() for one in modes.values()):
-        for document in one.outputs["document"]:
-            if document not in known:
-                raise InputError(
-                    f"{one.run!r} has document {document!r}, which is not in the dataset "
-                    f"{dataset.name!r}; {nearest(document, known)}"
-                )
+    return served
 
 
 # --- the server -------------------------------------------------------------------------------
