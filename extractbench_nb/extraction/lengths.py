@@ -62,9 +62,10 @@ def _strata(rows: pd.DataFrame, columns: tuple[str, str, str]) -> Iterator[Numbe
     sums = rows.groupby(["schema", "document"], sort=True)[list(dict.fromkeys(columns))].sum()
     sums = sums[sums[columns[1]] > 0]
     alone = sums.groupby(level="schema").transform("size").eq(1)
-    groups = [counts for _, counts in sums[~alone].groupby(level="schema", sort=True)]
-    for counts in [*groups, *([sums[alone]] if alone.any() else [])]:
+    for _, counts in sums[~alone].groupby(level="schema", sort=True):
         yield counts[list(columns)].to_numpy(dtype=np.float64)
+    if len(single := sums[alone]):
+        yield single[list(columns)].to_numpy(dtype=np.float64)
 
 
 def _spread(counts: Numbers, rate: float, drawing: Drawing) -> tuple[float, float, bool]:

@@ -194,12 +194,13 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
 
 def _frame_of(outputs: Any) -> pd.DataFrame:
     """Return outputs of any kind as one frame, one row per attempt."""
-    frames = []
+    frames: list[pd.DataFrame] = []
     for one in outputs if isinstance(outputs, list | tuple) and outputs else [outputs]:
-        frames.append(one if isinstance(one, pd.DataFrame) else getattr(one, "outputs", None))
-        if not isinstance(frames[-1], pd.DataFrame):
+        of_one = one if isinstance(one, pd.DataFrame) else getattr(one, "outputs", None)
+        if not isinstance(of_one, pd.DataFrame):
             found = type(one).__name__
             raise InputError(f"outputs is {found}; expected a DataFrame, a run, or a list of them")
+        frames.append(of_one)
     frame = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
     refuse_missing(frame, _NEEDED, "outputs")
     if not any(name in frame.columns for name in _TEXTS):

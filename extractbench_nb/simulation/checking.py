@@ -193,7 +193,8 @@ def check_simulation(
     order = [name for name in FAILURES if name in {*failures.index, *failures.columns}]
     changes: dict[str, list[_Change]] = defaultdict(list)
     record = []
-    for row in simulation.record.itertuples(index=False):
+    made: Any = simulation.record.itertuples(index=False)
+    for row in made:
         item = None if pd.isna(row.item) else int(row.item)
         change = _Change(row.path, row.corruption, item, row.before, row.after)
         changes[row.document].append(change)
@@ -208,9 +209,10 @@ def check_simulation(
         found[document] = _Found(ev, output)
     rows = []
     for run, document, change in record:
-        outcomes, agrees, reason = [], False, "no value"
+        verdict: tuple[list[str], bool, str | None] = [], False, "no value"
         if document in found:
-            outcomes, agrees, reason = found[document].verdict(change)
+            verdict = found[document].verdict(change)
+        outcomes, agrees, reason = verdict
         names = ", ".join(outcomes) or None
         labels = run, document, change.path, change.corruption, change.expected
         rows.append((*labels, names, agrees, reason))

@@ -516,7 +516,7 @@ def violated(document: Document, mixed: Mixed, allowed: Conformance, rng: Random
     ]
     for place in rng.sample(places, len(places)):
         before = place.value
-        others = [] if before is None or isinstance(before, str) else [json_text(before)]
+        others: list[Any] = [] if before is None or isinstance(before, str) else [json_text(before)]
         others += [] if isinstance(before, list | dict) else [[before]]
         for after in others:
             place.put(after)

@@ -288,8 +288,8 @@ class Replay:
         prompt = meta.get("prompt_tokens") or sum(map(self._tokens, texts))
         written = meta.get("completion_tokens")
         written = self._tokens(raw or "") if written is None else written
-        message = {"role": "assistant", "content": raw, "refusal": None}
-        choice = {"index": 0, "message": message, "logprobs": None}
+        answer = {"role": "assistant", "content": raw, "refusal": None}
+        choice = {"index": 0, "message": answer, "logprobs": None}
         completion = {
             "id": "chatcmpl-simulated",
             "object": "chat.completion",
