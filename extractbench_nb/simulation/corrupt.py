@@ -344,6 +344,7 @@ def _rewrite_item(name: str, place: Place, seed: str, donors: Sequence[Pool]) ->
         both = merged(*copied(before)) if len(before) > 1 else None
         change = Change(place, copied(before), copied(both))
         return None if both is None else _Rewrite(name, False, [both], change)
+    # the text that seeds a split has always named the item's place in an array of its own
     how = "\x1f$[0]\x1fhow" if name == "split_items" else ""
     rng = generator(f"{seed}\x1f{place.path}{how}")
     new = ITEM_REWRITES[name](place, rng, donors)

@@ -55,12 +55,12 @@ class _Subject:
         schema = read_schema(source, self.profile)
         if self.config is None:
             return schema
-        kinds = _SCALARS | {"array"}  # JSON types that all metrics of the config are meant for
+        types = _SCALARS | {"array"}  # those that all metrics of the config are meant for
         for spec in self.config.metrics:
             meant = set(REGISTRY.get(spec.metric_id).applies_to)
             meant = (meant - {"any"}) or set(_SCALARS)
-            kinds &= meant | ({"integer"} if "number" in meant else set())
-        return replace(schema, root=_with_metric(schema.root, self.config, kinds))
+            types &= meant | ({"integer"} if "number" in meant else set())
+        return replace(schema, root=_with_metric(schema.root, self.config, types))
 
 
 def subjects(wanted: Any, profile: str | Profile) -> list[_Subject]:
@@ -100,20 +100,20 @@ def _subject(one: Any, rules: Profile) -> _Subject:
     return _Subject(name, rules, parse_config(name, "/evaluation_config", REGISTRY), name)
 
 
-def _with_metric(node: Node, config: NodeConfig, kinds: frozenset[str]) -> Node:
+def _with_metric(node: Node, config: NodeConfig, types: frozenset[str]) -> Node:
     """Return a node whose fields have the metric; what is skipped stays so."""
     if node.config is not None and node.config.skip:
         return node
     own = node.config
-    if _is_meant(node, kinds):
+    if _is_meant(node, types):
         own = replace(config, weight=node.weight)
-    elif node.kind == "union" and "array" not in kinds:
+    elif node.kind == "union" and "array" not in types:
         own = None  # its branches have their own
     return replace(
         node,
         config=own,
         loaded=None,
-        loader=lambda: node.children.mapped(lambda child: _with_metric(child, config, kinds)),
+        loader=lambda: node.children.mapped(lambda child: _with_metric(child, config, types)),
         _choices={},
     )
 
