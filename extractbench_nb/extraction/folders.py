@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -217,28 +217,17 @@ def _check_meta(meta: Any, path: Path) -> None:
     error = meta.get("error")
     if error is not None and not isinstance(error, dict):
         raise InputError(f"meta file {str(path)!r}: error is {error!r:.80}; expected an object")
-    kinds: tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...] = (
-        (
-            ("finish_reason", "input", "reason", "message"),
-            lambda value: isinstance(value, str),
-            "a text",
-        ),
-        (
-            ("prompt_tokens", "completion_tokens"),
-            lambda value: type(value) is int and 0 <= value <= _LARGEST,
-            "a whole number from 0 to 2^63 - 1",
-        ),
-        (
-            ("cost_usd", "latency_seconds"),
-            lambda value: type(value) in (int, float) and 0 <= value <= _LARGEST,
-            "a number that is 0 or more",
-        ),
+    expectations: tuple[tuple[tuple[str, ...], tuple[type, ...], str], ...] = (
+        (("finish_reason", "input", "reason", "message"), (str,), "a text"),
+        (("prompt_tokens", "completion_tokens"), (int,), "a whole number from 0 to 2^63 - 1"),
+        (("cost_usd", "latency_seconds"), (int, float), "a number that is 0 or more"),
     )
     cells = {**meta, **{name: (error or {}).get(name) for name in ("reason", "message")}}
-    for names, fits, expected in kinds:
+    for names, types, expected in expectations:
         for name in names:
             value = cells.get(name)
-            if value is not None and not fits(value):
+            fits = type(value) in types and (str in types or 0 <= value <= _LARGEST)
+            if value is not None and not fits:
                 shown = f"{type(value).__name__} {repr(value)[:80]}"
                 raise InputError(
                     f"meta file {str(path)!r}: {name} is {shown}; expected {expected} or null"

@@ -247,6 +247,8 @@ class _Change(NamedTuple):
 
     def items(self) -> list[Any]:
         """Return the items that were written."""
+        if self.corruption == "drop_items":
+            return []
         several = self.corruption in ("duplicate_items", "split_items")
         return self.after if several and isinstance(self.after, list) else [self.after]
 
@@ -359,18 +361,14 @@ class _TracedOutput:
         for i in self._order(array, len(gold)):
             original = MISSING if f"{array}[{i}]" in self.touched else gold[i]
             change, before = rewrites.get(i), rewrites.get(i - 1)
-            corruption = None if change is None else change.corruption
             if change is None and before is not None and before.corruption == "merge_items":
                 continue
-            written = [original] if change is None else change.items()
-            if corruption == "drop_items":
-                written = []
-            elif corruption == "spurious_items":
-                written = [original, *written]
-            first = len(layout.written)
-            indices = list(range(first, first + len(written)))
-            layout.written.extend(written)
+            corruption = None if change is None else change.corruption
             invented = corruption == "spurious_items"
+            kept = [original] if change is None or invented else []
+            written = kept + (change.items() if change is not None else [])
+            indices = list(range(len(layout.written), len(layout.written) + len(written)))
+            layout.written.extend(written)
             layout.own[i] = indices[:1] if invented else indices
             layout.added[i] = indices[1:] if invented else indices
             if corruption == "merge_items":
