@@ -115,7 +115,7 @@ def failure_modes(attempts: pd.DataFrame, by: str | Iterable[str] = "run") -> pd
     -------
     pandas.DataFrame
         One row per failure that occurs, in the order of `FAILURES`, and a last row ``total``; one
-        column each value of `by`, or each combination that occurs (a MultiIndex), in the order in
+        column per value of `by`, or per combination that occurs (a MultiIndex), in the order in
         which they first occur, and a last column ``total``. Valid outputs are not counted; where
         all are valid the column is 0. Attempts without a value have a column of their own.
 
