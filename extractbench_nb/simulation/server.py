@@ -78,11 +78,11 @@ def failed(status: int, message: str, kind: str = _INVALID, code: str | None = N
 
 
 class _RefusedError(Exception):
-    """A request that is answered with an error; takes what `failed` takes."""
+    """A request that is answered with an error."""
 
-    def __init__(self, *error: Any) -> None:
-        super().__init__(*error)
-        self.reply = failed(*error)
+    def __init__(self, message: str, status: int = _BAD, code: str | None = None) -> None:
+        super().__init__(message)
+        self.reply = failed(status, message, code=code)
 
 
 # --- requests and their documents -------------------------------------------------------------
@@ -103,20 +103,16 @@ def _read_request(body: bytes) -> _Asked:
     try:
         found = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise _RefusedError(_BAD, f"the request is not JSON: {error}") from None
-    problem = None
+        raise _RefusedError(f"the request is not JSON: {error}") from None
     if not isinstance(found, dict) or not isinstance(found.get("model"), str):
-        problem = "expected an object with the name of a model"
-    elif found.get("stream"):
-        problem = "no answer is streamed here; ask without stream"
-    else:
-        messages = found.get("messages")
-        if not isinstance(messages, list) or not all(isinstance(m, dict) for m in messages):
-            problem = "expected messages, a list of objects"
-    if problem:
-        raise _RefusedError(_BAD, problem)
+        raise _RefusedError("expected an object with the name of a model")
+    if found.get("stream"):
+        raise _RefusedError("no answer is streamed here; ask without stream")
+    messages = found.get("messages")
+    if not isinstance(messages, list) or not all(isinstance(one, dict) for one in messages):
+        raise _RefusedError("expected messages, a list of objects")
     parts: list[dict[str, Any]] = []
-    for message in found["messages"]:
+    for message in messages:
         content = message.get("content")
         if isinstance(content, str):
             parts.append({"text": content})
@@ -139,8 +135,7 @@ def _decoded(data: object) -> bytes:
     try:
         return base64.b64decode(str(data or "").rpartition(",")[2], validate=True)
     except ValueError:
-        problem = "expected file_data in base64, as a data URL"
-        raise _RefusedError(_BAD, problem) from None
+        raise _RefusedError("expected file_data in base64, as a data URL") from None
 
 
 class _Recognition:
@@ -181,7 +176,7 @@ class _Recognition:
         message = f"it may be about {names}; name the one that is meant"
         if not found:
             message = f"the {what} of no document of the dataset is in the request"
-        raise _RefusedError(_NOT_FOUND, message, _INVALID, "document_not_found")
+        raise _RefusedError(message, _NOT_FOUND, "document_not_found")
 
     def text(self, document: str) -> str:
         """Return the text of a document as it is sent."""
@@ -263,13 +258,13 @@ class Replay:
         modes = self.served.get(model)
         if modes is None:
             message = f"the model {model!r} does not exist; {nearest(model, self.served)}"
-            raise _RefusedError(_NOT_FOUND, message, _INVALID, "model_not_found")
+            raise _RefusedError(message, _NOT_FOUND, "model_not_found")
         if asked.mode not in modes:
             hint = "a response_format of type json_schema is not supported by this model"
             if "structured" in modes:
                 hint = "ask with a response_format of type json_schema"
             only = f"{model!r} is simulated in the mode {next(iter(modes))!r} only"
-            raise _RefusedError(_BAD, f"{only}; {hint}")
+            raise _RefusedError(f"{only}; {hint}")
         return modes[asked.mode]
 
     def _answer(self, asked: _Asked, simulation: Simulation, document: str) -> Reply:
@@ -277,7 +272,7 @@ class Replay:
         row = simulation.outputs[simulation.outputs["document"] == document]
         if row.empty:
             message = f"{simulation.run!r} has no output for document {document!r}"
-            raise _RefusedError(_NOT_FOUND, message, _INVALID, "document_not_found")
+            raise _RefusedError(message, _NOT_FOUND, "document_not_found")
         with self._lock:
             self._counts[simulation.profile.name, asked.mode, document] += 1
         raw, meta = row["raw"].iloc[0], row["meta"].iloc[0]
