@@ -225,7 +225,7 @@ def _check_meta(meta: Any, path: Path) -> None:
     cells = {**meta, **{name: (error or {}).get(name) for name in ("reason", "message")}}
     for names, types, expected in expectations:
         for name in names:
-            value = cells.get(name)
+            value: Any = cells.get(name)
             fits = type(value) in types and (str in types or 0 <= value <= _LARGEST)
             if value is not None and not fits:
                 shown = f"{type(value).__name__} {repr(value)[:80]}"
