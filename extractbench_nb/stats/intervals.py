@@ -99,6 +99,11 @@ class Drawing:
         """The error that is accepted, 0.05 for a confidence of 0.95."""
         return round(1 - self.confidence, DIGITS)
 
+    @property
+    def percent(self) -> str:
+        """The confidence as text, ``95 %``."""
+        return f"{100 * self.confidence:.4g} %"
+
     def generator(self, size: int, purpose: str) -> np.random.Generator:
         """Return the generator for samples of one size."""
         return np.random.default_rng([self.seed, size, ("bootstrap", "flips").index(purpose)])
