@@ -209,7 +209,11 @@ def self_consistency(
     drawing = Drawing(confidence, resamples, seed)
     calls = gather(evaluations, "judge_calls")
     refuse_missing(calls, _NEEDED, "judge_calls")
-    rows = _by_field(calls)
+    judged = [name for name, entry in REGISTRY.entries.items() if entry.judged]
+    calls = calls[calls["metric"].isin(judged) | calls["score"].notna()]
+    keys = [name for name in _KEYS if name in calls.columns]
+    groups = calls.groupby(keys, sort=False, dropna=False)
+    rows = [dict(zip(keys, key, strict=True)) | _row(group) for key, group in groups]
     several = [row for row in rows if row["calls"] >= _FEWEST]
     if not several:
         found = "no model was asked: judge_calls has no verdicts"
@@ -220,7 +224,7 @@ def self_consistency(
             f"{found}; ask several times with LLMJudge(n=5), or several models with Ensemble([...])"
         )
     fields = CONSISTENCY_COLUMNS.build(
-        {name: [row[name] for row in several] for name in CONSISTENCY_COLUMNS.names}
+        {name: [row.get(name) for row in several] for name in CONSISTENCY_COLUMNS.names}
     )
     known = fields[fields["agreement"].notna()]
     shares = known["agreement"].astype(float)
@@ -239,16 +243,6 @@ def self_consistency(
         drawing=drawing,
         _fields=fields,
     )
-
-
-def _by_field(calls: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a row for each field and metric that a judge was asked about, in their order."""
-    judged = [name for name, entry in REGISTRY.entries.items() if entry.judged]
-    calls = calls[calls["metric"].isin(judged) | calls["score"].notna()]
-    keys = [name for name in _KEYS if name in calls.columns]
-    groups = calls.groupby(keys, sort=False, dropna=False)
-    blank = dict.fromkeys(_KEYS)
-    return [blank | dict(zip(keys, key, strict=True)) | _row(group) for key, group in groups]
 
 
 def _row(calls: pd.DataFrame) -> dict[str, Any]:
