@@ -11,6 +11,7 @@ from typing import Any
 from extractbench_nb._concurrency import progress_bar
 from extractbench_nb._json import json_type
 from extractbench_nb.benchmark.dataset import Dataset
+from extractbench_nb.display.text import plural
 from extractbench_nb.engine.pairing import undeclared
 from extractbench_nb.errors import ExtractBenchError, InputError
 from extractbench_nb.evaluation.warnings import violations
@@ -37,7 +38,6 @@ from extractbench_nb.gold.findings import (
 from extractbench_nb.gold.lookup import find_date_faults, find_values
 from extractbench_nb.pdf.pages import read_pages
 from extractbench_nb.pdf.text import PdfText
-from extractbench_nb.schema.nodes import Node
 from extractbench_nb.schema.parse import parse_schema
 
 __all__ = [
@@ -58,32 +58,17 @@ def find_violations(subject: Subject) -> Iterator[Finding]:
     places = {place.path: place for place in subject.places}
     for path, keyword, message, value in violations(subject.schema, subject.gold):
         place = places.get(path)
-        kind = _kind(keyword, value, place.node if place else None)
-        field = place.field if place else ""
-        if kind != "schema_violation" and place is not None and place.node is not None:
-            told = f"found {_article(json_type(value))}, the schema has {place.node.label}"
-        else:
-            told = message
-        yield Finding(path, field, kind, told, value, _as_declared(kind, value, place))
-
-
-def _kind(keyword: str, value: Any, node: Node | None) -> str:
-    if keyword not in _TYPE_KEYWORDS or node is None or json_type(value) in node.types:
-        return "schema_violation"
-    wants_object = "object" in node.types and not node.types & {"string", "array"}
-    return "text_for_object" if isinstance(value, str) and wants_object else "wrong_type"
-
-
-def _article(name: str) -> str:
-    return "null" if name == "null" else f"an {name}" if name[0] in "aio" else f"a {name}"
-
-
-def _as_declared(kind: str, value: Any, place: Place | None) -> str | None:
-    """Suggest the same value as text, where a number stands for one."""
-    if kind != "wrong_type" or place is None or place.node is None:
-        return None
-    number = json_type(value) == "number" and "string" in place.node.types
-    return f'"{value}"' if number else None
+        field, node = (place.field, place.node) if place is not None else ("", None)
+        found = json_type(value)
+        if keyword not in _TYPE_KEYWORDS or node is None or found in node.types:
+            yield Finding(path, field, "schema_violation", message, value)
+            continue
+        wants_object = "object" in node.types and not node.types & {"string", "array"}
+        kind = "text_for_object" if isinstance(value, str) and wants_object else "wrong_type"
+        article = "" if found == "null" else "an " if found[0] in "aio" else "a "
+        as_text = found == "number" and "string" in node.types and kind == "wrong_type"
+        difference = f"found {article}{found}, the schema has {node.label}"
+        yield Finding(path, field, kind, difference, value, f'"{value}"' if as_text else None)
 
 
 def find_undeclared(subject: Subject) -> Iterator[Finding]:
@@ -99,8 +84,7 @@ def find_undeclared(subject: Subject) -> Iterator[Finding]:
         if _is_item_index(place):
             indices[place.field].append(place)
         else:
-            message = "the schema does not declare this key"
-            yield place.finding("undeclared_key", message)
+            yield place.finding("undeclared_key", "the schema does not declare this key")
     for name, found in indices.items():
         message = f"{len(found)} items carry their own index, which the schema does not declare"
         yield Finding(found[0].path, name, "item_index", message, found[0].value)
@@ -152,20 +136,9 @@ _PDF_KINDS = frozenset(("pdf_missing", "pdf_unreadable", "pdf_without_text"))
 class Checked:
     """What was found in one document.
 
-    Attributes
-    ----------
-    document, domain, schema : str
-        Which document.
-    findings : list of Finding
-        From everything but the look-up.
-    not_found : list of tuple of (str, Finding)
-        Values that were looked up in the PDF and not found, each with its definition.
-    sought, found : Counter
-        Values looked up and found, by definition.
-    gold_readable : bool
-        Whether the gold file could be used.
-    pages, text_length, values : int or None
-        Pages and characters of the PDF, leaf values of the gold JSON; None if not read.
+    `not_found` has the values that the PDF lacks, `sought` and `found` count all that were looked
+    up, each by definition. `pages`, `text_length` (of the PDF) and `values` (leaves of gold) are
+    None where they were not read.
     """
 
     document: str
@@ -180,14 +153,29 @@ class Checked:
     text_length: int | None = None
     values: int | None = None
 
+    def add(self, kind: str, message: str) -> None:
+        """Add a finding about a file."""
+        self.findings.append(Finding("$", "", kind, message))
+
+    def read(self, kind: str, read: Callable[[], Any]) -> Any:
+        """Read a file; a failure is a finding."""
+        try:
+            return read()
+        except ExtractBenchError as error:
+            self.add(kind, str(error))
+            return _UNREADABLE
+
+
+_UNREADABLE = object()
+
 
 def check_document(dataset: Dataset, row: Any, kinds: frozenset[str]) -> Checked:
     """Run the wanted checks over one document."""
     checked = Checked(row.document, row.domain, row.schema)
     pdf = _read_pdf(dataset, row, kinds, checked)
-    gold = _read(checked, "gold_unreadable", lambda: dataset.gold(row.document))
+    gold = checked.read("gold_unreadable", lambda: dataset.gold(row.document))
     checked.gold_readable = gold is not _UNREADABLE
-    schema = _read(checked, "schema_unreadable", lambda: parse_schema(dataset.schema(row.schema)))
+    schema = checked.read("schema_unreadable", lambda: parse_schema(dataset.schema(row.schema)))
     if gold is _UNREADABLE or schema is _UNREADABLE:
         return checked
     subject = Subject(schema, gold, tuple(walk(schema, gold)), pdf)
@@ -205,17 +193,6 @@ def check_document(dataset: Dataset, row: Any, kinds: frozenset[str]) -> Checked
     return checked
 
 
-_UNREADABLE = object()
-
-
-def _read(checked: Checked, kind: str, read: Callable[[], Any]) -> Any:
-    try:
-        return read()
-    except ExtractBenchError as error:
-        checked.findings.append(Finding("$", "", kind, str(error)))
-        return _UNREADABLE
-
-
 def _read_pdf(
     dataset: Dataset, row: Any, kinds: frozenset[str], checked: Checked
 ) -> PdfText | None:
@@ -223,18 +200,17 @@ def _read_pdf(
     if not kinds & (_USE_PDF | _PDF_KINDS):
         return None
     if not row.has_pdf:
-        message = "there is no PDF beside the gold file"
-        checked.findings.append(Finding("$", "", "pdf_missing", message))
+        checked.add("pdf_missing", "there is no PDF beside the gold file")
         return None
-    pages = _read(checked, "pdf_unreadable", lambda: read_pages(dataset.pdf_path(row.document)))
+    pages = checked.read("pdf_unreadable", lambda: read_pages(dataset.pdf_path(row.document)))
     if pages is _UNREADABLE:
         return None
     pdf = PdfText(pages)
     checked.pages, checked.text_length = pdf.pages, len(pdf.text)
     if pdf.words:
         return pdf
-    message = f"no text on its {pdf.pages} page{'s' if pdf.pages > 1 else ''}: scanned or drawn"
-    checked.findings.append(Finding("$", "", "pdf_without_text", message))
+    count = plural(pdf.pages, "page")
+    checked.add("pdf_without_text", f"no text on its {count}: scanned or drawn")
     return None
 
 
@@ -315,9 +291,8 @@ def _unquoted_fields(checked: Sequence[Checked]) -> frozenset[tuple[str, str]]:
     sought: Counter[tuple[str, str]] = Counter()
     found: Counter[tuple[str, str]] = Counter()
     for one in checked:
-        for name, count in one.sought.items():
-            sought[one.schema, name] += count
-            found[one.schema, name] += one.found[name]
+        sought.update({(one.schema, name): count for name, count in one.sought.items()})
+        found.update({(one.schema, name): count for name, count in one.found.items()})
     rare = {
         key
         for key, count in sought.items()
@@ -330,20 +305,20 @@ def _unquoted_fields(checked: Sequence[Checked]) -> frozenset[tuple[str, str]]:
 def _settled(one: Checked, unquoted: frozenset[tuple[str, str]]) -> list[Finding]:
     """Return a document's findings in order, with one for each field that is not quoted."""
     findings = list(one.findings)
-    told: dict[str, Finding] = {}
-    for definition, finding in one.not_found:
-        if (one.schema, definition) in unquoted:
-            told.setdefault(definition, finding)
-        else:
+    reported: set[str] = set()
+    for name, finding in one.not_found:
+        if (one.schema, name) not in unquoted:
             findings.append(finding)
-    findings += [_field_finding(one, *entry) for entry in told.items()]
+        elif name not in reported:
+            reported.add(name)
+            sought = one.sought[name]
+            message = (
+                f"{sought - one.found[name]} of {sought} values of {name} are not in the PDF, nor "
+                "are most in other documents: not quoted"
+            )
+            findings.append(
+                finding._replace(
+                    kind="field_not_quoted", message=message, suggestion=None, page=None
+                )
+            )
     return sorted(findings, key=lambda finding: _ORDER[finding.kind])
-
-
-def _field_finding(one: Checked, definition: str, first: Finding) -> Finding:
-    sought = one.sought[definition]
-    message = (
-        f"{sought - one.found[definition]} of {sought} values of {definition} are not in "
-        "the PDF, nor are most in other documents: not quoted"
-    )
-    return first._replace(kind="field_not_quoted", message=message, suggestion=None, page=None)

@@ -94,30 +94,29 @@ class ReportConfig:
             raise InputError("ReportConfig: " + "; ".join(problems))
 
 
-def wrong_name(name: object) -> list[str]:
-    """Say why a name cannot be that of a folder below the output folder, in a list of one."""
-    if isinstance(name, str) and _is_below(name):
-        return []
-    expected = "the name of a folder below output_dir, without '..' and control characters"
-    return [f"output_name is {name!r}; expected {expected}"]
-
-
-def _is_below(name: str) -> bool:
-    path = Path(name)
-    parts = Path(name.replace("\\", "/")).parts
+def _is_below(name: object) -> bool:
+    """Whether a name can be that of a folder below the output folder."""
+    if not isinstance(name, str) or not name.isprintable():
+        return False
     try:
         os.fsencode(name)
     except UnicodeEncodeError:
         return False
-    return bool(path.parts) and not path.is_absolute() and ".." not in parts and name.isprintable()
+    path, parts = Path(name), Path(name.replace("\\", "/")).parts
+    return bool(path.parts) and not path.is_absolute() and ".." not in parts
+
+
+def _wrong_name(name: object) -> str:
+    expected = "the name of a folder below output_dir, without '..' and control characters"
+    return f"output_name is {name!r}; expected {expected}"
 
 
 def _problems(config: ReportConfig) -> Iterator[str]:
     folder: object = config.output_dir
     if not isinstance(folder, Path):
         yield f"output_dir is {folder!r}; expected a pathlib.Path"
-    if config.output_name is not None:
-        yield from wrong_name(config.output_name)
+    if config.output_name is not None and not _is_below(config.output_name):
+        yield _wrong_name(config.output_name)
     for name in ("max_reasoning_length", "top_n_lowest_fields"):
         value = getattr(config, name)
         if type(value) is not int or value < 0:
@@ -125,11 +124,9 @@ def _problems(config: ReportConfig) -> Iterator[str]:
     for name in _SWITCHES:
         if type(getattr(config, name)) is not bool:
             yield f"{name} is {getattr(config, name)!r}; expected True or False"
-    checks: list[tuple[Callable[[Any], object], object]]
-    checks = [(get_profile, config.profile), (choose_judge, config.judge)]
-    for check, value in checks:
+    for check in (lambda: get_profile(config.profile), lambda: choose_judge(config.judge)):
         try:
-            check(value)
+            check()
         except InputError as error:
             yield str(error)
     if config.alignment != "optimal" and not callable(config.alignment):
@@ -242,9 +239,8 @@ class ReportBuilder:
         InputError
             The report's name leads out of the output folder.
         """
-        problems = wrong_name(report.output_name)
-        if problems:
-            raise InputError(problems[0])
+        if not _is_below(report.output_name):
+            raise InputError(_wrong_name(report.output_name))
         return _written(report, self.config.output_dir / report.output_name, self.config)
 
 
@@ -274,11 +270,9 @@ def _derived(ev: Evaluation, config: ReportConfig, name: str | None = None) -> E
     summary, frame, meta, now = ev.summary, ev.fields, ev.meta, datetime.now()
     arrays = array_breakdowns(ev.arrays, ev.matches, frame)
     rows = field_outcomes(frame, arrays, config.max_reasoning_length)
-    places = {r.path: r for r in rows}.values()
-    missing = {
-        side: sum(getattr(row, f"{side}_state") == "missing" for row in places)
-        for side in ("gold", "extracted")
-    }
+    by_path = {row.path: row for row in rows}.values()
+    missing_gold = sum(row.gold_state == "missing" for row in by_path)
+    missing_extracted = sum(row.extracted_state == "missing" for row in by_path)
     document = dict(schema.document)
     noted = [f.name for f in fields(ReportWarning)]
     name = name or config.output_name
@@ -289,8 +283,8 @@ def _derived(ev: Evaluation, config: ReportConfig, name: str | None = None) -> E
         gold_hash=_digest(gold),
         extracted_hash=_digest(extracted),
         schema_stats=schema_stats(schema),
-        gold_stats=content_stats("gold", gold, missing["gold"]),
-        extracted_stats=content_stats("extracted", extracted, missing["extracted"]),
+        gold_stats=content_stats("gold", gold, missing_gold),
+        extracted_stats=content_stats("extracted", extracted, missing_extracted),
         coverage=coverage_stats(schema, gold, None if problem else extracted),
         outcomes=outcome_stats(rows, summary, ev.judge_calls, config.top_n_lowest_fields),
         field_outcomes=rows,
