@@ -249,16 +249,16 @@ def _row(calls: pd.DataFrame) -> dict[str, Any]:
     answers = calls[calls["score"].notna()]
     scores = answers["score"].astype(float).to_numpy()
     passes, answered = int(answers["passed"].astype("boolean").sum()), len(scores)
-    share = max(passes, answered - passes) / answered if answered >= _FEWEST else None
-    return {
+    row: dict[str, Any] = {
         "models": calls["model"].nunique(),
         "calls": len(calls),
         "answered": answered,
-        "mean": float(scores.mean()) if answered else None,
-        "sd": float(scores.std(ddof=1)) if answered >= _FEWEST else None,
-        "lowest": float(scores.min()) if answered else None,
-        "highest": float(scores.max()) if answered else None,
         "passes": passes,
-        "agreement": share,
-        "unanimous": None if share is None else share == 1,
     }
+    if answered:
+        extremes = {"lowest": float(scores.min()), "highest": float(scores.max())}
+        row |= extremes | {"mean": float(scores.mean())}
+    if answered >= _FEWEST:
+        share = max(passes, answered - passes) / answered
+        row |= {"sd": float(scores.std(ddof=1)), "agreement": share, "unanimous": share == 1}
+    return row
