@@ -56,13 +56,12 @@ def document_json(value: Any, levels: int = _LEVELS) -> Any:
         if isinstance(value, dict):
             return {_text_of(key): document_json(v, levels - 1) for key, v in value.items()}
         return [document_json(v, levels - 1) for v in value]
-    if value is None or isinstance(value, bool | str):
-        return value
-    if isinstance(value, int):
-        return value if value.bit_length() <= _MOST_BITS else hex(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else json.dumps(value)
-    return _text_of(value)
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return hex(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return json.dumps(value)
+    is_json = value is None or isinstance(value, str | int | float)
+    return value if is_json else _text_of(value)
 
 
 def _text_of(value: Any) -> str:
