@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -217,7 +217,41 @@ class ReportBuilder:
         EvaluationReport
             The report.
         """
-        return _derived(ev, self.config)
+        schema, gold, extracted, problem = ev.inputs
+        summary, frame, meta, now = ev.summary, ev.fields, ev.meta, datetime.now()
+        arrays = array_breakdowns(ev.arrays, ev.matches, frame)
+        rows = field_outcomes(frame, arrays, self.config.max_reasoning_length)
+        by_path = {row.path: row for row in rows}.values()
+        missing_gold = sum(row.gold_state == "missing" for row in by_path)
+        missing_extracted = sum(row.extracted_state == "missing" for row in by_path)
+        document = dict(schema.document)
+        noted = [f.name for f in fields(ReportWarning)]
+        return EvaluationReport(
+            output_name=self.config.output_name
+            or f"{now:%Y%m%d-%H%M}-{_digest([document, gold, extracted])}",
+            timestamp=now.isoformat(),
+            schema_hash=_digest(document),
+            gold_hash=_digest(gold),
+            extracted_hash=_digest(extracted),
+            schema_stats=schema_stats(schema),
+            gold_stats=content_stats("gold", gold, missing_gold),
+            extracted_stats=content_stats("extracted", extracted, missing_extracted),
+            coverage=coverage_stats(schema, gold, None if problem else extracted),
+            outcomes=outcome_stats(rows, summary, ev.judge_calls, self.config.top_n_lowest_fields),
+            field_outcomes=rows,
+            overall_score=float(summary["overall_score"]),
+            overall_pass_rate=float(summary["pass_rate"]),
+            field_score=float(summary["field_score"]),
+            array_breakdowns=arrays,
+            gold_coverage=float(summary["gold_coverage"]),
+            warnings=[ReportWarning(*row) for row in ev.warnings[noted].itertuples(index=False)],
+            problem=problem,
+            profile=meta["profile"],
+            judge=meta["judge"],
+            alignment=meta["alignment"],
+            versions={key: meta[key] for key in ("extractbench_nb", "pandas", "python")},
+            evaluation=ev,
+        )
 
     def save(self, report: EvaluationReport) -> Path:
         """Write the files of a report, all of them or none.
@@ -246,8 +280,9 @@ class ReportBuilder:
 
 def write_evaluation(ev: Evaluation, folder: Path) -> Path:
     """Write all five files of a report straight into a folder, which names the report."""
-    config = ReportConfig()
-    return _written(_derived(ev, config, name=folder.resolve().name or None), folder, config)
+    report = ReportBuilder().from_evaluation(ev)
+    name = folder.resolve().name or report.output_name
+    return _written(replace(report, output_name=name), folder, ReportConfig())
 
 
 def _written(report: EvaluationReport, folder: Path, config: ReportConfig) -> Path:
@@ -263,44 +298,6 @@ def _written(report: EvaluationReport, folder: Path, config: ReportConfig) -> Pa
     make_folder(folder)
     write_texts({folder / name: text for name, text in texts.items()})
     return folder
-
-
-def _derived(ev: Evaluation, config: ReportConfig, name: str | None = None) -> EvaluationReport:
-    schema, gold, extracted, problem = ev.inputs
-    summary, frame, meta, now = ev.summary, ev.fields, ev.meta, datetime.now()
-    arrays = array_breakdowns(ev.arrays, ev.matches, frame)
-    rows = field_outcomes(frame, arrays, config.max_reasoning_length)
-    by_path = {row.path: row for row in rows}.values()
-    missing_gold = sum(row.gold_state == "missing" for row in by_path)
-    missing_extracted = sum(row.extracted_state == "missing" for row in by_path)
-    document = dict(schema.document)
-    noted = [f.name for f in fields(ReportWarning)]
-    name = name or config.output_name
-    return EvaluationReport(
-        output_name=name or f"{now:%Y%m%d-%H%M}-{_digest([document, gold, extracted])}",
-        timestamp=now.isoformat(),
-        schema_hash=_digest(document),
-        gold_hash=_digest(gold),
-        extracted_hash=_digest(extracted),
-        schema_stats=schema_stats(schema),
-        gold_stats=content_stats("gold", gold, missing_gold),
-        extracted_stats=content_stats("extracted", extracted, missing_extracted),
-        coverage=coverage_stats(schema, gold, None if problem else extracted),
-        outcomes=outcome_stats(rows, summary, ev.judge_calls, config.top_n_lowest_fields),
-        field_outcomes=rows,
-        overall_score=float(summary["overall_score"]),
-        overall_pass_rate=float(summary["pass_rate"]),
-        field_score=float(summary["field_score"]),
-        array_breakdowns=arrays,
-        gold_coverage=float(summary["gold_coverage"]),
-        warnings=[ReportWarning(*row) for row in ev.warnings[noted].itertuples(index=False)],
-        problem=problem,
-        profile=meta["profile"],
-        judge=meta["judge"],
-        alignment=meta["alignment"],
-        versions={key: meta[key] for key in ("extractbench_nb", "pandas", "python")},
-        evaluation=ev,
-    )
 
 
 def _digest(document: Any) -> str:

@@ -406,12 +406,7 @@ class Kappa(NamedTuple):
 
 
 def kappas(counts: Numbers) -> Numbers:
-    """Return Cohen's kappa of many tables of counts.
-
-    References
-    ----------
-    J. Cohen, A coefficient of agreement for nominal scales, Educational and Psychological
-    Measurement 20 (1960).
+    """Return Cohen's kappa of many tables of counts (Educ. Psychol. Meas. 20, 1960).
 
     Examples
     --------
@@ -436,11 +431,6 @@ def kappa_interval(per_document: Numbers, drawing: Drawing) -> Kappa:
 
 def share_interval(per_document: Numbers, drawing: Drawing) -> Interval:
     """Return an interval for the share of rows in which both sides say the same.
-
-    References
-    ----------
-    E. B. Wilson, Probable inference, the law of succession, and statistical inference, Journal of
-    the American Statistical Association 22 (1927).
 
     Examples
     --------
