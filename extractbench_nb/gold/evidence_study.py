@@ -149,8 +149,8 @@ def count_evidence(ds: Dataset, document: str) -> EvidenceCounts:
         order = [key for key in product(groups, AGAINST) if key in table.index]
         ordered = table.loc[order].reset_index()
         frames.append(spec.from_rows((*ids, *row) for row in ordered.to_numpy()))
-    rows = ((*ids, key, total[key], count) for key, count in missing.items())
-    return EvidenceCounts(*frames, MISSING_COLUMNS.from_rows(rows))
+    without = ((*ids, key, total[key], count) for key, count in missing.items())
+    return EvidenceCounts(frames[0], frames[1], MISSING_COLUMNS.from_rows(without))
 
 
 def _searched(rows: Sequence[Any], own: Any) -> Iterator[tuple[str, Path]]:

@@ -343,9 +343,9 @@ def join_verdicts(
     keys = [*_identities(a, b), *names]
     sides = []
     for frame in (a, b):
-        side = pd.DataFrame({name: frame[name].astype(TEXT).array for name in keys})
-        nth = side.groupby(keys, dropna=False, sort=False).cumcount()
-        sides.append(side.assign(nth=nth, row=np.arange(len(side))))
+        rows = pd.DataFrame({name: frame[name].astype(TEXT).array for name in keys})
+        nth = rows.groupby(keys, dropna=False, sort=False).cumcount()
+        sides.append(rows.assign(nth=nth, row=np.arange(len(rows))))
     joined = sides[0].merge(sides[1], on=[*keys, "nth"], suffixes=_SIDES)
     if joined.empty:
         raise InputError(
@@ -417,8 +417,8 @@ def kappas(counts: Numbers) -> Numbers:
     agreed = np.trace(counts, axis1=-2, axis2=-1) * total
     chance = (counts.sum(axis=-1) * counts.sum(axis=-2)).sum(axis=-1)
     with np.errstate(invalid="ignore"):
-        values = np.where(total**2 > chance, (agreed - chance) / (total**2 - chance), np.nan)
-    return np.round(values, DIGITS)
+        kappa = (agreed - chance) / (total**2 - chance)
+    return np.round(np.where(total**2 > chance, kappa, np.nan), DIGITS).astype(np.float64)
 
 
 def kappa_interval(per_document: Numbers, drawing: Drawing) -> Kappa:
@@ -451,7 +451,7 @@ def share_interval(per_document: Numbers, drawing: Drawing) -> Interval:
 def _shares(counts: Numbers) -> Numbers:
     with np.errstate(invalid="ignore"):
         shares = np.trace(counts, axis1=-2, axis2=-1) / counts.sum(axis=(-2, -1))
-    return np.round(shares, DIGITS)
+    return np.asarray(np.round(shares, DIGITS), dtype=np.float64)
 
 
 def _interval_of(

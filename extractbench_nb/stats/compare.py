@@ -554,13 +554,16 @@ _TABLES = ("scores", "differences", "domains", "domain_differences")
 _MOST_DIGITS = 15  # what a float holds
 _MARKED = re.compile(r"([\\`*_{}\[\]<>|#~&!])")
 _GROUPS, _PAIRS = 20, 20
-#: A mean or a mean difference with both ends of its interval.
-_Range = tuple[Any, Any, Any]
 
 
 def _markdown(text: str) -> str:
     """Escape what Markdown would take for markup."""
     return _MARKED.sub(r"\\\1", text)
+
+
+def _ranges(rows: pd.DataFrame, mean: str) -> Numbers:
+    """Return the means of rows with both ends of their intervals; NaN where they are missing."""
+    return rows[[mean, "low", "high"]].astype("Float64").to_numpy(np.float64, na_value=np.nan)
 
 
 def _ranking(comparison: Comparison) -> list[str]:
@@ -577,10 +580,7 @@ def _interval_texts(comparison: Comparison, scores: pd.DataFrame, digits: int = 
     names = [name for name in ("domain", "group", "documents") if name in scores.columns]
     texts = scores.assign(
         rank=[rank[name] for name in scores["group"]],
-        text=[
-            with_range(*values, digits)
-            for values in scores[["mean", "low", "high"]].to_numpy(object)
-        ],
+        text=[with_range(mean, low, high, digits) for mean, low, high in _ranges(scores, "mean")],
     ).sort_values([*names[:-2], "rank"], kind="stable")
     wide = texts.pivot_table(
         index=names, columns="measure", values="text", aggfunc="first", sort=False
@@ -602,8 +602,10 @@ def _text_table(comparison: Comparison, table: str, digits: int) -> tuple[pd.Dat
         domain = ["domain"] if table == "domain_differences" else []
         names = len(domain) + 3
         texts = frame[[*domain, "a", "b", "measure", "documents"]].astype(object)
-        effects = frame[["b_minus_a", "low", "high"]].to_numpy(object)
-        texts["b - a"] = [with_range(*values, digits, sign=True) for values in effects]
+        texts["b - a"] = [
+            with_range(mean, low, high, digits, sign=True)
+            for mean, low, high in _ranges(frame, "b_minus_a")
+        ]
         texts["p (Holm)"] = [number(p, max(3, digits)) for p in frame["p_holm"]]
     return texts.rename(columns=one_line).map(lambda cell: one_line(str(cell))), names
 
@@ -649,33 +651,31 @@ def _distinct(c: Comparison, measure: str) -> str:
 def _scores_html(c: Comparison) -> str:
     ranking = _ranking(c)
     shown = ranking[:_GROUPS]
-    ranges = {(r.group, r.measure): (r.mean, r.low, r.high) for r in c._scores.itertuples()}
-    axes = {m: _axis([ranges[name, m] for name in shown]) for m in c.measures}
+    rows = [[cell(document_text(name, 60))] for name in shown]
     heads = [cell(document_text(", ".join(c.by), 60), tag="th")]
-    heads += [cell(document_text(m, 60) + _axis_html(axes[m]), tag="th") for m in c.measures]
-    rows = (
-        table_row(
-            [
-                cell(document_text(name, 60)),
-                *(_range_html(ranges[name, m], axes[m]) for m in c.measures),
-            ]
-        )
-        for name in shown
-    )
-    return table_of(heads, rows) + _more_html(len(ranking) - _GROUPS, "scores")
+    for measure in c.measures:
+        scores = c._scores[c._scores["measure"] == measure]
+        position = {name: i for i, name in enumerate(scores["group"])}
+        ranges = _ranges(scores.iloc[[position[name] for name in shown]], "mean")
+        axis = _axis(ranges)
+        heads.append(cell(document_text(measure, 60) + _axis_html(axis), tag="th"))
+        for row, values in zip(rows, ranges, strict=True):
+            row.append(_range_html(values, axis))
+    table = table_of(heads, map(table_row, rows))
+    return table + _more_html(len(ranking) - _GROUPS, "scores")
 
 
 def _differences_html(c: Comparison, measure: str) -> str:
     """Write the differences in one measure, those least likely to be noise first."""
     frame = c._differences[c._differences["measure"] == measure]
     frame = frame.sort_values("p_holm", kind="stable", na_position="last")
-    shown = frame.head(_PAIRS).to_dict("records")
-    ranges = [(row["b_minus_a"], row["low"], row["high"]) for row in shown]
-    axis = _axis([*ranges, (0.0, 0.0, 0.0)])
+    shown = frame.head(_PAIRS)
+    ranges = _ranges(shown, "b_minus_a")
+    axis = _axis(np.append(ranges, 0.0))
     heads = [cell(name, tag="th") for name in ("a", "b", "b - a" + _axis_html(axis))]
     heads += [cell(name, "xb-num", "th") for name in ("p (Holm)", "detectable", "documents")]
     rows = []
-    for row, values in zip(shown, ranges, strict=True):
+    for row, values in zip(shown.to_dict("records"), ranges, strict=True):
         p = number(row["p_holm"])
         p = f"<b>{p}</b>" if row["significant"] is True else p
         cells = [cell(document_text(row[name], 60)) for name in ("a", "b")]
@@ -694,10 +694,10 @@ def _more_html(hidden: int, frame: str) -> str:
     return f"<div>{text}</div>" if text else ""
 
 
-def _axis(ranges: list[_Range]) -> tuple[float, float]:
+def _axis(ranges: Numbers) -> tuple[float, float]:
     """Return the ends of an axis on which all ranges fit."""
-    ends = [float(end) for values in ranges for end in values if not pd.isna(end)]
-    low, high = min(ends, default=0.0), max(ends, default=1.0)
+    ends = ranges[~np.isnan(ranges)]
+    low, high = (float(ends.min()), float(ends.max())) if len(ends) else (0.0, 1.0)
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
@@ -707,20 +707,21 @@ def _axis_html(axis: tuple[float, float]) -> str:
     return f'<br><span class="xb-type" style="{style}">axis {text}</span>'
 
 
-def _range_html(values: _Range, axis: tuple[float, float], *, difference: bool = False) -> str:
+def _range_html(values: Numbers, axis: tuple[float, float], *, difference: bool = False) -> str:
     """Write a mean with its interval, and draw them; screen readers may skip the drawing."""
-    text = with_range(*values, sign=difference)
+    mean, low, high = values
+    text = with_range(mean, low, high, sign=difference)
     return f'<td style="white-space:nowrap">{text}<br>{_plot(values, axis, difference)}</td>'
 
 
-def _plot(values: _Range, axis: tuple[float, float], with_zero: bool) -> str:
+def _plot(values: Numbers, axis: tuple[float, float], with_zero: bool) -> str:
     mean, low, high = values
-    if pd.isna(mean):
+    if np.isnan(mean):
         return ""
     width, height, edge = 150, 16, 6
 
     def x(value: float) -> str:
-        share = (float(value) - axis[0]) / (axis[1] - axis[0])
+        share = (value - axis[0]) / (axis[1] - axis[0])
         return f"{edge + share * (width - 2 * edge):.1f}"
 
     def line(
@@ -731,7 +732,7 @@ def _plot(values: _Range, axis: tuple[float, float], with_zero: bool) -> str:
     marks = [line(edge, width - edge, 'stroke-opacity=".2"')]
     if with_zero:
         marks.append(line(x(0), x(0), 'stroke-opacity=".5"', 1, height - 1))
-    if not pd.isna(low):
+    if not np.isnan(low):
         marks.append(line(x(low), x(high), 'stroke-width="3"'))
     marks.append(f'<circle cx="{x(mean)}" cy="{height / 2}" r="3.5" fill="currentColor"/>')
     return (

@@ -250,7 +250,7 @@ def _signs(size: int, drawing: Drawing) -> Iterator[Numbers]:
     """Yield drawn signs, some resamples at a time."""
     generator = drawing.generator(size, "flips")
     for rows in _chunks(drawing.resamples, size):
-        yield generator.integers(0, 2, (rows, size), dtype=np.int8) * 2.0 - 1.0
+        yield 2.0 * generator.integers(0, 2, (rows, size), dtype=np.int8).astype(np.float64) - 1.0
 
 
 def _as_far(differences: Numbers, flips: Iterable[Numbers]) -> npt.NDArray[np.int64]:

@@ -309,8 +309,10 @@ def _compare(
     (_, a_only), (b_only, _) = found.table.to_numpy().tolist()  # pass first, then fail
     distance = math.nan
     if all("score" in frame.columns for frame in (rows.a, rows.b)):
-        first, second = (frame["score"].astype("Float64").array for frame in (rows.a, rows.b))
-        gaps = pd.Series(first - second).abs().dropna().to_numpy(dtype=np.float64)
+        first, second = (
+            frame["score"].astype("Float64").reset_index(drop=True) for frame in (rows.a, rows.b)
+        )
+        gaps = (first - second).abs().dropna().to_numpy(dtype=np.float64)
         distance = float(gaps.mean()) if len(gaps) else math.nan
     pair = names | {
         "fields": found.rows,
