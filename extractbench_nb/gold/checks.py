@@ -59,15 +59,15 @@ def find_violations(subject: Subject) -> Iterator[Finding]:
     for path, keyword, message, value in violations(subject.schema, subject.gold):
         place = places.get(path)
         field, node = (place.field, place.node) if place is not None else ("", None)
-        found = json_type(value)
-        if keyword not in _TYPE_KEYWORDS or node is None or found in node.types:
+        type_ = json_type(value)
+        if keyword not in _TYPE_KEYWORDS or node is None or type_ in node.types:
             yield Finding(path, field, "schema_violation", message, value)
             continue
         wants_object = "object" in node.types and not node.types & {"string", "array"}
         kind = "text_for_object" if isinstance(value, str) and wants_object else "wrong_type"
-        article = "" if found == "null" else "an " if found[0] in "aio" else "a "
-        as_text = found == "number" and "string" in node.types and kind == "wrong_type"
-        difference = f"found {article}{found}, the schema has {node.label}"
+        article = "" if type_ == "null" else "an " if type_[0] in "aio" else "a "
+        as_text = type_ == "number" and "string" in node.types and kind == "wrong_type"
+        difference = f"found {article}{type_}, the schema has {node.label}"
         yield Finding(path, field, kind, difference, value, f'"{value}"' if as_text else None)
 
 
@@ -79,15 +79,13 @@ def find_undeclared(subject: Subject) -> Iterator[Finding]:
     paths = {"$" + p.path for p in undeclared(subject.schema.root, subject.gold, subject.gold)}
     indices: dict[str, list[Place]] = defaultdict(list)
     for place in subject.places:
-        if place.path not in paths:
-            continue
-        if _is_item_index(place):
+        if place.path in paths and _is_item_index(place):
             indices[place.field].append(place)
-        else:
+        elif place.path in paths:
             yield place.finding("undeclared_key", "the schema does not declare this key")
-    for name, found in indices.items():
-        message = f"{len(found)} items carry their own index, which the schema does not declare"
-        yield Finding(found[0].path, name, "item_index", message, found[0].value)
+    for name, places in indices.items():
+        message = f"{len(places)} items carry their own index, which the schema does not declare"
+        yield Finding(places[0].path, name, "item_index", message, places[0].value)
 
 
 def _is_item_index(place: Place) -> bool:
@@ -136,18 +134,16 @@ _PDF_KINDS = frozenset(("pdf_missing", "pdf_unreadable", "pdf_without_text"))
 class Checked:
     """What was found in one document.
 
-    `not_found` has the values that the PDF lacks, `sought` and `found` count all that were looked
-    up, each by definition. `pages`, `text_length` (of the PDF) and `values` (leaves of gold) are
-    None where they were not read.
+    `looked_up` has the definition of every value that was looked up in the PDF, and a finding if it
+    is not there. `pages`, `text_length` (of the PDF) and `values` (leaves of gold) are None where
+    they were not read.
     """
 
     document: str
     domain: str
     schema: str
     findings: list[Finding] = field(default_factory=list)
-    not_found: list[tuple[str, Finding]] = field(default_factory=list)
-    sought: Counter[str] = field(default_factory=Counter)
-    found: Counter[str] = field(default_factory=Counter)
+    looked_up: list[tuple[str, Finding | None]] = field(default_factory=list)
     gold_readable: bool = True
     pages: int | None = None
     text_length: int | None = None
@@ -184,12 +180,9 @@ def check_document(dataset: Dataset, row: Any, kinds: frozenset[str]) -> Checked
     for check, names in _RULES:
         if not kinds.isdisjoint(names.split()):
             checked.findings += check(subject)
-    for place, finding in find_values(subject) if kinds & _LOOKUP else ():
-        checked.sought[place.definition] += 1
-        if finding is None:
-            checked.found[place.definition] += 1
-        else:
-            checked.not_found.append((place.definition, finding))
+    if kinds & _LOOKUP:
+        values_found = find_values(subject)
+        checked.looked_up = [(place.definition, finding) for place, finding in values_found]
     return checked
 
 
@@ -271,7 +264,7 @@ def audit(
     shown = progress_bar(rows, shown=progress, desc="audit", unit="document")
     checked = [check_document(ds, row, wanted) for row in shown]
     unquoted = _unquoted_fields(checked)
-    found = [(one, f) for one in checked for f in _settled(one, unquoted) if f.kind in wanted]
+    found = [(c, f) for c in checked for f in _settled(c, unquoted) if f.kind in wanted]
     findings = [
         (c.document, c.domain, c.schema, f.path, f.field, f.kind, KINDS[f.kind].severity,
          f.message, f.value, f.suggestion, f.page)
@@ -280,7 +273,8 @@ def audit(
     counts = Counter((id(c), KINDS[f.kind].severity) for c, f in found)
     documents = [
         (c.document, c.domain, c.schema, c.gold_readable, c.values, c.pages, c.text_length,
-         c.sought.total(), c.found.total(), *(counts[id(c), name] for name in SEVERITIES))
+         len(c.looked_up), [f for _, f in c.looked_up].count(None),
+         *(counts[id(c), name] for name in SEVERITIES))
         for c in checked
     ]  # fmt: skip
     return Audit(ds.name, AUDIT_COLUMNS.from_rows(findings), AUDITED_COLUMNS.from_rows(documents))
@@ -288,37 +282,36 @@ def audit(
 
 def _unquoted_fields(checked: Sequence[Checked]) -> frozenset[tuple[str, str]]:
     """Return schema and definition of which less than half of all values were found."""
-    sought: Counter[tuple[str, str]] = Counter()
-    found: Counter[tuple[str, str]] = Counter()
-    for one in checked:
-        sought.update({(one.schema, name): count for name, count in one.sought.items()})
-        found.update({(one.schema, name): count for name, count in one.found.items()})
+    quoted = defaultdict(list)
+    for document in checked:
+        for name, finding in document.looked_up:
+            quoted[document.schema, name].append(finding is None)
     rare = {
         key
-        for key, count in sought.items()
-        if count >= _FEWEST_SOUGHT and found[key] < _QUOTED_SHARE * count
+        for key, found in quoted.items()
+        if len(found) >= _FEWEST_SOUGHT and sum(found) < _QUOTED_SHARE * len(found)
     }
     # an undeclared key means what the declared ones of its name mean
     return frozenset(rare | {(schema, name.rsplit("/", 1)[-1]) for schema, name in rare})
 
 
-def _settled(one: Checked, unquoted: frozenset[tuple[str, str]]) -> list[Finding]:
+def _settled(checked: Checked, unquoted: frozenset[tuple[str, str]]) -> list[Finding]:
     """Return a document's findings in order, with one for each field that is not quoted."""
-    findings = list(one.findings)
-    reported: set[str] = set()
-    for name, finding in one.not_found:
-        if (one.schema, name) not in unquoted:
+    findings = list(checked.findings)
+    sought = Counter(name for name, _ in checked.looked_up)
+    missing = Counter(name for name, finding in checked.looked_up if finding is not None)
+    reported = set()
+    for name, finding in checked.looked_up:
+        if finding is None or name in reported:
+            continue
+        if (checked.schema, name) not in unquoted:
             findings.append(finding)
-        elif name not in reported:
-            reported.add(name)
-            sought = one.sought[name]
-            message = (
-                f"{sought - one.found[name]} of {sought} values of {name} are not in the PDF, nor "
-                "are most in other documents: not quoted"
-            )
-            findings.append(
-                finding._replace(
-                    kind="field_not_quoted", message=message, suggestion=None, page=None
-                )
-            )
+            continue
+        reported.add(name)
+        message = (
+            f"{missing[name]} of {sought[name]} values of {name} are not in the PDF, nor are most "
+            "in other documents: not quoted"
+        )
+        changes = {"kind": "field_not_quoted", "message": message}
+        findings.append(finding._replace(**changes, suggestion=None, page=None))
     return sorted(findings, key=lambda finding: _ORDER[finding.kind])

@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import bracketed, canonical, json_text, member
@@ -167,8 +167,8 @@ def _rejoined(match: re.Match[str], vocabulary: Counter[str]) -> str:
     first, second = match[1] or match[3], match[2] or match[4]
     if second.lower() in _SUSPENDED:
         return match[0]
-    one, two = first.casefold(), second.casefold()
-    compound = min(vocabulary[one], vocabulary[two]) > 1 and not vocabulary[one + two]
+    begin, end = first.casefold(), second.casefold()
+    compound = min(vocabulary[begin], vocabulary[end]) > 1 and not vocabulary[begin + end]
     return f"{first}-{second}" if compound else first + second
 
 
@@ -186,7 +186,7 @@ def _torn(text: str, pdf: PdfText) -> Iterator[tuple[str, str]]:
 def _glued_words(place: Place, pdf: PdfText | None) -> Iterator[Finding]:
     text = " ".join(part for part in place.value.split() if not _LINK.search(part))
     found = _MISSING_SPACE.findall(text)
-    better = [re.sub(r"([,;])", r"\1 ", one) for one in found]
+    better = [re.sub(r"([,;])", r"\1 ", words) for words in found]
     if pdf is not None:
         words = dict.fromkeys(_LETTERS.findall(unify(text)))
         pairs = [pair for word in words if (pair := _unglue(word, pdf))]
@@ -309,16 +309,16 @@ def _respelt(counts: dict[str, int]) -> Iterator[tuple[str, str]]:
     forms = [normalize(name) for name in names]
     alike = process.cdist(forms, forms, scorer=fuzz.ratio, score_cutoff=_ALIKE, dtype=np.uint8)
     judge = OfflineJudge()
-    told: set[int] = set()
+    reported: set[int] = set()
     rows, columns = np.nonzero(np.triu(alike, 1))
     nearest = np.argsort(-alike[rows, columns].astype(int), kind="stable")[:_MOST_PAIRS]
     for i, j in zip(rows[nearest], columns[nearest], strict=True):
         rare, usual = (i, j) if counts[names[i]] < counts[names[j]] else (j, i)
         name, other = names[rare], names[usual]
-        if rare in told or _DIGITS.findall(name) != _DIGITS.findall(other):
+        if rare in reported or _DIGITS.findall(name) != _DIGITS.findall(other):
             continue
         if _is_slip(name, other) or judge.compare(other, name).score >= _SAME:
-            told.add(rare)
+            reported.add(rare)
             yield name, other
 
 
@@ -326,11 +326,9 @@ def _is_slip(name: str, other: str) -> bool:
     """Say whether one long word has one letter wrong, missing, too much or out of place."""
     from rapidfuzz.distance import OSA
 
-    ours, theirs = normalize(name).split(), normalize(other).split()
-    if len(ours) != len(theirs):
-        return False
-    differing = [(a, b) for a, b in zip(ours, theirs, strict=True) if a != b]
-    if len(differing) != 1:
+    words = (normalize(name).split(), normalize(other).split())
+    differing = [(a, b) for a, b in zip_longest(*words, fillvalue="") if a != b]
+    if len(words[0]) != len(words[1]) or len(differing) != 1:
         return False
     a, b = differing[0]
     plural = a.removesuffix("s") == b.removesuffix("s")
@@ -365,15 +363,13 @@ def _instead(place: Place) -> str | None:
 
 
 def _declared_words(node: Node | None) -> frozenset[str]:
-    if node is None:
-        return frozenset()
     words: list[object] = []
-    for one in (node, *node.children.branches):
-        words += [one.keywords.get("default"), one.keywords.get("const")]
+    for part in () if node is None else (node, *node.children.branches):
+        words += [part.keywords.get("default"), part.keywords.get("const")]
         for name in ("enum", "examples"):
-            values = one.keywords.get(name)
+            values = part.keywords.get(name)
             words += values if isinstance(values, list) else []
-        words += _QUOTED.findall(one.description or "")
+        words += _QUOTED.findall(part.description or "")
     return frozenset(fold(word) for word in words if isinstance(word, str))
 
 

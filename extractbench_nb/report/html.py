@@ -228,7 +228,7 @@ def _environment() -> Environment:
     """Make the environment once: the templates are compiled when they are first used."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    found = Environment(
+    environment = Environment(
         loader=PackageLoader("extractbench_nb.report"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -236,8 +236,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters["dollars"] = dollars
-    return found
+    environment.filters["dollars"] = dollars
+    return environment
 
 
 def _content(report: EvaluationReport) -> dict[str, Any]:
