@@ -100,17 +100,14 @@ def schema_paths(rows: Iterable[tuple[str | None, str, str]]) -> list[str]:
 def _placed(schema_path: str, path: str) -> str:
     """Walk both paths at once; where they do not fit, the instance path is appended whole."""
     keywords, steps = _KEYWORD.findall(schema_path), _STEP.findall(path)
-    entered = [keyword for keyword in keywords if not keyword.startswith((".anyOf[", ".oneOf["))]
+    branches = [keyword.startswith((".anyOf[", ".oneOf[")) for keyword in keywords]
     complete = "$" + "".join(keywords) == schema_path and "$" + "".join(steps) == path
-    if not complete or len(entered) != len(steps):
+    if not complete or branches.count(False) != len(steps):
         return f"{schema_path} {path}"
     remaining, written = iter(steps), "$"
-    for keyword in keywords:
-        if keyword.startswith((".anyOf[", ".oneOf[")):
-            written += keyword
-            continue
-        step = next(remaining)
-        named = keyword.startswith(".properties")
+    for keyword, is_branch in zip(keywords, branches, strict=True):
+        step = "" if is_branch else next(remaining)
+        named = is_branch or keyword.startswith(".properties")
         written += keyword if named else keyword.partition("[")[0] + step
     return written
 
@@ -199,13 +196,13 @@ def _required_missing(root: Node, gold: Any, extracted: Any) -> Iterator[str]:
             continue
         if node.kind == "union":
             node = resolve_union(node, ours, MISSING)
-        found = theirs if isinstance(theirs, dict) else {}
+        present = theirs if isinstance(theirs, dict) else {}
         for key, child in node.children.properties.items():
             here = (path + member(key)).removeprefix(".")
-            if key in ours and key not in found and child.required:
+            if key in ours and key in present:
+                stack.append((here, child, ours[key], present[key]))
+            elif key in ours and child.required:
                 yield here
-            elif key in ours and key in found:
-                stack.append((here, child, ours[key], found[key]))
 
 
 def array_breakdowns(
@@ -423,6 +420,5 @@ def _category(row: FieldOutcome) -> str:
         return "mismatch"
     if _is_judged(row) or row.metric_id == "array_llm":
         return "semantic_mismatch"
-    return (
-        "numeric_mismatch" if row.metric_id.startswith(("number", "integer")) else "value_mismatch"
-    )
+    numeric = row.metric_id.startswith(("number", "integer"))
+    return "numeric_mismatch" if numeric else "value_mismatch"
