@@ -607,7 +607,7 @@ def _text_table(comparison: Comparison, table: str, digits: int) -> tuple[pd.Dat
             for mean, low, high in _ranges(frame, "b_minus_a")
         ]
         texts["p (Holm)"] = [number(p, max(3, digits)) for p in frame["p_holm"]]
-    return texts.rename(columns=one_line).map(lambda cell: one_line(str(cell))), names
+    return texts.rename(columns=one_line).map(lambda value: one_line(str(value))), names
 
 
 def _sentences(c: Comparison) -> list[str]:
