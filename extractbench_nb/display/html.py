@@ -7,7 +7,19 @@ from html import escape
 
 from extractbench_nb.display.text import one_line, trimmed
 
-__all__ = ["STYLE", "card_html", "document_text", "element", "one_line", "table", "table_html"]
+__all__ = [
+    "STYLE",
+    "card_html",
+    "cell",
+    "document_text",
+    "element",
+    "more_rows",
+    "one_line",
+    "table",
+    "table_html",
+    "table_of",
+    "table_row",
+]
 
 
 #: Colours come from JupyterLab's variables where they exist, so that dark themes work. The class is
@@ -44,6 +56,24 @@ def element(tag: str, text: str, kind: str = "", limit: int = 2000) -> str:
     return f"<{tag}{named}>{escape(trimmed(text, limit))}</{tag}>"
 
 
+def cell(content: str, kind: str = "", tag: str = "td", scope: str = "") -> str:
+    """Write a cell of a table around HTML."""
+    named = f' class="{kind}"' if kind else ""
+    named += f' scope="{scope}"' if scope else ""
+    return f"<{tag}{named}>{content}</{tag}>"
+
+
+def table_row(cells: Iterable[str], title: str = "") -> str:
+    """Write a row of a table around its cells; `title` is escaped here."""
+    hint = f' title="{document_text(title, 200)}"' if title else ""
+    return f"<tr{hint}>{''.join(cells)}</tr>"
+
+
+def table_of(heads: Iterable[str], rows: Iterable[str]) -> str:
+    """Write a table around the cells of its head and its rows."""
+    return f"<table><thead>{table_row(heads)}</thead><tbody>{''.join(rows)}</tbody></table>"
+
+
 def table(
     heads: Sequence[str],
     rows: Iterable[Sequence[str]],
@@ -56,14 +86,14 @@ def table(
     class `kind`.
     """
     right = set(numbers)
-    classes = ["xb-num" if at in right else "" for at in range(len(heads))]
-    head = "".join(element("th", text, name) for text, name in zip(heads, classes, strict=True))
-    tags = [f'<td class="{name or kind}">' if name or kind else "<td>" for name in classes]
-    body = "".join(
-        f"<tr>{''.join(f'{tag}{cell}</td>' for tag, cell in zip(tags, row, strict=True))}</tr>"
-        for row in rows
+    classes = ["xb-num" if i in right else "" for i in range(len(heads))]
+    return table_of(
+        (element("th", text, name) for text, name in zip(heads, classes, strict=True)),
+        (
+            table_row(cell(html, name or kind) for html, name in zip(row, classes, strict=True))
+            for row in rows
+        ),
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def table_html(names: Iterable[str], numbers: Iterable[str], rows: Iterable[list[str]]) -> str:
@@ -71,6 +101,11 @@ def table_html(names: Iterable[str], numbers: Iterable[str], rows: Iterable[list
     first, last, body = list(names), list(numbers), list(rows)
     right = range(len(first), len(first) + len(last))
     return table([*first, *last], body, right, kind="") if body else ""
+
+
+def more_rows(hidden: int, frame: str) -> str:
+    """Say how many rows are not shown, and which frame has them; nothing if there are none."""
+    return f"… {hidden} more; .{frame} has them" if hidden > 0 else ""
 
 
 def card_html(title: str, *parts: str, limit: int = 200) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from extractbench_nb._json import json_type
 from extractbench_nb.display.text import clean, document_json, plural, trimmed, value_text
 
-__all__ = ["MOST", "Pair", "Segment", "Side", "alone", "compared", "excerpts", "whole"]
+__all__ = ["MOST", "Pair", "Segment", "Side", "Sides", "alone", "compared", "excerpts", "whole"]
 
 
 _LONGEST_VALUE = 280
@@ -30,14 +30,11 @@ class Segment(NamedTuple):
 
 def alone(value: Any, state: str = "present", *, limit: int = _LONGEST_VALUE) -> list[Segment]:
     """Show one value as it is; an absent one and an array as a note."""
-    note = _NOTES.get(state) or _size(value)
-    return [Segment("note", note)] if note else [Segment("same", trimmed(value_text(value), limit))]
-
-
-def _size(value: Any) -> str:
+    if state in _NOTES or value is None:
+        return [Segment("note", _NOTES.get(state, "null"))]
     if isinstance(value, list | tuple):
-        return plural(len(value), "item")
-    return "" if value is not None else "null"
+        return [Segment("note", plural(len(value), "item"))]
+    return [Segment("same", trimmed(value_text(value), limit))]
 
 
 def compared(gold: Any, extracted: Any, *, limit: int = _LONGEST_VALUE) -> Sides:
@@ -45,17 +42,13 @@ def compared(gold: Any, extracted: Any, *, limit: int = _LONGEST_VALUE) -> Sides
     kinds = json_type(gold), json_type(extracted)
     if "array" in kinds or None in (gold, extracted):
         return alone(gold, limit=limit), alone(extracted, limit=limit)
-    ours, theirs = _texts(gold, extracted, quoted=kinds[0] != kinds[1])
+    if kinds[0] == kinds[1]:
+        ours, theirs = value_text(gold), value_text(extracted)
+    else:  # a text beside a value of another type is in the quotes of JSON
+        ours, theirs = value_text([gold])[1:-1], value_text([extracted])[1:-1]
     if max(len(ours), len(theirs)) > 2 * limit:
         return [Segment("same", trimmed(ours, limit))], [Segment("same", trimmed(theirs, limit))]
     return _marked(clean(ours), clean(theirs))
-
-
-def _texts(gold: Any, extracted: Any, *, quoted: bool) -> tuple[str, str]:
-    """Write both; a text beside a value of another type in the quotes of JSON."""
-    if not quoted:
-        return value_text(gold), value_text(extracted)
-    return value_text([gold])[1:-1], value_text([extracted])[1:-1]
 
 
 def _marked(ours: str, theirs: str) -> Sides:
@@ -63,23 +56,14 @@ def _marked(ours: str, theirs: str) -> Sides:
 
     if ours == theirs or Levenshtein.normalized_similarity(ours, theirs) < _ALIKE:
         return [Segment("same", ours)], [Segment("same", theirs)]
-    steps = [
-        (
-            step.tag == "equal",
-            ours[step.src_start : step.src_end],
-            theirs[step.dest_start : step.dest_end],
-        )
-        for step in Levenshtein.opcodes(ours, theirs)
-    ]
-    last = len(steps) - 1
-    marked = [
-        (same and not (0 < i < last and len(left) < _SPECKLE), left, right)
-        for i, (same, left, right) in enumerate(steps)
-    ]
-    return (
-        _segments((same, left) for same, left, _ in marked),
-        _segments((same, right) for same, _, right in marked),
-    )
+    steps = Levenshtein.opcodes(ours, theirs)
+    left, right = [], []
+    for i, step in enumerate(steps):
+        speckle = 0 < i < len(steps) - 1 and step.src_end - step.src_start < _SPECKLE
+        same = step.tag == "equal" and not speckle
+        left.append((same, ours[step.src_start : step.src_end]))
+        right.append((same, theirs[step.dest_start : step.dest_end]))
+    return _segments(left), _segments(right)
 
 
 def _segments(steps: Iterable[tuple[bool, str]]) -> list[Segment]:
@@ -128,7 +112,9 @@ def excerpts(row: Any, limit: int = 160) -> Sides:
         gold = alone(row.gold, row.gold_state, limit=_COMPARED_IN_ROW)
         predicted = alone(row.predicted, row.predicted_state, limit=_COMPARED_IN_ROW)
     longest = max(sum(len(piece.text) for piece in side) for side in (gold, predicted))
-    skipped = max(0, _equal_start(gold, predicted) - _LEAD) if longest > limit else 0
+    equal = (side[0] for side in (gold, predicted) if len(side) > 1)
+    start = next((len(piece.text) for piece in equal if piece.kind == "same"), 0)
+    skipped = max(0, start - _LEAD) if longest > limit else 0
     return _window(gold, skipped, limit), _window(predicted, skipped, limit)
 
 
@@ -156,14 +142,6 @@ def whole(row: Any, limit: int = 2_000) -> tuple[Side, Side]:
         for state, side, text in zip(states, sides, texts, strict=True)
     )
     return gold, predicted
-
-
-def _equal_start(gold: list[Segment], predicted: list[Segment]) -> int:
-    """Count the characters before the first difference; 0 where none is marked."""
-    for side in (gold, predicted):
-        if len(side) > 1 and side[0].kind == "same":
-            return len(side[0].text)
-    return 0
 
 
 def _window(side: list[Segment], skipped: int, limit: int) -> list[Segment]:

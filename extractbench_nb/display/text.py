@@ -36,16 +36,12 @@ def dollars(amount: float | None) -> str:
         return "an unknown amount"
     if amount >= 1:
         return f"${amount:,.2f}"
-    text = f"{amount:.8f}" if amount < _SMALLEST else f"{float(f'{amount:.2g}'):.8f}"
-    return "$" + (text.rstrip("0").rstrip(".") or "0")
-
-
-_SMALLEST = 1e-7
+    digits = float(f"{amount:.2g}") if amount >= 1e-7 else amount  # noqa: PLR2004 - 0.0000001
+    return "$" + (f"{digits:.8f}".rstrip("0").rstrip(".") or "0")
 
 
 #: Levels of containers that a value keeps in a report; what is below becomes a short text.
 _LEVELS = 200
-_TOO_DEEP = "… nested too deep"
 #: Python refuses to write integers of more than 4,300 digits; these have fewer.
 _MOST_BITS = 14_000
 #: What is not printable and stays: line ends, tabs, and the joiners that scripts and emoji need.
@@ -54,23 +50,18 @@ _KEPT = "\n\t\u200c\u200d"
 
 def document_json(value: Any, levels: int = _LEVELS) -> Any:
     """Turn any value of a document into one that is valid JSON."""
-    if not isinstance(value, dict | list | tuple):
-        return _scalar(value)
-    if not levels:
-        return _TOO_DEEP
-    if isinstance(value, dict):
-        return {_text_of(key): document_json(v, levels - 1) for key, v in value.items()}
-    return [document_json(v, levels - 1) for v in value]
-
-
-def _scalar(value: Any) -> Any:
-    if value is None or isinstance(value, bool | str):
-        return value
-    if isinstance(value, int):
-        return value if value.bit_length() <= _MOST_BITS else hex(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else json.dumps(value)
-    return _text_of(value)
+    if isinstance(value, dict | list | tuple):
+        if not levels:
+            return "… nested too deep"
+        if isinstance(value, dict):
+            return {_text_of(key): document_json(v, levels - 1) for key, v in value.items()}
+        return [document_json(v, levels - 1) for v in value]
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return hex(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return json.dumps(value)
+    is_json = value is None or isinstance(value, str | int | float)
+    return value if is_json else _text_of(value)
 
 
 def _text_of(value: Any) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from extractbench_nb._concurrency import progress_bar
 from extractbench_nb._json import json_type
 from extractbench_nb.benchmark.dataset import Dataset
+from extractbench_nb.display.text import plural
 from extractbench_nb.engine.pairing import undeclared
 from extractbench_nb.errors import ExtractBenchError, InputError
 from extractbench_nb.evaluation.warnings import violations
@@ -37,7 +38,6 @@ from extractbench_nb.gold.findings import (
 from extractbench_nb.gold.lookup import find_date_faults, find_values
 from extractbench_nb.pdf.pages import read_pages
 from extractbench_nb.pdf.text import PdfText
-from extractbench_nb.schema.nodes import Node
 from extractbench_nb.schema.parse import parse_schema
 
 __all__ = [
@@ -58,32 +58,17 @@ def find_violations(subject: Subject) -> Iterator[Finding]:
     places = {place.path: place for place in subject.places}
     for path, keyword, message, value in violations(subject.schema, subject.gold):
         place = places.get(path)
-        kind = _kind(keyword, value, place.node if place else None)
-        field = place.field if place else ""
-        if kind != "schema_violation" and place is not None and place.node is not None:
-            told = f"found {_article(json_type(value))}, the schema has {place.node.label}"
-        else:
-            told = message
-        yield Finding(path, field, kind, told, value, _as_declared(kind, value, place))
-
-
-def _kind(keyword: str, value: Any, node: Node | None) -> str:
-    if keyword not in _TYPE_KEYWORDS or node is None or json_type(value) in node.types:
-        return "schema_violation"
-    wants_object = "object" in node.types and not node.types & {"string", "array"}
-    return "text_for_object" if isinstance(value, str) and wants_object else "wrong_type"
-
-
-def _article(name: str) -> str:
-    return "null" if name == "null" else f"an {name}" if name[0] in "aio" else f"a {name}"
-
-
-def _as_declared(kind: str, value: Any, place: Place | None) -> str | None:
-    """Suggest the same value as text, where a number stands for one."""
-    if kind != "wrong_type" or place is None or place.node is None:
-        return None
-    number = json_type(value) == "number" and "string" in place.node.types
-    return f'"{value}"' if number else None
+        field, node = (place.field, place.node) if place is not None else ("", None)
+        type_ = json_type(value)
+        if keyword not in _TYPE_KEYWORDS or node is None or type_ in node.types:
+            yield Finding(path, field, "schema_violation", message, value)
+            continue
+        wants_object = "object" in node.types and not node.types & {"string", "array"}
+        kind = "text_for_object" if isinstance(value, str) and wants_object else "wrong_type"
+        article = "" if type_ == "null" else "an " if type_[0] in "aio" else "a "
+        as_text = type_ == "number" and "string" in node.types and kind == "wrong_type"
+        difference = f"found {article}{type_}, the schema has {node.label}"
+        yield Finding(path, field, kind, difference, value, f'"{value}"' if as_text else None)
 
 
 def find_undeclared(subject: Subject) -> Iterator[Finding]:
@@ -94,16 +79,13 @@ def find_undeclared(subject: Subject) -> Iterator[Finding]:
     paths = {"$" + p.path for p in undeclared(subject.schema.root, subject.gold, subject.gold)}
     indices: dict[str, list[Place]] = defaultdict(list)
     for place in subject.places:
-        if place.path not in paths:
-            continue
-        if _is_item_index(place):
+        if place.path in paths and _is_item_index(place):
             indices[place.field].append(place)
-        else:
-            message = "the schema does not declare this key"
-            yield place.finding("undeclared_key", message)
-    for name, found in indices.items():
-        message = f"{len(found)} items carry their own index, which the schema does not declare"
-        yield Finding(found[0].path, name, "item_index", message, found[0].value)
+        elif place.path in paths:
+            yield place.finding("undeclared_key", "the schema does not declare this key")
+    for name, places in indices.items():
+        message = f"{len(places)} items carry their own index, which the schema does not declare"
+        yield Finding(places[0].path, name, "item_index", message, places[0].value)
 
 
 def _is_item_index(place: Place) -> bool:
@@ -152,42 +134,44 @@ _PDF_KINDS = frozenset(("pdf_missing", "pdf_unreadable", "pdf_without_text"))
 class Checked:
     """What was found in one document.
 
-    Attributes
-    ----------
-    document, domain, schema : str
-        Which document.
-    findings : list of Finding
-        From everything but the look-up.
-    not_found : list of tuple of (str, Finding)
-        Values that were looked up in the PDF and not found, each with its definition.
-    sought, found : Counter
-        Values looked up and found, by definition.
-    gold_readable : bool
-        Whether the gold file could be used.
-    pages, text_length, values : int or None
-        Pages and characters of the PDF, leaf values of the gold JSON; None if not read.
+    `looked_up` has the definition of every value that was looked up in the PDF, and a finding if it
+    is not there. `pages`, `text_length` (of the PDF) and `values` (leaves of gold) are None where
+    they were not read.
     """
 
     document: str
     domain: str
     schema: str
     findings: list[Finding] = field(default_factory=list)
-    not_found: list[tuple[str, Finding]] = field(default_factory=list)
-    sought: Counter[str] = field(default_factory=Counter)
-    found: Counter[str] = field(default_factory=Counter)
+    looked_up: list[tuple[str, Finding | None]] = field(default_factory=list)
     gold_readable: bool = True
     pages: int | None = None
     text_length: int | None = None
     values: int | None = None
+
+    def add(self, kind: str, message: str) -> None:
+        """Add a finding about a file."""
+        self.findings.append(Finding("$", "", kind, message))
+
+    def read(self, kind: str, read: Callable[[], Any]) -> Any:
+        """Read a file; a failure is a finding."""
+        try:
+            return read()
+        except ExtractBenchError as error:
+            self.add(kind, str(error))
+            return _UNREADABLE
+
+
+_UNREADABLE = object()
 
 
 def check_document(dataset: Dataset, row: Any, kinds: frozenset[str]) -> Checked:
     """Run the wanted checks over one document."""
     checked = Checked(row.document, row.domain, row.schema)
     pdf = _read_pdf(dataset, row, kinds, checked)
-    gold = _read(checked, "gold_unreadable", lambda: dataset.gold(row.document))
+    gold = checked.read("gold_unreadable", lambda: dataset.gold(row.document))
     checked.gold_readable = gold is not _UNREADABLE
-    schema = _read(checked, "schema_unreadable", lambda: parse_schema(dataset.schema(row.schema)))
+    schema = checked.read("schema_unreadable", lambda: parse_schema(dataset.schema(row.schema)))
     if gold is _UNREADABLE or schema is _UNREADABLE:
         return checked
     subject = Subject(schema, gold, tuple(walk(schema, gold)), pdf)
@@ -196,24 +180,10 @@ def check_document(dataset: Dataset, row: Any, kinds: frozenset[str]) -> Checked
     for check, names in _RULES:
         if not kinds.isdisjoint(names.split()):
             checked.findings += check(subject)
-    for place, finding in find_values(subject) if kinds & _LOOKUP else ():
-        checked.sought[place.definition] += 1
-        if finding is None:
-            checked.found[place.definition] += 1
-        else:
-            checked.not_found.append((place.definition, finding))
+    if kinds & _LOOKUP:
+        values_found = find_values(subject)
+        checked.looked_up = [(place.definition, finding) for place, finding in values_found]
     return checked
-
-
-_UNREADABLE = object()
-
-
-def _read(checked: Checked, kind: str, read: Callable[[], Any]) -> Any:
-    try:
-        return read()
-    except ExtractBenchError as error:
-        checked.findings.append(Finding("$", "", kind, str(error)))
-        return _UNREADABLE
 
 
 def _read_pdf(
@@ -223,18 +193,17 @@ def _read_pdf(
     if not kinds & (_USE_PDF | _PDF_KINDS):
         return None
     if not row.has_pdf:
-        message = "there is no PDF beside the gold file"
-        checked.findings.append(Finding("$", "", "pdf_missing", message))
+        checked.add("pdf_missing", "there is no PDF beside the gold file")
         return None
-    pages = _read(checked, "pdf_unreadable", lambda: read_pages(dataset.pdf_path(row.document)))
+    pages = checked.read("pdf_unreadable", lambda: read_pages(dataset.pdf_path(row.document)))
     if pages is _UNREADABLE:
         return None
     pdf = PdfText(pages)
     checked.pages, checked.text_length = pdf.pages, len(pdf.text)
     if pdf.words:
         return pdf
-    message = f"no text on its {pdf.pages} page{'s' if pdf.pages > 1 else ''}: scanned or drawn"
-    checked.findings.append(Finding("$", "", "pdf_without_text", message))
+    count = plural(pdf.pages, "page")
+    checked.add("pdf_without_text", f"no text on its {count}: scanned or drawn")
     return None
 
 
@@ -295,7 +264,7 @@ def audit(
     shown = progress_bar(rows, shown=progress, desc="audit", unit="document")
     checked = [check_document(ds, row, wanted) for row in shown]
     unquoted = _unquoted_fields(checked)
-    found = [(one, f) for one in checked for f in _settled(one, unquoted) if f.kind in wanted]
+    found = [(c, f) for c in checked for f in _settled(c, unquoted) if f.kind in wanted]
     findings = [
         (c.document, c.domain, c.schema, f.path, f.field, f.kind, KINDS[f.kind].severity,
          f.message, f.value, f.suggestion, f.page)
@@ -304,7 +273,8 @@ def audit(
     counts = Counter((id(c), KINDS[f.kind].severity) for c, f in found)
     documents = [
         (c.document, c.domain, c.schema, c.gold_readable, c.values, c.pages, c.text_length,
-         c.sought.total(), c.found.total(), *(counts[id(c), name] for name in SEVERITIES))
+         len(c.looked_up), [f for _, f in c.looked_up].count(None),
+         *(counts[id(c), name] for name in SEVERITIES))
         for c in checked
     ]  # fmt: skip
     return Audit(ds.name, AUDIT_COLUMNS.from_rows(findings), AUDITED_COLUMNS.from_rows(documents))
@@ -312,38 +282,36 @@ def audit(
 
 def _unquoted_fields(checked: Sequence[Checked]) -> frozenset[tuple[str, str]]:
     """Return schema and definition of which less than half of all values were found."""
-    sought: Counter[tuple[str, str]] = Counter()
-    found: Counter[tuple[str, str]] = Counter()
-    for one in checked:
-        for name, count in one.sought.items():
-            sought[one.schema, name] += count
-            found[one.schema, name] += one.found[name]
+    quoted = defaultdict(list)
+    for document in checked:
+        for name, finding in document.looked_up:
+            quoted[document.schema, name].append(finding is None)
     rare = {
         key
-        for key, count in sought.items()
-        if count >= _FEWEST_SOUGHT and found[key] < _QUOTED_SHARE * count
+        for key, found in quoted.items()
+        if len(found) >= _FEWEST_SOUGHT and sum(found) < _QUOTED_SHARE * len(found)
     }
     # an undeclared key means what the declared ones of its name mean
     return frozenset(rare | {(schema, name.rsplit("/", 1)[-1]) for schema, name in rare})
 
 
-def _settled(one: Checked, unquoted: frozenset[tuple[str, str]]) -> list[Finding]:
+def _settled(checked: Checked, unquoted: frozenset[tuple[str, str]]) -> list[Finding]:
     """Return a document's findings in order, with one for each field that is not quoted."""
-    findings = list(one.findings)
-    told: dict[str, Finding] = {}
-    for definition, finding in one.not_found:
-        if (one.schema, definition) in unquoted:
-            told.setdefault(definition, finding)
-        else:
+    findings = list(checked.findings)
+    sought = Counter(name for name, _ in checked.looked_up)
+    missing = Counter(name for name, finding in checked.looked_up if finding is not None)
+    reported = set()
+    for name, finding in checked.looked_up:
+        if finding is None or name in reported:
+            continue
+        if (checked.schema, name) not in unquoted:
             findings.append(finding)
-    findings += [_field_finding(one, *entry) for entry in told.items()]
+            continue
+        reported.add(name)
+        message = (
+            f"{missing[name]} of {sought[name]} values of {name} are not in the PDF, nor are most "
+            "in other documents: not quoted"
+        )
+        changes = {"kind": "field_not_quoted", "message": message}
+        findings.append(finding._replace(**changes, suggestion=None, page=None))
     return sorted(findings, key=lambda finding: _ORDER[finding.kind])
-
-
-def _field_finding(one: Checked, definition: str, first: Finding) -> Finding:
-    sought = one.sought[definition]
-    message = (
-        f"{sought - one.found[definition]} of {sought} values of {definition} are not in "
-        "the PDF, nor are most in other documents: not quoted"
-    )
-    return first._replace(kind="field_not_quoted", message=message, suggestion=None, page=None)

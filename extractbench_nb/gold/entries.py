@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import bracketed, canonical, json_text, member
@@ -28,25 +28,15 @@ __all__ = [
     "find_split_items",
     "find_variants",
     "find_wording_faults",
+    "shown",
     "walk",
 ]
 
 
 class Place(NamedTuple):
-    """One value of a document.
+    """One value of a document: ``$.a[2].b`` of field ``a[].b``, its node if the schema has one.
 
-    Attributes
-    ----------
-    path, field : str
-        Instance path, and the same without indices: ``$.a[2].b``, ``a[].b``.
-    node : Node or None
-        The schema node; None if the schema does not declare it.
-    value : object
-        The value.
-    parent : object
-        The object or array that holds it; None at the root.
-    key : str or int or None
-        Its key or index there.
+    `parent` is the object or array that holds it, and `key` its key or index there.
     """
 
     path: str
@@ -74,27 +64,10 @@ class Place(NamedTuple):
         """Make a finding about the value here."""
         return Finding(self.path, self.field, kind, message, self.value, suggestion)
 
-    @property
-    def is_text(self) -> bool:
-        """Whether the value is a text with something in it."""
-        return isinstance(self.value, str) and bool(self.value.strip())
-
 
 @dataclass(frozen=True)
 class Subject:
-    """One document under audit.
-
-    Attributes
-    ----------
-    schema : Schema
-        The parsed schema.
-    gold : object
-        The gold JSON.
-    places : tuple of Place
-        Every value in it, in document order.
-    pdf : PdfText or None
-        The PDF's text; None without a PDF or without text in it.
-    """
+    """One document under audit: its values in order, and the text of its PDF if it has any."""
 
     schema: Schema
     gold: Any
@@ -102,8 +75,10 @@ class Subject:
     pdf: PdfText | None = None
 
     def texts(self) -> Iterator[Place]:
-        """Walk the text values."""
-        return (place for place in self.places if place.is_text)
+        """Walk the texts that are not blank."""
+        for place in self.places:
+            if isinstance(place.value, str) and place.value.strip():
+                yield place
 
 
 def walk(schema: Schema, document: Any) -> Iterator[Place]:
@@ -118,8 +93,11 @@ def walk(schema: Schema, document: Any) -> Iterator[Place]:
         if isinstance(place.value, dict):
             stack.extend(reversed([_entry(place, node, k, v) for k, v in place.value.items()]))
         elif isinstance(place.value, list):
-            items = enumerate(place.value)
-            stack.extend(reversed([_item(place, node, i, v) for i, v in items]))
+            array = node if node is not None and node.kind == "array" else None
+            stack.extend(
+                place.item(i, place.value[i], None if array is None else array.item(i))
+                for i in reversed(range(len(place.value)))
+            )
 
 
 def _entry(place: Place, node: Node | None, key: Any, value: Any) -> Place:
@@ -132,14 +110,6 @@ def _entry(place: Place, node: Node | None, key: Any, value: Any) -> Place:
         child, step, inner = node.children.entry(name), bracketed(name), ".*"
     field = (place.field + inner).removeprefix(".")
     return Place(place.path + step, field, child, value, place.value, name)
-
-
-def _item(place: Place, node: Node | None, index: int, value: Any) -> Place:
-    child = None
-    if node is not None and node.kind == "array":
-        prefix = node.children.prefix
-        child = prefix[index] if index < len(prefix) else node.children.items
-    return place.item(index, value, child)
 
 
 _CUT = re.compile(r"\b([^\W\d_]{2,})-[ \t]+([^\W\d_A-Z][^\W\d_]+)|\b([^\W\d_]{2,})-\r?\n\s*(\w+)")
@@ -165,7 +135,8 @@ _MIN_JOINED = 6
 
 def find_wording_faults(subject: Subject) -> Iterator[Finding]:
     """Find words that PDF extraction cut or joined, line breaks, and debris at a text's ends."""
-    vocabulary = _vocabulary(subject)
+    vocabulary = Counter(word for place in subject.texts() for word in words_of(place.value))
+    vocabulary += subject.pdf.counts if subject.pdf is not None else Counter()
     for place in subject.texts():
         yield from _cut_words(place, subject.pdf, vocabulary)
         yield from _glued_words(place, subject.pdf)
@@ -173,27 +144,22 @@ def find_wording_faults(subject: Subject) -> Iterator[Finding]:
         yield from _loose_ends(place)
 
 
-def _vocabulary(subject: Subject) -> Counter[str]:
-    """Count the words of the gold texts and of the PDF."""
-    counts = Counter(word for place in subject.texts() for word in words_of(place.value))
-    return counts + subject.pdf.counts if subject.pdf is not None else counts
-
-
 def _cut_words(place: Place, pdf: PdfText | None, vocabulary: Counter[str]) -> Iterator[Finding]:
     found = [m for m in _CUT.finditer(place.value) if (m[2] or m[4]).lower() not in _SUSPENDED]
     if found:
         cut = [" ".join(m[0].split()) for m in found]
         better = _CUT.sub(lambda m: _rejoined(m, vocabulary), place.value)
-        message = f"cut in two: {', '.join(map(repr, cut[:3]))}{_more(cut)}"
-        yield place.finding("broken_word", message, better)
+        yield place.finding("broken_word", f"cut in two: {shown(cut)}", better)
     elif pdf is not None and (pairs := list(_torn(place.value, pdf))):
-        message = f"torn apart: {', '.join(repr(' '.join(p)) for p in pairs[:3])}{_more(pairs)}"
         better = ", ".join("".join(pair) for pair in pairs[:3])
+        message = f"torn apart: {shown([' '.join(pair) for pair in pairs])}"
         yield place.finding("broken_word", message, better)
 
 
-def _more(found: Sequence[object]) -> str:
-    return f" and {len(found) - 3} more" if len(found) > 3 else ""  # noqa: PLR2004 - shown above
+def shown(texts: Sequence[str]) -> str:
+    """Quote the first three texts, and say how many more there are."""
+    quoted = ", ".join(repr(text) for text in texts[:3])
+    return quoted + (f" and {len(texts) - 3} more" if len(texts) > 3 else "")  # noqa: PLR2004
 
 
 def _rejoined(match: re.Match[str], vocabulary: Counter[str]) -> str:
@@ -201,8 +167,8 @@ def _rejoined(match: re.Match[str], vocabulary: Counter[str]) -> str:
     first, second = match[1] or match[3], match[2] or match[4]
     if second.lower() in _SUSPENDED:
         return match[0]
-    one, two = first.casefold(), second.casefold()
-    compound = min(vocabulary[one], vocabulary[two]) > 1 and not vocabulary[one + two]
+    begin, end = first.casefold(), second.casefold()
+    compound = min(vocabulary[begin], vocabulary[end]) > 1 and not vocabulary[begin + end]
     return f"{first}-{second}" if compound else first + second
 
 
@@ -220,16 +186,14 @@ def _torn(text: str, pdf: PdfText) -> Iterator[tuple[str, str]]:
 def _glued_words(place: Place, pdf: PdfText | None) -> Iterator[Finding]:
     text = " ".join(part for part in place.value.split() if not _LINK.search(part))
     found = _MISSING_SPACE.findall(text)
-    better = [re.sub(r"([,;])", r"\1 ", one) for one in found]
+    better = [re.sub(r"([,;])", r"\1 ", words) for words in found]
     if pdf is not None:
         words = dict.fromkeys(_LETTERS.findall(unify(text)))
         pairs = [pair for word in words if (pair := _unglue(word, pdf))]
         found += ["".join(pair) for pair in pairs]
         better += [" ".join(pair) for pair in pairs]
     if found:
-        message = f"no space in {', '.join(map(repr, found[:3]))}{_more(found)}"
-        near = ", ".join(better[:3])
-        yield place.finding("glued_words", message, near)
+        yield place.finding("glued_words", f"no space in {shown(found)}", ", ".join(better[:3]))
 
 
 def _unglue(word: str, pdf: PdfText) -> tuple[str, str] | None:
@@ -238,19 +202,13 @@ def _unglue(word: str, pdf: PdfText) -> tuple[str, str] | None:
     The second part begins with a capital, or both occur elsewhere in the PDF too.
     """
     folded = word.casefold()
-    if (
-        not _MIN_GLUED <= len(folded) <= _LONGEST_WORD
-        or len(folded) != len(word)
-        or folded in pdf.counts
-    ):
+    if not _MIN_GLUED <= len(folded) == len(word) <= _LONGEST_WORD or folded in pdf.counts:
         return None
     for i in range(_MIN_PART, len(word) - _MIN_PART + 1):
-        pair = (folded[:i], folded[i:])
-        together = pdf.pairs[pair]
-        if not together:
-            continue
-        apart = min(pdf.counts[pair[0]], pdf.counts[pair[1]]) > together
-        if apart or (word[i - 1].islower() and word[i].isupper()):
+        first, second = folded[:i], folded[i:]
+        together = pdf.pairs[first, second]
+        apart = min(pdf.counts[first], pdf.counts[second]) > together
+        if together and (apart or (word[i - 1].islower() and word[i].isupper())):
             return word[:i], word[i:]
     return None
 
@@ -263,8 +221,7 @@ def _line_breaks(place: Place) -> Iterator[Finding]:
         count = f"{len(breaks)} line break{'s' if len(breaks) > 1 else ''}"
         before, after = breaks[0][0][-_SHOWN:], breaks[0][1][:_SHOWN]
         message = f"{count} inside a sentence, as between {before!r} and {after!r}"
-        better = " ".join(place.value.split())
-        yield place.finding("line_break", message, better)
+        yield place.finding("line_break", message, " ".join(place.value.split()))
 
 
 def _is_within_sentence(before: str, after: str) -> bool:
@@ -278,17 +235,16 @@ def _is_within_sentence(before: str, after: str) -> bool:
 def _loose_ends(place: Place) -> Iterator[Finding]:
     text = place.value
     if _SPACES.search(text):
-        better = " ".join(text.split())
-        yield place.finding("stray_whitespace", "spaces at an end or doubled", better)
+        message = "spaces at an end or doubled"
+        yield place.finding("stray_whitespace", message, " ".join(text.split()))
     bare = text.strip()
     if len(bare) > _LONGEST_NAME or "\n" in bare:
         return
     tail, head = _TAIL.search(bare), _HEAD.match(bare)
     if len(bare) > 1 and (tail or head):
         better = bare[head.end() if head else 0 : tail.start() if tail else len(bare)].strip()
-        where = "ends" if tail else "begins"
         mark = (tail or head)[0].strip()  # type: ignore[index]
-        message = f"{where} with {mark!r}"
+        message = f"{'ends' if tail else 'begins'} with {mark!r}"
         yield place.finding("trailing_punctuation", message, better)
 
 
@@ -312,47 +268,36 @@ def find_variants(subject: Subject) -> Iterator[Finding]:
     """
     names: dict[str, list[Place]] = defaultdict(list)
     for place in subject.texts():
-        if _is_name(place):
-            names[" ".join(place.value.split())].append(place)
-    usual = _usual_forms(names)
-    for name, places in names.items():
-        if (better := usual[normalize(name)]) != name and not _is_quoted(name, subject):
-            yield from _told(places, "case_variant", better)
-    for name, better in _respelt({form: len(names[form]) for form in usual.values()}):
-        if not _is_quoted(name, subject):
-            yield from _told(names[name], "spelling_variant", better)
+        text = place.value
+        if (
+            len(text) <= _LONGEST_VARIANT
+            and len(_LETTER.findall(text)) >= _MIN_LETTERS
+            and "@" not in text
+            and "://" not in text
+            and parse_date(text) is None
+        ):
+            names[" ".join(text.split())].append(place)
+    forms: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        forms[normalize(name)].append(name)
 
+    def rank(name: str) -> tuple[int, bool, bool]:
+        """Prefer the frequent form, then one with a proper end, then one not in capitals."""
+        proper = name[-1].isalnum() or name.endswith((".", ")"))
+        return len(names[name]), proper, not name.isupper()
 
-def _is_quoted(name: str, subject: Subject) -> bool:
-    """Say whether the PDF has the name in just this writing."""
-    return subject.pdf is not None and unify(name) in subject.pdf.text
-
-
-def _is_name(place: Place) -> bool:
-    text = place.value
-    if len(text) > _LONGEST_VARIANT or len(_LETTER.findall(text)) < _MIN_LETTERS:
-        return False
-    return parse_date(text) is None and "@" not in text and "://" not in text
-
-
-def _usual_forms(names: dict[str, list[Place]]) -> dict[str, str]:
-    """Choose the most frequent writing of each name, by its normalised form."""
-    forms: dict[str, Counter[str]] = defaultdict(Counter)
-    for name, places in names.items():
-        forms[normalize(name)][name] += len(places)
-    return {form: max(counts, key=lambda n: _rank(n, counts[n])) for form, counts in forms.items()}
-
-
-def _rank(name: str, count: int) -> tuple[int, bool, bool]:
-    """Prefer the frequent form, then one with a proper end, then one not in capitals."""
-    return count, name[-1].isalnum() or name.endswith((".", ")")), not name.isupper()
-
-
-def _told(places: list[Place], kind: str, better: str) -> Iterator[Finding]:
-    how = "with other capitals or marks" if kind == "case_variant" else "spelt otherwise"
-    message = f"the document also has it {how}"
-    for place in places:
-        yield place.finding(kind, message, better)
+    usual = {form: max(spellings, key=rank) for form, spellings in forms.items()}
+    faults = [
+        ("case_variant", name, usual[normalize(name)], "with other capitals or marks")
+        for name in names
+        if usual[normalize(name)] != name
+    ]
+    respelt = _respelt({form: len(names[form]) for form in usual.values()})
+    faults += [("spelling_variant", name, better, "spelt otherwise") for name, better in respelt]
+    for kind, name, better, how in faults:
+        if subject.pdf is None or unify(name) not in subject.pdf.text:
+            for place in names[name]:
+                yield place.finding(kind, f"the document also has it {how}", better)
 
 
 def _respelt(counts: dict[str, int]) -> Iterator[tuple[str, str]]:
@@ -364,31 +309,26 @@ def _respelt(counts: dict[str, int]) -> Iterator[tuple[str, str]]:
     forms = [normalize(name) for name in names]
     alike = process.cdist(forms, forms, scorer=fuzz.ratio, score_cutoff=_ALIKE, dtype=np.uint8)
     judge = OfflineJudge()
-    told: set[int] = set()
+    reported: set[int] = set()
     rows, columns = np.nonzero(np.triu(alike, 1))
     nearest = np.argsort(-alike[rows, columns].astype(int), kind="stable")[:_MOST_PAIRS]
     for i, j in zip(rows[nearest], columns[nearest], strict=True):
         rare, usual = (i, j) if counts[names[i]] < counts[names[j]] else (j, i)
-        if rare not in told and _is_misspelt(names[rare], names[usual], judge):
-            told.add(rare)
-            yield names[rare], names[usual]
-
-
-def _is_misspelt(name: str, other: str, judge: OfflineJudge) -> bool:
-    if _DIGITS.findall(name) != _DIGITS.findall(other):
-        return False
-    return _is_slip(name, other) or judge.compare(other, name).score >= _SAME
+        name, other = names[rare], names[usual]
+        if rare in reported or _DIGITS.findall(name) != _DIGITS.findall(other):
+            continue
+        if _is_slip(name, other) or judge.compare(other, name).score >= _SAME:
+            reported.add(rare)
+            yield name, other
 
 
 def _is_slip(name: str, other: str) -> bool:
     """Say whether one long word has one letter wrong, missing, too much or out of place."""
     from rapidfuzz.distance import OSA
 
-    ours, theirs = normalize(name).split(), normalize(other).split()
-    if len(ours) != len(theirs):
-        return False
-    differing = [(a, b) for a, b in zip(ours, theirs, strict=True) if a != b]
-    if len(differing) != 1:
+    words = (normalize(name).split(), normalize(other).split())
+    differing = [(a, b) for a, b in zip_longest(*words, fillvalue="") if a != b]
+    if len(words[0]) != len(words[1]) or len(differing) != 1:
         return False
     a, b = differing[0]
     plural = a.removesuffix("s") == b.removesuffix("s")
@@ -410,8 +350,7 @@ def find_placeholders(subject: Subject) -> Iterator[Finding]:
     for place in subject.texts():
         if is_placeholder(place.value) and fold(place.value) not in _declared_words(place.node):
             message = f"{place.value!r} stands for nothing; the schema does not ask for it"
-            better = _instead(place)
-            yield place.finding("placeholder", message, better)
+            yield place.finding("placeholder", message, _instead(place))
 
 
 def _instead(place: Place) -> str | None:
@@ -424,15 +363,13 @@ def _instead(place: Place) -> str | None:
 
 
 def _declared_words(node: Node | None) -> frozenset[str]:
-    if node is None:
-        return frozenset()
     words: list[object] = []
-    for one in (node, *node.children.branches):
-        words += [one.keywords.get("default"), one.keywords.get("const")]
+    for part in () if node is None else (node, *node.children.branches):
+        words += [part.keywords.get("default"), part.keywords.get("const")]
         for name in ("enum", "examples"):
-            values = one.keywords.get(name)
+            values = part.keywords.get(name)
             words += values if isinstance(values, list) else []
-        words += _QUOTED.findall(one.description or "")
+        words += _QUOTED.findall(part.description or "")
     return frozenset(fold(word) for word in words if isinstance(word, str))
 
 
@@ -442,28 +379,26 @@ def find_duplicates(subject: Subject) -> Iterator[Finding]:
     Case, spacing and punctuation do not count, nor do running numbers of items. Two objects
     contradict each other if they differ in one number alone and share three values or more.
     """
-    for place in subject.places:
-        if isinstance(place.value, list) and len(place.value) > 1:
-            yield from _repeated(place)
-
-
-def _repeated(array: Place) -> Iterator[Finding]:
-    seen: dict[Any, int] = {}
-    for i, item in enumerate(array.value):
-        place = array.item(i, item)
-        key = _identity(item)
-        if key and key in seen:
-            yield place.finding("duplicate_item", f"equals item {seen[key]} of the array")
+    for array in subject.places:
+        if not isinstance(array.value, list) or len(array.value) <= 1:
             continue
-        claims = list(_claims(item))
-        for name, claim in claims:
-            if claim in seen:
-                message = f"differs from item {seen[claim]} of the array in nothing but {name!r}"
-                other = json_text(array.value[seen[claim]][name])
-                yield place.finding("contradicting_item", message, other)
-                break
-        for claim in (key, *(claim for _, claim in claims)):
-            seen.setdefault(claim, i)
+        seen: dict[Any, int] = {}
+        for i, item in enumerate(array.value):
+            place = array.item(i, item)
+            key = _identity(item)
+            if key and key in seen:
+                yield place.finding("duplicate_item", f"equals item {seen[key]} of the array")
+                continue
+            claims = list(_claims(item))
+            for name, claim in claims:
+                if claim in seen:
+                    before = seen[claim]
+                    message = f"differs from item {before} of the array in nothing but {name!r}"
+                    other = json_text(array.value[before][name])
+                    yield place.finding("contradicting_item", message, other)
+                    break
+            for claim in (key, *(claim for _, claim in claims)):
+                seen.setdefault(claim, i)
 
 
 def _identity(item: Any) -> tuple[tuple[str, str], ...]:
@@ -493,20 +428,16 @@ def find_split_items(subject: Subject) -> Iterator[Finding]:
     An item of one to three words is reported if the item before, joined with it, ends as another
     item of the array does: ``X, New York`` and ``Branch`` beside ``Y, New York Branch``.
     """
-    for place in subject.places:
-        if isinstance(place.value, list):
-            texts = [v if isinstance(v, str) else "" for v in place.value]
-            yield from _split_items(place, texts)
-
-
-def _split_items(array: Place, texts: Sequence[str]) -> Iterator[Finding]:
-    words = [normalize(text).split() for text in texts]
-    for i in range(1, len(texts)):
-        tail, before = words[i], words[i - 1]
-        if not 0 < len(tail) <= _MAX_TAIL or len(before) < 2:  # noqa: PLR2004 - a name begun
+    for array in subject.places:
+        if not isinstance(array.value, list):
             continue
-        end = [before[-1], *tail]
-        if any(w[-len(end) :] == end for j, w in enumerate(words) if j not in (i, i - 1)):
-            message = f"looks like the end of item {i - 1}"
-            joined = f"{texts[i - 1].strip()} {texts[i].strip()}"
-            yield array.item(i, texts[i]).finding("split_item", message, joined)
+        texts = [value if isinstance(value, str) else "" for value in array.value]
+        words = [normalize(text).split() for text in texts]
+        for i, (before, tail) in enumerate(pairwise(words), 1):
+            if not 0 < len(tail) <= _MAX_TAIL or len(before) < 2:  # noqa: PLR2004 - a name begun
+                continue
+            end = [before[-1], *tail]
+            if any(w[-len(end) :] == end for j, w in enumerate(words) if j not in (i, i - 1)):
+                message = f"looks like the end of item {i - 1}"
+                joined = f"{texts[i - 1].strip()} {texts[i].strip()}"
+                yield array.item(i, texts[i]).finding("split_item", message, joined)

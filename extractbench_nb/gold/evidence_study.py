@@ -90,17 +90,9 @@ BAND_COLUMNS = FrameSpec(
 
 
 class EvidenceCounts(NamedTuple):
-    """What was counted for one document.
+    """What was counted for one document, as the three frames above.
 
-    Attributes
-    ----------
-    counts : pandas.DataFrame
-        What was found in which PDFs (see `COUNT_COLUMNS`).
-    bands : pandas.DataFrame
-        Of what is found in the document's own PDF, by its score there: how much is found in other
-        documents' PDFs (see `BAND_COLUMNS`).
-    missing : pandas.DataFrame
-        Keys with values that are not found in the document's own PDF (see `MISSING_COLUMNS`).
+    `bands` counts how much of what is in the document's own PDF is in other documents' PDFs too.
     """
 
     counts: pd.DataFrame
@@ -152,21 +144,13 @@ def count_evidence(ds: Dataset, document: str) -> EvidenceCounts:
     total = Counter(keys)
     missing = Counter(key for key, one in zip(keys, known, strict=True) if not one.grounded)
     ids = (own.document, own.domain)
-    return EvidenceCounts(
-        COUNT_COLUMNS.from_rows(_rows(ids, counts, KINDS)),
-        BAND_COLUMNS.from_rows(_rows(ids, bands, BANDS)),
-        MISSING_COLUMNS.from_rows((*ids, key, total[key], n) for key, n in missing.items()),
-    )
-
-
-def _rows(
-    ids: tuple[str, str], table: pd.DataFrame, groups: Sequence[str]
-) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a table in the order of groups and of what was searched."""
-    cells = dict(zip(table.index, table.itertuples(index=False, name=None), strict=True))
-    for key in product(groups, AGAINST):
-        if key in cells:
-            yield (*ids, *key, *cells[key])
+    frames = []
+    for spec, table, groups in ((COUNT_COLUMNS, counts, KINDS), (BAND_COLUMNS, bands, BANDS)):
+        order = [key for key in product(groups, AGAINST) if key in table.index]
+        ordered = table.loc[order].reset_index()
+        frames.append(spec.from_rows((*ids, *row) for row in ordered.to_numpy()))
+    without = ((*ids, key, total[key], count) for key, count in missing.items())
+    return EvidenceCounts(frames[0], frames[1], MISSING_COLUMNS.from_rows(without))
 
 
 def _searched(rows: Sequence[Any], own: Any) -> Iterator[tuple[str, Path]]:
@@ -243,22 +227,16 @@ def shares(
     Documents are drawn with replacement, 9,999 times; the interval is from the 2.5th to the 97.5th
     percentile of the shares (percentile bootstrap). Below five documents it would say nothing.
     """
-    groups = counts.groupby(list(by), sort=False)
-    rows = {key: _share(group, found, sought) for key, group in groups}
+    rows = {}
+    for key, group in counts.groupby(list(by), sort=False):
+        each = group.groupby("document", sort=False)[[found, sought]].sum()
+        parts, wholes = each[found].to_numpy(float), each[sought].to_numpy(float)
+        ratios, total = parts / wholes, int(wholes.sum())
+        low, high = None, None
+        if len(each) >= _FEWEST_DOCUMENTS:
+            drawn = np.vstack(list(counts_drawn(len(each), _DRAWING)))
+            low, high = np.quantile(drawn @ parts / (drawn @ wholes), _DRAWING.tails)
+        share = parts.sum() / total
+        rows[key] = (len(each), total, share, ratios.min(), ratios.max(), low, high)
     frame = SHARE_COLUMNS.from_rows(rows.values())
     return frame.set_axis(pd.MultiIndex.from_tuples(list(rows), names=list(by)), axis=0)
-
-
-def _share(group: pd.DataFrame, found: str, sought: str) -> tuple[Any, ...]:
-    each = group.groupby("document", sort=False)[[found, sought]].sum()
-    parts, wholes = each[found].to_numpy(float), each[sought].to_numpy(float)
-    ratios = parts / wholes
-    low, high = _interval(parts, wholes) if len(each) >= _FEWEST_DOCUMENTS else (None, None)
-    total = int(wholes.sum())
-    return len(each), total, parts.sum() / total, ratios.min(), ratios.max(), low, high
-
-
-def _interval(parts: Any, wholes: Any) -> tuple[float, float]:
-    drawn = np.vstack(list(counts_drawn(len(parts), _DRAWING)))
-    low, high = np.quantile(drawn @ parts / (drawn @ wholes), _DRAWING.tails)
-    return float(low), float(high)

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec, describe_frames
-from extractbench_nb.display.html import card_html, document_text
+from extractbench_nb.display.html import card_html, cell, document_text, table_of, table_row
 from extractbench_nb.errors import InputError, nearest
 
 __all__ = [
@@ -50,23 +50,7 @@ class Kind(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """One suspect, as a check yields it.
-
-    Attributes
-    ----------
-    path, field : str
-        Where: the instance path in the gold JSON, and the same without indices.
-    kind : str
-        A name of `KINDS`.
-    message : str
-        What was found.
-    value : object
-        The value.
-    suggestion : str or None
-        What may be meant, where something is near.
-    page : int or None
-        Page of the PDF that has the suggestion, counted from 1.
-    """
+    """A possible error, as a check yields it; `page` of the PDF has the suggestion."""
 
     path: str
     field: str
@@ -78,8 +62,8 @@ class Finding(NamedTuple):
 
 
 _ALL: tuple[Kind, ...] = (
-    Kind("gold_unreadable", "error", "the gold file is no JSON that can be read"),
-    Kind("schema_unreadable", "error", "the schema file is missing or no schema"),
+    Kind("gold_unreadable", "error", "the gold file cannot be read as JSON"),
+    Kind("schema_unreadable", "error", "the schema file is missing or not a schema"),
     Kind("pdf_missing", "error", "there is no PDF"),
     Kind("pdf_unreadable", "error", "the PDF cannot be opened"),
     Kind("pdf_without_text", "info", "the PDF has no text layer: no value was looked up in it"),
@@ -121,64 +105,6 @@ def chosen_kinds(kinds: str | Iterable[str] | None) -> frozenset[str]:
         if name not in KINDS:
             raise InputError(f"kinds: no kind {name!r}; {nearest(name, KINDS)}")
     return frozenset(names)
-
-
-_MOST_DOMAINS = 12
-_WIDEST = 14
-
-
-def _counts(audit: Audit) -> pd.DataFrame:
-    """Return findings by kind (rows, in the order of the kinds) and domain."""
-    summary = audit.summary
-    wide = summary.pivot_table(
-        index="kind", columns="domain", values="findings", aggfunc="sum", fill_value=0
-    )
-    return wide.reindex([kind for kind in KINDS if kind in wide.index]).iloc[:, :_MOST_DOMAINS]
-
-
-def _head(audit: Audit) -> str:
-    documents = audit.documents
-    totals = [
-        f"{documents[f'{severity}s'].sum():,} {severity}s" for severity in ("error", "warning")
-    ]
-    infos = f"{documents['infos'].sum():,} notes"
-    looked, found = documents["looked_up"].sum(), documents["found"].sum()
-    share = f"; {found:,} of {looked:,} values looked up stand in the PDFs" if looked else ""
-    name = f"Audit of {audit.dataset!r}: {len(documents)} documents"
-    return f"{name}, {', '.join([*totals, infos])}{share}"
-
-
-def _card_text(audit: Audit) -> str:
-    """Write the card as plain text."""
-    counts = _counts(audit)
-    lines = [_head(audit)]
-    if len(counts):
-        lines.append("  " + " " * 30 + "".join(f"{d[:_WIDEST]:>15}" for d in counts.columns))
-    for kind, row in zip(counts.index, counts.to_numpy().tolist(), strict=True):
-        cells = "".join(f"{n or '·':>15}" for n in row)
-        lines.append(f"  {KINDS[kind].severity:<8}{kind:<22}{cells}")
-    return "\n".join(lines)
-
-
-def _card_html(audit: Audit) -> str:
-    """Write the card as static HTML; every text is escaped."""
-    counts = _counts(audit)
-    names = "".join(
-        f'<th class="xb-num" scope="col">{document_text(str(d), 40)}</th>' for d in counts.columns
-    )
-    rows = []
-    for kind, row in zip(counts.index, counts.to_numpy().tolist(), strict=True):
-        cells = "".join(f'<td class="xb-num">{n or "·"}</td>' for n in row)
-        severity = KINDS[kind].severity
-        mark = ' class="xb-bad"' if severity == "error" else ""
-        rows.append(
-            f'<tr title="{document_text(KINDS[kind].meaning, 200)}"><td{mark}>{severity}</td>'
-            f'<th scope="row">{kind}</th>{cells}</tr>'
-        )
-    head = f'<tr><th scope="col">severity</th><th scope="col">kind</th>{names}</tr>'
-    table = f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>" if rows else ""
-    note = "Findings are suspects; .findings lists them, Audit.kinds() says what each kind means."
-    return card_html(_head(audit), table, f'<div class="xb-desc">{note}</div>', limit=300)
 
 
 _SEVERITY_VALUES = ", ".join(SEVERITIES)
@@ -303,11 +229,52 @@ class Audit:
 
     def __repr__(self) -> str:
         """Write the counts by kind and domain as text."""
-        return _card_text(self)
+        lines, counts = [self._head()], self._counts()
+        if len(counts):
+            lines.append("  " + " " * 30 + "".join(f"{d[:_WIDEST]:>15}" for d in counts.columns))
+        for kind, numbers in counts.iterrows():
+            cells = "".join(f"{n or '·':>15}" for n in numbers.tolist())
+            lines.append(f"  {KINDS[str(kind)].severity:<8}{kind:<22}{cells}")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        counts = self._counts()
+        names = [document_text(str(domain), 40) for domain in counts.columns]
+        heads = [cell(name, tag="th", scope="col") for name in ("severity", "kind")]
+        heads += [cell(name, "xb-num", "th", "col") for name in names]
+        rows = []
+        for kind, numbers in counts.iterrows():
+            _, severity, meaning = KINDS[str(kind)]
+            mark = "xb-bad" if severity == "error" else ""
+            cells = [cell(severity, mark), cell(str(kind), tag="th", scope="row")]
+            cells += [cell(str(n or "·"), "xb-num") for n in numbers.tolist()]
+            rows.append(table_row(cells, title=meaning))
+        table = table_of(heads, rows) if rows else ""
+        note = (
+            "Findings are suspects; .findings lists them, Audit.kinds() says what each kind means."
+        )
+        return card_html(self._head(), table, f'<div class="xb-desc">{note}</div>', limit=300)
 
-        return _card_html(self)
+    def _counts(self) -> pd.DataFrame:
+        """Return findings by kind (rows, in the order of the kinds) and domain."""
+        wide = self.summary.pivot_table(
+            index="kind", columns="domain", values="findings", aggfunc="sum", fill_value=0
+        )
+        return wide.reindex([kind for kind in KINDS if kind in wide.index]).iloc[:, :_MOST_DOMAINS]
+
+    def _head(self) -> str:
+        totals = self._documents.sum(numeric_only=True)
+        looked_up, found = totals["looked_up"], totals["found"]
+        share = f"; {found:,} of {looked_up:,} values looked up stand in the PDFs"
+        return (
+            f"Audit of {self.dataset!r}: {len(self._documents)} documents, "
+            f"{totals['errors']:,} errors, {totals['warnings']:,} warnings, "
+            f"{totals['infos']:,} notes{share if looked_up else ''}"
+        )
+
+
+_MOST_DOMAINS = 12
+_WIDEST = 14
 
 
 def sample_findings(audit: Audit, n: int = 60, *, seed: int = 0) -> pd.DataFrame:

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
-from extractbench_nb.gold.entries import INDEX_KEYS, Place, Subject
+from extractbench_nb.gold.entries import INDEX_KEYS, Place, Subject, shown
 from extractbench_nb.gold.findings import Finding
 from extractbench_nb.judges.differences import abbreviates
 from extractbench_nb.language.dates import MONTHS, Date, parse_date, unshifted
 from extractbench_nb.language.text import fold, is_placeholder
 from extractbench_nb.pdf.text import Passage, PdfText, covered, nearest_passage, squash, words_of
-from extractbench_nb.schema.nodes import Node
 
 __all__ = ["find_date_faults", "find_values", "is_looked_up", "is_malformed"]
 
@@ -45,53 +44,37 @@ def find_date_faults(subject: Subject) -> Iterator[Finding]:
     for place in subject.texts():
         if len(place.value) > _LONGEST_DATE:
             continue
-        if (finding := _shifted(place)) is not None:
-            yield finding
+        if (meant := unshifted(place.value)) is not None:
+            first = meant.day == 1
+            message = "midnight of a zone further east: the day before is written"
+            message += ", and another month" if first else ""
+            better = f"{meant:%Y-%m} or {meant:%Y-%m-%d}" if first else f"{meant:%Y-%m-%d}"
+            yield place.finding("shifted_date", message, better)
         elif is_malformed(place):
             message = "is not a date of the calendar, nor a date in a known form"
             yield place.finding("malformed_date", message)
         elif parse_date(place.value) is not None:
             siblings[place.field.rpartition(".")[0]].append(place)
-            yield from _unlike_schema(place)
+            asked = _ASKED.findall(place.node.description or "") if place.node is not None else []
+            if asked and not any(re.fullmatch(_SHAPES[f], place.value.strip()) for f in asked):
+                message = f"the schema asks for {' or '.join(dict.fromkeys(asked))}"
+                yield place.finding("odd_date_style", message, _iso(place.value))
     for group in siblings.values():
         yield from _unlike_siblings(group)
 
 
-def _shifted(place: Place) -> Finding | None:
-    meant = unshifted(place.value)
-    if meant is None:
-        return None
-    first = meant.day == 1
-    message = "midnight of a zone further east: the day before is written"
-    message += ", and another month" if first else ""
-    better = f"{meant:%Y-%m} or {meant:%Y-%m-%d}" if first else f"{meant:%Y-%m-%d}"
-    return place.finding("shifted_date", message, better)
-
-
 def is_malformed(place: Place) -> bool:
-    """Say whether a text wants to be a date and is none."""
+    """Say whether a text has day, month and year at a place for dates, and is not a date."""
     if len(place.value) > _LONGEST_DATE or parse_date(place.value) is not None:
         return False
-    return _claims_date(place, fold(place.value).strip(" .,;"))
-
-
-def _claims_date(place: Place, text: str) -> bool:
-    """Say whether a text wants to be a date: day, month and year, at a place for dates."""
     format_ = place.node.keywords.get("format") if place.node is not None else None
     if not (format_ == "date" or _DATE_NAME.search(place.name)):
         return False
+    text = fold(place.value).strip(" .,;")
     worded = _WORDED.fullmatch(text)
     if worded:
         return (worded[1] or worded[2]) in MONTHS
     return bool(_ALL_DIGITS.fullmatch(text)) and max(map(len, re.findall(r"\d+", text))) > 2  # noqa: PLR2004 - a year
-
-
-def _unlike_schema(place: Place) -> Iterator[Finding]:
-    asked = _ASKED.findall(place.node.description or "") if place.node is not None else []
-    if asked and not any(re.fullmatch(_SHAPES[form], place.value.strip()) for form in asked):
-        message = f"the schema asks for {' or '.join(dict.fromkeys(asked))}"
-        iso = _iso(place.value)
-        yield place.finding("odd_date_style", message, iso)
 
 
 def _iso(text: str) -> str | None:
@@ -102,14 +85,14 @@ def _iso(text: str) -> str | None:
     return "-".join(parts)
 
 
-def _style(text: str) -> str | None:
-    folded = fold(text)
-    return next((name for name, pattern in _STYLES if pattern.fullmatch(folded)), None)
-
-
 def _unlike_siblings(group: list[Place]) -> Iterator[Finding]:
     """Compare the styles of dates in one kind of object; bare years have none."""
-    styles = [(place, style) for place in group if (style := _style(place.value)) is not None]
+    styles = []
+    for place in group:
+        text = fold(place.value)
+        style = next((name for name, pattern in _STYLES if pattern.fullmatch(text)), None)
+        if style is not None:
+            styles.append((place, style))
     counts = Counter(style for _, style in styles)
     if len(counts) < 2 or len(styles) < _MIN_SIBLINGS:  # noqa: PLR2004 - two styles differ
         return
@@ -119,8 +102,7 @@ def _unlike_siblings(group: list[Place]) -> Iterator[Finding]:
     for place, style in styles:
         if style != usual:
             message = f"written as {style}, {count} of {len(styles)} dates beside it as {usual}"
-            iso = _iso(place.value)
-            yield place.finding("odd_date_style", message, iso)
+            yield place.finding("odd_date_style", message, _iso(place.value))
 
 
 _LARGE, _TOO_LARGE = 1e6, 1e18
@@ -129,7 +111,6 @@ _PERCENT = 100.0
 _LONG_WORDS = 12
 _MOSTLY = 0.75
 _NEAR = 0.8
-_MAX_SHOWN = 3
 _SHORT_WORD = 3
 _ABBREVIATED = 5
 _SLIGHT = frozenset(("a", "an", "the", "and", "for", "from", "of", "on", "in"))
@@ -140,8 +121,11 @@ _ANNIVERSARY = frozenset(("anniversary", "anniversaries"))
 
 def is_looked_up(place: Place) -> bool:
     """Say whether a value can be expected in the text of the PDF."""
-    value = place.value
-    if value is None or isinstance(value, bool | dict | list) or _is_restricted(place.node):
+    value, node = place.value, place.node
+    if value is None or isinstance(value, bool | dict | list):
+        return False
+    parts = (node, *node.children.branches) if node is not None else ()
+    if any(key in part.keywords for part in parts for key in ("enum", "const", "pattern")):
         return False
     if isinstance(value, str):
         return bool(squash(value)) and not (is_placeholder(value) or is_malformed(place))
@@ -149,19 +133,11 @@ def is_looked_up(place: Place) -> bool:
     return is_number and place.key not in INDEX_KEYS
 
 
-def _is_restricted(node: Node | None) -> bool:
-    parts = (node, *node.children.branches) if node is not None else ()
-    return any(key in part.keywords for part in parts for key in ("enum", "const", "pattern"))
-
-
 def find_values(subject: Subject) -> Iterator[tuple[Place, Finding | None]]:
     """Look every value up in the PDF."""
     pdf = subject.pdf
-    if pdf is None:
-        return
-    for place in subject.places:
-        if is_looked_up(place):
-            yield place, _look_up(place, pdf)
+    if pdf is not None:
+        yield from ((p, _look_up(p, pdf)) for p in subject.places if is_looked_up(p))
 
 
 def _look_up(place: Place, pdf: PdfText) -> Finding | None:
@@ -184,52 +160,49 @@ def _look_up(place: Place, pdf: PdfText) -> Finding | None:
     return _look_up_short(place, words, pdf)
 
 
-def _finding(place: Place, kind: str, message: str, passage: Passage | None = None) -> Finding:
-    found = place.finding(kind, message)
+def _unlike(place: Place, kind: str, message: str, passage: Passage | None) -> Finding:
+    """Make a finding that suggests the nearest passage."""
+    finding = place.finding(kind, message)
     if passage is None:
-        return found
-    return found._replace(suggestion=passage.text, page=passage.page)
+        return finding
+    return finding._replace(suggestion=passage.text, page=passage.page)
 
 
 def _look_up_short(place: Place, words: list[str], pdf: PdfText) -> Finding | None:
     """Look for a name or phrase; words that only stand apart (in a table, say) are found too."""
     passage = nearest_passage(place.value, pdf)
     if passage is None:
-        return _finding(place, "not_in_pdf", "nothing in the PDF is like it")
+        return place.finding("not_in_pdf", "nothing in the PDF is like it")
     missing = _not_in(words, words_of(passage.around))
     if not missing:
         return None
-    message = f"{_shown(missing)} not in the text most like it, on page {passage.page}"
+    unlike = shown([word[:60] for word in missing])
+    message = f"{unlike} not in the text most like it, on page {passage.page}"
     kind = "unlike_pdf" if passage.similarity >= _NEAR else "not_in_pdf"
-    return _finding(place, kind, message, passage)
+    return _unlike(place, kind, message, passage)
 
 
 def _not_in(words: list[str], passage: list[str]) -> list[str]:
     """Return the words that a passage has in no form: whole, glued, abbreviated, as initials."""
     known, glued = set(passage), "".join(passage)
     initials = "".join(word[0] for word in passage if word not in _SLIGHT)
-    unknown = [word for word in words if word not in known and not _is_slight(word)]
-    return [
-        word
-        for word in unknown
-        if not (len(word) > _SHORT_WORD and word in glued)
-        and not (len(word) >= _SHORT_WORD and word.removesuffix("s") in initials)
-        and not any(_abbreviates(word, other) or _abbreviates(other, word) for other in known)
-    ]
+    missing = []
+    for word in words:
+        is_slight = word in _SLIGHT or (len(word) < _SHORT_WORD and word.isalpha())
+        if word in known or is_slight:
+            continue
+        if len(word) > _SHORT_WORD and word in glued:
+            continue
+        if len(word) >= _SHORT_WORD and word.removesuffix("s") in initials:
+            continue
+        if not any(_abbreviates(word, other) or _abbreviates(other, word) for other in known):
+            missing.append(word)
+    return missing
 
 
 def _abbreviates(short: str, word: str) -> bool:
     """Say whether one word is short for another: its beginning, or five of its letters at most."""
     return abbreviates(short, word) and (word.startswith(short) or len(short) <= _ABBREVIATED)
-
-
-def _is_slight(word: str) -> bool:
-    return word in _SLIGHT or (len(word) < _SHORT_WORD and word.isalpha())
-
-
-def _shown(missing: list[str]) -> str:
-    more = f" and {len(missing) - _MAX_SHOWN} more" if len(missing) > _MAX_SHOWN else ""
-    return ", ".join(repr(run[:60]) for run in missing[:_MAX_SHOWN]) + more
 
 
 def _look_up_long(place: Place, pdf: PdfText) -> Finding | None:
@@ -243,40 +216,31 @@ def _look_up_long(place: Place, pdf: PdfText) -> Finding | None:
         if not missing:
             return None
     if share >= _MOSTLY or (passage is not None and passage.similarity >= _NEAR):
-        message = f"in the PDF but for {_shown(missing)}"
-        return _finding(place, "unlike_pdf", message, passage)
+        message = f"in the PDF but for {shown([run[:60] for run in missing])}"
+        return _unlike(place, "unlike_pdf", message, passage)
     message = f"{share:.0%} of its words stand in the PDF in a row of four or more"
-    return _finding(place, "not_in_pdf", message, passage)
+    return _unlike(place, "not_in_pdf", message, passage)
 
 
 def _look_up_number(place: Place, value: float, pdf: PdfText) -> Finding | None:
     sought = abs(value)
-    if value == pdf.pages or any(number in pdf.numbers for number in _spellings(place, sought)):
+    scale: Any = place.parent.get("scale") if isinstance(place.parent, dict) else None
+    usable = type(scale) in (int, float) and abs(scale) < _TOO_LARGE
+    scaled = _tidy(sought * scale) if usable else sought
+    spellings = [sought, scaled]  # in full, in thousands or millions, in percent
+    if sought >= _LARGE:
+        spellings += [sought * factor for factor in _TABLE_SCALES]
+    elif sought < 1:
+        spellings.append(sought * _PERCENT)
+    if value == pdf.pages or any(_tidy(number) in pdf.numbers for number in spellings):
         return None
-    if any(number in pdf.quantities for number in (sought, _scaled(place, sought))):
+    if sought in pdf.quantities or scaled in pdf.quantities:
         return None
     near = _misprint(sought, pdf)
     if near is not None:
         message = "not in the PDF in any spelling; a number of it differs in one digit"
         return place.finding("unlike_pdf", message, near)
-    return _finding(place, "not_in_pdf", "not in the PDF in any spelling")
-
-
-def _spellings(place: Place, sought: float) -> list[float]:
-    """Return the digits that may stand for a number: in full, in millions, in percent."""
-    spelt = [sought, _scaled(place, sought)]
-    if sought >= _LARGE:
-        spelt += [sought * scale for scale in _TABLE_SCALES]
-    elif sought < 1:
-        spelt.append(sought * _PERCENT)
-    return [_tidy(number) for number in spelt]
-
-
-def _scaled(place: Place, sought: float) -> float:
-    """Multiply a number by the ``scale`` beside it, if there is one."""
-    scale: Any = place.parent.get("scale") if isinstance(place.parent, dict) else None
-    usable = type(scale) in (int, float) and abs(scale) < _TOO_LARGE
-    return _tidy(sought * scale) if usable else sought
+    return place.finding("not_in_pdf", "not in the PDF in any spelling")
 
 
 def _tidy(number: float) -> float:
@@ -303,24 +267,14 @@ def _look_up_date(place: Place, sought: Date, pdf: PdfText) -> Finding | None:
         return None
     if sought.precision == "year" and float(sought.year) in pdf.numbers:
         return None
-    if _is_anniversary(sought, pdf):
-        return None
-    near = _nearest_date(sought, pdf)
-    message = "not a date of the PDF"
-    return place.finding("not_in_pdf", message, near)
-
-
-def _is_anniversary(sought: Date, pdf: PdfText) -> bool:
-    """Say whether a date may be calculated: a contract's third anniversary of another date."""
-    if sought.day is None or not _ANNIVERSARY & pdf.counts.keys():
-        return False
-    return any(month == sought.month and day == sought.day for _, month, day in pdf.dates)
-
-
-def _nearest_date(sought: Date, pdf: PdfText) -> str | None:
-    if sought.month is None or sought.day is None:
-        return None
-    target = date(sought.year, sought.month, sought.day)
-    days = [date(y, m, d) for y, m, d in pdf.dates if m is not None and d is not None]
-    near = min(days, key=lambda day: (abs(day - target), day), default=target)
-    return near.isoformat() if 0 < abs(near - target).days <= _A_YEAR else None
+    near = None
+    if sought.month is not None and sought.day is not None:
+        days = [date(y, m, d) for y, m, d in pdf.dates if m is not None and d is not None]
+        # a date may be calculated: a contract's third anniversary of another date
+        same_day = any((day.month, day.day) == (sought.month, sought.day) for day in days)
+        if same_day and _ANNIVERSARY & pdf.counts.keys():
+            return None
+        target = date(sought.year, sought.month, sought.day)
+        nearest = min(days, key=lambda day: (abs(day - target), day), default=target)
+        near = nearest.isoformat() if 0 < abs(nearest - target).days <= _A_YEAR else None
+    return place.finding("not_in_pdf", "not a date of the PDF", near)

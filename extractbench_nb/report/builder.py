@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -94,30 +94,29 @@ class ReportConfig:
             raise InputError("ReportConfig: " + "; ".join(problems))
 
 
-def wrong_name(name: object) -> list[str]:
-    """Say why a name cannot be that of a folder below the output folder, in a list of one."""
-    if isinstance(name, str) and _is_below(name):
-        return []
-    expected = "the name of a folder below output_dir, without '..' and control characters"
-    return [f"output_name is {name!r}; expected {expected}"]
-
-
-def _is_below(name: str) -> bool:
-    path = Path(name)
-    parts = Path(name.replace("\\", "/")).parts
+def _is_below(name: object) -> bool:
+    """Whether a name can be that of a folder below the output folder."""
+    if not isinstance(name, str) or not name.isprintable():
+        return False
     try:
         os.fsencode(name)
     except UnicodeEncodeError:
         return False
-    return bool(path.parts) and not path.is_absolute() and ".." not in parts and name.isprintable()
+    path, parts = Path(name), Path(name.replace("\\", "/")).parts
+    return bool(path.parts) and not path.is_absolute() and ".." not in parts
+
+
+def _wrong_name(name: object) -> str:
+    expected = "the name of a folder below output_dir, without '..' and control characters"
+    return f"output_name is {name!r}; expected {expected}"
 
 
 def _problems(config: ReportConfig) -> Iterator[str]:
     folder: object = config.output_dir
     if not isinstance(folder, Path):
         yield f"output_dir is {folder!r}; expected a pathlib.Path"
-    if config.output_name is not None:
-        yield from wrong_name(config.output_name)
+    if config.output_name is not None and not _is_below(config.output_name):
+        yield _wrong_name(config.output_name)
     for name in ("max_reasoning_length", "top_n_lowest_fields"):
         value = getattr(config, name)
         if type(value) is not int or value < 0:
@@ -125,11 +124,9 @@ def _problems(config: ReportConfig) -> Iterator[str]:
     for name in _SWITCHES:
         if type(getattr(config, name)) is not bool:
             yield f"{name} is {getattr(config, name)!r}; expected True or False"
-    checks: list[tuple[Callable[[Any], object], object]]
-    checks = [(get_profile, config.profile), (choose_judge, config.judge)]
-    for check, value in checks:
+    for check in (lambda: get_profile(config.profile), lambda: choose_judge(config.judge)):
         try:
-            check(value)
+            check()
         except InputError as error:
             yield str(error)
     if config.alignment != "optimal" and not callable(config.alignment):
@@ -220,7 +217,41 @@ class ReportBuilder:
         EvaluationReport
             The report.
         """
-        return _derived(ev, self.config)
+        schema, gold, extracted, problem = ev.inputs
+        summary, frame, meta, now = ev.summary, ev.fields, ev.meta, datetime.now()
+        arrays = array_breakdowns(ev.arrays, ev.matches, frame)
+        rows = field_outcomes(frame, arrays, self.config.max_reasoning_length)
+        by_path = {row.path: row for row in rows}.values()
+        missing_gold = sum(row.gold_state == "missing" for row in by_path)
+        missing_extracted = sum(row.extracted_state == "missing" for row in by_path)
+        document = dict(schema.document)
+        noted = [f.name for f in fields(ReportWarning)]
+        return EvaluationReport(
+            output_name=self.config.output_name
+            or f"{now:%Y%m%d-%H%M}-{_digest([document, gold, extracted])}",
+            timestamp=now.isoformat(),
+            schema_hash=_digest(document),
+            gold_hash=_digest(gold),
+            extracted_hash=_digest(extracted),
+            schema_stats=schema_stats(schema),
+            gold_stats=content_stats("gold", gold, missing_gold),
+            extracted_stats=content_stats("extracted", extracted, missing_extracted),
+            coverage=coverage_stats(schema, gold, None if problem else extracted),
+            outcomes=outcome_stats(rows, summary, ev.judge_calls, self.config.top_n_lowest_fields),
+            field_outcomes=rows,
+            overall_score=float(summary["overall_score"]),
+            overall_pass_rate=float(summary["pass_rate"]),
+            field_score=float(summary["field_score"]),
+            array_breakdowns=arrays,
+            gold_coverage=float(summary["gold_coverage"]),
+            warnings=[ReportWarning(*row) for row in ev.warnings[noted].itertuples(index=False)],
+            problem=problem,
+            profile=meta["profile"],
+            judge=meta["judge"],
+            alignment=meta["alignment"],
+            versions={key: meta[key] for key in ("extractbench_nb", "pandas", "python")},
+            evaluation=ev,
+        )
 
     def save(self, report: EvaluationReport) -> Path:
         """Write the files of a report, all of them or none.
@@ -242,16 +273,16 @@ class ReportBuilder:
         InputError
             The report's name leads out of the output folder.
         """
-        problems = wrong_name(report.output_name)
-        if problems:
-            raise InputError(problems[0])
+        if not _is_below(report.output_name):
+            raise InputError(_wrong_name(report.output_name))
         return _written(report, self.config.output_dir / report.output_name, self.config)
 
 
 def write_evaluation(ev: Evaluation, folder: Path) -> Path:
     """Write all five files of a report straight into a folder, which names the report."""
-    config = ReportConfig()
-    return _written(_derived(ev, config, name=folder.resolve().name or None), folder, config)
+    report = ReportBuilder().from_evaluation(ev)
+    name = folder.resolve().name or report.output_name
+    return _written(replace(report, output_name=name), folder, ReportConfig())
 
 
 def _written(report: EvaluationReport, folder: Path, config: ReportConfig) -> Path:
@@ -267,46 +298,6 @@ def _written(report: EvaluationReport, folder: Path, config: ReportConfig) -> Pa
     make_folder(folder)
     write_texts({folder / name: text for name, text in texts.items()})
     return folder
-
-
-def _derived(ev: Evaluation, config: ReportConfig, name: str | None = None) -> EvaluationReport:
-    schema, gold, extracted, problem = ev.inputs
-    summary, frame, meta, now = ev.summary, ev.fields, ev.meta, datetime.now()
-    arrays = array_breakdowns(ev.arrays, ev.matches, frame)
-    rows = field_outcomes(frame, arrays, config.max_reasoning_length)
-    places = {r.path: r for r in rows}.values()
-    missing = {
-        side: sum(getattr(row, f"{side}_state") == "missing" for row in places)
-        for side in ("gold", "extracted")
-    }
-    document = dict(schema.document)
-    noted = [f.name for f in fields(ReportWarning)]
-    name = name or config.output_name
-    return EvaluationReport(
-        output_name=name or f"{now:%Y%m%d-%H%M}-{_digest([document, gold, extracted])}",
-        timestamp=now.isoformat(),
-        schema_hash=_digest(document),
-        gold_hash=_digest(gold),
-        extracted_hash=_digest(extracted),
-        schema_stats=schema_stats(schema),
-        gold_stats=content_stats("gold", gold, missing["gold"]),
-        extracted_stats=content_stats("extracted", extracted, missing["extracted"]),
-        coverage=coverage_stats(schema, gold, None if problem else extracted),
-        outcomes=outcome_stats(rows, summary, ev.judge_calls, config.top_n_lowest_fields),
-        field_outcomes=rows,
-        overall_score=float(summary["overall_score"]),
-        overall_pass_rate=float(summary["pass_rate"]),
-        field_score=float(summary["field_score"]),
-        array_breakdowns=arrays,
-        gold_coverage=float(summary["gold_coverage"]),
-        warnings=[ReportWarning(*row) for row in ev.warnings[noted].itertuples(index=False)],
-        problem=problem,
-        profile=meta["profile"],
-        judge=meta["judge"],
-        alignment=meta["alignment"],
-        versions={key: meta[key] for key in ("extractbench_nb", "pandas", "python")},
-        evaluation=ev,
-    )
 
 
 def _digest(document: Any) -> str:

@@ -99,45 +99,37 @@ def schema_paths(rows: Iterable[tuple[str | None, str, str]]) -> list[str]:
 
 def _placed(schema_path: str, path: str) -> str:
     """Walk both paths at once; where they do not fit, the instance path is appended whole."""
-    keywords = _KEYWORD.findall(schema_path)
-    steps = _STEP.findall(path)
-    if "$" + "".join(keywords) != schema_path or "$" + "".join(steps) != path:
+    keywords, steps = _KEYWORD.findall(schema_path), _STEP.findall(path)
+    branches = [keyword.startswith((".anyOf[", ".oneOf[")) for keyword in keywords]
+    complete = "$" + "".join(keywords) == schema_path and "$" + "".join(steps) == path
+    if not complete or branches.count(False) != len(steps):
         return f"{schema_path} {path}"
-    written, place = "$", 0
-    for keyword in keywords:
-        if keyword.startswith((".anyOf[", ".oneOf[")):
-            written += keyword
-            continue
-        if place == len(steps):
-            break
-        named = keyword.startswith(".properties")
-        written += keyword if named else keyword.partition("[")[0] + steps[place]
-        place += 1
-    else:
-        if place == len(steps):
-            return written
-    return f"{schema_path} {path}"
+    remaining, written = iter(steps), "$"
+    for keyword, is_branch in zip(keywords, branches, strict=True):
+        step = "" if is_branch else next(remaining)
+        named = is_branch or keyword.startswith(".properties")
+        written += keyword if named else keyword.partition("[")[0] + step
+    return written
 
 
 def schema_stats(schema: Schema) -> SchemaStats:
     """Count the nodes of a schema by type, and its properties by whether they are required."""
-    kinds: Counter[str] = Counter()
-    required: Counter[str] = Counter()
-    optional: Counter[str] = Counter()
     nodes = list(schema.nodes())
     listed = set(map(id, nodes))
+    kinds = Counter(map(_kind, nodes))
+    required: Counter[str] = Counter()
+    optional: Counter[str] = Counter()
     for node in nodes:
-        kinds[_kind(node)] += 1
         for child in node.children.properties.values():
             if id(child) in listed:  # not below a recursive reference that is not unfolded
                 (required if child.required else optional)[_kind(child)] += 1
     return SchemaStats(
-        total_nodes=kinds.total(),
-        counts_by_type=dict(kinds),
-        required_keys_count=required.total(),
-        optional_keys_count=optional.total(),
-        required_by_type=dict(required),
-        optional_by_type=dict(optional),
+        kinds.total(),
+        dict(kinds),
+        required.total(),
+        optional.total(),
+        dict(required),
+        dict(optional),
     )
 
 
@@ -155,43 +147,27 @@ def content_stats(label: str, document: Any, missing: int) -> ContentStats:
     while stack:
         top = stack.pop()
         if isinstance(top, dict):
-            kinds.update(
-                "integer"
-                if (kind := json_type(value)) == "number" and isinstance(value, int)
-                else kind
-                for value in top.values()
-            )
+            for value in top.values():
+                kind = json_type(value)
+                is_integer = kind == "number" and isinstance(value, int)
+                kinds["integer" if is_integer else kind] += 1
             stack.extend(reversed(top.values()))
         elif isinstance(top, list | tuple):
             lengths.append(len(top))
             stack.extend(reversed(top))
-    return ContentStats(
-        label=label,
-        total_keys=kinds.total(),
-        counts_by_type=dict(kinds),
-        array_stats=ArrayStats(
-            len(lengths), sum(lengths), min(lengths), median(lengths), max(lengths)
-        )
-        if lengths
-        else None,
-        null_count=kinds["null"],
-        missing_count=missing,
-    )
+    arrays = None
+    if lengths:
+        arrays = ArrayStats(len(lengths), sum(lengths), min(lengths), median(lengths), max(lengths))
+    return ContentStats(label, kinds.total(), dict(kinds), arrays, kinds["null"], missing)
 
 
 def coverage_stats(schema: Schema, gold: Any, extracted: Any) -> CoverageStats:
     """Compare which leaves two documents have."""
     ours, theirs = set(_leaf_paths(gold)), set(_leaf_paths(extracted))
-    lacking = sorted(_required_missing(schema.root, gold, extracted))
-    return CoverageStats(
-        present_in_both=len(ours & theirs),
-        missing_in_extracted=len(ours - theirs),
-        spurious_in_extracted=len(theirs - ours),
-        required_missing=len(lacking),
-        missing_paths=sorted(ours - theirs),
-        spurious_paths=sorted(theirs - ours),
-        required_missing_paths=lacking,
-    )
+    missing, spurious = sorted(ours - theirs), sorted(theirs - ours)
+    required = sorted(_required_missing(schema.root, gold, extracted))
+    counts = (len(ours & theirs), len(missing), len(spurious), len(required))
+    return CoverageStats(*counts, missing, spurious, required)
 
 
 def _leaf_paths(document: Any) -> Iterator[str]:
@@ -220,13 +196,13 @@ def _required_missing(root: Node, gold: Any, extracted: Any) -> Iterator[str]:
             continue
         if node.kind == "union":
             node = resolve_union(node, ours, MISSING)
-        found = theirs if isinstance(theirs, dict) else {}
+        present = theirs if isinstance(theirs, dict) else {}
         for key, child in node.children.properties.items():
             here = (path + member(key)).removeprefix(".")
-            if key in ours and key not in found and child.required:
+            if key in ours and key in present:
+                stack.append((here, child, ours[key], present[key]))
+            elif key in ours and child.required:
                 yield here
-            elif key in ours and key in found:
-                stack.append((here, child, ours[key], found[key]))
 
 
 def array_breakdowns(
@@ -241,31 +217,25 @@ def array_breakdowns(
     items: defaultdict[tuple[str, str], list[ArrayItem]] = defaultdict(list)
     for row in _records(matches[matches["path"].isin([row["path"] for row in outermost])]):
         item = ArrayItem(
-            gold_index=row["gold_index"],
-            extracted_index=row["predicted_index"],
-            similarity=row["similarity"],
-            failed_fields=list(row["failed_fields"]),
-            gold_value=row["gold"],
-            extracted_value=row["predicted"],
+            row["gold_index"],
+            row["predicted_index"],
+            row["similarity"],
+            list(row["failed_fields"]),
+            row["gold"],
+            row["predicted"],
         )
         items[row["path"], row["status"]].append(item)
-    same_names = ("counted", "matched", "partial", "precision", "recall", "f1", "score", "passed")
+    measures = ("counted", "matched", "missed", "spurious", "partial", "precision", "recall", "f1")
     statuses = ("matched", "partial", "missed", "spurious")
-    breakdowns = []
-    for row, path in zip(outermost, paths, strict=True):
-        measures: dict[str, Any] = {name: row[name] for name in same_names}
-        items_by_status: dict[str, Any] = {f"{s}_items": items[row["path"], s] for s in statuses}
-        breakdowns.append(
-            ArrayBreakdown(
-                path=path,
-                normalized_path=normalized(row["path"]),
-                missed_gold=row["missed"],
-                spurious_pred=row["spurious"],
-                **measures,
-                **items_by_status,
-            )
+    return [
+        ArrayBreakdown(
+            path,
+            normalized(row["path"]),
+            *(row[name] for name in (*measures, "score", "passed")),
+            *(items[row["path"], status] for status in statuses),
         )
-    return breakdowns
+        for row, path in zip(outermost, paths, strict=True)
+    ]
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -278,49 +248,44 @@ def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 _TYPES = ("string", "number", "integer", "boolean", "array")
 _BUCKETS = ("0.0-0.2", "0.2-0.4", "0.4-0.6", "0.6-0.8", "0.8-1.0")
-
-
-def shortened(text: str | None, limit: int) -> str | None:
-    """Cut a judge's words to `limit` characters, with ``...`` after them."""
-    return text if text is None or len(text) <= limit else text[:limit] + "..."
+_COUNTS = ("matched", "missed_gold", "spurious_pred", "precision", "recall", "f1")
 
 
 def field_outcomes(
     fields: pd.DataFrame, arrays: Iterable[ArrayBreakdown], limit: int
 ) -> list[FieldOutcome]:
-    """Turn the counted rows of an evaluation into rows of a report."""
+    """Turn the counted rows of an evaluation into rows of a report.
+
+    A judge's words are cut to `limit` characters, with ``...`` after them.
+    """
     rows = _records(fields[fields["counted"]])
     paths = schema_paths((r["schema_path"], r["path"], r["metric"]) for r in rows)
     by_path = {array.normalized_path: array for array in arrays}
-    return [
-        _outcome(row, path, by_path.get(normalized(row["path"])), limit)
-        for row, path in zip(rows, paths, strict=True)
-    ]
-
-
-def _outcome(
-    row: dict[str, Any], path: str, array: ArrayBreakdown | None, limit: int
-) -> FieldOutcome:
-    counts = ("matched", "missed_gold", "spurious_pred", "precision", "recall", "f1")
-    return FieldOutcome(
-        path=path,
-        normalized_path=normalized(row["path"]),
-        metric_id=row["metric"],
-        score=row["score"],
-        passed=row["passed"] is not None and bool(row["passed"]),
-        reason=published_reason(row["reason"]) or None,
-        gold_value=row["gold"],
-        extracted_value=row["predicted"],
-        reasoning=shortened(row["reasoning"], limit),
-        **{name: getattr(array, name, None) for name in counts},
-        outcome=row["outcome"],
-        gold_state=row["gold_state"],
-        extracted_state=row["predicted_state"],
-        field=row["field"],
-        required=row["required"],
-        weight=row["weight"],
-        array_breakdown=array,
-    )
+    outcomes = []
+    for row, path in zip(rows, paths, strict=True):
+        name, words = normalized(row["path"]), row["reasoning"]
+        array = by_path.get(name)
+        outcome = FieldOutcome(
+            path=path,
+            normalized_path=name,
+            metric_id=row["metric"],
+            score=row["score"],
+            passed=bool(row["passed"]),
+            reason=published_reason(row["reason"]) or None,
+            gold_value=row["gold"],
+            extracted_value=row["predicted"],
+            reasoning=words[:limit] + "..." if words is not None and len(words) > limit else words,
+            **{count: getattr(array, count, None) for count in _COUNTS},
+            outcome=row["outcome"],
+            gold_state=row["gold_state"],
+            extracted_state=row["predicted_state"],
+            field=row["field"],
+            required=row["required"],
+            weight=row["weight"],
+            array_breakdown=array,
+        )
+        outcomes.append(outcome)
+    return outcomes
 
 
 def outcome_stats(
@@ -328,22 +293,25 @@ def outcome_stats(
 ) -> OutcomeStats:
     """Count the outcomes of the fields; list the `lowest` judged fields with the worst scores."""
     evaluated, passed = int(summary["evaluated"]), int(summary["passed"])
-    judged_rate = float(summary["pass_rate_judged"])
+    failed, judged_rate = evaluated - passed, float(summary["pass_rate_judged"])
+    names = ("omissions", "hallucinations", "structural", "judge_errors")
+    omitted, invented, structural, unjudged = (int(summary[name]) for name in names)
+    wrong = failed - omitted - invented - structural - unjudged
     return OutcomeStats(
         total_evaluated=evaluated,
         total_passed=passed,
-        total_failed=evaluated - passed,
+        total_failed=failed,
         pass_rate=float(summary["pass_rate"]),
         pass_by_metric=_passes((r.metric_id, r.passed) for r in rows),
         pass_by_type=_passes((_type_of(r), r.passed) for r in rows),
         pass_by_required=_passes(
             ("required" if r.required else "optional", r.passed) for r in rows
         ),
-        confusion=confusion_counts(rows),
+        confusion=_confusion(rows),
         llm_stats=_llm_stats(rows, calls, lowest),
         error_breakdown=_error_breakdown([r for r in rows if not r.passed]),
-        split=error_split(summary),
-        judge_errors=int(summary["judge_errors"]),
+        split=ErrorSplit(omitted, invented, wrong, structural, unjudged),
+        judge_errors=unjudged,
         pass_rate_judged=None if isnan(judged_rate) else judged_rate,
     )
 
@@ -364,26 +332,13 @@ def _type_of(row: FieldOutcome) -> str:
     return "unknown" if value is None else json_type(value)
 
 
-def confusion_counts(rows: Iterable[FieldOutcome]) -> ConfusionCounts:
-    """Fill the confusion matrix; rows without a verdict stand outside."""
-    cells: Counter[str] = Counter()
-    for row in rows:
-        if row.score is None:
-            continue
-        if row.passed:
-            cells["tn" if row.outcome == "both_absent" else "tp"] += 1
-        else:
-            cells["fn" if row.gold_state == "present" else "fp"] += 1
-    return ConfusionCounts(cells["tp"], cells["fp"], cells["fn"], cells["tn"])
-
-
-def error_split(summary: pd.Series) -> ErrorSplit:
-    """Split the fields that did not pass by what went wrong."""
-    names = ("omissions", "hallucinations", "structural", "judge_errors")
-    omitted, invented, structural, unjudged = (int(summary[name]) for name in names)
-    failed = int(summary["evaluated"] - summary["passed"])
-    wrong = failed - omitted - invented - structural - unjudged
-    return ErrorSplit(omitted, invented, wrong, structural, unjudged)
+def _confusion(rows: Iterable[FieldOutcome]) -> ConfusionCounts:
+    """Fill the confusion matrix; rows without a verdict are left out."""
+    judged = [row for row in rows if row.score is not None]
+    absent = sum(row.passed and row.outcome == "both_absent" for row in judged)
+    missed = sum(not row.passed and row.gold_state == "present" for row in judged)
+    passed = sum(row.passed for row in judged)
+    return ConfusionCounts(passed - absent, len(judged) - passed - missed, missed, absent)
 
 
 def _llm_stats(rows: Iterable[FieldOutcome], calls: pd.DataFrame, lowest: int) -> LlmStats | None:
@@ -439,12 +394,13 @@ def _error_breakdown(failed: Sequence[FieldOutcome]) -> ErrorBreakdown | None:
     paths: defaultdict[str, list[str]] = defaultdict(list)
     for row in failed:
         paths[_category(row)].append(row.normalized_path)
-    groups = sorted(paths.items(), key=lambda group: -len(group[1]))
+    groups = [ErrorGroup(category, len(found), found) for category, found in paths.items()]
+    groups.sort(key=lambda group: -group.count)
     return ErrorBreakdown(
         by_path_prefix=dict(Counter(top_key(r.normalized_path) for r in failed)),
         by_metric_type=dict(Counter(r.metric_id for r in failed)),
-        by_reason={category: len(found) for category, found in groups},
-        details=[ErrorGroup(category, len(found), found) for category, found in groups],
+        by_reason={group.category: group.count for group in groups},
+        details=groups,
     )
 
 
@@ -464,6 +420,5 @@ def _category(row: FieldOutcome) -> str:
         return "mismatch"
     if _is_judged(row) or row.metric_id == "array_llm":
         return "semantic_mismatch"
-    return (
-        "numeric_mismatch" if row.metric_id.startswith(("number", "integer")) else "value_mismatch"
-    )
+    numeric = row.metric_id.startswith(("number", "integer"))
+    return "numeric_mismatch" if numeric else "value_mismatch"

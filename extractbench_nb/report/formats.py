@@ -7,9 +7,10 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from itertools import groupby
+from operator import attrgetter
 from textwrap import wrap
 from typing import Any
 
@@ -81,24 +82,21 @@ def _arrays(report: EvaluationReport) -> Iterator[str]:
     ranked = sorted(arrays, key=lambda a: a.f1 if a.f1 is not None else 0.0)
     lowest = {id(a) for a in ranked[:_MOST_ARRAYS]}
     for array in arrays:
-        if id(array) in lowest:
-            yield from _array(array)
+        if id(array) not in lowest:
+            continue
+        verdict = {True: "PASS", False: "FAIL", None: "OPEN"}[array.passed]
+        score = f" [{verdict}] score={_number(array.score)}"
+        yield fitted(array.normalized_path, _WIDTH - 2 - len(score)) + score
+        if array.matched is None:
+            yield "  Items: not aligned"
+            continue
+        partial = f" ({array.partial} of them partial pairs)" if array.partial else ""
+        yield (
+            f"  Items: {array.matched} matched, {array.missed_gold} missed, "
+            f"{array.spurious_pred} spurious{partial}"
+        )
+        yield f"  P={_number(array.precision)} R={_number(array.recall)} F1={_number(array.f1)}"
     yield from _more(len(arrays) - len(lowest), "more arrays with better F1")
-
-
-def _array(array: ArrayBreakdown) -> Iterator[str]:
-    verdict = {True: "PASS", False: "FAIL", None: "OPEN"}[array.passed]
-    score = f" [{verdict}] score={_number(array.score)}"
-    yield fitted(array.normalized_path, _WIDTH - 2 - len(score)) + score
-    if array.matched is None:
-        yield "  Items: not aligned"
-        return
-    partial = f" ({array.partial} of them partial pairs)" if array.partial else ""
-    yield (
-        f"  Items: {array.matched} matched, {array.missed_gold} missed, "
-        f"{array.spurious_pred} spurious{partial}"
-    )
-    yield (f"  P={_number(array.precision)} R={_number(array.recall)} F1={_number(array.f1)}")
 
 
 def _number(value: float | None) -> str:
@@ -108,17 +106,16 @@ def _number(value: float | None) -> str:
 def _failed(report: EvaluationReport) -> Iterator[str]:
     failed = [row for row in report.field_outcomes if not row.passed]
     for row in failed[:_MOST_FAILED]:
-        yield from _failed_field(row)
+        yield fitted(row.normalized_path, _WIDTH - 2)
+        score = f", Score: {_number(row.score)}"
+        yield "  Metric: " + fitted(row.metric_id, _WIDTH - 12 - len(score)) + score
+        if reason := _why(row):
+            yield "  " + fitted("Reason: " + reason, _WIDTH - 4)
     yield from _more(len(failed) - _MOST_FAILED, "more in fields.csv")
 
 
-def _failed_field(row: FieldOutcome) -> Iterator[str]:
-    yield fitted(row.normalized_path, _WIDTH - 2)
-    score = f", Score: {_number(row.score)}"
-    yield "  Metric: " + fitted(row.metric_id, _WIDTH - 12 - len(score)) + score
-    reason = ": ".join(text for text in (row.reason, row.reasoning) if text)
-    if reason:
-        yield fitted("Reason: " + reason, _WIDTH - 4).join(("  ", ""))
+def _why(row: FieldOutcome) -> str:
+    return ": ".join(text for text in (row.reason, row.reasoning) if text)
 
 
 def _split(report: EvaluationReport) -> Iterator[str]:
@@ -175,7 +172,8 @@ def _schema(report: EvaluationReport) -> Iterator[str]:
         f"Total Nodes: {stats.total_nodes}, Required Keys: {stats.required_keys_count}, "
         f"Optional Keys: {stats.optional_keys_count}"
     )
-    yield from wrap("By Type: " + _counts(stats.counts_by_type), _WIDTH - 2)
+    counts = ", ".join(f"{name}: {n}" for name, n in sorted(stats.counts_by_type.items()))
+    yield from wrap("By Type: " + counts, _WIDTH - 2)
 
 
 def _coverage(report: EvaluationReport) -> Iterator[str]:
@@ -187,19 +185,12 @@ def _coverage(report: EvaluationReport) -> Iterator[str]:
 
 
 def _warnings(report: EvaluationReport) -> Iterator[str]:
-    ordered = sorted(report.warnings, key=lambda w: (w.side, w.kind))
-    groups = [
-        ((side, kind), list(group))
-        for (side, kind), group in groupby(ordered, key=lambda w: (w.side, w.kind))
-    ]
+    key = attrgetter("side", "kind")
+    groups = [(k, list(group)) for k, group in groupby(sorted(report.warnings, key=key), key=key)]
     for (side, kind), group in groups[:_MOST_WARNINGS]:
         paths = ", ".join(w.path for w in group[:3]) + (", …" if len(group) > 3 else "")  # noqa: PLR2004
         yield fitted(f"{side} {kind}: {len(group)} ({paths})", _WIDTH - 2)
     yield from _more(len(groups) - _MOST_WARNINGS, "more kinds in report.json")
-
-
-def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name}: {n}" for name, n in sorted(counts.items()))
 
 
 def _more(hidden: int, what: str) -> Iterable[str]:
@@ -253,7 +244,8 @@ def _record(value: Any) -> Any:
         if isinstance(value, ConfusionCounts):
             record |= {name: getattr(value, name) for name in ("precision", "recall", "f1")}
         if isinstance(value, FieldOutcome):
-            record["array_breakdown"] = _published_breakdown(value.array_breakdown)
+            array = value.array_breakdown
+            record["array_breakdown"] = None if array is None else _published_breakdown(array)
         return record
     if isinstance(value, dict):
         return {str(key): _record(v) for key, v in value.items()}
@@ -264,10 +256,8 @@ def _record(value: Any) -> Any:
     return value
 
 
-def _published_breakdown(array: ArrayBreakdown | None) -> dict[str, Any] | None:
+def _published_breakdown(array: ArrayBreakdown) -> dict[str, Any]:
     """Write an array as the published package's repository does: counts, and the bare items."""
-    if array is None:
-        return None
     missed = [*array.partial_items, *array.missed_items]
     spurious = [*array.partial_items, *array.spurious_items]
     return {name: getattr(array, name) for name in _COUNTS} | {
@@ -304,24 +294,19 @@ def markdown_text(rows: Iterable[FieldOutcome], limit: int) -> str:
         "| Path | Metric | Score | Passed | Outcome | Gold | Extracted | Reason |",
         "|---|---|---:|---|---|---|---|---|",
     ]
-    lines.extend(_line(row, limit) for row in rows)
+    for row in rows:
+        cells = (
+            _escaped(row.normalized_path, 2 * _LONGEST_CELL),
+            _escaped(row.metric_id, _LONGEST_CELL),
+            "" if row.score is None else f"{row.score:.3f}",
+            "Yes" if row.passed else "No",
+            row.outcome,
+            _escaped(value_text(row.gold_value), _LONGEST_CELL),
+            _escaped(value_text(row.extracted_value), _LONGEST_CELL),
+            _escaped(_why(row), max(limit, 1)),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
-
-
-def _line(row: FieldOutcome, limit: int) -> str:
-    score = "" if row.score is None else f"{row.score:.3f}"
-    why = ": ".join(text for text in (row.reason, row.reasoning) if text)
-    cells = (
-        _escaped(row.normalized_path, 2 * _LONGEST_CELL),
-        _escaped(row.metric_id, _LONGEST_CELL),
-        score,
-        "Yes" if row.passed else "No",
-        row.outcome,
-        _escaped(value_text(row.gold_value), _LONGEST_CELL),
-        _escaped(value_text(row.extracted_value), _LONGEST_CELL),
-        _escaped(why, max(limit, 1)),
-    )
-    return f"| {' | '.join(cells)} |"
 
 
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "`": "&#96;"})

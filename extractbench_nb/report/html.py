@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from extractbench_nb._json import canonical_unordered
-from extractbench_nb.display.sides import Segment, alone, compared
+from extractbench_nb.display.sides import Segment, Sides, alone, compared
 from extractbench_nb.display.text import clean, cut, document_json, dollars, plural
 from extractbench_nb.report.models import (
     ArrayBreakdown,
@@ -58,40 +59,8 @@ class Listed(NamedTuple):
 
 #: A key of an item, and its value on either side; the second is empty where there is one side.
 ItemRow = tuple[str, list[Segment], list[Segment]]
-
-
-class RowView(NamedTuple):
-    """One row of a table of fields."""
-
-    path: str
-    metric: str
-    score: str
-    outcome: str
-    label: str
-    why: str
-    gold: list[Segment]
-    extracted: list[Segment]
-    required: bool
-    anchor: int | None
-
-
-class ItemView(NamedTuple):
-    """One item of an array: its places, and its values key by key or as a whole."""
-
-    places: str
-    similarity: str
-    rows: list[ItemRow]
-    note: str
-
-
-class ArrayView(NamedTuple):
-    """One array: counts, measures, a bar, and its items by what became of them."""
-
-    array: ArrayBreakdown
-    path: str
-    verdict: str
-    bar: list[tuple[str, float, float]]
-    groups: list[tuple[str, str, int, Listed]]
+#: What a template shows of a row, an item or an array.
+View = dict[str, Any]
 
 
 def listed(things: Sequence[Any], most: int) -> Listed:
@@ -125,50 +94,39 @@ def outcome_parts(report: EvaluationReport) -> list[tuple[str, int]]:
     ]
 
 
-def row_view(row: FieldOutcome, anchors: dict[str, int]) -> RowView:
+def _row_view(row: FieldOutcome, anchors: dict[str, int]) -> View:
     """Prepare one row of a table of fields."""
-    gold, extracted = _sides(row)
-    return RowView(
-        path=cut(row.normalized_path, _LONGEST_PATH),
-        metric=cut(row.metric_id, _LONGEST_PATH),
-        score="n/a" if row.score is None else f"{row.score:.3f}",
-        outcome=row.outcome,
-        label=LABELS.get(row.outcome, row.outcome),
-        why=cut(_why(row), _LONGEST_WHY),
-        gold=gold,
-        extracted=extracted,
-        required=row.required,
-        anchor=anchors.get(row.normalized_path),
-    )
-
-
-def _why(row: FieldOutcome) -> str:
     counts = ""
     if row.matched is not None:
         counts = f"{row.matched} matched, {row.missed_gold} missed, {row.spurious_pred} spurious"
-    return " · ".join(text for text in (row.reason, counts, row.reasoning) if text)
+    why = " · ".join(text for text in (row.reason, counts, row.reasoning) if text)
+    gold = alone(row.gold_value, row.gold_state)
+    extracted = alone(row.extracted_value, row.extracted_state)
+    if row.gold_state == row.extracted_state == "present" and not row.passed:
+        gold, extracted = compared(row.gold_value, row.extracted_value)
+    return {
+        "path": cut(row.normalized_path, _LONGEST_PATH),
+        "metric": cut(row.metric_id, _LONGEST_PATH),
+        "score": "n/a" if row.score is None else f"{row.score:.3f}",
+        "outcome": row.outcome,
+        "label": LABELS.get(row.outcome, row.outcome),
+        "why": cut(why, _LONGEST_WHY),
+        "gold": gold,
+        "extracted": extracted,
+        "required": row.required,
+        "anchor": anchors.get(row.normalized_path),
+    }
 
 
-def _sides(row: FieldOutcome) -> tuple[list[Segment], list[Segment]]:
-    states = row.gold_state, row.extracted_state
-    if states == ("present", "present") and not row.passed:
-        return compared(row.gold_value, row.extracted_value)
-    return (
-        alone(row.gold_value, row.gold_state),
-        alone(row.extracted_value, row.extracted_state),
-    )
+def _array_views(arrays: Sequence[ArrayBreakdown]) -> Listed:
+    """Prepare the arrays that have items, those with the lowest F1 first."""
+    ranked = sorted((a for a in arrays if not a.is_empty), key=lambda a: a.f1 or 0.0)
+    shown, more = listed(ranked, _MOST_ARRAYS)
+    most = min(_MOST_ITEMS, _MOST_ITEMS_IN_ALL // max(1, len(shown)))
+    return Listed([_array_view(array, most) for array in shown], more)
 
 
-def array_views(arrays: Sequence[ArrayBreakdown]) -> Listed:
-    """Prepare the arrays that have items; those that differ most come first."""
-    with_items = [a for a in arrays if not a.is_empty]
-    ranked = sorted(with_items, key=lambda a: a.f1 or 0.0)
-    found = listed(ranked, _MOST_ARRAYS)
-    most = min(_MOST_ITEMS, _MOST_ITEMS_IN_ALL // max(1, len(found.shown)))
-    return Listed([_array_view(a, most) for a in found.shown], found.more)
-
-
-def _array_view(array: ArrayBreakdown, most: int) -> ArrayView:
+def _array_view(array: ArrayBreakdown, most: int) -> View:
     groups = (
         ("partial", "Partial pairs", array.partial_items),
         ("missed", "Missed gold items", array.missed_items),
@@ -176,61 +134,57 @@ def _array_view(array: ArrayBreakdown, most: int) -> ArrayView:
         ("matched", "Matched items", array.matched_items),
     )
     parts = [(name, len(items)) for name, _, items in groups]
-    return ArrayView(
-        array=array,
-        path=cut(array.normalized_path, _LONGEST_PATH),
-        verdict={True: "Pass", False: "Fail", None: "Open"}[array.passed],
-        bar=bar([parts[-1], *parts[:-1]]),
-        groups=[
-            (name, title, len(items), _item_views(items, most))
-            for name, title, items in groups
-            if items
-        ],
-    )
+    listings = []
+    for name, title, items in groups:
+        shown, more = listed(items, most)
+        if items:
+            listings.append((name, title, len(items), Listed([*map(_item_view, shown)], more)))
+    return {
+        "array": array,
+        "path": cut(array.normalized_path, _LONGEST_PATH),
+        "verdict": {True: "Pass", False: "Fail", None: "Open"}[array.passed],
+        "bar": bar([parts[-1], *parts[:-1]]),
+        "groups": listings,
+    }
 
 
-def _item_views(items: Sequence[ArrayItem], most: int) -> Listed:
-    found = listed(items, most)
-    return Listed([_item_view(item) for item in found.shown], found.more)
+def _item_view(item: ArrayItem) -> View:
+    """Prepare an item: its place in either array, and its values key by key or as a whole."""
+    indices = {"gold": item.gold_index, "extracted": item.extracted_index}
+    places = [f"{side} [{index}]" for side, index in indices.items() if index is not None]
+    gold, extracted = item.gold_value, item.extracted_value
+    note = ""
+    if len(places) == 1:
+        rows = _single_rows(gold if item.gold_index is not None else extracted)
+    elif isinstance(gold, dict) and isinstance(extracted, dict):
+        differing = _differing(gold, extracted)
+        equal = len(gold.keys() | extracted.keys()) - len(differing)
+        note = f"{equal} equal" if equal else ""
+        rows = _rows_by_key(differing, lambda key: _values_under(key, gold, extracted))
+    else:
+        rows = [("", *compared(gold, extracted))]
+    return {
+        "places": " · ".join(places),
+        "similarity": "" if item.similarity is None else f"{item.similarity:.2f}",
+        "rows": rows,
+        "note": note,
+    }
 
 
-def _item_view(item: ArrayItem) -> ItemView:
-    gold, extracted = item.gold_index, item.extracted_index
-    both = gold is not None and extracted is not None
-    places = f"gold [{gold}]" if gold is not None else f"extracted [{extracted}]"
-    return ItemView(
-        places=f"gold [{gold}] · extracted [{extracted}]" if both else places,
-        similarity="" if item.similarity is None else f"{item.similarity:.2f}",
-        rows=_pair_rows(item) if both else _single_rows(item),
-        note=_equal_note(item) if both else "",
-    )
-
-
-def _single_rows(item: ArrayItem) -> list[ItemRow]:
-    value = item.gold_value if item.gold_index is not None else item.extracted_value
+def _single_rows(value: Any) -> list[ItemRow]:
     if not isinstance(value, dict):
         return [("", alone(value), [])]
-    keys = listed(list(value), _MOST_KEYS)
-    return [(_key(k), alone(value[k], limit=_IN_ITEM), []) for k in keys.shown] + _more_keys(keys)
+    return _rows_by_key(list(value), lambda key: (alone(value[key], limit=_IN_ITEM), []))
 
 
-def _pair_rows(item: ArrayItem) -> list[ItemRow]:
-    gold, extracted = item.gold_value, item.extracted_value
-    if not (isinstance(gold, dict) and isinstance(extracted, dict)):
-        return [("", *compared(gold, extracted))]
-    keys = listed(_differing(gold, extracted), _MOST_KEYS)
-    return [(_key(k), *_values_under(k, gold, extracted)) for k in keys.shown] + _more_keys(keys)
+def _rows_by_key(keys: Sequence[Any], values: Callable[[Any], Sides]) -> list[ItemRow]:
+    shown, more = listed(keys, _MOST_KEYS)
+    rows = [(cut(str(key), _LONGEST_PATH), *values(key)) for key in shown]
+    rest: list[ItemRow] = [("", [Segment("note", plural(more, "more key"))], [])]
+    return rows + rest if more else rows
 
 
-def _more_keys(keys: Listed) -> list[ItemRow]:
-    if not keys.more:
-        return []
-    return [("", [Segment("note", plural(keys.more, "more key"))], [])]
-
-
-def _values_under(
-    key: Any, gold: dict[Any, Any], extracted: dict[Any, Any]
-) -> tuple[list[Segment], list[Segment]]:
+def _values_under(key: Any, gold: dict[Any, Any], extracted: dict[Any, Any]) -> Sides:
     absent = [Segment("note", "missing")]
     if key not in extracted:
         return alone(gold[key], limit=_IN_ITEM), absent
@@ -240,6 +194,7 @@ def _values_under(
 
 
 def _differing(gold: dict[Any, Any], extracted: dict[Any, Any]) -> list[Any]:
+    """Return the keys under which two objects differ; the order of items does not count."""
     keys = list(gold) + [key for key in extracted if key not in gold]
 
     def written(value: Any) -> str:
@@ -249,32 +204,6 @@ def _differing(gold: dict[Any, Any], extracted: dict[Any, Any]) -> list[Any]:
         key
         for key in keys
         if key not in gold or key not in extracted or written(gold[key]) != written(extracted[key])
-    ]
-
-
-def _equal_note(item: ArrayItem) -> str:
-    gold, extracted = item.gold_value, item.extracted_value
-    if not (isinstance(gold, dict) and isinstance(extracted, dict)):
-        return ""
-    equal = len(gold.keys() | extracted.keys()) - len(_differing(gold, extracted))
-    return f"{equal} equal" if equal else ""
-
-
-def _key(key: Any) -> str:
-    return cut(str(key), _LONGEST_PATH)
-
-
-def warning_groups(
-    warnings: Iterable[ReportWarning],
-) -> list[tuple[str, str, int, Listed]]:
-    """Group the warnings by side and kind."""
-
-    def key(warning: ReportWarning) -> tuple[str, str]:
-        return warning.side, warning.kind
-
-    groups = [(k, list(group)) for k, group in groupby(sorted(warnings, key=key), key=key)]
-    return [
-        (side, kind, len(group), listed(group, _MOST_WARNINGS)) for (side, kind), group in groups
     ]
 
 
@@ -299,7 +228,7 @@ def _environment() -> Environment:
     """Make the environment once: the templates are compiled when they are first used."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    found = Environment(
+    environment = Environment(
         loader=PackageLoader("extractbench_nb.report"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -307,13 +236,13 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters["dollars"] = dollars
-    return found
+    environment.filters["dollars"] = dollars
+    return environment
 
 
 def _content(report: EvaluationReport) -> dict[str, Any]:
-    arrays = array_views(report.array_breakdowns)
-    anchors = {view.array.normalized_path: n for n, view in enumerate(arrays.shown, 1)}
+    arrays = _array_views(report.array_breakdowns)
+    anchors = {view["array"].normalized_path: n for n, view in enumerate(arrays.shown, 1)}
     failed = listed([r for r in report.field_outcomes if not r.passed], _MOST_FAILED)
     every = listed(report.field_outcomes, _MOST_FIELDS)
     coverage, parts = report.coverage, outcome_parts(report)
@@ -322,10 +251,10 @@ def _content(report: EvaluationReport) -> dict[str, Any]:
         "labels": LABELS,
         "parts": parts,
         "bar": bar(parts),
-        "failed": [row_view(r, anchors) for r in failed.shown],
+        "failed": [_row_view(r, anchors) for r in failed.shown],
         "shown_failed": _SHOWN_FAILED,
         "more_failed": failed.more,
-        "fields": [row_view(r, anchors) for r in every.shown],
+        "fields": [_row_view(r, anchors) for r in every.shown],
         "more_fields": every.more,
         "arrays": arrays,
         "open_arrays": _OPEN_ARRAYS,
@@ -334,19 +263,27 @@ def _content(report: EvaluationReport) -> dict[str, Any]:
             ("Missing in the extraction", listed(coverage.missing_paths, _MOST_PATHS)),
             ("In the extraction only", listed(coverage.spurious_paths, _MOST_PATHS)),
         ],
-        "warnings": warning_groups(report.warnings),
+        "warnings": _warning_groups(report.warnings),
         "passes": _passes(report),
     }
 
 
+def _warning_groups(warnings: Iterable[ReportWarning]) -> list[tuple[str, str, int, Listed]]:
+    key = attrgetter("side", "kind")
+    groups = [(k, list(group)) for k, group in groupby(sorted(warnings, key=key), key=key)]
+    return [(*names, len(group), listed(group, _MOST_WARNINGS)) for names, group in groups]
+
+
 def _passes(report: EvaluationReport) -> list[tuple[str, list[tuple[str, int, int, float]]]]:
+    """Return name, passed rows, all rows and pass rate by metric, type and requirement."""
     o = report.outcomes
-    tables = (("Metric", o.pass_by_metric), ("Type", o.pass_by_type), ("Key", o.pass_by_required))
-    found = []
-    for title, table in tables:
-        totals = {name: sum(counts.values()) for name, counts in sorted(table.items())}
-        rows = [
-            (n, table[n]["passed"], all_, table[n]["passed"] / all_) for n, all_ in totals.items()
+    tables = {"Metric": o.pass_by_metric, "Type": o.pass_by_type, "Key": o.pass_by_required}
+    rows = {
+        title: [
+            (name, counts["passed"], total, counts["passed"] / total)
+            for name, counts in sorted(table.items())
+            for total in [sum(counts.values())]
         ]
-        found += [(title, rows)] if rows else []
-    return found
+        for title, table in tables.items()
+    }
+    return [item for item in rows.items() if item[1]]

@@ -43,14 +43,10 @@ class SchemaStats:
         Constructs of the schema: the root, properties, items, maps, branches.
     counts_by_type : dict of str to int
         Nodes by type; ``anyof`` for every kind of union, ``any`` where no type is given.
-    required_keys_count : int
-        Properties that their object requires.
-    optional_keys_count : int
-        The other properties.
-    required_by_type : dict of str to int
-        Required properties by type.
-    optional_by_type : dict of str to int
-        The others by type.
+    required_keys_count, optional_keys_count : int
+        Properties that their object requires, and the other properties.
+    required_by_type, optional_by_type : dict of str to int
+        The same by type.
     """
 
     total_nodes: int
@@ -71,12 +67,8 @@ class ArrayStats:
         Arrays.
     total_items : int
         Items of all of them.
-    min_length : int
-        Items of the shortest.
-    median_length : float
-        Median of the lengths.
-    max_length : int
-        Items of the longest.
+    min_length, median_length, max_length : int or float
+        Shortest, median and longest length.
     """
 
     array_field_count: int
@@ -124,19 +116,13 @@ class CoverageStats:
     ----------
     present_in_both : int
         Leaves in both.
-    missing_in_extracted : int
-        Leaves in gold only.
-    spurious_in_extracted : int
-        Leaves in the extracted document only.
-    required_missing : int
+    missing_in_extracted, missing_paths : int, list of str
+        Leaves in gold only, and their paths, sorted.
+    spurious_in_extracted, spurious_paths : int, list of str
+        Leaves in the extracted document only, and their paths, sorted.
+    required_missing, required_missing_paths : int, list of str
         Keys that the schema requires, gold has and the extracted document has not, outside of
         arrays.
-    missing_paths : list of str
-        The leaves in gold only, sorted.
-    spurious_paths : list of str
-        The leaves in the extracted document only, sorted.
-    required_missing_paths : list of str
-        The required keys that are missing, sorted.
     """
 
     present_in_both: int
@@ -172,22 +158,18 @@ class ReportWarning:
 
 @dataclass(frozen=True)
 class ArrayItem:
-    """One item of an array and what became of it.
+    """One item of an array and its status.
 
     Attributes
     ----------
-    gold_index : int or None
-        Its place in gold.
-    extracted_index : int or None
-        Its place in the extracted array.
+    gold_index, extracted_index : int or None
+        Its index in either array; None where it has no partner.
     similarity : float or None
         Mean score of its fields, in [0, 1]; None if it has no partner.
     failed_fields : list of str
         The fields that keep the pair from matching.
-    gold_value : object
-        Gold's item.
-    extracted_value : object
-        The extracted item.
+    gold_value, extracted_value : object
+        The item on either side.
     """
 
     gold_index: int | None
@@ -200,44 +182,36 @@ class ArrayItem:
 
 @dataclass(frozen=True)
 class ArrayBreakdown:
-    """One array that stands in no other array, with all its items.
+    """One array outside all other arrays, with all its items.
 
     A partial pair counts as one missed and one spurious item, and is listed as partial only.
 
     Attributes
     ----------
-    path : str
-        Path in the schema, with the keys of maps.
-    normalized_path : str
-        Path in the document.
+    path, normalized_path : str
+        Path in the schema, with the keys of maps, and path in the document.
     counted : bool
         Whether the array is a field of its own; in profile ``strict`` its leaves count instead.
-    matched : int or None
-        Gold items that were found; None, as the next three, where the items were not aligned.
-    missed_gold : int or None
-        Gold items that were not.
+    matched, missed_gold : int or None
+        Gold items that were found, and those that were not; None, as the next two, where the items
+        were not aligned.
     spurious_pred : int or None
         Extracted items that gold does not have.
     partial : int or None
         Pairs that are alike without matching.
-    precision : float or None
-        matched / (matched + spurious_pred), in [0, 1]; None if that is 0 / 0.
-    recall : float or None
-        matched / (matched + missed_gold), in [0, 1]; None if that is 0 / 0.
+    precision, recall : float or None
+        matched / (matched + spurious_pred) and matched / (matched + missed_gold), in [0, 1]; None
+        for 0 / 0.
     f1 : float or None
         Harmonic mean of the two, in [0, 1]; None if there are no items.
     score : float or None
         In [0, 1], under the profile; None if a judge failed.
     passed : bool or None
         Whether the score passes.
-    matched_items : list of ArrayItem
-        Pairs that match.
-    partial_items : list of ArrayItem
-        Pairs that are alike.
-    missed_items : list of ArrayItem
-        Gold items without a partner.
-    spurious_items : list of ArrayItem
-        Extracted items without a partner.
+    matched_items, partial_items : list of ArrayItem
+        Pairs that match, and pairs that are alike.
+    missed_items, spurious_items : list of ArrayItem
+        Gold items and extracted items without a partner.
     """
 
     path: str
@@ -267,7 +241,7 @@ class ArrayBreakdown:
 
 @dataclass(frozen=True)
 class ConfusionCounts:
-    """Counted rows (one a field and metric) that have a verdict, as the published package counts.
+    """Counted rows with a verdict (one per field and metric), as the published package counts.
 
     Attributes
     ----------
@@ -309,15 +283,13 @@ class ConfusionCounts:
 class ErrorSplit:
     """What went wrong: every evaluated field that did not pass is in exactly one count.
 
-    A field with several metrics counts once, with its gravest outcome; the sum is
+    A field with several metrics counts once, with its most severe outcome; the sum is
     ``OutcomeStats.total_failed``.
 
     Attributes
     ----------
-    omission : int
-        Gold has a value, the extracted document has none.
-    hallucination : int
-        The extracted document has a value, gold has none.
+    omission, hallucination : int
+        Only gold, or only the extracted document, has a value.
     wrong_value : int
         Both have one, and they differ.
     structural : int
@@ -363,12 +335,10 @@ class ModelCalls:
     ----------
     calls : int
         Rows of ``Evaluation.judge_calls``.
-    cached : int
-        Answers that were available: nothing was asked for them.
-    failed : int
-        Calls without an answer that can be read.
+    cached, failed : int
+        Answers from the cache, for which nothing was asked; calls without a readable answer.
     requests : int
-        Requests that were made, those for another attempt included.
+        Requests that were made, retries included.
     prompt_tokens, completion_tokens : int
         Tokens of all requests, as far as the provider counts them.
     cost_usd : float or None
@@ -392,10 +362,8 @@ class LlmStats:
     ----------
     call_count : int
         Calls of a language model; 0 with the offline judge.
-    avg_score : float or None
-        Mean over the judged rows, in [0, 1]; None if there is none.
-    median_score : float or None
-        Their median.
+    avg_score, median_score : float or None
+        Mean and median over the judged rows, in [0, 1]; None if there is none.
     score_distribution : dict of str to int
         Judged rows by score, in five buckets of 0.2.
     top_lowest_fields : list of LowScoringField
@@ -403,8 +371,7 @@ class LlmStats:
     judged_fields : int
         Counted rows in which both values are present and a judge gave the verdict.
     cost_usd : float or None
-        What the calls cost, in US dollars; None if the price or the tokens of an answer are not
-        known.
+        Cost of the calls in US dollars; None if the price or the tokens of an answer are not known.
     by_model : dict of str to ModelCalls
         The calls of each model; empty with the offline judge.
     """
@@ -427,10 +394,8 @@ class ErrorGroup:
     ----------
     category : str
         A key of ``ErrorBreakdown.by_reason``.
-    count : int
-        Rows.
-    paths : list of str
-        Their normalized paths.
+    count, paths : int, list of str
+        Number of rows, and their normalized paths.
     """
 
     category: str
@@ -444,10 +409,8 @@ class ErrorBreakdown:
 
     Attributes
     ----------
-    by_path_prefix : dict of str to int
-        By the first step of the path.
-    by_metric_type : dict of str to int
-        By metric.
+    by_path_prefix, by_metric_type : dict of str to int
+        Rows by the first step of the path, and by metric.
     by_reason : dict of str to int
         ``gold_absent``, ``extracted_absent``, ``mismatch`` (of types), ``semantic_mismatch``,
         ``numeric_mismatch``, ``value_mismatch`` or ``judge_error``.
@@ -479,31 +442,17 @@ class FieldOutcome:
         Whether the score passes; False where no verdict was given.
     reason : str or None
         Why, in the words of the published package.
-    gold_value : object
-        Gold's value; None if null or missing.
-    extracted_value : object
-        The extracted value; None if null or missing.
+    gold_value, extracted_value : object
+        The values; None if null or missing.
     reasoning : str or None
         A judge's words, shortened.
-    matched : int or None
-        Gold items that were found, where the field is an array.
-    missed_gold : int or None
-        Gold items that were not.
-    spurious_pred : int or None
-        Extracted items that gold does not have.
-    precision : float or None
-        matched / (matched + spurious_pred); None also where that is 0 / 0.
-    recall : float or None
-        matched / (matched + missed_gold); None also where that is 0 / 0.
-    f1 : float or None
-        Harmonic mean of the two; None also where there are no items.
+    matched, missed_gold, spurious_pred, precision, recall, f1 : int or float or None
+        Those of `array_breakdown`; None where the field is not an array.
     outcome : str
         ``correct``, ``incorrect``, ``omission``, ``hallucination``, ``structural``,
         ``both_absent`` or ``judge_error``.
-    gold_state : str
+    gold_state, extracted_state : str
         ``present``, ``null``, ``missing`` or ``empty``.
-    extracted_state : str
-        The same of the other side.
     field : str
         The normalized path with the indices taken out.
     required : bool
@@ -511,7 +460,7 @@ class FieldOutcome:
     weight : float
         The node's ``aggregation_weight``.
     array_breakdown : ArrayBreakdown or None
-        The counts again with the items themselves, where the field is an array.
+        Counts and items, where the field is an array.
     """
 
     path: str
@@ -543,24 +492,19 @@ class OutcomeStats:
     """Counts over what was evaluated.
 
     The totals count fields, a field with several metrics once. The ``pass_by_...`` counts and the
-    confusion matrix count rows, one a field and metric.
+    confusion matrix count rows, one per field and metric.
 
     Attributes
     ----------
-    total_evaluated : int
-        Fields.
-    total_passed : int
-        Fields that pass.
+    total_evaluated, total_passed : int
+        Fields, and fields that pass.
     total_failed : int
-        ``total_evaluated - total_passed``: those without a verdict are among them.
+        ``total_evaluated - total_passed``, which includes fields without a verdict.
     pass_rate : float
         In [0, 1], weighted by ``aggregation_weight`` where the profile says so.
-    pass_by_metric : dict of str to dict
-        ``{"passed": rows, "failed": rows}`` by metric.
-    pass_by_type : dict of str to dict
-        The same by the type of the metric, else of the value.
-    pass_by_required : dict of str to dict
-        The same by ``required`` and ``optional``.
+    pass_by_metric, pass_by_type, pass_by_required : dict of str to dict
+        ``{"passed": rows, "failed": rows}`` by metric, by the type of the metric or else of the
+        value, and by ``required`` and ``optional``.
     confusion : ConfusionCounts
         Rows with a verdict.
     llm_stats : LlmStats or None
@@ -600,24 +544,19 @@ class EvaluationReport:
         Name of the report, and of its folder.
     timestamp : str
         When it was made, ISO 8601, local time.
-    schema_hash : str
-        First 8 hex digits of the SHA-256 of the schema as JSON with sorted keys.
-    gold_hash : str
-        The same of gold.
-    extracted_hash : str
-        The same of the extracted document.
+    schema_hash, gold_hash, extracted_hash : str
+        First 8 hex digits of the SHA-256 of schema, gold and extracted document as JSON with
+        sorted keys.
     schema_stats : SchemaStats
         The shape of the schema.
-    gold_stats : ContentStats
-        What gold holds.
-    extracted_stats : ContentStats
-        What the extracted document holds.
+    gold_stats, extracted_stats : ContentStats
+        What the two documents hold.
     coverage : CoverageStats
         Which leaves both have.
     outcomes : OutcomeStats
         Counts over what was evaluated.
     field_outcomes : list of FieldOutcome
-        One a counted field and metric.
+        One per counted field and metric.
     overall_score : float
         In [0, 1]; an array weighs as much as gold has items.
     overall_pass_rate : float
@@ -632,12 +571,8 @@ class EvaluationReport:
         Undeclared keys, violations of the schema, faults of gold.
     problem : str or None
         The parser's message where the extracted text is not JSON.
-    profile : str
-        The rules.
-    judge : str
-        Who judged.
-    alignment : str
-        How items were aligned.
+    profile, judge, alignment : str
+        The rules, the judge, and how items were aligned.
     versions : dict of str to str
         Of ``extractbench_nb``, ``pandas`` and ``python``.
     evaluation : Evaluation

@@ -12,10 +12,19 @@ import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb._json import canonical
-from extractbench_nb.display.html import card_html, document_text, one_line
+from extractbench_nb.display.html import (
+    card_html,
+    cell,
+    document_text,
+    more_rows,
+    one_line,
+    table_of,
+    table_row,
+)
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.stats.breakdowns import TEXT, gather, refuse_missing
 from extractbench_nb.stats.intervals import (
+    DIGITS,
     Drawing,
     Interval,
     Numbers,
@@ -39,6 +48,7 @@ __all__ = [
 
 _ON = ("passed", "outcome")
 _COMPARED = ("score", "passed", "outcome", "reason", "reasoning", "gold", "predicted")
+_SIDES = ("a", "b")
 _SHOWN = 8
 
 
@@ -148,15 +158,18 @@ class Agreement:
         return texts
 
     def _table_html(self) -> str:
-        heads = (f'<th class="xb-num">b {document_text(str(n), 30)}</th>' for n in self._table)
+        names = (document_text(str(name), 30) for name in self._table)
+        heads = [cell("", tag="th"), *(cell(f"b {name}", "xb-num", "th") for name in names)]
         rows = (
-            f"<tr><th>a {document_text(str(name), 30)}</th>"
-            + "".join(f'<td class="xb-num">{count}</td>' for count in counts)
-            + "</tr>"
+            table_row(
+                [
+                    cell(f"a {document_text(str(name), 30)}", tag="th"),
+                    *(cell(str(count), "xb-num") for count in counts),
+                ]
+            )
             for name, counts in self._table.iterrows()
         )
-        head = f"<thead><tr><th></th>{''.join(heads)}</tr></thead>"
-        return f"<table>{head}<tbody>{''.join(rows)}</tbody></table>"
+        return table_of(heads, rows)
 
     def _rows_html(self) -> str:
         frame = self._disagreements
@@ -165,19 +178,17 @@ class Agreement:
         names = ("run", "document", "path", "metric", "outcome_a", "outcome_b")
         columns = {name: "" for name in names if name in frame}
         values = ("gold_a", "predicted_a", "predicted_b")
-        columns |= {name: ' class="xb-val"' for name in values if name in frame}
-        heads = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in columns)
-        rows = [
-            "".join(f"<td{kind}>{_cell_html(row[name])}</td>" for name, kind in columns.items())
+        columns |= {name: "xb-val" for name in values if name in frame}
+        rows = (
+            table_row(cell(_cell_text(row[name]), kind) for name, kind in columns.items())
             for row in frame.head(_SHOWN).to_dict("records")
-        ]
-        more = len(frame) - len(rows)
-        note = f"<div>… {more} more; .disagreements has them</div>" if more else ""
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{note}"
+        )
+        table = table_of((cell(name.replace("_", " "), tag="th") for name in columns), rows)
+        more = more_rows(len(frame) - _SHOWN, "disagreements")
+        return f"{table}<div>{more}</div>" if more else table
 
 
-def _cell_html(value: object) -> str:
+def _cell_text(value: object) -> str:
     if value is None or value is pd.NA:
         return "—"
     try:
@@ -250,7 +261,7 @@ def agreement(
 
 
 def agreement_of(joined: Joined, on: str, drawing: Drawing) -> Agreement:
-    """Compare rows that were brought together."""
+    """Compare rows that were joined."""
     sides = [_verdicts(frame, on) for frame in (joined.a, joined.b)]
     judged = np.array(sides[0].notna() & sides[1].notna(), dtype=bool)
     words: list[object] = [True, False]
@@ -259,11 +270,13 @@ def agreement_of(joined: Joined, on: str, drawing: Drawing) -> Agreement:
         words = sorted(set(sides[0][judged]) | set(sides[1][judged]))
         names = [str(word) for word in words]
     codes = [pd.Categorical(side, categories=words).codes[judged] for side in sides]
-    counts = _counts(codes, joined.documents[judged], len(words))
-    raw, found = share_interval(counts, drawing), kappa_interval(counts, drawing)
+    documents, numbers = np.unique(joined.documents[judged], return_inverse=True)
+    counts = np.zeros((len(documents), len(words), len(words)))
+    np.add.at(counts, (numbers, *codes), 1)
     total = counts.sum(axis=0).astype(np.int64)
     rows = int(total.sum())
-    index, columns = (pd.Index(names, name=side, dtype=TEXT) for side in ("a", "b"))
+    kappa = kappa_interval(counts, drawing)
+    index, columns = (pd.Index(names, name=side, dtype=TEXT) for side in _SIDES)
     return Agreement(
         on,
         Unmatched(joined.only_a, joined.only_b),
@@ -271,11 +284,11 @@ def agreement_of(joined: Joined, on: str, drawing: Drawing) -> Agreement:
         drawing,
         rows,
         float(np.trace(total)) / rows if rows else math.nan,
-        *raw,
-        found.value,
-        *found.interval,
-        found.unit,
-        found.units,
+        *share_interval(counts, drawing),
+        kappa.value,
+        *kappa.interval,
+        kappa.unit,
+        kappa.units,
         pd.DataFrame(total, index=index, columns=columns),
         _disagreements(joined, np.flatnonzero(judged)[codes[0] != codes[1]]),
     )
@@ -287,17 +300,6 @@ def _verdicts(frame: pd.DataFrame, on: str) -> pd.Series:
         return frame["passed"].astype("boolean").reset_index(drop=True)
     words = frame["outcome"].astype(TEXT).reset_index(drop=True)
     return words.mask(words == "judge_error")
-
-
-def _counts(
-    codes: list[npt.NDArray[np.int8]], documents: npt.NDArray[np.int64], size: int
-) -> npt.NDArray[np.float64]:
-    """Count a document's rows by both verdicts: an array of shape (documents, size, size)."""
-    present, number = np.unique(documents, return_inverse=True)
-    first, second = (code.astype(np.int64) for code in codes)
-    cells = (number * size + first) * size + second
-    counts = np.bincount(cells, minlength=len(present) * size * size)
-    return counts.reshape(len(present), size, size).astype(np.float64)
 
 
 def _disagreements(joined: Joined, rows: npt.NDArray[np.intp]) -> pd.DataFrame:
@@ -313,23 +315,11 @@ def _disagreements(joined: Joined, rows: npt.NDArray[np.intp]) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-_SIDES = ("a", "b")
-
-
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Rows of both sides in the same order, and how many found no partner.
+    """Rows of both sides in the order of the first, joined on `keys`, with a number per document.
 
-    Attributes
-    ----------
-    a, b : pandas.DataFrame
-        The rows that both have, in the order of the first side.
-    keys : tuple of str
-        The columns they were joined on.
-    documents : ndarray of shape (rows,)
-        One number per document.
-    only_a, only_b : int
-        Rows without a partner.
+    `only_a` and `only_b` count the rows without a partner.
     """
 
     a: pd.DataFrame
@@ -340,34 +330,38 @@ class Joined:
     only_b: int
 
     def select(self, rows: npt.NDArray[np.bool_]) -> Joined:
-        """Return some of the rows, as a mask tells which."""
-        places = np.flatnonzero(rows)
-        a, b = (side.iloc[places] for side in (self.a, self.b))
-        return replace(self, a=a, b=b, documents=self.documents[places])
+        """Return the rows for which a mask is true."""
+        return replace(self, a=self.a[rows], b=self.b[rows], documents=self.documents[rows])
 
 
 def join_verdicts(
     a: pd.DataFrame, b: pd.DataFrame, on: str, names: Sequence[str] = ("path", "metric")
 ) -> Joined:
-    """Join the rows of two sides on their keys."""
+    """Join the rows of two sides on their keys; the nth of several equal ones with the nth."""
     for frame, side in zip((a, b), _SIDES, strict=True):
         refuse_missing(frame, (*names, on), f"fields of {side}")
     keys = [*_identities(a, b), *names]
-    codes, others = _codes(a, b, keys)
-    places = pd.Index(others).get_indexer(pd.Index(codes))
-    found = np.flatnonzero(places >= 0)
-    if not len(found):
+    sides = []
+    for frame in (a, b):
+        rows = pd.DataFrame({name: frame[name].astype(TEXT).array for name in keys})
+        nth = rows.groupby(keys, dropna=False, sort=False).cumcount()
+        sides.append(rows.assign(nth=nth, row=np.arange(len(rows))))
+    joined = sides[0].merge(sides[1], on=[*keys, "nth"], suffixes=_SIDES)
+    if joined.empty:
         raise InputError(
             f"no row is on both sides (joined on {', '.join(keys)}); {_has(a, b, keys)}"
         )
-    document = pd.factorize(a["document"])[0] if "document" in keys else np.zeros(len(a), np.int64)
+    rows_a, rows_b = (joined[f"row{side}"].to_numpy() for side in _SIDES)
+    documents = np.zeros(len(a), np.int64)
+    if "document" in keys:
+        documents = pd.factorize(a["document"])[0].astype(np.int64)
     return Joined(
-        a.iloc[found],
-        b.iloc[places[found]],
+        a.iloc[rows_a],
+        b.iloc[rows_b],
         tuple(keys),
-        document[found].astype(np.int64),
-        len(a) - len(found),
-        len(b) - len(found),
+        documents[rows_a],
+        len(a) - len(joined),
+        len(b) - len(joined),
     )
 
 
@@ -376,37 +370,15 @@ def _identities(a: pd.DataFrame, b: pd.DataFrame) -> list[str]:
     names = []
     for name in ("run", "document"):
         counts = [f[name].nunique() if name in f.columns else None for f in (a, b)]
-        if None in counts:
-            _refuse_unnamed(name, counts)
-        elif name == "document" or counts != [1, 1]:
+        for side, count, other in zip(_SIDES, counts, _SIDES[::-1], strict=True):
+            if None in counts and count is not None and count > 1:
+                raise InputError(
+                    f"{side} has {count} {name}s and {other} does not say which {name} its rows "
+                    f"are of; add a column {name!r} to {other}, or pass one {name} of {side}"
+                )
+        if None not in counts and (name == "document" or counts != [1, 1]):
             names.append(name)
     return names
-
-
-def _refuse_unnamed(name: str, counts: list[int | None]) -> None:
-    for side, count in zip(_SIDES, counts, strict=True):
-        if count is not None and count > 1:
-            other = _SIDES[1 - _SIDES.index(side)]
-            raise InputError(
-                f"{side} has {count} {name}s and {other} does not say which {name} its rows are "
-                f"of; add a column {name!r} to {other}, or pass one {name} of {side}"
-            )
-
-
-def _codes(
-    a: pd.DataFrame, b: pd.DataFrame, keys: list[str]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Give each row the number of its keys; rows of a side with equal keys get several."""
-    codes = np.zeros(len(a) + len(b), dtype=np.int64)
-    for name in keys:
-        texts = np.concatenate([frame[name].astype(TEXT).to_numpy(object) for frame in (a, b)])
-        numbers, words = pd.factorize(texts, use_na_sentinel=False)
-        codes = pd.factorize(codes * len(words) + numbers)[0]
-    sides = [codes[: len(a)], codes[len(a) :]]
-    times = [pd.Series(side).groupby(side).cumcount().to_numpy() for side in sides]
-    most = max(int(t.max(initial=0)) for t in times) + 1
-    first, second = (side * most + time for side, time in zip(sides, times, strict=True))
-    return first, second
 
 
 def _has(a: pd.DataFrame, b: pd.DataFrame, keys: list[str]) -> str:
@@ -424,9 +396,6 @@ def _has(a: pd.DataFrame, b: pd.DataFrame, keys: list[str]) -> str:
     return "each key occurs on both sides, but never together"
 
 
-_CATEGORIES = 2
-
-
 class Kappa(NamedTuple):
     """Kappa, its interval, and what was resampled; NaN and None if they are not defined."""
 
@@ -437,12 +406,7 @@ class Kappa(NamedTuple):
 
 
 def kappas(counts: Numbers) -> Numbers:
-    """Return Cohen's kappa of many tables of counts.
-
-    References
-    ----------
-    J. Cohen, A coefficient of agreement for nominal scales, Educational and Psychological
-    Measurement 20 (1960).
+    """Return Cohen's kappa of many tables of counts (Educ. Psychol. Meas. 20, 1960).
 
     Examples
     --------
@@ -453,27 +417,20 @@ def kappas(counts: Numbers) -> Numbers:
     agreed = np.trace(counts, axis1=-2, axis2=-1) * total
     chance = (counts.sum(axis=-1) * counts.sum(axis=-2)).sum(axis=-1)
     with np.errstate(invalid="ignore"):
-        found: Numbers = np.where(
-            total**2 > chance, (agreed - chance) / (total**2 - chance), np.nan
-        )
-    return np.round(found, 12)
+        kappa = (agreed - chance) / (total**2 - chance)
+    return np.round(np.where(total**2 > chance, kappa, np.nan), DIGITS).astype(np.float64)
 
 
 def kappa_interval(per_document: Numbers, drawing: Drawing) -> Kappa:
     """Return kappa and its bootstrap interval."""
-    found = _interval_of(kappas, per_document, drawing)
+    kappa = _interval_of(kappas, per_document, drawing)
     total = per_document.sum(axis=0)
-    constant = any(np.count_nonzero(total.sum(axis=axis)) < _CATEGORIES for axis in (0, 1))
-    return found._replace(interval=Interval(None, None, "undefined")) if constant else found
+    constant = any(np.count_nonzero(total.sum(axis=axis)) <= 1 for axis in (0, 1))
+    return kappa._replace(interval=Interval(None, None, "undefined")) if constant else kappa
 
 
 def share_interval(per_document: Numbers, drawing: Drawing) -> Interval:
     """Return an interval for the share of rows in which both sides say the same.
-
-    References
-    ----------
-    E. B. Wilson, Probable inference, the law of succession, and statistical inference, Journal of
-    the American Statistical Association 22 (1927).
 
     Examples
     --------
@@ -492,15 +449,15 @@ def share_interval(per_document: Numbers, drawing: Drawing) -> Interval:
 
 
 def _shares(counts: Numbers) -> Numbers:
-    total = counts.sum(axis=(-2, -1))
     with np.errstate(invalid="ignore"):
-        found: Numbers = np.trace(counts, axis1=-2, axis2=-1) / total
-    return np.round(found, 12)
+        shares = np.trace(counts, axis1=-2, axis2=-1) / counts.sum(axis=(-2, -1))
+    return np.asarray(np.round(shares, DIGITS), dtype=np.float64)
 
 
 def _interval_of(
     statistic: Callable[[Numbers], Numbers], per_document: Numbers, drawing: Drawing
 ) -> Kappa:
+    """Resample documents, or the rows of a single one; equal rows are drawn as one count."""
     documents, size = len(per_document), per_document.shape[-1]
     total = per_document.sum(axis=0)
     value, rows = float(statistic(total)), int(total.sum())
@@ -512,37 +469,22 @@ def _interval_of(
         drawn = np.vstack([counts @ flat for counts in counts_drawn(documents, drawing)])
         left_out, times = statistic(total - per_document), np.ones(documents)
     else:
-        drawn, one_less, times = _over_rows(total, drawing)
-        left_out = statistic(one_less)
+        flat = total.ravel()
+        generator = drawing.generator(rows, "bootstrap")
+        drawn = generator.multinomial(rows, flat / rows, drawing.resamples).astype(np.float64)
+        one_less = total - np.eye(flat.size).reshape(-1, size, size)
+        left_out, times = statistic(one_less[flat > 0]), flat[flat > 0]
     resampled = statistic(drawn.reshape(-1, size, size))
-    acceleration = _acceleration(left_out, times)
-    return Kappa(value, _interval(resampled, value, acceleration, drawing), unit, units)
-
-
-def _over_rows(total: Numbers, drawing: Drawing) -> tuple[Numbers, Numbers, Numbers]:
-    """Resample rows; equal rows fall together, so their counts are multinomial."""
-    flat = total.ravel()
-    rows = int(flat.sum())
-    drawn = drawing.generator(rows, "bootstrap").multinomial(rows, flat / rows, drawing.resamples)
-    one_less = total - np.eye(flat.size).reshape(-1, *total.shape)
-    some = flat > 0
-    return drawn.astype(np.float64), one_less[some], flat[some]
-
-
-def _acceleration(left_out: Numbers, times: Numbers) -> float:
-    """Return a sixth of the skewness of the jackknife, each value of which occurs `times`."""
+    defined = resampled[~np.isnan(resampled)]
+    undefined = 1 - len(defined) / len(resampled)
+    # the acceleration is a sixth of the skewness of the jackknife
     deviations = np.average(left_out, weights=times) - left_out
     spread = float((times * deviations**2).sum())
-    if not spread > 0:
-        return np.nan
-    return float((times * deviations**3).sum() / (6 * spread**1.5))
-
-
-def _interval(resampled: Numbers, value: float, acceleration: float, drawing: Drawing) -> Interval:
-    defined = resampled[~np.isnan(resampled)]
-    share = 1 - len(defined) / len(resampled)
-    curve = acceleration if not share else np.nan
-    bounds, bca = bca_bounds(defined[:, None], np.array([value]), np.array([curve]), drawing)
+    acceleration = np.nan
+    if spread > 0 and not undefined:
+        acceleration = float((times * deviations**3).sum() / (6 * spread**1.5))
+    bounds, bca = bca_bounds(defined[:, None], np.array([value]), np.array([acceleration]), drawing)
     method = "BCa" if bca[0] else "percentile"
-    method += f", {share:.1%} of resamples undefined" if share else ""
-    return Interval(float(bounds[0, 0]), float(bounds[0, 1]), method)
+    method += f", {undefined:.1%} of resamples undefined" if undefined else ""
+    low, high = map(float, bounds[0])
+    return Kappa(value, Interval(low, high, method), unit, units)

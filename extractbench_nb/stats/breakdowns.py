@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
@@ -43,18 +42,27 @@ def gather(source: object, part: str, levels: tuple[str, ...] = _LEVELS) -> pd.D
     if isinstance(source, Mapping):
         if not levels:
             raise InputError("a mapping goes from run to document to Evaluation, and no deeper")
-        named = [(key, gather(value, part, levels[1:])) for key, value in source.items()]
-        for key, frame in named:
-            _refuse_several(frame, levels[0], key)
-        return _stacked((_named(frame, levels[0], str(key)) for key, frame in named))
+        level, *deeper = levels
+        frames = {key: gather(value, part, tuple(deeper)) for key, value in source.items()}
+        for key, frame in frames.items():
+            several = list(frame[level].unique()) if level in frame.columns else []
+            if len(several) > 1:
+                names = ", ".join(repr(str(name)) for name in several[:4])
+                raise InputError(
+                    f"{key!r} would stand for {len(several)} {level}s ({names}); pass one {level} "
+                    "per key, or one DataFrame with a column of your own to tell them apart"
+                )
+        named = [_named(frame, level, str(key)) for key, frame in frames.items()]
+        return pd.concat(named, ignore_index=True)
     if isinstance(source, list | tuple):
-        frames = [gather(value, part, levels) for value in source]
-        return _stacked(
+        parts = [gather(value, part, levels) for value in source]
+        named = [
             frame
             if "document" in frame.columns or isinstance(value, pd.DataFrame)
             else _named(frame, "document", str(number))
-            for number, (value, frame) in enumerate(zip(source, frames, strict=True))
-        )
+            for number, (value, frame) in enumerate(zip(source, parts, strict=True))
+        ]
+        return pd.concat(named, ignore_index=True)
     found = getattr(source, part, None)
     if isinstance(found, pd.DataFrame):
         return found
@@ -72,27 +80,13 @@ def _named(frame: pd.DataFrame, level: str, name: str) -> pd.DataFrame:
     return frame.assign(**{level: pd.array([name] * len(frame), dtype=TEXT)})
 
 
-def _stacked(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    return pd.concat(list(frames), ignore_index=True)
-
-
-def _refuse_several(frame: pd.DataFrame, level: str, key: object) -> None:
-    found = list(frame[level].unique()) if level in frame.columns else []
-    if len(found) > 1:
-        names = ", ".join(repr(str(name)) for name in found[:4])
-        raise InputError(
-            f"{key!r} would stand for {len(found)} {level}s ({names}); pass one {level} per key, "
-            "or one DataFrame with a column of your own to tell them apart"
-        )
-
-
 def with_extra_columns(fields: pd.DataFrame, source: object, names: Iterable[str]) -> pd.DataFrame:
     """Add columns that a batch keeps in its summary only, such as a model's temperature."""
     summary = getattr(source, "summary", None)
     if not isinstance(summary, pd.DataFrame):
         return fields
-    extra = [n for n in names if n not in fields.columns and n in summary.columns]
-    extra = [n for n in extra if n not in SUMMARY.names]
+    known = {*fields.columns, *SUMMARY.names}
+    extra = [name for name in names if name in summary.columns and name not in known]
     if not extra:
         return fields
     keys = list(_LEVELS)
@@ -200,11 +194,43 @@ def breakdown(
     names = known_columns(asked, fields, without=_NO_GROUPS)
     rows = chosen_rows(fields, counted=counted)
     groups = rows.groupby(names, sort=False, dropna=False, observed=True)
-    number = np.asarray(groups.ngroup(), dtype=np.int64)
+    group = groups.ngroup().to_numpy()
+    outcomes = pd.Categorical(rows["outcome"], categories=list(OUTCOMES))
+    cells = pd.get_dummies(outcomes, dtype=np.int64).assign(
+        rows=1,
+        judged=rows["passed"].notna().to_numpy(dtype=np.int64),
+        **_verdicts(rows),
+    )
+    sums = cells.groupby(group).sum()
+    document = np.zeros(len(rows), dtype=np.int64)
+    if "document" in rows.columns:
+        document = pd.factorize(rows["document"])[0]
+    judged = (sums["passed"] / sums["judged"]).astype(object)
+    measures = sums.assign(
+        documents=pd.Series(document).groupby(group).nunique(),
+        pass_rate=sums["passed"] / sums["rows"],
+        pass_rate_judged=judged.where(sums["judged"] > 0, None),
+        mean_score=(sums["score"] / sums["rows"]).round(12),  # whatever the order of the rows
+    )
+    columns = {name: measures[name].tolist() for name in BREAKDOWN_COLUMNS.names}
     table = groups.size().reset_index()[names].astype(dict(rows[names].dtypes))
-    sums = _row_numbers(rows).groupby(number).sum()
-    measures = BREAKDOWN_COLUMNS.build(_measures(sums, _documents(rows, number)))
-    return _sorted(pd.concat([table, measures], axis=1), names)
+    table = pd.concat([table, BREAKDOWN_COLUMNS.build(columns)], axis=1)
+    worst = [] if names[-1] in _OWN_ORDER else ["pass_rate", "mean_score"]
+    order = [*names[:-1], *worst, names[-1]]
+    return table.sort_values(order, key=_rank, kind="stable", na_position="last", ignore_index=True)
+
+
+def _verdicts(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return passed and score of each row; without a verdict these are False and 0."""
+    passed = rows["passed"].astype("boolean").fillna(value=False).to_numpy(dtype=bool)
+    score = rows["score"].astype("Float64").fillna(0.0).to_numpy(dtype=np.float64)
+    return pd.DataFrame({"passed": passed, "score": score})
+
+
+def _rank(column: pd.Series) -> pd.Series:
+    if column.name == "outcome":
+        return column.map({name: i for i, name in enumerate(OUTCOMES)}).astype("int64")
+    return column.astype(str) if column.dtype == object else column
 
 
 def chosen_rows(fields: pd.DataFrame, *, counted: bool) -> pd.DataFrame:
@@ -216,58 +242,6 @@ def chosen_rows(fields: pd.DataFrame, *, counted: bool) -> pd.DataFrame:
         raise InputError(f"fields: outcome {found!r} is unknown; {nearest(found, OUTCOMES)}")
     rows = fields[fields["counted"].to_numpy(dtype=bool)] if counted else fields
     return rows.reset_index(drop=True)
-
-
-def _row_numbers(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return what is summed up: per row judged, passed, score and one column per outcome."""
-    codes = pd.Categorical(rows["outcome"], categories=list(OUTCOMES)).codes
-    numbers = pd.DataFrame(np.eye(len(OUTCOMES), dtype=np.int64)[codes], columns=list(OUTCOMES))
-    passed = rows["passed"].astype("boolean")
-    return numbers.assign(
-        rows=1,
-        judged=passed.notna().to_numpy(dtype=np.int64),
-        passed=passed.fillna(value=False).to_numpy(dtype=np.int64),
-        score=rows["score"].astype("Float64").fillna(0.0).to_numpy(dtype=np.float64),
-    )
-
-
-def _documents(rows: pd.DataFrame, group: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Count the documents of each group; without a column ``document`` all rows are of one."""
-    if "document" not in rows.columns:
-        return np.ones(len(np.unique(group)), dtype=np.int64)
-    documents = pd.DataFrame({"group": group, "document": pd.factorize(rows["document"])[0]})
-    return np.asarray(documents.groupby("group")["document"].nunique(), dtype=np.int64)
-
-
-def _measures(sums: pd.DataFrame, documents: npt.NDArray[np.int64]) -> dict[str, Sequence[object]]:
-    rows, judged, passed = (sums[name] for name in ("rows", "judged", "passed"))
-    columns = {
-        "rows": rows,
-        "documents": pd.Series(documents),
-        "judged": judged,
-        "passed": passed,
-        "pass_rate": passed / rows,
-        "mean_score": (sums["score"] / rows).round(12),  # whatever the order of the rows
-        **{name: sums[name] for name in OUTCOMES},
-    }
-    of_judged = [p / j if j else None for p, j in zip(passed, judged, strict=True)]
-    return {name: column.tolist() for name, column in columns.items()} | {
-        "pass_rate_judged": of_judged
-    }
-
-
-def _sorted(table: pd.DataFrame, names: list[str]) -> pd.DataFrame:
-    last = names[-1]
-    worst = [] if last in _OWN_ORDER else ["pass_rate", "mean_score"]
-    return table.sort_values(
-        [*names[:-1], *worst, last], key=_rank, kind="stable", na_position="last"
-    ).reset_index(drop=True)
-
-
-def _rank(column: pd.Series) -> pd.Series:
-    if column.name == "outcome":
-        return column.map({name: i for i, name in enumerate(OUTCOMES)}).astype("int64")
-    return column.astype(str) if column.dtype == object else column
 
 
 DIFFICULTY_COLUMNS = FrameSpec(
@@ -336,29 +310,41 @@ def difficulty(source: object, *, counted: bool = True) -> pd.DataFrame:
     """
     fields = gather(source, "fields")
     refuse_missing(fields, ("field", "gold_state", "reason"))
-    rows = _keyed(chosen_rows(fields, counted=counted))
+    rows = chosen_rows(fields, counted=counted)
+    rows = rows[[name for name in _ROW if name in rows.columns]].assign(**_verdicts(rows))
+    for name in ("schema", "run", "document"):
+        if name not in rows.columns:
+            rows[name] = pd.array([None] * len(rows), dtype=TEXT)
+    rows["key"] = rows.groupby(["schema", "field"], dropna=False, sort=False).ngroup()
     asked = rows[rows["gold_state"].to_numpy() == "present"]
-    names = asked.drop_duplicates("key").set_index("key")[["schema", "field"]]
-    table = names.join([_rates(asked, ["key"]), _by_run(asked), _best_run(asked)])
-    failing = asked[~asked["passed"]]
-    table = table.join(_commonest_failure(failing))
+    table = asked.drop_duplicates("key").set_index("key")[["schema", "field"]]
+
+    by_run = asked.groupby(["key", "run"], dropna=False)["passed"].any().groupby("key")
+    runs = pd.DataFrame({"runs": by_run.size(), "runs_failing": by_run.size() - by_run.sum()})
+    runs["failed_by_all"] = runs["runs"] == runs["runs_failing"]
+    table = table.join([_rates(asked, ["key"]), runs, _best_run(asked)])
+
+    why = ["outcome", "reason"]
+    failing = asked[~asked["passed"]].groupby(["key", *why], dropna=False)
+    ranked = failing.size().rename("n").reset_index()
+    ranked = ranked.sort_values(["n", *why], ascending=[False, True, True], kind="stable")
+    table = table.join(ranked.drop_duplicates("key").set_index("key")[why])
+
     invented = rows.loc[rows["outcome"].to_numpy() == "hallucination", "key"].value_counts()
     table["hallucinations"] = invented.reindex(table.index, fill_value=0)
-    return _finished(table)
-
-
-def _keyed(rows: pd.DataFrame) -> pd.DataFrame:
-    """Keep what is needed, and number the fields; `key` is one number per schema and field."""
-    passed = rows["passed"].astype("boolean").fillna(value=False)
-    frame = rows[["field", "gold_state", "outcome", "reason"]].assign(
-        passed=passed.to_numpy(dtype=bool),
-        score=rows["score"].astype("Float64").fillna(0.0).to_numpy(dtype=np.float64),
+    table = table.sort_values(
+        ["pass_rate", "mean_score", "rows", "schema", "field"],
+        ascending=[True, True, False, True, True],
+        kind="stable",
     )
-    for name in ("schema", "run", "document"):
-        absent = pd.array([None] * len(rows), dtype=TEXT)
-        frame[name] = rows[name].array if name in rows.columns else absent
-    frame["key"] = frame.groupby(["schema", "field"], dropna=False, sort=False).ngroup()
-    return frame
+    columns = table.astype(object).where(table.notna(), None)
+    return DIFFICULTY_COLUMNS.build(
+        {name: columns[name].tolist() for name in DIFFICULTY_COLUMNS.names}
+    )
+
+
+#: The columns that `difficulty` takes over as they are.
+_ROW = ("schema", "run", "document", "field", "gold_state", "outcome", "reason")
 
 
 def _rates(rows: pd.DataFrame, key: list[str]) -> pd.DataFrame:
@@ -371,42 +357,12 @@ def _rates(rows: pd.DataFrame, key: list[str]) -> pd.DataFrame:
     return table.round({"mean_score": 12})  # whatever the order of the rows
 
 
-def _by_run(rows: pd.DataFrame) -> pd.DataFrame:
-    """Count the runs that were asked for each field, and those that fail it."""
-    passes = rows.groupby(["key", "run"], dropna=False)["passed"].any()
-    groups = passes.groupby("key")
-    table = pd.DataFrame({"runs": groups.size(), "runs_failing": groups.size() - groups.sum()})
-    table["failed_by_all"] = table["runs"] == table["runs_failing"]
-    return table
-
-
 def _best_run(rows: pd.DataFrame) -> pd.Series:
-    """Name the run that does best on each field, where not all do alike."""
-    runs = _rates(rows, ["key", "run"])[["pass_rate", "mean_score"]].reset_index()
-    groups = runs.groupby("key")[["pass_rate", "mean_score"]]
+    """Return the run with the best results on each field where not all are alike."""
+    rates = ["pass_rate", "mean_score"]
+    runs = _rates(rows, ["key", "run"])[rates].reset_index()
+    groups = runs.groupby("key")[rates]
     alike = (groups.max() == groups.min()).all(axis=1)
-    ranked = runs.sort_values(
-        ["pass_rate", "mean_score", "run"], ascending=[False, False, True], kind="stable"
-    )
+    ranked = runs.sort_values([*rates, "run"], ascending=[False, False, True], kind="stable")
     best = ranked.drop_duplicates("key").set_index("key")["run"]
     return best[~alike.reindex(best.index)].rename("best_run")
-
-
-def _commonest_failure(failing: pd.DataFrame) -> pd.DataFrame:
-    """Return each field's commonest pair of outcome and reason, the first by name of equals."""
-    pair = ["outcome", "reason"]
-    counts = failing.groupby(["key", *pair], dropna=False).size().rename("n").reset_index()
-    ranked = counts.sort_values(["n", *pair], ascending=[False, True, True], kind="stable")
-    return ranked.drop_duplicates("key").set_index("key")[pair]
-
-
-def _finished(table: pd.DataFrame) -> pd.DataFrame:
-    table = table.sort_values(
-        ["pass_rate", "mean_score", "rows", "schema", "field"],
-        ascending=[True, True, False, True, True],
-        kind="stable",
-    )
-    columns = table.astype(object).where(table.notna(), None)
-    return DIFFICULTY_COLUMNS.build(
-        {name: columns[name].tolist() for name in DIFFICULTY_COLUMNS.names}
-    )

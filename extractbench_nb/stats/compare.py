@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,21 @@ import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec, describe_frames
-from extractbench_nb.display.html import card_html, document_text, one_line
+from extractbench_nb.display.html import (
+    card_html,
+    cell,
+    document_text,
+    more_rows,
+    one_line,
+    table_of,
+    table_row,
+)
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.stats.breakdowns import TEXT, gather, known_columns, label
 from extractbench_nb.stats.intervals import (
+    DIGITS,
     Drawing,
+    Numbers,
     detectable_difference,
     holm,
     mean_intervals,
@@ -156,10 +166,11 @@ class Comparison:
         InputError
             There is no such table.
         """
-        heads, rows, names = _text_table(self, table, digits)
-        lines = [[_MARKED.sub(r"\\\1", head) for head in heads]]
-        lines.append(["---"] * names + ["---:"] * (len(heads) - names))
-        lines += [[*(_MARKED.sub(r"\\\1", c) for c in row[:names]), *row[names:]] for row in rows]
+        texts, names = _text_table(self, table, digits)
+        escaped = texts.rename(columns=_markdown)
+        escaped.iloc[:, :names] = escaped.iloc[:, :names].map(_markdown)
+        rule = ["---"] * names + ["---:"] * (texts.shape[1] - names)
+        lines = [list(escaped.columns), rule, *escaped.to_numpy().tolist()]
         return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
     def to_latex(self, table: str = "scores", *, digits: int = 3) -> str:
@@ -182,15 +193,29 @@ class Comparison:
         InputError
             There is no such table.
         """
-        heads, rows, names = _text_table(self, table, digits)
-        style = pd.DataFrame(rows, columns=heads).style.hide(axis="index")
+        texts, names = _text_table(self, table, digits)
+        style = texts.style.hide(axis="index")
         style = style.format(escape="latex").format_index(escape="latex", axis="columns")
-        layout = "l" * names + "r" * (len(heads) - names)
+        layout = "l" * names + "r" * (texts.shape[1] - names)
         return str(style.to_latex(hrules=True, column_format=layout))
 
     def __repr__(self) -> str:
         """Write scores with their intervals, and how many differences are more than noise."""
-        return _card_text(self)
+        ranked = _interval_texts(self, self._scores)
+        shown = ranked.head(_GROUPS)
+        rows = [["", *self.measures]]
+        rows += [
+            [one_line(name, 40), *texts]
+            for name, texts in zip(shown["group"], shown[[*self.measures]].to_numpy(), strict=True)
+        ]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+        more = more_rows(len(ranked) - _GROUPS, "scores")
+        notes = [more] * bool(more) + [one_line(text, 400) for text in _sentences(self)]
+        return "\n  ".join([_title(self), *lines, *notes])
 
     def _repr_html_(self) -> str:
         """Write scores and differences with interval plots; every text is escaped."""
@@ -209,31 +234,24 @@ _IDENTITY = ("run", "document", "domain", "schema", "outcome", "message", "line"
 
 @dataclass(frozen=True, slots=True)
 class _ScoreTable:
-    """Scores by document and group; documents and groups are sorted.
+    """Scores by document and group, both sorted; NaN if a group has no output for a document.
 
-    Attributes
-    ----------
-    groups : tuple of str
-        What is compared.
-    domains : ndarray of shape (documents,)
-        Domain of each document, None if it has none.
-    scores : dict of str to ndarray of shape (documents, groups)
-        One array per measure; NaN if the group has no output for the document.
-    outputs, invalid : ndarray of shape (documents, groups)
-        How many outputs the score is the mean of, and how many of those did not parse.
+    `outputs` counts what each score is the mean of, and `invalid` those that did not parse.
     """
 
     groups: tuple[str, ...]
     domains: npt.NDArray[np.object_]
-    scores: dict[str, npt.NDArray[np.float64]]
+    scores: dict[str, Numbers]
     outputs: npt.NDArray[np.int64]
     invalid: npt.NDArray[np.int64]
 
-    def only(self, documents: npt.NDArray[np.bool_]) -> _ScoreTable:
-        """Return the table of some of the documents."""
-        scores = {name: values[documents] for name, values in self.scores.items()}
-        parts = (x[documents] for x in (self.outputs, self.invalid))
-        return _ScoreTable(self.groups, self.domains[documents], scores, *parts)
+    def only(self, domain: str) -> _ScoreTable:
+        """Return the table of the documents of one domain."""
+        rows = self.domains == domain
+        scores = {name: values[rows] for name, values in self.scores.items()}
+        parts = (self.domains, self.outputs, self.invalid)
+        domains, outputs, invalid = (part[rows] for part in parts)
+        return _ScoreTable(self.groups, domains, scores, outputs, invalid)
 
 
 def _score_table(
@@ -248,15 +266,19 @@ def _score_table(
     if "outcome" in summary.columns:
         invalid = (summary["outcome"].astype(object) == "invalid").to_numpy(dtype=bool)
     shape = (len(documents), len(groups))
+    size = shape[0] * shape[1]
     cells = document_codes * len(groups) + group_codes
-    outputs = np.bincount(cells, minlength=shape[0] * shape[1])
-    scores = {
-        measure: _means(_numbers(summary, measure, invalid), cells, outputs).reshape(shape)
-        for measure in measures
-    }
-    broken = np.bincount(cells[invalid], minlength=len(outputs))
+    outputs = np.bincount(cells, minlength=size).reshape(shape)
+    scores = {}
+    for measure in measures:
+        values = _numbers(summary, measure, invalid)
+        order = np.lexsort((values, cells))  # sums must not depend on the order of rows
+        sums = np.bincount(cells[order], weights=values[order], minlength=size).reshape(shape)
+        with np.errstate(invalid="ignore"):
+            scores[measure] = sums / outputs
+    broken = np.bincount(cells[invalid], minlength=size).reshape(shape)
     domains = _domains(summary, document_codes, len(documents))
-    return _ScoreTable(groups, domains, scores, outputs.reshape(shape), broken.reshape(shape))
+    return _ScoreTable(groups, domains, scores, outputs, broken)
 
 
 def _refuse_gaps(summary: pd.DataFrame, names: list[str]) -> None:
@@ -294,14 +316,11 @@ def _groups(
     if len(set(labels)) < len(labels):
         twice = next(text for text in labels if labels.count(text) > 1)
         raise InputError(f"two groups of {names} are both written {twice!r}; rename one")
-    ranks = np.empty(len(order), dtype=np.int64)
-    ranks[order] = np.arange(len(order))
-    return ranks[codes], labels
+    return np.argsort(order)[codes], labels
 
 
-def _numbers(
-    summary: pd.DataFrame, measure: str, invalid: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.float64]:
+def _numbers(summary: pd.DataFrame, measure: str, invalid: npt.NDArray[np.bool_]) -> Numbers:
+    """Return the scores of all outputs; an invalid one has 0."""
     known = [str(c) for c in summary.columns if c not in _IDENTITY]
     if measure not in known:
         raise InputError(f"there is no measure {measure!r}; {nearest(measure, known)}")
@@ -324,21 +343,10 @@ def _numbers(
     return values
 
 
-def _means(
-    values: npt.NDArray[np.float64],
-    cells: npt.NDArray[np.int64],
-    outputs: npt.NDArray[np.int64],
-) -> npt.NDArray[np.float64]:
-    order = np.lexsort((values, cells))  # so that the order of rows leaves no trace in the sums
-    sums = np.bincount(cells[order], weights=values[order], minlength=len(outputs))
-    with np.errstate(invalid="ignore"):
-        means: npt.NDArray[np.float64] = sums / outputs
-    return means
-
-
 def _domains(
     summary: pd.DataFrame, codes: npt.NDArray[np.int64], size: int
 ) -> npt.NDArray[np.object_]:
+    """Return the domain of each document, None if it has none."""
     domains = np.full(size, None, dtype=object)
     if "domain" not in summary.columns:
         return domains
@@ -439,28 +447,6 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
             raise InputError(f"baseline={reference!r} is not a group; {known}")
         first = table.groups.index(reference)
         pairs = [(first, i) for i in range(len(table.groups)) if i != first]
-    _refuse_disjoint(table, pairs)
-    domains = sorted({domain for domain in table.domains if domain is not None})
-    parts = {None: table} | {name: table.only(table.domains == name) for name in domains}
-    scores, differences = _all_scores(parts, drawing), _all_differences(parts, pairs, drawing)
-    return Comparison(
-        names,
-        asked,
-        reference,
-        drawing,
-        SCORE_COLUMNS.build(_columns(scores, whole=True)),
-        DIFFERENCE_COLUMNS.build(_corrected(_columns(differences, whole=True), drawing)),
-        DOMAIN_COLUMNS.build(_columns(scores, whole=False)),
-        DOMAIN_DIFFERENCE_COLUMNS.build(_corrected(_columns(differences, whole=False), drawing)),
-    )
-
-
-Row = dict[str, Any]
-#: The documents of each domain, and all of them under None.
-Parts = Mapping[str | None, _ScoreTable]
-
-
-def _refuse_disjoint(table: _ScoreTable, pairs: list[tuple[int, int]]) -> None:
     has = table.outputs > 0
     for a, b in pairs:
         if not (has[:, a] & has[:, b]).any():
@@ -471,6 +457,24 @@ def _refuse_disjoint(table: _ScoreTable, pairs: list[tuple[int, int]]) -> None:
                 f"{counts}, none of them in common; differences are paired by document, so both "
                 "need outputs for the same ones"
             )
+    domains = sorted({domain for domain in table.domains if domain is not None})
+    parts = {None: table} | {name: table.only(name) for name in domains}
+    scores, differences = _all_scores(parts, drawing), _all_differences(parts, pairs, drawing)
+    return Comparison(
+        names,
+        asked,
+        reference,
+        drawing,
+        SCORE_COLUMNS.build(_columns(scores, in_domains=False)),
+        DIFFERENCE_COLUMNS.build(_corrected(differences, drawing, in_domains=False)),
+        DOMAIN_COLUMNS.build(_columns(scores, in_domains=True)),
+        DOMAIN_DIFFERENCE_COLUMNS.build(_corrected(differences, drawing, in_domains=True)),
+    )
+
+
+Row = dict[str, Any]
+#: The documents of each domain, and all of them under None.
+Parts = Mapping[str | None, _ScoreTable]
 
 
 def _all_scores(parts: Parts, drawing: Drawing) -> list[Row]:
@@ -496,68 +500,47 @@ def _all_scores(parts: Parts, drawing: Drawing) -> list[Row]:
 
 
 def _all_differences(parts: Parts, pairs: list[tuple[int, int]], drawing: Drawing) -> list[Row]:
+    """Test all pairs; a domain in which a pair shares no document has neither interval nor test."""
     rows: list[Row] = []
-    samples = []
+    tested: list[tuple[Row, Numbers]] = []
     for domain, table in parts.items():
         has = (table.outputs > 0).sum(axis=0)
-        for a, b in pairs:
-            for measure, scores in table.scores.items():
-                left, right = scores[:, a], scores[:, b]
-                both = ~np.isnan(left) & ~np.isnan(right)
-                shared = int(both.sum())
-                row = {
-                    "domain": domain,
-                    "a": table.groups[a],
-                    "b": table.groups[b],
-                    "documents": shared,
-                    "only_a": int(has[a]) - shared,
-                    "only_b": int(has[b]) - shared,
-                    "measure": measure,
-                }
-                rows.append(row | _effect(left[both], right[both], drawing))
-                samples.append(right[both] - left[both])
-    return _with_tests(rows, samples, drawing)
+        for (a, b), measure in product(pairs, table.scores):
+            left, right = table.scores[measure][:, a], table.scores[measure][:, b]
+            both = ~np.isnan(left) & ~np.isnan(right)
+            left, right = left[both], right[both]
+            row = dict.fromkeys(DIFFERENCE_COLUMNS.names) | {
+                "domain": domain,
+                "a": table.groups[a],
+                "b": table.groups[b],
+                "measure": measure,
+                "documents": len(left),
+                "only_a": int(has[a]) - len(left),
+                "only_b": int(has[b]) - len(left),
+                "a_higher": int((np.round(right - left, DIGITS) < 0).sum()),
+                "b_higher": int((np.round(right - left, DIGITS) > 0).sum()),
+            }
+            rows.append(row)
+            if len(left):
+                row["mean_a"], row["mean_b"] = float(left.mean()), float(right.mean())
+                row["b_minus_a"] = float((right - left).mean())
+                row["detectable"] = detectable_difference(right - left, drawing)
+                tested.append((row, right - left))
+    samples = [sample for _, sample in tested]
+    intervals, tests = mean_intervals(samples, drawing), sign_flip_tests(samples, drawing)
+    for (row, _), interval, test in zip(tested, intervals, tests, strict=True):
+        row.update(interval._asdict(), p_value=test.p, p_method=test.method)
+    return rows
 
 
-def _effect(left: npt.NDArray[np.float64], right: npt.NDArray[np.float64], drawing: Drawing) -> Row:
-    if not len(left):
-        return dict.fromkeys(("mean_a", "mean_b", "b_minus_a", "detectable")) | {
-            "a_higher": 0,
-            "b_higher": 0,
-        }
-    difference = np.round(right - left, 12)
-    return {
-        "mean_a": float(left.mean()),
-        "mean_b": float(right.mean()),
-        "b_minus_a": float((right - left).mean()),
-        "a_higher": int((difference < 0).sum()),
-        "b_higher": int((difference > 0).sum()),
-        "detectable": detectable_difference(right - left, drawing),
-    }
-
-
-def _with_tests(
-    rows: list[Row], samples: list[npt.NDArray[np.float64]], drawing: Drawing
-) -> list[Row]:
-    """Add interval and p-value; a domain in which a pair shares no document has neither."""
-    empty = dict.fromkeys(("low", "high", "method", "p_value", "p_method"))
-    tested = [i for i, sample in enumerate(samples) if len(sample)]
-    intervals = mean_intervals([samples[i] for i in tested], drawing)
-    tests = sign_flip_tests([samples[i] for i in tested], drawing)
-    found = {
-        i: interval._asdict() | {"p_value": test.p, "p_method": test.method}
-        for i, interval, test in zip(tested, intervals, tests, strict=True)
-    }
-    return [row | found.get(i, empty) for i, row in enumerate(rows)]
-
-
-def _columns(rows: list[Row], *, whole: bool) -> dict[str, list[Any]]:
-    chosen = [row for row in rows if (row["domain"] is None) == whole]
+def _columns(rows: list[Row], *, in_domains: bool) -> dict[str, list[Any]]:
+    chosen = [row for row in rows if (row["domain"] is not None) == in_domains]
     return {name: [row[name] for row in chosen] for name in rows[0]}
 
 
-def _corrected(columns: dict[str, list[Any]], drawing: Drawing) -> dict[str, list[Any]]:
-    """Add Holm's correction within each measure."""
+def _corrected(rows: list[Row], drawing: Drawing, *, in_domains: bool) -> dict[str, list[Any]]:
+    """Return the columns of differences with Holm's correction within each measure."""
+    columns = _columns(rows, in_domains=in_domains)
     p_values = pd.Series(columns["p_value"], dtype=np.float64)
     adjusted = p_values.groupby(pd.Series(columns["measure"], dtype=object)).transform(holm)
     cells = [None if np.isnan(p) else float(p) for p in adjusted]
@@ -570,14 +553,17 @@ def _corrected(columns: dict[str, list[Any]], drawing: Drawing) -> dict[str, lis
 _TABLES = ("scores", "differences", "domains", "domain_differences")
 _MOST_DIGITS = 15  # what a float holds
 _MARKED = re.compile(r"([\\`*_{}\[\]<>|#~&!])")
+_GROUPS, _PAIRS = 20, 20
 
 
-#: Heads, rows, and how many of the columns hold names; the others hold numbers.
-_TextTable = tuple[list[str], list[list[str]], int]
+def _markdown(text: str) -> str:
+    """Escape what Markdown would take for markup."""
+    return _MARKED.sub(r"\\\1", text)
 
 
-def _plain(text: object, limit: int = 80) -> str:
-    return one_line(str(text), limit)
+def _ranges(rows: pd.DataFrame, mean: str) -> Numbers:
+    """Return the means of rows with both ends of their intervals; NaN where they are missing."""
+    return rows[[mean, "low", "high"]].astype("Float64").to_numpy(np.float64, na_value=np.nan)
 
 
 def _ranking(comparison: Comparison) -> list[str]:
@@ -588,109 +574,72 @@ def _ranking(comparison: Comparison) -> list[str]:
     return [str(name) for name in ranked["group"]]
 
 
-def _text_table(comparison: Comparison, table: str, digits: int) -> _TextTable:
-    """Lay out one frame of a comparison as texts."""
+def _interval_texts(comparison: Comparison, scores: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
+    """Return one row per domain and group, best group first, with a column of texts per measure."""
+    rank = {name: i for i, name in enumerate(_ranking(comparison))}
+    names = [name for name in ("domain", "group", "documents") if name in scores.columns]
+    texts = scores.assign(
+        rank=[rank[name] for name in scores["group"]],
+        text=[with_range(mean, low, high, digits) for mean, low, high in _ranges(scores, "mean")],
+    ).sort_values([*names[:-2], "rank"], kind="stable")
+    wide = texts.pivot_table(
+        index=names, columns="measure", values="text", aggfunc="first", sort=False
+    )
+    return wide.reindex(columns=list(comparison.measures)).reset_index()
+
+
+def _text_table(comparison: Comparison, table: str, digits: int) -> tuple[pd.DataFrame, int]:
+    """Lay out one frame as texts; return also how many of the columns hold names."""
     if table not in _TABLES:
         raise InputError(f"table={table!r}; {nearest(table, _TABLES)}")
     if not 0 <= digits <= _MOST_DIGITS:
         raise InputError(f"digits={digits!r}; expected a whole number from 0 to {_MOST_DIGITS}")
     frame: pd.DataFrame = getattr(comparison, table)
-    keys = ["domain"] if table.startswith("domain") else []
     if table in ("scores", "domains"):
-        return _scores_text_table(frame, comparison, keys, digits)
-    return _difference_table(frame, keys, digits)
-
-
-def _scores_text_table(
-    frame: pd.DataFrame, comparison: Comparison, keys: list[str], digits: int
-) -> _TextTable:
-    place = {name: i for i, name in enumerate(_ranking(comparison))}
-    frame = frame.assign(place=[place[name] for name in frame["group"]])
-    cells: dict[tuple[Any, ...], dict[str, str]] = {}
-    for row in frame.sort_values([*keys, "place"], kind="stable").to_dict("records"):
-        names = (*(row[key] for key in keys), row["group"], row["documents"])
-        text = with_range(row["mean"], row["low"], row["high"], digits)
-        cells.setdefault(names, {})[row["measure"]] = text
-    rows = [
-        [*map(_plain, names), *(found[m] for m in comparison.measures)]
-        for names, found in cells.items()
-    ]
-    heads = [*keys, "group", "documents", *map(_plain, comparison.measures)]
-    return heads, rows, len(keys) + 1
-
-
-def _difference_table(frame: pd.DataFrame, keys: list[str], digits: int) -> _TextTable:
-    heads = [*keys, "a", "b", "measure", "documents", "b - a", "p (Holm)"]
-    rows = [
-        [
-            *(_plain(row[name]) for name in [*keys, "a", "b", "measure", "documents"]),
-            with_range(row["b_minus_a"], row["low"], row["high"], digits, sign=True),
-            number(row["p_holm"], max(3, digits)),
+        texts = _interval_texts(comparison, frame, digits)
+        names = 1 if table == "scores" else 2
+    else:
+        domain = ["domain"] if table == "domain_differences" else []
+        names = len(domain) + 3
+        texts = frame[[*domain, "a", "b", "measure", "documents"]].astype(object)
+        texts["b - a"] = [
+            with_range(mean, low, high, digits, sign=True)
+            for mean, low, high in _ranges(frame, "b_minus_a")
         ]
-        for row in frame.to_dict("records")
-    ]
-    return heads, rows, len(keys) + 3
-
-
-_GROUPS, _PAIRS = 20, 20
-_WIDTH, _HEIGHT, _EDGE = 150, 16, 6
-
-
-def _card_text(c: Comparison) -> str:
-    """Write the scores as text, and what the differences amount to."""
-    shown = _ranking(c)[:_GROUPS]
-    cells = _score_cells(c)
-    names = [_plain(name, 40) for name in shown]
-    width = max(map(len, names))
-    columns = [[m, *(with_range(*cells[name, m]) for name in shown)] for m in c.measures]
-    widths = [max(map(len, column)) for column in columns]
-    lines = [_title(c)]
-    for i, name in enumerate(["", *names]):
-        row = "  ".join(col[i].ljust(w) for col, w in zip(columns, widths, strict=True))
-        lines.append(f"  {name.ljust(width)}  {row}".rstrip())
-    more = len(_ranking(c)) - len(shown)
-    lines += [f"  … {more} more; .scores has them"] if more else []
-    return "\n".join(lines + [f"  {_plain(text, 400)}" for text in _sentences(c)])
+        texts["p (Holm)"] = [number(p, max(3, digits)) for p in frame["p_holm"]]
+    return texts.rename(columns=one_line).map(lambda value: one_line(str(value))), names
 
 
 def _sentences(c: Comparison) -> list[str]:
     """Say how many differences are more than noise, what could be seen, and what is missing."""
+    measure = c.measures[0]
     counts = ", ".join(_distinct(c, m) for m in c.measures)
-    how = f"sign-flip test, Holm, confidence {_percent(c.drawing)}"
+    how = f"sign-flip test, Holm, confidence {c.drawing.percent}"
     texts = [f"Distinguishable from noise ({how}): {counts}."]
-    first = c._differences[c._differences["measure"] == c.measures[0]]
-    detectable = first["detectable"].dropna()
-    if len(detectable):
-        texts.append(_power(c.measures[0], detectable.median()))
+    first = c._differences[c._differences["measure"] == measure]
+    detectable = first["detectable"].astype(np.float64).median()
+    if detectable >= 1 and measure in _UNIT_SCORES:
+        texts.append(f"So few documents cannot be trusted to show any difference in {measure}.")
+    elif not pd.isna(detectable):
+        texts.append(
+            f"A true difference in {measure} under about {detectable:.3f} (median over pairs) "
+            "is missed more than one time in five."
+        )
     if (first[["only_a", "only_b"]].to_numpy() > 0).any():
         texts.append("Not all have the same documents: differences are over those both have.")
-    invalid = c._scores[c._scores["measure"] == c.measures[0]].set_index("group")["invalid"]
+    invalid = c._scores[c._scores["measure"] == measure].set_index("group")["invalid"]
     broken = [f"{name} {n}" for name, n in invalid.items() if n]
     return texts + ([f"Invalid outputs, scored 0: {', '.join(broken)}."] if broken else [])
 
 
-def _power(measure: str, detectable: float) -> str:
-    if detectable >= 1 and measure in _UNIT_SCORES:
-        return f"So few documents cannot be trusted to show any difference in {measure}."
-    return (
-        f"A true difference in {measure} under about {detectable:.3f} (median over pairs) "
-        "is missed more than one time in five."
-    )
-
-
-def _percent(drawing: Drawing) -> str:
-    """Write the confidence of the intervals."""
-    return f"{100 * drawing.confidence:.4g} %"
-
-
 def _title(c: Comparison) -> str:
-    groups, drawing = len(_ranking(c)), c.drawing
-    base = f", against {_plain(c.baseline, 40)}" if c.baseline is not None else ""
-    most = int(c._scores["documents"].max())
-    documents = f"up to {most}" if c._scores["documents"].min() < most else f"{most}"
+    documents = c._scores["documents"]
+    fewest, most = int(documents.min()), int(documents.max())
+    base = f", against {one_line(c.baseline, 40)}" if c.baseline is not None else ""
     return (
-        f"Comparison of {groups} groups by {', '.join(c.by)} on {documents} "
-        f"document{'s' if most > 1 else ''}{base}: mean [{_percent(drawing)} interval]"
+        f"Comparison of {c._scores['group'].nunique()} groups by {', '.join(c.by)} on "
+        f"{'up to ' if fewest < most else ''}{most} document{'s' if most > 1 else ''}{base}: "
+        f"mean [{c.drawing.percent} interval]"
     )
 
 
@@ -699,100 +648,94 @@ def _distinct(c: Comparison, measure: str) -> str:
     return f"{int(rows['significant'].fillna(value=False).sum())} of {len(rows)} in {measure}"
 
 
-def _score_cells(c: Comparison) -> dict[tuple[str, str], tuple[Any, Any, Any]]:
-    rows = c._scores.to_dict("records")
-    return {(r["group"], r["measure"]): (r["mean"], r["low"], r["high"]) for r in rows}
-
-
 def _scores_html(c: Comparison) -> str:
-    cells, shown = _score_cells(c), _ranking(c)[:_GROUPS]
-    ranges = {m: _range([cells[name, m] for name in shown]) for m in c.measures}
-    heads = "".join(f"<th>{document_text(m, 60)}{_ends(ranges[m])}</th>" for m in c.measures)
-    rows = [
-        f"<tr><td>{document_text(name, 60)}</td>"
-        + "".join(_cell(cells[name, m], ranges[m]) for m in c.measures)
-        + "</tr>"
-        for name in shown
-    ]
-    more = _more(len(_ranking(c)) - len(shown), "scores")
-    return _table(f"<th>{document_text(', '.join(c.by), 60)}</th>{heads}", rows) + more
+    ranking = _ranking(c)
+    shown = ranking[:_GROUPS]
+    rows = [[cell(document_text(name, 60))] for name in shown]
+    heads = [cell(document_text(", ".join(c.by), 60), tag="th")]
+    for measure in c.measures:
+        scores = c._scores[c._scores["measure"] == measure]
+        position = {name: i for i, name in enumerate(scores["group"])}
+        ranges = _ranges(scores.iloc[[position[name] for name in shown]], "mean")
+        axis = _axis(ranges)
+        heads.append(cell(document_text(measure, 60) + _axis_html(axis), tag="th"))
+        for row, values in zip(rows, ranges, strict=True):
+            row.append(_range_html(values, axis))
+    table = table_of(heads, map(table_row, rows))
+    return table + _more_html(len(ranking) - _GROUPS, "scores")
 
 
 def _differences_html(c: Comparison, measure: str) -> str:
     """Write the differences in one measure, those least likely to be noise first."""
     frame = c._differences[c._differences["measure"] == measure]
     frame = frame.sort_values("p_holm", kind="stable", na_position="last")
-    rows = frame.head(_PAIRS).to_dict("records")
-    ends = _range([(r["b_minus_a"], r["low"], r["high"]) for r in rows] + [(0.0, 0.0, 0.0)])
-    heads = f"<th>a</th><th>b</th><th>b - a{_ends(ends)}</th>" + "".join(
-        f'<th class="xb-num">{text}</th>' for text in ("p (Holm)", "detectable", "documents")
-    )
-    table = _table(heads, [_difference_row(row, ends) for row in rows])
-    folded = "" if measure != c.measures[0] else " open"
+    shown = frame.head(_PAIRS)
+    ranges = _ranges(shown, "b_minus_a")
+    axis = _axis(np.append(ranges, 0.0))
+    heads = [cell(name, tag="th") for name in ("a", "b", "b - a" + _axis_html(axis))]
+    heads += [cell(name, "xb-num", "th") for name in ("p (Holm)", "detectable", "documents")]
+    rows = []
+    for row, values in zip(shown.to_dict("records"), ranges, strict=True):
+        p = number(row["p_holm"])
+        p = f"<b>{p}</b>" if row["significant"] is True else p
+        cells = [cell(document_text(row[name], 60)) for name in ("a", "b")]
+        cells.append(_range_html(values, axis, difference=True))
+        numbers = (p, number(row["detectable"]), row["documents"])
+        rows.append(table_row([*cells, *(cell(str(text), "xb-num") for text in numbers)]))
+    more = _more_html(len(frame) - _PAIRS, "differences")
     head = document_text(f"Differences: {_distinct(c, measure)} distinguishable from noise", 200)
-    more = _more(len(frame) - len(rows), "differences")
-    return f"<details{folded}><summary>{head}</summary>{table}{more}</details>"
+    unfolded = " open" if measure == c.measures[0] else ""
+    summary = f"<summary>{head}</summary>"
+    return f"<details{unfolded}>{summary}{table_of(heads, rows)}{more}</details>"
 
 
-def _ends(ends: tuple[float, float]) -> str:
-    text = " to ".join(number(end, 2) for end in ends)
+def _more_html(hidden: int, frame: str) -> str:
+    text = more_rows(hidden, frame)
+    return f"<div>{text}</div>" if text else ""
+
+
+def _axis(ranges: Numbers) -> tuple[float, float]:
+    """Return the ends of an axis on which all ranges fit."""
+    ends = ranges[~np.isnan(ranges)]
+    low, high = (float(ends.min()), float(ends.max())) if len(ends) else (0.0, 1.0)
+    return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def _axis_html(axis: tuple[float, float]) -> str:
+    text = " to ".join(number(end, 2) for end in axis)
     style = "font-weight:400;white-space:nowrap"
     return f'<br><span class="xb-type" style="{style}">axis {text}</span>'
 
 
-def _difference_row(row: Mapping[Any, Any], ends: tuple[float, float]) -> str:
-    names = "".join(f"<td>{document_text(row[n], 60)}</td>" for n in ("a", "b"))
-    p = number(row["p_holm"])
-    p = f"<b>{p}</b>" if row["significant"] is True else p
-    plot = _cell((row["b_minus_a"], row["low"], row["high"]), ends, difference=True)
-    numbers = (p, number(row["detectable"]), row["documents"])
-    cells = "".join(f'<td class="xb-num">{text}</td>' for text in numbers)
-    return f"<tr>{names}{plot}{cells}</tr>"
+def _range_html(values: Numbers, axis: tuple[float, float], *, difference: bool = False) -> str:
+    """Write a mean with its interval, and draw them; screen readers may skip the drawing."""
+    mean, low, high = values
+    text = with_range(mean, low, high, sign=difference)
+    return f'<td style="white-space:nowrap">{text}<br>{_plot(values, axis, difference)}</td>'
 
 
-def _table(heads: str, rows: list[str]) -> str:
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-
-
-def _more(count: int, frame: str) -> str:
-    return f"<div>… {count} more; .{frame} has them</div>" if count > 0 else ""
-
-
-def _range(cells: list[tuple[Any, Any, Any]]) -> tuple[float, float]:
-    ends = [float(x) for cell in cells for x in cell if not pd.isna(x)]
-    low, high = min(ends, default=0.0), max(ends, default=1.0)
-    return (low, high) if high > low else (low - 0.5, high + 0.5)
-
-
-def _cell(
-    cell: tuple[Any, Any, Any], ends: tuple[float, float], *, difference: bool = False
-) -> str:
-    text = with_range(*cell, sign=difference)
-    zero = 0.0 if difference else None
-    return f'<td style="white-space:nowrap">{text}<br>{_plot(cell, ends, zero)}</td>'
-
-
-def _plot(cell: tuple[Any, Any, Any], ends: tuple[float, float], zero: float | None) -> str:
-    """Draw an interval with its mean; the numbers stand beside it, so readers may skip it."""
-    if pd.isna(cell[0]):
+def _plot(values: Numbers, axis: tuple[float, float], with_zero: bool) -> str:
+    mean, low, high = values
+    if np.isnan(mean):
         return ""
-    mid = _HEIGHT / 2
-    marks = [
-        f'<line x1="{_EDGE}" x2="{_WIDTH - _EDGE}" y1="{mid}" y2="{mid}" stroke-opacity=".2"/>'
-    ]
-    if zero is not None:
-        x = _x(zero, ends)
-        marks.append(f'<line x1="{x}" x2="{x}" y1="1" y2="{_HEIGHT - 1}" stroke-opacity=".5"/>')
-    if not pd.isna(cell[1]):
-        low, high = _x(cell[1], ends), _x(cell[2], ends)
-        marks.append(f'<line x1="{low}" x2="{high}" y1="{mid}" y2="{mid}" stroke-width="3"/>')
-    marks.append(f'<circle cx="{_x(cell[0], ends)}" cy="{mid}" r="3.5" fill="currentColor"/>')
+    width, height, edge = 150, 16, 6
+
+    def x(value: float) -> str:
+        share = (value - axis[0]) / (axis[1] - axis[0])
+        return f"{edge + share * (width - 2 * edge):.1f}"
+
+    def line(
+        x1: object, x2: object, style: str, y1: float = height / 2, y2: float = height / 2
+    ) -> str:
+        return f'<line x1="{x1}" x2="{x2}" y1="{y1}" y2="{y2}" {style}/>'
+
+    marks = [line(edge, width - edge, 'stroke-opacity=".2"')]
+    if with_zero:
+        marks.append(line(x(0), x(0), 'stroke-opacity=".5"', 1, height - 1))
+    if not np.isnan(low):
+        marks.append(line(x(low), x(high), 'stroke-width="3"'))
+    marks.append(f'<circle cx="{x(mean)}" cy="{height / 2}" r="3.5" fill="currentColor"/>')
     return (
-        f'<svg width="{_WIDTH}" height="{_HEIGHT}" aria-hidden="true" stroke="currentColor">'
+        f'<svg width="{width}" height="{height}" aria-hidden="true" stroke="currentColor">'
         f"{''.join(marks)}</svg>"
     )
-
-
-def _x(value: float, ends: tuple[float, float]) -> str:
-    share = (float(value) - ends[0]) / (ends[1] - ends[0])
-    return f"{_EDGE + share * (_WIDTH - 2 * _EDGE):.1f}"

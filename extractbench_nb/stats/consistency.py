@@ -209,7 +209,11 @@ def self_consistency(
     drawing = Drawing(confidence, resamples, seed)
     calls = gather(evaluations, "judge_calls")
     refuse_missing(calls, _NEEDED, "judge_calls")
-    rows = _by_field(calls)
+    judged = [name for name, entry in REGISTRY.entries.items() if entry.judged]
+    calls = calls[calls["metric"].isin(judged) | calls["score"].notna()]
+    keys = [name for name in _KEYS if name in calls.columns]
+    groups = calls.groupby(keys, sort=False, dropna=False)
+    rows = [dict(zip(keys, key, strict=True)) | _row(group) for key, group in groups]
     several = [row for row in rows if row["calls"] >= _FEWEST]
     if not several:
         found = "no model was asked: judge_calls has no verdicts"
@@ -220,7 +224,7 @@ def self_consistency(
             f"{found}; ask several times with LLMJudge(n=5), or several models with Ensemble([...])"
         )
     fields = CONSISTENCY_COLUMNS.build(
-        {name: [row[name] for row in several] for name in CONSISTENCY_COLUMNS.names}
+        {name: [row.get(name) for row in several] for name in CONSISTENCY_COLUMNS.names}
     )
     known = fields[fields["agreement"].notna()]
     shares = known["agreement"].astype(float)
@@ -241,30 +245,20 @@ def self_consistency(
     )
 
 
-def _by_field(calls: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a row for each field and metric that a judge was asked about, in their order."""
-    judged = [name for name, entry in REGISTRY.entries.items() if entry.judged]
-    calls = calls[calls["metric"].isin(judged) | calls["score"].notna()]
-    keys = [name for name in _KEYS if name in calls.columns]
-    groups = calls.groupby(keys, sort=False, dropna=False)
-    blank = dict.fromkeys(_KEYS)
-    return [blank | dict(zip(keys, key, strict=True)) | _row(group) for key, group in groups]
-
-
 def _row(calls: pd.DataFrame) -> dict[str, Any]:
     answers = calls[calls["score"].notna()]
     scores = answers["score"].astype(float).to_numpy()
     passes, answered = int(answers["passed"].astype("boolean").sum()), len(scores)
-    share = max(passes, answered - passes) / answered if answered >= _FEWEST else None
-    return {
+    row: dict[str, Any] = {
         "models": calls["model"].nunique(),
         "calls": len(calls),
         "answered": answered,
-        "mean": float(scores.mean()) if answered else None,
-        "sd": float(scores.std(ddof=1)) if answered >= _FEWEST else None,
-        "lowest": float(scores.min()) if answered else None,
-        "highest": float(scores.max()) if answered else None,
         "passes": passes,
-        "agreement": share,
-        "unanimous": None if share is None else share == 1,
     }
+    if answered:
+        extremes = {"lowest": float(scores.min()), "highest": float(scores.max())}
+        row |= extremes | {"mean": float(scores.mean())}
+    if answered >= _FEWEST:
+        share = max(passes, answered - passes) / answered
+        row |= {"sd": float(scores.std(ddof=1)), "agreement": share, "unanimous": share == 1}
+    return row

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -50,22 +50,7 @@ _FEWEST = 100
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """How samples are drawn.
-
-    Parameters
-    ----------
-    confidence : float
-        Of intervals, between 0 and 1.
-    resamples : int
-        Number of bootstrap resamples and of sign flips, 100 and up.
-    seed : int
-        0 and up.
-
-    Raises
-    ------
-    InputError
-        A value is out of range.
-    """
+    """Confidence of intervals, number of resamples and sign flips, and seed of the generators."""
 
     confidence: float
     resamples: int
@@ -73,8 +58,8 @@ class Drawing:
 
     def __post_init__(self) -> None:
         """Refuse values out of range."""
-        known = isinstance(self.confidence, float | int | np.number)
-        if not known or not 0 < self.confidence < 1:
+        is_number = isinstance(self.confidence, float | int | np.number)
+        if not is_number or not 0 < self.confidence < 1:
             raise InputError(f"confidence={self.confidence!r}; it lies between 0 and 1, as 0.95")
         for name, least in (("resamples", _FEWEST), ("seed", 0)):
             value = getattr(self, name)
@@ -99,6 +84,11 @@ class Drawing:
         """The error that is accepted, 0.05 for a confidence of 0.95."""
         return round(1 - self.confidence, DIGITS)
 
+    @property
+    def percent(self) -> str:
+        """The confidence as text, ``95 %``."""
+        return f"{100 * self.confidence:.4g} %"
+
     def generator(self, size: int, purpose: str) -> np.random.Generator:
         """Return the generator for samples of one size."""
         return np.random.default_rng([self.seed, size, ("bootstrap", "flips").index(purpose)])
@@ -106,12 +96,11 @@ class Drawing:
 
 def _by_size(samples: Sequence[Numbers], which: Sequence[int]) -> Iterator[list[int]]:
     """Group samples of one length, so many at a time that their resamples fit into memory."""
-    sizes = defaultdict(list)
+    by_size = defaultdict(list)
     for i in which:
-        sizes[len(samples[i])].append(i)
-    for same in sizes.values():
-        for start in range(0, len(same), _TOGETHER):
-            yield same[start : start + _TOGETHER]
+        by_size[len(samples[i])].append(i)
+    for same in by_size.values():
+        yield from (same[i : i + _TOGETHER] for i in range(0, len(same), _TOGETHER))
 
 
 def _chunks(total: int, size: int) -> Iterator[int]:
@@ -132,41 +121,35 @@ class Interval(NamedTuple):
 def mean_intervals(samples: Sequence[Numbers], drawing: Drawing) -> list[Interval]:
     """Return a bootstrap interval for the mean of each sample.
 
-    References
-    ----------
     B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap (1993), section 14.3. For a mean
     the jackknife has a closed form: the acceleration is sum(d^3) / (6 sum(d^2)^1.5) with d the
     deviations from the mean.
     """
-    found: dict[int, Interval] = {}
+    intervals: dict[int, Interval] = {}
     varied = []
     for i, sample in enumerate(samples):
         if len(sample) <= 1:
-            found[i] = Interval(None, None, "one document")
+            intervals[i] = Interval(None, None, "one document")
         elif np.ptp(sample) <= EQUAL * max(1.0, float(np.abs(sample).max())):
             mean = float(sample.mean())
-            found[i] = Interval(mean, mean, "all equal")
+            intervals[i] = Interval(mean, mean, "all equal")
         else:
             varied.append(i)
     for block in _by_size(samples, varied):
-        found.update(zip(block, _equal_sized([samples[i] for i in block], drawing), strict=True))
-    return [found[i] for i in range(len(samples))]
-
-
-def _equal_sized(samples: list[Numbers], drawing: Drawing) -> Iterator[Interval]:
-    values = np.stack(samples)
-    means = values.mean(axis=1)
-    deviations = values - means[:, None]
-    scale = np.abs(deviations).max(axis=1)
-    deviations /= scale[:, None]
-    size = values.shape[1]
-    resampled = np.vstack([c @ deviations.T for c in counts_drawn(size, drawing)]) / size
-    resampled = np.round(resampled, DIGITS)
-    acceleration = (deviations**3).sum(axis=1) / (6 * (deviations**2).sum(axis=1) ** 1.5)
-    bounds, defined = bca_bounds(resampled, np.zeros(len(means)), acceleration, drawing)
-    for mean, (low, high), bca, unit in zip(means, bounds, defined, scale, strict=True):
-        method = "BCa" if bca else "percentile"
-        yield Interval(float(mean + unit * low), float(mean + unit * high), method)
+        values = np.stack([samples[i] for i in block])
+        means, size = values.mean(axis=1), values.shape[1]
+        deviations = values - means[:, None]
+        scale = np.abs(deviations).max(axis=1)
+        deviations /= scale[:, None]
+        resampled = np.vstack([c @ deviations.T for c in counts_drawn(size, drawing)]) / size
+        acceleration = (deviations**3).sum(axis=1) / (6 * (deviations**2).sum(axis=1) ** 1.5)
+        bounds, defined = bca_bounds(
+            np.round(resampled, DIGITS), np.zeros(len(means)), acceleration, drawing
+        )
+        ends = means[:, None] + scale[:, None] * bounds
+        for i, (low, high), bca in zip(block, ends.tolist(), defined, strict=True):
+            intervals[i] = Interval(low, high, "BCa" if bca else "percentile")
+    return [intervals[i] for i in range(len(samples))]
 
 
 def counts_drawn(size: int, drawing: Drawing) -> Iterator[Numbers]:
@@ -200,12 +183,7 @@ def bca_bounds(
 
 
 def wilson_interval(share: float, rows: float, drawing: Drawing) -> Interval:
-    """Return Wilson's score interval.
-
-    References
-    ----------
-    E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22
-    (1927).
+    """Return Wilson's score interval (E. B. Wilson, JASA 22, 1927).
 
     Examples
     --------
@@ -238,84 +216,72 @@ def sign_flip_tests(samples: Sequence[Numbers], drawing: Drawing) -> list[PValue
 
     Under the hypothesis that the two sides could be exchanged in any document, each difference has
     either sign with equal probability. The p-value is the share of sign flips with a mean at least
-    as far from 0 as the one found.
-
-    References
-    ----------
-    B. Phipson, G. K. Smyth, Permutation p-values should never be zero, Statistical Applications in
-    Genetics and Molecular Biology 9 (2010).
+    as far from 0 as the one found, which counts as one of the flips where those are a sample (B.
+    Phipson, G. K. Smyth, Permutation p-values should never be zero, Statistical Applications in
+    Genetics and Molecular Biology 9, 2010).
     """
-    found: dict[int, PValue] = {}
+    tests: dict[int, PValue] = {}
     many = []
     for i, sample in enumerate(samples):
         differing = sample[np.abs(sample) > EQUAL]
-        if len(differing) <= _EXACT:
-            found[i] = PValue(_exact_p(differing), "exact")
-        else:
+        if len(differing) > _EXACT:
             many.append(i)
+            continue
+        signs = _all_signs(len(differing))
+        far = _as_far(differing[:, None], [signs])[0] if len(differing) else 1
+        tests[i] = PValue(float(far / len(signs)), "exact")
     for block in _by_size(samples, many):
-        far = _as_far(np.stack([samples[i] for i in block], axis=1), drawing)
-        for i, count in zip(block, far, strict=True):
-            found[i] = PValue(float((1 + count) / (1 + drawing.resamples)), "sampled")
-    return [found[i] for i in range(len(samples))]
-
-
-def _exact_p(differences: Numbers) -> float:
-    if not len(differences):
-        return 1.0
-    scaled = differences / np.abs(differences).max()
-    sums = np.abs(np.round(_all_signs(len(scaled)) @ scaled, DIGITS))
-    return float((sums >= sums[0]).mean())
+        size = len(samples[block[0]])
+        differences = np.stack([samples[i] for i in block], axis=1)
+        for i, far in zip(block, _as_far(differences, _signs(size, drawing)), strict=True):
+            tests[i] = PValue(float((1 + far) / (1 + drawing.resamples)), "sampled")
+    return [tests[i] for i in range(len(samples))]
 
 
 @lru_cache(maxsize=_EXACT)
 def _all_signs(size: int) -> Numbers:
     """Return all signs but for the first, which needs no flip: sums come in pairs of +x and -x."""
-    numbers = np.arange(1 << (size - 1))[:, None] << 1
+    numbers = np.arange(1 << max(0, size - 1))[:, None] << 1
     flipped: Numbers = ((numbers >> np.arange(size)) & 1).astype(np.float64)
     return 1.0 - 2.0 * flipped
 
 
-def _as_far(differences: Numbers, drawing: Drawing) -> npt.NDArray[np.int64]:
-    """Count the drawn sign flips whose mean is as far from 0 as the one found."""
-    size = len(differences)
-    scaled = differences / np.abs(differences).max(axis=0)
-    found = np.abs(np.round(scaled.mean(axis=0), DIGITS))
+def _signs(size: int, drawing: Drawing) -> Iterator[Numbers]:
+    """Yield drawn signs, some resamples at a time."""
     generator = drawing.generator(size, "flips")
-    count = np.zeros(scaled.shape[1], dtype=np.int64)
     for rows in _chunks(drawing.resamples, size):
-        signs = generator.integers(0, 2, (rows, size), dtype=np.int8) * 2.0 - 1.0
-        means = np.abs(np.round(signs @ scaled / size, DIGITS))
-        count += (means >= found).sum(axis=0)
-    return count
+        yield 2.0 * generator.integers(0, 2, (rows, size), dtype=np.int8).astype(np.float64) - 1.0
+
+
+def _as_far(differences: Numbers, flips: Iterable[Numbers]) -> npt.NDArray[np.int64]:
+    """Count for each column the sign flips whose mean is at least as far from 0 as that found."""
+    scaled = differences / np.abs(differences).max(axis=0)
+    mean = np.abs(np.round(scaled.mean(axis=0), DIGITS))
+    far = np.zeros(scaled.shape[1], dtype=np.int64)
+    for signs in flips:
+        far += (np.abs(np.round(signs @ scaled / len(scaled), DIGITS)) >= mean).sum(axis=0)
+    return far
 
 
 def holm(p_values: npt.ArrayLike) -> Numbers:
-    """Adjust p-values so that all that stay under alpha are true with probability 1 - alpha.
-
-    References
-    ----------
-    S. Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of
-    Statistics 6 (1979).
+    """Adjust p-values by S. Holm's sequentially rejective procedure (Scand. J. Stat. 6, 1979).
 
     Examples
     --------
     >>> holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
     """
-    given = np.asarray(p_values, dtype=np.float64)
-    adjusted = np.full(len(given), np.nan)
-    order = np.argsort(given, kind="stable")[: int((~np.isnan(given)).sum())]
+    values = np.asarray(p_values, dtype=np.float64)
+    adjusted = np.full(len(values), np.nan)
+    order = np.argsort(values, kind="stable")[: np.count_nonzero(~np.isnan(values))]
     factors = len(order) - np.arange(len(order))
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(given[order] * factors))
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(values[order] * factors))
     return adjusted
 
 
 def detectable_difference(differences: Numbers, drawing: Drawing) -> float | None:
     """Return the smallest true mean difference that this number of documents would show.
 
-    References
-    ----------
     H. S. Bloom, Minimum detectable effects, Evaluation Review 19 (1995).
     """
     from scipy.stats import t

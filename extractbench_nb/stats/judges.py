@@ -14,7 +14,13 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec, describe_frames
 from extractbench_nb._json import canonical
-from extractbench_nb.display.html import card_html, document_text, one_line, table_html
+from extractbench_nb.display.html import (
+    card_html,
+    document_text,
+    more_rows,
+    one_line,
+    table_html,
+)
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.field_metrics.registry import REGISTRY
 from extractbench_nb.stats.agreements import Joined, agreement_of, join_verdicts
@@ -131,8 +137,9 @@ class JudgeAgreement:
             texts = [f"agree {agree} of {fields}", f"kappa {kappa}"]
             texts += [f"{row[name]} {text}" for name, text in _LEFT_OUT.items() if row[name]]
             a, b = (one_line(row[name], _NAME) for name in ("judge_a", "judge_b"))
-            lines.append(f"  {a} / {b}: {'; '.join(texts)}")
-        return "\n".join([*lines, *(f"  {text}" for text in self._more())])
+            lines.append(f"{a} / {b}: {'; '.join(texts)}")
+        more = more_rows(len(self._pairs) - _PAIRS, "pairs")
+        return "\n  ".join([*lines, more] if more else lines)
 
     def _repr_html_(self) -> str:
         """Write the pairs as static HTML; every text is escaped."""
@@ -143,16 +150,12 @@ class JudgeAgreement:
             for row in self._pairs.head(_PAIRS).to_dict("records")
         ]
         numbers = ("agree", "kappa", "fields", "a only", "b only", "without verdict", "unmatched")
-        notes = (f"<div>{text}</div>" for text in self._more())
-        return card_html(self._head(), table_html(("judge a", "judge b"), numbers, rows), *notes)
+        more = more_rows(len(self._pairs) - _PAIRS, "pairs")
+        note = f"<div>{more}</div>" if more else ""
+        return card_html(self._head(), table_html(("judge a", "judge b"), numbers, rows), note)
 
     def _head(self) -> str:
-        confidence = f"{100 * self.drawing.confidence:.4g} %"
-        return f"Agreement of {len(self.judges)} judges [{confidence} interval]"
-
-    def _more(self) -> list[str]:
-        more = len(self._pairs) - _PAIRS
-        return [f"… {more} more; .pairs has them"] if more > 0 else []
+        return f"Agreement of {len(self.judges)} judges [{self.drawing.percent} interval]"
 
 
 def _ranges(row: dict[Any, Any]) -> list[str]:
@@ -255,13 +258,11 @@ def judge_agreement(
         row, differ = _compare(a, b, sides, drawing)
         rows.append(row)
         disagreements += differ
-    return JudgeAgreement(
-        tuple(sides), drawing, _frame(JUDGE_PAIRS, rows), _frame(JUDGE_DISAGREEMENTS, disagreements)
-    )
-
-
-def _frame(spec: FrameSpec, rows: list[dict[str, Any]]) -> pd.DataFrame:
-    return spec.build({name: [row.get(name) for row in rows] for name in spec.names})
+    frames = [
+        spec.build({name: [row.get(name) for row in records] for name in spec.names})
+        for spec, records in ((JUDGE_PAIRS, rows), (JUDGE_DISAGREEMENTS, disagreements))
+    ]
+    return JudgeAgreement(tuple(sides), drawing, *frames)
 
 
 def _rows(name: str, source: object, metrics: list[str]) -> pd.DataFrame:
@@ -275,26 +276,21 @@ def _rows(name: str, source: object, metrics: list[str]) -> pd.DataFrame:
             f"judge {name!r} has no row of a metric to compare ({', '.join(metrics)}); "
             f"{nearest(metrics[0] if metrics else '', known)}"
         )
-    rows = rows.assign(passed=_verdicts(rows["passed"], name))
+    for row, value in rows["passed"].items():
+        if not (value is None or pd.isna(value) or value in (True, False)):
+            raise InputError(
+                f"passed of judge {name!r} is {_short(value)} at row {row!r}; expected True, "
+                "False or NA"
+            )
     keys = [key for key in _KEYS if key in rows.columns]
     again = rows.duplicated(keys)
     if again.any():
         where = ", ".join(f"{key} {rows.loc[again, key].iloc[0]!r}" for key in keys)
         raise InputError(f"judge {name!r} has more than one row of {where}; expected one per field")
-    if "outcome" not in rows.columns:
-        return rows
-    failed = rows["outcome"] == "judge_error"
-    return rows.assign(passed=rows["passed"].astype("boolean").mask(failed.astype(bool)))
-
-
-def _verdicts(passed: pd.Series, name: str) -> pd.Series:
-    for key, value in passed.items():
-        if not (value is None or pd.isna(value) or value in (True, False)):
-            raise InputError(
-                f"passed of judge {name!r} is {_short(value)} at row {key!r}; expected True, "
-                "False or NA"
-            )
-    return passed.astype("boolean")
+    passed = rows["passed"].astype("boolean")
+    if "outcome" in rows.columns:
+        passed = passed.mask((rows["outcome"] == "judge_error").astype(bool))
+    return rows.assign(passed=passed)
 
 
 def _compare(
@@ -303,11 +299,21 @@ def _compare(
     """Compare two judges: the row of the pair, and those of its disagreements."""
     joined = _joined(a, b, sides)
     same = _identical(joined, a, b)
-    asked = _asked(joined.a) & _asked(joined.b)
+    asked = np.ones(len(same), dtype=np.bool_)
+    for frame in (joined.a, joined.b):
+        if "outcome" in frame.columns:
+            asked &= frame["outcome"].isin(_ASKED).to_numpy(dtype=np.bool_)
     rows = joined.select(asked & ~same)
     found = agreement_of(rows, "passed", drawing)
     names = {"judge_a": a, "judge_b": b}
     (_, a_only), (b_only, _) = found.table.to_numpy().tolist()  # pass first, then fail
+    distance = math.nan
+    if all("score" in frame.columns for frame in (rows.a, rows.b)):
+        first, second = (
+            frame["score"].astype("Float64").reset_index(drop=True) for frame in (rows.a, rows.b)
+        )
+        gaps = (first - second).abs().dropna().to_numpy(dtype=np.float64)
+        distance = float(gaps.mean()) if len(gaps) else math.nan
     pair = names | {
         "fields": found.rows,
         "without_verdict": found.unjudged,
@@ -323,7 +329,7 @@ def _compare(
         "kappa_method": found.kappa_method,
         "a_only": a_only,
         "b_only": b_only,
-        "mean_abs_score_diff": _distance(rows),
+        "mean_abs_score_diff": distance,
     }
     differ = found.disagreements.rename(columns={f"{name}_a": name for name in _VALUES})
     return pair, [
@@ -348,64 +354,41 @@ def _joined(a: str, b: str, sides: Mapping[str, pd.DataFrame]) -> Joined:
         raise InputError(f"judges {a!r} (a) and {b!r} (b): {error}") from None
 
 
-def _asked(frame: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Tell the rows that were left to the judge; if it is not known, all."""
-    if "outcome" not in frame.columns:
-        return np.ones(len(frame), dtype=np.bool_)
-    return np.asarray(frame["outcome"].isin(_ASKED), dtype=np.bool_)
-
-
 def _identical(joined: Joined, a: str, b: str) -> npt.NDArray[np.bool_]:
-    """Tell the rows whose gold and predicted value are the same, and refuse other questions."""
-    texts: dict[str, list[str]] = {}
+    """Mark the rows whose gold and predicted value are the same; refuse other questions."""
+    texts: list[list[str]] = []
     for name in _VALUES:
-        sides = [_texts(frame, name) for frame in (joined.a, joined.b)]
-        known = [side for side in sides if side is not None]
-        if not known:
+        sides = [
+            [_text(value) for value in frame[name].tolist()]
+            for frame in (joined.a, joined.b)
+            if name in frame.columns
+        ]
+        if not sides:
             return np.zeros(len(joined.a), dtype=np.bool_)
-        for row, pair in enumerate(zip(*known, strict=True)):
-            if len(set(pair)) > 1:
-                raise _other_question(joined, row, name, (a, b))
-        texts[name] = known[0]
-    return np.array([g == p for g, p in zip(*texts.values(), strict=True)], dtype=np.bool_)
+        texts.append(sides[0])
+        other = next(
+            (i for i, pair in enumerate(zip(*sides, strict=True)) if len(set(pair)) > 1), None
+        )
+        if other is not None:
+            rows = [frame.iloc[other] for frame in (joined.a, joined.b)]
+            ids = [f"{key} {rows[0][key]!r}" for key in ("run", "document") if key in joined.keys]
+            values = " and ".join(
+                f"{_short(row[name])} for {judge!r}"
+                for row, judge in zip(rows, (a, b), strict=True)
+            )
+            raise InputError(
+                f"{', '.join([*ids, str(rows[0]['path'])])}: {name} is {values}; judges are "
+                "compared on the same outputs and schema"
+            )
+    return np.array([g == p for g, p in zip(*texts, strict=True)], dtype=np.bool_)
 
 
-def _texts(frame: pd.DataFrame, name: str) -> list[str] | None:
-    if name not in frame.columns:
-        return None
-    texts = []
-    for value in frame[name].tolist():
-        try:
-            texts.append(canonical(None if value is pd.NA else value))
-        except (RecursionError, TypeError, ValueError):
-            texts.append(repr(value))
-    return texts
-
-
-def _other_question(joined: Joined, row: int, name: str, judges: tuple[str, str]) -> InputError:
-    rows = [frame.iloc[row] for frame in (joined.a, joined.b)]
-    ids = [f"{key} {rows[0][key]!r}" for key in joined.keys if key in ("run", "document")]
-    where = ", ".join([*ids, str(rows[0]["path"])])
-    values = " and ".join(
-        f"{_short(one[name])} for {judge!r}" for one, judge in zip(rows, judges, strict=True)
-    )
-    return InputError(
-        f"{where}: {name} is {values}; judges are compared on the same outputs and schema"
-    )
+def _text(value: object) -> str:
+    try:
+        return canonical(None if value is pd.NA else value)
+    except (RecursionError, TypeError, ValueError):
+        return repr(value)
 
 
 def _short(value: object) -> str:
     return one_line(repr(value), _SHOWN)
-
-
-def _distance(joined: Joined) -> float:
-    """Return the mean absolute difference of the scores, over rows where both gave one."""
-    if not all("score" in frame.columns for frame in (joined.a, joined.b)):
-        return math.nan
-    a, b = (
-        frame["score"].astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan)
-        for frame in (joined.a, joined.b)
-    )
-    gaps = np.abs(a - b)
-    gaps = gaps[~np.isnan(gaps)]
-    return float(gaps.mean()) if len(gaps) else math.nan

@@ -582,6 +582,6 @@ def test_known_faults_beside_the_pdf(
 ) -> None:
     row = next(r for r in published.documents.itertuples() if r.document == document)
     checked = check_document(published, row, chosen_kinds(None))
-    findings = [*checked.findings, *(finding for _, finding in checked.not_found)]
+    findings = [*checked.findings, *(f for _, f in checked.looked_up if f is not None)]
     near = {(f.kind, f.path): f.suggestion for f in findings}[kind, path]
     assert (suggestion is None) if near is None else suggestion in near

@@ -104,7 +104,7 @@ SCALARS = scalars()
 @pytest.fixture(scope="module")
 def documents(sample_outputs: Any, cv: Any, worked: Any) -> list[tuple[str, Any]]:
     """Some outputs of the sample dataset, of every schema and run."""
-    return [*sample_outputs[::9], ("cv", cv), ("worked", worked), ("scalars", SCALARS)]
+    return [*sample_outputs[::14], ("cv", cv), ("worked", worked), ("scalars", SCALARS)]
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
@@ -173,6 +173,7 @@ def test_schema_paths(rows: Any, expected: list[str]) -> None:
     assert schema_paths(rows) == expected
 
 
+@settings(max_examples=30)
 @given(st.lists(st.text(max_size=6), min_size=1, max_size=6, unique=True))
 def test_any_keys_give_unique_paths(keys: list[str]) -> None:
     schema = {"type": "object", "additionalProperties": {"type": "integer"}}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
@@ -281,6 +281,7 @@ def test_fields_inside_arrays() -> None:
     assert difficulty(evs)["field"].tolist() == ["lines"]
 
 
+@settings(max_examples=30)
 @given(
     st.lists(
         st.tuples(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 from scipy import stats
@@ -156,6 +156,7 @@ def test_scores_are_compared_where_both_have_them() -> None:
     assert math.isnan(unknown["mean_abs_score_diff"])
 
 
+@settings(max_examples=30)
 @given(st.lists(st.tuples(*[st.sampled_from([True, False, None])] * 2), min_size=1, max_size=30))
 def test_sides_may_be_swapped(verdicts: list[tuple[Any, Any]]) -> None:
     a, b = (side(list(v)) for v in zip(*verdicts, strict=True))
