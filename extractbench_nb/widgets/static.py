@@ -21,6 +21,7 @@ __all__ = [
     "counts_html",
     "element",
     "more",
+    "outcome_text",
     "page",
     "score_text",
     "segments_html",
@@ -50,6 +51,11 @@ MARKS = {
     "missed": "−",
     "spurious": "+",
 }
+
+
+def outcome_text(outcome: str) -> str:
+    """Write an outcome in words, after its sign."""
+    return f"{MARKS[outcome]} {outcome.replace('_', ' ')}"
 
 
 def twin(title: str, *parts: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import anywidget
 import ipywidgets
+import pandas as pd
 import traitlets
 
 from extractbench_nb._files import write_texts
@@ -228,6 +229,11 @@ class Page(NamedTuple):
     last: int
     total: int
     pages: int
+
+    def of(self, items: Any) -> Any:
+        """Return the part of a list, array or frame that is on the page."""
+        rows = items.iloc if isinstance(items, pd.DataFrame) else items
+        return rows[self.first : self.last]
 
 
 def page_of(total: int, number: int, size: int) -> Page:
