@@ -14,6 +14,7 @@ import traitlets
 from extractbench_nb.display.sides import Segment, alone, compared
 from extractbench_nb.display.text import cut, one_line, plural, value_text
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.widgets.failures_model import (
     AXES,
     MEASURES,
@@ -27,7 +28,6 @@ from extractbench_nb.widgets.failures_model import (
     Numbers,
     bars,
     bars_json,
-    coded,
     failed_by_every_run,
     grid,
     grid_json,
@@ -42,6 +42,7 @@ from extractbench_nb.widgets.static import (
     counts_html,
     element,
     more,
+    outcome_text,
     score_text,
     segments_html,
     table,
@@ -67,10 +68,6 @@ ROWS_A_PAGE = 20
 
 _LONGEST_LABEL = 60
 _LONGEST_PATH = 200
-_READ = (
-    *("path", "metric", "score", "outcome", "reason", "reasoning"),
-    *("gold", "predicted", "gold_state", "predicted_state"),
-)
 #: Characters of a value: at first, and where all of it is asked for.
 _SHOWN, _LONGEST = 500, 100_000
 #: Where both texts are shorter, all of them is shown with what differs marked.
@@ -78,9 +75,9 @@ _LONGEST_MARKED = 4000
 
 
 class ValueRow(NamedTuple):
-    """One row of `fields` to read: where it is, what became of it, and the two values.
+    """One row of `fields` to read: its place in the frame, what became of it, and the two values.
 
-    ``at`` is its place in the frame. ``whole`` says that nothing of the values is left out.
+    ``whole`` says that nothing of the values is left out.
     """
 
     at: int
@@ -110,17 +107,21 @@ def value_rows(rows: Coded, places: Numbers, page: int = 0, whole: int | None = 
     failing = places[~rows.passed[places]]
     ordered = np.concatenate([failing, places[rows.passed[places]]])
     shown = page_of(len(ordered), page, ROWS_A_PAGE)
-    found = tuple(_row(rows, int(at), long=at == whole) for at in ordered[shown.first : shown.last])
+    found = tuple(_row(rows, int(at), long=at == whole) for at in shown.of(ordered))
     return Values(found, shown, len(failing))
 
 
 def _row(rows: Coded, at: int, *, long: bool) -> ValueRow:
-    row = {name: rows.frame[name].iloc[at] for name in _READ}
+    row = rows.frame.iloc[at]
     gold, predicted, whole = _sides(row, long=long)
+    run, document = (
+        shortened(axis.names[axis.codes[at]], _LONGEST_LABEL) if axis.given else ""
+        for axis in (rows.axes["run"], rows.axes["document"])
+    )
     return ValueRow(
         at,
-        _name_of(rows, "run", at),
-        _name_of(rows, "document", at),
+        run,
+        document,
         one_line(_text(row["path"]), _LONGEST_PATH),
         one_line(_text(row["metric"]), _LONGEST_LABEL),
         None if pd.isna(row["score"]) else float(rounded(row["score"])),
@@ -133,16 +134,11 @@ def _row(rows: Coded, at: int, *, long: bool) -> ValueRow:
     )
 
 
-def _name_of(rows: Coded, axis: str, at: int) -> str:
-    found = rows.axes[axis]
-    return "" if not found.given else shortened(found.names[found.codes[at]], _LONGEST_LABEL)
-
-
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _sides(row: dict[str, Any], *, long: bool) -> tuple[list[Segment], list[Segment], bool]:
+def _sides(row: pd.Series, *, long: bool) -> tuple[list[Segment], list[Segment], bool]:
     """Return both values, and whether that is all of them."""
     values = [  # objects and arrays as JSON, so that two of them can be compared
         value_text(value) if isinstance(value, dict | list | tuple) else value
@@ -165,7 +161,7 @@ def values_json(values: Values, title: str, *, chosen: bool) -> Mapping[str, Any
     return {
         "title": title,
         "chosen": chosen,
-        "rows": {"columns": list(ValueRow._fields), "rows": [list(row) for row in values.rows]},
+        "rows": {"columns": ValueRow._fields, "rows": values.rows},
         "first": values.page.first,
         "total": values.page.total,
         "page": ROWS_A_PAGE,
@@ -185,12 +181,6 @@ _OVER = {
     "document": "mean over runs",
     "run": "mean over documents",
 }
-
-
-def title(rows: Coded) -> str:
-    """Say in one line what there is, whatever is shown of it."""
-    sizes = " · ".join(plural(rows.axes[name].size, name) for name in AXES)
-    return f"Failures · {sizes} · {plural(len(rows), 'row')}"
 
 
 def headline(rows: Coded, places: Numbers) -> list[str]:
@@ -230,11 +220,6 @@ def empty(rows: Coded, choice: Choice) -> str:
     return f"No field matches: {', '.join(given)}. Clear the filters."
 
 
-def bars_title(total: int, *, chosen: bool) -> str:
-    """Say what the bars count."""
-    return f"{'Selection' if chosen else 'All that is shown'}: {plural(total, 'row')}"
-
-
 def values_title(choice: Choice, block: Sequence[Sequence[str]], values: Values) -> str:
     """Say which cells were chosen, and how many of their rows fail."""
     if not block:
@@ -272,13 +257,13 @@ def heatmap_html(grid: Grid, choice: Choice) -> str:
     numbered = sum(len(line.name) for line in columns) > _LONGEST_HEADS
     heads = [element("th", f"{choice.rows} \\ {choice.columns}"), element("th", "all")]
     heads += [_head(line, "col", at if numbered else 0) for at, line in enumerate(columns, 1)]
-    body = "".join(
-        _group(line, before, len(heads)) * grid.rows.grouped
-        + f"<tr>{_head(line, 'row')}{element('td', _whole(line, choice.measure), 'xb-num')}"
-        + "".join(_cell(cell, choice.measure) for cell in cells[:_MOST_COLUMNS])
-        + "</tr>"
-        for line, before, cells in zip(rows, (None, *rows), grid.cells, strict=False)
-    )
+    body, group = "", None
+    for line, cells in zip(rows, grid.cells, strict=False):
+        if grid.rows.grouped and line.group != group:
+            group = line.group
+            body += f'<tr><th colspan="{len(heads)}">{element("b", group)}</th></tr>'
+        body += f"<tr>{_head(line, 'row')}{element('td', _mean(line, choice.measure), 'xb-num')}"
+        body += "".join(_cell(cell, choice.measure) for cell in cells[:_MOST_COLUMNS]) + "</tr>"
     beyond = [
         f"… {len(side.codes) - len(shown):,} more {name}s"
         for side, shown, name in (
@@ -287,30 +272,18 @@ def heatmap_html(grid: Grid, choice: Choice) -> str:
         )
         if len(side.codes) > len(shown)
     ]
+    names = ""
+    if numbered:
+        items = (f"{_signed(line, line.title)} · {_mean(line, choice.measure)}" for line in columns)
+        listed = "".join(f"<li>{element('span', item)}</li>" for item in items)
+        head = element("p", f"The {choice.columns}s, by the numbers of their columns:")
+        names = f'{head}<ol class="xb-columns">{listed}</ol>'
     return (
         f'<table class="xb-static-heat"><thead><tr>{"".join(heads)}</tr></thead>'
-        f"<tbody>{body}</tbody></table>{_numbers(grid, choice) if numbered else ''}"
+        f"<tbody>{body}</tbody></table>{names}"
         f"{element('p', ', '.join(beyond)) if beyond else ''}"
         f"{element('p', _legend(choice), 'xb-quiet')}"
     )
-
-
-def _numbers(grid: Grid, choice: Choice) -> str:
-    """Name the columns that are numbered."""
-    names = (
-        element("span", f"{_signed(line, line.title)} · {_whole(line, choice.measure)}")
-        for line in grid.columns.lines[:_MOST_COLUMNS]
-    )
-    items = "".join(f"<li>{name}</li>" for name in names)
-    head = element("p", f"The {choice.columns}s, by the numbers of their columns:")
-    return f'{head}<ol class="xb-columns">{items}</ol>'
-
-
-def _group(line: Line, before: Line | None, width: int) -> str:
-    """Name the schema above its first row."""
-    if before is not None and before.group == line.group:
-        return ""
-    return f'<tr><th colspan="{width}">{element("b", line.group)}</th></tr>'
 
 
 def _head(line: Line, scope: str, number: int = 0) -> str:
@@ -324,7 +297,7 @@ def _signed(line: Line, name: str) -> str:
     return cut(name, _LONGEST_NAME) + signs
 
 
-def _whole(line: Line, measure: str) -> str:
+def _mean(line: Line, measure: str) -> str:
     return score_text(line.score if measure == "score" else line.pass_rate)
 
 
@@ -338,16 +311,12 @@ def _cell(cell: Cell | None, measure: str) -> str:
         text = f"{MARKS[cell.outcome]} {cell.most}/{cell.rows}{sign}"
         return f'<td class="xb-tint xb-t-{cell.outcome}">{text}</td>'
     value = cell.score if measure == "score" else cell.pass_rate
-    return f'<td class="xb-s{_shade(value)}">{score_text(value)}{sign}</td>'
-
-
-def _shade(value: float) -> int:
-    """Return the step of the colour scale, 0 to 10; only 0 and 1 are at its ends."""
-    return 0 if value <= 0 else 10 if value >= 1 else 1 + min(8, int(value * 9))
+    shade = 0 if value <= 0 else 10 if value >= 1 else 1 + min(8, int(value * 9))
+    return f'<td class="xb-s{shade}">{score_text(value)}{sign}</td>'
 
 
 def _legend(choice: Choice) -> str:
-    outcomes = ", ".join(f"{MARKS[name]} {name.replace('_', ' ')}" for name in _NAMED)
+    outcomes = ", ".join(outcome_text(name) for name in MARKS if name in OUTCOMES)
     marks = f" {outcomes}, with its share of the rows;" if choice.measure == "outcome" else ""
     return (
         f"Signs:{marks} · {absent(choice)}; {INVALID} the output, or some of the outputs, "
@@ -355,33 +324,26 @@ def _legend(choice: Choice) -> str:
     )
 
 
-_NAMED = [name for name in MARKS if name not in ("matched", "partial", "missed", "spurious")]
-
-
 def bars_html(title: str, counts: Sequence[Bars]) -> str:
     """Write the breakdowns."""
-    parts = [_outcomes(b) if b.by == "outcome" else _groups(b) for b in counts if b.bars]
-    return element("h4", title) + "".join(parts)
-
-
-def _outcomes(bars: Bars) -> str:
-    rows = [[element("span", f"{MARKS[b.title]} {b.name}"), f"{b.rows:,}"] for b in bars.bars]
-    return table(["outcome", "rows"], rows, numbers=[1])
-
-
-def _groups(bars: Bars) -> str:
-    rows = [
-        [
-            element("span", bar.name),
-            f"{bar.passed:,} of {bar.rows:,}",
-            counts_html(bar.rate, bar.counts),
-        ]
-        for bar in bars.bars
-    ]
-    rows += [[f"… {bars.more:,} more", "", ""]] if bars.more else []
-    return table(
-        [bars.by, "rows that pass", f"{bars.measure}; outcomes of rows"], rows, numbers=[1]
-    )
+    parts = [element("h4", title)]
+    for group in counts:
+        if group.by == "outcome" and group.bars:
+            rows = [[element("span", outcome_text(b.title)), f"{b.rows:,}"] for b in group.bars]
+            parts.append(table(["outcome", "rows"], rows, numbers=[1]))
+        elif group.bars:
+            rows = [
+                [
+                    element("span", bar.name),
+                    f"{bar.passed:,} of {bar.rows:,}",
+                    counts_html(bar.rate, bar.counts),
+                ]
+                for bar in group.bars
+            ]
+            rows += [[f"… {group.more:,} more", "", ""]] if group.more else []
+            heads = [group.by, "rows that pass", f"{group.measure}; outcomes of rows"]
+            parts.append(table(heads, rows, numbers=[1]))
+    return "".join(parts)
 
 
 def values_html(title: str, values: Values) -> str:
@@ -389,22 +351,21 @@ def values_html(title: str, values: Values) -> str:
     head = element("h4", title)
     if not values.rows:
         return head
-    rows = [
-        [
-            element("span", " · ".join(filter(None, (row.run, row.document, row.path)))),
-            f"{MARKS[row.outcome]} {element('span', _verdict(row))}",
-            segments_html(row.gold),
-            segments_html(row.predicted),
-        ]
-        for row in values.rows
-    ]
+    rows = []
+    for found in values.rows:
+        where = " · ".join(filter(None, (found.run, found.document, found.path)))
+        outcome, score = found.outcome.replace("_", " "), score_text(found.score)
+        verdict = filter(None, (outcome, score, found.metric, found.reason, found.reasoning))
+        rows.append(
+            [
+                element("span", where),
+                f"{MARKS[found.outcome]} {element('span', ' · '.join(verdict))}",
+                segments_html(found.gold),
+                segments_html(found.predicted),
+            ]
+        )
     after = more(values.page.total - values.page.last, "rows")
     return head + table(["where", "outcome", "gold", "predicted"], rows) + after
-
-
-def _verdict(row: ValueRow) -> str:
-    said = [row.outcome.replace("_", " "), score_text(row.score), row.metric, row.reason]
-    return " · ".join(text for text in (*said, row.reasoning) if text)
 
 
 #: Names of rows and names of columns; nothing where no cell is chosen.
@@ -457,26 +418,16 @@ _NARROW = 4
 class FailureExplorer(View):
     """Where runs fail: a heatmap, the values behind its cells, and breakdowns.
 
-    Parameters
-    ----------
-    source : Evaluations, Evaluation, pandas.DataFrame, mapping or list
-        Where the rows of `fields` are, as `breakdown` takes them.
-    rows : str, optional
-        What has a row: ``field``, ``document`` or ``run``.
-    columns : str, optional
-        What has a column. By default documents; runs, where the rows are documents or there is
-        only one; fields, where there is only one of either.
-    measure : str, optional
-        What the cells show: ``score``, the mean; ``pass_rate``; ``outcome``, the most frequent one.
-
     Attributes
     ----------
     selected_cell : tuple of (str, str)
         Row and column of the chosen cell, by name; empty where none or several are chosen.
     selected_block : tuple of (tuple of str, tuple of str)
         Rows and columns of the chosen cells, by name; empty where none are chosen.
-    rows, columns, measure : str
-        As above.
+    rows, columns : str
+        What has a row and what has a column: two of ``field``, ``document`` and ``run``.
+    measure : str
+        What the cells show: ``score``, the mean; ``pass_rate``; ``outcome``, the most frequent one.
     row_order, column_order : str
         ``worst`` first, by ``name``, or as the fields are in the ``document``.
     schema, run : str or None
@@ -489,11 +440,6 @@ class FailureExplorer(View):
         Whether the rows inside array items, which do not enter the scores, are there too.
     valid_only : bool
         Whether invalid outputs, which are not JSON, are left out.
-
-    Raises
-    ------
-    InputError
-        The source holds no fields, or there is no such axis or measure.
     """
 
     selected_cell = traitlets.Tuple()
@@ -518,7 +464,7 @@ class FailureExplorer(View):
         columns: str | None = None,
         measure: str = "score",
     ) -> None:
-        self._coded = coded(source)
+        self._coded = Coded(source)
         given = {"rows": (rows, AXES), "columns": (columns, AXES), "measure": (measure, MEASURES)}
         for argument, (value, names) in given.items():
             if value not in names and (argument, value) != ("columns", None):
@@ -717,12 +663,16 @@ class FailureExplorer(View):
 
     def _follow(self) -> None:
         chosen, block = self._chosen, self.selected_block
-        page, total = self._pages["values"], len(chosen)
+        page = self._pages["values"]
         self._found = value_rows(self._coded, chosen if block else chosen[:0], page, self._whole)
         self._counts = bars(self._coded, chosen)
         heading = values_title(self._choice, block, self._found)
         self._values.show(values_json(self._found, heading, chosen=bool(block)))
-        self._bars.show(bars_json(self._counts, bars_title(total, chosen=bool(block))))
+        self._bars.show(bars_json(self._counts, self._bars_title()))
+
+    def _bars_title(self) -> str:
+        what = "Selection" if self.selected_block else "All that is shown"
+        return f"{what}: {plural(len(self._chosen), 'row')}"
 
     @property
     def _chosen(self) -> Numbers:
@@ -749,9 +699,10 @@ class FailureExplorer(View):
             if shown.cells
             else element("p", empty(self._coded, choice)),
             values_html(values_title(choice, block, self._found), self._found) if block else "",
-            bars_html(bars_title(len(self._chosen), chosen=bool(block)), self._counts),
+            bars_html(self._bars_title(), self._counts),
         )
 
     def __repr__(self) -> str:
         """Say how much there is, whatever is shown of it."""
-        return title(self._coded)
+        sizes = " · ".join(plural(self._coded.axes[name].size, name) for name in AXES)
+        return f"Failures · {sizes} · {plural(len(self._coded), 'row')}"
