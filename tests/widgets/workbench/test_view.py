@@ -43,7 +43,7 @@ def rows(view: Workbench) -> list[int]:
 
 def boxes(view: Workbench) -> dict[str, Any]:
     """The controls by their labels."""
-    return {getattr(b, "description", None) or b.label: b for b in view._panel.boxes}
+    return {getattr(b, "description", None) or b.label: b for b in view._controls.values()}
 
 
 def event(pane: Any, **content: Any) -> None:
@@ -462,7 +462,7 @@ def test_hostile_texts_stay_texts_and_messages_small(
     messages = [view._cases.detail, *(pane.data for pane in panes)]
     assert all(message.isascii() for message in messages)
     assert sum(map(len, messages)) < 60_000
-    for box in (*view._panel.boxes, view._over):
+    for box in (*view._controls.values(), view._over):
         state = {name: v for name, v in box.get_state().items() if name not in ("_esm", "_css")}
         assert len(json.dumps(state, default=str, ensure_ascii=False).encode()) < 10_000
     assert len(repr(view)) < 200
