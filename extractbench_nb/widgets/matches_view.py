@@ -30,6 +30,7 @@ from extractbench_nb.widgets.static import (
     MARKS,
     element,
     more,
+    outcome_text,
     score_text,
     segments_html,
     table,
@@ -63,7 +64,7 @@ def page_html(page: dict[str, Any], told: str) -> str:
     theirs = {card["at"]: card for card in page["right"]}  # partners on one line, in gold's order
     pairs = [(card, theirs.get(card["partner"])) for card in page["left"]]
     pairs += [(None, card) for card in page["right"] if card["partner"] is None]
-    body = [_line(left, right) for left, right in pairs]
+    body = [_cells(left, right) for left, right in pairs]
     heads = ("gold", "predicted", "status", "similarity", "gold item", "predicted item")
     hidden = page["rows"] - page["last"]
     return element("p", head) + table(heads, body, (0, 1, 3)) + more(hidden, "rows")
@@ -78,7 +79,7 @@ def empty_text(page: dict[str, Any]) -> str:
     return "Both arrays are empty: there is nothing to match."
 
 
-def _line(left: dict[str, Any] | None, right: dict[str, Any] | None) -> list[str]:
+def _cells(left: dict[str, Any] | None, right: dict[str, Any] | None) -> list[str]:
     card = left or right or {}
     status = card["status"]
     failed = f" ({', '.join(card['failed'])})" if card["failed"] else ""
@@ -118,7 +119,14 @@ def detail_html(model: dict[str, Any]) -> str:
     note = element("p", model["note"]) if model["note"] else ""
     scored = ("metric", "score", "outcome") if model["scored"] else ()
     heads = ("field", *model["sides"], *scored)
-    rows = [_detail_line(row, model) for row in model["rows"]]
+    rows = []
+    for line in model["rows"]:
+        cells = [element("b", line["place"])]
+        for side in model["sides"]:
+            length = line["more"].get(side)
+            cut = element("em", f" ({length:,} characters)", "xb-quiet") if length else ""
+            cells.append(_side(line[side]) + cut)
+        rows.append([*cells, *(_verdict_cells(line["verdict"]) if scored else ())])
     numbers = [at for at, name in enumerate(heads) if name == "score"]
     return head + note + table(heads, rows, numbers) + element("p", left_out(model), "xb-quiet")
 
@@ -133,21 +141,11 @@ def left_out(model: dict[str, Any]) -> str:
     return " ".join(parts)
 
 
-def _detail_line(row: dict[str, Any], model: dict[str, Any]) -> list[str]:
-    values = [element("b", row["place"])]
-    for side in model["sides"]:
-        length = row["more"].get(side)
-        cut = element("em", f" ({length:,} characters)", "xb-quiet") if length else ""
-        values.append(_side(row[side]) + cut)
-    return [*values, *(_verdict_cells(row["verdict"]) if model["scored"] else ())]
-
-
 def _verdict_cells(verdict: dict[str, Any] | None) -> list[str]:
     """Return the cells metric, score and outcome."""
     if verdict is None:
         return [element("em", "not scored", "xb-quiet"), "", ""]
-    outcome = verdict["outcome"]
-    text = f"{MARKS.get(outcome, '')} {outcome.replace('_', ' ')} ({verdict['reason']})"
+    text = f"{outcome_text(verdict['outcome'])} ({verdict['reason']})"
     reasoning = element("div", verdict["reasoning"], "xb-quiet") if verdict["reasoning"] else ""
     return [
         element("span", verdict["metric"]),
@@ -190,14 +188,6 @@ _PARTIAL = "A partial pair counts as one missed and one spurious item."
 class MatchesView(View):
     """The items of an array: gold on the left, predicted on the right, lines between pairs.
 
-    Parameters
-    ----------
-    ev : Evaluation
-        The evaluation.
-    path : str, optional
-        The array: its instance path, ``$.authors``, or its field, ``authors`` or ``authors[]``,
-        where the field has one array. May be left out where the evaluation has one array.
-
     Attributes
     ----------
     path : str
@@ -209,20 +199,7 @@ class MatchesView(View):
     thresholds : dict of str to float
         The thresholds that differ from the declared ones: ``align_threshold`` and
         ``pass_threshold`` of the array, and those of its items' fields by field. Others can be
-        assigned, each from 0 to 1.
-
-    Raises
-    ------
-    InputError
-        `ev` is not an Evaluation, or no array is meant, or more than one.
-
-    Notes
-    -----
-    A change of ``align_threshold`` or ``pass_threshold`` decides the recorded pairs anew: the
-    alignment does not depend on them. At another threshold of a field the items are aligned anew by
-    the offline judge. Where another judge, an alignment of the user's or a metric that is awaited
-    took part, nothing is asked again: thresholds are applied to the recorded pairs and scores, and
-    the view says so. After pickling there are no records, and thresholds are fixed.
+        assigned, each from 0 to 1; see `show_matches`.
     """
 
     path = traitlets.Unicode("")
@@ -239,25 +216,14 @@ class MatchesView(View):
         self._board = Board(ev, chosen_array(self._arrays, path))
         self._page, self._shown, self._whole = 0, list[Row](), set[int]()
         self._counts, self._pairs, self._detail = CountsPane(), PairsPane(), DetailPane()
-        super().__init__(
-            [
-                self._make_picker(),
-                self._make_tuner(),
-                self._counts,
-                self._make_filters(),
-                self._pairs,
-                self._detail,
-            ]
-        )
+        self._picker = menu("Array")
+        tuner, filters = self._make_tuner(), self._make_filters()
+        super().__init__([self._picker, tuner, self._counts, filters, self._pairs, self._detail])
         self._pairs.on_event("page", self._page_asked, page=int)
         self._pairs.on_event("select", self._item_clicked, side=["gold", "predicted"], index=int)
         self._detail.on_event("whole", self._whole_asked, at=int)
         self.path = self._board.path
-
-    def _make_picker(self) -> ipywidgets.Widget:
-        self._picker = menu("Array")
-        self._picker.observe(self._array_picked, "value")
-        return self._picker
+        self.link({"path": self._picker})
 
     def _make_tuner(self) -> ipywidgets.Widget:
         """Make the controls of one threshold: which, its value, back to those declared."""
@@ -369,10 +335,6 @@ class MatchesView(View):
     def _show_threshold(self) -> None:
         if self._knob.value in self._board.knobs:
             self._slider.value = self._board.threshold(self._knob.value)
-
-    def _array_picked(self, change: Any) -> None:
-        if not self._updating and change["new"] is not None:
-            self.path = change["new"]
 
     def _knob_chosen(self, _: Any) -> None:
         if not self._updating:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,14 +51,9 @@ _MOST_NOTES = 5
 Lines = tuple[Sequence[Line], Page]
 
 
-def _shown(lines: Lines) -> Sequence[Line]:
-    every, page = lines
-    return every[page.first : page.last]
-
-
 def page_model(found: Comparison, rows: Lines, columns: Lines) -> dict[str, Any]:
     """Write a page of both grids as the front end reads it."""
-    parts = drawn(found, _shown(rows), _shown(columns))
+    parts = drawn(found, *(page.of(lines) for lines, page in (rows, columns)))
     return {
         "metric": METRICS[found.metric],
         "rows": rows[1]._asdict(),
@@ -71,26 +66,25 @@ def _side(
     found: Comparison, side: int, part: DrawnSide, pages: tuple[Lines, Lines]
 ) -> dict[str, Any]:
     table = found.tables[side]
+
+    def line_cells(line: Line) -> list[Any]:
+        return [line.at(side), line.at(1 - side), line.similarity, line_text(line, side)]
+
+    def nearest_index(lines: Iterable[Line]) -> int | None:
+        return next((at for line in lines if (at := line.at(side)) is not None), None)
+
     return {
         "name": SIDES[side],
         "shape": list(table.grid.shape) if table.size else [0, 0],
-        "heads": [_line(line, side) for line in part.columns],
+        "heads": [line_cells(line) for line in part.columns],
         "lines": [
-            [*_line(row.line, side), [_patch(found, side, patch) for patch in row.patches]]
+            [*line_cells(row.line), [_patch(found, side, patch) for patch in row.patches]]
             for row in part.rows
         ],
         "notes": [one_line(note, 200) for note in notes_of(table)[:_MOST_NOTES]],
-        "before": [_near(reversed(lines[: page.first]), side) for lines, page in pages],
-        "after": [_near(lines[page.last :], side) for lines, page in pages],
+        "before": [nearest_index(reversed(lines[: page.first])) for lines, page in pages],
+        "after": [nearest_index(lines[page.last :]) for lines, page in pages],
     }
-
-
-def _near(lines: Any, side: int) -> int | None:
-    return next((at for line in lines if (at := line.at(side)) is not None), None)
-
-
-def _line(line: Line, side: int) -> list[Any]:
-    return [line.at(side), line.at(1 - side), line.similarity, line_text(line, side)]
 
 
 def _patch(found: Comparison, side: int, patch: Patch) -> list[Any]:
@@ -147,7 +141,7 @@ def pair_model(found: Comparison, chosen: Position, *, in_full: bool = False) ->
     facts = [_facts(cell) for cell in cells if cell is not None]
     told = [name for name in facts[0] if any(fact[name] for fact in facts)]
     rows = [
-        ("text", [_or_nothing(texts[at].segments) for at in shown]),
+        ("text", [_texts(texts[at].segments) for at in shown]),
         *((name, [[Segment("same", fact[name])] for fact in facts]) for name in told),
     ]
     return {
@@ -160,15 +154,14 @@ def pair_model(found: Comparison, chosen: Position, *, in_full: bool = False) ->
     }
 
 
-def _or_nothing(side: list[Segment]) -> list[Segment]:
+def _texts(side: list[Segment]) -> list[Segment]:
     return [piece for piece in side if piece.text] or [Segment("note", "no text")]
 
 
 def _lines(numbers: Sequence[int], name: str) -> str:
-    whole_run = list(numbers) == list(range(numbers[0], numbers[-1] + 1))
     if len(numbers) == 1:
         return f"{name} {numbers[0]}"
-    if whole_run:
+    if list(numbers) == list(range(numbers[0], numbers[-1] + 1)):
         return f"{name}s {numbers[0]} to {numbers[-1]}"
     return f"{name}s {', '.join(map(str, numbers[:_MOST_POSITIONS]))}"
 
@@ -264,11 +257,6 @@ _NO_ROWS = "No row differs: all that was matched is alike, and no row is alone."
 class TableView(View):
     """Two tables side by side: true on the left, predicted on the right, partners at one height.
 
-    Parameters
-    ----------
-    result : GriTS
-        As `grits` returns it.
-
     Attributes
     ----------
     metric : str
@@ -281,11 +269,6 @@ class TableView(View):
         Whether rows are left out that have a partner and are like it where they were matched.
     page, column_page : int
         Which page of rows and of columns is shown, from 0.
-
-    Raises
-    ------
-    InputError
-        `result` is not a GriTS.
     """
 
     metric = traitlets.Unicode("")
@@ -309,12 +292,11 @@ class TableView(View):
         self._metrics, self._filter = menu("Metric", told), menu("Rows", [("all", False)])
         self._scores, self._grids, self._pair = ScoresPane(), GridsPane(), PairPane()
         super().__init__([self._scores, row(self._metrics, self._filter), self._grids, self._pair])
-        self._metrics.observe(self._metric_picked, "value")
-        self._filter.observe(self._filter_picked, "value")
         self._grids.observe(self._position_picked, "selected")
         self._grids.on_event("page", self._page_asked, axis=["rows", "columns"], to=int)
         self._pair.on_event("whole", self._whole_asked)
         self.metric = first
+        self.link({"metric": self._metrics, "only_differing": self._filter})
 
     @property
     def _found(self) -> Comparison:
@@ -348,7 +330,6 @@ class TableView(View):
         every = self._found.rows
         differing = sum(not line.equal for line in every)
         with self.quietly():
-            self._metrics.value = self.metric
             told = [(f"all ({len(every):,})", False), (f"that differ ({differing:,})", True)]
             self._filter.options = told
             self._filter.value = self.only_differing
@@ -368,8 +349,6 @@ class TableView(View):
 
     @traitlets.observe("only_differing")
     def _filter_changed(self, _: Any) -> None:
-        with self.quietly():
-            self._filter.value = self.only_differing
         self.page = 0
         self._draw()
 
@@ -417,14 +396,6 @@ class TableView(View):
         self._draw_pair()
 
     # --- what the page asks ------------------------------------------------------------------
-
-    def _metric_picked(self, change: Any) -> None:
-        if not self._updating:
-            self.metric = change["new"]
-
-    def _filter_picked(self, change: Any) -> None:
-        if not self._updating:
-            self.only_differing = bool(change["new"])
 
     def _position_picked(self, change: Any) -> None:
         value = change["new"]
@@ -475,7 +446,7 @@ class TableView(View):
     def to_html(self) -> str:
         """Write the scores, the present page of both grids, and the chosen pair."""
         rows, columns = self._pages
-        grids = tables_html(self._found, _shown(rows), _shown(columns))
+        grids = tables_html(self._found, *(page.of(lines) for lines, page in (rows, columns)))
         chosen = self._pair_model()
         return twin(
             repr(self),

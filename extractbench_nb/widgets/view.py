@@ -62,7 +62,7 @@ def wire(value: object) -> str:
 
 
 class Pane(anywidget.AnyWidget):
-    """A front end of ours: `data` is the view model as JSON text, drawn whenever it changes.
+    """A part of a view with a front end of its own: `data`, JSON text, is drawn when it changes.
 
     Subclasses name their files in ``assets``, besides those that all panes share:
     ``class MyPane(Pane, scripts=["my/pane.js"], styles=["my/pane.css"])``.
@@ -173,9 +173,18 @@ class View(ipywidgets.VBox):
             self._updating = False
 
     def link(self, controls: Mapping[str, ipywidgets.Widget]) -> None:
-        """Tie each control to the trait that is named."""
+        """Tie each control to the trait that is named, but not while it is changed `quietly`."""
         for trait, control in controls.items():
-            traitlets.link((self, trait), (control, "value"))
+            control.value = getattr(self, trait)
+            control.observe(functools.partial(self._take, trait), "value")
+            self.observe(functools.partial(self._give, control), trait)
+
+    def _take(self, trait: str, change: Any) -> None:
+        if not self._updating:
+            self.set_trait(trait, change["new"])
+
+    def _give(self, control: ipywidgets.Widget, change: Any) -> None:
+        control.value = change["new"]
 
     @traitlets.observe("children")
     def _take_turns(self, change: Any) -> None:
