@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import ipywidgets
 import pandas as pd
 import traitlets
 
-from extractbench_nb.display.sides import Segment
 from extractbench_nb.display.text import fitted
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.frames import chosen_array
@@ -101,13 +100,9 @@ def _item(card: dict[str, Any] | None) -> str:
     for place, side, failed in card["lines"]:
         name = f"{MARKS['incorrect']} " * failed + f"{place}: " * bool(place)
         tag, kind = ("b", "") if failed else ("span", "xb-quiet")
-        lines.append(f"<div>{element(tag, name, kind) if name else ''}{_side(side)}</div>")
+        lines.append(f"<div>{element(tag, name, kind) if name else ''}{segments_html(side)}</div>")
     rest = element("div", f"… {card['more']:,} more", "xb-quiet") if card["more"] else ""
     return key + "".join(lines) + rest
-
-
-def _side(side: Sequence[Sequence[str]]) -> str:
-    return segments_html(Segment(*piece) for piece in side)
 
 
 def detail_html(model: dict[str, Any]) -> str:
@@ -125,7 +120,7 @@ def detail_html(model: dict[str, Any]) -> str:
         for side in model["sides"]:
             length = line["more"].get(side)
             cut = element("em", f" ({length:,} characters)", "xb-quiet") if length else ""
-            cells.append(_side(line[side]) + cut)
+            cells.append(segments_html(line[side]) + cut)
         rows.append([*cells, *(_verdict_cells(line["verdict"]) if scored else ())])
     numbers = [at for at, name in enumerate(heads) if name == "score"]
     return head + note + table(heads, rows, numbers) + element("p", left_out(model), "xb-quiet")
