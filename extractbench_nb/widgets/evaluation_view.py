@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 import pandas as pd
 import traitlets
 
+from extractbench_nb.display.html import element, table
 from extractbench_nb.display.sides import MOST, Segment, Side, excerpts, whole
 from extractbench_nb.display.text import clean, one_line, plural, trimmed, value_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation, outcome_counts
+from extractbench_nb.widgets import view as ui
 from extractbench_nb.widgets.schema_view import (
     TreeNode,
     TreePane,
@@ -26,28 +28,12 @@ from extractbench_nb.widgets.schema_view import (
 from extractbench_nb.widgets.static import (
     MARKS,
     counts_html,
-    element,
     more,
     outcome_text,
     score_text,
     segments_html,
-    table,
     twin,
 )
-from extractbench_nb.widgets.view import (
-    Pane,
-    View,
-    beside,
-    button,
-    check,
-    known,
-    menu,
-    page_of,
-    row,
-    search,
-)
-
-__all__ = ["EvaluationView"]
 
 _LONGEST_LINE, _LONGEST_SHOWN_PATH = 400, 200
 #: Characters of code that a person may want to paste; longer code lists the rows instead.
@@ -187,7 +173,7 @@ class Row(NamedTuple):
 
 def page(rows: pd.DataFrame, number: int, filters: Filters, in_all: int) -> dict[str, Any]:
     """Cut a page out of the rows that are left; ``empty`` says why there are none."""
-    cut, text = page_of(len(rows), number, PER_PAGE), filters.text.strip()
+    cut, text = ui.page_of(len(rows), number, PER_PAGE), filters.text.strip()
     empty = ""
     if not in_all:
         empty = (
@@ -442,12 +428,12 @@ def detail_html(detail: Mapping[str, Any]) -> str:
     return f"{title}{about}{sides}<table><tbody>{facts}</tbody></table>{code}"
 
 
-class HeadPane(Pane, scripts=["evaluation/head.js"], styles=["evaluation/evaluation.css"]):
+class HeadPane(ui.Pane, scripts=["evaluation/head.js"], styles=["evaluation/evaluation.css"]):
     """Scores, counts, notes and warnings."""
 
 
 class RowsPane(
-    Pane, scripts=["shared/copy.js", "evaluation/rows.js"], styles=["evaluation/evaluation.css"]
+    ui.Pane, scripts=["shared/copy.js", "evaluation/rows.js"], styles=["evaluation/evaluation.css"]
 ):
     """A page of rows; `chosen` is the label of a row, -1 for none, `number` the page from 0."""
 
@@ -456,7 +442,9 @@ class RowsPane(
 
 
 class DetailPane(
-    Pane, scripts=["shared/copy.js", "evaluation/detail.js"], styles=["evaluation/evaluation.css"]
+    ui.Pane,
+    scripts=["shared/copy.js", "evaluation/detail.js"],
+    styles=["evaluation/evaluation.css"],
 ):
     """One row in full; sends ``show_all`` where more of its values is wanted."""
 
@@ -466,7 +454,7 @@ _NONE = -1
 _CONDITIONS = ("outcome", "metric", "text", "only_counted", "only_failed")
 
 
-class EvaluationView(View):
+class EvaluationView(ui.View):
     """An evaluation: the schema's tree beside the fields, gold against predicted.
 
     Attributes
@@ -523,20 +511,20 @@ class EvaluationView(View):
         outcomes = [(outcome_text(name), name) for name in OUTCOMES]
         metrics = [(trimmed(name, _LONGEST_NAME), name) for name in self._metrics]
         controls = {
-            "outcome": menu("Outcome", [("all", ""), *outcomes], max_width="260px"),
-            "metric": menu("Metric", [("all", ""), *metrics], max_width="260px"),
-            "worst_first": menu("Order", [("document", False), ("worst first", True)]),
-            "text": search("Find", "path or value", width="220px"),
-            "only_counted": check("counted only"),
-            "only_failed": check("not passed only"),
+            "outcome": ui.menu("Outcome", [("all", ""), *outcomes], max_width="260px"),
+            "metric": ui.menu("Metric", [("all", ""), *metrics], max_width="260px"),
+            "worst_first": ui.menu("Order", [("document", False), ("worst first", True)]),
+            "text": ui.search("Find", "path or value", width="220px"),
+            "only_counted": ui.check("counted only"),
+            "only_failed": ui.check("not passed only"),
         }
         self.link(controls)
         self._tree.add_class("xb-node-list")
         self._whole.layout.margin = "0 12px 0 0"
         return [
             self._head,
-            row(*controls.values(), button("Clear filters", self.clear)),
-            beside(self._tree, self._list, widths=(220, 500), shares=(2, 5)),
+            ui.row(*controls.values(), ui.button("Clear filters", self.clear)),
+            ui.beside(self._tree, self._list, widths=(220, 500), shares=(2, 5)),
             self._whole,
         ]
 
@@ -567,7 +555,7 @@ class EvaluationView(View):
     @traitlets.validate("outcome", "metric")
     def _known_word(self, proposal: Any) -> str:
         trait, word = proposal["trait"].name, proposal["value"]
-        return word and known(trait, word, OUTCOMES if trait == "outcome" else self._metrics)
+        return word and ui.known(trait, word, OUTCOMES if trait == "outcome" else self._metrics)
 
     @traitlets.validate("text")
     def _sendable(self, proposal: Any) -> str:

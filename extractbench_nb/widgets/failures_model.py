@@ -16,29 +16,6 @@ from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.stats.breakdowns import chosen_rows, gather, refuse_missing
 from extractbench_nb.widgets.view import Page, page_of
 
-__all__ = [
-    "AXES",
-    "MEASURES",
-    "ORDERS",
-    "Bars",
-    "Cell",
-    "Choice",
-    "Coded",
-    "Grid",
-    "Line",
-    "Numbers",
-    "bars",
-    "bars_json",
-    "failed_by_every_run",
-    "grid",
-    "grid_json",
-    "kept",
-    "rounded",
-    "shortened",
-    "within",
-]
-
-
 #: What can be the rows or the columns of a heatmap.
 AXES = ("field", "document", "run")
 
@@ -68,6 +45,7 @@ class Axis(NamedTuple):
 
     @property
     def size(self) -> int:
+        """Number of items."""
         return len(self.names)
 
     @property

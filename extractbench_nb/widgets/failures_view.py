@@ -11,58 +11,23 @@ import numpy as np
 import pandas as pd
 import traitlets
 
+from extractbench_nb.display.html import element, table
 from extractbench_nb.display.sides import Segment, alone, compared
 from extractbench_nb.display.text import cut, one_line, plural, value_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
-from extractbench_nb.widgets.failures_model import (
-    AXES,
-    MEASURES,
-    ORDERS,
-    Bars,
-    Cell,
-    Choice,
-    Coded,
-    Grid,
-    Line,
-    Numbers,
-    bars,
-    bars_json,
-    failed_by_every_run,
-    grid,
-    grid_json,
-    kept,
-    rounded,
-    shortened,
-    within,
-)
+from extractbench_nb.widgets import failures_model as model
+from extractbench_nb.widgets import view as ui
 from extractbench_nb.widgets.static import (
     MARKS,
     asset,
     counts_html,
-    element,
     more,
     outcome_text,
     score_text,
     segments_html,
-    table,
     twin,
 )
-from extractbench_nb.widgets.view import (
-    Page,
-    Pane,
-    View,
-    beside,
-    check,
-    known,
-    menu,
-    page_of,
-    row,
-    search,
-)
-
-__all__ = ["FailureExplorer"]
-
 
 ROWS_A_PAGE = 20
 
@@ -98,24 +63,26 @@ class Values(NamedTuple):
     """One page of rows, those that fail first."""
 
     rows: tuple[ValueRow, ...]
-    page: Page
+    page: ui.Page
     failing: int
 
 
-def value_rows(rows: Coded, places: Numbers, page: int = 0, whole: int | None = None) -> Values:
+def value_rows(
+    rows: model.Coded, places: model.Numbers, page: int = 0, whole: int | None = None
+) -> Values:
     """Lay gold and prediction of some rows side by side."""
     failing = places[~rows.passed[places]]
     ordered = np.concatenate([failing, places[rows.passed[places]]])
-    shown = page_of(len(ordered), page, ROWS_A_PAGE)
+    shown = ui.page_of(len(ordered), page, ROWS_A_PAGE)
     found = tuple(_row(rows, int(at), long=at == whole) for at in shown.of(ordered))
     return Values(found, shown, len(failing))
 
 
-def _row(rows: Coded, at: int, *, long: bool) -> ValueRow:
+def _row(rows: model.Coded, at: int, *, long: bool) -> ValueRow:
     row = rows.frame.iloc[at]
     gold, predicted, whole = _sides(row, long=long)
     run, document = (
-        shortened(axis.names[axis.codes[at]], _LONGEST_LABEL) if axis.given else ""
+        model.shortened(axis.names[axis.codes[at]], _LONGEST_LABEL) if axis.given else ""
         for axis in (rows.axes["run"], rows.axes["document"])
     )
     return ValueRow(
@@ -124,7 +91,7 @@ def _row(rows: Coded, at: int, *, long: bool) -> ValueRow:
         document,
         one_line(_text(row["path"]), _LONGEST_PATH),
         one_line(_text(row["metric"]), _LONGEST_LABEL),
-        None if pd.isna(row["score"]) else float(rounded(row["score"])),
+        None if pd.isna(row["score"]) else float(model.rounded(row["score"])),
         _text(row["outcome"]),
         one_line(_text(row["reason"]).replace("_", " "), _LONGEST_LABEL),
         one_line(_text(row["reasoning"]), _LONGEST if long else _LONGEST_PATH),
@@ -183,34 +150,34 @@ _OVER = {
 }
 
 
-def headline(rows: Coded, places: Numbers) -> list[str]:
+def headline(rows: model.Coded, places: model.Numbers) -> list[str]:
     """Count what is shown."""
     if not len(places):
         return []
-    said = [plural(len(np.unique(rows.axes[name].codes[places])), name) for name in AXES]
+    said = [plural(len(np.unique(rows.axes[name].codes[places])), name) for name in model.AXES]
     outputs = np.unique(rows.outputs.codes[places])
     invalid = int(rows.outputs.invalid[outputs].sum())
     if invalid:
         all_fail = f"{invalid:,} of {plural(len(outputs), 'output')} invalid: all their fields fail"
         said.append(all_fail)
-    failed = int(failed_by_every_run(rows, places).sum())
+    failed = int(model.failed_by_every_run(rows, places).sum())
     said.append(f"{plural(failed, 'field')} failed by every run" if failed else "")
     return [text for text in said if text]
 
 
-def absent(choice: Choice) -> str:
+def absent(choice: model.Choice) -> str:
     """Say what a cell without rows means."""
     return _ABSENT[frozenset({choice.rows, choice.columns})]
 
 
-def every(choice: Choice) -> str:
+def every(choice: model.Choice) -> str:
     """Say what the numbers of whole rows and columns are."""
-    measure = MEASURES["score" if choice.measure == "score" else "pass_rate"]
+    measure = model.MEASURES["score" if choice.measure == "score" else "pass_rate"]
     means = (f"of a {axis}, {_OVER[axis]}" for axis in (choice.rows, choice.columns))
     return f"all: {measure}; {'; '.join(means)}"
 
 
-def empty(rows: Coded, choice: Choice) -> str:
+def empty(rows: model.Coded, choice: model.Choice) -> str:
     """Say why nothing is shown, and what would help."""
     if not len(rows):
         return "No field was evaluated: there are no rows in `fields`."
@@ -220,12 +187,12 @@ def empty(rows: Coded, choice: Choice) -> str:
     return f"No field matches: {', '.join(given)}. Clear the filters."
 
 
-def values_title(choice: Choice, block: Sequence[Sequence[str]], values: Values) -> str:
+def values_title(choice: model.Choice, block: Sequence[Sequence[str]], values: Values) -> str:
     """Say which cells were chosen, and how many of their rows fail."""
     if not block:
         return "No cell is chosen."
     sides = " × ".join(
-        shortened(names[0], _LONGEST_NAME) if len(names) == 1 else plural(len(names), axis)
+        model.shortened(names[0], _LONGEST_NAME) if len(names) == 1 else plural(len(names), axis)
         for names, axis in zip(block, (choice.rows, choice.columns), strict=True)
     )
     if not values.page.total:
@@ -241,17 +208,17 @@ _MOST_ROWS, _MOST_COLUMNS = 40, 20
 _LONGEST_HEADS = 70
 
 
-def chosen_text(choice: Choice) -> str:
+def chosen_text(choice: model.Choice) -> str:
     """Say in words what is shown, and in which order."""
-    rows = f"Rows: {choice.rows}s, {ORDERS[choice.row_order]}."
-    columns = f"Columns: {choice.columns}s, {ORDERS[choice.column_order]}."
+    rows = f"Rows: {choice.rows}s, {model.ORDERS[choice.row_order]}."
+    columns = f"Columns: {choice.columns}s, {model.ORDERS[choice.column_order]}."
     only = [one_line(text, _LONGEST_NAME) for text in choice.filters]
     inside = " Fields inside arrays too." if choice.inside_arrays else ""
     filters = f" Only: {', '.join(only)}." if only else ""
-    return f"{rows} {columns} Cells: {MEASURES[choice.measure]}.{inside}{filters}"
+    return f"{rows} {columns} Cells: {model.MEASURES[choice.measure]}.{inside}{filters}"
 
 
-def heatmap_html(grid: Grid, choice: Choice) -> str:
+def heatmap_html(grid: model.Grid, choice: model.Choice) -> str:
     """Write the heatmap."""
     rows, columns = grid.rows.lines[:_MOST_ROWS], grid.columns.lines[:_MOST_COLUMNS]
     numbered = sum(len(line.name) for line in columns) > _LONGEST_HEADS
@@ -286,22 +253,22 @@ def heatmap_html(grid: Grid, choice: Choice) -> str:
     )
 
 
-def _head(line: Line, scope: str, number: int = 0) -> str:
+def _head(line: model.Line, scope: str, number: int = 0) -> str:
     """Name a line, or give the number under which it is named."""
     text = element("span", _signed(line, str(number) if number else line.name))
     return f'<th scope="{scope}" title="{escape(line.title)}">{text}</th>'
 
 
-def _signed(line: Line, name: str) -> str:
+def _signed(line: model.Line, name: str) -> str:
     signs = (" ✗" if line.failed else "") + (f" {INVALID}" if line.invalid else "")
     return cut(name, _LONGEST_NAME) + signs
 
 
-def _mean(line: Line, measure: str) -> str:
+def _mean(line: model.Line, measure: str) -> str:
     return score_text(line.score if measure == "score" else line.pass_rate)
 
 
-def _cell(cell: Cell | None, measure: str) -> str:
+def _cell(cell: model.Cell | None, measure: str) -> str:
     if cell is None:
         return '<td class="xb-absent">·</td>'
     if cell.invalid == cell.rows:
@@ -315,7 +282,7 @@ def _cell(cell: Cell | None, measure: str) -> str:
     return f'<td class="xb-s{shade}">{score_text(value)}{sign}</td>'
 
 
-def _legend(choice: Choice) -> str:
+def _legend(choice: model.Choice) -> str:
     outcomes = ", ".join(outcome_text(name) for name in MARKS if name in OUTCOMES)
     marks = f" {outcomes}, with its share of the rows;" if choice.measure == "outcome" else ""
     return (
@@ -324,7 +291,7 @@ def _legend(choice: Choice) -> str:
     )
 
 
-def bars_html(title: str, counts: Sequence[Bars]) -> str:
+def bars_html(title: str, counts: Sequence[model.Bars]) -> str:
     """Write the breakdowns."""
     parts = [element("h4", title)]
     for group in counts:
@@ -389,12 +356,12 @@ _NOT_ALL = (
 
 def _names(label: str, names: list[str]) -> Any:
     """Make a menu of names, of which none may be chosen."""
-    listed = [(shortened(name, _LONGEST_CHOICE), name) for name in names]
-    return menu(label, [("all", _ALL), *listed], width="15em")
+    listed = [(model.shortened(name, _LONGEST_CHOICE), name) for name in names]
+    return ui.menu(label, [("all", _ALL), *listed], width="15em")
 
 
 class HeatPane(
-    Pane,
+    ui.Pane,
     scripts=["failures/cells.js", "failures/heatmap.js", "failures/heatgrid.js"],
     styles=["failures/shades.css", "failures/heatmap.css"],
 ):
@@ -403,11 +370,11 @@ class HeatPane(
     block: Any = traitlets.List().tag(sync=True)
 
 
-class ValuesPane(Pane, scripts=["failures/values.js"], styles=["failures/details.css"]):
+class ValuesPane(ui.Pane, scripts=["failures/values.js"], styles=["failures/details.css"]):
     """Gold beside prediction, row by row."""
 
 
-class BarsPane(Pane, scripts=["failures/bars.js"], styles=["failures/details.css"]):
+class BarsPane(ui.Pane, scripts=["failures/bars.js"], styles=["failures/details.css"]):
     """Bars by outcome, by domain or schema, by run."""
 
 
@@ -415,7 +382,7 @@ class BarsPane(Pane, scripts=["failures/bars.js"], styles=["failures/details.css
 _NARROW = 4
 
 
-class FailureExplorer(View):
+class FailureExplorer(ui.View):
     """Where runs fail: a heatmap, the values behind its cells, and breakdowns.
 
     Attributes
@@ -464,8 +431,12 @@ class FailureExplorer(View):
         columns: str | None = None,
         measure: str = "score",
     ) -> None:
-        self._coded = Coded(source)
-        given = {"rows": (rows, AXES), "columns": (columns, AXES), "measure": (measure, MEASURES)}
+        self._coded = model.Coded(source)
+        given = {
+            "rows": (rows, model.AXES),
+            "columns": (columns, model.AXES),
+            "measure": (measure, model.MEASURES),
+        }
         for argument, (value, names) in given.items():
             if value not in names and (argument, value) != ("columns", None):
                 raise InputError(f"{argument}={value!r}: {nearest(value, names)}")
@@ -474,30 +445,32 @@ class FailureExplorer(View):
             axes = self._coded.axes
             columns = next((name for name in free if axes[name].size > 1), free[0])
         if rows == columns:
-            raise InputError(f"rows and columns are both {rows!r}; choose two of {list(AXES)}")
+            raise InputError(
+                f"rows and columns are both {rows!r}; choose two of {list(model.AXES)}"
+            )
         self._pages = {"rows": 0, "columns": 0, "values": 0}
         self._whole: int | None = None
         self._heat, self._values, self._bars = HeatPane(), ValuesPane(), BarsPane()
         super().__init__()
         self.rows, self.columns, self.measure = rows, columns, measure
-        parts = beside(self._heat, self._values, self._bars, widths=[520, 420, 300])
+        parts = ui.beside(self._heat, self._values, self._bars, widths=[520, 420, 300])
         self.children = (ipywidgets.VBox(self._controls()), parts)
         self._listen()
         self._redraw()
 
     def _controls(self) -> list[ipywidgets.Widget]:
         """Make the controls, each tied to its trait of the same name."""
-        axes = {name: f"{name}s" for name in AXES}
+        axes = {name: f"{name}s" for name in model.AXES}
         made = {
-            "rows": menu("Rows", axes, width="12em"),
-            "row_order": menu("Sort rows", ORDERS, width="15em"),
-            "columns": menu("Columns", axes, width="14em"),
-            "column_order": menu("Sort columns", ORDERS, width="17em"),
-            "measure": menu("Show", MEASURES, width="19em"),
-            "find": search("Field", "part of its name", width="15em"),
-            "failed_by_every_run": check("failed by every run"),
-            "inside_arrays": check("inside arrays too"),
-            "valid_only": check("without invalid outputs"),
+            "rows": ui.menu("Rows", axes, width="12em"),
+            "row_order": ui.menu("Sort rows", model.ORDERS, width="15em"),
+            "columns": ui.menu("Columns", axes, width="14em"),
+            "column_order": ui.menu("Sort columns", model.ORDERS, width="17em"),
+            "measure": ui.menu("Show", model.MEASURES, width="19em"),
+            "find": ui.search("Field", "part of its name", width="15em"),
+            "failed_by_every_run": ui.check("failed by every run"),
+            "inside_arrays": ui.check("inside arrays too"),
+            "valid_only": ui.check("without invalid outputs"),
         }
         self.link(made)
         several = []
@@ -506,10 +479,10 @@ class FailureExplorer(View):
             traitlets.link((self, trait), (control, "value"), transform=_NOT_ALL)
             several += [control] if axis.size > 1 else []
         shown = list(made.values())
-        return [row(*shown[:5]), row(*shown[5:6], *several, *shown[6:])]
+        return [ui.row(*shown[:5]), ui.row(*shown[5:6], *several, *shown[6:])]
 
     def _listen(self) -> None:
-        self.observe(self._rechosen, list(Choice._fields))
+        self.observe(self._rechosen, list(model.Choice._fields))
         self.observe(self._reselected, "selected_block")
         self.observe(self._cell_set, "selected_cell")
         traitlets.link(
@@ -528,20 +501,20 @@ class FailureExplorer(View):
         return self.rows, self.columns
 
     @property
-    def _choice(self) -> Choice:
-        return Choice(**{name: getattr(self, name) for name in Choice._fields})
+    def _choice(self) -> model.Choice:
+        return model.Choice(**{name: getattr(self, name) for name in model.Choice._fields})
 
     @traitlets.validate("rows", "columns", "measure", "row_order", "column_order", "schema", "run")
     def _known_name(self, proposal: Any) -> str | None:
         trait, value = proposal["trait"].name, proposal["value"]
         names: dict[str, Iterable[str]] = {
-            **dict.fromkeys(("rows", "columns"), AXES),
-            **dict.fromkeys(("row_order", "column_order"), ORDERS),
-            "measure": MEASURES,
+            **dict.fromkeys(("rows", "columns"), model.AXES),
+            **dict.fromkeys(("row_order", "column_order"), model.ORDERS),
+            "measure": model.MEASURES,
             "schema": self._coded.schemas.names,
             "run": self._coded.axes["run"].names,
         }
-        return None if value is None else known(trait, value, names[trait])
+        return None if value is None else ui.known(trait, value, names[trait])
 
     @traitlets.validate("selected_cell")
     def _known_cell(self, proposal: Any) -> tuple[str, ...]:
@@ -566,7 +539,7 @@ class FailureExplorer(View):
     def _item(self, axis: str, name: object) -> str:
         """Return a name of an axis, or raise `TraitError`."""
         places = self._coded.places[axis]
-        return name if isinstance(name, str) and name in places else known(axis, name, places)
+        return name if isinstance(name, str) and name in places else ui.known(axis, name, places)
 
     def _codes(self, block: Block) -> list[list[int]]:
         """Return a block as the page has it."""
@@ -640,20 +613,20 @@ class FailureExplorer(View):
     # --- what is shown ---------------------------------------------------------------------------
 
     def _redraw(self) -> None:
-        self._places = kept(self._coded, self._choice)
+        self._places = model.kept(self._coded, self._choice)
         self._draw_grid()
         self._follow()
 
     def _draw_grid(self) -> None:
         choice = self._choice
-        self._grid = grid(
+        self._grid = model.grid(
             self._coded, self._places, choice, (self._pages["rows"], self._pages["columns"])
         )
         narrow = len(self._grid.columns.lines) <= _NARROW
         self._heat.layout.flex = "1 1 520px" if narrow else "1 1 100%"
         self._heat.show(
             {
-                **grid_json(self._grid, choice),
+                **model.grid_json(self._grid, choice),
                 "headline": headline(self._coded, self._places),
                 "absent": absent(choice),
                 "every": every(choice),
@@ -665,22 +638,22 @@ class FailureExplorer(View):
         chosen, block = self._chosen, self.selected_block
         page = self._pages["values"]
         self._found = value_rows(self._coded, chosen if block else chosen[:0], page, self._whole)
-        self._counts = bars(self._coded, chosen)
+        self._counts = model.bars(self._coded, chosen)
         heading = values_title(self._choice, block, self._found)
         self._values.show(values_json(self._found, heading, chosen=bool(block)))
-        self._bars.show(bars_json(self._counts, self._bars_title()))
+        self._bars.show(model.bars_json(self._counts, self._bars_title()))
 
     def _bars_title(self) -> str:
         what = "Selection" if self.selected_block else "All that is shown"
         return f"{what}: {plural(len(self._chosen), 'row')}"
 
     @property
-    def _chosen(self) -> Numbers:
+    def _chosen(self) -> model.Numbers:
         """Places of the rows in the chosen cells; of all that are shown, where none is chosen."""
         if not self.selected_block:
             return self._places
         rows, columns = (np.array(codes) for codes in self._codes(self.selected_block))
-        return within(self._coded, self._places, self._choice, (rows, columns))
+        return model.within(self._coded, self._places, self._choice, (rows, columns))
 
     @property
     def selection(self) -> pd.DataFrame:
@@ -704,5 +677,5 @@ class FailureExplorer(View):
 
     def __repr__(self) -> str:
         """Say how much there is, whatever is shown of it."""
-        sizes = " · ".join(plural(self._coded.axes[name].size, name) for name in AXES)
+        sizes = " · ".join(plural(self._coded.axes[name].size, name) for name in model.AXES)
         return f"Failures · {sizes} · {plural(len(self._coded), 'row')}"

@@ -19,19 +19,6 @@ from extractbench_nb.evaluation.thresholds import ALIGN, ArrayMatches, Outcome
 from extractbench_nb.schema.states import MISSING
 from extractbench_nb.widgets.view import page_of
 
-__all__ = [
-    "PAGE",
-    "SORTS",
-    "Board",
-    "Pair",
-    "Row",
-    "counted",
-    "filtered",
-    "offered_arrays",
-    "ordered",
-]
-
-
 STATUSES = ("matched", "partial", "missed", "spurious")
 #: In which order rows can stand, by what people call it.
 SORTS = (

@@ -9,35 +9,22 @@ import ipywidgets
 import pandas as pd
 import traitlets
 
+from extractbench_nb.display.html import element, table
 from extractbench_nb.display.text import fitted
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.frames import chosen_array
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.evaluation.thresholds import ALIGN, PASS, Knob
-from extractbench_nb.widgets.matches_model import (
-    PAGE,
-    SORTS,
-    Board,
-    Pair,
-    Row,
-    counted,
-    filtered,
-    offered_arrays,
-    ordered,
-)
+from extractbench_nb.widgets import matches_model as model
+from extractbench_nb.widgets import view as ui
 from extractbench_nb.widgets.static import (
     MARKS,
-    element,
     more,
     outcome_text,
     score_text,
     segments_html,
-    table,
     twin,
 )
-from extractbench_nb.widgets.view import Pane, Slider, View, button, menu, row, search
-
-__all__ = ["MatchesView"]
 
 
 def counts_html(counts: dict[str, Any], note: str) -> str:
@@ -105,34 +92,34 @@ def _item(card: dict[str, Any] | None) -> str:
     return key + "".join(lines) + rest
 
 
-def detail_html(model: dict[str, Any]) -> str:
+def detail_html(found: dict[str, Any]) -> str:
     """Write the chosen pair key by key."""
-    similarity = model["similarity"]
+    similarity = found["similarity"]
     alike = "" if similarity is None else f", similarity {score_text(similarity)}"
-    failed = f"; failed: {', '.join(model['failed'])}" if model["failed"] else ""
-    head = element("h4", f"{model['title']}: {model['status']}{alike}{failed}")
-    note = element("p", model["note"]) if model["note"] else ""
-    scored = ("metric", "score", "outcome") if model["scored"] else ()
-    heads = ("field", *model["sides"], *scored)
+    failed = f"; failed: {', '.join(found['failed'])}" if found["failed"] else ""
+    head = element("h4", f"{found['title']}: {found['status']}{alike}{failed}")
+    note = element("p", found["note"]) if found["note"] else ""
+    scored = ("metric", "score", "outcome") if found["scored"] else ()
+    heads = ("field", *found["sides"], *scored)
     rows = []
-    for line in model["rows"]:
+    for line in found["rows"]:
         cells = [element("b", line["place"])]
-        for side in model["sides"]:
+        for side in found["sides"]:
             length = line["more"].get(side)
             cut = element("em", f" ({length:,} characters)", "xb-quiet") if length else ""
             cells.append(segments_html(line[side]) + cut)
         rows.append([*cells, *(_verdict_cells(line["verdict"]) if scored else ())])
     numbers = [at for at, name in enumerate(heads) if name == "score"]
-    return head + note + table(heads, rows, numbers) + element("p", left_out(model), "xb-quiet")
+    return head + note + table(heads, rows, numbers) + element("p", left_out(found), "xb-quiet")
 
 
-def left_out(model: dict[str, Any]) -> str:
+def left_out(found: dict[str, Any]) -> str:
     """Say what the list of fields does not show."""
     parts = []
-    if model["more"]:
-        parts.append(f"… {model['more']:,} more fields.")
-    if model["absent"]:
-        parts.append(f"Absent on both sides: {model['absent']:,}.")
+    if found["more"]:
+        parts.append(f"… {found['more']:,} more fields.")
+    if found["absent"]:
+        parts.append(f"Absent on both sides: {found['absent']:,}.")
     return " ".join(parts)
 
 
@@ -162,17 +149,17 @@ def _told(knob: Knob) -> str:
     return f"{fitted(knob.field, _WIDEST)}: {knob.metric} {knob.param} ({knob.declared:.2f})"
 
 
-class CountsPane(Pane, scripts=["matches/counts.js"], styles=["matches/matches.css"]):
+class CountsPane(ui.Pane, scripts=["matches/counts.js"], styles=["matches/matches.css"]):
     """Counts as evaluated, and at the present thresholds."""
 
 
-class PairsPane(Pane, scripts=["matches/pairs.js"], styles=["matches/matches.css"]):
+class PairsPane(ui.Pane, scripts=["matches/pairs.js"], styles=["matches/matches.css"]):
     """The two columns of a page; `selected` has the indices of the chosen pair."""
 
     selected = traitlets.Any(None, allow_none=True).tag(sync=True)
 
 
-class DetailPane(Pane, scripts=["matches/detail.js"], styles=["matches/matches.css"]):
+class DetailPane(ui.Pane, scripts=["matches/detail.js"], styles=["matches/matches.css"]):
     """The chosen pair field by field."""
 
 
@@ -180,7 +167,7 @@ _NOTHING_CHOSEN = "Choose an item, by a click or by Enter, to see its pair field
 _PARTIAL = "A partial pair counts as one missed and one spurious item."
 
 
-class MatchesView(View):
+class MatchesView(ui.View):
     """The items of an array: gold on the left, predicted on the right, lines between pairs.
 
     Attributes
@@ -208,10 +195,10 @@ class MatchesView(View):
                 "Evaluations.evaluation(run, document) returns"
             )
         self._ev, self._arrays = ev, ev.arrays
-        self._board = Board(ev, chosen_array(self._arrays, path))
-        self._page, self._shown, self._whole = 0, list[Row](), set[int]()
+        self._board = model.Board(ev, chosen_array(self._arrays, path))
+        self._page, self._shown, self._whole = 0, list[model.Row](), set[int]()
         self._counts, self._pairs, self._detail = CountsPane(), PairsPane(), DetailPane()
-        self._picker = menu("Array")
+        self._picker = ui.menu("Array")
         tuner, filters = self._make_tuner(), self._make_filters()
         super().__init__([self._picker, tuner, self._counts, filters, self._pairs, self._detail])
         self._pairs.on_event("page", self._page_asked, page=int)
@@ -222,21 +209,21 @@ class MatchesView(View):
 
     def _make_tuner(self) -> ipywidgets.Widget:
         """Make the controls of one threshold: which, its value, back to those declared."""
-        self._knob = menu("Threshold", flex="1 1 300px")
+        self._knob = ui.menu("Threshold", flex="1 1 300px")
         place = ipywidgets.Layout(flex="0 1 230px", min_width="0", margin="2px 10px 2px 2px")
-        self._slider = Slider(label="Value", layout=place)
-        self._reset = button("As declared", lambda: self.set_trait("thresholds", {}))
+        self._slider = ui.Slider(label="Value", layout=place)
+        self._reset = ui.button("As declared", lambda: self.set_trait("thresholds", {}))
         self._knob.observe(self._knob_chosen, "value")
         self._slider.observe(self._value_chosen, "value")
-        return row(self._knob, self._slider, self._reset)
+        return ui.row(self._knob, self._slider, self._reset)
 
     def _make_filters(self) -> ipywidgets.Widget:
-        self._status = menu("Show", [("all", "")], flex="0 1 220px")
-        self._sort = menu("Order", SORTS, flex="0 1 250px")
-        self._text = search("Find", "a text in the items", flex="1 1 260px")
+        self._status = ui.menu("Show", [("all", "")], flex="0 1 220px")
+        self._sort = ui.menu("Order", model.SORTS, flex="0 1 250px")
+        self._text = ui.search("Find", "a text in the items", flex="1 1 260px")
         for control in (self._status, self._sort, self._text):
             control.observe(self._filter_changed, "value")
-        return row(self._status, self._sort, self._text)
+        return ui.row(self._status, self._sort, self._text)
 
     # --- what Python code sets ---------------------------------------------------------------
 
@@ -250,10 +237,10 @@ class MatchesView(View):
     @traitlets.observe("path")
     def _array_changed(self, change: Any) -> None:
         if change["new"] != self._board.path:
-            self._board = Board(self._ev, change["new"])
+            self._board = model.Board(self._ev, change["new"])
         path, knobs = self._board.path, self._board.array.knobs
         with self.quietly():
-            self._picker.options = offered_arrays(self._arrays, path)
+            self._picker.options = model.offered_arrays(self._arrays, path)
             self._picker.value = path
             self._knob.options = [(_told(knob), knob.key) for knob in knobs]
             for part in (self._knob, self._slider, self._reset):
@@ -291,7 +278,7 @@ class MatchesView(View):
         self._draw()
 
     @traitlets.validate("selected_pair")
-    def _known_pair(self, proposal: Any) -> Pair | None:
+    def _known_pair(self, proposal: Any) -> model.Pair | None:
         value = proposal["value"]
         if value is None:
             return None
@@ -319,8 +306,8 @@ class MatchesView(View):
         self._whole = set()
         pair = change["new"]
         at = next((i for i, row in enumerate(self._shown) if row.pair == pair), None)
-        if at is not None and at // PAGE != self._page:
-            self._page = at // PAGE
+        if at is not None and at // model.PAGE != self._page:
+            self._page = at // model.PAGE
             self._draw_page()
         self._pairs.selected = None if pair is None else list(pair)
         self._draw_detail()
@@ -347,7 +334,7 @@ class MatchesView(View):
             self._draw_detail()
 
     def _page_asked(self, page: int) -> None:
-        if 0 <= page * PAGE < len(self._shown):
+        if 0 <= page * model.PAGE < len(self._shown):
             self._page = page
             self._draw_page()
 
@@ -363,7 +350,7 @@ class MatchesView(View):
     # --- what is shown -----------------------------------------------------------------------
 
     def _draw(self) -> None:
-        counts = counted(self._board.rows)
+        counts = model.counted(self._board.rows)
         named = [(f"{name} ({n:,})", name) for name, n in counts.items()]
         with self.quietly():
             kept = self._status.value
@@ -374,9 +361,9 @@ class MatchesView(View):
         self._pair_changed({"new": self.selected_pair})
 
     def _draw_page(self) -> None:
-        rows = ordered(self._board.rows, self._sort.value)
-        self._shown = filtered(rows, self._status.value, self._text.value)
-        self._page = min(self._page, max(0, (len(self._shown) - 1) // PAGE))
+        rows = model.ordered(self._board.rows, self._sort.value)
+        self._shown = model.filtered(rows, self._status.value, self._text.value)
+        self._page = min(self._page, max(0, (len(self._shown) - 1) // model.PAGE))
         self._pairs.show(self._page_model())
 
     def _draw_detail(self) -> None:
@@ -397,8 +384,8 @@ class MatchesView(View):
         row = None if self.selected_pair is None else self._board.row_of(self.selected_pair)
         if row is None:
             return None
-        model = self._board.detail(row, self._whole)
-        return {**model, "left_out": left_out(model)}
+        found = self._board.detail(row, self._whole)
+        return {**found, "left_out": left_out(found)}
 
     # --- results -----------------------------------------------------------------------------
 
@@ -422,7 +409,7 @@ class MatchesView(View):
     def _described(self) -> str:
         """Say in words which rows are shown, and how."""
         sort, status, text = self._sort.value, self._status.value, self._text.value
-        parts = [f"Items in {sort}" if sort in SORTS[:2] else f"Items, {sort}"]
+        parts = [f"Items in {sort}" if sort in model.SORTS[:2] else f"Items, {sort}"]
         if status:
             parts.append(f"only {status}")
         if text.strip():

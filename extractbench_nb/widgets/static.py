@@ -11,23 +11,9 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
-from extractbench_nb.display.html import element, table
+from extractbench_nb.display.html import element
 from extractbench_nb.display.sides import Segment
 from extractbench_nb.display.text import trimmed
-
-__all__ = [
-    "MARKS",
-    "asset",
-    "counts_html",
-    "element",
-    "more",
-    "outcome_text",
-    "page",
-    "score_text",
-    "segments_html",
-    "table",
-    "twin",
-]
 
 
 @cache

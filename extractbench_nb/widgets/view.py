@@ -22,27 +22,6 @@ from extractbench_nb.display.text import document_json
 from extractbench_nb.errors import ConfigError, InputError, nearest
 from extractbench_nb.widgets.static import asset, page
 
-__all__ = [
-    "WIDGET",
-    "Page",
-    "Pane",
-    "Slider",
-    "View",
-    "beside",
-    "button",
-    "check",
-    "drop_live_part",
-    "in_turn",
-    "keep_static",
-    "known",
-    "menu",
-    "notebook_libraries",
-    "page_of",
-    "row",
-    "search",
-    "wire",
-]
-
 
 def notebook_libraries() -> None:
     """Refuse to go on without ipywidgets and anywidget."""

@@ -26,27 +26,6 @@ from extractbench_nb.schema.states import MISSING
 from extractbench_nb.stats.agreements import kappas
 from extractbench_nb.stats.breakdowns import TEXT, gather
 
-__all__ = [
-    "GAINED",
-    "LOST",
-    "Bench",
-    "Cases",
-    "Tuned",
-    "Tuning",
-    "config_model",
-    "config_text",
-    "curve_model",
-    "is_whole",
-    "label_text",
-    "number_text",
-    "present",
-    "read_cases",
-    "side_text",
-    "stops",
-    "summary_model",
-]
-
-
 _LABELS = ("run", "document", "path")
 _OF_FIELDS = ("path", "field", "gold", "predicted", "gold_state", "predicted_state", "outcome")
 _SIDES = ("gold", "predicted")

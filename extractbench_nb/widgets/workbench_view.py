@@ -13,6 +13,7 @@ import pandas as pd
 import traitlets
 
 from extractbench_nb._json import json_type
+from extractbench_nb.display.html import element, table
 from extractbench_nb.display.sides import MOST, Pair, Segment, excerpts
 from extractbench_nb.display.sides import whole as both_whole
 from extractbench_nb.display.text import clean, one_line, plural, trimmed
@@ -22,42 +23,9 @@ from extractbench_nb.evaluation.cases import Case, Verdicts
 from extractbench_nb.field_metrics.registry import Param
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.schema.states import EMPTY, PRESENT, state_of
-from extractbench_nb.widgets.static import element, more, segments_html, table, twin
-from extractbench_nb.widgets.view import (
-    Pane,
-    Slider,
-    View,
-    beside,
-    button,
-    in_turn,
-    known,
-    menu,
-    page_of,
-    row,
-    search,
-    wire,
-)
-from extractbench_nb.widgets.workbench_model import (
-    GAINED,
-    LOST,
-    Bench,
-    Tuned,
-    Tuning,
-    config_model,
-    config_text,
-    curve_model,
-    is_whole,
-    label_text,
-    number_text,
-    present,
-    read_cases,
-    side_text,
-    stops,
-    summary_model,
-)
-
-__all__ = ["Workbench"]
-
+from extractbench_nb.widgets import view as ui
+from extractbench_nb.widgets import workbench_model as model
+from extractbench_nb.widgets.static import more, segments_html, twin
 
 #: Cases on a page.
 PAGE = 20
@@ -104,7 +72,7 @@ class CaseRow(NamedTuple):
 # --- which cases, in which order -----------------------------------------------------------
 
 
-def chosen(bench: Bench, shown: str, sort: str, text: str) -> list[int]:
+def chosen(bench: model.Bench, shown: str, sort: str, text: str) -> list[int]:
     """Return the places of the cases to show."""
     keep = _SELECT[shown](bench)
     places = [at for at in range(len(bench.cases)) if keep[at]]
@@ -123,13 +91,13 @@ def chosen(bench: Bench, shown: str, sort: str, text: str) -> list[int]:
     return places
 
 
-def _disagreements(bench: Bench) -> Any:
+def _disagreements(bench: model.Bench) -> Any:
     now = bench.verdicts
     labels = np.array([-1 if label is None else int(label) for label in bench.cases.expected])
     return now.decided & (labels >= 0) & (labels != now.passed)
 
 
-_SELECT: dict[str, Callable[[Bench], Any]] = {
+_SELECT: dict[str, Callable[[model.Bench], Any]] = {
     "all": lambda bench: np.ones(len(bench.cases), dtype=bool),
     "flips": lambda bench: bench.flips() != 0,
     "passed": lambda bench: bench.verdicts.passed,
@@ -140,12 +108,12 @@ _SELECT: dict[str, Callable[[Bench], Any]] = {
 
 
 def _title(name: object) -> str:
-    return one_line(label_text(name), _LONGEST_HEAD)
+    return one_line(model.label_text(name), _LONGEST_HEAD)
 
 
-def page_model(bench: Bench, places: list[int], page: int) -> dict[str, Any]:
+def page_model(bench: model.Bench, places: list[int], page: int) -> dict[str, Any]:
     """Return a page of cases as the front end reads it."""
-    shown = page_of(len(places), page, PAGE)
+    shown = ui.page_of(len(places), page, PAGE)
     return {
         "columns": CaseRow._fields,
         "rows": [case_row(bench, at) for at in shown.of(places)],
@@ -157,7 +125,7 @@ def page_model(bench: Bench, places: list[int], page: int) -> dict[str, Any]:
     }
 
 
-def empty_text(bench: Bench, shown: str) -> str:
+def empty_text(bench: model.Bench, shown: str) -> str:
     """Say why no case is shown, and what would show some."""
     if not len(bench.cases):
         return "There are no cases: no pairs were given, or none has a type for the metric."
@@ -166,27 +134,27 @@ def empty_text(bench: Bench, shown: str) -> str:
     return "No case matches; show all cases, or clear the text."
 
 
-def case_row(bench: Bench, at: int) -> CaseRow:
+def case_row(bench: model.Bench, at: int) -> CaseRow:
     """Return one row of the table."""
     case, now, then = bench.cases.rows[at], bench.verdicts, bench.baseline.verdicts
     labels = bench.cases.more.iloc[at, :_MOST_COLUMNS]
     gold, predicted = excerpts(_pair(case), _LONGEST_VALUE)
     return CaseRow(
         at,
-        tuple(one_line(label_text(label), _LONGEST_LABEL) for label in labels),
+        tuple(one_line(model.label_text(label), _LONGEST_LABEL) for label in labels),
         gold,
         predicted,
         _score(now, at),
         verdict_text(now, at),
         _score(then, at),
         verdict_text(then, at),
-        {1: GAINED, -1: LOST, 0: ""}[int(bench.flips()[at])],
+        {1: model.GAINED, -1: model.LOST, 0: ""}[int(bench.flips()[at])],
         "" if case.expected is None else "pass" if case.expected else "fail",
         one_line(now.error(at) or "", _LONGEST_ERROR),
     )
 
 
-def case_detail(bench: Bench, at: int, *, whole: bool = False) -> dict[str, Any]:
+def case_detail(bench: model.Bench, at: int, *, whole: bool = False) -> dict[str, Any]:
     """Return a case in full."""
     case, now, then = bench.cases.rows[at], bench.verdicts, bench.baseline.verdicts
     more = bench.cases.more.iloc[at]
@@ -197,7 +165,9 @@ def case_detail(bench: Bench, at: int, *, whole: bool = False) -> dict[str, Any]
         ("Expected", "" if case.expected is None else "pass" if case.expected else "fail"),
         ("Outcome", f"{now.outcome[at].replace('_', ' ')} · {now.reason[at]}"),
         ("Error" if not now.decided[at] else "Reasoning", now.told[at] or ""),
-        *list(zip(map(_title, more.index), map(label_text, more), strict=True))[:_MOST_LABELS],
+        *list(zip(map(_title, more.index), map(model.label_text, more), strict=True))[
+            :_MOST_LABELS
+        ],
     ]
     return {
         "case": at,
@@ -216,8 +186,8 @@ def _pair(case: Case) -> Pair:
     ]
     kinds = {json_type(case.gold), json_type(case.predicted)}
     if states == [PRESENT, PRESENT] and kinds & {"array", "object"}:
-        return Pair(side_text(case.gold), side_text(case.predicted), *states)
-    return Pair(present(case.gold), present(case.predicted), *states)
+        return Pair(model.side_text(case.gold), model.side_text(case.predicted), *states)
+    return Pair(model.present(case.gold), model.present(case.predicted), *states)
 
 
 def verdict_text(found: Verdicts, at: int) -> str:
@@ -318,7 +288,7 @@ class Debounced:
     """
 
     def __init__(self, act: Callable[[], None], wait: float = 0.02) -> None:
-        self._act, self._wait = in_turn(act), wait
+        self._act, self._wait = ui.in_turn(act), wait
         self._timer: asyncio.TimerHandle | None = None
 
     def __call__(self) -> None:
@@ -333,22 +303,22 @@ class Debounced:
         self._timer = loop.call_later(self._wait, self._act)
 
 
-class SummaryPane(Pane, scripts=["workbench/summary.js"], styles=["workbench/workbench.css"]):
+class SummaryPane(ui.Pane, scripts=["workbench/summary.js"], styles=["workbench/workbench.css"]):
     """The figures."""
 
 
-class ConfigPane(Pane, scripts=["workbench/config.js"], styles=["workbench/workbench.css"]):
+class ConfigPane(ui.Pane, scripts=["workbench/config.js"], styles=["workbench/workbench.css"]):
     """The params as an ``evaluation_config``, with a button that copies it."""
 
 
-class CurvePane(Pane, scripts=["workbench/curve.js"], styles=["workbench/workbench.css"]):
+class CurvePane(ui.Pane, scripts=["workbench/curve.js"], styles=["workbench/workbench.css"]):
     """The curve; a click or an arrow key sends ``{"kind": "set", "over", "value", "asked"}``.
 
     ``asked`` comes back as ``answered``, so that the mark stays where it was put meanwhile.
     """
 
 
-class CasesPane(Pane, scripts=["workbench/cases.js"], styles=["workbench/workbench.css"]):
+class CasesPane(ui.Pane, scripts=["workbench/cases.js"], styles=["workbench/workbench.css"]):
     """A page of cases; `detail` is the chosen one in full, as JSON text.
 
     It sends ``{"kind": "turn", "by": 1 or -1}`` for another page, and ``{"kind": "whole"}`` for
@@ -359,7 +329,7 @@ class CasesPane(Pane, scripts=["workbench/cases.js"], styles=["workbench/workben
     detail = traitlets.Unicode("").tag(sync=True)
 
 
-class Stops(Pane, scripts=["workbench/stops.js"], styles=["shared/slider.css"]):
+class Stops(ui.Pane, scripts=["workbench/stops.js"], styles=["shared/slider.css"]):
     """A slider over values that are not evenly apart: they grow by every value that is set."""
 
     texts = traitlets.List(traitlets.Unicode()).tag(sync=True)
@@ -385,8 +355,8 @@ class Stops(Pane, scripts=["workbench/stops.js"], styles=["shared/slider.css"]):
     def _set(self, change: Any) -> None:
         value = change["new"]
         if value not in self._values:
-            self._values = sorted({value, *stops(self._param, value), *self._values})
-            self.texts = [number_text(v) for v in self._values]
+            self._values = sorted({value, *model.stops(self._param, value), *self._values})
+            self.texts = [model.number_text(v) for v in self._values]
         self.at = self._values.index(value)
 
 
@@ -395,7 +365,7 @@ _LONGEST_TEXT = 2_000
 _LARGEST = 2**31 - 1
 
 
-def param_control(tuned: Tuned, value: Any) -> Any:
+def param_control(tuned: model.Tuned, value: Any) -> Any:
     """Make the control of a param; None for objects, lists and texts that no box can hold."""
     param, label = tuned.param, one_line(tuned.key, _LONGEST_NAME)
     low, high, most = param.minimum, param.maximum, "24em"
@@ -409,14 +379,14 @@ def param_control(tuned: Tuned, value: Any) -> Any:
         kind, options = ipywidgets.Text, {"continuous_update": False}
     elif param.kind != "number":
         return None
-    elif is_whole(param) and float(value).is_integer() and abs(value) <= _LARGEST:
+    elif model.is_whole(param) and float(value).is_integer() and abs(value) <= _LARGEST:
         ends = (-_LARGEST if low is None else int(low), _LARGEST if high is None else int(high))
         kind, options = ipywidgets.BoundedIntText, dict(zip(("min", "max"), ends, strict=True))
         value, most = int(value), "16em"
     elif low is None or high is None:
         return Stops(param, label, value)
     else:
-        slider = Slider(label=label, least=low, most=high, step=(high - low) / 100)
+        slider = ui.Slider(label=label, least=low, most=high, step=(high - low) / 100)
         slider.value = float(value)
         return slider
     layout = ipywidgets.Layout(width="auto", max_width=most, min_width="0")
@@ -424,7 +394,7 @@ def param_control(tuned: Tuned, value: Any) -> Any:
     return kind(description=label, value=value, style=style, layout=layout, **options)
 
 
-class Workbench(View):
+class Workbench(ui.View):
     """A metric to tune over cases: live scores, flips against a baseline, the threshold's curve.
 
     Attributes
@@ -465,8 +435,8 @@ class Workbench(View):
         judge: str | Judge = "offline",
         profile: str | Profile = "paper",
     ) -> None:
-        found = read_cases(cases, field=field, kinds=Tuning(metric).kinds)
-        self._bench = Bench(metric, found, baseline=baseline, judge=judge, profile=profile)
+        found = model.read_cases(cases, field=field, kinds=model.Tuning(metric).kinds)
+        self._bench = model.Bench(metric, found, baseline=baseline, judge=judge, profile=profile)
         self._answered: object = None
         self._summary, self._config, self._curve = SummaryPane(), ConfigPane(), CurvePane()
         self._cases = CasesPane()
@@ -538,21 +508,21 @@ class Workbench(View):
         labelled = self._bench.cases.labelled
         self._choices = {n: w for n, w in SHOWN.items() if labelled or n != "disagreements"}
         self._filters = {
-            "shown": menu("Show", self._choices, width="18em"),
-            "sort": menu("Sort", SORTS, width="18em"),
-            "text": search("Find", "text of a case", width="18em"),
+            "shown": ui.menu("Show", self._choices, width="18em"),
+            "sort": ui.menu("Sort", SORTS, width="18em"),
+            "text": ui.search("Find", "text of a case", width="18em"),
         }
-        self._over = menu("Curve over", {}, width="18em")
+        self._over = ui.menu("Curve over", {}, width="18em")
         self._params = ipywidgets.VBox([], layout=ipywidgets.Layout(width="100%"))
-        buttons = row(
-            button("Reset", self.reset, "Give the params their first values"),
-            button("Use as baseline", self.keep_as_baseline, "Compare with these params"),
-            button("Score again", self.rescore, "After the metric was redefined"),
+        buttons = ui.row(
+            ui.button("Reset", self.reset, "Give the params their first values"),
+            ui.button("Use as baseline", self.keep_as_baseline, "Compare with these params"),
+            ui.button("Score again", self.rescore, "After the metric was redefined"),
         )
         tuning = ipywidgets.VBox([self._params, buttons, self._config])
         picture = ipywidgets.VBox([self._over, self._curve])
-        top = beside(tuning, picture, widths=[250, 400], shares=[2, 3])
-        return [self._summary, top, row(*self._filters.values()), self._cases]
+        top = ui.beside(tuning, picture, widths=[250, 400], shares=[2, 3])
+        return [self._summary, top, ui.row(*self._filters.values()), self._cases]
 
     def _make_panel(self) -> None:
         """Make the controls of the params as the metric declares them now."""
@@ -604,11 +574,11 @@ class Workbench(View):
     def _known_name(self, proposal: Any) -> str:
         name = proposal["trait"].name
         names = {"shown": self._choices, "sort": SORTS, "over": self._bench.curves}[name]
-        return known(name, proposal["value"], names)
+        return ui.known(name, proposal["value"], names)
 
     @traitlets.validate("page")
     def _known_page(self, proposal: Any) -> int:
-        return page_of(len(self._places()), int(proposal["value"]), PAGE).number
+        return ui.page_of(len(self._places()), int(proposal["value"]), PAGE).number
 
     # --- changes ----------------------------------------------------------------------------
 
@@ -652,17 +622,17 @@ class Workbench(View):
         return chosen(self._bench, self.shown, self.sort, self.text)
 
     def _draw(self) -> None:
-        self._summary.show(summary_model(self._bench))
+        self._summary.show(model.summary_model(self._bench))
         others = [key for key in self._bench.tuning.params if key not in self._controls]
-        self._config.show(config_model(self.config, others, bool(self._controls)))
+        self._config.show(model.config_model(self.config, others, bool(self._controls)))
         self.page = self.page  # the filters may leave fewer pages now
         self._draw_cases()
         self._draw_detail()
         self._debounced_curve()
 
     def _draw_curve(self) -> None:
-        model = curve_model(self._bench, self.over)
-        self._curve.show(model | {"answered": self._answered})
+        curve = model.curve_model(self._bench, self.over)
+        self._curve.show(curve | {"answered": self._answered})
 
     def _draw_cases(self) -> None:
         places = self._places()
@@ -672,7 +642,7 @@ class Workbench(View):
     def _draw_detail(self, *, whole: bool = False) -> None:
         at = self.selected_case
         found = None if at is None else case_detail(self._bench, at, whole=whole)
-        self._cases.detail = "" if found is None else wire(found)
+        self._cases.detail = "" if found is None else ui.wire(found)
 
     # --- the static twin --------------------------------------------------------------------
 
@@ -680,13 +650,13 @@ class Workbench(View):
         """Write the figures, the curve as a table, and the page of cases that is shown."""
         bench, places = self._bench, self._places()
         page = page_model(bench, places, self.page)
-        config = element("pre", config_text(self.config))
+        config = element("pre", model.config_text(self.config))
         at = self.selected_case
         return twin(
             repr(self),
-            facts_html(summary_model(bench)),
+            facts_html(model.summary_model(bench)),
             f"<details><summary>evaluation_config</summary>{config}</details>",
-            curve_html(curve_model(bench, self.over)),
+            curve_html(model.curve_model(bench, self.over)),
             element("p", f"{SHOWN[self.shown]}, {SORTS[self.sort].lower()}"),
             cases_html(page) if places else element("p", empty_text(bench, self.shown), "xb-empty"),
             "" if at is None else detail_html(case_detail(bench, at)),
