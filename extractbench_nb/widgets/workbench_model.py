@@ -111,10 +111,8 @@ def _from_pairs(pairs: Sequence[Sequence[Any]]) -> pd.DataFrame:
                 f"case {number} has {len(pair)} parts; expected (gold, predicted) or "
                 "(gold, predicted, expected)"
             )
-    whole = [(*pair, None)[:_TRIPLE] for pair in pairs]
-    columns = zip((*_SIDES, "expected"), zip(*whole, strict=True), strict=False)
-    made = {name: pd.Series(list(values), dtype=object) for name, values in columns}
-    return pd.DataFrame(made or {name: pd.Series(dtype=object) for name in _SIDES})
+    rows = [(*pair, None)[:_TRIPLE] for pair in pairs]
+    return pd.DataFrame(rows, columns=[*_SIDES, "expected"], dtype=object)
 
 
 def _from_frame(frame: pd.DataFrame) -> Cases:
@@ -551,11 +549,11 @@ class Bench:
                 "gold": [present(case.gold) for case in rows],
                 "predicted": [present(case.predicted) for case in rows],
                 "score": _or_none(now.score),
-                "passed": _passed(now),
+                "passed": np.where(now.decided, now.passed, None),
                 "outcome": now.outcome,
                 "reason": now.reason,
                 "baseline_score": _or_none(then.score),
-                "baseline_passed": _passed(then),
+                "baseline_passed": np.where(then.decided, then.passed, None),
                 "flip": [words[flip] for flip in self.flips().tolist()],
                 "expected": self.cases.expected,
                 "error": [now.error(at) for at in range(len(rows))],
@@ -600,11 +598,6 @@ class Bench:
             passed = at_marks(self.verdicts, tuning.mark(self.params), values)
             decided = self.verdicts.decided
         return curve_frame(over, values, passed, decided, self.cases.expected)
-
-
-def _passed(found: Verdicts) -> list[bool | None]:
-    pairs = zip(found.passed.tolist(), found.decided.tolist(), strict=True)
-    return [passed if decided else None for passed, decided in pairs]
 
 
 _LONGEST_RULES, _LONGEST_NOTE, _LONGEST_CONFIG = 400, 120, 20_000

@@ -165,9 +165,10 @@ def case_detail(bench: model.Bench, at: int, *, whole: bool = False) -> dict[str
         ("Expected", "" if case.expected is None else "pass" if case.expected else "fail"),
         ("Outcome", f"{now.outcome[at].replace('_', ' ')} · {now.reason[at]}"),
         ("Error" if not now.decided[at] else "Reasoning", now.told[at] or ""),
-        *list(zip(map(_title, more.index), map(model.label_text, more), strict=True))[
-            :_MOST_LABELS
-        ],
+        *(
+            (_title(name), model.label_text(value))
+            for name, value in [*more.items()][:_MOST_LABELS]
+        ),
     ]
     return {
         "case": at,
