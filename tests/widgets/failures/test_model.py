@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
@@ -26,6 +26,8 @@ from extractbench_nb.widgets.failures_model import (
 from extractbench_nb.widgets.failures_view import value_rows
 from tests.widgets.failures.frames import batches, frame, row
 
+#: Each example is a batch of up to 40 rows, summed up by pandas as well.
+SOME = settings(max_examples=30)
 AXES = st.permutations(["field", "document", "run"]).map(lambda names: names[:2])
 
 
@@ -65,6 +67,7 @@ def by_output(fields: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 @given(batches, AXES, st.booleans())
+@SOME
 def test_cells_and_lines_are_means_over_outputs(
     fields: pd.DataFrame, axes: list[str], inside: bool
 ) -> None:
@@ -83,6 +86,7 @@ def test_cells_and_lines_are_means_over_outputs(
 
 
 @given(batches, AXES, st.booleans())
+@SOME
 def test_cells_count_the_rows_of_breakdown(
     fields: pd.DataFrame, axes: list[str], inside: bool
 ) -> None:
@@ -193,6 +197,7 @@ def test_no_mean_is_rounded_to_all_or_nothing(wrong: int, score: float) -> None:
 
 
 @given(batches)
+@SOME
 def test_the_most_frequent_outcome_is_one_of_the_most_frequent(fields: pd.DataFrame) -> None:
     table = xb.breakdown(fields, ["run", "document"], counted=False).set_index(["run", "document"])
     found = shown(fields, rows="run", columns="document", inside_arrays=True)
@@ -223,6 +228,7 @@ def test_of_equals_the_graver_outcome_is_shown(outcomes: list[str], expected: st
 
 
 @given(batches)
+@SOME
 def test_failed_by_every_run_is_what_difficulty_says(fields: pd.DataFrame) -> None:
     rows = Coded(fields)
     found = failed_by_every_run(rows, kept(rows, Choice()))
@@ -239,6 +245,7 @@ def test_failed_by_every_run_is_what_difficulty_says(fields: pd.DataFrame) -> No
 
 
 @given(batches)
+@SOME
 def test_bars_are_the_groups_of_breakdown(fields: pd.DataFrame) -> None:
     rows = Coded(fields)
     found = {group.by: group for group in bars(rows, np.arange(len(rows)))}
@@ -419,6 +426,7 @@ def test_filters(choice: dict[str, Any], expected: list[str]) -> None:
 
 
 @given(batches, st.data())
+@SOME
 def test_a_block_holds_its_rows(fields: pd.DataFrame, data: st.DataObject) -> None:
     rows = Coded(fields)
     choice = Choice(rows="run", columns="document", inside_arrays=True)
@@ -500,6 +508,7 @@ def test_values_are_paged() -> None:
 
 
 @given(st.text(), st.integers(3, 60))
+@SOME
 def test_shortened_names_fit_and_keep_both_ends(text: str, limit: int) -> None:
     found = shortened(text, limit)
     assert len(found) <= limit
