@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
@@ -121,18 +121,6 @@ def _sides(row: pd.Series, *, long: bool) -> tuple[list[Segment], list[Segment],
     limit = _LONGEST if long else _SHOWN
     gold, predicted = (alone(v, s, limit=limit) for v, s in zip(values, states, strict=True))
     return gold, predicted, longest <= limit
-
-
-def values_json(values: Values, title: str, *, chosen: bool) -> Mapping[str, Any]:
-    """Return a page of rows as the front end reads it."""
-    return {
-        "title": title,
-        "chosen": chosen,
-        "rows": {"columns": ValueRow._fields, "rows": values.rows},
-        "first": values.page.first,
-        "total": values.page.total,
-        "page": ROWS_A_PAGE,
-    }
 
 
 _LONGEST_NAME = 80
@@ -432,18 +420,18 @@ class FailureExplorer(ui.View):
         measure: str = "score",
     ) -> None:
         self._coded = model.Coded(source)
-        given = {
-            "rows": (rows, model.AXES),
-            "columns": (columns, model.AXES),
-            "measure": (measure, model.MEASURES),
-        }
-        for argument, (value, names) in given.items():
-            if value not in names and (argument, value) != ("columns", None):
-                raise InputError(f"{argument}={value!r}: {nearest(value, names)}")
-        if columns is None:  # documents, runs or fields: the first that has several items
-            free = [name for name in ("document", "run", "field") if name != rows]
-            axes = self._coded.axes
-            columns = next((name for name in free if axes[name].size > 1), free[0])
+        free = [name for name in ("document", "run", "field") if name != rows]
+        if columns is None:  # the first that has several items
+            sizes = {name: axis.size for name, axis in self._coded.axes.items()}
+            columns = next((name for name in free if sizes[name] > 1), free[0])
+        names: tuple[tuple[str, str, Iterable[str]], ...] = (
+            ("rows", rows, model.AXES),
+            ("columns", columns, model.AXES),
+            ("measure", measure, model.MEASURES),
+        )
+        for argument, value, allowed in names:
+            if value not in allowed:
+                raise InputError(f"{argument}={value!r}: {nearest(value, allowed)}")
         if rows == columns:
             raise InputError(
                 f"rows and columns are both {rows!r}; choose two of {list(model.AXES)}"
@@ -640,7 +628,16 @@ class FailureExplorer(ui.View):
         self._found = value_rows(self._coded, chosen if block else chosen[:0], page, self._whole)
         self._counts = model.bars(self._coded, chosen)
         heading = values_title(self._choice, block, self._found)
-        self._values.show(values_json(self._found, heading, chosen=bool(block)))
+        self._values.show(
+            {
+                "title": heading,
+                "chosen": bool(block),
+                "rows": {"columns": ValueRow._fields, "rows": self._found.rows},
+                "first": self._found.page.first,
+                "total": self._found.page.total,
+                "page": ROWS_A_PAGE,
+            }
+        )
         self._bars.show(model.bars_json(self._counts, self._bars_title()))
 
     def _bars_title(self) -> str:
