@@ -440,9 +440,9 @@ def _lines(
     else:
         failed = np.zeros(axis.size, dtype=bool)
         there = np.bincount(outputs.codes[places], minlength=len(outputs.firsts)) > 0
-        items = axis.codes[outputs.firsts]
-        produced = np.bincount(items[there], minlength=axis.size)
-        invalid = np.bincount(items[there & outputs.invalid], minlength=axis.size)
+        owners = axis.codes[outputs.firsts]
+        produced = np.bincount(owners[there], minlength=axis.size)
+        invalid = np.bincount(owners[there & outputs.invalid], minlength=axis.size)
     return tuple(
         Line(
             int(code),

@@ -145,11 +145,11 @@ class View(ipywidgets.VBox):
     @contextmanager
     def quietly(self) -> Iterator[None]:
         """Change controls without taking it for the reader's wish."""
-        self._updating = True
+        before, self._updating = self._updating, True
         try:
             yield
         finally:
-            self._updating = False
+            self._updating = before
 
     def link(self, controls: Mapping[str, ipywidgets.Widget]) -> None:
         """Tie each control to the trait that is named, but not while it is changed `quietly`."""

@@ -549,11 +549,11 @@ class Bench:
                 "gold": [present(case.gold) for case in rows],
                 "predicted": [present(case.predicted) for case in rows],
                 "score": _or_none(now.score),
-                "passed": np.where(now.decided, now.passed, None),
+                "passed": _passed(now),
                 "outcome": now.outcome,
                 "reason": now.reason,
                 "baseline_score": _or_none(then.score),
-                "baseline_passed": np.where(then.decided, then.passed, None),
+                "baseline_passed": _passed(then),
                 "flip": [words[flip] for flip in self.flips().tolist()],
                 "expected": self.cases.expected,
                 "error": [now.error(at) for at in range(len(rows))],
@@ -598,6 +598,11 @@ class Bench:
             passed = at_marks(self.verdicts, tuning.mark(self.params), values)
             decided = self.verdicts.decided
         return curve_frame(over, values, passed, decided, self.cases.expected)
+
+
+def _passed(found: Verdicts) -> list[bool | None]:
+    pairs = zip(found.passed.tolist(), found.decided.tolist(), strict=True)
+    return [passed if decided else None for passed, decided in pairs]
 
 
 _LONGEST_RULES, _LONGEST_NOTE, _LONGEST_CONFIG = 400, 120, 20_000
