@@ -35,8 +35,7 @@ _NOT_GIVEN = "(none)"
 class Axis(NamedTuple):
     """What a row of `fields` belongs to: the item ``names[codes[i]]``, in order of appearance.
 
-    ``names`` are all different; ``groups`` has the schema of each item, as a number, where items
-    belong to one.
+    ``names`` are unique; ``groups`` has the number of each item's schema, where it has one.
     """
 
     names: list[str]

@@ -280,18 +280,9 @@ def row(*parts: ipywidgets.Widget) -> Any:
 
 
 class Slider(Pane, scripts=["shared/slider.js"], styles=["shared/slider.css"]):
-    """A number between two bounds, chosen by pulling, by arrow keys, or in Python.
+    """A number between two bounds, which changes when the handle is let go.
 
-    Attributes
-    ----------
-    value : float
-        The number. It changes when the handle is let go; one out of bounds is moved to the bound.
-    least, most, step : float
-        The bounds, and the distance between two values.
-    label : str
-        What the number is.
-    disabled : bool
-        Whether it cannot be moved.
+    A number out of bounds is moved to the bound.
     """
 
     value = traitlets.Float(0.0).tag(sync=True)
