@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from operator import and_
 from typing import Any, NamedTuple
@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 import pandas as pd
 import traitlets
 
+from extractbench_nb.display.html import element, table
 from extractbench_nb.display.sides import MOST, Segment, Side, excerpts, whole
 from extractbench_nb.display.text import clean, one_line, plural, trimmed, value_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation, outcome_counts
-from extractbench_nb.schema.nodes import Node
+from extractbench_nb.widgets import view as ui
 from extractbench_nb.widgets.schema_view import (
     TreeNode,
     TreePane,
@@ -27,41 +28,20 @@ from extractbench_nb.widgets.schema_view import (
 from extractbench_nb.widgets.static import (
     MARKS,
     counts_html,
-    element,
     more,
+    outcome_text,
     score_text,
     segments_html,
-    table,
     twin,
 )
-from extractbench_nb.widgets.view import (
-    Pane,
-    View,
-    beside,
-    button,
-    check,
-    known,
-    menu,
-    page_of,
-    row,
-    search,
-)
-
-__all__ = ["EvaluationView"]
 
 _LONGEST_LINE, _LONGEST_SHOWN_PATH = 400, 200
-
-
 #: Characters of code that a person may want to paste; longer code lists the rows instead.
 _LONGEST_CODE = 4000
-_SEARCHED = ["path", "gold", "predicted"]
 
 
 class Filters(NamedTuple):
-    """What is to be left: a node with what is below it, and conditions that must all hold.
-
-    ``text`` is looked for in path, gold and predicted value, in any case of letters.
-    """
+    """Conditions that a row must meet; ``text`` is looked for in path, gold and predicted value."""
 
     node: str = ""
     outcome: str = ""
@@ -70,22 +50,6 @@ class Filters(NamedTuple):
     only_counted: bool = False
     only_failed: bool = False
     worst_first: bool = False
-
-    @property
-    def narrow(self) -> bool:
-        """Whether there is a condition beside the node."""
-        return self._replace(node="", worst_first=False, text=self.text.strip()) != Filters()
-
-
-class Narrowed(NamedTuple):
-    """The rows that are left, with their labels in ``fields``, and code that gives them."""
-
-    rows: pd.DataFrame
-    code: str
-
-
-#: A condition: code, None where no short code gives it, and which rows it leaves.
-_Term = tuple[str | None, Any]
 
 
 def checked_name(name: object) -> str:
@@ -102,10 +66,27 @@ def checked_name(name: object) -> str:
     return name
 
 
-def narrowed(fields: pd.DataFrame, filters: Filters, name: str = "ev") -> Narrowed:
-    """Leave the rows that all conditions allow."""
+def narrowed(fields: pd.DataFrame, filters: Filters, name: str = "ev") -> tuple[pd.DataFrame, str]:
+    """Return the rows that meet all conditions, with their labels, and code that gives them."""
     source = f"{name}.fields"
-    terms = list(_terms(fields, filters, source))
+    terms: list[tuple[str | None, Any]] = []  # code, None where no short code exists, and mask
+    if filters.node not in ("", "$"):
+        paths, starts = fields["schema_path"], (f"{filters.node}.", f"{filters.node}[")
+        literals = ", ".join(map(_literal, starts))
+        code = (
+            f"({_equals(source, 'schema_path', filters.node)})\n"
+            f'        | {source}["schema_path"].str.startswith(({literals}))'
+        )
+        terms.append((code, (paths == filters.node) | paths.str.startswith(starts)))
+    for column, wanted in (("outcome", filters.outcome), ("metric", filters.metric)):
+        if wanted:
+            terms.append((_equals(source, column, wanted), fields[column] == wanted))
+    if filters.only_counted:
+        terms.append((f'{source}["counted"]', fields["counted"]))
+    if filters.only_failed:
+        terms.append((f'~{source}["passed"].fillna(False)', ~fields["passed"].fillna(False)))
+    if filters.text.strip():
+        terms.append(_containing(fields, filters.text.strip().lower(), source))
     rows = fields[reduce(and_, (mask for _, mask in terms))] if terms else fields
     codes = [code for code, _ in terms if code is not None]
     code = _selection(source, codes)
@@ -114,7 +95,7 @@ def narrowed(fields: pd.DataFrame, filters: Filters, name: str = "ev") -> Narrow
         code += '.sort_values("score", kind="stable", na_position="first")'
     if len(codes) < len(terms) or len(code) > _LONGEST_CODE:
         code = f"{source}.loc[{rows.index.tolist()}]"
-    return Narrowed(rows, code)
+    return rows, code
 
 
 def row_code(fields: pd.DataFrame, label: int, name: str = "ev") -> str:
@@ -132,32 +113,12 @@ def row_code(fields: pd.DataFrame, label: int, name: str = "ev") -> str:
     return f"{source}.loc[[{label}]]"
 
 
-def _terms(fields: pd.DataFrame, filters: Filters, source: str) -> Iterator[_Term]:
-    if filters.node not in ("", "$"):
-        yield _below(fields, filters.node, source)
-    for column in ("outcome", "metric"):
-        wanted = getattr(filters, column)
-        if wanted:
-            yield _equals(source, column, wanted), fields[column] == wanted
-    if filters.only_counted:
-        yield f'{source}["counted"]', fields["counted"]
-    if filters.only_failed:
-        yield f'~{source}["passed"].fillna(False)', ~fields["passed"].fillna(False)
-    if filters.text.strip():
-        yield _containing(fields[_SEARCHED], filters.text.strip().lower(), source)
+def _containing(fields: pd.DataFrame, wanted: str, source: str) -> tuple[str | None, Any]:
+    def holding(write: Callable[[Any], str]) -> Any:
+        cells = fields[["path", "gold", "predicted"]]
+        found = cells.map(lambda value: value is not None and wanted in write(value).lower())
+        return found.astype(bool).any(axis=1)
 
-
-def _below(fields: pd.DataFrame, node: str, source: str) -> _Term:
-    paths, starts = fields["schema_path"], (f"{node}.", f"{node}[")
-    literals = ", ".join(map(_literal, starts))
-    code = (
-        f"({_equals(source, 'schema_path', node)})\n"
-        f'        | {source}["schema_path"].str.startswith(({literals}))'
-    )
-    return code, (paths == node) | paths.str.startswith(starts)
-
-
-def _containing(cells: pd.DataFrame, wanted: str, source: str) -> _Term:
     test = f"value is not None and {_literal(wanted)} in str(value).lower()"
     code = (
         f'{source}[["path", "gold", "predicted"]]\n'
@@ -165,14 +126,9 @@ def _containing(cells: pd.DataFrame, wanted: str, source: str) -> _Term:
         "        .astype(bool).any(axis=1)"
     )
     try:
-        return code, _holding(cells, wanted, str)
+        return code, holding(str)
     except Exception:  # noqa: BLE001 - a value of a document that Python itself cannot write
-        return None, _holding(cells, wanted, value_text)
-
-
-def _holding(cells: pd.DataFrame, wanted: str, write: Callable[[Any], str]) -> Any:
-    found = cells.map(lambda value: value is not None and wanted in write(value).lower())
-    return found.astype(bool).any(axis=1)
+        return None, holding(value_text)
 
 
 def _equals(source: str, column: str, wanted: str) -> str:
@@ -215,51 +171,29 @@ class Row(NamedTuple):
     predicted: list[Segment]
 
 
-class FieldsPage(NamedTuple):
-    """Some of the rows that are left; `first` counts from 0, `empty` says why there are none.
-
-    ``columns`` are the names of what a row holds, for the page.
-    """
-
-    rows: tuple[Row, ...]
-    first: int
-    left: int
-    all: int
-    number: int
-    pages: int
-    code: str
-    empty: str
-    columns: tuple[str, ...] = Row._fields
-
-
-class Detail(NamedTuple):
-    """One row in full; `facts` are pairs of name and text, `more` says if more can be shown."""
-
-    label: int
-    path: str
-    outcome: str
-    about: str
-    facts: tuple[tuple[str, str], ...]
-    gold: Side
-    predicted: Side
-    more: bool
-    code: str
-
-
-def page(found: Narrowed, number: int, filters: Filters, in_all: int) -> FieldsPage:
-    """Cut a page out of the rows that are left."""
-    cut = page_of(len(found.rows), number, PER_PAGE)
-    shown = found.rows.iloc[cut.first : cut.last]
-    return FieldsPage(
-        rows=tuple(_row(row) for row in shown.itertuples()),
-        first=cut.first,
-        left=cut.total,
-        all=in_all,
-        number=cut.number,
-        pages=cut.pages,
-        code=found.code,
-        empty="" if cut.total else _why_empty(filters, in_all),
-    )
+def page(rows: pd.DataFrame, number: int, filters: Filters, in_all: int) -> dict[str, Any]:
+    """Cut a page out of the rows that are left; ``empty`` says why there are none."""
+    cut, text = ui.page_of(len(rows), number, PER_PAGE), filters.text.strip()
+    empty = ""
+    if not in_all:
+        empty = (
+            "The schema scores no field of this document. "
+            "A field is scored where the schema declares it, and evaluation_config is not skip."
+        )
+    elif not cut.total and filters._replace(node="", worst_first=False, text=text) != Filters():
+        empty = "No field matches; clear the filters."
+    elif not cut.total:
+        empty = "No field is scored at this node or below it; choose another one, $ for all."
+    return {
+        "rows": [_row(row) for row in cut.of(rows).itertuples()],
+        "first": cut.first,
+        "left": cut.total,
+        "all": in_all,
+        "number": cut.number,
+        "pages": cut.pages,
+        "empty": empty,
+        "columns": Row._fields,
+    }
 
 
 def _row(row: Any) -> Row:
@@ -275,17 +209,6 @@ def _row(row: Any) -> Row:
         gold=gold,
         predicted=predicted,
     )
-
-
-def _why_empty(filters: Filters, in_all: int) -> str:
-    if not in_all:
-        return (
-            "The schema scores no field of this document. "
-            "A field is scored where the schema declares it, and evaluation_config is not skip."
-        )
-    if filters.narrow:
-        return "No field matches; clear the filters."
-    return "No field is scored at this node or below it; choose another one, $ for all."
 
 
 def filters_text(filters: Filters) -> str:
@@ -304,45 +227,39 @@ def filters_text(filters: Filters) -> str:
 
 def detail(
     ev: Evaluation, fields: pd.DataFrame, label: int, name: str = "ev", limit: int = 2_000
-) -> Detail:
-    """Tell everything about one row."""
+) -> dict[str, Any]:
+    """Describe one row in full; ``more`` says whether more of its values can be shown."""
     row: Any = next(fields.loc[[label]].itertuples())
     path = None if row.schema_path is pd.NA else row.schema_path
     node = next((n for n in ev.schema.nodes() if n.schema_path == path), None)
     gold, predicted = whole(row, limit)
-    return Detail(
-        label=label,
-        path=trimmed(row.path, _LONGEST_PATH),
-        outcome=row.outcome,
-        about=trimmed((node and node.description) or "", _LONGEST_WORDS),
-        facts=tuple((key, text) for key, text in _facts(ev, row, node, name).items() if text),
-        gold=gold,
-        predicted=predicted,
-        more=limit < MOST and bool(gold.hidden or predicted.hidden),
-        code=row_code(fields, label, name),
-    )
-
-
-def _facts(ev: Evaluation, row: Any, node: Node | None, name: str) -> Mapping[str, str]:
-    counted = "counts for the scores" if row.counted else "inside an array item, not counted"
     score = "no verdict" if row.score is pd.NA else f"{row.score:.4g}"
     passed = "" if row.passed is pd.NA else ", passed" if row.passed else ", not passed"
-    reason = one_line(row.reason, _LONGEST_LINE)
-    outcome = f"{MARKS[row.outcome]} {row.outcome.replace('_', ' ')} ({reason})"
-    return {
-        "outcome": outcome,
+    specs = node.config.metrics if node is not None and node.config is not None else ()
+    params = next((dict(spec.params) for spec in specs if spec.metric_id == row.metric), {})
+    written = ", ".join(f"{key}={value!r}" for key, value in params.items())
+    counted = "counts for the scores" if row.counted else "inside an array item, not counted"
+    facts = {
+        "outcome": f"{outcome_text(row.outcome)} ({one_line(row.reason, _LONGEST_LINE)})",
         "score": f"{score}{passed}",
-        "metric": one_line(row.metric + _params(node, row.metric), _LONGEST_LINE),
+        "metric": one_line(row.metric + (f" ({written})" if written else ""), _LONGEST_LINE),
         "reasoning": _text(row.reasoning, _LONGEST_WORDS),
-        "items": _items(ev, row, name),
-        "predicted at": ""
-        if row.predicted_path is pd.NA
-        else trimmed(row.predicted_path, _LONGEST_PATH),
-        "type": ""
-        if node is None
-        else one_line(f"{node.label}{', required' * row.required}", _LONGEST_LINE),
+        "items": _items(ev, row.path, name),
+        "predicted at": _text(row.predicted_path, _LONGEST_PATH),
+        "type": node and one_line(node.label + ", required" * row.required, _LONGEST_LINE),
         "schema path": _text(row.schema_path, _LONGEST_PATH),
         "weight": f"{row.weight:g}, {counted}",
+    }
+    return {
+        "label": label,
+        "path": trimmed(row.path, _LONGEST_PATH),
+        "outcome": row.outcome,
+        "about": trimmed((node and node.description) or "", _LONGEST_WORDS),
+        "facts": [(key, text) for key, text in facts.items() if text],
+        "gold": gold,
+        "predicted": predicted,
+        "more": limit < MOST and bool(gold.hidden or predicted.hidden),
+        "code": row_code(fields, label, name),
     }
 
 
@@ -350,16 +267,9 @@ def _text(cell: Any, limit: int) -> str:
     return "" if cell is pd.NA else trimmed(cell, limit)
 
 
-def _params(node: Node | None, metric: str) -> str:
-    specs = node.config.metrics if node is not None and node.config is not None else ()
-    params = next((dict(spec.params) for spec in specs if spec.metric_id == metric), {})
-    written = ", ".join(f"{key}={value!r}" for key, value in params.items())
-    return f" ({written})" if written else ""
-
-
-def _items(ev: Evaluation, row: Any, name: str) -> str:
-    arrays = ev.arrays
-    found = arrays[arrays["path"] == row.path]
+def _items(ev: Evaluation, path: str, name: str) -> str:
+    """Count the items of an array; nothing for another path."""
+    found = ev.arrays[ev.arrays["path"] == path]
     if found.empty:
         return ""
     a = found.iloc[0]
@@ -372,7 +282,7 @@ def _items(ev: Evaluation, row: Any, name: str) -> str:
     return (
         f"{a['matched']:,} matched, {a['partial']:,} partial, {a['missed']:,} missed, "
         f"{a['spurious']:,} spurious; {ratios}. "
-        f"xb.show_matches({name}, {trimmed(repr(row.path), 300)}) shows them side by side"
+        f"xb.show_matches({name}, {trimmed(repr(path), 300)}) shows them side by side"
     )
 
 
@@ -382,54 +292,34 @@ _MOST_EXAMPLES = 5
 _BEGINNING = 400
 
 
-class Warnings(NamedTuple):
-    """Warnings of one side and kind: how many, and the first of them as (path, message)."""
+def head(ev: Evaluation) -> dict[str, Any]:
+    """Sum up an evaluation: scores, counts of counted rows, notes, and groups of warnings.
 
-    side: str
-    kind: str
-    number: int
-    examples: tuple[tuple[str, str], ...]
-
-
-class Head(NamedTuple):
-    """What stands above the fields.
-
-    ``scores`` are in [0, 1], None if nothing is scored; ``counts`` are of counted rows.
-    ``problem`` is the parser's message and the beginning of a text that is not JSON.
+    ``problem`` is the parser's message and the beginning of a text that is not JSON; a group of
+    warnings is (side, kind, number, examples of path and message).
     """
-
-    title: str
-    scores: tuple[tuple[str, float | None], ...]
-    passes: str
-    counts: tuple[tuple[str, int], ...]
-    notes: tuple[str, ...]
-    problem: tuple[str, str] | None
-    warnings: tuple[Warnings, ...]
-    warned: int
-
-
-def head(ev: Evaluation) -> Head:
-    """Sum up an evaluation."""
     summary, meta, counted = ev.summary, ev.meta, outcome_counts(ev)
     evaluated = int(summary["evaluated"])
     problem, predicted = ev.inputs.problem, ev.inputs.predicted
     text = predicted if isinstance(predicted, str) else ""
     title = f"Evaluation · profile {meta['profile']} · judge {meta['judge']}"
-    return Head(
-        title=one_line(title, _LONGEST_LINE),
-        scores=tuple(
-            (name.replace("_", " "), float(summary[name]) if evaluated else None)
-            for name in _SCORES
-        ),
-        passes=f"{summary['passed']:,.0f} of {evaluated:,} fields pass",
-        counts=tuple((name, counted[name]) for name in MARKS if name in counted),
-        notes=tuple(_notes(summary)),
-        problem=None
-        if problem is None
-        else (one_line(problem, _LONGEST_LINE), trimmed(text, _BEGINNING)),
-        warnings=_warnings(ev.warnings),
-        warned=len(ev.warnings),
-    )
+    scores = [
+        (name.replace("_", " "), float(summary[name]) if evaluated else None) for name in _SCORES
+    ]
+    warnings: list[Any] = list(ev.warnings.groupby(["side", "kind"], sort=False))[:_MOST_GROUPS]
+    return {
+        "title": one_line(title, _LONGEST_LINE),
+        "scores": scores,
+        "passes": f"{summary['passed']:,.0f} of {evaluated:,} fields pass",
+        "counts": [(name, counted[name]) for name in MARKS if name in counted],
+        "notes": _notes(summary),
+        "problem": problem and (one_line(problem, _LONGEST_LINE), trimmed(text, _BEGINNING)),
+        "warnings": [
+            (side, one_line(kind, _LONGEST_LINE), len(group), _examples(group))
+            for (side, kind), group in warnings
+        ],
+        "warned": len(ev.warnings),
+    }
 
 
 def _notes(summary: pd.Series) -> list[str]:
@@ -448,20 +338,11 @@ def _notes(summary: pd.Series) -> list[str]:
     return notes
 
 
-def _warnings(found: pd.DataFrame) -> tuple[Warnings, ...]:
-    groups: list[Any] = list(found.groupby(["side", "kind"], sort=False))[:_MOST_GROUPS]
-    return tuple(
-        Warnings(
-            str(side),
-            one_line(kind, _LONGEST_LINE),
-            len(group),
-            tuple(
-                (one_line(path, _LONGEST_SHOWN_PATH), one_line(message, _LONGEST_LINE))
-                for path, message in group[["path", "message"]].head(_MOST_EXAMPLES).to_numpy()
-            ),
-        )
-        for (side, kind), group in groups
-    )
+def _examples(warnings: pd.DataFrame) -> list[tuple[str, str]]:
+    return [
+        (one_line(path, _LONGEST_SHOWN_PATH), one_line(message, _LONGEST_LINE))
+        for path, message in warnings[["path", "message"]].head(_MOST_EXAMPLES).to_numpy()
+    ]
 
 
 _MOST_NODES = 200
@@ -469,35 +350,33 @@ _UNFOLDED_NODES = 12
 _HEADS = ("outcome", "field", "gold", "predicted", "score")
 
 
-def head_html(head: Head) -> str:
+def head_html(head: dict[str, Any]) -> str:
     """Write scores, counts, notes and warnings."""
-    counts = counts_html(head.scores[0][1], head.counts)
+    counts = counts_html(head["scores"][0][1], head["counts"])
     scores = " · ".join(
-        f"{name} {'n/a' if score is None else format(score, '.3f')}" for name, score in head.scores
+        f"{name} {'n/a' if score is None else format(score, '.3f')}"
+        for name, score in head["scores"]
     )
-    parts = [element("p", f"{head.passes} · {scores}"), f"<p>{counts}</p>" if counts else ""]
-    if head.problem is not None:
-        message, text = head.problem
+    parts = [element("p", f"{head['passes']} · {scores}"), f"<p>{counts}</p>" if counts else ""]
+    if head["problem"] is not None:
+        message, text = head["problem"]
         parts.append(element("p", f"The prediction is not JSON: {message}", "xb-bad"))
         parts.append(element("pre", text, "xb-value"))
-    parts.extend(element("p", note) for note in head.notes)
-    return "".join(parts) + _warnings_html(head.warnings, head.warned)
-
-
-def _warnings_html(groups: Sequence[Warnings], count: int) -> str:
-    if not count:
-        return ""
-    parts = [element("summary", plural(count, "warning"))]
-    for group in groups:
-        parts.append(element("p", f"{group.side}: {group.kind}, {group.number:,}", "xb-leaf"))
+    parts.extend(element("p", note) for note in head["notes"])
+    groups = []
+    for side, kind, number, examples in head["warnings"]:
         items = [
             f"<li>{element('code', path)} {element('span', message)}</li>"
-            for path, message in group.examples
+            for path, message in examples
         ]
-        if group.number > len(group.examples):
-            items.append(element("li", f"… {group.number - len(group.examples):,} more"))
-        parts.append(f"<ul>{''.join(items)}</ul>")
-    return f"<details>{''.join(parts)}</details>"
+        if number > len(examples):
+            items.append(element("li", f"… {number - len(examples):,} more"))
+        groups.append(element("p", f"{side}: {kind}, {number:,}", "xb-leaf"))
+        groups.append(f"<ul>{''.join(items)}</ul>")
+    if groups:
+        title = element("summary", plural(head["warned"], "warning"))
+        parts.append(f"<details>{title}{''.join(groups)}</details>")
+    return "".join(parts)
 
 
 def tree_part(nodes: Sequence[TreeNode]) -> str:
@@ -507,24 +386,23 @@ def tree_part(nodes: Sequence[TreeNode]) -> str:
     return f"<details>{summary}{tree}{more(len(nodes) - _MOST_NODES, 'nodes')}</details>"
 
 
-def page_html(page: FieldsPage, filters: str, name: str) -> str:
+def page_html(page: dict[str, Any], filters: str, name: str) -> str:
     """Write a page of rows as a table."""
-    if page.empty:
-        return element("p", f"Fields {filters}".strip()) + element("p", page.empty, "xb-empty")
-    last = page.first + len(page.rows)
-    shown = f"Fields {page.first + 1:,} to {last:,} of {page.left:,}"
-    shown += f" (of {page.all:,} in all: {filters})" if filters else ""
-    rows = table(_HEADS, map(_cells, page.rows), numbers=(4,))
-    rest = more(page.left - last, f"rows; {name}.fields has them all")
+    if page["empty"]:
+        return element("p", f"Fields {filters}".strip()) + element("p", page["empty"], "xb-empty")
+    last = page["first"] + len(page["rows"])
+    shown = f"Fields {page['first'] + 1:,} to {last:,} of {page['left']:,}"
+    shown += f" (of {page['all']:,} in all: {filters})" if filters else ""
+    rows = table(_HEADS, map(_cells, page["rows"]), numbers=(4,))
+    rest = more(page["left"] - last, f"rows; {name}.fields has them all")
     return element("p", shown) + rows + rest
 
 
 def _cells(row: Row) -> tuple[str, ...]:
     note = f"{row.metric}{'' if row.counted else ', not counted'}"
-    outcome = f"{MARKS[row.outcome]} {row.outcome.replace('_', ' ')}"
     reason = row.reason.replace("_", " ")
     return (
-        f"{element('b', outcome)} {element('span', reason, 'xb-quiet')}",
+        f"{element('b', outcome_text(row.outcome))} {element('span', reason, 'xb-quiet')}",
         f"{element('code', row.path)} {element('span', note, 'xb-quiet')}",
         segments_html(row.gold),
         segments_html(row.predicted),
@@ -532,33 +410,30 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def detail_html(detail: Detail | None) -> str:
+def detail_html(detail: Mapping[str, Any]) -> str:
     """Write the chosen row in full."""
-    if detail is None:
-        return ""
     facts = "".join(
         f"<tr>{element('th', key)}{element('td', text, 'xb-value', 4_000)}</tr>"
-        for key, text in detail.facts
+        for key, text in detail["facts"]
     )
-    about = element("p", detail.about, "xb-quiet", 4_000) if detail.about else ""
-    sides = [_side_html("gold", detail.gold), _side_html("predicted", detail.predicted)]
-    title = element("p", f"Selected: {detail.path}", "xb-title")
-    code = f"<pre>{element('code', detail.code, limit=5_000)}</pre>"
-    return f"{title}{about}{''.join(sides)}<table><tbody>{facts}</tbody></table>{code}"
+    about = element("p", detail["about"], "xb-quiet", 4_000) if detail["about"] else ""
+    sides = ""
+    for name in ("gold", "predicted"):
+        side: Side = detail[name]
+        state = element("b", name if side.state == "present" else f"{name} ({side.state})")
+        value = f'<div class="xb-value" dir="auto">{segments_html(side.segments)}</div>'
+        sides += f"<div>{state}{value}{more(side.hidden, 'characters')}</div>"
+    title = element("p", f"Selected: {detail['path']}", "xb-title")
+    code = f"<pre>{element('code', detail['code'], limit=5_000)}</pre>"
+    return f"{title}{about}{sides}<table><tbody>{facts}</tbody></table>{code}"
 
 
-def _side_html(name: str, side: Side) -> str:
-    state = element("b", name if side.state == "present" else f"{name} ({side.state})")
-    value = f'<div class="xb-value" dir="auto">{segments_html(side.segments)}</div>'
-    return f"<div>{state}{value}{more(side.hidden, 'characters')}</div>"
-
-
-class HeadPane(Pane, scripts=["evaluation/head.js"], styles=["evaluation/evaluation.css"]):
+class HeadPane(ui.Pane, scripts=["evaluation/head.js"], styles=["evaluation/evaluation.css"]):
     """Scores, counts, notes and warnings."""
 
 
 class RowsPane(
-    Pane, scripts=["shared/copy.js", "evaluation/rows.js"], styles=["evaluation/evaluation.css"]
+    ui.Pane, scripts=["shared/copy.js", "evaluation/rows.js"], styles=["evaluation/evaluation.css"]
 ):
     """A page of rows; `chosen` is the label of a row, -1 for none, `number` the page from 0."""
 
@@ -567,7 +442,9 @@ class RowsPane(
 
 
 class DetailPane(
-    Pane, scripts=["shared/copy.js", "evaluation/detail.js"], styles=["evaluation/evaluation.css"]
+    ui.Pane,
+    scripts=["shared/copy.js", "evaluation/detail.js"],
+    styles=["evaluation/evaluation.css"],
 ):
     """One row in full; sends ``show_all`` where more of its values is wanted."""
 
@@ -577,15 +454,8 @@ _NONE = -1
 _CONDITIONS = ("outcome", "metric", "text", "only_counted", "only_failed")
 
 
-class EvaluationView(View):
+class EvaluationView(ui.View):
     """An evaluation: the schema's tree beside the fields, gold against predicted.
-
-    Parameters
-    ----------
-    ev : Evaluation
-        The evaluation.
-    name : str, optional
-        What it is called in the notebook, for the code that can be copied: ``"ev"``, ``"evs[0]"``.
 
     Attributes
     ----------
@@ -609,11 +479,6 @@ class EvaluationView(View):
         The rows of ``ev.fields`` that are left, in the order shown, with their labels.
     code : str
         An expression that gives `rows`.
-
-    Raises
-    ------
-    InputError
-        `name` is not a name.
     """
 
     selected_path = traitlets.Unicode("")
@@ -629,12 +494,12 @@ class EvaluationView(View):
         self._ev, self._name, self._fields = ev, checked_name(name), ev.fields
         self._nodes = schema_tree(ev.schema, ev)
         self._chosen = _NONE
-        self._detail: Detail | None = None
+        self._detail: dict[str, Any] | None = None
         self._filters = Filters()
-        self._found = narrowed(self._fields, self._filters, self._name)
+        self._rows, self._code = narrowed(self._fields, self._filters, self._name)
         self._head, self._tree = HeadPane(), TreePane(self._nodes)
         self._list, self._whole = RowsPane(), DetailPane()
-        self._head.show(head(ev)._asdict())
+        self._head.show(head(ev))
         super().__init__(self._parts())
         self.add_class("xb-evaluation")
         self._follow()
@@ -643,23 +508,23 @@ class EvaluationView(View):
 
     def _parts(self) -> list[Any]:
         self._metrics = list(self._fields["metric"].unique())
-        outcomes = [(f"{MARKS[name]} {name.replace('_', ' ')}", name) for name in OUTCOMES]
+        outcomes = [(outcome_text(name), name) for name in OUTCOMES]
         metrics = [(trimmed(name, _LONGEST_NAME), name) for name in self._metrics]
         controls = {
-            "outcome": menu("Outcome", [("all", ""), *outcomes], max_width="260px"),
-            "metric": menu("Metric", [("all", ""), *metrics], max_width="260px"),
-            "worst_first": menu("Order", [("document", False), ("worst first", True)]),
-            "text": search("Find", "path or value", width="220px"),
-            "only_counted": check("counted only"),
-            "only_failed": check("not passed only"),
+            "outcome": ui.menu("Outcome", [("all", ""), *outcomes], max_width="260px"),
+            "metric": ui.menu("Metric", [("all", ""), *metrics], max_width="260px"),
+            "worst_first": ui.menu("Order", [("document", False), ("worst first", True)]),
+            "text": ui.search("Find", "path or value", width="220px"),
+            "only_counted": ui.check("counted only"),
+            "only_failed": ui.check("not passed only"),
         }
         self.link(controls)
         self._tree.add_class("xb-node-list")
         self._whole.layout.margin = "0 12px 0 0"
         return [
             self._head,
-            row(*controls.values(), button("Clear filters", self.clear)),
-            beside(self._tree, self._list, widths=(220, 500), shares=(2, 5)),
+            ui.row(*controls.values(), ui.button("Clear filters", self.clear)),
+            ui.beside(self._tree, self._list, widths=(220, 500), shares=(2, 5)),
             self._whole,
         ]
 
@@ -690,7 +555,7 @@ class EvaluationView(View):
     @traitlets.validate("outcome", "metric")
     def _known_word(self, proposal: Any) -> str:
         trait, word = proposal["trait"].name, proposal["value"]
-        return word and known(trait, word, OUTCOMES if trait == "outcome" else self._metrics)
+        return word and ui.known(trait, word, OUTCOMES if trait == "outcome" else self._metrics)
 
     @traitlets.validate("text")
     def _sendable(self, proposal: Any) -> str:
@@ -709,8 +574,8 @@ class EvaluationView(View):
         if filters == self._filters:
             return
         self._filters = filters
-        self._found = narrowed(self._fields, filters, self._name)
-        if self._chosen not in self._found.rows.index:
+        self._rows, self._code = narrowed(self._fields, filters, self._name)
+        if self._chosen not in self._rows.index:
             self._choose(_NONE)
         before = self._list.number
         self._turn_to(self._chosen)
@@ -729,7 +594,7 @@ class EvaluationView(View):
             return
         known = label if label in self._fields.index else _NONE
         self._chosen = known
-        if known != _NONE and known not in self._found.rows.index:
+        if known != _NONE and known not in self._rows.index:
             self.clear(node=True)
         self.selected_row = self._path_of(known)
         self._turn_to(known)
@@ -741,7 +606,7 @@ class EvaluationView(View):
 
     def _turn_to(self, label: int) -> None:
         """Turn to the page of a row; to the first one without a row."""
-        place = 0 if label == _NONE else self._found.rows.index.tolist().index(label)
+        place = 0 if label == _NONE else self._rows.index.tolist().index(label)
         self._list.number = place // PER_PAGE
 
     def clear(self, *, node: bool = False) -> None:
@@ -754,40 +619,39 @@ class EvaluationView(View):
 
     # --- what is shown --------------------------------------------------------------------------
 
-    def _page(self) -> Any:
-        return page(self._found, self._list.number, self._filters, len(self._fields))
+    def _page(self) -> dict[str, Any]:
+        cut = page(self._rows, self._list.number, self._filters, len(self._fields))
+        return cut | {"code": self._code}
 
     def _draw(self) -> None:
-        self._list.show(self._page()._asdict())
+        self._list.show(self._page())
 
     def _draw_detail(self, limit: int = 2_000) -> None:
-        self._detail = (
-            None
-            if self._chosen == _NONE
-            else detail(self._ev, self._fields, self._chosen, self._name, limit)
-        )
-        self._whole.show(self._detail and self._detail._asdict())
+        chosen = self._ev, self._fields, self._chosen, self._name, limit
+        self._detail = None if self._chosen == _NONE else detail(*chosen)
+        self._whole.show(self._detail)
 
     @property
     def rows(self) -> pd.DataFrame:
         """The rows of ``fields`` that are left, in the order that is shown, with their labels."""
-        return self._found.rows.copy()
+        return self._rows.copy()
 
     @property
     def code(self) -> str:
         """An expression that gives `rows` where the evaluation goes by its name."""
-        return self._found.code
+        return self._code
 
     def to_html(self) -> str:
         """Write head, tree, the page of rows that is shown, and the chosen row."""
         shown = page_html(self._page(), filters_text(self._filters), self._name)
-        parts = head_html(head(self._ev)), tree_part(self._nodes), shown, detail_html(self._detail)
+        chosen = "" if self._detail is None else detail_html(self._detail)
+        parts = head_html(head(self._ev)), tree_part(self._nodes), shown, chosen
         return twin(repr(self), *parts)
 
     def __repr__(self) -> str:
         """Say in one line what the evaluation found, and how many rows are shown."""
         s = self._ev.summary
-        left, everything = len(self._found.rows), len(self._fields)
+        left, everything = len(self._rows), len(self._fields)
         return (
             f"Evaluation · {s['passed']:,.0f} of {s['evaluated']:,.0f} fields pass · "
             f"{left:,} of {everything:,} rows shown"

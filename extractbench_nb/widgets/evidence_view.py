@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,16 +13,14 @@ import pandas as pd
 import traitlets
 
 from extractbench_nb.benchmark.dataset import Dataset
+from extractbench_nb.display.html import element, table
 from extractbench_nb.display.text import clean, one_line, plural, value_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.pdf.evidence import find_evidence, ground_values
 from extractbench_nb.pdf.images import PageImage, render_page
-from extractbench_nb.widgets.static import element, more, score_text, table, twin
-from extractbench_nb.widgets.view import Pane, View, beside, menu, page_of, row, search
-
-__all__ = ["EvidenceView"]
-
+from extractbench_nb.widgets import view as ui
+from extractbench_nb.widgets.static import more, score_text, twin
 
 FOUND, NOT_FOUND, NOT_SOUGHT = "found", "not_found", "not_sought"
 #: What is said of a value; what is not sought is null, a boolean, or has no letter or digit.
@@ -60,7 +57,6 @@ class Place(NamedTuple):
 
 
 def _text(value: object, limit: int = _LONGEST) -> str:
-    """Write any value of a document on one line of at most `limit` characters."""
     return one_line("null" if value is None else value_text(value), limit)
 
 
@@ -90,12 +86,6 @@ def kept_rows(rows: Iterable[ValueRow], finding: str = "", text: str = "") -> li
         if (not finding or row.finding == finding)
         and (not wanted or wanted in row.path.casefold() or wanted in row.text.casefold())
     ]
-
-
-def finding_counts(rows: Iterable[ValueRow]) -> dict[str, int]:
-    """Count rows by finding; all three are there."""
-    found = Counter(row.finding for row in rows)
-    return {name: found[name] for name in LABELS}
 
 
 def places(evidence: pd.DataFrame) -> list[Place]:
@@ -161,20 +151,13 @@ def places_html(found: Sequence[Place]) -> str:
     return table(heads, cells, numbers=(0, 3)) + more(len(found) - _MOST_PLACES, "places")
 
 
-def picture_html(png: bytes, label: str) -> str:
-    """Write a picture into the page itself."""
-    data = b64encode(png).decode("ascii")
-    alt = escape(label)
-    return f'<p><img src="data:image/png;base64,{data}" alt="{alt}" style="max-width:100%"></p>'
-
-
-class ValuesPane(Pane, scripts=["evidence/values.js"], styles=["evidence/evidence.css"]):
+class ValuesPane(ui.Pane, scripts=["evidence/values.js"], styles=["evidence/evidence.css"]):
     """A list of values; `selected` is the key of the chosen one. Event ``turn`` with ``by``."""
 
     selected = traitlets.Unicode("").tag(sync=True)
 
 
-class PagePane(Pane, scripts=["evidence/page.js"], styles=["evidence/evidence.css"]):
+class PagePane(ui.Pane, scripts=["evidence/page.js"], styles=["evidence/evidence.css"]):
     """A page as an image. Events ``place`` and ``page`` with ``by``, -1 or 1."""
 
     image = traitlets.Bytes(b"").tag(sync=True)
@@ -184,22 +167,16 @@ _ROWS = 100
 _WIDE = "1 1 220px"
 _SCALE, _TWIN_SCALE = 1.6, 1.0
 _MOST_SOUGHT = 200
+#: What is said where nothing was found, by the status of the search.
+_NOTHING = defaultdict(
+    lambda: "Cannot be looked for: it has no letter or digit.",
+    no_text_layer="The pages are pictures without text: nothing can be found.",
+    not_found="Not found in the document.",
+)
 
 
-class EvidenceView(View):
+class EvidenceView(ui.View):
     """Values of a document beside the page of the PDF on which they stand.
-
-    Parameters
-    ----------
-    ds : Dataset or None
-        As `load_dataset` returns it; None if `document` is a path.
-    document : str or pathlib.Path
-        The id of a document, or the path of any PDF.
-    subject : Evaluation, dict, list, str, int, float or None, optional
-        Whose values: an Evaluation has gold's and the predicted ones, to switch between; a JSON
-        value has its leaves. None: the gold of `document`.
-    side : {"predicted", "gold"}, optional
-        Which values of an Evaluation are shown at first.
 
     Attributes
     ----------
@@ -211,15 +188,6 @@ class EvidenceView(View):
         The value that is looked for, that of `selected_path` or any other; can be set.
     page : int
         The page that is shown, from 1; can be set.
-
-    Raises
-    ------
-    InputError
-        There is nothing to show, `side` is something else, or the PDF cannot be read.
-    DatasetError
-        The dataset has no such document.
-    MissingPdfError
-        The document has no PDF.
     """
 
     selected_path = traitlets.Unicode("")
@@ -250,21 +218,18 @@ class EvidenceView(View):
             options=[(f"{name.capitalize()} values", name) for name in self._sides], value=first
         )
         self._side.style.button_width = "auto"
-        self._finding = menu("Show", _finding_options(self._rows), flex=_WIDE)
-        self._text = search("Find", "path or value", flex=_WIDE)
+        self._finding = ui.menu("Show", _finding_options(self._rows), flex=_WIDE)
+        self._text = ui.search("Find", "path or value", flex=_WIDE)
         hint = "any text or number, then Enter"
-        self._asked = search("Look for", hint, at_once=False, flex=_WIDE)
+        self._asked = ui.search("Look for", hint, at_once=False, flex=_WIDE)
         parts = [
-            row(self._finding, self._text, self._asked),
-            beside(self._list, self._sheet, widths=[260, 420], shares=[2, 3]),
+            ui.row(self._finding, self._text, self._asked),
+            ui.beside(self._list, self._sheet, widths=[260, 420], shares=[2, 3]),
         ]
         super().__init__([self._side, *parts] if len(self._sides) > 1 else parts)
         self.set_trait("side", first)
         self._draw_values()
         self._draw_page()
-        self._connect()
-
-    def _connect(self) -> None:
         self.link({"side": self._side})
         self.observe(self._change_side, "side")
         self.observe(self._look_up_path, "selected_path")
@@ -391,12 +356,12 @@ class EvidenceView(View):
 
     def _draw_values(self) -> None:
         kept = self._kept()
-        page = page_of(len(kept), self._shown - 1, _ROWS)
+        page = ui.page_of(len(kept), self._shown - 1, _ROWS)
         self._shown = page.number + 1
         keys = {row.path: str(at) for at, row in enumerate(self._rows)}
         rows = [
             [keys[path], shown_path(path), text, finding, LABELS[finding], *others]
-            for path, text, finding, *others in kept[page.first : page.last]
+            for path, text, finding, *others in page.of(kept)
         ]
         columns = ["key", "path", "text", "finding", "label", "page", "score", "outcome"]
         none = "No value matches; clear the filters." if self._rows else "There are no values."
@@ -448,7 +413,7 @@ class EvidenceView(View):
             return "Choose a value, or look for any text.", [], False
         value = _text(self.sought, 300)
         if chosen is None:
-            return _nothing(self._evidence.attrs.get("status", "")), [value], True
+            return _NOTHING[self._evidence.attrs.get("status", "")], [value], True
         total = self._evidence.attrs.get("places", len(self._places))
         title = f"Place {self._at + 1} of {total:,} · page {chosen.page} · score {chosen.score:.2f}"
         return title, [value, f"{chosen.written}: {chosen.context}"], False
@@ -464,29 +429,25 @@ class EvidenceView(View):
                 parts.append(places_html(self._places))
         if self._places:
             boxes = [b for p in self._places if p.page == self.page for b in p.boxes]
-            label = f"Page {self.page} with the places marked"
-            parts.append(picture_html(self._render(boxes, _TWIN_SCALE).png, label))
+            data = b64encode(self._render(boxes, _TWIN_SCALE).png).decode("ascii")
+            parts.append(
+                f'<p><img src="data:image/png;base64,{data}" '
+                f'alt="Page {self.page} with the places marked" style="max-width:100%"></p>'
+            )
         return twin(repr(self), *parts)
 
     def __repr__(self) -> str:
         """Say how many values were found."""
-        counts = finding_counts(self._rows)
-        found = ", ".join(f"{n:,} {LABELS[name]}" for name, n in counts.items() if n)
+        counts = Counter(row.finding for row in self._rows)
+        found = ", ".join(f"{counts[name]:,} {LABELS[name]}" for name in LABELS if counts[name])
         name = self._document if isinstance(self._document, str) else self._document.name
         return f"Evidence · {one_line(name)} · {self.side} values: {found or 'none'}"
 
 
 def _finding_options(rows: list[ValueRow]) -> list[tuple[str, str]]:
-    counts = finding_counts(rows)
-    named = [(f"{LABELS[name]} ({n:,})", name) for name, n in counts.items()]
+    counts = Counter(row.finding for row in rows)
+    named = [(f"{label} ({counts[name]:,})", name) for name, label in LABELS.items()]
     return [(f"all ({len(rows):,})", ""), *named]
-
-
-def _nothing(status: str) -> str:
-    return {
-        "no_text_layer": "The pages are pictures without text: nothing can be found.",
-        "not_found": "Not found in the document.",
-    }.get(status, "Cannot be looked for: it has no letter or digit.")
 
 
 def _sides(

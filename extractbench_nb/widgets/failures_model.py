@@ -16,35 +16,12 @@ from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.stats.breakdowns import chosen_rows, gather, refuse_missing
 from extractbench_nb.widgets.view import Page, page_of
 
-__all__ = [
-    "AXES",
-    "MEASURES",
-    "ORDERS",
-    "Bars",
-    "Cell",
-    "Choice",
-    "Coded",
-    "Grid",
-    "Line",
-    "Numbers",
-    "bars",
-    "bars_json",
-    "coded",
-    "failed_by_every_run",
-    "grid",
-    "grid_json",
-    "kept",
-    "rounded",
-    "shortened",
-    "within",
-]
-
-
 #: What can be the rows or the columns of a heatmap.
 AXES = ("field", "document", "run")
 
 Numbers = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
+Marked = npt.NDArray[np.bool_]
 
 #: Reasons of rows whose output as a whole is no JSON.
 _INVALID = ("invalid_output", "unparsable_json")
@@ -58,8 +35,7 @@ _NOT_GIVEN = "(none)"
 class Axis(NamedTuple):
     """What a row of `fields` belongs to: the item ``names[codes[i]]``, in order of appearance.
 
-    ``names`` are all different; ``groups`` has the schema of each item, as a number, where items
-    belong to one.
+    ``names`` are unique; ``groups`` has the number of each item's schema, where it has one.
     """
 
     names: list[str]
@@ -82,7 +58,7 @@ class Outputs(NamedTuple):
 
     codes: Numbers
     firsts: Numbers
-    invalid: npt.NDArray[np.bool_]
+    invalid: Marked
 
 
 class Nodes(NamedTuple):
@@ -95,35 +71,20 @@ class Nodes(NamedTuple):
     share: Reals
     weight: Reals
     score: Reals
-    passed: npt.NDArray[np.bool_]
+    passed: Marked
 
 
 class Coded:
-    """The rows of a source, with everything that is summed up as arrays of one entry per row.
+    """The rows of a source, and for each row what is summed up; a row without a verdict scores 0.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Rows of the form of ``Evaluation.fields``; run, document, domain and schema are optional.
-
-    Attributes
-    ----------
-    frame : pandas.DataFrame
-        The same.
-    axes : dict of str to Axis
-        ``field``, ``document`` and ``run``. A field of two schemas is two items.
-    schemas, domains : Axis
-        Of the same form.
-    score : numpy.ndarray of float
-        Scores in [0, 1]; a row without a verdict has 0.
-    passed, counted, asked, invalid : numpy.ndarray of bool
-        Whether a row passes, enters the scores, has a gold value, is of an invalid output.
-    outcome : numpy.ndarray of int
-        Places in `OUTCOMES`.
+    ``asked`` says whether gold has a value, ``outcome`` is a place in `OUTCOMES`. A field of two
+    schemas is two items of the axis ``field``.
     """
 
-    def __init__(self, frame: pd.DataFrame) -> None:
-        self.frame = frame
+    def __init__(self, source: object) -> None:
+        frame = self.frame = gather(source, "fields")
+        refuse_missing(frame, _NEEDED)
+        chosen_rows(frame, counted=False)
         self.schemas = _axis(frame, "schema")
         self.domains = _axis(frame, "domain")
         documents = _axis(frame, "document")
@@ -180,19 +141,6 @@ class Coded:
             name: {item: code for code, item in enumerate(axis.names)}
             for name, axis in self.axes.items()
         }
-
-    @cached_property
-    def searched(self) -> list[str]:
-        """Names of the fields without upper case."""
-        return [name.casefold() for name in self.axes["field"].names]
-
-
-def coded(source: object) -> Coded:
-    """Gather the rows of a source and number what they belong to."""
-    frame = gather(source, "fields")
-    refuse_missing(frame, _NEEDED)
-    chosen_rows(frame, counted=False)
-    return Coded(frame)
 
 
 def _axis(frame: pd.DataFrame, name: str) -> Axis:
@@ -253,8 +201,6 @@ ORDERS: Final = {
     "document": "document order",
 }
 
-Marked = npt.NDArray[np.bool_]
-
 
 class Choice(NamedTuple):
     """What to show.
@@ -299,7 +245,7 @@ def kept(rows: Coded, choice: Choice) -> Numbers:
     fields = rows.axes["field"]
     wanted = choice.find.strip().casefold()
     if wanted:
-        found = np.fromiter((wanted in name for name in rows.searched), dtype=bool)
+        found = np.array([wanted in name.casefold() for name in fields.names])
         chosen &= found[fields.codes]
     places = np.flatnonzero(chosen)
     if choice.failed_by_every_run:
@@ -343,10 +289,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 class Sums(NamedTuple):
-    """Per group: rows, those that pass, those of invalid outputs; means, 0 where no rows are.
-
-    ``mean_score`` and ``pass_rate`` are in [0, 1].
-    """
+    """Per group: rows, those that pass, those of invalid outputs; means, 0 where no rows are."""
 
     rows: Numbers
     passed: Numbers
@@ -394,17 +337,22 @@ def rounded(values: Reals | float) -> Reals:
 
 #: Characters of a name in a row, in one of many columns, in one of few.
 _ROW_NAME, _NARROW_NAME, _WIDE_NAME = 34, 24, 60
-#: So many columns are wide.
+#: Up to this number, columns are wide.
 FEW_COLUMNS = 8
+ROWS_A_PAGE, COLUMNS_A_PAGE = 60, 40
 _LONGEST_TITLE = 300
+#: Of two outcomes that are as frequent, the one that is more of a fault is shown.
+_GRAVEST_FIRST = (
+    *("structural", "hallucination", "omission", "incorrect", "judge_error"),
+    *("correct", "both_absent"),
+)
 
 
 class Line(NamedTuple):
     """A row or a column: its item, and what its rows of `fields` sum up to.
 
-    ``score`` and ``pass_rate``, in [0, 1], are means over its outputs; ``failed`` says of a field
-    that gold has it and no run gets it right anywhere; ``outputs`` and ``invalid`` count outputs,
-    0 for a field.
+    ``score`` and ``pass_rate`` are means over its outputs; ``failed`` says of a field that gold has
+    it and no run gets it right anywhere; ``outputs`` and ``invalid`` are 0 for a field.
     """
 
     code: int
@@ -420,9 +368,10 @@ class Line(NamedTuple):
 
 
 class Side(NamedTuple):
-    """The lines of one page; ``codes`` has the items of all pages, `most` to a page.
+    """One page of the lines of an axis.
 
-    ``known`` is the number of items that are left by the filters.
+    ``codes`` has the items of all pages, ``most`` to a page, and ``known`` counts those that the
+    filters leave.
     """
 
     lines: tuple[Line, ...]
@@ -447,7 +396,7 @@ def _side(
     above = _group_ranks(rows, places, name, order, choice.measure)[there]
     codes = there[np.lexsort((ranks[there], above))]
     page = page_of(len(codes), number, most)
-    shown = codes[page.first : page.last]
+    shown = page.of(codes)
     wide = _WIDE_NAME if len(shown) <= FEW_COLUMNS else _NARROW_NAME
     lines = _lines(rows, places, name, (sums, shown), _ROW_NAME if down else wide)
     known = int(np.count_nonzero(sums.rows))
@@ -483,10 +432,16 @@ def _lines(
     rows: Coded, places: Numbers, name: str, items: tuple[Sums, Numbers], limit: int
 ) -> tuple[Line, ...]:
     sums, shown = items
-    axis, is_field = rows.axes[name], name == "field"
-    failed = failed_by_every_run(rows, places) if is_field else np.zeros(axis.size, dtype=bool)
-    outputs, invalid = _outputs(rows, places, axis)
-    groups = axis.groups
+    axis, outputs, groups = rows.axes[name], rows.outputs, rows.axes[name].groups
+    if name == "field":
+        failed = failed_by_every_run(rows, places)
+        produced = invalid = np.zeros(axis.size, dtype=np.int64)
+    else:
+        failed = np.zeros(axis.size, dtype=bool)
+        there = np.bincount(outputs.codes[places], minlength=len(outputs.firsts)) > 0
+        owners = axis.codes[outputs.firsts]
+        produced = np.bincount(owners[there], minlength=axis.size)
+        invalid = np.bincount(owners[there & outputs.invalid], minlength=axis.size)
     return tuple(
         Line(
             int(code),
@@ -497,43 +452,15 @@ def _lines(
             float(rounded(sums.mean_score[code])),
             float(rounded(sums.pass_rate[code])),
             bool(failed[code]),
-            0 if is_field else int(outputs[code]),
-            0 if is_field else int(invalid[code]),
+            int(produced[code]),
+            int(invalid[code]),
         )
         for code in shown
     )
 
 
-def _outputs(rows: Coded, places: Numbers, axis: Axis) -> tuple[Numbers, Numbers]:
-    """Count the outputs, and those that are invalid, of each item."""
-    outputs = rows.outputs
-    there = np.bincount(outputs.codes[places], minlength=len(outputs.firsts)) > 0
-    items = axis.codes[outputs.firsts]
-    return (
-        np.bincount(items[there], minlength=axis.size),
-        np.bincount(items[there & outputs.invalid], minlength=axis.size),
-    )
-
-
-ROWS_A_PAGE, COLUMNS_A_PAGE = 60, 40
-
-#: Of two outcomes that are as frequent, the one that is more of a fault is shown.
-_GRAVEST_FIRST = np.array(
-    [
-        OUTCOMES.index(name)
-        for name in (
-            *("structural", "hallucination", "omission", "incorrect", "judge_error"),
-            *("correct", "both_absent"),
-        )
-    ]
-)
-
-
 class Cell(NamedTuple):
-    """What the rows of a cell say: ``most`` of them have the outcome.
-
-    ``score`` and ``pass_rate``, in [0, 1], are means over the outputs that the cell spans.
-    """
+    """What the rows of a cell say: ``most`` of them have the outcome; means are over outputs."""
 
     rows: int
     passed: int
@@ -555,40 +482,40 @@ class Grid(NamedTuple):
 def grid(rows: Coded, places: Numbers, choice: Choice, pages: tuple[int, int] = (0, 0)) -> Grid:
     """Sum up one page of the heatmap."""
     found: dict[bool, Side] = {}
-    present = places
+    on_page: dict[bool, Numbers] = {}  # the place on the page of each item, -1 if it is not there
     axes = {True: rows.axes[choice.rows], False: rows.axes[choice.columns]}
+    present = places
     for down in (False, True) if choice.columns == "field" else (True, False):
-        number = pages[0 if down else 1]
+        number, axis = pages[0 if down else 1], axes[down]
         found[down] = _side(rows, places, choice, down=down, number=number, present=present)
-        present = present[_on_page(axes[down], found[down])[axes[down].codes[present]] >= 0]
+        on_page[down] = np.full(axis.size, -1, dtype=np.int64)
+        lines = [line.code for line in found[down].lines]
+        on_page[down][lines] = np.arange(len(lines))
+        present = present[on_page[down][axis.codes[present]] >= 0]
     height, width = len(found[True].lines), len(found[False].lines)
-    at, across = (
-        _on_page(axes[down], found[down])[axes[down].codes[present]] for down in (True, False)
-    )
-    cells = _summed(rows, present, at * width + across, height * width)
+    at, across = (on_page[down][axes[down].codes[present]] for down in (True, False))
+    cells = _cells(rows, present, at * width + across, height * width)
     table = tuple(tuple(cells[n * width : (n + 1) * width]) for n in range(height))
     return Grid(found[True], found[False], table)
 
 
-def _on_page(axis: Axis, shown: Side) -> Numbers:
-    """Return the place on the page of each item of an axis, -1 if it is not there."""
-    found = np.full(axis.size, -1, dtype=np.int64)
-    found[[line.code for line in shown.lines]] = np.arange(len(shown.lines))
-    return found
-
-
-def _summed(rows: Coded, places: Numbers, groups: Numbers, size: int) -> list[Cell | None]:
-    sums = counted(rows, places, groups, size)
+def _outcomes(rows: Coded, places: Numbers, groups: Numbers, size: int) -> Numbers:
+    """Count rows by group and outcome."""
     kinds = len(OUTCOMES)
-    outcomes = np.bincount(groups * kinds + rows.outcome[places], minlength=size * kinds)
-    by_gravity = outcomes.reshape(size, kinds)[:, _GRAVEST_FIRST]
-    top = by_gravity.argmax(axis=1)
+    found = np.bincount(groups * kinds + rows.outcome[places], minlength=size * kinds)
+    return found.reshape(size, kinds)
+
+
+def _cells(rows: Coded, places: Numbers, groups: Numbers, size: int) -> list[Cell | None]:
+    sums = counted(rows, places, groups, size)
+    order = [OUTCOMES.index(name) for name in _GRAVEST_FIRST]
+    by_gravity = _outcomes(rows, places, groups, size)[:, order]
     table = zip(
         sums.rows.tolist(),
         sums.passed.tolist(),
         rounded(sums.mean_score).tolist(),
         rounded(sums.pass_rate).tolist(),
-        [OUTCOMES[code] for code in _GRAVEST_FIRST[top]],
+        [_GRAVEST_FIRST[at] for at in by_gravity.argmax(axis=1)],
         by_gravity.max(axis=1).tolist(),
         sums.invalid.tolist(),
         strict=True,
@@ -598,25 +525,24 @@ def _summed(rows: Coded, places: Numbers, groups: Numbers, size: int) -> list[Ce
 
 def grid_json(shown: Grid, choice: Choice) -> Mapping[str, Any]:
     """Return a page of the heatmap as the front end reads it."""
+    sides = {
+        name: {
+            "columns": Line._fields,
+            "rows": side.lines,
+            "first": side.page.first,
+            "total": side.page.total,
+            "page": side.most,
+            "known": side.known,
+            "grouped": side.grouped,
+        }
+        for name, side in (("rows", shown.rows), ("columns", shown.columns))
+    }
     return {
         "axes": [choice.rows, choice.columns],
         "measure": choice.measure,
         "few": len(shown.columns.lines) <= FEW_COLUMNS,
-        "rows": _side_json(shown.rows),
-        "columns": _side_json(shown.columns),
-        "cells": [[None if c is None else list(c) for c in row] for row in shown.cells],
-    }
-
-
-def _side_json(shown: Side) -> Mapping[str, Any]:
-    return {
-        "columns": list(Line._fields),
-        "rows": [list(line) for line in shown.lines],
-        "first": shown.page.first,
-        "total": shown.page.total,
-        "page": shown.most,
-        "known": shown.known,
-        "grouped": shown.grouped,
+        **sides,
+        "cells": shown.cells,
     }
 
 
@@ -626,10 +552,7 @@ _MEASURES = {"outcome": "share of rows", "run": "pass rate, mean over documents"
 
 
 class Bar(NamedTuple):
-    """One group; ``counts`` has the outcomes that occur, with their numbers of rows.
-
-    ``rate``, in [0, 1], is what `Bars.measure` says.
-    """
+    """One group; ``counts`` has the outcomes that occur, ``rate`` is what `Bars.measure` says."""
 
     name: str
     title: str
@@ -657,25 +580,20 @@ def bars(rows: Coded, places: Numbers) -> list[Bars]:
     axes = {"domain": rows.domains, "schema": rows.schemas, "run": rows.axes["run"]}
     given = [name for name, axis in axes.items() if axis.given]
     shown = [name for name in given if name != "schema" or "domain" not in given]
-    return [_by_outcome(rows, places), *(_by_axis(rows, places, n, axes[n]) for n in shown)]
-
-
-def _by_outcome(rows: Coded, places: Numbers) -> Bars:
     numbers = np.bincount(rows.outcome[places], minlength=len(OUTCOMES)).tolist()
     right = np.bincount(rows.outcome[places[rows.passed[places]]], minlength=len(OUTCOMES)).tolist()
-    found = tuple(
+    outcomes = tuple(
         Bar(name.replace("_", " "), name, n, passed, n / len(places), ((name, n),))
         for name, n, passed in zip(OUTCOMES, numbers, right, strict=True)
         if n
     )
-    return Bars("outcome", found, 0)
+    return [Bars("outcome", outcomes, 0), *(_by_axis(rows, places, n, axes[n]) for n in shown)]
 
 
 def _by_axis(rows: Coded, places: Numbers, by: str, axis: Axis) -> Bars:
-    codes, kinds = axis.codes[places], len(OUTCOMES)
+    codes = axis.codes[places]
     sums = counted(rows, places, codes, axis.size)
-    outcomes = np.bincount(codes * kinds + rows.outcome[places], minlength=axis.size * kinds)
-    outcomes = outcomes.reshape(axis.size, kinds)
+    outcomes = _outcomes(rows, places, codes, axis.size)
     there = np.flatnonzero(sums.rows)
     rates = sums.pass_rate if by == "run" else sums.passed / np.maximum(1, sums.rows)
     worst = there[np.lexsort((there, sums.mean_score[there], rates[there]))]
@@ -702,7 +620,7 @@ def bars_json(groups: Sequence[Bars], title: str) -> Mapping[str, Any]:
                 "by": group.by,
                 "measure": group.measure,
                 "more": group.more,
-                "bars": {"columns": list(Bar._fields), "rows": [list(bar) for bar in group.bars]},
+                "bars": {"columns": Bar._fields, "rows": group.bars},
             }
             for group in groups
             if group.bars

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
@@ -11,66 +11,28 @@ import numpy as np
 import pandas as pd
 import traitlets
 
+from extractbench_nb.display.html import element, table
 from extractbench_nb.display.sides import Segment, alone, compared
 from extractbench_nb.display.text import cut, one_line, plural, value_text
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.widgets.failures_model import (
-    AXES,
-    MEASURES,
-    ORDERS,
-    Bars,
-    Cell,
-    Choice,
-    Coded,
-    Grid,
-    Line,
-    Numbers,
-    bars,
-    bars_json,
-    coded,
-    failed_by_every_run,
-    grid,
-    grid_json,
-    kept,
-    rounded,
-    shortened,
-    within,
-)
+from extractbench_nb.evaluation.frames import OUTCOMES
+from extractbench_nb.widgets import failures_model as model
+from extractbench_nb.widgets import view as ui
 from extractbench_nb.widgets.static import (
     MARKS,
     asset,
     counts_html,
-    element,
     more,
+    outcome_text,
     score_text,
     segments_html,
-    table,
     twin,
 )
-from extractbench_nb.widgets.view import (
-    Page,
-    Pane,
-    View,
-    beside,
-    check,
-    known,
-    menu,
-    page_of,
-    row,
-    search,
-)
-
-__all__ = ["FailureExplorer"]
-
 
 ROWS_A_PAGE = 20
 
 _LONGEST_LABEL = 60
 _LONGEST_PATH = 200
-_READ = (
-    *("path", "metric", "score", "outcome", "reason", "reasoning"),
-    *("gold", "predicted", "gold_state", "predicted_state"),
-)
 #: Characters of a value: at first, and where all of it is asked for.
 _SHOWN, _LONGEST = 500, 100_000
 #: Where both texts are shorter, all of them is shown with what differs marked.
@@ -78,9 +40,9 @@ _LONGEST_MARKED = 4000
 
 
 class ValueRow(NamedTuple):
-    """One row of `fields` to read: where it is, what became of it, and the two values.
+    """One row of `fields` to read: its place in the frame, what became of it, and the two values.
 
-    ``at`` is its place in the frame. ``whole`` says that nothing of the values is left out.
+    ``whole`` says that nothing of the values is left out.
     """
 
     at: int
@@ -101,29 +63,35 @@ class Values(NamedTuple):
     """One page of rows, those that fail first."""
 
     rows: tuple[ValueRow, ...]
-    page: Page
+    page: ui.Page
     failing: int
 
 
-def value_rows(rows: Coded, places: Numbers, page: int = 0, whole: int | None = None) -> Values:
+def value_rows(
+    rows: model.Coded, places: model.Numbers, page: int = 0, whole: int | None = None
+) -> Values:
     """Lay gold and prediction of some rows side by side."""
     failing = places[~rows.passed[places]]
     ordered = np.concatenate([failing, places[rows.passed[places]]])
-    shown = page_of(len(ordered), page, ROWS_A_PAGE)
-    found = tuple(_row(rows, int(at), long=at == whole) for at in ordered[shown.first : shown.last])
+    shown = ui.page_of(len(ordered), page, ROWS_A_PAGE)
+    found = tuple(_row(rows, int(at), long=at == whole) for at in shown.of(ordered))
     return Values(found, shown, len(failing))
 
 
-def _row(rows: Coded, at: int, *, long: bool) -> ValueRow:
-    row = {name: rows.frame[name].iloc[at] for name in _READ}
+def _row(rows: model.Coded, at: int, *, long: bool) -> ValueRow:
+    row = rows.frame.iloc[at]
     gold, predicted, whole = _sides(row, long=long)
+    run, document = (
+        model.shortened(axis.names[axis.codes[at]], _LONGEST_LABEL) if axis.given else ""
+        for axis in (rows.axes["run"], rows.axes["document"])
+    )
     return ValueRow(
         at,
-        _name_of(rows, "run", at),
-        _name_of(rows, "document", at),
+        run,
+        document,
         one_line(_text(row["path"]), _LONGEST_PATH),
         one_line(_text(row["metric"]), _LONGEST_LABEL),
-        None if pd.isna(row["score"]) else float(rounded(row["score"])),
+        None if pd.isna(row["score"]) else float(model.rounded(row["score"])),
         _text(row["outcome"]),
         one_line(_text(row["reason"]).replace("_", " "), _LONGEST_LABEL),
         one_line(_text(row["reasoning"]), _LONGEST if long else _LONGEST_PATH),
@@ -133,16 +101,11 @@ def _row(rows: Coded, at: int, *, long: bool) -> ValueRow:
     )
 
 
-def _name_of(rows: Coded, axis: str, at: int) -> str:
-    found = rows.axes[axis]
-    return "" if not found.given else shortened(found.names[found.codes[at]], _LONGEST_LABEL)
-
-
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _sides(row: dict[str, Any], *, long: bool) -> tuple[list[Segment], list[Segment], bool]:
+def _sides(row: pd.Series, *, long: bool) -> tuple[list[Segment], list[Segment], bool]:
     """Return both values, and whether that is all of them."""
     values = [  # objects and arrays as JSON, so that two of them can be compared
         value_text(value) if isinstance(value, dict | list | tuple) else value
@@ -160,18 +123,6 @@ def _sides(row: dict[str, Any], *, long: bool) -> tuple[list[Segment], list[Segm
     return gold, predicted, longest <= limit
 
 
-def values_json(values: Values, title: str, *, chosen: bool) -> Mapping[str, Any]:
-    """Return a page of rows as the front end reads it."""
-    return {
-        "title": title,
-        "chosen": chosen,
-        "rows": {"columns": list(ValueRow._fields), "rows": [list(row) for row in values.rows]},
-        "first": values.page.first,
-        "total": values.page.total,
-        "page": ROWS_A_PAGE,
-    }
-
-
 _LONGEST_NAME = 80
 _ABSENT = {
     frozenset({"field", "document"}): "field not in this document",
@@ -187,40 +138,34 @@ _OVER = {
 }
 
 
-def title(rows: Coded) -> str:
-    """Say in one line what there is, whatever is shown of it."""
-    sizes = " · ".join(plural(rows.axes[name].size, name) for name in AXES)
-    return f"Failures · {sizes} · {plural(len(rows), 'row')}"
-
-
-def headline(rows: Coded, places: Numbers) -> list[str]:
+def headline(rows: model.Coded, places: model.Numbers) -> list[str]:
     """Count what is shown."""
     if not len(places):
         return []
-    said = [plural(len(np.unique(rows.axes[name].codes[places])), name) for name in AXES]
+    said = [plural(len(np.unique(rows.axes[name].codes[places])), name) for name in model.AXES]
     outputs = np.unique(rows.outputs.codes[places])
     invalid = int(rows.outputs.invalid[outputs].sum())
     if invalid:
         all_fail = f"{invalid:,} of {plural(len(outputs), 'output')} invalid: all their fields fail"
         said.append(all_fail)
-    failed = int(failed_by_every_run(rows, places).sum())
+    failed = int(model.failed_by_every_run(rows, places).sum())
     said.append(f"{plural(failed, 'field')} failed by every run" if failed else "")
     return [text for text in said if text]
 
 
-def absent(choice: Choice) -> str:
+def absent(choice: model.Choice) -> str:
     """Say what a cell without rows means."""
     return _ABSENT[frozenset({choice.rows, choice.columns})]
 
 
-def every(choice: Choice) -> str:
+def every(choice: model.Choice) -> str:
     """Say what the numbers of whole rows and columns are."""
-    measure = MEASURES["score" if choice.measure == "score" else "pass_rate"]
+    measure = model.MEASURES["score" if choice.measure == "score" else "pass_rate"]
     means = (f"of a {axis}, {_OVER[axis]}" for axis in (choice.rows, choice.columns))
     return f"all: {measure}; {'; '.join(means)}"
 
 
-def empty(rows: Coded, choice: Choice) -> str:
+def empty(rows: model.Coded, choice: model.Choice) -> str:
     """Say why nothing is shown, and what would help."""
     if not len(rows):
         return "No field was evaluated: there are no rows in `fields`."
@@ -230,17 +175,12 @@ def empty(rows: Coded, choice: Choice) -> str:
     return f"No field matches: {', '.join(given)}. Clear the filters."
 
 
-def bars_title(total: int, *, chosen: bool) -> str:
-    """Say what the bars count."""
-    return f"{'Selection' if chosen else 'All that is shown'}: {plural(total, 'row')}"
-
-
-def values_title(choice: Choice, block: Sequence[Sequence[str]], values: Values) -> str:
+def values_title(choice: model.Choice, block: Sequence[Sequence[str]], values: Values) -> str:
     """Say which cells were chosen, and how many of their rows fail."""
     if not block:
         return "No cell is chosen."
     sides = " × ".join(
-        shortened(names[0], _LONGEST_NAME) if len(names) == 1 else plural(len(names), axis)
+        model.shortened(names[0], _LONGEST_NAME) if len(names) == 1 else plural(len(names), axis)
         for names, axis in zip(block, (choice.rows, choice.columns), strict=True)
     )
     if not values.page.total:
@@ -256,29 +196,29 @@ _MOST_ROWS, _MOST_COLUMNS = 40, 20
 _LONGEST_HEADS = 70
 
 
-def chosen_text(choice: Choice) -> str:
+def chosen_text(choice: model.Choice) -> str:
     """Say in words what is shown, and in which order."""
-    rows = f"Rows: {choice.rows}s, {ORDERS[choice.row_order]}."
-    columns = f"Columns: {choice.columns}s, {ORDERS[choice.column_order]}."
+    rows = f"Rows: {choice.rows}s, {model.ORDERS[choice.row_order]}."
+    columns = f"Columns: {choice.columns}s, {model.ORDERS[choice.column_order]}."
     only = [one_line(text, _LONGEST_NAME) for text in choice.filters]
     inside = " Fields inside arrays too." if choice.inside_arrays else ""
     filters = f" Only: {', '.join(only)}." if only else ""
-    return f"{rows} {columns} Cells: {MEASURES[choice.measure]}.{inside}{filters}"
+    return f"{rows} {columns} Cells: {model.MEASURES[choice.measure]}.{inside}{filters}"
 
 
-def heatmap_html(grid: Grid, choice: Choice) -> str:
+def heatmap_html(grid: model.Grid, choice: model.Choice) -> str:
     """Write the heatmap."""
     rows, columns = grid.rows.lines[:_MOST_ROWS], grid.columns.lines[:_MOST_COLUMNS]
     numbered = sum(len(line.name) for line in columns) > _LONGEST_HEADS
     heads = [element("th", f"{choice.rows} \\ {choice.columns}"), element("th", "all")]
     heads += [_head(line, "col", at if numbered else 0) for at, line in enumerate(columns, 1)]
-    body = "".join(
-        _group(line, before, len(heads)) * grid.rows.grouped
-        + f"<tr>{_head(line, 'row')}{element('td', _whole(line, choice.measure), 'xb-num')}"
-        + "".join(_cell(cell, choice.measure) for cell in cells[:_MOST_COLUMNS])
-        + "</tr>"
-        for line, before, cells in zip(rows, (None, *rows), grid.cells, strict=False)
-    )
+    body, group = "", None
+    for line, cells in zip(rows, grid.cells, strict=False):
+        if grid.rows.grouped and line.group != group:
+            group = line.group
+            body += f'<tr><th colspan="{len(heads)}">{element("b", group)}</th></tr>'
+        body += f"<tr>{_head(line, 'row')}{element('td', _mean(line, choice.measure), 'xb-num')}"
+        body += "".join(_cell(cell, choice.measure) for cell in cells[:_MOST_COLUMNS]) + "</tr>"
     beyond = [
         f"… {len(side.codes) - len(shown):,} more {name}s"
         for side, shown, name in (
@@ -287,48 +227,36 @@ def heatmap_html(grid: Grid, choice: Choice) -> str:
         )
         if len(side.codes) > len(shown)
     ]
+    names = ""
+    if numbered:
+        items = (f"{_signed(line, line.title)} · {_mean(line, choice.measure)}" for line in columns)
+        listed = "".join(f"<li>{element('span', item)}</li>" for item in items)
+        head = element("p", f"The {choice.columns}s, by the numbers of their columns:")
+        names = f'{head}<ol class="xb-columns">{listed}</ol>'
     return (
         f'<table class="xb-static-heat"><thead><tr>{"".join(heads)}</tr></thead>'
-        f"<tbody>{body}</tbody></table>{_numbers(grid, choice) if numbered else ''}"
+        f"<tbody>{body}</tbody></table>{names}"
         f"{element('p', ', '.join(beyond)) if beyond else ''}"
         f"{element('p', _legend(choice), 'xb-quiet')}"
     )
 
 
-def _numbers(grid: Grid, choice: Choice) -> str:
-    """Name the columns that are numbered."""
-    names = (
-        element("span", f"{_signed(line, line.title)} · {_whole(line, choice.measure)}")
-        for line in grid.columns.lines[:_MOST_COLUMNS]
-    )
-    items = "".join(f"<li>{name}</li>" for name in names)
-    head = element("p", f"The {choice.columns}s, by the numbers of their columns:")
-    return f'{head}<ol class="xb-columns">{items}</ol>'
-
-
-def _group(line: Line, before: Line | None, width: int) -> str:
-    """Name the schema above its first row."""
-    if before is not None and before.group == line.group:
-        return ""
-    return f'<tr><th colspan="{width}">{element("b", line.group)}</th></tr>'
-
-
-def _head(line: Line, scope: str, number: int = 0) -> str:
+def _head(line: model.Line, scope: str, number: int = 0) -> str:
     """Name a line, or give the number under which it is named."""
     text = element("span", _signed(line, str(number) if number else line.name))
     return f'<th scope="{scope}" title="{escape(line.title)}">{text}</th>'
 
 
-def _signed(line: Line, name: str) -> str:
+def _signed(line: model.Line, name: str) -> str:
     signs = (" ✗" if line.failed else "") + (f" {INVALID}" if line.invalid else "")
     return cut(name, _LONGEST_NAME) + signs
 
 
-def _whole(line: Line, measure: str) -> str:
+def _mean(line: model.Line, measure: str) -> str:
     return score_text(line.score if measure == "score" else line.pass_rate)
 
 
-def _cell(cell: Cell | None, measure: str) -> str:
+def _cell(cell: model.Cell | None, measure: str) -> str:
     if cell is None:
         return '<td class="xb-absent">·</td>'
     if cell.invalid == cell.rows:
@@ -338,16 +266,12 @@ def _cell(cell: Cell | None, measure: str) -> str:
         text = f"{MARKS[cell.outcome]} {cell.most}/{cell.rows}{sign}"
         return f'<td class="xb-tint xb-t-{cell.outcome}">{text}</td>'
     value = cell.score if measure == "score" else cell.pass_rate
-    return f'<td class="xb-s{_shade(value)}">{score_text(value)}{sign}</td>'
+    shade = 0 if value <= 0 else 10 if value >= 1 else 1 + min(8, int(value * 9))
+    return f'<td class="xb-s{shade}">{score_text(value)}{sign}</td>'
 
 
-def _shade(value: float) -> int:
-    """Return the step of the colour scale, 0 to 10; only 0 and 1 are at its ends."""
-    return 0 if value <= 0 else 10 if value >= 1 else 1 + min(8, int(value * 9))
-
-
-def _legend(choice: Choice) -> str:
-    outcomes = ", ".join(f"{MARKS[name]} {name.replace('_', ' ')}" for name in _NAMED)
+def _legend(choice: model.Choice) -> str:
+    outcomes = ", ".join(outcome_text(name) for name in MARKS if name in OUTCOMES)
     marks = f" {outcomes}, with its share of the rows;" if choice.measure == "outcome" else ""
     return (
         f"Signs:{marks} · {absent(choice)}; {INVALID} the output, or some of the outputs, "
@@ -355,33 +279,26 @@ def _legend(choice: Choice) -> str:
     )
 
 
-_NAMED = [name for name in MARKS if name not in ("matched", "partial", "missed", "spurious")]
-
-
-def bars_html(title: str, counts: Sequence[Bars]) -> str:
+def bars_html(title: str, counts: Sequence[model.Bars]) -> str:
     """Write the breakdowns."""
-    parts = [_outcomes(b) if b.by == "outcome" else _groups(b) for b in counts if b.bars]
-    return element("h4", title) + "".join(parts)
-
-
-def _outcomes(bars: Bars) -> str:
-    rows = [[element("span", f"{MARKS[b.title]} {b.name}"), f"{b.rows:,}"] for b in bars.bars]
-    return table(["outcome", "rows"], rows, numbers=[1])
-
-
-def _groups(bars: Bars) -> str:
-    rows = [
-        [
-            element("span", bar.name),
-            f"{bar.passed:,} of {bar.rows:,}",
-            counts_html(bar.rate, bar.counts),
-        ]
-        for bar in bars.bars
-    ]
-    rows += [[f"… {bars.more:,} more", "", ""]] if bars.more else []
-    return table(
-        [bars.by, "rows that pass", f"{bars.measure}; outcomes of rows"], rows, numbers=[1]
-    )
+    parts = [element("h4", title)]
+    for group in counts:
+        if group.by == "outcome" and group.bars:
+            rows = [[element("span", outcome_text(b.title)), f"{b.rows:,}"] for b in group.bars]
+            parts.append(table(["outcome", "rows"], rows, numbers=[1]))
+        elif group.bars:
+            rows = [
+                [
+                    element("span", bar.name),
+                    f"{bar.passed:,} of {bar.rows:,}",
+                    counts_html(bar.rate, bar.counts),
+                ]
+                for bar in group.bars
+            ]
+            rows += [[f"… {group.more:,} more", "", ""]] if group.more else []
+            heads = [group.by, "rows that pass", f"{group.measure}; outcomes of rows"]
+            parts.append(table(heads, rows, numbers=[1]))
+    return "".join(parts)
 
 
 def values_html(title: str, values: Values) -> str:
@@ -389,22 +306,21 @@ def values_html(title: str, values: Values) -> str:
     head = element("h4", title)
     if not values.rows:
         return head
-    rows = [
-        [
-            element("span", " · ".join(filter(None, (row.run, row.document, row.path)))),
-            f"{MARKS[row.outcome]} {element('span', _verdict(row))}",
-            segments_html(row.gold),
-            segments_html(row.predicted),
-        ]
-        for row in values.rows
-    ]
+    rows = []
+    for found in values.rows:
+        where = " · ".join(filter(None, (found.run, found.document, found.path)))
+        outcome, score = found.outcome.replace("_", " "), score_text(found.score)
+        verdict = filter(None, (outcome, score, found.metric, found.reason, found.reasoning))
+        rows.append(
+            [
+                element("span", where),
+                f"{MARKS[found.outcome]} {element('span', ' · '.join(verdict))}",
+                segments_html(found.gold),
+                segments_html(found.predicted),
+            ]
+        )
     after = more(values.page.total - values.page.last, "rows")
     return head + table(["where", "outcome", "gold", "predicted"], rows) + after
-
-
-def _verdict(row: ValueRow) -> str:
-    said = [row.outcome.replace("_", " "), score_text(row.score), row.metric, row.reason]
-    return " · ".join(text for text in (*said, row.reasoning) if text)
 
 
 #: Names of rows and names of columns; nothing where no cell is chosen.
@@ -428,12 +344,12 @@ _NOT_ALL = (
 
 def _names(label: str, names: list[str]) -> Any:
     """Make a menu of names, of which none may be chosen."""
-    listed = [(shortened(name, _LONGEST_CHOICE), name) for name in names]
-    return menu(label, [("all", _ALL), *listed], width="15em")
+    listed = [(model.shortened(name, _LONGEST_CHOICE), name) for name in names]
+    return ui.menu(label, [("all", _ALL), *listed], width="15em")
 
 
 class HeatPane(
-    Pane,
+    ui.Pane,
     scripts=["failures/cells.js", "failures/heatmap.js", "failures/heatgrid.js"],
     styles=["failures/shades.css", "failures/heatmap.css"],
 ):
@@ -442,11 +358,11 @@ class HeatPane(
     block: Any = traitlets.List().tag(sync=True)
 
 
-class ValuesPane(Pane, scripts=["failures/values.js"], styles=["failures/details.css"]):
+class ValuesPane(ui.Pane, scripts=["failures/values.js"], styles=["failures/details.css"]):
     """Gold beside prediction, row by row."""
 
 
-class BarsPane(Pane, scripts=["failures/bars.js"], styles=["failures/details.css"]):
+class BarsPane(ui.Pane, scripts=["failures/bars.js"], styles=["failures/details.css"]):
     """Bars by outcome, by domain or schema, by run."""
 
 
@@ -454,20 +370,8 @@ class BarsPane(Pane, scripts=["failures/bars.js"], styles=["failures/details.css
 _NARROW = 4
 
 
-class FailureExplorer(View):
+class FailureExplorer(ui.View):
     """Where runs fail: a heatmap, the values behind its cells, and breakdowns.
-
-    Parameters
-    ----------
-    source : Evaluations, Evaluation, pandas.DataFrame, mapping or list
-        Where the rows of `fields` are, as `breakdown` takes them.
-    rows : str, optional
-        What has a row: ``field``, ``document`` or ``run``.
-    columns : str, optional
-        What has a column. By default documents; runs, where the rows are documents or there is
-        only one; fields, where there is only one of either.
-    measure : str, optional
-        What the cells show: ``score``, the mean; ``pass_rate``; ``outcome``, the most frequent one.
 
     Attributes
     ----------
@@ -475,8 +379,10 @@ class FailureExplorer(View):
         Row and column of the chosen cell, by name; empty where none or several are chosen.
     selected_block : tuple of (tuple of str, tuple of str)
         Rows and columns of the chosen cells, by name; empty where none are chosen.
-    rows, columns, measure : str
-        As above.
+    rows, columns : str
+        What has a row and what has a column: two of ``field``, ``document`` and ``run``.
+    measure : str
+        What the cells show: ``score``, the mean; ``pass_rate``; ``outcome``, the most frequent one.
     row_order, column_order : str
         ``worst`` first, by ``name``, or as the fields are in the ``document``.
     schema, run : str or None
@@ -489,11 +395,6 @@ class FailureExplorer(View):
         Whether the rows inside array items, which do not enter the scores, are there too.
     valid_only : bool
         Whether invalid outputs, which are not JSON, are left out.
-
-    Raises
-    ------
-    InputError
-        The source holds no fields, or there is no such axis or measure.
     """
 
     selected_cell = traitlets.Tuple()
@@ -518,40 +419,46 @@ class FailureExplorer(View):
         columns: str | None = None,
         measure: str = "score",
     ) -> None:
-        self._coded = coded(source)
-        given = {"rows": (rows, AXES), "columns": (columns, AXES), "measure": (measure, MEASURES)}
-        for argument, (value, names) in given.items():
-            if value not in names and (argument, value) != ("columns", None):
-                raise InputError(f"{argument}={value!r}: {nearest(value, names)}")
-        if columns is None:  # documents, runs or fields: the first that has several items
-            free = [name for name in ("document", "run", "field") if name != rows]
-            axes = self._coded.axes
-            columns = next((name for name in free if axes[name].size > 1), free[0])
+        self._coded = model.Coded(source)
+        free = [name for name in ("document", "run", "field") if name != rows]
+        if columns is None:  # the first that has several items
+            sizes = {name: axis.size for name, axis in self._coded.axes.items()}
+            columns = next((name for name in free if sizes[name] > 1), free[0])
+        names: tuple[tuple[str, str, Iterable[str]], ...] = (
+            ("rows", rows, model.AXES),
+            ("columns", columns, model.AXES),
+            ("measure", measure, model.MEASURES),
+        )
+        for argument, value, allowed in names:
+            if value not in allowed:
+                raise InputError(f"{argument}={value!r}: {nearest(value, allowed)}")
         if rows == columns:
-            raise InputError(f"rows and columns are both {rows!r}; choose two of {list(AXES)}")
+            raise InputError(
+                f"rows and columns are both {rows!r}; choose two of {list(model.AXES)}"
+            )
         self._pages = {"rows": 0, "columns": 0, "values": 0}
         self._whole: int | None = None
         self._heat, self._values, self._bars = HeatPane(), ValuesPane(), BarsPane()
         super().__init__()
         self.rows, self.columns, self.measure = rows, columns, measure
-        parts = beside(self._heat, self._values, self._bars, widths=[520, 420, 300])
+        parts = ui.beside(self._heat, self._values, self._bars, widths=[520, 420, 300])
         self.children = (ipywidgets.VBox(self._controls()), parts)
         self._listen()
         self._redraw()
 
     def _controls(self) -> list[ipywidgets.Widget]:
         """Make the controls, each tied to its trait of the same name."""
-        axes = {name: f"{name}s" for name in AXES}
+        axes = {name: f"{name}s" for name in model.AXES}
         made = {
-            "rows": menu("Rows", axes, width="12em"),
-            "row_order": menu("Sort rows", ORDERS, width="15em"),
-            "columns": menu("Columns", axes, width="14em"),
-            "column_order": menu("Sort columns", ORDERS, width="17em"),
-            "measure": menu("Show", MEASURES, width="19em"),
-            "find": search("Field", "part of its name", width="15em"),
-            "failed_by_every_run": check("failed by every run"),
-            "inside_arrays": check("inside arrays too"),
-            "valid_only": check("without invalid outputs"),
+            "rows": ui.menu("Rows", axes, width="12em"),
+            "row_order": ui.menu("Sort rows", model.ORDERS, width="15em"),
+            "columns": ui.menu("Columns", axes, width="14em"),
+            "column_order": ui.menu("Sort columns", model.ORDERS, width="17em"),
+            "measure": ui.menu("Show", model.MEASURES, width="19em"),
+            "find": ui.search("Field", "part of its name", width="15em"),
+            "failed_by_every_run": ui.check("failed by every run"),
+            "inside_arrays": ui.check("inside arrays too"),
+            "valid_only": ui.check("without invalid outputs"),
         }
         self.link(made)
         several = []
@@ -560,10 +467,10 @@ class FailureExplorer(View):
             traitlets.link((self, trait), (control, "value"), transform=_NOT_ALL)
             several += [control] if axis.size > 1 else []
         shown = list(made.values())
-        return [row(*shown[:5]), row(*shown[5:6], *several, *shown[6:])]
+        return [ui.row(*shown[:5]), ui.row(*shown[5:6], *several, *shown[6:])]
 
     def _listen(self) -> None:
-        self.observe(self._rechosen, list(Choice._fields))
+        self.observe(self._rechosen, list(model.Choice._fields))
         self.observe(self._reselected, "selected_block")
         self.observe(self._cell_set, "selected_cell")
         traitlets.link(
@@ -582,20 +489,20 @@ class FailureExplorer(View):
         return self.rows, self.columns
 
     @property
-    def _choice(self) -> Choice:
-        return Choice(**{name: getattr(self, name) for name in Choice._fields})
+    def _choice(self) -> model.Choice:
+        return model.Choice(**{name: getattr(self, name) for name in model.Choice._fields})
 
     @traitlets.validate("rows", "columns", "measure", "row_order", "column_order", "schema", "run")
     def _known_name(self, proposal: Any) -> str | None:
         trait, value = proposal["trait"].name, proposal["value"]
         names: dict[str, Iterable[str]] = {
-            **dict.fromkeys(("rows", "columns"), AXES),
-            **dict.fromkeys(("row_order", "column_order"), ORDERS),
-            "measure": MEASURES,
+            **dict.fromkeys(("rows", "columns"), model.AXES),
+            **dict.fromkeys(("row_order", "column_order"), model.ORDERS),
+            "measure": model.MEASURES,
             "schema": self._coded.schemas.names,
             "run": self._coded.axes["run"].names,
         }
-        return None if value is None else known(trait, value, names[trait])
+        return None if value is None else ui.known(trait, value, names[trait])
 
     @traitlets.validate("selected_cell")
     def _known_cell(self, proposal: Any) -> tuple[str, ...]:
@@ -620,7 +527,7 @@ class FailureExplorer(View):
     def _item(self, axis: str, name: object) -> str:
         """Return a name of an axis, or raise `TraitError`."""
         places = self._coded.places[axis]
-        return name if isinstance(name, str) and name in places else known(axis, name, places)
+        return name if isinstance(name, str) and name in places else ui.known(axis, name, places)
 
     def _codes(self, block: Block) -> list[list[int]]:
         """Return a block as the page has it."""
@@ -694,20 +601,20 @@ class FailureExplorer(View):
     # --- what is shown ---------------------------------------------------------------------------
 
     def _redraw(self) -> None:
-        self._places = kept(self._coded, self._choice)
+        self._places = model.kept(self._coded, self._choice)
         self._draw_grid()
         self._follow()
 
     def _draw_grid(self) -> None:
         choice = self._choice
-        self._grid = grid(
+        self._grid = model.grid(
             self._coded, self._places, choice, (self._pages["rows"], self._pages["columns"])
         )
         narrow = len(self._grid.columns.lines) <= _NARROW
         self._heat.layout.flex = "1 1 520px" if narrow else "1 1 100%"
         self._heat.show(
             {
-                **grid_json(self._grid, choice),
+                **model.grid_json(self._grid, choice),
                 "headline": headline(self._coded, self._places),
                 "absent": absent(choice),
                 "every": every(choice),
@@ -717,20 +624,33 @@ class FailureExplorer(View):
 
     def _follow(self) -> None:
         chosen, block = self._chosen, self.selected_block
-        page, total = self._pages["values"], len(chosen)
+        page = self._pages["values"]
         self._found = value_rows(self._coded, chosen if block else chosen[:0], page, self._whole)
-        self._counts = bars(self._coded, chosen)
+        self._counts = model.bars(self._coded, chosen)
         heading = values_title(self._choice, block, self._found)
-        self._values.show(values_json(self._found, heading, chosen=bool(block)))
-        self._bars.show(bars_json(self._counts, bars_title(total, chosen=bool(block))))
+        self._values.show(
+            {
+                "title": heading,
+                "chosen": bool(block),
+                "rows": {"columns": ValueRow._fields, "rows": self._found.rows},
+                "first": self._found.page.first,
+                "total": self._found.page.total,
+                "page": ROWS_A_PAGE,
+            }
+        )
+        self._bars.show(model.bars_json(self._counts, self._bars_title()))
+
+    def _bars_title(self) -> str:
+        what = "Selection" if self.selected_block else "All that is shown"
+        return f"{what}: {plural(len(self._chosen), 'row')}"
 
     @property
-    def _chosen(self) -> Numbers:
+    def _chosen(self) -> model.Numbers:
         """Places of the rows in the chosen cells; of all that are shown, where none is chosen."""
         if not self.selected_block:
             return self._places
         rows, columns = (np.array(codes) for codes in self._codes(self.selected_block))
-        return within(self._coded, self._places, self._choice, (rows, columns))
+        return model.within(self._coded, self._places, self._choice, (rows, columns))
 
     @property
     def selection(self) -> pd.DataFrame:
@@ -749,9 +669,10 @@ class FailureExplorer(View):
             if shown.cells
             else element("p", empty(self._coded, choice)),
             values_html(values_title(choice, block, self._found), self._found) if block else "",
-            bars_html(bars_title(len(self._chosen), chosen=bool(block)), self._counts),
+            bars_html(self._bars_title(), self._counts),
         )
 
     def __repr__(self) -> str:
         """Say how much there is, whatever is shown of it."""
-        return title(self._coded)
+        sizes = " · ".join(plural(self._coded.axes[name].size, name) for name in model.AXES)
+        return f"Failures · {sizes} · {plural(len(self._coded), 'row')}"

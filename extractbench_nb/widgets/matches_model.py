@@ -19,19 +19,6 @@ from extractbench_nb.evaluation.thresholds import ALIGN, ArrayMatches, Outcome
 from extractbench_nb.schema.states import MISSING
 from extractbench_nb.widgets.view import page_of
 
-__all__ = [
-    "PAGE",
-    "SORTS",
-    "Board",
-    "Pair",
-    "Row",
-    "counted",
-    "filtered",
-    "offered_arrays",
-    "ordered",
-]
-
-
 STATUSES = ("matched", "partial", "missed", "spurious")
 #: In which order rows can stand, by what people call it.
 SORTS = (
@@ -46,7 +33,7 @@ _DEEPEST = 200
 
 
 class Row(NamedTuple):
-    """What became of one item, or of a pair of items."""
+    """What became of one item, or of a pair of items: a row of ``matches``."""
 
     gold_index: int | None
     predicted_index: int | None
@@ -67,15 +54,6 @@ class Row(NamedTuple):
         return None not in self.pair
 
 
-def read_rows(matches: pd.DataFrame) -> list[Row]:
-    """Read the rows of ``matches`` of one array."""
-    columns = [matches[name].tolist() for name in Row._fields]
-    return [
-        Row._make(None if cell is pd.NA else cell for cell in cells)
-        for cells in zip(*columns, strict=True)
-    ]
-
-
 def counted(rows: Iterable[Row]) -> dict[str, int]:
     """Count rows by status, each status once, also if there is none."""
     found = Counter(row.status for row in rows)
@@ -85,8 +63,8 @@ def counted(rows: Iterable[Row]) -> dict[str, int]:
 def ordered(rows: Sequence[Row], sort: str) -> list[Row]:
     """Put rows in order."""
     rows = sorted(rows, key=_gold_order(rows))
-    if sort in ("least alike first", "most alike first"):
-        sign = 1.0 if sort == "least alike first" else -1.0
+    sign = {"least alike first": 1.0, "most alike first": -1.0}.get(sort)
+    if sign is not None:
         return sorted(rows, key=lambda r: (r.similarity is None, sign * (r.similarity or 0.0)))
     if sort == "status":
         return sorted(rows, key=lambda r: _WORST_FIRST.index(r.status))
@@ -113,14 +91,12 @@ def _gold_order(rows: Sequence[Row]) -> Callable[[Row], tuple[int, int]]:
 def filtered(rows: Iterable[Row], status: str = "", text: str = "") -> list[Row]:
     """Keep the rows of a status whose items hold a text."""
     wanted = text.strip().casefold()
-    return [
-        row
-        for row in rows
-        if (not status or row.status == status)
-        and (
-            not wanted or wanted in "\n".join(map(value_text, (row.gold, row.predicted))).casefold()
-        )
-    ]
+
+    def holds(row: Row) -> bool:
+        items = f"{value_text(row.gold)}\n{value_text(row.predicted)}"
+        return not wanted or wanted in items.casefold()
+
+    return [row for row in rows if status in ("", row.status) and holds(row)]
 
 
 def item_steps(items: Sequence[Any]) -> list[str]:
@@ -184,7 +160,15 @@ def values_by_place(row: Row) -> dict[str, Values]:
     """List the places of a pair of items, or of an item without a partner."""
     gold, predicted = _item(row.gold), _item(row.predicted)
     if row.is_pair and isinstance(gold, dict) != isinstance(predicted, dict):
-        return _unlike(gold, predicted)
+        words = [
+            "text" if kind == "string" else kind for kind in (json_type(gold), json_type(predicted))
+        ]
+        told = f"{words[1]} (expected as in gold: {words[0]})"
+        if isinstance(predicted, dict):
+            fields = {p: (NO_PLACE, value) for p, value in entries(predicted) if p}
+            return {"": (gold, Kind(told)), **fields}
+        fields = {p: (value, NO_PLACE) for p, value in entries(gold) if p}
+        return {"": (Kind(words[0]), Kind(told + ": ", predicted)), **fields}
     ours = dict(entries(gold)) if row.gold_index is not None else {}
     theirs = dict(entries(predicted)) if row.predicted_index is not None else {}
     places = dict.fromkeys((*ours, *theirs))
@@ -195,20 +179,6 @@ def values_by_place(row: Row) -> dict[str, Values]:
 
 def _item(item: Any) -> Any:
     return item.item if isinstance(item, MapItem) else item
-
-
-def _unlike(gold: Any, predicted: Any) -> dict[str, Values]:
-    expected = f"{_word(predicted)} (expected as in gold: {_word(gold)})"
-    if isinstance(predicted, dict):
-        fields = {p: (NO_PLACE, value) for p, value in entries(predicted) if p}
-        return {"": (gold, Kind(expected)), **fields}
-    fields = {p: (value, NO_PLACE) for p, value in entries(gold) if p}
-    return {"": (Kind(_word(gold)), Kind(expected + ": ", predicted)), **fields}
-
-
-def _word(value: Any) -> str:
-    kind = json_type(value)
-    return "text" if kind == "string" else kind
 
 
 _LINES = 5
@@ -252,37 +222,34 @@ def cards(
     rows: Sequence[Row], failed: Mapping[int, set[str]], field: str, beside: bool
 ) -> dict[str, Any]:
     """Write a page of rows as the two columns that the page draws."""
-    left: list[dict[str, Any]] = []
-    right: list[dict[str, Any]] = []
+    columns: tuple[list[dict[str, Any]], list[dict[str, Any]]] = [], []
     for row in rows:
         places: set[str] = set()
         if row.is_pair and row.gold_index is not None:
             places = {f.removeprefix(field) for f in row.failed_fields}
             places |= failed.get(row.gold_index, set())
-        for side, one, index, partner in (
-            (left, 0, row.gold_index, row.predicted_index),
-            (right, 1, row.predicted_index, row.gold_index),
-        ):
-            if index is not None:
-                side.append(_card(row, one, index, partner, places))
+        for side, item in enumerate((row.gold, row.predicted)):
+            if row.pair[side] is None:
+                continue
+            lines, more = _lines(row, side, places)
+            columns[side].append(
+                {
+                    "at": row.pair[side],
+                    "partner": row.pair[1 - side],
+                    "status": row.status,
+                    "similarity": row.similarity,
+                    "key": fitted(item.key, _WIDEST_KEY) if isinstance(item, MapItem) else "",
+                    "lines": lines,
+                    "more": more,
+                    "failed": [
+                        label(f.removeprefix(".") or "value") for f in sorted(places)[:_LINES]
+                    ],
+                }
+            )
+    left, right = columns
     if not beside:
         right.sort(key=lambda card: card["at"])
     return {"left": left, "right": right}
-
-
-def _card(row: Row, side: int, index: int, partner: int | None, failed: set[str]) -> dict[str, Any]:
-    item = (row.gold, row.predicted)[side]
-    lines, more = _lines(row, side, failed)
-    return {
-        "at": index,
-        "partner": partner,
-        "status": row.status,
-        "similarity": row.similarity,
-        "key": fitted(item.key, _WIDEST_KEY) if isinstance(item, MapItem) else "",
-        "lines": lines,
-        "more": more,
-        "failed": [label(f.removeprefix(".") or "value") for f in sorted(failed)[:_LINES]],
-    }
 
 
 def _lines(row: Row, side: int, failed: set[str]) -> tuple[list[list[Any]], int]:
@@ -408,12 +375,14 @@ def _verdict(found: Any) -> dict[str, Any] | None:
     }
 
 
-def _both(one: Any, two: Any, in_full: bool) -> dict[str, Any]:
+def _both(gold: Any, predicted: Any, in_full: bool) -> dict[str, Any]:
     limit = WHOLE if in_full else LIMIT
-    ours, theirs = (_cut(side, limit) for side in sides(one, two, limit, _MARKED_IN_FULL))
-    lengths = {"gold": len(_text(one)), "predicted": len(_text(two))}
-    more = {side: n for side, n in lengths.items() if n > LIMIT and not in_full}
-    return {"gold": ours, "predicted": theirs, "more": more}
+    written = sides(gold, predicted, limit, _MARKED_IN_FULL)
+    lengths = {"gold": len(_text(gold)), "predicted": len(_text(predicted))}
+    return {
+        **dict(zip(lengths, (_cut(side, limit) for side in written), strict=True)),
+        "more": {side: n for side, n in lengths.items() if n > LIMIT and not in_full},
+    }
 
 
 def _cut(side: list[Segment], limit: int) -> list[Segment]:
@@ -444,15 +413,7 @@ _HEADS = ("gold", "predicted", *STATUSES, "precision", "recall", "F1", "score", 
 
 
 class Board:
-    """One array of an evaluation at the present thresholds.
-
-    Parameters
-    ----------
-    ev : Evaluation
-        The evaluation.
-    path : str
-        Instance path of the array.
-    """
+    """One array of an evaluation at the present thresholds."""
 
     def __init__(self, ev: Evaluation, path: str) -> None:
         self.path = path
@@ -468,13 +429,16 @@ class Board:
 
     def _use(self, outcome: Outcome) -> None:
         self.outcome = outcome
-        self.rows = read_rows(outcome.matches)
-        ours = {row.gold_index: row.gold for row in self.rows if row.gold_index is not None}
-        self._steps = item_steps([ours[at] for at in sorted(ours)])
-        places = failed_places(outcome.fields, self.path, self._steps)
-        self._failed = dict(enumerate(places))
+        columns = [outcome.matches[name].tolist() for name in Row._fields]
+        self.rows = [
+            Row._make(None if cell is pd.NA else cell for cell in cells)
+            for cells in zip(*columns, strict=True)
+        ]
         self._theirs = {r.predicted_index: r for r in self.rows if r.predicted_index is not None}
         self._ours = {r.gold_index: r for r in self.rows if r.gold_index is not None}
+        self._steps = item_steps([self._ours[at].gold for at in sorted(self._ours)])
+        places = failed_places(outcome.fields, self.path, self._steps)
+        self._failed = dict(enumerate(places))
 
     @property
     def field(self) -> str:

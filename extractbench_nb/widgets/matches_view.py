@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import ipywidgets
 import pandas as pd
 import traitlets
 
-from extractbench_nb.display.sides import Segment
+from extractbench_nb.display.html import element, table
 from extractbench_nb.display.text import fitted
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.frames import chosen_array
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.evaluation.thresholds import ALIGN, PASS, Knob
-from extractbench_nb.widgets.matches_model import (
-    PAGE,
-    SORTS,
-    Board,
-    Pair,
-    Row,
-    counted,
-    filtered,
-    offered_arrays,
-    ordered,
-)
+from extractbench_nb.widgets import matches_model as model
+from extractbench_nb.widgets import view as ui
 from extractbench_nb.widgets.static import (
     MARKS,
-    element,
     more,
+    outcome_text,
     score_text,
     segments_html,
-    table,
     twin,
 )
-from extractbench_nb.widgets.view import Pane, Slider, View, button, menu, row, search
-
-__all__ = ["MatchesView"]
 
 
 def counts_html(counts: dict[str, Any], note: str) -> str:
@@ -63,7 +50,7 @@ def page_html(page: dict[str, Any], told: str) -> str:
     theirs = {card["at"]: card for card in page["right"]}  # partners on one line, in gold's order
     pairs = [(card, theirs.get(card["partner"])) for card in page["left"]]
     pairs += [(None, card) for card in page["right"] if card["partner"] is None]
-    body = [_line(left, right) for left, right in pairs]
+    body = [_cells(left, right) for left, right in pairs]
     heads = ("gold", "predicted", "status", "similarity", "gold item", "predicted item")
     hidden = page["rows"] - page["last"]
     return element("p", head) + table(heads, body, (0, 1, 3)) + more(hidden, "rows")
@@ -78,7 +65,7 @@ def empty_text(page: dict[str, Any]) -> str:
     return "Both arrays are empty: there is nothing to match."
 
 
-def _line(left: dict[str, Any] | None, right: dict[str, Any] | None) -> list[str]:
+def _cells(left: dict[str, Any] | None, right: dict[str, Any] | None) -> list[str]:
     card = left or right or {}
     status = card["status"]
     failed = f" ({', '.join(card['failed'])})" if card["failed"] else ""
@@ -100,54 +87,47 @@ def _item(card: dict[str, Any] | None) -> str:
     for place, side, failed in card["lines"]:
         name = f"{MARKS['incorrect']} " * failed + f"{place}: " * bool(place)
         tag, kind = ("b", "") if failed else ("span", "xb-quiet")
-        lines.append(f"<div>{element(tag, name, kind) if name else ''}{_side(side)}</div>")
+        lines.append(f"<div>{element(tag, name, kind) if name else ''}{segments_html(side)}</div>")
     rest = element("div", f"… {card['more']:,} more", "xb-quiet") if card["more"] else ""
     return key + "".join(lines) + rest
 
 
-def _side(side: Sequence[Sequence[str]]) -> str:
-    return segments_html(Segment(*piece) for piece in side)
-
-
-def detail_html(model: dict[str, Any]) -> str:
+def detail_html(found: dict[str, Any]) -> str:
     """Write the chosen pair key by key."""
-    similarity = model["similarity"]
+    similarity = found["similarity"]
     alike = "" if similarity is None else f", similarity {score_text(similarity)}"
-    failed = f"; failed: {', '.join(model['failed'])}" if model["failed"] else ""
-    head = element("h4", f"{model['title']}: {model['status']}{alike}{failed}")
-    note = element("p", model["note"]) if model["note"] else ""
-    scored = ("metric", "score", "outcome") if model["scored"] else ()
-    heads = ("field", *model["sides"], *scored)
-    rows = [_detail_line(row, model) for row in model["rows"]]
+    failed = f"; failed: {', '.join(found['failed'])}" if found["failed"] else ""
+    head = element("h4", f"{found['title']}: {found['status']}{alike}{failed}")
+    note = element("p", found["note"]) if found["note"] else ""
+    scored = ("metric", "score", "outcome") if found["scored"] else ()
+    heads = ("field", *found["sides"], *scored)
+    rows = []
+    for line in found["rows"]:
+        cells = [element("b", line["place"])]
+        for side in found["sides"]:
+            length = line["more"].get(side)
+            cut = element("em", f" ({length:,} characters)", "xb-quiet") if length else ""
+            cells.append(segments_html(line[side]) + cut)
+        rows.append([*cells, *(_verdict_cells(line["verdict"]) if scored else ())])
     numbers = [at for at, name in enumerate(heads) if name == "score"]
-    return head + note + table(heads, rows, numbers) + element("p", left_out(model), "xb-quiet")
+    return head + note + table(heads, rows, numbers) + element("p", left_out(found), "xb-quiet")
 
 
-def left_out(model: dict[str, Any]) -> str:
+def left_out(found: dict[str, Any]) -> str:
     """Say what the list of fields does not show."""
     parts = []
-    if model["more"]:
-        parts.append(f"… {model['more']:,} more fields.")
-    if model["absent"]:
-        parts.append(f"Absent on both sides: {model['absent']:,}.")
+    if found["more"]:
+        parts.append(f"… {found['more']:,} more fields.")
+    if found["absent"]:
+        parts.append(f"Absent on both sides: {found['absent']:,}.")
     return " ".join(parts)
-
-
-def _detail_line(row: dict[str, Any], model: dict[str, Any]) -> list[str]:
-    values = [element("b", row["place"])]
-    for side in model["sides"]:
-        length = row["more"].get(side)
-        cut = element("em", f" ({length:,} characters)", "xb-quiet") if length else ""
-        values.append(_side(row[side]) + cut)
-    return [*values, *(_verdict_cells(row["verdict"]) if model["scored"] else ())]
 
 
 def _verdict_cells(verdict: dict[str, Any] | None) -> list[str]:
     """Return the cells metric, score and outcome."""
     if verdict is None:
         return [element("em", "not scored", "xb-quiet"), "", ""]
-    outcome = verdict["outcome"]
-    text = f"{MARKS.get(outcome, '')} {outcome.replace('_', ' ')} ({verdict['reason']})"
+    text = f"{outcome_text(verdict['outcome'])} ({verdict['reason']})"
     reasoning = element("div", verdict["reasoning"], "xb-quiet") if verdict["reasoning"] else ""
     return [
         element("span", verdict["metric"]),
@@ -169,17 +149,17 @@ def _told(knob: Knob) -> str:
     return f"{fitted(knob.field, _WIDEST)}: {knob.metric} {knob.param} ({knob.declared:.2f})"
 
 
-class CountsPane(Pane, scripts=["matches/counts.js"], styles=["matches/matches.css"]):
+class CountsPane(ui.Pane, scripts=["matches/counts.js"], styles=["matches/matches.css"]):
     """Counts as evaluated, and at the present thresholds."""
 
 
-class PairsPane(Pane, scripts=["matches/pairs.js"], styles=["matches/matches.css"]):
+class PairsPane(ui.Pane, scripts=["matches/pairs.js"], styles=["matches/matches.css"]):
     """The two columns of a page; `selected` has the indices of the chosen pair."""
 
     selected = traitlets.Any(None, allow_none=True).tag(sync=True)
 
 
-class DetailPane(Pane, scripts=["matches/detail.js"], styles=["matches/matches.css"]):
+class DetailPane(ui.Pane, scripts=["matches/detail.js"], styles=["matches/matches.css"]):
     """The chosen pair field by field."""
 
 
@@ -187,16 +167,8 @@ _NOTHING_CHOSEN = "Choose an item, by a click or by Enter, to see its pair field
 _PARTIAL = "A partial pair counts as one missed and one spurious item."
 
 
-class MatchesView(View):
+class MatchesView(ui.View):
     """The items of an array: gold on the left, predicted on the right, lines between pairs.
-
-    Parameters
-    ----------
-    ev : Evaluation
-        The evaluation.
-    path : str, optional
-        The array: its instance path, ``$.authors``, or its field, ``authors`` or ``authors[]``,
-        where the field has one array. May be left out where the evaluation has one array.
 
     Attributes
     ----------
@@ -209,20 +181,7 @@ class MatchesView(View):
     thresholds : dict of str to float
         The thresholds that differ from the declared ones: ``align_threshold`` and
         ``pass_threshold`` of the array, and those of its items' fields by field. Others can be
-        assigned, each from 0 to 1.
-
-    Raises
-    ------
-    InputError
-        `ev` is not an Evaluation, or no array is meant, or more than one.
-
-    Notes
-    -----
-    A change of ``align_threshold`` or ``pass_threshold`` decides the recorded pairs anew: the
-    alignment does not depend on them. At another threshold of a field the items are aligned anew by
-    the offline judge. Where another judge, an alignment of the user's or a metric that is awaited
-    took part, nothing is asked again: thresholds are applied to the recorded pairs and scores, and
-    the view says so. After pickling there are no records, and thresholds are fixed.
+        assigned, each from 0 to 1; see `show_matches`.
     """
 
     path = traitlets.Unicode("")
@@ -236,46 +195,35 @@ class MatchesView(View):
                 "Evaluations.evaluation(run, document) returns"
             )
         self._ev, self._arrays = ev, ev.arrays
-        self._board = Board(ev, chosen_array(self._arrays, path))
-        self._page, self._shown, self._whole = 0, list[Row](), set[int]()
+        self._board = model.Board(ev, chosen_array(self._arrays, path))
+        self._page, self._shown, self._whole = 0, list[model.Row](), set[int]()
         self._counts, self._pairs, self._detail = CountsPane(), PairsPane(), DetailPane()
-        super().__init__(
-            [
-                self._make_picker(),
-                self._make_tuner(),
-                self._counts,
-                self._make_filters(),
-                self._pairs,
-                self._detail,
-            ]
-        )
+        self._picker = ui.menu("Array")
+        tuner, filters = self._make_tuner(), self._make_filters()
+        super().__init__([self._picker, tuner, self._counts, filters, self._pairs, self._detail])
         self._pairs.on_event("page", self._page_asked, page=int)
         self._pairs.on_event("select", self._item_clicked, side=["gold", "predicted"], index=int)
         self._detail.on_event("whole", self._whole_asked, at=int)
         self.path = self._board.path
-
-    def _make_picker(self) -> ipywidgets.Widget:
-        self._picker = menu("Array")
-        self._picker.observe(self._array_picked, "value")
-        return self._picker
+        self.link({"path": self._picker})
 
     def _make_tuner(self) -> ipywidgets.Widget:
         """Make the controls of one threshold: which, its value, back to those declared."""
-        self._knob = menu("Threshold", flex="1 1 300px")
+        self._knob = ui.menu("Threshold", flex="1 1 300px")
         place = ipywidgets.Layout(flex="0 1 230px", min_width="0", margin="2px 10px 2px 2px")
-        self._slider = Slider(label="Value", layout=place)
-        self._reset = button("As declared", lambda: self.set_trait("thresholds", {}))
+        self._slider = ui.Slider(label="Value", layout=place)
+        self._reset = ui.button("As declared", lambda: self.set_trait("thresholds", {}))
         self._knob.observe(self._knob_chosen, "value")
         self._slider.observe(self._value_chosen, "value")
-        return row(self._knob, self._slider, self._reset)
+        return ui.row(self._knob, self._slider, self._reset)
 
     def _make_filters(self) -> ipywidgets.Widget:
-        self._status = menu("Show", [("all", "")], flex="0 1 220px")
-        self._sort = menu("Order", SORTS, flex="0 1 250px")
-        self._text = search("Find", "a text in the items", flex="1 1 260px")
+        self._status = ui.menu("Show", [("all", "")], flex="0 1 220px")
+        self._sort = ui.menu("Order", model.SORTS, flex="0 1 250px")
+        self._text = ui.search("Find", "a text in the items", flex="1 1 260px")
         for control in (self._status, self._sort, self._text):
             control.observe(self._filter_changed, "value")
-        return row(self._status, self._sort, self._text)
+        return ui.row(self._status, self._sort, self._text)
 
     # --- what Python code sets ---------------------------------------------------------------
 
@@ -289,10 +237,10 @@ class MatchesView(View):
     @traitlets.observe("path")
     def _array_changed(self, change: Any) -> None:
         if change["new"] != self._board.path:
-            self._board = Board(self._ev, change["new"])
+            self._board = model.Board(self._ev, change["new"])
         path, knobs = self._board.path, self._board.array.knobs
         with self.quietly():
-            self._picker.options = offered_arrays(self._arrays, path)
+            self._picker.options = model.offered_arrays(self._arrays, path)
             self._picker.value = path
             self._knob.options = [(_told(knob), knob.key) for knob in knobs]
             for part in (self._knob, self._slider, self._reset):
@@ -330,7 +278,7 @@ class MatchesView(View):
         self._draw()
 
     @traitlets.validate("selected_pair")
-    def _known_pair(self, proposal: Any) -> Pair | None:
+    def _known_pair(self, proposal: Any) -> model.Pair | None:
         value = proposal["value"]
         if value is None:
             return None
@@ -358,8 +306,8 @@ class MatchesView(View):
         self._whole = set()
         pair = change["new"]
         at = next((i for i, row in enumerate(self._shown) if row.pair == pair), None)
-        if at is not None and at // PAGE != self._page:
-            self._page = at // PAGE
+        if at is not None and at // model.PAGE != self._page:
+            self._page = at // model.PAGE
             self._draw_page()
         self._pairs.selected = None if pair is None else list(pair)
         self._draw_detail()
@@ -369,10 +317,6 @@ class MatchesView(View):
     def _show_threshold(self) -> None:
         if self._knob.value in self._board.knobs:
             self._slider.value = self._board.threshold(self._knob.value)
-
-    def _array_picked(self, change: Any) -> None:
-        if not self._updating and change["new"] is not None:
-            self.path = change["new"]
 
     def _knob_chosen(self, _: Any) -> None:
         if not self._updating:
@@ -390,7 +334,7 @@ class MatchesView(View):
             self._draw_detail()
 
     def _page_asked(self, page: int) -> None:
-        if 0 <= page * PAGE < len(self._shown):
+        if 0 <= page * model.PAGE < len(self._shown):
             self._page = page
             self._draw_page()
 
@@ -406,7 +350,7 @@ class MatchesView(View):
     # --- what is shown -----------------------------------------------------------------------
 
     def _draw(self) -> None:
-        counts = counted(self._board.rows)
+        counts = model.counted(self._board.rows)
         named = [(f"{name} ({n:,})", name) for name, n in counts.items()]
         with self.quietly():
             kept = self._status.value
@@ -417,9 +361,9 @@ class MatchesView(View):
         self._pair_changed({"new": self.selected_pair})
 
     def _draw_page(self) -> None:
-        rows = ordered(self._board.rows, self._sort.value)
-        self._shown = filtered(rows, self._status.value, self._text.value)
-        self._page = min(self._page, max(0, (len(self._shown) - 1) // PAGE))
+        rows = model.ordered(self._board.rows, self._sort.value)
+        self._shown = model.filtered(rows, self._status.value, self._text.value)
+        self._page = min(self._page, max(0, (len(self._shown) - 1) // model.PAGE))
         self._pairs.show(self._page_model())
 
     def _draw_detail(self) -> None:
@@ -440,8 +384,8 @@ class MatchesView(View):
         row = None if self.selected_pair is None else self._board.row_of(self.selected_pair)
         if row is None:
             return None
-        model = self._board.detail(row, self._whole)
-        return {**model, "left_out": left_out(model)}
+        found = self._board.detail(row, self._whole)
+        return {**found, "left_out": left_out(found)}
 
     # --- results -----------------------------------------------------------------------------
 
@@ -465,7 +409,7 @@ class MatchesView(View):
     def _described(self) -> str:
         """Say in words which rows are shown, and how."""
         sort, status, text = self._sort.value, self._status.value, self._text.value
-        parts = [f"Items in {sort}" if sort in SORTS[:2] else f"Items, {sort}"]
+        parts = [f"Items in {sort}" if sort in model.SORTS[:2] else f"Items, {sort}"]
         if status:
             parts.append(f"only {status}")
         if text.strip():

@@ -10,17 +10,15 @@ from typing import Any, NamedTuple
 import pandas as pd
 import traitlets
 
+from extractbench_nb.display.html import element
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.schema.nodes import Schema, Shown, params_text, shown_metric, shown_nodes
 from extractbench_nb.stats.breakdowns import gather
-from extractbench_nb.widgets.static import counts_html, element, more, twin
-from extractbench_nb.widgets.view import Pane, View
-
-__all__ = ["SchemaExplorer", "TreeNode", "TreePane", "resolved_path", "schema_tree", "tree_html"]
-
+from extractbench_nb.widgets import view as ui
+from extractbench_nb.widgets.static import counts_html, more, twin
 
 _LONGEST_NAME = 120
 _LONGEST_NOTE = 160
@@ -30,11 +28,7 @@ _STEP = re.compile(r"\.|\[")
 
 
 class Tally(NamedTuple):
-    """What an evaluation says of a node and of all below it.
-
-    ``score`` is the mean score of the rows, None if no row has one; ``counts`` has the outcomes
-    that occur, with their numbers of rows, in the order of `OUTCOMES`.
-    """
+    """Mean score of the rows at a node and below it, and numbers of rows by outcome."""
 
     score: float | None
     counts: tuple[tuple[str, int], ...]
@@ -54,43 +48,29 @@ class TreeNode(NamedTuple):
     counts: tuple[tuple[str, int], ...]
 
 
-_NOTHING = Tally(None, ())
-
-
 def schema_tree(schema: Schema, source: object = None) -> list[TreeNode]:
     """List the nodes of a schema in document order."""
     listed = shown_nodes(schema)
     paths = {row.node.schema_path for row in listed}
     found = {} if source is None else tallies(paths, rows_of_schema(schema, paths, source))
-    below = _below(listed)
-    return [
-        _tree_node(row, below[at], found.get(row.node.schema_path, _NOTHING))
-        for at, row in enumerate(listed)
-    ]
-
-
-def _below(listed: list[Shown]) -> list[int]:
-    """Count the nodes below each node."""
-    counts = [0] * len(listed)
+    below = [0] * len(listed)  # the number of nodes below each node
     for at in range(len(listed) - 1, 0, -1):
         parent = listed[at].parent
         if parent is not None:
-            counts[parent] += counts[at] + 1
-    return counts
-
-
-def _tree_node(row: Shown, below: int, tally: Tally) -> TreeNode:
-    node = row.node
-    return TreeNode(
-        node.schema_path,
-        node.field or "$",
-        row.parent,
-        one_line(row.name if node.field else "$", _LONGEST_NAME),
-        one_line(node.label, _LONGEST_NAME),
-        tuple(one_line(note, _LONGEST_NOTE) for note in _notes(row, below)),
-        one_line(node.description or "", _LONGEST_ABOUT),
-        *tally,
-    )
+            below[parent] += below[at] + 1
+    return [
+        TreeNode(
+            row.node.schema_path,
+            row.node.field or "$",
+            row.parent,
+            one_line(row.name if row.node.field else "$", _LONGEST_NAME),
+            one_line(row.node.label, _LONGEST_NAME),
+            tuple(one_line(note, _LONGEST_NOTE) for note in _notes(row, below[at])),
+            one_line(row.node.description or "", _LONGEST_ABOUT),
+            *found.get(row.node.schema_path, (None, ())),
+        )
+        for at, row in enumerate(listed)
+    ]
 
 
 def _notes(row: Shown, below: int) -> list[str]:
@@ -218,16 +198,10 @@ def _label(node: TreeNode) -> str:
     return f"{element('b', node.name)} {element('span', about, 'xb-quiet')} {counts}"
 
 
-class TreePane(Pane, scripts=["shared/tree.js", "schema/explorer.js"], styles=["shared/tree.css"]):
-    """The tree of a schema.
-
-    Attributes
-    ----------
-    path : str
-        Schema path of the chosen node, empty at first.
-    selected : str
-        What stands for it on the page.
-    """
+class TreePane(
+    ui.Pane, scripts=["shared/tree.js", "schema/explorer.js"], styles=["shared/tree.css"]
+):
+    """The tree of a schema; `selected` stands for the chosen node on the page, `path` elsewhere."""
 
     path = traitlets.Unicode("")
     selected = traitlets.Unicode("").tag(sync=True)
@@ -257,15 +231,8 @@ def resolved_path(nodes: Sequence[TreeNode], path: str) -> str:
     return by_field[path]
 
 
-class SchemaExplorer(View):
+class SchemaExplorer(ui.View):
     """A schema as a tree.
-
-    Parameters
-    ----------
-    schema : Schema
-        The parsed schema.
-    source : Evaluation, Evaluations, pandas.DataFrame or None, optional
-        Gives every node its mean score and counts of outcomes.
 
     Attributes
     ----------

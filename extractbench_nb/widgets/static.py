@@ -11,22 +11,9 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
-from extractbench_nb.display.html import element, table
+from extractbench_nb.display.html import element
 from extractbench_nb.display.sides import Segment
 from extractbench_nb.display.text import trimmed
-
-__all__ = [
-    "MARKS",
-    "asset",
-    "counts_html",
-    "element",
-    "more",
-    "page",
-    "score_text",
-    "segments_html",
-    "table",
-    "twin",
-]
 
 
 @cache
@@ -50,6 +37,11 @@ MARKS = {
     "missed": "−",
     "spurious": "+",
 }
+
+
+def outcome_text(outcome: str) -> str:
+    """Write an outcome in words, after its sign."""
+    return f"{MARKS[outcome]} {outcome.replace('_', ' ')}"
 
 
 def twin(title: str, *parts: str) -> str:

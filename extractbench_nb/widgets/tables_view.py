@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,36 +10,15 @@ import pandas as pd
 import traitlets
 
 from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.display.html import element, table
 from extractbench_nb.display.sides import MOST, Pair, Segment, whole
 from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.tables import drawing
 from extractbench_nb.tables.cells import Cell
-from extractbench_nb.tables.drawing import (
-    LEGEND,
-    METRICS,
-    SIDES,
-    TABLES_STYLE,
-    Comparison,
-    DrawnSide,
-    Line,
-    Patch,
-    compare,
-    default_metric,
-    drawn,
-    kind_of,
-    line_text,
-    mark_text,
-    notes_of,
-    scores_html,
-    tables_html,
-    two_digits,
-)
 from extractbench_nb.tables.grid_similarity import GriTS
-from extractbench_nb.widgets.static import element, segments_html, table, twin
-from extractbench_nb.widgets.view import Page, Pane, View, known, menu, page_of, row
-
-__all__ = ["TableView"]
-
+from extractbench_nb.widgets import view as ui
+from extractbench_nb.widgets.static import segments_html, twin
 
 ROWS_A_PAGE, COLUMNS_A_PAGE = 40, 30
 #: Characters of a cell that a page is sent; all of the chosen cell stands below the grids.
@@ -48,19 +27,14 @@ _MOST_NOTES = 5
 
 
 #: The lines to choose from, and the page of them that is shown.
-Lines = tuple[Sequence[Line], Page]
+Lines = tuple[Sequence[drawing.Line], ui.Page]
 
 
-def _shown(lines: Lines) -> Sequence[Line]:
-    every, page = lines
-    return every[page.first : page.last]
-
-
-def page_model(found: Comparison, rows: Lines, columns: Lines) -> dict[str, Any]:
+def page_model(found: drawing.Comparison, rows: Lines, columns: Lines) -> dict[str, Any]:
     """Write a page of both grids as the front end reads it."""
-    parts = drawn(found, _shown(rows), _shown(columns))
+    parts = drawing.drawn(found, *(page.of(lines) for lines, page in (rows, columns)))
     return {
-        "metric": METRICS[found.metric],
+        "metric": drawing.METRICS[found.metric],
         "rows": rows[1]._asdict(),
         "columns": columns[1]._asdict(),
         "sides": [_side(found, side, parts[side], (rows, columns)) for side in (0, 1)],
@@ -68,37 +42,36 @@ def page_model(found: Comparison, rows: Lines, columns: Lines) -> dict[str, Any]
 
 
 def _side(
-    found: Comparison, side: int, part: DrawnSide, pages: tuple[Lines, Lines]
+    found: drawing.Comparison, side: int, part: drawing.DrawnSide, pages: tuple[Lines, Lines]
 ) -> dict[str, Any]:
     table = found.tables[side]
+
+    def line_cells(line: drawing.Line) -> list[Any]:
+        return [line.at(side), line.at(1 - side), line.similarity, drawing.line_text(line, side)]
+
+    def nearest_index(lines: Iterable[drawing.Line]) -> int | None:
+        return next((at for line in lines if (at := line.at(side)) is not None), None)
+
     return {
-        "name": SIDES[side],
+        "name": drawing.SIDES[side],
         "shape": list(table.grid.shape) if table.size else [0, 0],
-        "heads": [_line(line, side) for line in part.columns],
+        "heads": [line_cells(line) for line in part.columns],
         "lines": [
-            [*_line(row.line, side), [_patch(found, side, patch) for patch in row.patches]]
+            [*line_cells(row.line), [_patch(found, side, patch) for patch in row.patches]]
             for row in part.rows
         ],
-        "notes": [one_line(note, 200) for note in notes_of(table)[:_MOST_NOTES]],
-        "before": [_near(reversed(lines[: page.first]), side) for lines, page in pages],
-        "after": [_near(lines[page.last :], side) for lines, page in pages],
+        "notes": [one_line(note, 200) for note in drawing.notes_of(table)[:_MOST_NOTES]],
+        "before": [nearest_index(reversed(lines[: page.first])) for lines, page in pages],
+        "after": [nearest_index(lines[page.last :]) for lines, page in pages],
     }
 
 
-def _near(lines: Any, side: int) -> int | None:
-    return next((at for line in lines if (at := line.at(side)) is not None), None)
-
-
-def _line(line: Line, side: int) -> list[Any]:
-    return [line.at(side), line.at(1 - side), line.similarity, line_text(line, side)]
-
-
-def _patch(found: Comparison, side: int, patch: Patch) -> list[Any]:
-    told = [*patch[1:], mark_text(patch, side)]
+def _patch(found: drawing.Comparison, side: int, patch: drawing.Patch) -> list[Any]:
+    told = [*patch[1:], drawing.mark_text(patch, side)]
     if patch.state == "gap":
         return [*told, "", ""]
     cell = found.tables[side].cells[patch.cell]
-    return [*told, kind_of(cell), one_line(cell.text, _LONGEST)]
+    return [*told, drawing.kind_of(cell), one_line(cell.text, _LONGEST)]
 
 
 def scores_model(scores: Any, chosen: str | None) -> dict[str, Any]:
@@ -106,7 +79,12 @@ def scores_model(scores: Any, chosen: str | None) -> dict[str, Any]:
     return {
         "heads": [str(name).replace("_", " ") for name in scores.columns],
         "rows": [
-            [name, METRICS.get(name, ""), [f"{number:.3f}" for number in numbers], name == chosen]
+            [
+                name,
+                drawing.METRICS.get(name, ""),
+                [f"{number:.3f}" for number in numbers],
+                name == chosen,
+            ]
             for name, *numbers in scores.itertuples()
         ],
     }
@@ -128,10 +106,12 @@ class Position(NamedTuple):
     @property
     def number(self) -> int:
         """0 for the true table, 1 for the predicted one."""
-        return SIDES.index(self.side)
+        return drawing.SIDES.index(self.side)
 
 
-def pair_model(found: Comparison, chosen: Position, *, in_full: bool = False) -> dict[str, Any]:
+def pair_model(
+    found: drawing.Comparison, chosen: Position, *, in_full: bool = False
+) -> dict[str, Any]:
     """Describe the cell at a position and its partner."""
     own = (chosen.row, chosen.column)
     other = found.partner(chosen.number, *own)
@@ -147,28 +127,27 @@ def pair_model(found: Comparison, chosen: Position, *, in_full: bool = False) ->
     facts = [_facts(cell) for cell in cells if cell is not None]
     told = [name for name in facts[0] if any(fact[name] for fact in facts)]
     rows = [
-        ("text", [_or_nothing(texts[at].segments) for at in shown]),
+        ("text", [_texts(texts[at].segments) for at in shown]),
         *((name, [[Segment("same", fact[name])] for fact in facts]) for name in told),
     ]
     return {
         "title": _title(found, places),
         "note": _note(found, chosen) if len(shown) == 1 else "",
-        "sides": [SIDES[at] for at in shown],
+        "sides": [drawing.SIDES[at] for at in shown],
         "rows": rows,
         "hidden": max(texts[at].hidden for at in shown),
         "others": _others(found, chosen),
     }
 
 
-def _or_nothing(side: list[Segment]) -> list[Segment]:
+def _texts(side: list[Segment]) -> list[Segment]:
     return [piece for piece in side if piece.text] or [Segment("note", "no text")]
 
 
 def _lines(numbers: Sequence[int], name: str) -> str:
-    whole_run = list(numbers) == list(range(numbers[0], numbers[-1] + 1))
     if len(numbers) == 1:
         return f"{name} {numbers[0]}"
-    if whole_run:
+    if list(numbers) == list(range(numbers[0], numbers[-1] + 1)):
         return f"{name}s {numbers[0]} to {numbers[-1]}"
     return f"{name}s {', '.join(map(str, numbers[:_MOST_POSITIONS]))}"
 
@@ -176,14 +155,14 @@ def _lines(numbers: Sequence[int], name: str) -> str:
 def _facts(cell: Cell) -> dict[str, str]:
     return {
         "covers": f"{_lines(cell.rows, 'row')}, {_lines(cell.columns, 'column')}",
-        "kind": _KINDS[kind_of(cell)],
+        "kind": _KINDS[drawing.kind_of(cell)],
         "box": "" if cell.box is None else ", ".join(f"{x:g}" for x in cell.box),
     }
 
 
-def _title(found: Comparison, places: Sequence[tuple[int, int] | None]) -> str:
+def _title(found: drawing.Comparison, places: Sequence[tuple[int, int] | None]) -> str:
     told = [
-        f"{SIDES[side]} row {place[0]}, column {place[1]}"
+        f"{drawing.SIDES[side]} row {place[0]}, column {place[1]}"
         for side, place in enumerate(places)
         if place is not None
     ]
@@ -191,19 +170,19 @@ def _title(found: Comparison, places: Sequence[tuple[int, int] | None]) -> str:
     if len(told) == 1:
         return title[0].upper() + title[1:]
     place = places[0]
-    alike = two_digits(float(found.positions[0][place])) if place is not None else ""
+    alike = drawing.two_digits(float(found.positions[0][place])) if place is not None else ""
     return f"{title[0].upper()}{title[1:]}: similarity {alike} ({found.metric})"
 
 
-def _note(found: Comparison, chosen: Position) -> str:
+def _note(found: drawing.Comparison, chosen: Position) -> str:
     side = chosen.number
     lines = (("row", found.rows, chosen.row), ("column", found.columns, chosen.column))
     alone = [f"{name} {at}" for name, every, at in lines if at not in found.partners(every, side)]
     verb = "has" if len(alone) == 1 else "have"
-    return f"No partner: {' and '.join(alone)} {verb} none in the {SIDES[1 - side]} table."
+    return f"No partner: {' and '.join(alone)} {verb} none in the {drawing.SIDES[1 - side]} table."
 
 
-def _others(found: Comparison, chosen: Position) -> str:
+def _others(found: drawing.Comparison, chosen: Position) -> str:
     """Say what the positions of a cell that spans several were matched with."""
     side, grid = chosen.number, found.tables[chosen.number].grid
     places = np.argwhere(grid == grid[chosen.row, chosen.column]).tolist()
@@ -212,12 +191,12 @@ def _others(found: Comparison, chosen: Position) -> str:
     told = []
     for down, across in places[:_MOST_POSITIONS]:
         partner = found.partner(side, down, across)
-        alike = two_digits(float(found.positions[side][down, across]))
+        alike = drawing.two_digits(float(found.positions[side][down, across]))
         with_it = f"with ({partner[0]}, {partner[1]}) {alike}" if partner else "without a partner"
         told.append(f"({down}, {across}) {with_it}")
     if len(places) > len(told):
         told.append(f"… {len(places) - len(told):,} more")
-    return f"Positions of the {SIDES[side]} cell (row, column): {'; '.join(told)}."
+    return f"Positions of the {drawing.SIDES[side]} cell (row, column): {'; '.join(told)}."
 
 
 def pair_html(model: dict[str, Any]) -> str:
@@ -232,17 +211,19 @@ def pair_html(model: dict[str, Any]) -> str:
     return element("h4", model["title"]) + table(["", *model["sides"]], rows) + notes
 
 
-class ScoresPane(Pane, scripts=["tables/scores.js"], styles=["tables/tables.css"]):
+class ScoresPane(ui.Pane, scripts=["tables/scores.js"], styles=["tables/tables.css"]):
     """The scores of each metric."""
 
 
-class GridsPane(Pane, scripts=["tables/cells.js", "tables/grids.js"], styles=["tables/tables.css"]):
+class GridsPane(
+    ui.Pane, scripts=["tables/cells.js", "tables/grids.js"], styles=["tables/tables.css"]
+):
     """A page of both grids; `selected` has side, row and column of the chosen position."""
 
     selected = traitlets.Any(None, allow_none=True).tag(sync=True)
 
 
-class PairPane(Pane, scripts=["tables/pair.js"], styles=["tables/tables.css"]):
+class PairPane(ui.Pane, scripts=["tables/pair.js"], styles=["tables/tables.css"]):
     """The chosen position beside the one that it was matched with."""
 
 
@@ -261,13 +242,8 @@ _EMPTY = "Both tables are empty."
 _NO_ROWS = "No row differs: all that was matched is alike, and no row is alone."
 
 
-class TableView(View):
+class TableView(ui.View):
     """Two tables side by side: true on the left, predicted on the right, partners at one height.
-
-    Parameters
-    ----------
-    result : GriTS
-        As `grits` returns it.
 
     Attributes
     ----------
@@ -281,11 +257,6 @@ class TableView(View):
         Whether rows are left out that have a partner and are like it where they were matched.
     page, column_page : int
         Which page of rows and of columns is shown, from 0.
-
-    Raises
-    ------
-    InputError
-        `result` is not a GriTS.
     """
 
     metric = traitlets.Unicode("")
@@ -299,31 +270,32 @@ class TableView(View):
             raise InputError(
                 f"result is of type {type(result).__name__}; expected a GriTS, as grits() returns"
             )
-        first = default_metric(result)
+        first = drawing.default_metric(result)
         if first is None:
             raise InputError("result has no scores; call grits() with at least one metric")
         self._result, self._whole = result, False
-        self._compared: dict[str, Comparison] = {}
+        self._compared: dict[str, drawing.Comparison] = {}
         self._names = [str(name) for name in result.scores.index]
-        told = {name: f"{name}: {METRICS.get(name, name)}" for name in self._names}
-        self._metrics, self._filter = menu("Metric", told), menu("Rows", [("all", False)])
+        told = {name: f"{name}: {drawing.METRICS.get(name, name)}" for name in self._names}
+        self._metrics, self._filter = ui.menu("Metric", told), ui.menu("Rows", [("all", False)])
         self._scores, self._grids, self._pair = ScoresPane(), GridsPane(), PairPane()
-        super().__init__([self._scores, row(self._metrics, self._filter), self._grids, self._pair])
-        self._metrics.observe(self._metric_picked, "value")
-        self._filter.observe(self._filter_picked, "value")
+        super().__init__(
+            [self._scores, ui.row(self._metrics, self._filter), self._grids, self._pair]
+        )
         self._grids.observe(self._position_picked, "selected")
         self._grids.on_event("page", self._page_asked, axis=["rows", "columns"], to=int)
         self._pair.on_event("whole", self._whole_asked)
         self.metric = first
+        self.link({"metric": self._metrics, "only_differing": self._filter})
 
     @property
-    def _found(self) -> Comparison:
+    def _found(self) -> drawing.Comparison:
         if self.metric not in self._compared:
-            self._compared[self.metric] = compare(self._result, self.metric)
+            self._compared[self.metric] = drawing.compare(self._result, self.metric)
         return self._compared[self.metric]
 
     @property
-    def _lines(self) -> list[Line]:
+    def _lines(self) -> list[drawing.Line]:
         """The rows that the filter leaves."""
         rows = self._found.rows
         return [line for line in rows if not (self.only_differing and line.equal)]
@@ -332,15 +304,15 @@ class TableView(View):
     def _pages(self) -> tuple[Lines, Lines]:
         rows, columns = self._lines, self._found.columns
         return (
-            (rows, page_of(len(rows), self.page, ROWS_A_PAGE)),
-            (columns, page_of(len(columns), self.column_page, COLUMNS_A_PAGE)),
+            (rows, ui.page_of(len(rows), self.page, ROWS_A_PAGE)),
+            (columns, ui.page_of(len(columns), self.column_page, COLUMNS_A_PAGE)),
         )
 
     # --- what Python code sets ---------------------------------------------------------------
 
     @traitlets.validate("metric")
     def _known_metric(self, proposal: Any) -> str:
-        return known("metric", proposal["value"], self._names)
+        return ui.known("metric", proposal["value"], self._names)
 
     @traitlets.observe("metric")
     def _metric_changed(self, _: Any) -> None:
@@ -348,7 +320,6 @@ class TableView(View):
         every = self._found.rows
         differing = sum(not line.equal for line in every)
         with self.quietly():
-            self._metrics.value = self.metric
             told = [(f"all ({len(every):,})", False), (f"that differ ({differing:,})", True)]
             self._filter.options = told
             self._filter.value = self.only_differing
@@ -359,8 +330,8 @@ class TableView(View):
     @traitlets.validate("page", "column_page")
     def _known_page(self, proposal: Any) -> int:
         if proposal["trait"].name == "page":
-            return page_of(len(self._lines), proposal["value"], ROWS_A_PAGE).number
-        return page_of(len(self._found.columns), proposal["value"], COLUMNS_A_PAGE).number
+            return ui.page_of(len(self._lines), proposal["value"], ROWS_A_PAGE).number
+        return ui.page_of(len(self._found.columns), proposal["value"], COLUMNS_A_PAGE).number
 
     @traitlets.observe("page", "column_page")
     def _page_changed(self, _: Any) -> None:
@@ -368,8 +339,6 @@ class TableView(View):
 
     @traitlets.observe("only_differing")
     def _filter_changed(self, _: Any) -> None:
-        with self.quietly():
-            self._filter.value = self.only_differing
         self.page = 0
         self._draw()
 
@@ -387,9 +356,9 @@ class TableView(View):
         if not _is_position(value):
             return f"selected is {value!r}; expected [side, row, column], such as ['true', 0, 1]"
         side, row, column = value
-        if side not in SIDES:
-            return f"selected: no side {side!r}; {nearest(side, SIDES)}"
-        table = self._found.tables[SIDES.index(side)]
+        if side not in drawing.SIDES:
+            return f"selected: no side {side!r}; {nearest(side, drawing.SIDES)}"
+        table = self._found.tables[drawing.SIDES.index(side)]
         height, width = table.grid.shape if table.size else (0, 0)
         if not (0 <= row < height and 0 <= column < width):
             return (
@@ -418,14 +387,6 @@ class TableView(View):
 
     # --- what the page asks ------------------------------------------------------------------
 
-    def _metric_picked(self, change: Any) -> None:
-        if not self._updating:
-            self.metric = change["new"]
-
-    def _filter_picked(self, change: Any) -> None:
-        if not self._updating:
-            self.only_differing = bool(change["new"])
-
     def _position_picked(self, change: Any) -> None:
         value = change["new"]
         if value is None or not self._problem_with(value):
@@ -444,7 +405,7 @@ class TableView(View):
 
     def _draw(self) -> None:
         model = page_model(self._found, *self._pages)
-        self._grids.show({**model, "empty": self._empty(), "legend": LEGEND})
+        self._grids.show({**model, "empty": self._empty(), "legend": drawing.LEGEND})
 
     def _empty(self) -> str:
         if not self._found.rows:
@@ -475,21 +436,23 @@ class TableView(View):
     def to_html(self) -> str:
         """Write the scores, the present page of both grids, and the chosen pair."""
         rows, columns = self._pages
-        grids = tables_html(self._found, _shown(rows), _shown(columns))
+        grids = drawing.tables_html(
+            self._found, *(page.of(lines) for lines, page in (rows, columns))
+        )
         chosen = self._pair_model()
         return twin(
             repr(self),
-            TABLES_STYLE,
-            scores_html(self._result, self.metric),
+            drawing.TABLES_STYLE,
+            drawing.scores_html(self._result, self.metric),
             element("p", self._told(rows, columns)),
             grids if not self._empty() else element("p", self._empty()),
-            element("p", LEGEND, "xb-quiet"),
+            element("p", drawing.LEGEND, "xb-quiet"),
             "" if chosen is None else pair_html(chosen),
         )
 
     def _told(self, rows: Lines, columns: Lines) -> str:
         only = ", only rows that differ" if self.only_differing else ""
-        parts = [f"Alignment and colours by {METRICS[self.metric]} ({self.metric}){only}."]
+        parts = [f"Alignment and colours by {drawing.METRICS[self.metric]} ({self.metric}){only}."]
         for name, (_, page) in (("Rows", rows), ("Columns", columns)):
             if page.pages > 1:
                 parts.append(f"{name} {page.first + 1:,} to {page.last:,} of {page.total:,}.")

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import anywidget
 import ipywidgets
+import pandas as pd
 import traitlets
 
 from extractbench_nb._files import write_texts
@@ -20,27 +21,6 @@ from extractbench_nb._json import read_text
 from extractbench_nb.display.text import document_json
 from extractbench_nb.errors import ConfigError, InputError, nearest
 from extractbench_nb.widgets.static import asset, page
-
-__all__ = [
-    "WIDGET",
-    "Page",
-    "Pane",
-    "Slider",
-    "View",
-    "beside",
-    "button",
-    "check",
-    "drop_live_part",
-    "in_turn",
-    "keep_static",
-    "known",
-    "menu",
-    "notebook_libraries",
-    "page_of",
-    "row",
-    "search",
-    "wire",
-]
 
 
 def notebook_libraries() -> None:
@@ -61,7 +41,7 @@ def wire(value: object) -> str:
 
 
 class Pane(anywidget.AnyWidget):
-    """A front end of ours: `data` is the view model as JSON text, drawn whenever it changes.
+    """A part of a view with a front end of its own: `data`, JSON text, is drawn when it changes.
 
     Subclasses name their files in ``assets``, besides those that all panes share:
     ``class MyPane(Pane, scripts=["my/pane.js"], styles=["my/pane.css"])``.
@@ -165,16 +145,25 @@ class View(ipywidgets.VBox):
     @contextmanager
     def quietly(self) -> Iterator[None]:
         """Change controls without taking it for the reader's wish."""
-        self._updating = True
+        before, self._updating = self._updating, True
         try:
             yield
         finally:
-            self._updating = False
+            self._updating = before
 
     def link(self, controls: Mapping[str, ipywidgets.Widget]) -> None:
-        """Tie each control to the trait that is named."""
+        """Tie each control to the trait that is named, but not while it is changed `quietly`."""
         for trait, control in controls.items():
-            traitlets.link((self, trait), (control, "value"))
+            control.value = getattr(self, trait)
+            control.observe(functools.partial(self._take, trait), "value")
+            self.observe(functools.partial(self._give, control), trait)
+
+    def _take(self, trait: str, change: Any) -> None:
+        if not self._updating:
+            self.set_trait(trait, change["new"])
+
+    def _give(self, control: ipywidgets.Widget, change: Any) -> None:
+        control.value = change["new"]
 
     @traitlets.observe("children")
     def _take_turns(self, change: Any) -> None:
@@ -228,6 +217,11 @@ class Page(NamedTuple):
     last: int
     total: int
     pages: int
+
+    def of(self, items: Any) -> Any:
+        """Return the part of a list, array or frame that is on the page."""
+        rows = items.iloc if isinstance(items, pd.DataFrame) else items
+        return rows[self.first : self.last]
 
 
 def page_of(total: int, number: int, size: int) -> Page:
@@ -286,18 +280,9 @@ def row(*parts: ipywidgets.Widget) -> Any:
 
 
 class Slider(Pane, scripts=["shared/slider.js"], styles=["shared/slider.css"]):
-    """A number between two bounds, chosen by pulling, by arrow keys, or in Python.
+    """A number between two bounds, which changes when the handle is let go.
 
-    Attributes
-    ----------
-    value : float
-        The number. It changes when the handle is let go; one out of bounds is moved to the bound.
-    least, most, step : float
-        The bounds, and the distance between two values.
-    label : str
-        What the number is.
-    disabled : bool
-        Whether it cannot be moved.
+    A number out of bounds is moved to the bound.
     """
 
     value = traitlets.Float(0.0).tag(sync=True)

@@ -19,35 +19,12 @@ from extractbench_nb.display.text import document_json, one_line, value_text
 from extractbench_nb.errors import ConfigError, InputError, nearest
 from extractbench_nb.evaluation import Profile
 from extractbench_nb.evaluation.cases import Case, CaseScorer, Verdicts, check_gold
-from extractbench_nb.field_metrics.registry import REGISTRY, Metric, Param
+from extractbench_nb.field_metrics.registry import REGISTRY, Param
 from extractbench_nb.judges.base import Judge
-from extractbench_nb.schema.config import PRESETS, MetricSpec, parse_config
+from extractbench_nb.schema.config import PRESETS, parse_config
 from extractbench_nb.schema.states import MISSING
 from extractbench_nb.stats.agreements import kappas
 from extractbench_nb.stats.breakdowns import TEXT, gather
-
-__all__ = [
-    "GAINED",
-    "LOST",
-    "Bench",
-    "Cases",
-    "Curve",
-    "Fact",
-    "Tuned",
-    "Tuning",
-    "config_model",
-    "config_text",
-    "curve_model",
-    "is_whole",
-    "label_text",
-    "number_text",
-    "present",
-    "read_cases",
-    "side_text",
-    "stops",
-    "summary_model",
-]
-
 
 _LABELS = ("run", "document", "path")
 _OF_FIELDS = ("path", "field", "gold", "predicted", "gold_state", "predicted_state", "outcome")
@@ -58,15 +35,7 @@ _SEARCHED = 20_000
 
 @dataclass(frozen=True)
 class Cases:
-    """Cases in order, and what else is known of each.
-
-    Parameters
-    ----------
-    rows : tuple of Case
-        The pairs.
-    more : pandas.DataFrame
-        Further columns, one row per case.
-    """
+    """Pairs of values, and a frame of further columns with a row for each."""
 
     rows: tuple[Case, ...]
     more: pd.DataFrame
@@ -87,9 +56,14 @@ class Cases:
         ]
 
     @property
+    def expected(self) -> list[bool | None]:
+        """The verdict of people on each case."""
+        return [case.expected for case in self.rows]
+
+    @property
     def labelled(self) -> bool:
         """Whether any case has an expected verdict."""
-        return any(case.expected is not None for case in self.rows)
+        return any(verdict is not None for verdict in self.expected)
 
 
 def present(value: Any) -> Any:
@@ -137,10 +111,8 @@ def _from_pairs(pairs: Sequence[Sequence[Any]]) -> pd.DataFrame:
                 f"case {number} has {len(pair)} parts; expected (gold, predicted) or "
                 "(gold, predicted, expected)"
             )
-    whole = [(*pair, None)[:_TRIPLE] for pair in pairs]
-    columns = zip((*_SIDES, "expected"), zip(*whole, strict=True), strict=False)
-    made = {name: pd.Series(list(values), dtype=object) for name, values in columns}
-    return pd.DataFrame(made or {name: pd.Series(dtype=object) for name in _SIDES})
+    rows = [(*pair, None)[:_TRIPLE] for pair in pairs]
+    return pd.DataFrame(rows, columns=[*_SIDES, "expected"], dtype=object)
 
 
 def _from_frame(frame: pd.DataFrame) -> Cases:
@@ -249,35 +221,18 @@ class Tuned(NamedTuple):
 
 
 class Tuning:
-    """A metric, or several together, with params that can be changed.
+    """One or several metrics with params that can be changed, by name as ``metric_id.param``.
 
-    Parameters
-    ----------
-    metric : str, callable or mapping
-        Name of a metric or preset, a function registered with `metric`, or an
-        ``evaluation_config``.
-
-    Attributes
-    ----------
-    name : str
-        The ids of the metrics, joined by `` + ``.
-    params : dict of str to Tuned
-        What can be changed. With several metrics the names are ``metric_id.param``.
-    threshold : str or None
-        The param that a score must reach to pass; None if there is no single one.
-    start : dict
-        Values at the start.
-
-    Raises
-    ------
-    ConfigError
-        The metric is not known, or its params are wrong.
-    InputError
-        The function is not registered, or nothing is scored.
+    ``threshold`` is the param that a score must reach to pass, None if there is no single one.
     """
 
     def __init__(self, metric: Any) -> None:
-        self._specs, self._weight = _specs(metric)
+        config = dict(metric) if isinstance(metric, Mapping) else _metric_name(metric)
+        parsed = parse_config(config, "/evaluation_config", REGISTRY)
+        if parsed is None or parsed.skip:
+            raise InputError(f"metric is {metric!r}, which scores nothing; expected a metric")
+        self._specs, self._weight = parsed.metrics, parsed.weight
+
         self._entries = [REGISTRY.get(spec.metric_id) for spec in self._specs]
         self.name = " + ".join(spec.metric_id for spec in self._specs)
         self.params = {tuned.key: tuned for tuned in self._tuned()}
@@ -346,17 +301,13 @@ class Tuning:
             ids[spec.metric_id] += 1
             again = f"#{ids[spec.metric_id]}" if ids[spec.metric_id] > 1 else ""
             prefix = f"{spec.metric_id}{again}." if len(self._specs) > 1 else ""
-            for param in _params_of(entry, spec):
+            params = entry.params
+            if entry.takes_node:  # its params are those of the config
+                given = spec.params.items()
+                params = tuple(Param(name, _KINDS.get(type(v), "any"), v) for name, v in given)
+            for param in params:
                 value = spec.params.get(param.name, param.default)
                 yield Tuned(prefix + param.name, place, param, value)
-
-
-def _specs(metric: Any) -> tuple[tuple[MetricSpec, ...], float]:
-    config = dict(metric) if isinstance(metric, Mapping) else _metric_name(metric)
-    parsed = parse_config(config, "/evaluation_config", REGISTRY)
-    if parsed is None or parsed.skip:
-        raise InputError(f"metric is {metric!r}, which scores nothing; expected a metric")
-    return parsed.metrics, parsed.weight
 
 
 def _metric_name(metric: Any) -> str:
@@ -369,13 +320,6 @@ def _metric_name(metric: Any) -> str:
     if not isinstance(metric, str) or metric not in known:
         raise ConfigError(None, f"unknown metric {metric!r}; {nearest(metric, known)}")
     return metric
-
-
-def _params_of(entry: Metric, spec: MetricSpec) -> Iterable[Param]:
-    """Return the params of a metric; those of one that is a class are what the config has."""
-    if not entry.takes_node:
-        return entry.params
-    return [Param(name, _KINDS.get(type(v), "any"), v) for name, v in spec.params.items()]
 
 
 def is_whole(param: Param) -> bool:
@@ -414,36 +358,32 @@ _STEPS = (1, 2, 5)
 _DECADES = range(-3, 3)
 
 
-class Grid(NamedTuple):
-    """Which cases pass, and which have a verdict: one row per value of the threshold."""
-
-    passed: Flags
-    decided: Flags
-
-
-def at_marks(found: Verdicts, mark: float | None, thresholds: Sequence[float]) -> Grid:
+def at_marks(found: Verdicts, mark: float | None, thresholds: Sequence[float]) -> Flags:
     """Decide every case at other thresholds, from its score alone."""
     metric = np.isin(np.array(found.outcome, dtype=object), ("correct", "incorrect"))
     follows = metric & found.decided
     if mark is not None:
         follows &= (found.score >= mark) == found.passed
     reached = found.score >= np.array(thresholds, dtype=np.float64)[:, None]
-    passed = np.where(follows, reached, found.passed)
-    return Grid(passed, np.broadcast_to(found.decided, passed.shape))
+    return np.where(follows, reached, found.passed)
 
 
 def curve_frame(
-    param: str, thresholds: Sequence[float], grid: Grid, expected: Sequence[bool | None]
+    param: str,
+    thresholds: Sequence[float],
+    passed: Flags,
+    decided: Flags,
+    expected: Sequence[bool | None],
 ) -> pd.DataFrame:
-    """Make the frame of a curve."""
+    """Make the frame of a curve from the cases that pass at each threshold."""
     cases = len(expected)
-    passing = grid.passed.sum(axis=1)
+    passing = passed.sum(axis=1)
     labels = np.array([value is not None for value in expected], dtype=np.bool_)
     right = np.array([bool(value) for value in expected], dtype=np.bool_)
-    judged = grid.decided & labels
+    judged = decided & labels
     # a table for each threshold: expected to pass or not, by passed or not
     cells = [
-        [(judged & (right == should) & (grid.passed == does)).sum(axis=1) for does in (True, False)]
+        [(judged & (right == should) & (passed == does)).sum(axis=1) for does in (True, False)]
         for should in (True, False)
     ]
     counts = np.moveaxis(np.array(cells, dtype=np.float64), 2, 0)
@@ -528,21 +468,7 @@ class Baseline(NamedTuple):
 
 
 class Bench:
-    """Cases, a metric whose params change, and a baseline.
-
-    Parameters
-    ----------
-    metric : str, callable or mapping
-        See `Tuning`.
-    cases : Cases
-        The pairs.
-    baseline : str, callable, mapping or None, optional
-        Another metric; None: this one as it is at the start.
-    judge : str or Judge, optional
-        See `evaluate`.
-    profile : str or Profile, optional
-        See `evaluate`.
-    """
+    """Cases, a metric whose params change, and a baseline: the metric at the start by default."""
 
     def __init__(
         self,
@@ -569,8 +495,6 @@ class Bench:
         found = self._scorer.verdicts(tuning.config(values))
         return Baseline(rules_text(tuning.name, values), mark, found)
 
-    # --- what can be changed ----------------------------------------------------------------
-
     def with_params(self, params: Any) -> dict[str, Any]:
         """Return the params with some of them changed."""
         values = self.params | self.tuning.checked(params)
@@ -593,8 +517,6 @@ class Bench:
                 self.params = self.with_params({key: value})
             except InputError:
                 continue
-
-    # --- what can be seen -------------------------------------------------------------------
 
     @property
     def rules(self) -> str:
@@ -633,14 +555,12 @@ class Bench:
                 "baseline_score": _or_none(then.score),
                 "baseline_passed": _passed(then),
                 "flip": [words[flip] for flip in self.flips().tolist()],
-                "expected": [case.expected for case in rows],
+                "expected": self.cases.expected,
                 "error": [now.error(at) for at in range(len(rows))],
             }
         )
         more = self.cases.more.drop(columns=RESULT_COLUMNS.names, errors="ignore")
         return pd.concat([more, frame], axis=1)
-
-    # --- the curve --------------------------------------------------------------------------
 
     @property
     def curves(self) -> list[str]:
@@ -662,25 +582,22 @@ class Bench:
 
     def curve(self, over: str) -> pd.DataFrame:
         """Return how many cases pass at each value of a param."""
-        expected = [case.expected for case in self.cases.rows]
-        values = self.curve_values(over)
-        if over == (self.tuning.threshold or SCORE):
-            grid = at_marks(self.verdicts, self.tuning.mark(self.params), values)
+        tuning = self.tuning
+        if over != (tuning.threshold or SCORE):
+            values = stops(tuning.params[over].param, self.params.get(over), parts=_TRIED)
+            tried = (self.params | tuning.checked({over: value}) for value in values)
+            found = [self._scorer.verdicts(tuning.config(params)) for params in tried]
+            passed = np.array([verdicts.passed for verdicts in found])
+            decided = np.array([verdicts.decided for verdicts in found])
         else:
-            tried = (self.params | self.tuning.checked({over: value}) for value in values)
-            found = [self._scorer.verdicts(self.tuning.config(params)) for params in tried]
-            grid = Grid(np.array([f.passed for f in found]), np.array([f.decided for f in found]))
-        return curve_frame(over, values, grid, expected)
-
-    def curve_values(self, over: str) -> list[float]:
-        """Return the values of a curve, in order."""
-        if over == SCORE and over not in self.tuning.params:
-            return [n / 100 for n in range(101)]
-        param, now = self.tuning.params[over].param, self.params.get(over)
-        if over != self.tuning.threshold:
-            return stops(param, now, parts=_TRIED)
-        then = self.baseline.threshold
-        return sorted({*stops(param, now), *([] if then is None else [then])})
+            values = [n / 100 for n in range(101)]
+            if tuning.threshold is not None:
+                then = self.baseline.threshold
+                values = stops(tuning.params[over].param, self.params.get(over))
+                values = sorted({*values, *([] if then is None else [then])})
+            passed = at_marks(self.verdicts, tuning.mark(self.params), values)
+            decided = self.verdicts.decided
+        return curve_frame(over, values, passed, decided, self.cases.expected)
 
 
 def _passed(found: Verdicts) -> list[bool | None]:
@@ -695,42 +612,9 @@ _FEW = 40
 _EVEN = 0.0501
 
 
-class Fact(NamedTuple):
-    """A figure of the summary: as it is, the baseline's, and what there is to add."""
-
-    name: str
-    value: str
-    baseline: str = ""
-    note: str = ""
-
-
-class Curve(NamedTuple):
-    """The curve: its values, in words too, where each stands from 0 to 1, and one line per measure.
-
-    ``ticks`` are the places that are named on the axis, ``at`` is that of now and ``baseline`` that
-    of the baseline; None if there is no such value.
-    """
-
-    over: str
-    values: list[float]
-    texts: list[str]
-    places: list[float]
-    ticks: list[int]
-    passing: list[int]
-    cases: int
-    lines: list[tuple[str, list[float | None]]]
-    at: int | None
-    baseline: int | None
-    settable: bool
-    best: str
-
-
 def number_text(value: float) -> str:
     """Write a value of a param, without digits that say nothing."""
     return f"{value:.6g}"
-
-
-# --- the summary ---------------------------------------------------------------------------
 
 
 def summary_model(bench: Bench) -> dict[str, Any]:
@@ -742,21 +626,21 @@ def summary_model(bench: Bench) -> dict[str, Any]:
     }
 
 
-def facts(bench: Bench) -> list[Fact]:
-    """Sum up the verdicts, with those of the baseline beside them."""
+def facts(bench: Bench) -> list[tuple[str, str, str, str]]:
+    """Return name, value, baseline's value and a note of each figure of the verdicts."""
     now, then, cases = bench.verdicts, bench.baseline.verdicts, len(bench.cases)
     flips = bench.flips()
     gained, lost = int((flips > 0).sum()), int((flips < 0).sum())
     found = [
-        Fact("Passing", *map(_share, (now, then))),
-        Fact("Mean score", *map(_mean, (now, then))),
-        Fact("Flips", f"{gained + lost:,}", "", f"{gained:,} {GAINED}, {lost:,} {LOST}"),
+        ("Passing", _share(now), _share(then), ""),
+        ("Mean score", _mean(now), _mean(then), ""),
+        ("Flips", f"{gained + lost:,}", "", f"{gained:,} {GAINED}, {lost:,} {LOST}"),
     ]
     errors = cases - int(now.decided.sum())
     if errors:
-        found.append(Fact("Without a verdict", f"{errors:,}"))
+        found.append(("Without a verdict", f"{errors:,}", "", ""))
     if bench.cases.labelled:
-        found.append(Fact("As expected", *(_agreement(bench, v) for v in (now, then))))
+        found.append(("As expected", _agreement(bench, now), _agreement(bench, then), ""))
     return found
 
 
@@ -771,7 +655,7 @@ def _mean(found: Verdicts) -> str:
 
 
 def _agreement(bench: Bench, found: Verdicts) -> str:
-    labels = [case.expected for case in bench.cases.rows]
+    labels = bench.cases.expected
     pairs = [
         bool(passed) == label
         for passed, decided, label in zip(found.passed, found.decided, labels, strict=True)
@@ -796,35 +680,42 @@ def config_text(config: Any) -> str:
     return json.dumps(document_json(config), indent=2)
 
 
-# --- the curve -----------------------------------------------------------------------------
+def curve_model(bench: Bench, over: str) -> dict[str, Any]:
+    """Return the curve as it is drawn, with the places of its values from 0 to 1.
 
-
-def curve_model(bench: Bench, over: str) -> Curve:
-    """Return the curve as it is drawn."""
+    ``ticks`` are the values that are named on the axis; ``at`` is that of now and ``baseline`` that
+    of the baseline, None if there is no such value.
+    """
     frame = bench.curve(over)
     values = frame["threshold"].tolist()
-    shown = ["pass_rate", *(MEASURES if bench.cases.labelled else ())]
     settable = over in bench.tuning.params
-    names = {"pass_rate": "pass rate" if settable else "cases with this score or more"}
+    lines = {"pass_rate": "pass rate" if settable else "cases with this score or more"}
+    lines |= {name: name for name in MEASURES if bench.cases.labelled}
     places = _places(values)
-    return Curve(
-        over,
-        values,
-        [number_text(value) for value in values],
-        places,
-        _ticks(places),
-        frame["passing"].tolist(),
-        len(bench.cases),
-        [(names.get(name, name), _rounded(frame[name])) for name in shown],
-        _place(values, bench.params.get(over)) if settable else None,
-        _place(values, bench.baseline.threshold if over == bench.tuning.threshold else None),
-        settable,
-        _best(frame) if bench.cases.labelled else "",
-    )
-
-
-def _rounded(column: pd.Series) -> list[float | None]:
-    return [None if pd.isna(value) else round(float(value), 4) for value in column]
+    ticks = [  # all of few values, else those at a tenth of the axis
+        at
+        for at, place in enumerate(places)
+        if len(places) <= _FEW or round(10 * place, 3).is_integer()
+    ]
+    return {
+        "over": over,
+        "values": values,
+        "texts": [number_text(value) for value in values],
+        "places": places,
+        "ticks": ticks,
+        "passing": frame["passing"].tolist(),
+        "cases": len(bench.cases),
+        "lines": [
+            (words, [None if pd.isna(value) else round(float(value), 4) for value in frame[name]])
+            for name, words in lines.items()
+        ],
+        "at": _nearest_place(values, bench.params.get(over)) if settable else None,
+        "baseline": _nearest_place(values, bench.baseline.threshold)
+        if over == bench.tuning.threshold
+        else None,
+        "settable": settable,
+        "best": _best(frame) if bench.cases.labelled else "",
+    }
 
 
 def _places(values: Sequence[float]) -> list[float]:
@@ -836,14 +727,7 @@ def _places(values: Sequence[float]) -> list[float]:
     return [round(at / max(1, len(values) - 1), 4) for at in range(len(values))]
 
 
-def _ticks(places: Sequence[float]) -> list[int]:
-    """Return those of many values that stand at a tenth of the axis; all of few."""
-    if len(places) <= _FEW:
-        return list(range(len(places)))
-    return [at for at, place in enumerate(places) if round(10 * place, 3).is_integer()]
-
-
-def _place(values: Sequence[float], value: float | None) -> int | None:
+def _nearest_place(values: Sequence[float], value: float | None) -> int | None:
     if value is None or not np.isfinite(value):
         return None
     return int(np.argmin(np.abs(np.array(values) - value)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ import pandas as pd
 import traitlets
 
 from extractbench_nb._json import json_type
+from extractbench_nb.display.html import element, table
 from extractbench_nb.display.sides import MOST, Pair, Segment, excerpts
 from extractbench_nb.display.sides import whole as both_whole
 from extractbench_nb.display.text import clean, one_line, plural, trimmed
@@ -22,43 +23,9 @@ from extractbench_nb.evaluation.cases import Case, Verdicts
 from extractbench_nb.field_metrics.registry import Param
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.schema.states import EMPTY, PRESENT, state_of
-from extractbench_nb.widgets.static import element, more, segments_html, table, twin
-from extractbench_nb.widgets.view import (
-    Pane,
-    Slider,
-    View,
-    beside,
-    button,
-    in_turn,
-    known,
-    menu,
-    page_of,
-    row,
-    search,
-    wire,
-)
-from extractbench_nb.widgets.workbench_model import (
-    GAINED,
-    LOST,
-    Bench,
-    Curve,
-    Tuned,
-    Tuning,
-    config_model,
-    config_text,
-    curve_model,
-    is_whole,
-    label_text,
-    number_text,
-    present,
-    read_cases,
-    side_text,
-    stops,
-    summary_model,
-)
-
-__all__ = ["Workbench"]
-
+from extractbench_nb.widgets import view as ui
+from extractbench_nb.widgets import workbench_model as model
+from extractbench_nb.widgets.static import more, segments_html, twin
 
 #: Cases on a page.
 PAGE = 20
@@ -105,7 +72,7 @@ class CaseRow(NamedTuple):
 # --- which cases, in which order -----------------------------------------------------------
 
 
-def chosen(bench: Bench, shown: str, sort: str, text: str) -> list[int]:
+def chosen(bench: model.Bench, shown: str, sort: str, text: str) -> list[int]:
     """Return the places of the cases to show."""
     keep = _SELECT[shown](bench)
     places = [at for at in range(len(bench.cases)) if keep[at]]
@@ -124,13 +91,13 @@ def chosen(bench: Bench, shown: str, sort: str, text: str) -> list[int]:
     return places
 
 
-def _disagreements(bench: Bench) -> Any:
+def _disagreements(bench: model.Bench) -> Any:
     now = bench.verdicts
-    labels = np.array([-1 if c.expected is None else int(c.expected) for c in bench.cases.rows])
+    labels = np.array([-1 if label is None else int(label) for label in bench.cases.expected])
     return now.decided & (labels >= 0) & (labels != now.passed)
 
 
-_SELECT: dict[str, Callable[[Bench], Any]] = {
+_SELECT: dict[str, Callable[[model.Bench], Any]] = {
     "all": lambda bench: np.ones(len(bench.cases), dtype=bool),
     "flips": lambda bench: bench.flips() != 0,
     "passed": lambda bench: bench.verdicts.passed,
@@ -140,23 +107,17 @@ _SELECT: dict[str, Callable[[Bench], Any]] = {
 }
 
 
-def titles(bench: Bench) -> list[str]:
-    """Return the names of the further columns that are shown."""
-    names = bench.cases.more.columns[:_MOST_COLUMNS]
-    return [_title(name) for name in names]
-
-
 def _title(name: object) -> str:
-    return one_line(label_text(name), _LONGEST_HEAD)
+    return one_line(model.label_text(name), _LONGEST_HEAD)
 
 
-def page_model(bench: Bench, places: list[int], page: int) -> dict[str, Any]:
+def page_model(bench: model.Bench, places: list[int], page: int) -> dict[str, Any]:
     """Return a page of cases as the front end reads it."""
-    shown = page_of(len(places), page, PAGE)
+    shown = ui.page_of(len(places), page, PAGE)
     return {
-        "columns": list(CaseRow._fields),
-        "rows": [case_row(bench, at) for at in places[shown.first : shown.last]],
-        "titles": titles(bench),
+        "columns": CaseRow._fields,
+        "rows": [case_row(bench, at) for at in shown.of(places)],
+        "titles": [_title(name) for name in bench.cases.more.columns[:_MOST_COLUMNS]],
         "labelled": bench.cases.labelled,
         "start": shown.first,
         "size": PAGE,
@@ -164,7 +125,7 @@ def page_model(bench: Bench, places: list[int], page: int) -> dict[str, Any]:
     }
 
 
-def empty_text(bench: Bench, shown: str) -> str:
+def empty_text(bench: model.Bench, shown: str) -> str:
     """Say why no case is shown, and what would show some."""
     if not len(bench.cases):
         return "There are no cases: no pairs were given, or none has a type for the metric."
@@ -173,27 +134,27 @@ def empty_text(bench: Bench, shown: str) -> str:
     return "No case matches; show all cases, or clear the text."
 
 
-def case_row(bench: Bench, at: int) -> CaseRow:
+def case_row(bench: model.Bench, at: int) -> CaseRow:
     """Return one row of the table."""
     case, now, then = bench.cases.rows[at], bench.verdicts, bench.baseline.verdicts
     labels = bench.cases.more.iloc[at, :_MOST_COLUMNS]
     gold, predicted = excerpts(_pair(case), _LONGEST_VALUE)
     return CaseRow(
         at,
-        tuple(one_line(label_text(label), _LONGEST_LABEL) for label in labels),
+        tuple(one_line(model.label_text(label), _LONGEST_LABEL) for label in labels),
         gold,
         predicted,
         _score(now, at),
         verdict_text(now, at),
         _score(then, at),
         verdict_text(then, at),
-        {1: GAINED, -1: LOST, 0: ""}[int(bench.flips()[at])],
+        {1: model.GAINED, -1: model.LOST, 0: ""}[int(bench.flips()[at])],
         "" if case.expected is None else "pass" if case.expected else "fail",
         one_line(now.error(at) or "", _LONGEST_ERROR),
     )
 
 
-def case_detail(bench: Bench, at: int, *, whole: bool = False) -> dict[str, Any]:
+def case_detail(bench: model.Bench, at: int, *, whole: bool = False) -> dict[str, Any]:
     """Return a case in full."""
     case, now, then = bench.cases.rows[at], bench.verdicts, bench.baseline.verdicts
     more = bench.cases.more.iloc[at]
@@ -204,7 +165,10 @@ def case_detail(bench: Bench, at: int, *, whole: bool = False) -> dict[str, Any]
         ("Expected", "" if case.expected is None else "pass" if case.expected else "fail"),
         ("Outcome", f"{now.outcome[at].replace('_', ' ')} · {now.reason[at]}"),
         ("Error" if not now.decided[at] else "Reasoning", now.told[at] or ""),
-        *list(zip(map(_title, more.index), map(label_text, more), strict=True))[:_MOST_LABELS],
+        *(
+            (_title(name), model.label_text(value))
+            for name, value in [*more.items()][:_MOST_LABELS]
+        ),
     ]
     return {
         "case": at,
@@ -223,8 +187,8 @@ def _pair(case: Case) -> Pair:
     ]
     kinds = {json_type(case.gold), json_type(case.predicted)}
     if states == [PRESENT, PRESENT] and kinds & {"array", "object"}:
-        return Pair(side_text(case.gold), side_text(case.predicted), *states)
-    return Pair(present(case.gold), present(case.predicted), *states)
+        return Pair(model.side_text(case.gold), model.side_text(case.predicted), *states)
+    return Pair(model.present(case.gold), model.present(case.predicted), *states)
 
 
 def verdict_text(found: Verdicts, at: int) -> str:
@@ -264,55 +228,44 @@ def facts_html(summary: Mapping[str, Any]) -> str:
     )
 
 
-def config_html(text: str) -> str:
-    """Write the ``evaluation_config``."""
-    return "<details><summary>evaluation_config</summary>" + element("pre", text) + "</details>"
-
-
-def curve_html(curve: Curve) -> str:
+def curve_html(curve: Mapping[str, Any]) -> str:
     """Write the curve as a table of some values, those of now and of the baseline included."""
-    heads = [curve.over, "passing", *(name for name, _ in curve.lines)]
-    rows = []
-    for n in _points(curve):
-        marks = (("now", curve.at), ("baseline", curve.baseline))
-        notes = [word for word, at in marks if at == n]
-        value = element("b" if notes else "span", " ← ".join([curve.texts[n], *notes]))
-        shares = [line[n] for _, line in curve.lines]
-        texts = ["n/a" if share is None else f"{share:.3f}" for share in shares]
-        rows.append([value, *(element("span", s) for s in (f"{curve.passing[n]:,}", *texts))])
-    best = element("p", curve.best) if curve.best else ""
-    body = table(heads, rows, range(1, len(heads)))
-    return element("p", f"Curve over {curve.over}:") + body + best
-
-
-def _points(curve: Curve) -> list[int]:
-    """Return some places, evenly apart, and those of now and of the baseline."""
-    count = len(curve.texts)
+    heads = [curve["over"], "passing", *(name for name, _ in curve["lines"])]
+    marks = {"now": curve["at"], "baseline": curve["baseline"]}
+    count = len(curve["texts"])
     every = max(1, round((count - 1) / (_MOST_POINTS - 1)))
-    marked = {at for at in (curve.at, curve.baseline) if at is not None}
-    return sorted({*range(0, count, every), count - 1} | marked)
+    rows = []
+    for n in sorted({*range(0, count, every), count - 1, *marks.values()} - {None}):
+        notes = [word for word, at in marks.items() if at == n]
+        value = element("b" if notes else "span", " ← ".join([curve["texts"][n], *notes]))
+        shares = [line[n] for _, line in curve["lines"]]
+        texts = ["n/a" if share is None else f"{share:.3f}" for share in shares]
+        rows.append([value, *(element("span", s) for s in (f"{curve['passing'][n]:,}", *texts))])
+    best = element("p", curve["best"]) if curve["best"] else ""
+    body = table(heads, rows, range(1, len(heads)))
+    return element("p", f"Curve over {curve['over']}:") + body + best
 
 
-def cases_html(rows: Sequence[CaseRow], titles: Sequence[str], total: int, labelled: bool) -> str:
+def cases_html(page: Mapping[str, Any]) -> str:
     """Write the cases of a page."""
-    last = ["Expected"] if labelled else []
-    heads = ["Case", *titles, "Gold", "Predicted", "Score", "Baseline", "Flip", *last]
-    cells = [_cells(row, labelled) for row in rows]
-    return table(heads, cells, [0]) + more(total - len(rows), "cases")
-
-
-def _cells(row: CaseRow, labelled: bool) -> list[str]:
-    error = f"<div>{element('em', row.error, 'xb-quiet')}</div>" if row.error else ""
-    return [
-        element("span", str(row.case)),
-        *(element("span", text) for text in row.labels),
-        segments_html(row.gold),
-        segments_html(row.predicted) + error,
-        element("span", f"{row.score} {_signed(row.verdict)}"),
-        element("span", f"{row.before} {_signed(row.verdict_before)}", "xb-quiet"),
-        element("b", _signed(row.flip)) if row.flip else "",
-        *([element("span", _signed(row.expected))] if labelled else []),
-    ]
+    last = ["Expected"] if page["labelled"] else []
+    heads = ["Case", *page["titles"], "Gold", "Predicted", "Score", "Baseline", "Flip", *last]
+    cells = []
+    for case in page["rows"]:
+        error = f"<div>{element('em', case.error, 'xb-quiet')}</div>" if case.error else ""
+        cells.append(
+            [
+                element("span", str(case.case)),
+                *(element("span", text) for text in case.labels),
+                segments_html(case.gold),
+                segments_html(case.predicted) + error,
+                element("span", f"{case.score} {_signed(case.verdict)}"),
+                element("span", f"{case.before} {_signed(case.verdict_before)}", "xb-quiet"),
+                element("b", _signed(case.flip)) if case.flip else "",
+                *(element("span", _signed(case.expected)) for _ in last),
+            ]
+        )
+    return table(heads, cells, [0]) + more(page["total"] - len(cells), "cases")
 
 
 def _signed(word: str) -> str:
@@ -333,17 +286,10 @@ class Debounced:
 
     A held arrow key or a dragged handle asks many times a second; the page is drawn once they are
     heeded. Without an event loop, as in a script, the function is called at once.
-
-    Parameters
-    ----------
-    act : callable
-        The function.
-    wait : float, optional
-        Seconds.
     """
 
     def __init__(self, act: Callable[[], None], wait: float = 0.02) -> None:
-        self._act, self._wait = in_turn(act), wait
+        self._act, self._wait = ui.in_turn(act), wait
         self._timer: asyncio.TimerHandle | None = None
 
     def __call__(self) -> None:
@@ -358,22 +304,22 @@ class Debounced:
         self._timer = loop.call_later(self._wait, self._act)
 
 
-class SummaryPane(Pane, scripts=["workbench/summary.js"], styles=["workbench/workbench.css"]):
+class SummaryPane(ui.Pane, scripts=["workbench/summary.js"], styles=["workbench/workbench.css"]):
     """The figures."""
 
 
-class ConfigPane(Pane, scripts=["workbench/config.js"], styles=["workbench/workbench.css"]):
+class ConfigPane(ui.Pane, scripts=["workbench/config.js"], styles=["workbench/workbench.css"]):
     """The params as an ``evaluation_config``, with a button that copies it."""
 
 
-class CurvePane(Pane, scripts=["workbench/curve.js"], styles=["workbench/workbench.css"]):
+class CurvePane(ui.Pane, scripts=["workbench/curve.js"], styles=["workbench/workbench.css"]):
     """The curve; a click or an arrow key sends ``{"kind": "set", "over", "value", "asked"}``.
 
     ``asked`` comes back as ``answered``, so that the mark stays where it was put meanwhile.
     """
 
 
-class CasesPane(Pane, scripts=["workbench/cases.js"], styles=["workbench/workbench.css"]):
+class CasesPane(ui.Pane, scripts=["workbench/cases.js"], styles=["workbench/workbench.css"]):
     """A page of cases; `detail` is the chosen one in full, as JSON text.
 
     It sends ``{"kind": "turn", "by": 1 or -1}`` for another page, and ``{"kind": "whole"}`` for
@@ -384,127 +330,43 @@ class CasesPane(Pane, scripts=["workbench/cases.js"], styles=["workbench/workben
     detail = traitlets.Unicode("").tag(sync=True)
 
 
-class Stops(Pane, scripts=["workbench/stops.js"], styles=["shared/slider.css"]):
-    """A slider over values that are not evenly apart.
-
-    Attributes
-    ----------
-    texts : list of str
-        The values in words.
-    at : int
-        The place of the chosen one.
-    label : str
-        What the number is.
-    """
+class Stops(ui.Pane, scripts=["workbench/stops.js"], styles=["shared/slider.css"]):
+    """A slider over values that are not evenly apart: they grow by every value that is set."""
 
     texts = traitlets.List(traitlets.Unicode()).tag(sync=True)
     at = traitlets.Int(0).tag(sync=True)
     label = traitlets.Unicode("").tag(sync=True)
+    value = traitlets.Any()
+
+    def __init__(self, param: Param, label: str, value: float) -> None:
+        self._param = param
+        self._values: list[float] = []
+        super().__init__(label=label)
+        self.value = value
 
     @traitlets.validate("at")
     def _within(self, proposal: traitlets.Bunch) -> int:
         return min(max(int(proposal["value"]), 0), max(0, len(self.texts) - 1))
 
+    @traitlets.observe("at")
+    def _moved(self, change: Any) -> None:
+        self.value = self._values[change["new"]]
 
-Change = Callable[[str, Any], None]
+    @traitlets.observe("value")
+    def _set(self, change: Any) -> None:
+        value = change["new"]
+        if value not in self._values:
+            self._values = sorted({value, *model.stops(self._param, value), *self._values})
+            self.texts = [model.number_text(v) for v in self._values]
+        self.at = self._values.index(value)
+
+
 _LONGEST_NAME = 60
 _LONGEST_TEXT = 2_000
 _LARGEST = 2**31 - 1
 
 
-class Control:
-    """A control of one param.
-
-    Parameters
-    ----------
-    widget : ipywidgets.Widget
-        What is shown.
-    change : callable
-        Called with each value that the user chooses.
-    """
-
-    trait = "value"
-
-    def __init__(self, widget: ipywidgets.Widget, change: Callable[[Any], None]) -> None:
-        self.widget, self._change, self._quiet = widget, change, False
-        widget.observe(self._changed, self.trait)
-
-    def _changed(self, event: Mapping[str, Any]) -> None:
-        if not self._quiet:
-            self._change(self.read(event["new"]))
-
-    def show(self, value: Any) -> None:
-        """Show a value that was set elsewhere."""
-        self._quiet = True
-        try:
-            self.write(value)
-        finally:
-            self._quiet = False
-
-    def read(self, shown: Any) -> Any:
-        """Return the param's value for what the control has."""
-        return shown
-
-    def write(self, value: Any) -> None:
-        """Set what the control has for the param's value."""
-        self.widget.value = value
-
-
-class _StopsControl(Control):
-    """A number without bounds: its stops grow by every value that is set."""
-
-    trait = "at"
-
-    def __init__(self, param: Param, label: str, value: float, change: Callable[[Any], None]):
-        self._param = param
-        self._values: list[float] = []
-        super().__init__(Stops(label=label), change)
-        self.show(value)
-
-    def read(self, shown: int) -> float:
-        return self._values[shown]
-
-    def write(self, value: float) -> None:
-        if value not in self._values:
-            self._values = sorted({value, *stops(self._param, value), *self._values})
-            self.widget.texts = [number_text(v) for v in self._values]
-        self.widget.at = self._values.index(value)
-
-
-class Panel:
-    """Controls of all params that have a value; `boxes` are the widgets, in order.
-
-    Parameters
-    ----------
-    params : mapping of str to Tuned
-        The params.
-    values : mapping
-        Their values.
-    change : callable
-        Called with a name and the value that the user chose.
-    """
-
-    def __init__(
-        self, params: Mapping[str, Tuned], values: Mapping[str, Any], change: Change
-    ) -> None:
-        self.keys = set(values)
-        made = {
-            key: _control(tuned, values[key], partial(change, key))
-            for key, tuned in params.items()
-            if key in values
-        }
-        self._controls = {key: control for key, control in made.items() if control is not None}
-        self.boxes = [control.widget for control in self._controls.values()]
-        self.others = [key for key in params if key not in self._controls]
-
-    def show(self, values: Mapping[str, Any]) -> None:
-        """Show values that were set elsewhere."""
-        for key, control in self._controls.items():
-            if key in values:
-                control.show(values[key])
-
-
-def _control(tuned: Tuned, value: Any, change: Callable[[Any], None]) -> Control | None:
+def param_control(tuned: model.Tuned, value: Any) -> Any:
     """Make the control of a param; None for objects, lists and texts that no box can hold."""
     param, label = tuned.param, one_line(tuned.key, _LONGEST_NAME)
     low, high, most = param.minimum, param.maximum, "24em"
@@ -518,43 +380,23 @@ def _control(tuned: Tuned, value: Any, change: Callable[[Any], None]) -> Control
         kind, options = ipywidgets.Text, {"continuous_update": False}
     elif param.kind != "number":
         return None
-    elif is_whole(param) and float(value).is_integer() and abs(value) <= _LARGEST:
+    elif model.is_whole(param) and float(value).is_integer() and abs(value) <= _LARGEST:
         ends = (-_LARGEST if low is None else int(low), _LARGEST if high is None else int(high))
         kind, options = ipywidgets.BoundedIntText, dict(zip(("min", "max"), ends, strict=True))
         value, most = int(value), "16em"
     elif low is None or high is None:
-        return _StopsControl(param, label, value, change)
+        return Stops(param, label, value)
     else:
-        slider = Slider(label=label, least=low, most=high, step=(high - low) / 100)
+        slider = ui.Slider(label=label, least=low, most=high, step=(high - low) / 100)
         slider.value = float(value)
-        return Control(slider, change)
+        return slider
     layout = ipywidgets.Layout(width="auto", max_width=most, min_width="0")
     style = {"description_width": "initial"}
-    box = kind(description=label, value=value, style=style, layout=layout, **options)
-    return Control(box, change)
+    return kind(description=label, value=value, style=style, layout=layout, **options)
 
 
-class Workbench(View):
+class Workbench(ui.View):
     """A metric to tune over cases: live scores, flips against a baseline, the threshold's curve.
-
-    Parameters
-    ----------
-    metric : str, callable or dict
-        Name of a metric or preset, a function registered with `metric`, or an
-        ``evaluation_config``; its declared params become controls.
-    cases : pandas.DataFrame, list, Evaluation or Evaluations
-        Columns gold and predicted, perhaps expected (bool: the verdict of people), and any others,
-        which are shown; a list of tuples ``(gold, predicted)`` or ``(gold, predicted, expected)``;
-        or an Evaluation, Evaluations or a frame of their fields, whose values of the types that the
-        metric is meant for are taken.
-    baseline : str, callable or dict, optional
-        Another metric to compare with, in the same forms; by default this one as it is at first.
-    field : str, optional
-        For an Evaluation: the field whose values to take, ``authors[].name``.
-    judge : str or Judge, optional
-        See `evaluate`. It is asked once about each pair of texts, however the params change.
-    profile : str or Profile, optional
-        See `evaluate`.
 
     Attributes
     ----------
@@ -574,14 +416,6 @@ class Workbench(View):
         Which page of cases is shown, from 0.
     over : str
         What the curve is over: the threshold, or another number among the params.
-
-    Raises
-    ------
-    ConfigError
-        The metric is not known, or its params are wrong.
-    InputError
-        The cases cannot be read, the field or the judge is not known, or the function is not
-        registered.
     """
 
     params = traitlets.Dict()
@@ -602,8 +436,8 @@ class Workbench(View):
         judge: str | Judge = "offline",
         profile: str | Profile = "paper",
     ) -> None:
-        found = read_cases(cases, field=field, kinds=Tuning(metric).kinds)
-        self._bench = Bench(metric, found, baseline=baseline, judge=judge, profile=profile)
+        found = model.read_cases(cases, field=field, kinds=model.Tuning(metric).kinds)
+        self._bench = model.Bench(metric, found, baseline=baseline, judge=judge, profile=profile)
         self._answered: object = None
         self._summary, self._config, self._curve = SummaryPane(), ConfigPane(), CurvePane()
         self._cases = CasesPane()
@@ -675,27 +509,33 @@ class Workbench(View):
         labelled = self._bench.cases.labelled
         self._choices = {n: w for n, w in SHOWN.items() if labelled or n != "disagreements"}
         self._filters = {
-            "shown": menu("Show", self._choices, width="18em"),
-            "sort": menu("Sort", SORTS, width="18em"),
-            "text": search("Find", "text of a case", width="18em"),
+            "shown": ui.menu("Show", self._choices, width="18em"),
+            "sort": ui.menu("Sort", SORTS, width="18em"),
+            "text": ui.search("Find", "text of a case", width="18em"),
         }
-        self._over = menu("Curve over", {}, width="18em")
+        self._over = ui.menu("Curve over", {}, width="18em")
         self._params = ipywidgets.VBox([], layout=ipywidgets.Layout(width="100%"))
-        buttons = row(
-            button("Reset", self.reset, "Give the params their first values"),
-            button("Use as baseline", self.keep_as_baseline, "Compare with these params"),
-            button("Score again", self.rescore, "After the metric was redefined"),
+        buttons = ui.row(
+            ui.button("Reset", self.reset, "Give the params their first values"),
+            ui.button("Use as baseline", self.keep_as_baseline, "Compare with these params"),
+            ui.button("Score again", self.rescore, "After the metric was redefined"),
         )
         tuning = ipywidgets.VBox([self._params, buttons, self._config])
         picture = ipywidgets.VBox([self._over, self._curve])
-        top = beside(tuning, picture, widths=[250, 400], shares=[2, 3])
-        return [self._summary, top, row(*self._filters.values()), self._cases]
+        top = ui.beside(tuning, picture, widths=[250, 400], shares=[2, 3])
+        return [self._summary, top, ui.row(*self._filters.values()), self._cases]
 
     def _make_panel(self) -> None:
         """Make the controls of the params as the metric declares them now."""
         bench = self._bench
-        self._panel = Panel(bench.tuning.params, bench.params, self._set_param)
-        self._params.children = self._panel.boxes
+        self._controls = {}
+        for key, value in bench.params.items():
+            control = param_control(bench.tuning.params[key], value)
+            if control is not None:
+                control.observe(partial(self._set_param, key), "value")
+                self._controls[key] = control
+        self._params.children = tuple(self._controls.values())
+        self._shown_params = set(bench.params)
         over = self.over if self.over in bench.curves else bench.first_curve
         self._over.options = [(one_line(name, 60), name) for name in bench.curves]
         self._over.value = over
@@ -735,22 +575,25 @@ class Workbench(View):
     def _known_name(self, proposal: Any) -> str:
         name = proposal["trait"].name
         names = {"shown": self._choices, "sort": SORTS, "over": self._bench.curves}[name]
-        return known(name, proposal["value"], names)
+        return ui.known(name, proposal["value"], names)
 
     @traitlets.validate("page")
     def _known_page(self, proposal: Any) -> int:
-        return page_of(len(self._places()), int(proposal["value"]), PAGE).number
+        return ui.page_of(len(self._places()), int(proposal["value"]), PAGE).number
 
     # --- changes ----------------------------------------------------------------------------
 
-    def _set_param(self, key: str, value: Any) -> None:
-        self.params = {key: value}
+    def _set_param(self, key: str, change: Any) -> None:
+        if not self._updating:
+            self.params = {key: change["new"]}
 
     def _set_params(self, change: Mapping[str, Any]) -> None:
         self._bench.params = dict(change["new"])
-        if set(self._bench.params) != self._panel.keys:
+        if set(self._bench.params) != self._shown_params:
             self._make_panel()
-        self._panel.show(self._bench.params)
+        with self.quietly():
+            for key, control in self._controls.items():
+                control.value = self._bench.params[key]
         self._soon()
 
     def _set_from_curve(self, over: str, value: Any, asked: Any) -> None:
@@ -780,16 +623,17 @@ class Workbench(View):
         return chosen(self._bench, self.shown, self.sort, self.text)
 
     def _draw(self) -> None:
-        self._summary.show(summary_model(self._bench))
-        self._config.show(config_model(self.config, self._panel.others, bool(self._panel.boxes)))
+        self._summary.show(model.summary_model(self._bench))
+        others = [key for key in self._bench.tuning.params if key not in self._controls]
+        self._config.show(model.config_model(self.config, others, bool(self._controls)))
         self.page = self.page  # the filters may leave fewer pages now
         self._draw_cases()
         self._draw_detail()
         self._debounced_curve()
 
     def _draw_curve(self) -> None:
-        model = curve_model(self._bench, self.over)._asdict()
-        self._curve.show(model | {"answered": self._answered})
+        curve = model.curve_model(self._bench, self.over)
+        self._curve.show(curve | {"answered": self._answered})
 
     def _draw_cases(self) -> None:
         places = self._places()
@@ -799,24 +643,23 @@ class Workbench(View):
     def _draw_detail(self, *, whole: bool = False) -> None:
         at = self.selected_case
         found = None if at is None else case_detail(self._bench, at, whole=whole)
-        self._cases.detail = "" if found is None else wire(found)
+        self._cases.detail = "" if found is None else ui.wire(found)
 
     # --- the static twin --------------------------------------------------------------------
 
     def to_html(self) -> str:
         """Write the figures, the curve as a table, and the page of cases that is shown."""
         bench, places = self._bench, self._places()
-        shown = page_of(len(places), self.page, PAGE)
-        rows = [case_row(bench, at) for at in places[shown.first : shown.last]]
-        cases = cases_html(rows, titles(bench), len(places), bench.cases.labelled)
+        page = page_model(bench, places, self.page)
+        config = element("pre", model.config_text(self.config))
         at = self.selected_case
         return twin(
             repr(self),
-            facts_html(summary_model(bench)),
-            config_html(config_text(self.config)),
-            curve_html(curve_model(bench, self.over)),
+            facts_html(model.summary_model(bench)),
+            f"<details><summary>evaluation_config</summary>{config}</details>",
+            curve_html(model.curve_model(bench, self.over)),
             element("p", f"{SHOWN[self.shown]}, {SORTS[self.sort].lower()}"),
-            cases if rows else element("p", empty_text(bench, self.shown), "xb-empty"),
+            cases_html(page) if places else element("p", empty_text(bench, self.shown), "xb-empty"),
             "" if at is None else detail_html(case_detail(bench, at)),
         )
 

@@ -44,6 +44,8 @@ HEARD = """async () => {
     await new Promise((resolve) => setTimeout(resolve, 0));
 }"""
 
+THEME = """theme => window.jupyterapp.commands.execute("apputils:change-theme", { theme })"""
+
 
 @dataclass
 class Notebook:
@@ -98,6 +100,20 @@ class Notebook:
         if failure is not None:
             raise failure
         assert found == expected
+
+    @contextmanager
+    def dark(self) -> Iterator[None]:
+        """Show the page in the dark theme, and in the light one again afterwards."""
+        self._show_theme("Dark")
+        try:
+            yield
+        finally:
+            self._show_theme("Light")
+
+    def _show_theme(self, name: str) -> None:
+        self.page.evaluate(THEME, f"JupyterLab {name}")
+        body = f'body[data-jp-theme-name="JupyterLab {name}"]'
+        self.page.wait_for_selector(body, state="attached")
 
     def check(self) -> None:
         """Nothing went wrong on the page."""

@@ -228,13 +228,11 @@ def test_screen_readers_are_served(notebook: Notebook, at: int) -> None:
     assert serious_findings(notebook, at) == []
 
 
-def test_the_dark_theme_is_readable(browser: Any, jupyterlab: Lab) -> None:
-    with jupyterlab.used_by(browser, dark=True) as lab:
-        notebook = lab.open(CELLS[:1])
+def test_the_dark_theme_is_readable(notebook: Notebook) -> None:
+    with notebook.dark():
         cell(notebook.output(0), "true", 6, 2).click()
         expect(notebook.output(0).locator(".xb-partner")).to_have_count(1)
         assert serious_findings(notebook, 0) == []
-        notebook.check()
 
 
 def test_no_errors_on_the_console(notebook: Notebook) -> None:

@@ -20,6 +20,9 @@ HOSTILE = {
     "template": "${window.hacked = 1} {{ 7 * 7 }}",
 }
 
+#: Markup, quotes of an attribute, what no reader should see, what UTF-8 cannot write, and length.
+ONE_OF_EACH = ("script", "attribute", "controls", "surrogate", "long")
+
 _VOID = {"br", "img", "input", "hr", "meta", "link"}
 ALLOWED = {
     *("div", "span", "b", "i", "em", "p", "table", "thead", "tbody", "tr", "th", "td", "caption"),

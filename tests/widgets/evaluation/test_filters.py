@@ -100,26 +100,26 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_filters_leave_these_rows(case: str, fields: pd.DataFrame) -> None:
     filters, paths = CASES[case]
-    found = narrowed(fields, filters)
-    assert found.rows["path"].tolist() == paths
-    pd.testing.assert_frame_equal(evaluated(found.code, fields), found.rows)
+    rows, code = narrowed(fields, filters)
+    assert rows["path"].tolist() == paths
+    pd.testing.assert_frame_equal(evaluated(code, fields), rows)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_code_for_an_evaluation_where_nothing_is_scored(case: str) -> None:
     schema = {"type": "object", "properties": {"a": EXACT | {"evaluation_config": "skip"}}}
     nothing = xb.evaluate(schema, {"a": "x"}, {"a": "y"}).fields
-    found = narrowed(nothing, CASES[case][0])
-    assert found.rows.empty
-    pd.testing.assert_frame_equal(evaluated(found.code, nothing), nothing)
+    rows, code = narrowed(nothing, CASES[case][0])
+    assert rows.empty
+    pd.testing.assert_frame_equal(evaluated(code, nothing), nothing)
 
 
 def test_code_reads_like_hand_written(fields: pd.DataFrame) -> None:
-    assert narrowed(fields, Filters()).code == "ev.fields"
-    one = narrowed(fields, Filters(outcome="omission"), "evs[0]").code
+    assert narrowed(fields, Filters())[1] == "ev.fields"
+    one = narrowed(fields, Filters(outcome="omission"), "evs[0]")[1]
     assert one == 'evs[0].fields[evs[0].fields["outcome"] == "omission"]'
     several = Filters(outcome="incorrect", only_counted=True, only_failed=True, worst_first=True)
-    assert narrowed(fields, several).code.splitlines() == [
+    assert narrowed(fields, several)[1].splitlines() == [
         "ev.fields[",
         '    (ev.fields["outcome"] == "incorrect")',
         '    & ev.fields["counted"]',
@@ -160,11 +160,11 @@ def test_hostile_keys_and_values_keep_the_code_exact(attack: str) -> None:
     fields = ev.fields
     node = next(n.schema_path for n in ev.schema.nodes() if n.field and n.name == text)
     for filters in (Filters(node), Filters(text=text[:5000]), Filters(text=text[:3])):
-        found = narrowed(fields, filters)
-        assert len(found.code) < 5000
-        pd.testing.assert_frame_equal(evaluated(found.code, fields), found.rows)
-    assert narrowed(fields, Filters(node)).rows.index.tolist() == [0]
-    assert 2 in narrowed(fields, Filters(text=text.strip()[:20])).rows.index
+        rows, code = narrowed(fields, filters)
+        assert len(code) < 5000
+        pd.testing.assert_frame_equal(evaluated(code, fields), rows)
+    assert narrowed(fields, Filters(node))[0].index.tolist() == [0]
+    assert 2 in narrowed(fields, Filters(text=text.strip()[:20]))[0].index
     for label in fields.index:
         code = row_code(fields, label)
         assert len(code) < 5000
@@ -174,10 +174,10 @@ def test_hostile_keys_and_values_keep_the_code_exact(attack: str) -> None:
 def test_values_that_python_cannot_write_are_searched_all_the_same() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}, "b": EXACT}}
     fields = xb.evaluate(schema, {"n": 10**5000, "b": "0x1"}, {"n": 1, "b": "other"}).fields
-    found = narrowed(fields, Filters(text="0x", outcome="incorrect"))
-    assert found.rows["path"].tolist() == ["$.n", "$.b"]
-    assert found.code == "ev.fields.loc[[0, 1]]"
-    pd.testing.assert_frame_equal(evaluated(found.code, fields), found.rows)
+    rows, code = narrowed(fields, Filters(text="0x", outcome="incorrect"))
+    assert rows["path"].tolist() == ["$.n", "$.b"]
+    assert code == "ev.fields.loc[[0, 1]]"
+    pd.testing.assert_frame_equal(evaluated(code, fields), rows)
 
 
 words = st.text("abAB'\"\\{}$.[]\n\u202eé", max_size=4)
@@ -209,8 +209,8 @@ def test_code_and_rows_agree(names: list[str], data: st.DataObject) -> None:
         data.draw(words),
         *data.draw(st.tuples(st.booleans(), st.booleans(), st.booleans())),
     )
-    found = narrowed(fields, filters)
-    pd.testing.assert_frame_equal(evaluated(found.code, fields), found.rows)
+    rows, code = narrowed(fields, filters)
+    pd.testing.assert_frame_equal(evaluated(code, fields), rows)
 
 
 @pytest.mark.parametrize("name", ["ev", "evs[0]", "results.best", "by_run['gpt 4']"])

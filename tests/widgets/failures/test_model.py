@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.widgets.failures_model import (
     Choice,
+    Coded,
     Grid,
     bars,
-    coded,
     failed_by_every_run,
     grid,
     kept,
@@ -26,17 +26,19 @@ from extractbench_nb.widgets.failures_model import (
 from extractbench_nb.widgets.failures_view import value_rows
 from tests.widgets.failures.frames import batches, frame, row
 
+#: Each example is a batch of up to 40 rows, summed up by pandas as well.
+SOME = settings(max_examples=30)
 AXES = st.permutations(["field", "document", "run"]).map(lambda names: names[:2])
 
 
 def shown(fields: pd.DataFrame, pages: tuple[int, int] = (0, 0), **choice: Any) -> Grid:
-    rows = coded(fields)
+    rows = Coded(fields)
     chosen = Choice(**choice)
     return grid(rows, kept(rows, chosen), chosen, pages)
 
 
 def names(source: object, side: Any, axis: str = "field") -> list[str]:
-    return [coded(source).axes[axis].names[code] for code in side.codes]
+    return [Coded(source).axes[axis].names[code] for code in side.codes]
 
 
 # --- sums --------------------------------------------------------------------------------------
@@ -65,6 +67,7 @@ def by_output(fields: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 @given(batches, AXES, st.booleans())
+@SOME
 def test_cells_and_lines_are_means_over_outputs(
     fields: pd.DataFrame, axes: list[str], inside: bool
 ) -> None:
@@ -83,6 +86,7 @@ def test_cells_and_lines_are_means_over_outputs(
 
 
 @given(batches, AXES, st.booleans())
+@SOME
 def test_cells_count_the_rows_of_breakdown(
     fields: pd.DataFrame, axes: list[str], inside: bool
 ) -> None:
@@ -112,7 +116,7 @@ def test_a_long_document_is_worth_no_more_than_a_short_one(measure: str) -> None
     assert [line.title for line in found.rows.lines] == ["r2", "r1"]
     assert [line.score for line in found.rows.lines] == [0.25, 0.75]
     assert [line.pass_rate for line in found.rows.lines] == [0.25, 0.75]
-    by_run = bars(coded(LONG), np.arange(len(LONG)))[-1]
+    by_run = bars(Coded(LONG), np.arange(len(LONG)))[-1]
     assert [(bar.name, bar.rate, bar.passed) for bar in by_run.bars] == [
         ("r2", 0.25, 300),
         ("r1", 0.75, 3),
@@ -122,11 +126,11 @@ def test_a_long_document_is_worth_no_more_than_a_short_one(measure: str) -> None
 
 def test_the_share_of_a_domain_is_of_its_rows() -> None:
     fields = LONG.assign(domain="law")
-    by_domain = bars(coded(fields), np.arange(len(LONG)))[1]
+    by_domain = bars(Coded(fields), np.arange(len(LONG)))[1]
     assert by_domain.bars[0].rate == 0.5
     assert by_domain.measure == "share of rows that pass"
     fields = LONG[LONG["run"] == "r1"]
-    by_schema = bars(coded(fields), np.arange(len(fields)))[1]
+    by_schema = bars(Coded(fields), np.arange(len(fields)))[1]
     assert by_schema.bars[0].rate == round(3 / 303, 4)
 
 
@@ -148,7 +152,7 @@ def test_runs_have_the_pass_rate_and_field_score_of_by_run() -> None:
             assert cell is not None
             rate = outputs[run.title, document.title]
             assert cell.pass_rate == pytest.approx(rate, abs=1e-4)
-    rows = coded(evs)
+    rows = Coded(evs)
     by_run = bars(rows, kept(rows, Choice()))[-1]
     rates = expected.loc[[bar.title for bar in by_run.bars], "pass_rate"]
     assert [bar.rate for bar in by_run.bars] == pytest.approx(rates, abs=1e-4)
@@ -193,6 +197,7 @@ def test_no_mean_is_rounded_to_all_or_nothing(wrong: int, score: float) -> None:
 
 
 @given(batches)
+@SOME
 def test_the_most_frequent_outcome_is_one_of_the_most_frequent(fields: pd.DataFrame) -> None:
     table = xb.breakdown(fields, ["run", "document"], counted=False).set_index(["run", "document"])
     found = shown(fields, rows="run", columns="document", inside_arrays=True)
@@ -223,8 +228,9 @@ def test_of_equals_the_graver_outcome_is_shown(outcomes: list[str], expected: st
 
 
 @given(batches)
+@SOME
 def test_failed_by_every_run_is_what_difficulty_says(fields: pd.DataFrame) -> None:
-    rows = coded(fields)
+    rows = Coded(fields)
     found = failed_by_every_run(rows, kept(rows, Choice()))
     axis = rows.axes["field"]
     ours = {axis.names[code] for code in np.flatnonzero(found)}
@@ -239,8 +245,9 @@ def test_failed_by_every_run_is_what_difficulty_says(fields: pd.DataFrame) -> No
 
 
 @given(batches)
+@SOME
 def test_bars_are_the_groups_of_breakdown(fields: pd.DataFrame) -> None:
-    rows = coded(fields)
+    rows = Coded(fields)
     found = {group.by: group for group in bars(rows, np.arange(len(rows)))}
     for by in ("outcome", "run"):
         table = xb.breakdown(fields, by, counted=False).set_index(by)
@@ -252,14 +259,14 @@ def test_bars_are_the_groups_of_breakdown(fields: pd.DataFrame) -> None:
 
 
 def test_bars_say_how_many_groups_are_left_out() -> None:
-    rows = coded(frame(*(row(run=f"r{i}") for i in range(15))))
+    rows = Coded(frame(*(row(run=f"r{i}") for i in range(15))))
     by_run = bars(rows, np.arange(15))[-1]
     assert (len(by_run.bars), by_run.more) == (12, 3)
 
 
 def test_a_source_without_ids_has_bars_by_outcome_only() -> None:
     fields = frame(row()).drop(columns=["run", "document", "domain", "schema"])
-    assert [group.by for group in bars(coded(fields), np.arange(1))] == ["outcome"]
+    assert [group.by for group in bars(Coded(fields), np.arange(1))] == ["outcome"]
 
 
 # --- axes --------------------------------------------------------------------------------------
@@ -267,7 +274,7 @@ def test_a_source_without_ids_has_bars_by_outcome_only() -> None:
 
 def test_a_field_of_two_schemas_is_two_rows() -> None:
     fields = frame(row(schema="s"), row(schema="t"), row(schema="t", field="b"))
-    assert coded(fields).axes["field"].names == ["s: a", "t: a", "b"]
+    assert Coded(fields).axes["field"].names == ["s: a", "t: a", "b"]
 
 
 def test_names_that_would_be_the_same_are_told_apart() -> None:
@@ -276,12 +283,12 @@ def test_names_that_would_be_the_same_are_told_apart() -> None:
         row(schema="t", field="a"),
         row(schema="u", field="s: a"),
     )
-    assert coded(fields).axes["field"].names == ["s: a", "t: a", "s: a (2)"]
+    assert Coded(fields).axes["field"].names == ["s: a", "t: a", "s: a (2)"]
 
 
 def test_a_missing_name_is_not_the_text_of_one() -> None:
     fields = frame(row(run=None), row(run="(none)"))
-    assert coded(fields).axes["run"].names == ["(none)", "(none) (2)"]
+    assert Coded(fields).axes["run"].names == ["(none)", "(none) (2)"]
 
 
 def test_one_evaluation_has_no_run_and_no_document() -> None:
@@ -319,7 +326,7 @@ def test_evaluations_by_run_and_document_are_axes() -> None:
 )
 def test_what_holds_no_fields_is_refused(change: Any, message: str) -> None:
     with pytest.raises(xb.InputError, match=message):
-        coded(change(frame(row())))
+        Coded(change(frame(row())))
 
 
 # --- order, groups, pages -------------------------------------------------------------------------
@@ -413,14 +420,15 @@ def test_filters(choice: dict[str, Any], expected: list[str]) -> None:
         row(field="d", schema="t"),
         row(field="e", counted=False),
     )
-    rows = coded(fields)
+    rows = Coded(fields)
     places = kept(rows, Choice(**choice))
     assert fields["field"].iloc[places].tolist() == expected
 
 
 @given(batches, st.data())
+@SOME
 def test_a_block_holds_its_rows(fields: pd.DataFrame, data: st.DataObject) -> None:
-    rows = coded(fields)
+    rows = Coded(fields)
     choice = Choice(rows="run", columns="document", inside_arrays=True)
     runs, documents = (rows.axes[name] for name in ("run", "document"))
     block = tuple(
@@ -439,7 +447,7 @@ def test_a_block_holds_its_rows(fields: pd.DataFrame, data: st.DataObject) -> No
 
 
 def test_rows_that_fail_come_first() -> None:
-    rows = coded(frame(row(path="$.a"), row(path="$.b", outcome="omission"), row(path="$.c")))
+    rows = Coded(frame(row(path="$.a"), row(path="$.b", outcome="omission"), row(path="$.c")))
     found = value_rows(rows, np.arange(3))
     assert [line.path for line in found.rows] == ["$.b", "$.a", "$.c"]
     assert (found.page.total, found.failing) == (3, 1)
@@ -459,7 +467,7 @@ def test_rows_that_fail_come_first() -> None:
     ],
 )
 def test_values_side_by_side(cells: dict[str, Any], gold: str, predicted: str) -> None:
-    found = value_rows(coded(frame(row(**cells))), np.arange(1)).rows[0]
+    found = value_rows(Coded(frame(row(**cells))), np.arange(1)).rows[0]
     ends = {"same": "{}", "changed": "[{}]", "note": "({})"}
     for side, expected in ((found.gold, gold), (found.predicted, predicted)):
         assert "".join(ends[piece.kind].format(piece.text) for piece in side) == expected
@@ -473,7 +481,7 @@ def test_values_side_by_side(cells: dict[str, Any], gold: str, predicted: str) -
 def test_long_values_are_cut_until_all_of_them_is_asked_for(
     length: int, first: int, all_of_it: int
 ) -> None:
-    rows = coded(frame(row(gold="g" * length, predicted="g" * (length - 1) + "h")))
+    rows = Coded(frame(row(gold="g" * length, predicted="g" * (length - 1) + "h")))
     for whole, expected in ((None, first), (0, all_of_it)):
         found = value_rows(rows, np.arange(1), whole=whole).rows[0]
         assert sum(len(piece.text) for piece in found.gold) == expected
@@ -481,7 +489,7 @@ def test_long_values_are_cut_until_all_of_them_is_asked_for(
 
 
 def test_no_value_is_longer_than_a_hundred_thousand_characters() -> None:
-    rows = coded(frame(row(gold="g" * 1_000_000, predicted="h" * 1_000_000, reasoning="r" * 10**6)))
+    rows = Coded(frame(row(gold="g" * 1_000_000, predicted="h" * 1_000_000, reasoning="r" * 10**6)))
     found = value_rows(rows, np.arange(1), whole=0).rows[0]
     assert len(found.gold[0].text) == 100_000
     assert len(found.reasoning) <= 100_000
@@ -489,7 +497,7 @@ def test_no_value_is_longer_than_a_hundred_thousand_characters() -> None:
 
 
 def test_values_are_paged() -> None:
-    rows = coded(frame(*(row(path=f"$.a[{i}]") for i in range(45))))
+    rows = Coded(frame(*(row(path=f"$.a[{i}]") for i in range(45))))
     found = value_rows(rows, np.arange(45), 2)
     assert (found.page.first, len(found.rows), found.page.total) == (40, 5, 45)
     assert value_rows(rows, np.arange(45), 99) == found
@@ -500,6 +508,7 @@ def test_values_are_paged() -> None:
 
 
 @given(st.text(), st.integers(3, 60))
+@SOME
 def test_shortened_names_fit_and_keep_both_ends(text: str, limit: int) -> None:
     found = shortened(text, limit)
     assert len(found) <= limit

@@ -256,7 +256,7 @@ def _without_invented(fields: pd.DataFrame) -> pd.DataFrame:
 WORDS = st.text("ab ", max_size=6)
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(WORDS, WORDS), max_size=5),
     st.lists(st.tuples(WORDS, WORDS), max_size=5),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
@@ -131,6 +131,7 @@ def test_a_source_without_rows_gives_nothing() -> None:
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=12))
+@settings(max_examples=30)
 def test_the_root_has_every_counted_row(right: list[bool]) -> None:
     schema = {
         "type": "object",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +17,12 @@ from extractbench_nb.widgets.workbench_model import CURVE_COLUMNS, at_marks, cur
 
 OUTCOMES = ("correct", "incorrect", "omission", "hallucination", "both_absent", "judge_error")
 UNIT = [n / 100 for n in range(101)]
+
+
+def curve(
+    values: list[float], found: Verdicts, mark: float, expected: list[bool | None]
+) -> pd.DataFrame:
+    return curve_frame("t", values, at_marks(found, mark, values), found.decided, expected)
 
 
 def verdicts(scores: list[float], mark: float, outcomes: list[str] | None = None) -> Verdicts:
@@ -35,7 +42,7 @@ def test_shares_and_agreement_are_the_references(
     cases: list[tuple[float, bool | None]], mark: float
 ) -> None:
     scores, expected = [s for s, _ in cases], [e for _, e in cases]
-    frame = curve_frame("t", UNIT, at_marks(verdicts(scores, mark), mark, UNIT), expected)
+    frame = curve(UNIT, verdicts(scores, mark), mark, expected)
     assert frame.columns.tolist() == CURVE_COLUMNS.names
     for threshold, row in list(zip(UNIT, frame.itertuples(), strict=True))[::20]:
         assert row.passing == sum(score >= threshold for score in scores)
@@ -58,7 +65,7 @@ def check_agreement(row: Any, expected: list[bool], passed: list[bool]) -> None:
 @given(st.lists(st.floats(0, 1), max_size=30), st.sampled_from(UNIT))
 def test_the_pass_rate_falls_and_is_right_at_the_mark(scores: list[float], mark: float) -> None:
     found = verdicts(scores, mark)
-    passing = at_marks(found, mark, UNIT).passed.sum(axis=1)
+    passing = at_marks(found, mark, UNIT).sum(axis=1)
     assert (np.diff(passing) <= 0).all()
     assert passing[UNIT.index(mark)] == found.passed.sum()
 
@@ -81,7 +88,7 @@ def test_what_the_score_does_not_decide(
     found = Verdicts(
         np.array([score]), np.array([passed]), np.array([True]), (outcome,), ("",), (None,)
     )
-    assert at_marks(found, 0.5, [0.0, 0.5, 0.9]).passed[:, 0].tolist() == passing
+    assert at_marks(found, 0.5, [0.0, 0.5, 0.9])[:, 0].tolist() == passing
 
 
 def test_a_case_without_a_verdict_passes_nowhere_and_agrees_with_nobody() -> None:
@@ -93,14 +100,14 @@ def test_a_case_without_a_verdict_passes_nowhere_and_agrees_with_nobody() -> Non
         ("", ""),
         ("down", None),
     )
-    frame = curve_frame("t", [0.0, 1.0], at_marks(found, 0.5, [0.0, 1.0]), [True, True])
+    frame = curve([0.0, 1.0], found, 0.5, [True, True])
     assert frame["passing"].tolist() == [1, 1]
     assert frame["labelled"].tolist() == [1, 1]
     assert frame["accuracy"].tolist() == [1.0, 1.0]
 
 
 def test_no_cases() -> None:
-    frame = curve_frame("t", [0.0, 1.0], at_marks(verdicts([], 0.5), 0.5, [0.0, 1.0]), [])
+    frame = curve([0.0, 1.0], verdicts([], 0.5), 0.5, [])
     assert frame["pass_rate"].tolist() == [0.0, 0.0]
     assert frame["accuracy"].isna().all()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ import traitlets
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
 from extractbench_nb.widgets.workbench_view import PAGE, Debounced, Workbench
-from tests.widgets.hostile import HOSTILE, Twin
+from tests.widgets.hostile import HOSTILE, ONE_OF_EACH, Twin
 from tests.widgets.workbench.test_bench import NAMES
 
 MANY = [(f"case {n}", f"case {n}" if n % 2 else f"CASE {n + 7}!") for n in range(1000)]
@@ -43,7 +44,7 @@ def rows(view: Workbench) -> list[int]:
 
 def boxes(view: Workbench) -> dict[str, Any]:
     """The controls by their labels."""
-    return {getattr(b, "description", None) or b.label: b for b in view._panel.boxes}
+    return {getattr(b, "description", None) or b.label: b for b in view._controls.values()}
 
 
 def event(pane: Any, **content: Any) -> None:
@@ -447,11 +448,13 @@ def _param(text: str, metric: Any) -> Any:
     return Workbench({"metric_id": "noted", "params": {"note": text}}, [("a", "b")])
 
 
-SLOTS = (_gold, _predicted, _item, _column, _label, _error, _reasoning, _name, _several, _param)
+SLOTS = (_predicted, _item, _column, _label, _error, _reasoning, _name, _several, _param)
 
 
-@pytest.mark.parametrize("slot", SLOTS, ids=lambda slot: slot.__name__.strip("_"))
-@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize(
+    "slot, kind",
+    [*itertools.product([_gold], HOSTILE), *itertools.product(SLOTS, ONE_OF_EACH)],
+)
 def test_hostile_texts_stay_texts_and_messages_small(
     slot: Any, kind: str, metric: Callable[..., Any]
 ) -> None:
@@ -462,7 +465,7 @@ def test_hostile_texts_stay_texts_and_messages_small(
     messages = [view._cases.detail, *(pane.data for pane in panes)]
     assert all(message.isascii() for message in messages)
     assert sum(map(len, messages)) < 60_000
-    for box in (*view._panel.boxes, view._over):
+    for box in (*view._controls.values(), view._over):
         state = {name: v for name, v in box.get_state().items() if name not in ("_esm", "_css")}
         assert len(json.dumps(state, default=str, ensure_ascii=False).encode()) < 10_000
     assert len(repr(view)) < 200
