@@ -393,10 +393,10 @@ _UNFIT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def header_rows(table: Table) -> int:
     """Count the first rows in which every position is a header."""
     is_header = [cell.is_header for cell in table.cells]
-    return _leading(all(is_header[n] for n in row) for row in table.grid.tolist())
+    return leading(all(is_header[n] for n in row) for row in table.grid.tolist())
 
 
-def _leading(flags: Iterable[bool]) -> int:
+def leading(flags: Iterable[bool]) -> int:
     """Count the first ones that are true."""
     return len(list(takewhile(bool, flags)))
 
@@ -413,8 +413,8 @@ def spans_by_row(grid: Indices) -> list[list[tuple[int, int, int]]]:
         if n in done:
             continue
         part = grid[row : row + counts[n], column : column + counts[n]] == n
-        width = _leading(part[0].tolist())
-        height = _leading(part[:, :width].all(axis=1).tolist())
+        width = leading(part[0].tolist())
+        height = leading(part[:, :width].all(axis=1).tolist())
         if height * width == counts[n]:
             done.add(n)
         else:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from extractbench_nb.display.html import STYLE, document_text
-from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table, spans_html
+from extractbench_nb.display.html import card_html, document_text
+from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table, leading, spans_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,14 +67,6 @@ class Line(NamedTuple):
         return self.predicted if side else self.true
 
 
-class _Cells(NamedTuple):
-    """By cell: positions, the sum of their similarities, and how many of them have a partner."""
-
-    sizes: Numbers
-    sums: Numbers
-    paired: Numbers
-
-
 class Patch(NamedTuple):
     """A rectangle that one cell covers; all of the cell, unless others lie over it.
 
@@ -109,18 +101,11 @@ class DrawnSide(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two tables as one metric aligned them.
+    """Two tables, true and predicted, as one metric aligned them.
 
-    Attributes
-    ----------
-    metric : str
-        Which metric.
-    tables : tuple of (Table, Table)
-        True and predicted.
-    rows, columns : tuple of Line
-        The lines of both tables in one order; between aligned ones the true lines come first.
-    common : ndarray of shape (aligned rows, aligned columns)
-        Similarity of the pairs of positions, 0 to 1.
+    ``rows`` and ``columns`` are the lines of both tables in one order; between aligned ones the
+    true lines come first. ``common`` has the similarity of the pairs of positions, 0 to 1, in the
+    shape (aligned rows, aligned columns).
     """
 
     metric: str
@@ -147,67 +132,64 @@ class Comparison:
 
     def partner(self, side: int, row: int, column: int) -> _Place | None:
         """Return the position that one was matched with; None if there is none."""
-        down, across = (
-            self.partners(lines, side).get(at)
-            for lines, at in ((self.rows, row), (self.columns, column))
-        )
+        down = self.partners(self.rows, side).get(row)
+        across = self.partners(self.columns, side).get(column)
         return None if down is None or across is None else (down, across)
 
     @cached_property
-    def cells(self) -> tuple[_Cells, _Cells]:
-        """By side: what became of each cell."""
-        return self._cells(0), self._cells(1)
+    def states(self) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+        """By side: state and similarity of each cell, as in `Patch`."""
+        return self._states(0), self._states(1)
 
-    def _cells(self, side: int) -> _Cells:
-        table, values = self.tables[side], self.positions[side].ravel()
-        grid, paired = table.grid.ravel(), ~np.isnan(values)
+    def _states(self, side: int) -> list[tuple[str, float]]:
+        grid, values = self.tables[side].grid.ravel(), self.positions[side].ravel()
+        paired = ~np.isnan(values)
+        # by cell: its positions, the sum of their similarities, how many have a partner
         weights = (np.ones(grid.size), np.where(paired, values, 0), paired)
-        sums = [np.bincount(grid, w, minlength=len(table.cells)) for w in weights]
-        return _Cells(*(np.asarray(numbers, dtype=np.float64) for numbers in sums))
-
-    def state(self, side: int, cell: int) -> tuple[str, float]:
-        """Return what became of a cell, in the words of `Patch`, and its similarity."""
-        if cell == GAP:
-            return "gap", 0.0
-        size, total, paired = (float(numbers[cell]) for numbers in self.cells[side])
-        if not paired:
-            return "alone", 0.0
-        if paired < size:
-            return "partly", total / size
-        alike = total >= size - _NEARLY
-        return ("alike", 1.0) if alike else ("unlike", total / size)
+        count = len(self.tables[side].cells)
+        sums = (np.bincount(grid, w, minlength=count).tolist() for w in weights)
+        states = []
+        for size, total, partners in zip(*sums, strict=True):
+            if not partners:
+                states.append(("alone", 0.0))
+            elif partners < size:
+                states.append(("partly", total / size))
+            else:
+                alike = total >= size - _NEARLY
+                states.append(("alike", 1.0) if alike else ("unlike", total / size))
+        return states
 
 
 def compare(result: ComparedTables, metric: str) -> Comparison:
-    """Set the lines of both tables in one order."""
+    """Bring the lines of both tables into one order."""
     common = result.similarity(metric)
     tables = (result.true, result.predicted)
-    frames = (frame[frame["metric"] == metric] for frame in (result.rows, result.columns))
     # an empty table has neither rows nor columns
+    shapes = [table.grid.shape if table.size else (0, 0) for table in tables]
     rows, columns = (
         _lines(
-            frame,
+            frame[frame["metric"] == metric],
             common.min(axis=1 - axis, initial=1.0),
-            [table.grid.shape[axis] if table.size else 0 for table in tables],
+            (shapes[0][axis], shapes[1][axis]),
         )
-        for axis, frame in enumerate(frames)
+        for axis, frame in enumerate((result.rows, result.columns))
     )
     return Comparison(metric, tables, tuple(rows), tuple(columns), common)
 
 
-def _lines(pairs: pd.DataFrame, least: Numbers, sizes: Sequence[int]) -> Iterator[Line]:
-    true = predicted = 0
+def _lines(pairs: pd.DataFrame, least: Numbers, sizes: tuple[int, int]) -> Iterator[Line]:
     columns = (pairs[name].tolist() for name in ("true", "predicted", "similarity"))
-    for one, two, similarity, low in zip(*columns, least.tolist(), strict=True):
-        yield from _alone(true, one, predicted, two)
-        yield Line(one, two, similarity, low >= 1 - _NEARLY)
-        true, predicted = one + 1, two + 1
-    yield from _alone(true, sizes[0], predicted, sizes[1])
-
-
-def _alone(true: int, true_end: int, predicted: int, predicted_end: int) -> Iterator[Line]:
-    yield from (Line(at, None) for at in range(true, true_end))
-    yield from (Line(None, at) for at in range(predicted, predicted_end))
+    aligned = [
+        Line(*pair, low >= 1 - _NEARLY) for *pair, low in zip(*columns, least.tolist(), strict=True)
+    ]
+    true = predicted = 0
+    for line in (*aligned, Line(*sizes)):  # the last one stands behind both tables
+        stops = line.true or 0, line.predicted or 0
+        yield from (Line(n, None) for n in range(true, stops[0]))
+        yield from (Line(None, n) for n in range(predicted, stops[1]))
+        if stops != sizes:
+            yield line
+        true, predicted = stops[0] + 1, stops[1] + 1
 
 
 def drawn(
@@ -219,13 +201,13 @@ def drawn(
 
 def _side(found: Comparison, side: int, rows: Sequence[Line], columns: Sequence[Line]) -> DrawnSide:
     own = [line for line in columns if line.at(side) is not None]
-    across = [at for line in own if (at := line.at(side)) is not None]
+    across = [number for line in own if (number := line.at(side)) is not None]
     down = [line.at(side) for line in rows]
     patches: list[list[Patch]] = [[] for _ in rows]
     for cell, top, left, height, width in _rectangles(_shown(found.tables[side], down, across)):
-        row = next((at for at in down[top : top + height] if at is not None), GAP)
-        told = found.state(side, cell)
-        patches[top].append(Patch(cell, row, across[left], height, width, *told))
+        row = next((number for number in down[top : top + height] if number is not None), GAP)
+        state = ("gap", 0.0) if cell == GAP else found.states[side][cell]
+        patches[top].append(Patch(cell, row, across[left], height, width, *state))
     return DrawnSide(tuple(own), tuple(map(DrawnRow, rows, map(tuple, patches))))
 
 
@@ -248,15 +230,10 @@ def _rectangles(shown: Indices) -> Iterator[tuple[int, int, int, int, int]]:
         if not taken[top, left]:
             cell = int(shown[top, left])
             free = (shown == cell) & ~taken
-            width = _run(free[top, left:])
-            height = _run(free[top:, left : left + width].all(axis=1))
+            width = leading(free[top, left:].tolist())
+            height = leading(free[top:, left : left + width].all(axis=1).tolist())
             taken[top : top + height, left : left + width] = True
             yield cell, top, left, height, width
-
-
-def _run(flags: Indices) -> int:
-    """Count the flags before the first that is not set."""
-    return len(flags) if flags.all() else int(flags.argmin())
 
 
 def notes_of(table: Table) -> list[str]:
@@ -318,30 +295,23 @@ vertical-align:bottom}
 def grits_html(result: ComparedTables, metric: str | None = None) -> str:
     """Write the scores and both grids, with each cell coloured by its similarity.
 
-    Parameters
-    ----------
-    result : GriTS
-        What was compared.
-    metric : str, optional
-        Whose alignment is shown, one of those in ``result.scores``; by default ``con``, or the
-        first one where that was not computed.
-
-    Returns
-    -------
-    str
-        One element with its own style; at most 30 rows and 15 columns, and how many there are
-        beyond.
-
-    Raises
-    ------
-    InputError
-        The metric was not computed.
+    At most 30 rows and 15 columns are shown. By default the alignment of ``con`` is, or the first
+    one where that was not computed.
     """
     chosen = metric or default_metric(result)
-    parts = [] if chosen is None else [_picture(compare(result, chosen))]
-    body = "".join((scores_html(result, chosen), *parts))
-    title = f'<div class="xb-title">{document_text(repr(result), 200)}</div>'
-    return f'<div class="xb-root">{STYLE}{TABLES_STYLE}{title}{body}</div>'
+    parts = [TABLES_STYLE, scores_html(result, chosen)]
+    if chosen is not None:
+        found = compare(result, chosen)
+        rows, columns = found.rows[:_MOST_ROWS], found.columns[:_MOST_COLUMNS]
+        hidden = (len(found.rows) - len(rows), len(found.columns) - len(columns))
+        pairs = zip(hidden, ("rows", "columns"), strict=True)
+        beyond = ", ".join(f"{count:,} more {name}" for count, name in pairs if count)
+        parts += [
+            tables_html(found, rows, columns),
+            f"<p>… {beyond}</p>" if beyond else "",
+            f"<p>Alignment and colours by {METRICS[chosen]} ({chosen}). {LEGEND}</p>",
+        ]
+    return card_html(repr(result), *parts)
 
 
 def default_metric(result: ComparedTables) -> str | None:
@@ -363,19 +333,6 @@ def scores_html(result: ComparedTables, chosen: str | None) -> str:
     return f"<table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>"
 
 
-def _picture(found: Comparison) -> str:
-    rows, columns = found.rows[:_MOST_ROWS], found.columns[:_MOST_COLUMNS]
-    pairs = ((found.rows, rows, "rows"), (found.columns, columns, "columns"))
-    beyond = [
-        f"{len(lines) - len(shown):,} more {name}"
-        for lines, shown, name in pairs
-        if len(lines) > len(shown)
-    ]
-    more = f"<p>… {', '.join(beyond)}</p>" if beyond else ""
-    told = f"<p>Alignment and colours by {METRICS[found.metric]} ({found.metric}). {LEGEND}</p>"
-    return f"{tables_html(found, rows, columns)}{more}{told}"
-
-
 def tables_html(found: Comparison, rows: Sequence[Line], columns: Sequence[Line]) -> str:
     """Write some lines of both grids beside each other."""
     sides = (_table(found, side, part) for side, part in enumerate(drawn(found, rows, columns)))
@@ -388,7 +345,11 @@ def _table(found: Comparison, side: int, part: DrawnSide) -> str:
         return f"<div><b>{SIDES[side]}</b><p>An empty table.</p></div>"
     shape = f"{table.grid.shape[0]:,} rows × {table.grid.shape[1]:,} columns"
     heads = "".join(_gutter(line, side, "col") for line in part.columns)
-    body = "".join(_row(found, side, row) for row in part.rows)
+    body = "".join(
+        f"<tr>{_gutter(line, side, 'row')}"
+        f"{''.join(_patch(table.cells, side, patch) for patch in patches)}</tr>"
+        for line, patches in part.rows
+    )
     notes = "".join(f"<p>{document_text(note, 200)}</p>" for note in notes_of(table)[:_MOST_NOTES])
     return (
         f"<div><b>{SIDES[side]}</b>, {shape}"
@@ -418,18 +379,16 @@ def _gutter(line: Line, side: int, scope: str) -> str:
     return f'<th class="xb-gutter{alone}" scope="{scope}">{text}</th>'
 
 
-def _row(found: Comparison, side: int, row: DrawnRow) -> str:
-    patches = "".join(_patch(found.tables[side].cells, side, patch) for patch in row.patches)
-    return f"<tr>{_gutter(row.line, side, 'row')}{patches}</tr>"
-
-
 def _patch(cells: Sequence[Cell], side: int, patch: Patch) -> str:
     spans = spans_html(patch.height, patch.width)
     if patch.state == "gap":
         return f'<td class="xb-gap"{spans}></td>'
     cell = cells[patch.cell]
     kinds = " ".join(f"xb-{kind}" for kind in (patch.state, kind_of(cell)) if kind)
-    tint = f' style="background:{_tint(patch)}"' if patch.state in ("unlike", "partly") else ""
+    tint = ""
+    if patch.state in ("unlike", "partly"):
+        strength = 0.1 + 0.45 * (1 - patch.similarity)  # seen from the start
+        tint = f' style="background:rgba(200,74,38,{strength:.2f})"'
     sign = mark_text(patch, side)
     text = document_text(cell.text, _LONGEST)
     mark = f" <small>{sign}</small>" if sign else ""
@@ -441,11 +400,6 @@ def _patch(cells: Sequence[Cell], side: int, patch: Patch) -> str:
 def kind_of(cell: Cell) -> str:
     """Return ``projected``, ``header``, or nothing."""
     return "projected" if cell.is_projected else "header" if cell.is_header else ""
-
-
-def _tint(patch: Patch) -> str:
-    """Return a colour that is the stronger the less alike a cell is, and seen from the start."""
-    return f"rgba(200,74,38,{0.1 + 0.45 * (1 - patch.similarity):.2f})"
 
 
 def mark_text(patch: Patch, side: int) -> str:
