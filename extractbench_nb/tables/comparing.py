@@ -19,10 +19,10 @@ from extractbench_nb.tables.grid_similarity import (
     GRITS_VARIANTS,
     checked_names,
     checked_variant,
+    read_pair,
     refuse_boxless,
     table_similarity,
 )
-from extractbench_nb.tables.reading import read_table
 
 #: Text, the neighbour's text, and where the neighbour is: ``"right"`` or ``"below"``.
 Relation: TypeAlias = tuple[str, str, str]
@@ -360,10 +360,7 @@ def compare_tables(
     {'teds': 0.96, 'exact': 0.0}
     """
     checked_options(variant, max_teds_nodes)
-    tables = (
-        read_table(true, name="true", tidy=tidy),
-        read_table(predicted, name="predicted", tidy=tidy),
-    )
+    tables = read_pair(true, predicted, tidy=tidy)
     if metrics is None:
         located = all(table.has_boxes for table in tables)
         left_out = _LOCATED[1:] if located else _LOCATED
