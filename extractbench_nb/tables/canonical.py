@@ -9,7 +9,6 @@ from functools import partial
 from itertools import groupby, product, takewhile
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
@@ -19,6 +18,7 @@ from extractbench_nb.tables.cells import (
     Box,
     Cell,
     Table,
+    is_whole,
     spans_by_row,
     spans_html,
     table_of_cells,
@@ -682,13 +682,12 @@ def canonicalize(cells: Any, *, header_rows: int | None = None, name: str = "tab
     [['Item', 'Sales', 'Sales'], ['Item', '2020', '2021']]
     """
     table = read_table(cells, name=name).rebuilt()
-    asked: Any = header_rows
-    if asked is not None:
-        if not isinstance(asked, int | np.integer) or isinstance(asked, bool):
-            raise InputError(f"header_rows is {asked!r}; expected a whole number, or None")
-        if not 0 <= asked <= len(table.grid):
+    if header_rows is not None:
+        if not is_whole(header_rows):
+            raise InputError(f"header_rows is {header_rows!r}; expected a whole number, or None")
+        if not 0 <= header_rows <= len(table.grid):
             raise InputError(
-                f"header_rows is {asked}; expected 0 to {len(table.grid)}, the rows of {name}"
+                f"header_rows is {header_rows}; expected 0 to {len(table.grid)}, the rows of {name}"
             )
     found, changes = table, list[Change]()
     while found.size:  # a step may make way for one before it

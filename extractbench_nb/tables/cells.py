@@ -360,8 +360,7 @@ def _line_numbers(value: Any, what: str) -> tuple[int, ...]:
         numbers = value  # most cells are like that
     else:
         values = list(value) if _is_sequence(value) else []
-        are_whole = all(isinstance(n, int | np.integer) and type(n) is not bool for n in values)
-        numbers = sorted({int(n) for n in values}) if are_whole else []
+        numbers = sorted({int(n) for n in values}) if all(map(is_whole, values)) else []
     if not numbers or not 0 <= numbers[0] <= numbers[-1] < _MOST:
         raise InputError(f"{what} is {value!r}; expected whole numbers from 0, at least one")
     return tuple(numbers)
@@ -380,6 +379,17 @@ def _read_box(value: Any, where: str) -> Box | None:
 
 #: How near a key is to one of ours that is taken for it.
 _NEAR = 0.8
+
+
+def is_whole(value: Any) -> bool:
+    """Return whether a value is a whole number, of Python or numpy."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def is_share(value: Any) -> bool:
+    """Return whether a value is a number from 0 to 1."""
+    is_number = is_whole(value) or isinstance(value, float | np.floating)
+    return is_number and bool(0 <= value <= 1)
 
 
 def _is_sequence(value: Any) -> bool:

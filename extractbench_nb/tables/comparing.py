@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 from math import exp, log
 from typing import Any, NamedTuple, TypeAlias
@@ -304,9 +304,9 @@ def checked_options(variant: Any, max_teds_nodes: Any) -> None:
         raise InputError(f"max_teds_nodes is {max_teds_nodes!r}; expected a whole number or None")
 
 
-def usual_metrics(*, located: bool) -> tuple[str, ...]:
+def usual_metrics(tables: Iterable[Table]) -> tuple[str, ...]:
     """Return the metrics of many tables, unless others are asked for."""
-    return TABLE_METRICS[: 3 if located else 2]
+    return TABLE_METRICS[: 3 if all(table.has_boxes for table in tables) else 2]
 
 
 def compare_tables(
