@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,7 @@ from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Cell, Table, table_of_cells
 from extractbench_nb.tables.formats import (
     Notes,
+    Seen,
     begins_as_html,
     check_size,
     has_cell_tag,
@@ -476,15 +477,6 @@ _LABELS = {
 _MOST_GUESSED = 10_000
 
 
-class Seen(NamedTuple):
-    """What is seen in a text: the kind of table, the part of the text that holds it."""
-
-    kind: str
-    text: str
-    notes: tuple[str, ...] = ()
-    delimiter: str | None = None
-
-
 def seen_table(text: str, name: str) -> Seen | None:
     r"""See what kind of table a text holds.
 
@@ -530,7 +522,7 @@ def _seen_as(label: str, text: str) -> Seen | None:
     if kind == "csv" and text.strip():
         csv = seen_csv(text)
         if csv is not None and label == "csv":
-            return Seen("csv", csv.text, csv.notes, csv.delimiter)
+            return csv
         return Seen("csv", text, (), "\t" if label == "tsv" and "\t" in text else None)
     fits = {"markdown": looks_like_markdown, "html": has_cell_tag, "json": _is_bracketed}
     return Seen(kind, text) if kind in fits and fits[kind](text) else _seen(text)
@@ -574,10 +566,7 @@ def _seen_without_marks(text: str) -> Seen | None:
         return Seen("html", plain, ("escaped HTML, unescaped once",))
     if _JSON_LINE.search(text):
         return Seen("json", text)
-    csv = seen_csv(text)
-    if csv is not None:
-        return Seen("csv", csv.text, csv.notes, csv.delimiter)
-    return Seen("html", text) if has_cell_tag(text) else None
+    return seen_csv(text) or (Seen("html", text) if has_cell_tag(text) else None)
 
 
 def array_in(text: str, where: str, name: str) -> tuple[list[Any], tuple[str, ...]]:
