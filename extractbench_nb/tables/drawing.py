@@ -1,22 +1,20 @@
-"""Two compared tables as HTML, readable without its style."""
+"""`GriTS`: two compared tables, which lines and cells were matched, and HTML of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import pandas as pd
 
 from extractbench_nb.display.html import card_html, document_text
+from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table, leading, spans_html
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 SIDES = ("true", "predicted")
 #: What each metric compares, in a word.
@@ -34,20 +32,63 @@ _NEARLY = 1e-9
 _Place: TypeAlias = tuple[int, int]
 
 
-class ComparedTables(Protocol):
-    """Two tables and what their comparison found, as `GriTS` has it."""
+@dataclass(frozen=True, eq=False, repr=False)
+class GriTS:
+    """The similarity of two tables; made by `grits`.
 
-    @property
-    def scores(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def rows(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def columns(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def true(self) -> Table: ...  # noqa: D102
-    @property
-    def predicted(self) -> Table: ...  # noqa: D102
-    def similarity(self, metric: str) -> Numbers: ...  # noqa: D102
+    Parameters
+    ----------
+    scores : pandas.DataFrame
+        One row per metric: fscore, precision, recall, upper_bound.
+    rows, columns : pandas.DataFrame
+        The aligned lines: metric, true, predicted, similarity.
+    true, predicted : Table
+        What was compared.
+    variant : str
+        How.
+    similarities : dict of str to ndarray
+        By metric, how alike the entries at the aligned positions are: aligned rows x columns.
+    """
+
+    scores: pd.DataFrame
+    rows: pd.DataFrame
+    columns: pd.DataFrame
+    true: Table
+    predicted: Table
+    variant: str
+    similarities: Mapping[str, Numbers]
+
+    def similarity(self, metric: str) -> Numbers:
+        """Return how alike the entries at the aligned positions are.
+
+        Parameters
+        ----------
+        metric : str
+            One of those in `scores`.
+
+        Returns
+        -------
+        ndarray of shape (aligned rows, aligned columns)
+            0 to 1; lines in the order of `rows` and `columns`.
+
+        Raises
+        ------
+        InputError
+            The metric was not computed.
+        """
+        if metric not in self.similarities:
+            raise InputError(f"metric: no {metric!r}; {nearest(str(metric), self.similarities)}")
+        return self.similarities[metric]
+
+    def __repr__(self) -> str:
+        """Return the f-scores and the shapes of both tables."""
+        tables = (self.true, self.predicted)
+        shapes = " against ".join(" x ".join(map(str, table.grid.shape)) for table in tables)
+        scores = ", ".join(f"{name} {row.fscore:.3f}" for name, row in self.scores.iterrows())
+        return f"GriTS({scores}; {shapes} positions, variant {self.variant!r})"
+
+    def _repr_html_(self) -> str:
+        return grits_html(self)
 
 
 class Line(NamedTuple):
@@ -160,7 +201,7 @@ class Comparison:
         return states
 
 
-def compare(result: ComparedTables, metric: str) -> Comparison:
+def compare(result: GriTS, metric: str) -> Comparison:
     """Bring the lines of both tables into one order."""
     common = result.similarity(metric)
     tables = (result.true, result.predicted)
@@ -292,7 +333,7 @@ vertical-align:bottom}
 </style>"""
 
 
-def grits_html(result: ComparedTables, metric: str | None = None) -> str:
+def grits_html(result: GriTS, metric: str | None = None) -> str:
     """Write the scores and both grids, with each cell coloured by its similarity.
 
     At most 30 rows and 15 columns are shown. By default the alignment of ``con`` is, or the first
@@ -314,13 +355,13 @@ def grits_html(result: ComparedTables, metric: str | None = None) -> str:
     return card_html(repr(result), *parts)
 
 
-def default_metric(result: ComparedTables) -> str | None:
+def default_metric(result: GriTS) -> str | None:
     """Return the metric to show at first; None if none was computed."""
     names = [str(name) for name in result.scores.index]
     return "con" if "con" in names else next(iter(names), None)
 
 
-def scores_html(result: ComparedTables, chosen: str | None) -> str:
+def scores_html(result: GriTS, chosen: str | None) -> str:
     """Write the scores of all metrics."""
     heads = ("metric", *(name.replace("_", " ") for name in result.scores.columns))
     top = "".join(f'<th class="xb-num">{head}</th>' for head in heads)

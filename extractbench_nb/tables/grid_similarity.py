@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import SequenceMatcher
 from importlib import import_module
 from itertools import pairwise, product
@@ -19,6 +19,7 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import canonical
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Box, Cell, Indices, Numbers, Table
+from extractbench_nb.tables.drawing import METRICS, GriTS
 from extractbench_nb.tables.reading import objects_of, read_table, tables_of_arrays, text_of
 
 
@@ -563,7 +564,7 @@ class SlowTextEntries(Entries):
 
 
 #: What of a table is compared: topology, content, location, and location without adjustment.
-GRITS_METRICS = ("top", "con", "loc", "rawloc")
+GRITS_METRICS = tuple(METRICS)
 _LOCATIONS = GRITS_METRICS[2:]
 
 SCORE_COLUMNS = FrameSpec(
@@ -604,67 +605,6 @@ GRITS_VARIANTS: Mapping[str, _Variant] = MappingProxyType(
         "released": _Variant(hull_overlap, "blocks"),
     }
 )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class GriTS:
-    """The similarity of two tables; made by `grits`.
-
-    Parameters
-    ----------
-    scores : pandas.DataFrame
-        One row per metric: fscore, precision, recall, upper_bound.
-    rows, columns : pandas.DataFrame
-        The aligned lines: metric, true, predicted, similarity.
-    true, predicted : Table
-        What was compared.
-    variant : str
-        How.
-    similarities : dict of str to ndarray
-        By metric, how alike the entries at the aligned positions are: aligned rows x columns.
-    """
-
-    scores: pd.DataFrame
-    rows: pd.DataFrame
-    columns: pd.DataFrame
-    true: Table
-    predicted: Table
-    variant: str
-    similarities: Mapping[str, Numbers]
-
-    def similarity(self, metric: str) -> Numbers:
-        """Return how alike the entries at the aligned positions are.
-
-        Parameters
-        ----------
-        metric : str
-            One of those in `scores`.
-
-        Returns
-        -------
-        ndarray of shape (aligned rows, aligned columns)
-            0 to 1; lines in the order of `rows` and `columns`.
-
-        Raises
-        ------
-        InputError
-            The metric was not computed.
-        """
-        if metric not in self.similarities:
-            raise InputError(f"metric: no {metric!r}; {nearest(str(metric), self.similarities)}")
-        return self.similarities[metric]
-
-    def __repr__(self) -> str:
-        """Return the f-scores and the shapes of both tables."""
-        tables = (self.true, self.predicted)
-        shapes = " against ".join(" x ".join(map(str, table.grid.shape)) for table in tables)
-        scores = ", ".join(f"{name} {row.fscore:.3f}" for name, row in self.scores.iterrows())
-        return f"GriTS({scores}; {shapes} positions, variant {self.variant!r})"
-
-    def _repr_html_(self) -> str:
-        from extractbench_nb.tables.drawing import grits_html
-
-        return grits_html(self)
 
 
 def grits(

@@ -21,6 +21,7 @@ from extractbench_nb.tables.drawing import (
     TABLES_STYLE,
     Comparison,
     DrawnSide,
+    GriTS,
     Line,
     Patch,
     compare,
@@ -34,7 +35,6 @@ from extractbench_nb.tables.drawing import (
     tables_html,
     two_digits,
 )
-from extractbench_nb.tables.grid_similarity import GriTS
 from extractbench_nb.widgets.static import element, segments_html, table, twin
 from extractbench_nb.widgets.view import Page, Pane, View, known, menu, page_of, row
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.tables.cells import table_of_cells
+from extractbench_nb.tables.drawing import GriTS
 from extractbench_nb.tables.grid_similarity import (
-    GriTS,
     corridors,
     diagonal_corridor,
     grits,

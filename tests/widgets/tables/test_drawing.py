@@ -14,6 +14,7 @@ from extractbench_nb.tables.drawing import (
     GAP,
     METRICS,
     Comparison,
+    GriTS,
     Line,
     compare,
     drawn,
@@ -21,7 +22,7 @@ from extractbench_nb.tables.drawing import (
     line_text,
     notes_of,
 )
-from extractbench_nb.tables.grid_similarity import GRITS_METRICS, GriTS, grits
+from extractbench_nb.tables.grid_similarity import GRITS_METRICS, grits
 from tests.widgets.hostile import HOSTILE, Twin
 from tests.widgets.tables.tables import PREDICTED, TRUE, plain
 
