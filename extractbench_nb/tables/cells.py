@@ -288,13 +288,7 @@ def _checked_lines(lines: Iterable[int], count: int, name: str) -> tuple[int, ..
 
 
 def table_of_cells(cells: Iterable[Mapping[str, Any] | Cell], name: str = "table") -> Table:
-    """Make a table of cells; of several cells at one position the last one covers it.
-
-    Examples
-    --------
-    >>> table_of_cells([{"row_nums": [0], "column_nums": [0, 1], "text": "Total"}]).grid.tolist()
-    [[0, 0]]
-    """
+    """Make a table of cells; of several cells at one position the last one covers it."""
     known = tuple(_read_cell(cell, f"{name}, cell {n}") for n, cell in enumerate(cells))
     if not known:
         return _EMPTY

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.display.html import card_html, document_text
+from extractbench_nb.display.html import card_html, document_text, table
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table, leading, spans_html
 
@@ -285,13 +285,7 @@ def notes_of(table: Table) -> list[str]:
 
 
 def two_digits(similarity: float) -> str:
-    """Write a similarity; what lies between 0 and 1 is written as neither.
-
-    Examples
-    --------
-    >>> [two_digits(similarity) for similarity in (0, 0.001, 0.625, 0.999, 1)]
-    ['0.00', '0.01', '0.62', '0.99', '1.00']
-    """
+    """Write a similarity; what lies between 0 and 1 is written as neither."""
     inside = 0 < similarity < 1
     return f"{min(0.99, max(0.01, similarity)) if inside else similarity:.2f}"
 
@@ -363,15 +357,12 @@ def default_metric(result: GriTS) -> str | None:
 
 def scores_html(result: GriTS, chosen: str | None) -> str:
     """Write the scores of all metrics."""
-    heads = ("metric", *(name.replace("_", " ") for name in result.scores.columns))
-    top = "".join(f'<th class="xb-num">{head}</th>' for head in heads)
-    rows = "".join(
-        f"<tr><th>{name}{' (shown)' if name == chosen else ''}</th>"
-        + "".join(f'<td class="xb-num">{number:.3f}</td>' for number in numbers)
-        + "</tr>"
+    heads = ["metric", *(name.replace("_", " ") for name in result.scores.columns)]
+    rows = [
+        [f"{name}{' (shown)' if name == chosen else ''}", *(f"{number:.3f}" for number in numbers)]
         for name, *numbers in result.scores.itertuples()
-    )
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>"
+    ]
+    return table(heads, rows, range(1, len(heads)), kind="")
 
 
 def tables_html(found: Comparison, rows: Sequence[Line], columns: Sequence[Line]) -> str:
@@ -381,17 +372,17 @@ def tables_html(found: Comparison, rows: Sequence[Line], columns: Sequence[Line]
 
 
 def _table(found: Comparison, side: int, part: DrawnSide) -> str:
-    table = found.tables[side]
-    if not table.size:
+    own = found.tables[side]
+    if not own.size:
         return f"<div><b>{SIDES[side]}</b><p>An empty table.</p></div>"
-    shape = f"{table.grid.shape[0]:,} rows × {table.grid.shape[1]:,} columns"
+    shape = f"{own.grid.shape[0]:,} rows × {own.grid.shape[1]:,} columns"
     heads = "".join(_gutter(line, side, "col") for line in part.columns)
     body = "".join(
         f"<tr>{_gutter(line, side, 'row')}"
-        f"{''.join(_patch(table.cells, side, patch) for patch in patches)}</tr>"
+        f"{''.join(_patch(own.cells, side, patch) for patch in patches)}</tr>"
         for line, patches in part.rows
     )
-    notes = "".join(f"<p>{document_text(note, 200)}</p>" for note in notes_of(table)[:_MOST_NOTES])
+    notes = "".join(f"<p>{document_text(note, 200)}</p>" for note in notes_of(own)[:_MOST_NOTES])
     return (
         f"<div><b>{SIDES[side]}</b>, {shape}"
         f'<table><thead><tr><td class="xb-gutter"></td>{heads}</tr></thead>'
@@ -400,13 +391,7 @@ def _table(found: Comparison, side: int, part: DrawnSide) -> str:
 
 
 def line_text(line: Line, side: int) -> str:
-    """Write what a line was matched with; nothing on a side that has no such line.
-
-    Examples
-    --------
-    >>> line_text(Line(2, 3), 1), line_text(Line(None, 4), 1), line_text(Line(None, 4), 0)
-    ('2 → 3', '+ 4', '')
-    """
+    """Write what a line was matched with; nothing on a side that has no such line."""
     if None in (line.true, line.predicted):
         return "" if line.at(side) is None else f"{_ALONE[side]} {line.at(side)}"
     return f"{line.true} → {line.predicted}"

@@ -26,25 +26,6 @@ MOST_POSITIONS = 1_000_000
 _MOST_NOTES = 20
 
 
-class Notes:
-    """What had to be mended, in order; of very many notes the first 20 and a count are kept."""
-
-    def __init__(self, *first: str) -> None:
-        self.kept = list(first)
-        self.more = 0
-
-    def add(self, note: str) -> None:
-        """Take one more note."""
-        if len(self.kept) < _MOST_NOTES:
-            self.kept.append(note)
-        else:
-            self.more += 1
-
-    def texts(self) -> tuple[str, ...]:
-        """Return the notes."""
-        return (*self.kept, f"and {self.more} more") if self.more else tuple(self.kept)
-
-
 def check_size(rows: int, columns: int, name: str) -> None:
     """Raise an `InputError` for a table that is greater than any on a page."""
     if rows * columns > MOST_POSITIONS:
@@ -54,7 +35,9 @@ def check_size(rows: int, columns: int, name: str) -> None:
         )
 
 
-def table_of_rows(rows: Sequence[Sequence[str]], headers: int, notes: Notes, name: str) -> Table:
+def table_of_rows(
+    rows: Sequence[Sequence[str]], name: str, notes: Sequence[str] = (), headers: int = 1
+) -> Table:
     """Make a table of texts, row by row; rows may be of unequal length."""
     check_size(len(rows), max(map(len, rows), default=0), name)
     cells = (
@@ -62,14 +45,17 @@ def table_of_rows(rows: Sequence[Sequence[str]], headers: int, notes: Notes, nam
         for r, row in enumerate(rows)
         for c, text in enumerate(row)
     )
-    return mended(cells, notes, name)
+    return mended(cells, name, notes)
 
 
-def mended(cells: Iterable[Cell], notes: Notes, name: str) -> Table:
-    """Make a table of cells; a position without one gets an empty cell."""
-    known = list(cells)
+def mended(cells: Iterable[Cell], name: str, notes: Sequence[str] = ()) -> Table:
+    """Make a table of cells; a position without one gets an empty cell.
+
+    Of very many notes of what had to be mended the first 20 and a count are kept.
+    """
+    known, notes = list(cells), list(notes)
     if not known:
-        return Table((), np.zeros((1, 0), dtype=np.intp), notes.texts())
+        return Table((), np.zeros((1, 0), dtype=np.intp), tuple(notes))
     shape = (max(c.rows[-1] for c in known) + 1, max(c.columns[-1] for c in known) + 1)
     check_size(*shape, name)
     grid = np.full(shape, -1, dtype=np.intp)
@@ -79,7 +65,7 @@ def mended(cells: Iterable[Cell], notes: Notes, name: str) -> Table:
             continue
         part = grid[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
         if (part >= 0).any():
-            notes.add(
+            notes.append(
                 f"row {rows[0]}, column {columns[0]}: the cell overlaps an earlier one, and wins"
             )
         part[:] = n
@@ -87,10 +73,12 @@ def mended(cells: Iterable[Cell], notes: Notes, name: str) -> Table:
     order = sorted(range(len(known)), key=lambda n: (known[n].rows[0], known[n].columns[0]))
     place = np.empty(len(order), dtype=np.intp)
     place[order] = np.arange(len(order))
-    return Table(tuple(known[n] for n in order), place[grid], notes.texts())
+    if len(notes) > _MOST_NOTES:
+        notes[_MOST_NOTES:] = [f"and {len(notes) - _MOST_NOTES} more"]
+    return Table(tuple(known[n] for n in order), place[grid], tuple(notes))
 
 
-def _filled(cells: list[Cell], grid: Indices, notes: Notes) -> list[Cell]:
+def _filled(cells: list[Cell], grid: Indices, notes: list[str]) -> list[Cell]:
     """Return an empty cell for each hole, a header where the whole row is one."""
     added: list[Cell] = []
     for row in np.flatnonzero((grid < 0).any(axis=1)).tolist():
@@ -101,7 +89,7 @@ def _filled(cells: list[Cell], grid: Indices, notes: Notes) -> list[Cell]:
         grid[row, holes] = np.arange(first, first + len(holes))
         added += [Cell((row,), (column,), "", None, is_header) for column in holes]
         positions = f"{len(holes)} position{'s' * (len(holes) > 1)}"
-        notes.add(f"row {row}: {positions} without a cell, filled")
+        notes.append(f"row {row}: {positions} without a cell, filled")
     return added
 
 
@@ -194,7 +182,7 @@ def table_of_html(text: str, name: str, *, tidy: bool = False) -> Table:
         part, note = _part(text)
         found = (_strictly(part, tidy) if part != text else None) or _leniently(part, name, tidy)
         if note:
-            found.notes.add(note)
+            found.notes.append(note)
     if not (found.cells or found.tables or found.groups):
         raise InputError(
             f"{name}: no table in {one_line(text, 40)!r}; expected HTML with table, or tr and td"
@@ -202,13 +190,15 @@ def table_of_html(text: str, name: str, *, tidy: bool = False) -> Table:
     if found.tables > 1:
         raise InputError(f"{name} holds {found.tables} tables; expected one")
     if found.nested:
-        found.notes.add("tables within cells: their cells are taken for cells of the outer table")
+        found.notes.append(
+            "tables within cells: their cells are taken for cells of the outer table"
+        )
     texts = list(_texts(found, name))
     cells = (
         Cell(*lines, text, None, cell.is_header)
         for lines, cell, text in zip(_placed(found, name), found.cells, texts, strict=True)
     )
-    return mended(cells, found.notes, name)
+    return mended(cells, name, found.notes)
 
 
 def _part(text: str) -> tuple[str, str]:
@@ -244,7 +234,7 @@ def _leniently(text: str, name: str, tidy: bool) -> _Found:
     parser = etree.HTMLParser(target=target, encoding="utf-8", huge_tree=True)
     fit, unfit = _UNFIT.subn("\ufffd", text)
     if unfit:
-        found.notes.add(f"{unfit} characters that HTML cannot hold, replaced by U+FFFD")
+        found.notes.append(f"{unfit} characters that HTML cannot hold, replaced by U+FFFD")
     try:
         parser.feed(fit.encode())
         parser.close()
@@ -273,7 +263,7 @@ class _Found:
         self.cells: list[_Open] = []
         self.pieces: list[str] = []
         self.groups: list[int] = []
-        self.notes = Notes()
+        self.notes: list[str] = []
         self.tables = self.nested = 0
         self._group = self._depth = self._unseen = 0
         self._piece: list[str] = []
@@ -296,7 +286,7 @@ class _Found:
         elif name in ("td", "th"):
             if not self.groups:
                 self.groups.append(self._group)
-                self.notes.add("row 0: cells outside of any row, given one")
+                self.notes.append("row 0: cells outside of any row, given one")
             spans = {key: attributes[key] for key in _MOST if key in attributes}
             is_header = in_header or name == "th"
             cell = _Open(len(self.groups) - 1, spans, is_header, len(self.pieces))
@@ -369,7 +359,7 @@ def _placed(found: _Found, name: str) -> list[tuple[_Lines, _Lines]]:
     for cell, (_, _, end) in zip(found.cells, starts, strict=True):
         if end > last:
             cut = f"rowspan {end - cell.row} cut to {last - cell.row}, the last row"
-            found.notes.add(f"row {cell.row}: {cut}")
+            found.notes.append(f"row {cell.row}: {cut}")
     return [
         (tuple(range(cell.row, min(end, last))), tuple(range(first, stop)))
         for cell, (first, stop, end) in zip(found.cells, starts, strict=True)
@@ -385,7 +375,7 @@ def _extent(cell: _Open, column: int, found: _Found) -> tuple[int, int]:
     return width or 1, len(found.groups) if height == _MOST["rowspan"] else cell.row + height
 
 
-def _span(cell: _Open, key: str, where: str, notes: Notes) -> int:
+def _span(cell: _Open, key: str, where: str, notes: list[str]) -> int:
     """Read a span as the HTML standard says: 1 if it is not a number, clipped where it is great."""
     if key not in cell.spans:
         return 1
@@ -395,7 +385,7 @@ def _span(cell: _Open, key: str, where: str, notes: Notes) -> int:
     number = min(written, most)
     if not number or written > most or match is None or match.end() < len(value.rstrip()):
         taken = _TAKEN.get((key, number), str(number))
-        notes.add(f"{where}: {key} {one_line(value, 20)!r} taken as {taken}")
+        notes.append(f"{where}: {key} {one_line(value, 20)!r} taken as {taken}")
     return number
 
 
@@ -430,14 +420,7 @@ class Seen(NamedTuple):
 
 
 def seen_csv(text: str) -> Seen | None:
-    r"""See whether a text is CSV.
-
-    Examples
-    --------
-    >>> seen_csv("Here it is:\nYear,Sales\n2020,1.5").notes
-    ("left out before the records: 'Here it is:'",)
-    >>> seen_csv("Sorry, I could not find\nany table in this document.")
-    """
+    """See whether a text is CSV, between lines of prose or not."""
     text = text.strip("\r\n")
     lines = _LINE_END.split(text)
     if len(lines) > 1:
@@ -547,17 +530,17 @@ def _is_prose(lines: list[str], delimiter: str) -> bool:
 
 def table_of_csv(text: str, name: str, delimiter: str | None = None) -> Table:
     """Read CSV text; its first line is the header."""
-    chosen, notes = delimiter or _delimiter(text), Notes()
+    chosen, notes = delimiter or _delimiter(text), list[str]()
     if chosen == _NONE:
-        notes.add("no delimiter found: each line is one field")
+        notes.append("no delimiter found: each line is one field")
     readable, swallowing = _readable(text, chosen)
     if swallowing:
-        notes.add(f"quote that never closes, read as a character: {one_line(swallowing, 40)!r}")
+        notes.append(f"quote that never closes, read as a character: {one_line(swallowing, 40)!r}")
     try:
         rows = list(_records(readable, chosen))
     except csv.Error as error:
         raise InputError(f"{name} is no CSV text that can be read: {error}") from None
-    return table_of_rows(rows, 1, notes, name)
+    return table_of_rows(rows, name, notes)
 
 
 def _records(text: str, delimiter: str) -> Iterator[list[str]]:
@@ -642,15 +625,7 @@ def looks_like_markdown(text: str) -> bool:
 
 
 def table_of_markdown(text: str, name: str, *, tidy: bool = False) -> Table:
-    r"""Read the one pipe table in a Markdown text.
-
-    Examples
-    --------
-    >>> table_of_markdown("| Year | Sales |\n|:--|--:|\n| 2020 | a\\|b |", "table").texts
-    [['Year', 'Sales'], ['2020', 'a|b']]
-    >>> table_of_markdown("| **CO<sub>2</sub>** |\n|---|\n| &lt; 5* |", "table", tidy=True).texts
-    [['CO2'], ['< 5*']]
-    """
+    """Read the one pipe table in a Markdown text."""
     lines, tables, is_quoted = _pipe_tables(text)
     if not tables:
         raise InputError(
@@ -660,16 +635,16 @@ def table_of_markdown(text: str, name: str, *, tidy: bool = False) -> Table:
     if len(tables) > 1:
         raise InputError(f"{name} holds {len(tables)} tables; expected one")
     rows, headers, used, note = tables[0]
-    notes = Notes(*filter(None, ("table in a quote" * is_quoted, note)))
+    notes = list(filter(None, ("table in a quote" * is_quoted, note)))
     within = [lines[n] for n in sorted({*range(used[0], used[-1])} - {*used})]
     parts = (("before", lines[: used[0]]), ("within", within), ("after", lines[used[-1] + 1 :]))
     for where, part in parts:
         words = " ".join(line.strip() for line in part if _has_words(line))
         if words:
-            notes.add(f"left out {where} the table: {one_line(words, 60)!r}")
+            notes.append(f"left out {where} the table: {one_line(words, 60)!r}")
     if tidy:
         rows = [list(map(_shown, row)) for row in rows]
-    return table_of_rows(rows, headers, notes, name)
+    return table_of_rows(rows, name, notes, headers)
 
 
 def _has_words(line: str) -> bool:

@@ -146,13 +146,7 @@ _Pairs: TypeAlias = npt.NDArray[np.bool_]
 
 
 def iou(a: Numbers, b: Numbers) -> Numbers:
-    """Return the intersection over the union of boxes.
-
-    Examples
-    --------
-    >>> iou(np.array([0, 0, 2, 1]), np.array([[0, 0, 1, 1], [5, 5, 6, 6]])).tolist()
-    [0.5, 0.0]
-    """
+    """Return the intersection over the union of boxes."""
     common = _intersection(a, b)
     return _ratio(common, _area(a) + _area(b) - common)
 
@@ -184,13 +178,7 @@ def _ratio(part: Numbers, whole: Numbers) -> Numbers:
 
 
 def text_similarity(true: Sequence[str], predicted: Sequence[str]) -> Numbers:
-    """Return the longest common subsequences of texts, over their mean lengths.
-
-    Examples
-    --------
-    >>> text_similarity(["tide"], ["diet", "tide"]).tolist()
-    [[0.5, 1.0]]
-    """
+    """Return the longest common subsequences of texts, over their mean lengths."""
     from rapidfuzz.distance import LCSseq
     from rapidfuzz.process import cdist
 
@@ -214,13 +202,7 @@ TEXT_KINDS: Mapping[str, Callable[[SequenceMatcher[str]], int]] = MappingProxyTy
 
 
 def pair_similarity(pairs: Iterable[tuple[str, str]], kind: str) -> list[float]:
-    """Return what texts have in common, over their mean length, pair by pair.
-
-    Examples
-    --------
-    >>> [pair_similarity([("tide", "diet"), ("diet", "tide")], kind) for kind in TEXT_KINDS]
-    [[0.25, 0.25], [0.25, 0.5]]
-    """
+    """Return what texts have in common, over their mean length, pair by pair."""
     new: type[SequenceMatcher[str]] = SequenceMatcher
     with suppress(ImportError):  # the same in a third of the time
         new = import_module("cydifflib").SequenceMatcher
@@ -279,13 +261,7 @@ def _aligned_entries(rewards: Numbers) -> Numbers:
 
 
 def align(similarities: Numbers) -> Alignment:
-    """Align lines by their similarities.
-
-    Examples
-    --------
-    >>> align(np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 2.0]]))[:2]
-    (array([0, 2]), array([0, 1]))
-    """
+    """Align lines by their similarities."""
     return trace(alignment_scores(similarities), similarities)
 
 

@@ -21,7 +21,6 @@ from extractbench_nb.display.html import one_line
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Cell, Table, table_of_cells
 from extractbench_nb.tables.formats import (
-    Notes,
     Seen,
     begins_as_html,
     check_size,
@@ -42,13 +41,7 @@ _GREAT = 1e21
 
 
 def text_of(value: Any, *, only_day: bool = False) -> str:
-    """Write one value as the text of a cell.
-
-    Examples
-    --------
-    >>> [text_of(value) for value in (1.0, 2.5, True, None, date(2020, 1, 2), [1.0, None])]
-    ['1', '2.5', 'true', '', '2020-01-02', '[1, null]']
-    """
+    """Write one value as the text of a cell: 1.0 as 1, dates in ISO form, containers as JSON."""
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, dict | list | tuple | np.ndarray):
@@ -154,7 +147,7 @@ def read_records(
     keys = list(_keys(known) if columns is None else columns)
     check_size(len(known) + 1, len(keys), name)
     rows = texts_of_rows([[item.get(key) for key in keys] for item in known])
-    return table_of_rows([[*map(text_of, keys)], *rows] if keys else [], 1, Notes(), name)
+    return table_of_rows([[*map(text_of, keys)], *rows] if keys else [], name)
 
 
 def read_rows(items: Iterable[Sequence[Any]], name: str = "table") -> Table:
@@ -171,7 +164,7 @@ def read_rows(items: Iterable[Sequence[Any]], name: str = "table") -> Table:
                     "as in a list of rows of which the first is the header"
                 )
     texts = [*texts_of_rows(rows[:1]), *texts_of_rows(rows[1:])]
-    return table_of_rows(texts, 1, Notes(), name)
+    return table_of_rows(texts, name)
 
 
 def is_row(item: Any) -> bool:
@@ -180,15 +173,7 @@ def is_row(item: Any) -> bool:
 
 
 def items_of_object(value: Mapping[Any, Any], name: str, kind: str) -> list[Any]:
-    """Return the array of objects or of rows that an object holds, or is.
-
-    Examples
-    --------
-    >>> items_of_object({"columns": ["a"], "data": [[1]]}, "table", "a JSON object")
-    [['a'], [1]]
-    >>> items_of_object({"a": [1, 2], "b": [3, 4]}, "table", "a JSON object")
-    [{'a': 1, 'b': 3}, {'a': 2, 'b': 4}]
-    """
+    """Return the array of objects or of rows that an object holds, or is."""
     found = _rows_in(value, name)
     if found is None:
         found = _rows_below(value, name)
@@ -317,7 +302,7 @@ def table_of_frame(frame: pd.DataFrame, name: str) -> Table:
     top = 0 if is_numbered else columns.nlevels
     left = 0 if are_positions else index.nlevels
     check_size(top + len(frame), left + frame.shape[1], name)
-    return mended(_cells(frame, top, left), Notes(), name)
+    return mended(_cells(frame, top, left), name)
 
 
 def _cells(frame: pd.DataFrame, top: int, left: int) -> Iterator[Cell]:
@@ -385,28 +370,8 @@ _LABELS = {
 _MOST_GUESSED = 10_000
 
 
-def seen_table(text: str, name: str) -> Seen | None:
-    r"""See what kind of table a text holds.
-
-    Examples
-    --------
-    >>> seen_table("Here it is:\n```csv\nYear,Sales\n2020,1.5\n```", "table")[:2]
-    ('csv', 'Year,Sales\n2020,1.5')
-    """
-    text, notes = answer_in(text)
-    seen = None if begins_as_html(text) else _seen_in_fences(text, name)
-    seen = seen or _seen(text)
-    return seen and seen._replace(notes=(*notes, *seen.notes))
-
-
 def answer_in(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return a text without the thoughts before it and the tags around its answer, and notes.
-
-    Examples
-    --------
-    >>> answer_in("<think>Hm.</think><answer>a,b</answer>")
-    ('a,b', ('thoughts left out',))
-    """
+    """Return a text without the thoughts before it and the tags around its answer, and notes."""
     found = _THOUGHTS.match(text)
     rest = text[found.end() :] if found else text
     _, tag, after = rest.rpartition("<answer>")
@@ -452,12 +417,6 @@ def _is_table(label: str, seen: Seen) -> bool:
         return False
 
 
-def unfenced(text: str) -> str:
-    """Return what is in the one code fence of a text; a text without one as it is."""
-    parts = _FENCE.findall(text)
-    return str(parts[0][2]) if len(parts) == 1 else text
-
-
 def _seen(text: str) -> Seen | None:
     if _JSON.match(text):
         return Seen("json", text)
@@ -475,13 +434,7 @@ def _seen(text: str) -> Seen | None:
 
 
 def array_in(text: str, where: str, name: str) -> tuple[list[Any], tuple[str, ...]]:
-    r"""Return the JSON array of objects or of rows that a text holds.
-
-    Examples
-    --------
-    >>> array_in('Here it is:\n{"rows": [{"a": 1}]}', "text", "table")
-    ([{'a': 1}], ("left out before the JSON: 'Here it is:'",))
-    """
+    """Return the JSON array of objects or of rows that a text holds, and notes."""
     values, notes = _values(text, where)
     if len(values) > 1 or isinstance(values[0], list):
         return values if len(values) > 1 else values[0], notes
@@ -572,10 +525,6 @@ _OF_FILES = {
 }
 _SINGLE = (bytes, bytearray, Cell)
 _LISTS = ("cells", "records")
-_EXPECTED = (
-    "expected a list of cells, of records or of rows, an HTML, CSV, Markdown or JSON text, a "
-    "DataFrame, or a pathlib.Path of a file"
-)
 
 
 def read_table(
@@ -650,9 +599,11 @@ def read_table(
 
 def _read(given: Any, format: str | None, name: str, tidy: bool) -> Table:  # noqa: A002
     if isinstance(given, Path):
-        return _of_file(given, format, name, tidy)
+        called = f"{name} file {str(given)!r}"
+        return _of_seen(_seen_file(given, format, name), called, called, tidy)
     if isinstance(given, str):
-        return _of_text(given.removeprefix("\ufeff"), format, name, tidy)
+        seen = _seen_text(given.removeprefix("\ufeff"), format, name)
+        return _of_seen(seen, f"{name} text", name, tidy)
     if isinstance(given, Table | pd.DataFrame):
         if format is not None:
             raise InputError(
@@ -664,11 +615,14 @@ def _read(given: Any, format: str | None, name: str, tidy: bool) -> Table:  # no
         return _of_list(items_of_object(given, name, type(given).__name__), format, name)
     is_single = isinstance(given, np.ndarray) and given.ndim == 0
     if is_single or not isinstance(given, Iterable) or isinstance(given, _SINGLE):
-        raise InputError(f"{name} is {type(given).__name__}; {_EXPECTED}")
+        raise InputError(
+            f"{name} is {type(given).__name__}; expected a list of cells, of records or of rows, "
+            "an HTML, CSV, Markdown or JSON text, a DataFrame, or a pathlib.Path of a file"
+        )
     return _of_list(list(given), format, name)
 
 
-def _of_file(path: Path, format: str | None, name: str, tidy: bool) -> Table:  # noqa: A002
+def _seen_file(path: Path, format: str | None, name: str) -> Seen:  # noqa: A002
     suffix = path.suffix.lower()
     kind = format or _OF_FILES.get(suffix)
     if kind is None:
@@ -677,28 +631,27 @@ def _of_file(path: Path, format: str | None, name: str, tidy: bool) -> Table:  #
             "(or pass format)"
         )
     tab = "\t" if kind == "csv" and suffix == ".tsv" else None
-    seen = Seen(kind, read_text(path, name), delimiter=tab)
-    called = f"{name} file {str(path)!r}"
-    return _of_seen(seen, called, called, tidy)
+    return Seen(kind, read_text(path, name), delimiter=tab)
 
 
-def _of_text(text: str, format: str | None, name: str, tidy: bool) -> Table:  # noqa: A002
-    if format is None:
-        seen = seen_table(text, name)
-    else:
-        bare, notes = answer_in(text)
+def _seen_text(text: str, format: str | None, name: str) -> Seen:  # noqa: A002
+    answer, notes = answer_in(text)
+    if format is not None:
         if format == "html":
-            bare = unescaped(bare) or bare
-        elif format != "markdown":
-            bare = unfenced(bare)
-        seen = Seen(format, bare, notes)
+            answer = unescaped(answer) or answer
+        elif format != "markdown":  # of a text with one code fence, what is in it
+            parts = _FENCE.findall(answer)
+            answer = str(parts[0][2]) if len(parts) == 1 else answer
+        return Seen(format, answer, notes)
+    seen = None if begins_as_html(answer) else _seen_in_fences(answer, name)
+    seen = seen or _seen(answer)
     if seen is None:
         raise InputError(
             f"{name} is the text {one_line(text, 40)!r}, in which no table is seen; expected HTML, "
             'CSV, Markdown or JSON, or say which: xb.tables.read_table(text, format="csv"); '
             "a file is given as pathlib.Path"
         )
-    return _of_seen(seen, f"{name} text", name, tidy)
+    return seen._replace(notes=(*notes, *seen.notes))
 
 
 def _of_seen(seen: Seen, where: str, name: str, tidy: bool) -> Table:

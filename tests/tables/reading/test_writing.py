@@ -41,7 +41,7 @@ def fit(text: str) -> bool:
     return all(c in "\t\n\r" or " " <= c <= "\ud7ff" or "\ue000" <= c != "\uffff" for c in text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     TABLES.filter(lambda table: all(fit(c.text) and "\ufffe" not in c.text for c in table.cells))
 )
@@ -52,7 +52,7 @@ def test_html_that_is_written_is_read(table: Table) -> None:
     assert found.notes == ()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(TABLES)
 def test_the_lenient_reader_sees_what_the_strict_one_sees(table: Table) -> None:
     text = table.to_html()
@@ -63,7 +63,7 @@ def test_the_lenient_reader_sees_what_the_strict_one_sees(table: Table) -> None:
     assert [c.text.replace("\r", "") for c in lenient.cells] == plain
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(TABLES)
 def test_a_frame_that_is_written_is_read(table: Table) -> None:
     found = read_table(table.to_frame())
