@@ -269,13 +269,10 @@ def alignment_scores(similarities: Numbers) -> Numbers:
     """Return the score of the best alignment of the first lines of either side."""
     *many, lines, others = similarities.shape
     scores = np.zeros((*many, lines + 1, others + 1))
-    for diagonal in range(2, lines + others + 1):
-        places = np.arange(max(1, diagonal - others), min(lines, diagonal - 1) + 1)
-        beside = diagonal - places
-        best = scores[..., places - 1, beside - 1] + similarities[..., places - 1, beside - 1]
-        np.maximum(best, scores[..., places - 1, beside], out=best)
-        np.maximum(best, scores[..., places, beside - 1], out=best)
-        scores[..., places, beside] = best
+    for line in range(lines):
+        before = scores[..., line, :]
+        best = np.maximum(before[..., :-1] + similarities[..., line, :], before[..., 1:])
+        np.maximum.accumulate(best, axis=-1, out=scores[..., line + 1, 1:])
     return scores
 
 
