@@ -40,6 +40,7 @@ def _read_pairs(pairs: Any, taken: Sequence[str]) -> tuple[pd.DataFrame, list[_P
 
     A column of a DataFrame may not have one of the names `taken`.
     """
+    tables: list[Any]
     if isinstance(pairs, pd.DataFrame):
         about = _user_columns(pairs, taken)
         tables = list(zip(pairs["true"], pairs["predicted"], strict=True))

@@ -221,7 +221,8 @@ def compare(result: GriTS, metric: str) -> Comparison:
 def _lines(pairs: pd.DataFrame, least: Numbers, sizes: tuple[int, int]) -> Iterator[Line]:
     columns = (pairs[name].tolist() for name in ("true", "predicted", "similarity"))
     aligned = [
-        Line(*pair, low >= 1 - _NEARLY) for *pair, low in zip(*columns, least.tolist(), strict=True)
+        Line(true, predicted, similarity, low >= 1 - _NEARLY)
+        for true, predicted, similarity, low in zip(*columns, least.tolist(), strict=True)
     ]
     true = predicted = 0
     for line in (*aligned, Line(*sizes)):  # the last one stands behind both tables

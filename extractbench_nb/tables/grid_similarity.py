@@ -810,9 +810,9 @@ def arrays_similarity(gold: Any, predicted: Any, measure: str, variant: str) -> 
             found = found.reshape(alike.shape)
         held = [[_leaves(item.get(key)) for item in side] for side in sides]
         for row, leaves in enumerate(held[0]):
-            for column, others in enumerate(held[1]):
-                if leaves is not None or others is not None:
-                    found[row, column] = leaves == others
+            for column, other_leaves in enumerate(held[1]):
+                if leaves is not None or other_leaves is not None:
+                    found[row, column] = leaves == other_leaves
         alike += found
     return 2.0 * align(alike).score / sum(sizes)
 

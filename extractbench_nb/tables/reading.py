@@ -169,7 +169,9 @@ def read_rows(items: Iterable[Sequence[Any]], name: str = "table") -> Table:
 
 def is_row(item: Any) -> bool:
     """Whether an item is a list, a tuple that is no cell, or an array of one dimension or more."""
-    return isinstance(item, list | tuple | np.ndarray) and not isinstance(item, Cell)
+    if isinstance(item, np.ndarray):
+        return item.ndim > 0
+    return isinstance(item, list | tuple) and not isinstance(item, Cell)
 
 
 def items_of_object(value: Mapping[Any, Any], name: str, kind: str) -> list[Any]:
@@ -192,7 +194,7 @@ def items_of_object(value: Mapping[Any, Any], name: str, kind: str) -> list[Any]
 def _rows_in(value: Mapping[Any, Any], name: str) -> list[Any] | None:
     """Return the array of objects or rows among the members, below the header that is beside it."""
     key, header = _header(value)
-    others = {other: list(m) for other, m in value.items() if other != key and _is_array(m)}
+    others = {other: list(m) for other, m in value.items() if other != key and is_row(m)}
     arrays = {other: items for other, items in others.items() if not any(map(_is_single, items))}
     is_apart = key is None and not any(arrays.values()) and not {*_ROWS} & {*arrays}
     if is_apart and len(others) == len(value) and any(others.values()):
@@ -218,7 +220,7 @@ def _rows_below(value: Mapping[Any, Any], name: str) -> list[Any] | None:
 def _columns_in(value: Mapping[Any, Any]) -> list[Any] | None:
     """Return the rows of an object whose members are columns."""
     columns = list(value.values())
-    if not columns or not all(map(_is_array, columns)) or _header(value)[0] is not None:
+    if not columns or not all(map(is_row, columns)) or _header(value)[0] is not None:
         return None
     is_flat = all(_is_single(item) for column in columns for item in column)
     if not is_flat or len({*map(len, columns)}) > 1 or {*value} & {*_CELL_KEYS}:
@@ -229,10 +231,10 @@ def _columns_in(value: Mapping[Any, Any]) -> list[Any] | None:
 def _header(value: Mapping[Any, Any]) -> tuple[str | None, list[Any]]:
     """Return the key under which the names of columns stand, and these."""
     for key in _HEADERS:
-        items = list(value[key]) if _is_array(value.get(key)) else []
+        items = list(value[key]) if is_row(value.get(key)) else []
         if items and all(map(_is_single, items)):
             return key, items
-        if items and any(_is_array(member) for other, member in value.items() if other != key):
+        if items and any(is_row(member) for other, member in value.items() if other != key):
             if all(isinstance(item, Mapping) and "name" in item for item in items):
                 return key, [item["name"] for item in items]
             if len(items) == 1 and is_row(items[0]):
@@ -253,10 +255,6 @@ def _picked(arrays: Mapping[Any, list[Any]], name: str) -> list[Any] | None:
             f"called {', '.join(_ROWS)}"
         )
     return [] if full else None
-
-
-def _is_array(value: Any) -> bool:
-    return is_row(value) and not (isinstance(value, np.ndarray) and value.ndim == 0)
 
 
 def _is_single(value: Any) -> bool:
@@ -290,7 +288,8 @@ def table_of_frame(frame: pd.DataFrame, name: str) -> Table:
 
     Columns and an index that are no more than numbers of positions are left out.
     """
-    index, columns = frame.index, frame.columns
+    index: pd.Index[Any] = frame.index
+    columns: pd.Index[Any] = frame.columns
     is_numbered = (
         isinstance(columns, pd.RangeIndex)
         and columns.name is None
