@@ -156,15 +156,15 @@ class Comparison:
     common: Numbers
 
     @cached_property
-    def positions(self) -> tuple[Numbers, Numbers]:
+    def positions(self) -> list[Numbers]:
         """By side: the similarity at each position, NaN if it has no partner."""
-        return self._positions(0), self._positions(1)
-
-    def _positions(self, side: int) -> Numbers:
-        found = np.full(self.tables[side].grid.shape, np.nan)
-        places = [[*self.partners(lines, side)] for lines in (self.rows, self.columns)]
-        found[np.ix_(*(np.array(place, dtype=np.intp) for place in places))] = self.common
-        return found
+        positions = []
+        for side, own in enumerate(self.tables):
+            found = np.full(own.grid.shape, np.nan)
+            places = [[*self.partners(lines, side)] for lines in (self.rows, self.columns)]
+            found[np.ix_(*(np.array(place, dtype=np.intp) for place in places))] = self.common
+            positions.append(found)
+        return positions
 
     def partners(self, lines: Sequence[Line], side: int) -> dict[int, int]:
         """Return, by index on a side, the index of a line's partner; in order."""
@@ -177,12 +177,8 @@ class Comparison:
         across = self.partners(self.columns, side).get(column)
         return None if down is None or across is None else (down, across)
 
-    @cached_property
-    def states(self) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
-        """By side: state and similarity of each cell, as in `Patch`."""
-        return self._states(0), self._states(1)
-
-    def _states(self, side: int) -> list[tuple[str, float]]:
+    def states(self, side: int) -> list[tuple[str, float]]:
+        """Return the state and similarity of each cell of a side, as in `Patch`."""
         grid, values = self.tables[side].grid.ravel(), self.positions[side].ravel()
         paired = ~np.isnan(values)
         # by cell: its positions, the sum of their similarities, how many have a partner
@@ -246,9 +242,10 @@ def _side(found: Comparison, side: int, rows: Sequence[Line], columns: Sequence[
     across = [number for line in own if (number := line.at(side)) is not None]
     down = [line.at(side) for line in rows]
     patches: list[list[Patch]] = [[] for _ in rows]
+    states = found.states(side)
     for cell, top, left, height, width in _rectangles(_shown(found.tables[side], down, across)):
         row = next((number for number in down[top : top + height] if number is not None), GAP)
-        state = ("gap", 0.0) if cell == GAP else found.states[side][cell]
+        state = ("gap", 0.0) if cell == GAP else states[cell]
         patches[top].append(Patch(cell, row, across[left], height, width, *state))
     return DrawnSide(tuple(own), tuple(map(DrawnRow, rows, map(tuple, patches))))
 

@@ -341,41 +341,36 @@ _Lines: TypeAlias = tuple[int, ...]
 def _placed(found: _Found, name: str) -> list[tuple[_Lines, _Lines]]:
     """Give each cell its rows and columns."""
     starts, ends = [], list[int]()  # of each cell; of each column, the first row that is free
-    row, column = -1, 0
+    row, column, groups = -1, 0, found.groups
     for cell in found.cells:
         if cell.row != row:
             row, column = cell.row, 0
         while column < len(ends) and ends[column] > row:
             column += 1
-        width, end = _extent(cell, column, found) if cell.spans else (1, row + 1)
-        stop = column + width
+        stop = column + (_span(cell, "colspan", column, found.notes) or 1)
+        height = _span(cell, "rowspan", column, found.notes)
+        end = row + height
+        if height == 0:
+            end = bisect_right(groups, groups[row])
+        elif height == _MOST["rowspan"]:
+            end = len(groups)
         ends += [0] * (stop - len(ends))
         ends[column:stop] = [max(known, end) for known in ends[column:stop]]
         check_size(row + 1, len(ends), name)
         starts.append((column, stop, end))
-    last = max(len(found.groups), min(ends, default=0))
-    if last > len(found.groups):
+    last = max(len(groups), min(ends, default=0))
+    if last > len(groups):
         check_size(last, len(ends), name)
-    for cell, (_, _, end) in zip(found.cells, starts, strict=True):
+    placed = []
+    for cell, (first, stop, end) in zip(found.cells, starts, strict=True):
         if end > last:
             cut = f"rowspan {end - cell.row} cut to {last - cell.row}, the last row"
             found.notes.append(f"row {cell.row}: {cut}")
-    return [
-        (tuple(range(cell.row, min(end, last))), tuple(range(first, stop)))
-        for cell, (first, stop, end) in zip(found.cells, starts, strict=True)
-    ]
+        placed.append((tuple(range(cell.row, min(end, last))), tuple(range(first, stop))))
+    return placed
 
 
-def _extent(cell: _Open, column: int, found: _Found) -> tuple[int, int]:
-    """Return how many columns a cell covers, and the row after the last one."""
-    where = f"row {cell.row}, column {column}"
-    width, height = (_span(cell, key, where, found.notes) for key in ("colspan", "rowspan"))
-    if height == 0:
-        return width or 1, bisect_right(found.groups, found.groups[cell.row])
-    return width or 1, len(found.groups) if height == _MOST["rowspan"] else cell.row + height
-
-
-def _span(cell: _Open, key: str, where: str, notes: list[str]) -> int:
+def _span(cell: _Open, key: str, column: int, notes: list[str]) -> int:
     """Read a span as the HTML standard says: 1 if it is not a number, clipped where it is great."""
     if key not in cell.spans:
         return 1
@@ -385,6 +380,7 @@ def _span(cell: _Open, key: str, where: str, notes: list[str]) -> int:
     number = min(written, most)
     if not number or written > most or match is None or match.end() < len(value.rstrip()):
         taken = _TAKEN.get((key, number), str(number))
+        where = f"row {cell.row}, column {column}"
         notes.append(f"{where}: {key} {one_line(value, 20)!r} taken as {taken}")
     return number
 
