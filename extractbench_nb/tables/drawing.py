@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.display.html import card_html, document_text, table
+from extractbench_nb.display.html import card_html, document_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table, leading, spans_html
 
@@ -159,8 +159,8 @@ class Comparison:
     def positions(self) -> list[Numbers]:
         """By side: the similarity at each position, NaN if it has no partner."""
         positions = []
-        for side, own in enumerate(self.tables):
-            found = np.full(own.grid.shape, np.nan)
+        for side, table in enumerate(self.tables):
+            found = np.full(table.grid.shape, np.nan)
             places = [[*self.partners(lines, side)] for lines in (self.rows, self.columns)]
             found[np.ix_(*(np.array(place, dtype=np.intp) for place in places))] = self.common
             positions.append(found)
@@ -355,12 +355,13 @@ def default_metric(result: GriTS) -> str | None:
 
 def scores_html(result: GriTS, chosen: str | None) -> str:
     """Write the scores of all metrics."""
-    heads = ["metric", *(name.replace("_", " ") for name in result.scores.columns)]
-    rows = [
-        [f"{name}{' (shown)' if name == chosen else ''}", *(f"{number:.3f}" for number in numbers)]
-        for name, *numbers in result.scores.itertuples()
-    ]
-    return table(heads, rows, range(1, len(heads)), kind="")
+    heads = ("metric", *(name.replace("_", " ") for name in result.scores.columns))
+    top = "".join(f'<th class="xb-num">{head}</th>' for head in heads)
+    rows = []
+    for name, *numbers in result.scores.itertuples():
+        cells = "".join(f'<td class="xb-num">{number:.3f}</td>' for number in numbers)
+        rows.append(f"<tr><th>{name}{' (shown)' if name == chosen else ''}</th>{cells}</tr>")
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
 def tables_html(found: Comparison, rows: Sequence[Line], columns: Sequence[Line]) -> str:
@@ -370,17 +371,17 @@ def tables_html(found: Comparison, rows: Sequence[Line], columns: Sequence[Line]
 
 
 def _table(found: Comparison, side: int, part: DrawnSide) -> str:
-    own = found.tables[side]
-    if not own.size:
+    table = found.tables[side]
+    if not table.size:
         return f"<div><b>{SIDES[side]}</b><p>An empty table.</p></div>"
-    shape = f"{own.grid.shape[0]:,} rows × {own.grid.shape[1]:,} columns"
+    shape = f"{table.grid.shape[0]:,} rows × {table.grid.shape[1]:,} columns"
     heads = "".join(_gutter(line, side, "col") for line in part.columns)
     body = "".join(
         f"<tr>{_gutter(line, side, 'row')}"
-        f"{''.join(_patch(own.cells, side, patch) for patch in patches)}</tr>"
+        f"{''.join(_patch(table.cells, side, patch) for patch in patches)}</tr>"
         for line, patches in part.rows
     )
-    notes = "".join(f"<p>{document_text(note, 200)}</p>" for note in notes_of(own)[:_MOST_NOTES])
+    notes = "".join(f"<p>{document_text(note, 200)}</p>" for note in notes_of(table)[:_MOST_NOTES])
     return (
         f"<div><b>{SIDES[side]}</b>, {shape}"
         f'<table><thead><tr><td class="xb-gutter"></td>{heads}</tr></thead>'
