@@ -100,7 +100,7 @@ def array_tables(ev: Evaluation, path: str | None = None) -> tuple[Table, Table]
     Raises
     ------
     InputError
-        `ev` is no `Evaluation`; no array is meant, or more than one.
+        `ev` is not an `Evaluation`, or `path` fits no array, or more than one.
 
     Examples
     --------
@@ -366,12 +366,12 @@ def _assembled(about: pd.DataFrame, scored: list[_Scored]) -> TableScores:
     scores = TABLE_SCORE_COLUMNS.from_rows((documents[place], *row) for place, row in placed)
     others = about.drop(columns="document").iloc[places].reset_index(drop=True)
     scores = pd.concat([scores[["document"]], others, scores.drop(columns="document")], axis=1)
-    told = pd.DataFrame([result.about for result in scored], columns=list(_ABOUT))
-    told["problem"] = told["problem"].astype("string")
+    described = pd.DataFrame([result.about for result in scored], columns=list(_ABOUT))
+    described["problem"] = described["problem"].astype("string")
     by_place = scores["score"].set_axis(pd.MultiIndex.from_arrays([places, scores["metric"]]))
     wide = by_place.unstack()  # noqa: PD010 - there is one score a place
     wide = wide[[name for name in TABLE_METRICS if name in wide.columns]].rename_axis(columns=None)
-    return TableScores(pd.concat([about, told, wide], axis=1), scores)
+    return TableScores(pd.concat([about, described, wide], axis=1), scores)
 
 
 def _without_location(scored: list[_Scored]) -> list[_Scored]:

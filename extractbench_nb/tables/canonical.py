@@ -78,7 +78,7 @@ def area_of(cell: Cell) -> Rectangle:
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A cell with text, what it covers by now, and the smallest box around all of that.
+    """A cell with text, the area that it covers so far, and the smallest box around that area.
 
     A cell that does not cover a rectangle alone is not `whole`, and stays as it is.
     """
@@ -396,7 +396,7 @@ _FLAGGED = "the other cells of the row are flagged as the header"
 _NEXT = "the row is flagged as the header and follows it"
 _TIED = "a header cell reaches into the row"
 _OPEN = "above it a cell spans columns that have no header cell of their own"
-_UNTOLD = "above it columns have no name, or the same; the row, blank at its start, has names"
+_NAMED = "above it columns have no name, or the same; the row, blank at its start, has names"
 
 
 class HeaderRows:
@@ -449,7 +449,7 @@ class HeaderRows:
             return self.count + 1, _NEXT
         if any(map(self._is_column_open, range(self._draft.columns))):
             return self.count + 1, _OPEN
-        return (self.count + 1, _UNTOLD) if self._is_untold() else None
+        return (self.count + 1, _NAMED) if self._names_columns() else None
 
     def _is_column_open(self, column: int) -> bool:
         """Return whether a column ends in a cell over several, one row high, and has none alone."""
@@ -458,7 +458,7 @@ class HeaderRows:
             return False
         return not any(node.is_single for node in self._path(column))
 
-    def _is_untold(self) -> bool:
+    def _names_columns(self) -> bool:
         """Return whether the next row tells columns apart that have no name, or the same."""
         paths = [self._path(column) for column in range(self._draft.columns)]
         if not paths[0] or self._draft.owner[self.count][0] != FREE:
@@ -471,8 +471,8 @@ class HeaderRows:
                 unnamed |= {column - 1, column}
         nodes = {c: self._draft.node_at(self.count, c) for c in unnamed}
         texts = {c: n.text.strip() for c, n in nodes.items() if n is not None and n.is_single}
-        is_told = len(texts) == len(unnamed) > 0
-        return is_told and not any(texts[c] == texts.get(c + 1) for c in unnamed)
+        are_all_named = len(texts) == len(unnamed) > 0
+        return are_all_named and not any(texts[c] == texts.get(c + 1) for c in unnamed)
 
     def _path(self, column: int) -> list[Node]:
         """Return the header's cells with text over a column, from the top."""
@@ -612,8 +612,8 @@ class Canonical:
         count = len(self.changes)
         steps = self.changes["step"].value_counts(sort=False)
         by_step = ", ".join(f"{number} {step}" for step, number in steps.items())
-        told = f"{count} change{'' if count == 1 else 's'}{': ' if by_step else ''}{by_step}"
-        return f"Canonical({told}; {rows} x {columns} positions)"
+        changes = f"{count} change{'' if count == 1 else 's'}{': ' if by_step else ''}{by_step}"
+        return f"Canonical({changes}; {rows} x {columns} positions)"
 
     def _repr_html_(self) -> str:
         """Return both tables side by side, with the cells marked that only one of them has."""

@@ -213,7 +213,7 @@ def _part(text: str) -> tuple[str, str]:
 
 
 def _strictly(text: str, tidy: bool) -> _Found | None:
-    """Read well-formed XML; None if it is none, or has no cell."""
+    """Read well-formed XML; return None if it is not well-formed or has no cell."""
     if "<!ENTITY" in text:
         return None
     found = _Found(tidy)
@@ -456,12 +456,12 @@ def _outside(lines: list[str], delimiter: str) -> tuple[int, int]:
     if first == stop:
         first, stop = 0, len(lines)
     is_whole = _consistency("\n".join(lines[first:stop]), delimiter)[0] == 1
-    is_told = any(_is_sentence(line) or _TITLE.match(line) for line in lines[:first])
-    return (first, stop) if is_whole or is_told else (0, stop)
+    is_introduced = any(_is_sentence(line) or _TITLE.match(line) for line in lines[:first])
+    return (first, stop) if is_whole or is_introduced else (0, stop)
 
 
 def _last(lines: list[str], delimiter: str) -> int:
-    """Find the line after the records: of the empty lines after which there are none, the first."""
+    """Find the line after the last record: the first of the empty lines at the end."""
     stop = len(lines)
     for n in reversed(range(len(lines))):
         if not lines[n].strip():
@@ -479,7 +479,7 @@ def _last(lines: list[str], delimiter: str) -> int:
 
 
 def _is_before(line: str, delimiter: str, usual: int) -> bool:
-    """Whether a line is empty, or words or a title that are none of the records below it."""
+    """Whether a line is empty, or a title or words before the records."""
     if line.count('"') % 2:
         return False
     if _TITLE.match(line) and len(line.split(delimiter)) != usual:
@@ -490,7 +490,7 @@ def _is_before(line: str, delimiter: str, usual: int) -> bool:
 
 
 def _is_after(line: str, delimiter: str) -> bool:
-    """Whether a line is none of the records above it: not if it is one bare word like "Total"."""
+    """Whether a line does not belong to the records above it, as one bare word ("Total") does."""
     if line.count('"') % 2:
         return False
     if delimiter in line:
@@ -689,7 +689,7 @@ def _ruled(lines: list[str], *, headed: bool) -> Iterator[_PipeTable]:
 
 
 def _further(lines: list[str], first: int, places: Iterable[int]) -> Iterator[int]:
-    """Find rows of a table after a line that is none: they look and are as wide as its first."""
+    """Find further rows after a line that is not one: with the bars and the width of the first."""
     is_barred, width = lines[first].lstrip().startswith("|"), len(_fields(lines[first]))
     for n in places:
         bare = lines[n].strip()

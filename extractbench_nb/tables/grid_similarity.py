@@ -132,7 +132,7 @@ def _boundaries(table: Table, name: str, axis: int) -> list[float]:
 
 
 def _refuse_disorder(numbers: Indices, positions: Numbers, name: str) -> None:
-    """Refuse rows whose middles, or ends, do not go on."""
+    """Refuse rows whose middles, or edges, are not in order."""
     back = np.flatnonzero(np.diff(positions) < 0)
     if len(back):
         raise InputError(
@@ -525,7 +525,7 @@ class SlowTextEntries(Entries):
         return alike
 
     def of_lines(self, true: Indices, predicted: Indices) -> Numbers:
-        """Return how similar entries are, 0 where that is of no account."""
+        """Return how similar entries are, 0 for pairs that are in no best alignment."""
         first, second = np.broadcast_arrays(true[:, :, None], predicted[:, None, :])
         found = np.zeros(first.shape)
 

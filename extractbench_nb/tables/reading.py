@@ -168,7 +168,7 @@ def read_rows(items: Iterable[Sequence[Any]], name: str = "table") -> Table:
 
 
 def is_row(item: Any) -> bool:
-    """Whether an item is a list, a tuple that is no cell, or an array of one dimension or more."""
+    """Whether an item is a list, a tuple that is not a cell, or an array of one dimension or more."""
     if isinstance(item, np.ndarray):
         return item.ndim > 0
     return isinstance(item, list | tuple) and not isinstance(item, Cell)
@@ -286,7 +286,7 @@ def objects_of(items: Iterable[Any]) -> list[Mapping[str, Any]]:
 def table_of_frame(frame: pd.DataFrame, name: str) -> Table:
     """Make a table of a DataFrame; equal neighbours in a MultiIndex are one cell.
 
-    Columns and an index that are no more than numbers of positions are left out.
+    Columns and an index that only number the positions are left out.
     """
     index: pd.Index[Any] = frame.index
     columns: pd.Index[Any] = frame.columns
