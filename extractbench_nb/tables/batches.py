@@ -100,7 +100,8 @@ def array_tables(ev: Evaluation, path: str | None = None) -> tuple[Table, Table]
     Raises
     ------
     InputError
-        `ev` is not an `Evaluation`, or `path` fits no array, or more than one.
+        `ev` is not an `Evaluation` or has no array; `path` names none, or is None where there are
+        several.
 
     Examples
     --------

@@ -168,7 +168,7 @@ def read_rows(items: Iterable[Sequence[Any]], name: str = "table") -> Table:
 
 
 def is_row(item: Any) -> bool:
-    """Whether an item is a list, a tuple that is not a cell, or an array of one dimension or more."""
+    """Whether an item is a list, a tuple (but not a cell), or an array with dimensions."""
     if isinstance(item, np.ndarray):
         return item.ndim > 0
     return isinstance(item, list | tuple) and not isinstance(item, Cell)
