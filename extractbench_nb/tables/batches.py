@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, as_completed
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -20,6 +20,7 @@ from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.stats.intervals import Drawing, mean_intervals
 from extractbench_nb.tables.cells import Table
 from extractbench_nb.tables.comparing import (
+    COMPARISON_COLUMNS,
     TABLE_METRICS,
     checked_options,
     compare_rows,
@@ -30,65 +31,52 @@ from extractbench_nb.tables.quality import is_complex
 from extractbench_nb.tables.reading import read_table, tables_of_arrays
 
 _SIDES = ("true", "predicted")
+#: The name of a pair, and its tables, which are not read yet.
+_Pair: TypeAlias = tuple[str, Any, Any]
 
 
-class Pair(NamedTuple):
-    """Two tables that are not read yet, and where they stand."""
+def _read_pairs(pairs: Any, taken: Sequence[str]) -> tuple[pd.DataFrame, list[_Pair]]:
+    """Return a frame with a row for each pair, ``document`` and the user's columns, and the pairs.
 
-    place: int
-    name: str
-    true: Any
-    predicted: Any
-
-
-class Pairs(NamedTuple):
-    """All pairs, and a frame with a row for each: ``document`` and what else was told of it."""
-
-    pairs: list[Pair]
-    about: pd.DataFrame
-
-
-def read_pairs(given: Any, taken: Sequence[str]) -> Pairs:
-    """Read pairs of tables; a column of a DataFrame may not have one of the names `taken`."""
-    if isinstance(given, pd.DataFrame):
-        return _pairs_of_frame(given, taken)
-    if isinstance(given, Mapping):
-        names, pairs = list(map(str, given)), list(given.values())
-    elif isinstance(given, Iterable) and not isinstance(given, str | bytes):
-        pairs = list(given)
-        names = [str(n) for n in range(len(pairs))]
+    A column of a DataFrame may not have one of the names `taken`.
+    """
+    tables: list[Any]
+    if isinstance(pairs, pd.DataFrame):
+        about = _user_columns(pairs, taken)
+        tables = list(zip(pairs["true"], pairs["predicted"], strict=True))
     else:
-        raise InputError(
-            f"pairs is {type(given).__name__}; expected a list of (true, predicted), a dict from "
-            "name to such a pair, or a DataFrame with columns true and predicted"
-        )
-    if not pairs:
+        if isinstance(pairs, Mapping):
+            names, tables = list(map(str, pairs)), list(pairs.values())
+        elif isinstance(pairs, Iterable) and not isinstance(pairs, str | bytes):
+            tables = list(pairs)
+            names = [str(n) for n in range(len(tables))]
+        else:
+            raise InputError(
+                f"pairs is {type(pairs).__name__}; expected a list of (true, predicted), a dict "
+                "from name to such a pair, or a DataFrame with columns true and predicted"
+            )
+        for name, pair in zip(names, tables, strict=True):
+            if not isinstance(pair, tuple | list) or len(pair) != len(_SIDES):
+                raise InputError(f"pairs, {name!r}: expected (true, predicted)")
+        about = pd.DataFrame({"document": pd.array(names, dtype="string")})
+    if about.empty:
         raise InputError("pairs is empty; expected at least one pair of tables")
-    for name, pair in zip(names, pairs, strict=True):
-        if not isinstance(pair, tuple | list) or len(pair) != len(_SIDES):
-            raise InputError(f"pairs, {name!r}: expected (true, predicted)")
-    about = pd.DataFrame({"document": pd.array(names, dtype="string")})
-    named = enumerate(zip(names, pairs, strict=True))
-    return Pairs([Pair(place, name, *pair) for place, (name, pair) in named], about)
+    named = zip(about["document"].astype(str), tables, strict=True)
+    return about, [(name, *pair) for name, pair in named]
 
 
-def _pairs_of_frame(frame: pd.DataFrame, taken: Sequence[str]) -> Pairs:
+def _user_columns(frame: pd.DataFrame, taken: Sequence[str]) -> pd.DataFrame:
     for side in _SIDES:
         if side not in frame.columns:
             known = nearest(side, map(str, frame.columns))
             raise InputError(f"pairs: there is no column {side!r}; {known}")
-    others = [name for name in frame.columns if name not in _SIDES]
-    for name in others:
+    about = frame.drop(columns=list(_SIDES)).reset_index(drop=True)
+    for name in about.columns:
         if name in taken:
             raise InputError(f"pairs: column {name!r} is also a column of the result; rename it")
-    if frame.empty:
-        raise InputError("pairs is empty; expected at least one pair of tables")
-    about = frame[others].reset_index(drop=True)
-    if "document" not in others:
+    if "document" not in about.columns:
         about.insert(0, "document", pd.Series(list(map(str, frame.index)), dtype="string"))
-    names = about["document"].astype(str).tolist()
-    columns = zip(names, frame["true"], frame["predicted"], strict=True)
-    return Pairs([Pair(place, *column) for place, column in enumerate(columns)], about)
+    return about
 
 
 def array_tables(ev: Evaluation, path: str | None = None) -> tuple[Table, Table]:
@@ -112,7 +100,8 @@ def array_tables(ev: Evaluation, path: str | None = None) -> tuple[Table, Table]
     Raises
     ------
     InputError
-        `ev` is no `Evaluation`; no array is meant, or more than one.
+        `ev` is not an `Evaluation` or has no array; `path` names none, or is None where there are
+        several.
 
     Examples
     --------
@@ -140,10 +129,7 @@ TABLE_SCORE_COLUMNS = FrameSpec(
     (
         Column("document", "string", "name of the pair"),
         Column("metric", "string", "metric", "as in `compare_tables`"),
-        Column("score", "Float64", "f-score, similarity, or 1 for equal", "0 to 1", nullable=True),
-        Column("precision", "Float64", "of the metrics that have one", "0 to 1", nullable=True),
-        Column("recall", "Float64", "of the metrics that have one", "0 to 1", nullable=True),
-        Column("note", "string", "why there is no score; else empty"),
+        *COMPARISON_COLUMNS.columns,
     ),
 )
 
@@ -170,13 +156,6 @@ class _Scored(NamedTuple):
 
     about: tuple[int, int, bool, bool, str]
     rows: list[tuple[Any, ...]]
-
-
-_Place: TypeAlias = tuple[int, _Scored]
-
-
-#: Scores one pair.
-_Task: TypeAlias = Callable[[Pair], _Scored]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -248,8 +227,23 @@ class TableScores:
             if name not in self.summary.columns:
                 known = [str(column) for column in self.summary.columns]
                 raise InputError(f"by: no column {name!r}; {nearest(str(name), known)}")
-        drawing = Drawing(confidence, resamples, seed)
-        return _means(self.summary, list(dict.fromkeys(self.scores["metric"])), names, drawing)
+        groups = list(self.summary.groupby(names, sort=True, dropna=False)) if names else []
+        if len(names) <= 1:
+            groups.append(((_ALL,), self.summary))
+        metrics = self.scores["metric"].unique()
+        parts = [(key, name, part) for key, part in groups for name in metrics]
+        samples = [part[name].dropna().to_numpy(dtype=float) for _, name, part in parts]
+        intervals = mean_intervals(samples, Drawing(confidence, resamples, seed))
+        rows = []
+        for (_, name, part), sample, interval in zip(parts, samples, intervals, strict=True):
+            unreadable = int((~part.loc[part[name].notna(), "readable"]).sum())
+            mean = float(sample.mean()) if len(sample) else None
+            ends = (None if end is None else min(max(end, 0.0), 1.0) for end in interval[:2])
+            rows.append((name, len(sample), unreadable, mean, *ends))
+        found = MEAN_COLUMNS.from_rows(rows)
+        for level, column in enumerate(names):
+            found.insert(level, column, [key[level] for key, _, _ in parts])
+        return found
 
 
 def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
@@ -304,51 +298,52 @@ def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
     names = None if metrics is None else tuple(checked_names(metrics, TABLE_METRICS))
     checked_options(variant, max_teds_nodes)
     workers = worker_count(n_jobs)
-    known = read_pairs(pairs, [*_ABOUT, *TABLE_METRICS, "metric", "score", "note"])
+    about, read = _read_pairs(pairs, [*_ABOUT, *TABLE_METRICS, "metric", "score", "note"])
     task = partial(_score, names, variant, max_teds_nodes, tidy)
-    found: dict[int, _Scored] = {}
-    with progress_bar(shown=progress, total=len(known.pairs), unit="table") as bar:
-        for place, scored in _scored(known.pairs, task, workers):
-            found[place] = scored
-            bar.update()
-    done = [found[place] for place in range(len(known.pairs))]
-    return _assembled(known.about, done if names else _without_location(done))
+    scored: list[_Scored] = []
+    with progress_bar(shown=progress, total=len(read), unit="table") as bar:
+        for part in _scored(read, task, workers):
+            scored += part
+            bar.update(len(part))
+    return _assembled(about, scored if names else _without_location(scored))
 
 
-def _scored(pairs: list[Pair], task: _Task, workers: int) -> Iterator[_Place]:
-    chunks = [pairs[at : at + _CHUNK] for at in range(0, len(pairs), _CHUNK)]
+def _scored(
+    pairs: list[_Pair], task: Callable[[_Pair], _Scored], workers: int
+) -> Iterator[list[_Scored]]:
+    chunks = [pairs[start : start + _CHUNK] for start in range(0, len(pairs), _CHUNK)]
     if workers == 1 or len(chunks) == 1:
-        for chunk in chunks:
-            yield from _score_all(task, chunk)
+        yield from ([task(pair)] for pair in pairs)
         return
     with worker_pool(min(workers, len(chunks))) as pool:
         futures = [_submitted(pool, partial(_score_all, task, chunk)) for chunk in chunks]
-        for future in as_completed(futures):
-            yield from future.result()
+        for future in futures:
+            yield future.result()
 
 
-def _submitted(pool: Executor, work: Callable[[], list[_Place]]) -> Future[list[_Place]]:
+def _submitted(pool: Executor, work: Callable[[], list[_Scored]]) -> Future[list[_Scored]]:
     try:
         pickle.dumps(work)
     except Exception:  # noqa: BLE001 - whatever cannot be sent to another process is done here
-        here: Future[list[_Place]] = Future()
+        here: Future[list[_Scored]] = Future()
         here.set_result(work())
         return here
     return pool.submit(work)
 
 
-def _score_all(task: _Task, pairs: Iterable[Pair]) -> list[_Place]:
-    return [(pair.place, task(pair)) for pair in pairs]
+def _score_all(task: Callable[[_Pair], _Scored], pairs: list[_Pair]) -> list[_Scored]:
+    return list(map(task, pairs))
 
 
 def _score(
-    asked: tuple[str, ...] | None, variant: str, most: int | None, tidy: bool, pair: Pair
+    asked: tuple[str, ...] | None, variant: str, most: int | None, tidy: bool, pair: _Pair
 ) -> _Scored:
-    true = read_table(pair.true, name=f"{pair.name}, true", tidy=tidy)
+    document, *sides = pair
+    true = read_table(sides[0], name=f"{document}, true", tidy=tidy)
     about = (*true.grid.shape, is_complex(true))
-    names = asked or usual_metrics(located=true.has_boxes)
+    names = asked or usual_metrics([true])
     try:
-        predicted = read_table(pair.predicted, name=f"{pair.name}, predicted", tidy=tidy)
+        predicted = read_table(sides[1], name=f"{document}, predicted", tidy=tidy)
     except InputError as error:
         nothing = (0.0, 0.0, 0.0, "unreadable")
         return _Scored((*about, False, str(error)), [(name, *nothing) for name in names])
@@ -358,57 +353,32 @@ def _score(
             (row,) = compare_rows(true, predicted, [name], variant, most)
         except InputError as error:
             if not str(error).startswith("predicted"):
-                raise InputError(f"{pair.name}: {error}") from error
+                raise InputError(f"{document}: {error}") from error
             row = (None, None, None, str(error))
         rows.append((name, *row))
     return _Scored((*about, True, "; ".join(predicted.notes)), rows)
 
 
-def _assembled(about: pd.DataFrame, found: list[_Scored]) -> TableScores:
+def _assembled(about: pd.DataFrame, scored: list[_Scored]) -> TableScores:
     """Put all results into frames."""
-    placed = [(place, row) for place, one in enumerate(found) for row in one.rows]
+    placed = [(place, row) for place, result in enumerate(scored) for row in result.rows]
     places = [place for place, _ in placed]
-    named = about["document"].astype("string").tolist()
-    scores = TABLE_SCORE_COLUMNS.from_rows((named[place], *row) for place, row in placed)
+    documents = about["document"].astype("string").tolist()
+    scores = TABLE_SCORE_COLUMNS.from_rows((documents[place], *row) for place, row in placed)
     others = about.drop(columns="document").iloc[places].reset_index(drop=True)
     scores = pd.concat([scores[["document"]], others, scores.drop(columns="document")], axis=1)
-    told = pd.DataFrame([one.about for one in found], columns=list(_ABOUT))
-    told["problem"] = told["problem"].astype("string")
-    parts = [about, told, _wide(scores, places)]
-    return TableScores(pd.concat(parts, axis=1), scores)
-
-
-def _wide(scores: pd.DataFrame, places: list[int]) -> pd.DataFrame:
-    """Return one row per pair and one column per metric."""
+    described = pd.DataFrame([result.about for result in scored], columns=list(_ABOUT))
+    described["problem"] = described["problem"].astype("string")
     by_place = scores["score"].set_axis(pd.MultiIndex.from_arrays([places, scores["metric"]]))
     wide = by_place.unstack()  # noqa: PD010 - there is one score a place
-    return wide[[name for name in TABLE_METRICS if name in wide.columns]].rename_axis(columns=None)
+    wide = wide[[name for name in TABLE_METRICS if name in wide.columns]].rename_axis(columns=None)
+    return TableScores(pd.concat([about, described, wide], axis=1), scores)
 
 
-def _without_location(found: list[_Scored]) -> list[_Scored]:
+def _without_location(scored: list[_Scored]) -> list[_Scored]:
     """Leave location out unless it was scored for every table: a mean of some would mislead."""
-    everywhere = all(len(one.rows) == len(usual_metrics(located=True)) for one in found)
-    if everywhere and not any(row[1] is None for one in found for row in one.rows):
-        return found
-    return [one._replace(rows=one.rows[:2]) for one in found]
-
-
-def _means(
-    summary: pd.DataFrame, metrics: list[str], by: list[str], drawing: Drawing
-) -> pd.DataFrame:
-    groups = list(summary.groupby(by, sort=True, dropna=False)) if by else []
-    if len(by) <= 1:
-        groups.append(((_ALL,), summary))
-    places = [(key, name, part) for key, part in groups for name in metrics]
-    samples = [part[name].dropna().to_numpy(dtype=float) for _, name, part in places]
-    intervals = mean_intervals(samples, drawing)
-    rows = []
-    for (_, name, part), sample, interval in zip(places, samples, intervals, strict=True):
-        unreadable = int((~part.loc[part[name].notna(), "readable"]).sum())
-        mean = float(sample.mean()) if len(sample) else None
-        ends = (None if end is None else min(max(end, 0.0), 1.0) for end in interval[:2])
-        rows.append((name, len(sample), unreadable, mean, *ends))
-    found = MEAN_COLUMNS.from_rows(rows)
-    for at, column in enumerate(by):
-        found.insert(at, column, [key[at] for key, _, _ in places])
-    return found
+    rows = [row for result in scored for row in result.rows]
+    located = sum(row[0] == "grits_loc" and row[1] is not None for row in rows)
+    if located == len(scored) and all(row[1] is not None for row in rows):
+        return scored
+    return [result._replace(rows=result.rows[:2]) for result in scored]

@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import product, takewhile
-from typing import Any, NamedTuple
+from functools import partial
+from itertools import groupby, product, takewhile
+from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.display.html import STYLE, document_text
+from extractbench_nb.display.html import card_html, document_text
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.cells import Box, Cell, Table, spans_html, table_of_cells
+from extractbench_nb.tables.cells import (
+    Box,
+    Cell,
+    Table,
+    is_whole,
+    spans_by_row,
+    spans_html,
+    table_of_cells,
+)
 from extractbench_nb.tables.reading import read_table
 
 #: In place of a node's number: no cell with text covers the position.
@@ -31,6 +39,12 @@ REASONS = {
     "column divides",
     "split": "a blank cell over several positions is not a node",
 }
+
+
+#: A row of `CHANGE_COLUMNS`.
+Change: TypeAlias = tuple[
+    str, tuple[int, ...], tuple[int, ...], tuple[str, ...], tuple[str, ...], str
+]
 
 
 class Rectangle(NamedTuple):
@@ -57,35 +71,16 @@ class Rectangle(NamedTuple):
         return product(self.rows, self.columns)
 
 
-class Change(NamedTuple):
-    """One change: a row of the frame of changes."""
-
-    step: str
-    rows: tuple[int, ...]
-    columns: tuple[int, ...]
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-    reason: str
+def area_of(cell: Cell) -> Rectangle:
+    """Return the rectangle from a cell's first row and column to its last."""
+    return Rectangle(cell.rows[0], cell.rows[-1] + 1, cell.columns[0], cell.columns[-1] + 1)
 
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A cell with text.
+    """A cell with text, the area that it covers so far, and the smallest box around that area.
 
-    Attributes
-    ----------
-    number : int
-        Its number in the table.
-    text : str
-        Its text.
-    box : tuple of float or None
-        The smallest box around all that it consists of by now.
-    area : Rectangle
-        What it covers by now.
-    whole : bool
-        Whether it covers a rectangle, and alone; else it stays as it is.
-    projected : bool
-        Whether it is a projected row header.
+    A cell that does not cover a rectangle alone is not `whole`, and stays as it is.
     """
 
     number: int
@@ -95,25 +90,18 @@ class Node:
     whole: bool
     projected: bool
 
+    @property
+    def is_single(self) -> bool:
+        """Whether it covers one column."""
+        return self.area.right - self.area.left == 1
+
 
 class Draft:
     """A table under way to its canonical form.
 
     Blank cells are not kept: the positions that no text covers are free, nodes grow into them, and
-    what is left is blank cells again in the end.
-
-    Attributes
-    ----------
-    table : Table
-        As given.
-    rows, columns : int
-        The size of its grid.
-    nodes : dict of int to Node
-        The cells with text by their numbers.
-    owner : list of list of int
-        The number of the node at each position, or `FREE`.
-    changes : list of Change
-        What was changed so far.
+    what is left is blank cells again in the end. `owner` has the number of the node at each
+    position, or `FREE`; `changes` are rows of `CHANGE_COLUMNS`.
     """
 
     def __init__(self, table: Table) -> None:
@@ -121,11 +109,15 @@ class Draft:
         self.rows, self.columns = table.grid.shape
         self.grid: list[list[int]] = table.grid.tolist()
         owned = Counter(number for row in self.grid for number in row)
-        self.nodes = {
-            number: _node(number, cell, owned[number])
-            for number, cell in enumerate(table.cells)
-            if cell.text.strip()
-        }
+        self.nodes: dict[int, Node] = {}
+        for number, cell in enumerate(table.cells):
+            if cell.text.strip():
+                area = area_of(cell)
+                covered = len(area.rows) * len(area.columns)
+                whole = owned[number] == covered == len(cell.rows) * len(cell.columns)
+                self.nodes[number] = Node(
+                    number, cell.text, cell.box, area, whole, cell.is_projected
+                )
         self.owner = [[n if n in self.nodes else FREE for n in row] for row in self.grid]
         self.changes: list[Change] = []
 
@@ -133,15 +125,22 @@ class Draft:
         """Return whether no text covers any position of an area."""
         return all(self.owner[row][column] == FREE for row, column in area.positions)
 
+    def nodes_at(self, positions: Iterable[tuple[int, int]]) -> list[Node]:
+        """Return the cells with text at some positions, each once."""
+        numbers = dict.fromkeys(self.owner[row][column] for row, column in positions)
+        return [self.nodes[n] for n in numbers if n != FREE]
+
     def nodes_in_row(self, row: int) -> list[Node]:
         """Return the cells with text that reach into a row, from left to right."""
-        numbers = dict.fromkeys(n for n in self.owner[row] if n != FREE)
-        return [self.nodes[n] for n in numbers]
+        return self.nodes_at((row, column) for column in range(self.columns))
+
+    def nodes_in_column(self, column: int, rows: range) -> list[Node]:
+        """Return the cells with text in some rows of a column, from the top."""
+        return self.nodes_at((row, column) for row in rows)
 
     def node_at(self, row: int, column: int) -> Node | None:
         """Return the cell with text at a position."""
-        number = self.owner[row][column]
-        return None if number == FREE else self.nodes[number]
+        return self.nodes.get(self.owner[row][column])
 
     def is_section(self, row: int) -> bool:
         """Return whether a row's only text is one cell, one row high, that begins in column 0."""
@@ -162,9 +161,8 @@ class Draft:
             if number == FREE:
                 boxes.append(part_of_box(self.table.cells[found], row, column))
             elif number != node.number:
-                other = self.nodes.get(number)
+                other = self.nodes.pop(number, None)
                 boxes.append(other.box if other else None)
-                self.nodes.pop(number, None)
             self.owner[row][column] = node.number
         node.area, node.box = area, hull(boxes)
         self.note(step, area, tuple(before.values()), (node.text,))
@@ -179,19 +177,7 @@ class Draft:
     ) -> None:
         """Note a change."""
         reason = reason or REASONS[step]
-        self.changes.append(Change(step, area.rows, area.columns, before, after, reason))
-
-
-def _node(number: int, cell: Cell, owned: int) -> Node:
-    area = area_of(cell)
-    covered = len(area.rows) * len(area.columns)
-    whole = owned == covered == len(cell.rows) * len(cell.columns)
-    return Node(number, cell.text, cell.box, area, whole, cell.is_projected)
-
-
-def area_of(cell: Cell) -> Rectangle:
-    """Return the rectangle from a cell's first row and column to its last."""
-    return Rectangle(cell.rows[0], cell.rows[-1] + 1, cell.columns[0], cell.columns[-1] + 1)
+        self.changes.append((step, area.rows, area.columns, before, after, reason))
 
 
 def hull(boxes: Iterable[Box | None]) -> Box | None:
@@ -208,24 +194,29 @@ def part_of_box(cell: Cell, row: int, column: int) -> Box | None:
     if cell.box is None:
         return None
     x0, y0, x1, y1 = cell.box
-    left, right = _share(x0, x1, cell.columns, column)
-    top, bottom = _share(y0, y1, cell.rows, row)
+    edges = []
+    for low, high, lines, line in ((x0, x1, cell.columns, column), (y0, y1, cell.rows, row)):
+        index, count = lines.index(line), len(lines)
+        end = high if index + 1 == count else low + (high - low) * (index + 1) / count
+        edges.append((low + (high - low) * index / count, end))
+    (left, right), (top, bottom) = edges
     return (left, top, right, bottom)
-
-
-def _share(low: float, high: float, lines: tuple[int, ...], line: int) -> tuple[float, float]:
-    at, count = lines.index(line), len(lines)
-    edges = [low + (high - low) * n / count for n in (at, at + 1)]
-    return edges[0], high if at + 1 == count else edges[1]
 
 
 def finish(draft: Draft, reasons: dict[int, str], *, given: bool) -> Table:
     """Return the table that a draft has become, and note what is left to note."""
-    ending = _Ending(draft, len(reasons), given=given)
-    nodes = sorted(draft.nodes.values(), key=lambda n: (n.whole, n.whole and n.area[::2]))
-    odd = [ending.cell_of(node) for node in nodes if not node.whole]
-    cells = [ending.cell_of(node) for node in nodes if node.whole]
-    cells += ending.blank_cells()
+    height = len(reasons)
+    odd, cells = [], _blank_cells(draft, height, given=given)
+    for node in draft.nodes.values():
+        cell = draft.table.cells[node.number]
+        inside = node.area.bottom <= height
+        stays = cell.is_header and not given and node.projected == cell.is_projected
+        cell = cell._replace(is_header=inside or stays, is_projected=node.projected)
+        if node.whole:
+            rows, columns = node.area.rows, node.area.columns
+            cells.append(cell._replace(rows=rows, columns=columns, box=node.box))
+        else:
+            odd.append(cell)
     cells.sort(key=lambda cell: (cell.rows[0], cell.columns[0]))
     new = table_of_cells([*odd, *cells])
     table = replace(draft.table, cells=new.cells, grid=new.grid)
@@ -233,61 +224,40 @@ def finish(draft: Draft, reasons: dict[int, str], *, given: bool) -> Table:
     return table if draft.changes else draft.table
 
 
-class _Ending:
-    def __init__(self, draft: Draft, height: int, *, given: bool) -> None:
-        self._draft = draft
-        self._height = height
-        self._given = given
+def _blank_areas(draft: Draft, height: int) -> Iterator[Rectangle]:
+    """Yield the areas of blank cells: runs of rows in the header, single positions below."""
+    for column in range(draft.columns):
+        top = 0
+        for row in range(height + 1):
+            if row == height or draft.owner[row][column] != FREE:
+                if row > top:
+                    yield Rectangle(top, row, column, column + 1)
+                top = row + 1
+    for row in range(height, draft.rows):
+        for column, number in enumerate(draft.owner[row]):
+            if number == FREE:
+                yield Rectangle(row, row + 1, column, column + 1)
 
-    def cell_of(self, node: Node) -> Cell:
-        cell = self._draft.table.cells[node.number]
-        inside = node.area.bottom <= self._height
-        stays = cell.is_header and not (self._given or node.projected != cell.is_projected)
-        cell = cell._replace(is_header=inside or stays, is_projected=node.projected)
-        if not node.whole:
-            return cell
-        return cell._replace(rows=node.area.rows, columns=node.area.columns, box=node.box)
 
-    def blank_cells(self) -> list[Cell]:
-        """Return the blank cells: runs of rows in the header, single positions below."""
-        found = []
-        pieces: Counter[int] = Counter()
-        for area in (*self._blank_runs(), *self._blank_positions()):
-            numbers = list(dict.fromkeys(self._draft.grid[r][c] for r, c in area.positions))
-            texts = tuple(self._draft.table.cells[n].text for n in numbers)
-            found.append(self._blank(area, texts[0]))
-            if len(numbers) > 1:
-                self._draft.note("blank", area, texts, texts[:1])
-            elif area_of(self._draft.table.cells[numbers[0]]) != area:
-                pieces[numbers[0]] += 1
-        for number, count in pieces.items():
-            cell = self._draft.table.cells[number]
-            self._draft.note("split", area_of(cell), (cell.text,), (cell.text,) * count)
-        return found
-
-    def _blank(self, area: Rectangle, text: str) -> Cell:
-        cells = [(self._draft.table.cells[self._draft.grid[r][c]], r, c) for r, c in area.positions]
-        box = hull(part_of_box(*part) for part in cells)
-        inside = area.bottom <= self._height
-        is_header = inside or (cells[0][0].is_header and not self._given)
-        is_projected = cells[0][0].is_projected
-        return Cell(area.rows, area.columns, text, box, is_header, is_projected)
-
-    def _blank_runs(self) -> Iterator[Rectangle]:
-        owner = self._draft.owner
-        for column in range(self._draft.columns):
-            top = 0
-            for row in range(self._height + 1):
-                if row == self._height or owner[row][column] != FREE:
-                    if row > top:
-                        yield Rectangle(top, row, column, column + 1)
-                    top = row + 1
-
-    def _blank_positions(self) -> Iterator[Rectangle]:
-        for row in range(self._height, self._draft.rows):
-            for column, number in enumerate(self._draft.owner[row]):
-                if number == FREE:
-                    yield Rectangle(row, row + 1, column, column + 1)
+def _blank_cells(draft: Draft, height: int, *, given: bool) -> list[Cell]:
+    blank = []
+    pieces: Counter[int] = Counter()
+    for area in _blank_areas(draft, height):
+        numbers = dict.fromkeys(draft.grid[row][column] for row, column in area.positions)
+        cells = [draft.table.cells[n] for n in numbers]
+        texts = tuple(cell.text for cell in cells)
+        boxes = (part_of_box(draft.table.cells[draft.grid[r][c]], r, c) for r, c in area.positions)
+        is_header = area.bottom <= height or (cells[0].is_header and not given)
+        flags = (is_header, cells[0].is_projected)
+        blank.append(Cell(area.rows, area.columns, texts[0], hull(boxes), *flags))
+        if len(numbers) > 1:
+            draft.note("blank", area, texts, texts[:1])
+        elif area_of(cells[0]) != area:
+            pieces[draft.grid[area.top][area.left]] += 1
+    for number, count in pieces.items():
+        cell = draft.table.cells[number]
+        draft.note("split", area_of(cell), (cell.text,), (cell.text,) * count)
+    return blank
 
 
 def _note_header(draft: Draft, table: Table, reasons: dict[int, str]) -> None:
@@ -306,12 +276,13 @@ def _note_header(draft: Draft, table: Table, reasons: dict[int, str]) -> None:
 
 def merge_header(draft: Draft, height: int) -> None:
     """Merge what is one node in the first rows of a draft, until nothing is left to merge."""
-    rules = (_merge_repeated, _widen, _grow_up, _grow_down)
+    rules = (_merge_repeated, _widen, partial(_grow, -1), partial(_grow, 1))
     while any(_apply(rule, draft, height) for rule in rules):
         pass
 
 
-_Rule = Callable[[Draft, Node, int], tuple[Rectangle, str] | None]
+#: Returns the area that a cell is to cover, and the step; None if it stays as it is.
+_Rule: TypeAlias = Callable[[Draft, Node, int], tuple[Rectangle, str] | None]
 
 
 def _apply(rule: _Rule, draft: Draft, height: int) -> bool:
@@ -327,48 +298,38 @@ def _apply(rule: _Rule, draft: Draft, height: int) -> bool:
 
 
 def _merge_repeated(draft: Draft, node: Node, height: int) -> tuple[Rectangle, str] | None:
-    """Return the area of a cell and its neighbours on the right, or below, with the same text."""
+    """Join a cell and its neighbours on the right, or below, with the same text."""
     area = node.area
-    wider = area._replace(right=_last_on_right(draft, node).area.right)
+    wider = area._replace(right=_last_alike(draft, node, height, axis=0).right)
     if wider != area and _is_parent(draft, wider, height):
         return wider, "repeated"
-    taller = area._replace(bottom=_last_below(draft, node, height).area.bottom)
+    taller = area._replace(bottom=_last_alike(draft, node, height, axis=1).bottom)
     return (taller, "repeated") if taller != area else None
 
 
-def _last_on_right(draft: Draft, node: Node) -> Node:
-    """Return the last of the cells on the right of a cell with the same text, and parent."""
-    last, above = node, draft.owner[node.area.top - 1] if node.area.top else None
-    while (column := last.area.right) < draft.columns:
-        other = draft.node_at(node.area.top, column)
-        if other is None or not _is_same(last, other, axis=0):
-            break
-        if above is not None and above[column] != above[node.area.left]:
+def _last_alike(draft: Draft, node: Node, height: int, *, axis: int) -> Rectangle:
+    """Return the area of the last of the neighbours on the right (axis 0) or below (1).
+
+    They have the same text and extent, boxes without a gap, and on the right the same parent.
+    """
+    last, top = node, node.area.top
+    above = draft.owner[top - 1] if top and axis == 0 else None
+    along = slice(2 * axis, 2 * axis + 2)
+    while (last.area.right < draft.columns) if axis == 0 else (last.area.bottom < height):
+        row, column = (top, last.area.right) if axis == 0 else (last.area.bottom, last.area.left)
+        other = draft.node_at(row, column)
+        if (
+            other is None
+            or not other.whole
+            or other.area.bottom > height
+            or other.text.strip() != last.text.strip()
+            or other.area[along] != last.area[along]
+            or not _touch(last.box, other.box, axis)
+            or (above is not None and above[column] != above[node.area.left])
+        ):
             break
         last = other
-    return last
-
-
-def _last_below(draft: Draft, node: Node, height: int) -> Node:
-    """Return the last of the header cells below a cell with the same text."""
-    last = node
-    while last.area.bottom < height:
-        other = draft.node_at(last.area.bottom, last.area.left)
-        if other is None or other.area.bottom > height or not _is_same(last, other, axis=1):
-            break
-        last = other
-    return last
-
-
-def _is_same(one: Node, other: Node, *, axis: int) -> bool:
-    """Return whether neighbours have the same text and extent, and boxes without a gap."""
-    along = slice(0, 2) if axis == 0 else slice(2, 4)
-    return (
-        other.whole
-        and one.text.strip() == other.text.strip()
-        and one.area[along] == other.area[along]
-        and _touch(one.box, other.box, axis)
-    )
+    return last.area
 
 
 def _touch(one: Box | None, other: Box | None, axis: int) -> bool:
@@ -378,75 +339,55 @@ def _touch(one: Box | None, other: Box | None, axis: int) -> bool:
 
 
 def _widen(draft: Draft, node: Node, height: int) -> tuple[Rectangle, str] | None:
-    """Return the area of a cell over one column with the blank ones on its right."""
+    """Join a cell over one column and the blank ones on its right, all below the same node."""
     area, below = node.area, range(node.area.bottom, height)
-    column = area.right
-    if column - area.left > 1 or not below or draft.owner[area.bottom][area.left] == FREE:
+    above = draft.owner[area.top - 1] if area.top else [FREE] * draft.columns
+    if not node.is_single or not below or draft.owner[area.bottom][area.left] == FREE:
         return None
-    while column < draft.columns and _continues(draft, area, column):
-        if not _has_own(draft, below, column):
-            break
+    column = area.right
+    while (
+        column < draft.columns
+        and above[column] == above[area.left]
+        and draft.is_free(area._replace(left=column, right=column + 1))
+        and _has_own(draft, below, column)
+    ):
         column += 1
     wider = area._replace(right=column)
     return (wider, "parent") if wider != area and _is_parent(draft, wider, height) else None
 
 
-def _continues(draft: Draft, area: Rectangle, column: int) -> bool:
-    """Return whether a column is blank beside an area, and below the same node."""
-    if area.top and draft.owner[area.top - 1][column] != draft.owner[area.top - 1][area.left]:
-        return False
-    return draft.is_free(area._replace(left=column, right=column + 1))
-
-
 def _is_parent(draft: Draft, area: Rectangle, height: int) -> bool:
     """Return whether an area can be one node: its columns are told apart below it."""
     below = range(area.bottom, height)
-    paths = [_texts_below(draft, below, column) for column in area.columns]
-    return (
-        len(set(paths)) == len(paths)
-        and all(_has_own(draft, below, column) for column in area.columns)
-        and not any(_is_crossed(draft, below, edge) for edge in (area.left, area.right))
+    paths = {
+        tuple(node.text.strip() for node in draft.nodes_in_column(column, below))
+        for column in area.columns
+    }
+    # a cell that lies on both sides of an edge would have two parents
+    is_crossed = any(
+        draft.owner[row][edge - 1] == draft.owner[row][edge] != FREE
+        for edge in (area.left, area.right)
+        if 0 < edge < draft.columns
+        for row in below
     )
+    has_own = all(_has_own(draft, below, column) for column in area.columns)
+    return len(paths) == len(area.columns) and has_own and not is_crossed
 
 
 def _has_own(draft: Draft, rows: range, column: int) -> bool:
     """Return whether one of the rows has a cell with text over this column alone."""
-    found = (draft.node_at(row, column) for row in rows)
-    return any(
-        node is not None and node.area.right - node.area.left == 1 and node.area.bottom <= rows.stop
-        for node in found
-    )
+    nodes = draft.nodes_in_column(column, rows)
+    return any(node.is_single and node.area.bottom <= rows.stop for node in nodes)
 
 
-def _texts_below(draft: Draft, rows: range, column: int) -> tuple[str, ...]:
-    numbers = dict.fromkeys(draft.owner[row][column] for row in rows)
-    return tuple(draft.nodes[n].text.strip() for n in numbers if n != FREE)
-
-
-def _is_crossed(draft: Draft, rows: range, edge: int) -> bool:
-    """Return whether a cell with text lies on both sides of the left edge of a column."""
-    if edge in (0, draft.columns):
-        return False
-    pairs = ((draft.owner[row][edge - 1], draft.owner[row][edge]) for row in rows)
-    return any(left == right != FREE for left, right in pairs)
-
-
-def _grow_up(draft: Draft, node: Node, height: int) -> tuple[Rectangle, str] | None:
-    """Return the area of a cell with the rows above it in which all its columns are blank."""
+def _grow(step: int, draft: Draft, node: Node, height: int) -> tuple[Rectangle, str] | None:
+    """Join a cell and the header rows above (-1) or below it (1) in which it is all blank."""
     area = node.area
-    while area.top and draft.is_free(area._replace(top=area.top - 1, bottom=area.top)):
-        area = area._replace(top=area.top - 1)
-    return (area, "blank") if area != node.area else None
-
-
-def _grow_down(draft: Draft, node: Node, height: int) -> tuple[Rectangle, str] | None:
-    """Return the area of a cell with the header rows below it that are blank."""
-    area = node.area
-    while area.bottom < height and draft.is_free(
-        area._replace(top=area.bottom, bottom=area.bottom + 1)
-    ):
-        area = area._replace(bottom=area.bottom + 1)
-    return (area, "blank") if area != node.area else None
+    while True:
+        row = area.top - 1 if step < 0 else area.bottom
+        if not 0 <= row < height or not draft.is_free(area._replace(top=row, bottom=row + 1)):
+            return (area, "blank") if area != node.area else None
+        area = area._replace(top=min(area.top, row), bottom=max(area.bottom, row + 1))
 
 
 _GUESSED = "no row is flagged as the header: the first one is taken for it"
@@ -455,19 +396,11 @@ _FLAGGED = "the other cells of the row are flagged as the header"
 _NEXT = "the row is flagged as the header and follows it"
 _TIED = "a header cell reaches into the row"
 _OPEN = "above it a cell spans columns that have no header cell of their own"
-_UNTOLD = "above it columns have no name, or the same; the row, blank at its start, has names"
+_NAMED = "above it columns have no name, or the same; the row, blank at its start, has names"
 
 
 class HeaderRows:
-    """The rows of the column header of a draft.
-
-    Attributes
-    ----------
-    count : int
-        How many rows from the first.
-    reasons : dict of int to str
-        Why a row belongs to it.
-    """
+    """The rows of the column header of a draft: how many, and why each of them is one."""
 
     def __init__(self, draft: Draft, given: int | None) -> None:
         self._draft = draft
@@ -516,75 +449,53 @@ class HeaderRows:
             return self.count + 1, _NEXT
         if any(map(self._is_column_open, range(self._draft.columns))):
             return self.count + 1, _OPEN
-        return (self.count + 1, _UNTOLD) if self._is_untold() else None
+        return (self.count + 1, _NAMED) if self._names_columns() else None
 
     def _is_column_open(self, column: int) -> bool:
         """Return whether a column ends in a cell over several, one row high, and has none alone."""
         last = self._draft.node_at(self.count - 1, column)
         if last is None or last.area.bottom - last.area.top > 1:
             return False
-        return not any(_is_single(node) for node in self._path(column))
+        return not any(node.is_single for node in self._path(column))
 
-    def _is_untold(self) -> bool:
+    def _names_columns(self) -> bool:
         """Return whether the next row tells columns apart that have no name, or the same."""
-        below = self._draft.owner[self.count]
-        if not self._path(0) or below[0] != FREE:
-            return False
-        unnamed = sorted(self._unnamed())
-        nodes = {c: self._draft.node_at(self.count, c) for c in unnamed}
-        texts = {c: n.text.strip() for c, n in nodes.items() if n is not None and _is_single(n)}
-        return (
-            bool(unnamed)
-            and len(texts) == len(unnamed)
-            and not any(texts[c] == texts.get(c + 1) for c in unnamed)
-        )
-
-    def _unnamed(self) -> set[int]:
-        """Return the columns that have no header text of their own, or the same as a neighbour."""
         paths = [self._path(column) for column in range(self._draft.columns)]
-        names = [_texts(path) for path in paths]
-        found = {c for c, path in enumerate(paths) if c and not any(map(_is_single, path))}
-        for column in range(2, self._draft.columns):
+        if not paths[0] or self._draft.owner[self.count][0] != FREE:
+            return False
+        # the texts of a column; one that is repeated below itself counts once
+        names = [[text for text, _ in groupby(n.text.strip() for n in path)] for path in paths]
+        unnamed = {c for c, path in enumerate(paths) if c and not any(n.is_single for n in path)}
+        for column in range(2, len(paths)):
             if names[column - 1] == names[column]:
-                found |= {column - 1, column}
-        return found
+                unnamed |= {column - 1, column}
+        nodes = {c: self._draft.node_at(self.count, c) for c in unnamed}
+        texts = {c: n.text.strip() for c, n in nodes.items() if n is not None and n.is_single}
+        are_all_named = len(texts) == len(unnamed) > 0
+        return are_all_named and not any(texts[c] == texts.get(c + 1) for c in unnamed)
 
     def _path(self, column: int) -> list[Node]:
         """Return the header's cells with text over a column, from the top."""
-        numbers = dict.fromkeys(self._draft.owner[row][column] for row in range(self.count))
-        return [self._draft.nodes[n] for n in numbers if n != FREE]
+        return self._draft.nodes_in_column(column, range(self.count))
 
     def _flagged_rows(self) -> list[bool]:
         """Return for each row whether its flags make it one of the header.
 
-        A row with a section's name alone is one only if all of it is flagged, blank cells too, and
-        it is more than one cell; or if it is the first; or if such a row follows.
+        All texts of such a row are flagged, or all beyond the first column. A row with a section's
+        name alone is one only if all of it is flagged, blank cells too, and it is more than one
+        cell; or if it is the first; or if such a row follows.
         """
-        found = [self._is_flagged(row) for row in range(self._draft.rows)]
+        cells, flagged, complete = self._draft.table.cells, [], []
+        for row, numbers in enumerate(self._draft.grid):
+            complete.append(all(cells[n].is_header for n in numbers))
+            texts = [cells[node.number] for node in self._draft.nodes_in_row(row)]
+            beyond = [cell for cell in texts if cell.columns[0] > 0]
+            flagged.append(all(c.is_header for c in beyond or texts) if texts else complete[-1])
         for row in reversed(range(1, self._draft.rows)):
-            follows = row + 1 < self._draft.rows and found[row + 1]
-            if found[row] and self._draft.is_section(row) and not follows:
-                found[row] = FREE in self._draft.owner[row] and self._all_flagged(row)
-        return found
-
-    def _is_flagged(self, row: int) -> bool:
-        """Return whether all texts of a row are flagged, or all beyond the first column."""
-        cells = [self._draft.table.cells[node.number] for node in self._draft.nodes_in_row(row)]
-        beyond = [cell for cell in cells if cell.columns[0] > 0]
-        return all(c.is_header for c in (beyond or cells)) if cells else self._all_flagged(row)
-
-    def _all_flagged(self, row: int) -> bool:
-        return all(self._draft.table.cells[n].is_header for n in self._draft.grid[row])
-
-
-def _is_single(node: Node) -> bool:
-    return node.area.right - node.area.left == 1
-
-
-def _texts(path: list[Node]) -> list[str]:
-    """Return the texts of a path; one that is repeated below itself counts once."""
-    texts = [node.text.strip() for node in path]
-    return [text for n, text in enumerate(texts) if not n or texts[n - 1] != text]
+            follows = row + 1 < self._draft.rows and flagged[row + 1]
+            if flagged[row] and self._draft.is_section(row) and not follows:
+                flagged[row] = FREE in self._draft.owner[row] and complete[row]
+        return flagged
 
 
 def project(draft: Draft, height: int) -> None:
@@ -595,20 +506,16 @@ def project(draft: Draft, height: int) -> None:
     """
     body = range(height, draft.rows)
     sections = [row for row in body if draft.is_section(row)]
-    others = [row for row in body if draft.nodes_in_row(row) and row not in set(sections)]
+    others = [row for row in body if draft.nodes_in_row(row) and not draft.is_section(row)]
     last = max(others, default=-1)
     for row in sections:
         node = draft.nodes_in_row(row)[0]
-        if row < last or node.projected:
-            _project(draft, node, Rectangle(row, row + 1, 0, draft.columns))
-
-
-def _project(draft: Draft, node: Node, area: Rectangle) -> None:
-    known, node.projected = node.projected, True
-    if node.area != area:
-        draft.stretch(node, area, "projected")
-    elif not known:
-        draft.note("projected", area, (node.text,), (node.text,))
+        area = Rectangle(row, row + 1, 0, draft.columns)
+        if node.area != area and (row < last or node.projected):
+            draft.stretch(node, area, "projected")
+        elif row < last and not node.projected:
+            draft.note("projected", area, (node.text,), (node.text,))
+        node.projected = node.projected or row < last
 
 
 def fill_first_column(draft: Draft, height: int) -> None:
@@ -619,28 +526,20 @@ def fill_first_column(draft: Draft, height: int) -> None:
     """
     if draft.columns == 1:
         return
+    second = [row[1] for row in draft.owner]
     for node in sorted(draft.nodes.values(), key=lambda node: node.area.top):
         top, bottom, _, right = node.area
-        if node.whole and right == 1 and top >= height:
-            while bottom < draft.rows and _continues_above(draft.owner[bottom]):
-                bottom += 1
-            if bottom > node.area.bottom and _is_divided(draft, top, bottom):
-                draft.stretch(node, node.area._replace(bottom=bottom), "row_header")
-
-
-def _continues_above(row: list[int]) -> bool:
-    return row[0] == FREE != row[1]
-
-
-def _is_divided(draft: Draft, top: int, bottom: int) -> bool:
-    column = [row[1] for row in draft.owner]
-    numbers = list(dict.fromkeys(column[top:bottom]))
-    if FREE in numbers or column[top - 1 : top] == column[top : top + 1]:
-        return False
-    if column[bottom - 1 : bottom] == column[bottom : bottom + 1]:
-        return False
-    texts = [draft.nodes[number].text.strip() for number in numbers]
-    return len(set(texts)) == len(texts)
+        if not node.whole or right != 1 or top < height:
+            continue
+        while bottom < draft.rows and draft.owner[bottom][0] == FREE != second[bottom]:
+            bottom += 1
+        numbers = list(dict.fromkeys(second[top:bottom]))
+        if bottom == node.area.bottom or FREE in numbers:
+            continue
+        is_crossed = any(second[at - 1 : at] == second[at : at + 1] for at in (top, bottom))
+        texts = {draft.nodes[number].text.strip() for number in numbers}
+        if not is_crossed and len(texts) == len(numbers):
+            draft.stretch(node, node.area._replace(bottom=bottom), "row_header")
 
 
 _MOST_ROWS, _MOST_COLUMNS = 30, 12
@@ -655,61 +554,24 @@ min-width:1.5em;padding:.1em .5em;unicode-bidi:plaintext}
 </style>"""
 
 
-def canonical_html(title: str, before: Table, after: Table) -> str:
-    """Write both tables side by side, with the cells marked that only one of them has."""
-    grids = "".join(
-        f"<div><div>{name}</div>{_grid_html(table, frozenset(other.cells))}</div>"
-        for name, table, other in (("before", before, after), ("after", after, before))
-    )
-    legend = "Dashed: cells that only this side has. Bold: header. Italic: projected row header."
-    return (
-        f'<div class="xb-root">{STYLE}{_STYLE}<div class="xb-title">{document_text(title, 200)}'
-        f'</div><div class="xb-canonical">{grids}</div><div>{legend}{_beyond(before)}</div></div>'
-    )
-
-
-def _beyond(table: Table) -> str:
-    sizes = zip(("rows", "columns"), table.grid.shape, (_MOST_ROWS, _MOST_COLUMNS), strict=True)
-    hidden = [f"{size - most:,} more {name}" for name, size, most in sizes if size > most]
-    return f" … {', '.join(hidden)}." if hidden else ""
-
-
 def _grid_html(table: Table, others: frozenset[Cell]) -> str:
-    shown = table.grid[:_MOST_ROWS, :_MOST_COLUMNS].tolist()
-    rows = ("".join(_cells_html(table, shown, row, others)) for row in range(len(shown)))
-    return f"<table><tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody></table>"
-
-
-def _cells_html(
-    table: Table, shown: list[list[int]], row: int, others: frozenset[Cell]
-) -> Iterator[str]:
-    for column, number in enumerate(shown[row]):
-        cell = table.cells[number]
-        height, width = _extent(cell, shown, number)
-        if height and (row, column) != (cell.rows[0], cell.columns[0]):
-            continue
-        marks = {
-            "xb-header": cell.is_header,
-            "xb-projected": cell.is_projected,
-            "xb-changed": cell not in others,
-        }
-        names = " ".join(name for name, is_set in marks.items() if is_set)
-        told = f' class="{names}"' if names else ""
-        text = document_text(cell.text, 40)
-        yield f"<td{told}{spans_html(height, width)}>{text}</td>"
-
-
-def _extent(cell: Cell, shown: list[list[int]], number: int) -> tuple[int, int]:
-    """Return how many shown rows and columns a cell covers; (0, 0) if it is not a rectangle."""
-    rows = [row for row in cell.rows if row < len(shown)]
-    columns = [column for column in cell.columns if column < len(shown[0])]
-    covered = [
-        shown[row][column]
-        for row in range(rows[0], rows[-1] + 1)
-        for column in range(columns[0], columns[-1] + 1)
-    ]
-    is_alone = all(found == number for found in covered)
-    return (len(rows), len(columns)) if is_alone else (0, 0)
+    """Write a table, with the cells marked that are not among the others."""
+    rows = []
+    for spans in spans_by_row(table.grid[:_MOST_ROWS, :_MOST_COLUMNS]):
+        cells = []
+        for number, height, width in spans:
+            cell = table.cells[number]
+            marks = {
+                "xb-header": cell.is_header,
+                "xb-projected": cell.is_projected,
+                "xb-changed": cell not in others,
+            }
+            names = " ".join(name for name, is_set in marks.items() if is_set)
+            kind = f' class="{names}"' if names else ""
+            text = document_text(cell.text, 40)
+            cells.append(f"<td{kind}{spans_html(height, width)}>{text}</td>")
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    return f"<table><tbody>{''.join(rows)}</tbody></table>"
 
 
 CHANGE_COLUMNS = FrameSpec(
@@ -750,11 +612,27 @@ class Canonical:
         count = len(self.changes)
         steps = self.changes["step"].value_counts(sort=False)
         by_step = ", ".join(f"{number} {step}" for step, number in steps.items())
-        told = f"{count} change{'' if count == 1 else 's'}{': ' if by_step else ''}{by_step}"
-        return f"Canonical({told}; {rows} x {columns} positions)"
+        changes = f"{count} change{'' if count == 1 else 's'}{': ' if by_step else ''}{by_step}"
+        return f"Canonical({changes}; {rows} x {columns} positions)"
 
     def _repr_html_(self) -> str:
-        return canonical_html(repr(self), self.given, self.table)
+        """Return both tables side by side, with the cells marked that only one of them has."""
+        sides = (("before", self.given, self.table), ("after", self.table, self.given))
+        grids = "".join(
+            f"<div><div>{name}</div>{_grid_html(table, frozenset(other.cells))}</div>"
+            for name, table, other in sides
+        )
+        most = (("rows", _MOST_ROWS), ("columns", _MOST_COLUMNS))
+        sizes = zip(most, self.given.grid.shape, strict=True)
+        beyond = [f"{size - shown:,} more {name}" for (name, shown), size in sizes if size > shown]
+        more = f" … {', '.join(beyond)}." if beyond else ""
+        return card_html(
+            repr(self),
+            _STYLE,
+            f'<div class="xb-canonical">{grids}</div>',
+            "<div>Dashed: cells that only this side has. Bold: header. Italic: projected row "
+            f"header.{more}</div>",
+        )
 
 
 def canonicalize(cells: Any, *, header_rows: int | None = None, name: str = "table") -> Canonical:
@@ -804,30 +682,24 @@ def canonicalize(cells: Any, *, header_rows: int | None = None, name: str = "tab
     [['Item', 'Sales', 'Sales'], ['Item', '2020', '2021']]
     """
     table = read_table(cells, name=name).rebuilt()
-    asked: Any = header_rows
-    if asked is not None:
-        if not isinstance(asked, int | np.integer) or isinstance(asked, bool):
-            raise InputError(f"header_rows is {asked!r}; expected a whole number, or None")
-        if not 0 <= asked <= len(table.grid):
+    if header_rows is not None:
+        if not is_whole(header_rows):
+            raise InputError(f"header_rows is {header_rows!r}; expected a whole number, or None")
+        if not 0 <= header_rows <= len(table.grid):
             raise InputError(
-                f"header_rows is {asked}; expected 0 to {len(table.grid)}, the rows of {name}"
+                f"header_rows is {header_rows}; expected 0 to {len(table.grid)}, the rows of {name}"
             )
     found, changes = table, list[Change]()
-    while more := (result := _once(found, header_rows))[1]:  # a step may make way for one before it
-        found = result[0]
-        changes += more
-    return Canonical(found, CHANGE_COLUMNS.from_rows(changes), table)
-
-
-def _once(table: Table, header_rows: int | None) -> tuple[Table, list[Change]]:
-    """Do all steps, and return the table with its changes."""
-    if not table.size:
-        return table, []
-    draft = Draft(table)
-    header = HeaderRows(draft, header_rows)
-    merge_header(draft, header.count)
-    while header.extend():
+    while found.size:  # a step may make way for one before it
+        draft = Draft(found)
+        header = HeaderRows(draft, header_rows)
         merge_header(draft, header.count)
-    project(draft, header.count)
-    fill_first_column(draft, header.count)
-    return finish(draft, header.reasons, given=header_rows is not None), draft.changes
+        while header.extend():
+            merge_header(draft, header.count)
+        project(draft, header.count)
+        fill_first_column(draft, header.count)
+        found = finish(draft, header.reasons, given=header_rows is not None)
+        if not draft.changes:
+            break
+        changes += draft.changes
+    return Canonical(found, CHANGE_COLUMNS.from_rows(changes), table)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from html import escape
 from itertools import takewhile
@@ -122,24 +122,77 @@ class Table:
         return all(cell.box is not None for cell in self.cells)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the texts as a DataFrame; header rows become its columns.
+        r"""Return the texts as a DataFrame; header rows become its columns.
 
         Returns
         -------
         pandas.DataFrame
-            The text of a cell stands at every position that it covers.
+            One row per row of the table but its header: the first rows with nothing but column
+            headers, several of them a MultiIndex. The text of a cell stands at every position that
+            it covers.
+
+        Examples
+        --------
+        >>> from extractbench_nb.tables import read_table
+        >>> read_table("Year,Sales\n2020,1.5").to_frame()
+           Year Sales
+        0  2020   1.5
         """
-        return frame_of(self)
+        if not self.size:
+            return pd.DataFrame()
+        texts, headers = self.texts, header_rows(self)
+        data = np.array(texts[headers:], dtype=object).reshape(-1, self.grid.shape[1])
+        dtype = pd.StringDtype("python")  # as in _frames: Arrow cannot hold a lone surrogate
+        frame = pd.DataFrame(data, dtype=dtype)
+        if headers == 1:
+            frame.columns = pd.Index(texts[0], dtype=object)
+        elif headers:
+            frame.columns = pd.MultiIndex.from_arrays(texts[:headers])
+        return frame
 
     def to_html(self) -> str:
-        """Return the table as HTML, with spans and a head; its texts are escaped.
+        r"""Return the table as HTML, with spans and a head; its texts are escaped.
 
         Returns
         -------
         str
-            A ``table`` element.
+            A ``table`` element, well-formed XML, which `read_table` reads as the same cells; boxes
+            are not written, nor which cells are projected row headers, and a character that XML
+            cannot hold becomes U+FFFD. A cell that is not a rectangle is written once for each of
+            its positions.
+
+        Examples
+        --------
+        >>> from extractbench_nb.tables import read_table
+        >>> print(read_table("Year,Sales\n2020,<1").to_html())
+        <table>
+        <thead>
+        <tr><th>Year</th><th>Sales</th></tr>
+        </thead>
+        <tbody>
+        <tr><td>2020</td><td>&lt;1</td></tr>
+        </tbody>
+        </table>
         """
-        return html_of(self)
+        if not self.size:
+            return "<table></table>"
+        rows = []
+        for spans in spans_by_row(self.grid):
+            written = []
+            for n, height, width in spans:
+                cell = self.cells[n]
+                tag = "th" if cell.is_header else "td"
+                text = escape(_UNFIT.sub("\ufffd", cell.text), quote=False)
+                text = text.replace("\r", "&#13;")
+                written.append(f"<{tag}{spans_html(height, width)}>{text}</{tag}>")
+            rows.append(f"<tr>{''.join(written)}</tr>")
+        head = header_rows(self)
+        # a cell that begins in the head and reaches below it would be cut off at its end
+        while 0 < head < len(rows) and (self.grid[head - 1] == self.grid[head]).any():
+            head -= 1
+        parts = (("thead", rows[:head]), ("tbody", rows[head:]))
+        lines = [line for tag, part in parts if part for line in (f"<{tag}>", *part, f"</{tag}>")]
+        return "\n".join(("<table>", *lines, "</table>"))
 
     def __repr__(self) -> str:
         """Return the shape and the number of cells."""
@@ -191,8 +244,8 @@ class Table:
         >>> table_of_cells([cell]).part([0], [0, 2]).cells[0].columns
         (0, 1)
         """
-        down = _lines(rows, self.grid.shape[0], "rows")
-        across = _lines(columns, self.grid.shape[1], "columns")
+        down = _checked_lines(rows, self.grid.shape[0], "rows")
+        across = _checked_lines(columns, self.grid.shape[1], "columns")
         if not down or not across:
             return _EMPTY
         first = tuple(self.row_nums[n] for n in down)
@@ -211,12 +264,13 @@ class Table:
         if self.part_of is None:
             return self
         down, across = ({old: new for new, old in enumerate(lines)} for lines in self.part_of)
-        kept = (
-            cell._replace(rows=_moved(cell.rows, down), columns=_moved(cell.columns, across))
-            for cell in self.cells
-        )
-        found = table_of_cells(cell for cell in kept if cell.rows and cell.columns)
-        return Table(found.cells, found.grid, self.notes)
+        cells = []
+        for cell in self.cells:
+            rows = tuple(sorted(down[row] for row in cell.rows if row in down))
+            columns = tuple(sorted(across[column] for column in cell.columns if column in across))
+            if rows and columns:
+                cells.append(cell._replace(rows=rows, columns=columns))
+        return replace(table_of_cells(cells), notes=self.notes)
 
 
 #: Without lines a cell that spans looks like one beside a blank.
@@ -226,43 +280,28 @@ border:1px solid var(--jp-border-color2,#8886);padding:.15em .5em}</style>"""
 _EMPTY = Table((), np.zeros((1, 0), dtype=np.intp))
 
 
-def _lines(given: Iterable[int], count: int, name: str) -> tuple[int, ...]:
-    lines = tuple(map(int, given))
-    if len(set(lines)) < len(lines) or any(not 0 <= line < count for line in lines):
-        raise InputError(f"{name} are {list(lines)}; expected different numbers below {count}")
-    return lines
-
-
-def _moved(lines: tuple[int, ...], places: Mapping[int, int]) -> tuple[int, ...]:
-    return tuple(sorted(places[line] for line in lines if line in places))
+def _checked_lines(lines: Iterable[int], count: int, name: str) -> tuple[int, ...]:
+    checked = tuple(map(int, lines))
+    if len(set(checked)) < len(checked) or any(not 0 <= line < count for line in checked):
+        raise InputError(f"{name} are {list(checked)}; expected different numbers below {count}")
+    return checked
 
 
 def table_of_cells(cells: Iterable[Mapping[str, Any] | Cell], name: str = "table") -> Table:
-    """Make a table of cells.
-
-    Examples
-    --------
-    >>> table_of_cells([{"row_nums": [0], "column_nums": [0, 1], "text": "Total"}]).grid.tolist()
-    [[0, 0]]
-    """
-    known = tuple(map(_Reader(name).cell, cells))
+    """Make a table of cells; of several cells at one position the last one covers it."""
+    known = tuple(_read_cell(cell, f"{name}, cell {n}") for n, cell in enumerate(cells))
     if not known:
         return _EMPTY
-    return Table(known, _grid(known, name))
-
-
-def _grid(cells: tuple[Cell, ...], name: str) -> Indices:
-    """Return which cell covers each position, the last one where there are several."""
-    rows = max(cell.rows[-1] for cell in cells) + 1
-    columns = max(cell.columns[-1] for cell in cells) + 1
-    covered = sum(len(cell.rows) * len(cell.columns) for cell in cells)
+    rows = max(cell.rows[-1] for cell in known) + 1
+    columns = max(cell.columns[-1] for cell in known) + 1
+    covered = sum(len(cell.rows) * len(cell.columns) for cell in known)
     if rows * columns > max(covered, _FEW):
         raise InputError(
             f"{name}: {rows:,} rows and {columns:,} columns, but the cells cover {covered:,} "
             "positions at most; add empty cells, or number the rows and columns from 0"
         )
     grid = np.full((rows, columns), -1, dtype=np.intp)
-    for n, cell in enumerate(cells):
+    for n, cell in enumerate(known):
         if len(cell.rows) == len(cell.columns) == 1:
             grid[cell.rows[0], cell.columns[0]] = n
         else:
@@ -274,98 +313,80 @@ def _grid(cells: tuple[Cell, ...], name: str) -> Indices:
             f"{name}: no cell covers row {row}, column {column} ({len(holes)} positions in all); "
             "add an empty cell there"
         )
-    return grid
+    return Table(known, grid)
 
 
-class _Reader:
-    """Reads cells one after the other; errors say which."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._number = -1
-
-    def cell(self, given: Mapping[str, Any] | Cell) -> Cell:
-        self._number += 1
-        if isinstance(given, Cell):
-            return self._checked(given)
-        if not isinstance(given, Mapping):
-            raise self._error(f" is {type(given).__name__}; expected a dict")
-        if not given.keys() <= _KNOWN:
-            self._refuse_misspelt(given)
-        text = given.get("text", given.get("cell_text"))
-        rows = self._numbers(given.get("row_nums"), "row_nums")
-        columns = self._numbers(given.get("column_nums"), "column_nums")
-        flags = (self._flag(given.get(name), name) for name in _FLAGS)
-        return Cell(rows, columns, self._text(text), self._box(given.get("bbox")), *flags)
-
-    def _checked(self, cell: Cell) -> Cell:
-        if self._numbers(cell.rows, "rows") != cell.rows:
-            raise self._error(f": rows are {cell.rows!r}; expected a sorted tuple")
-        if self._numbers(cell.columns, "columns") != cell.columns:
-            raise self._error(f": columns are {cell.columns!r}; expected a sorted tuple")
-        if not isinstance(cell.text, str):
-            raise self._error(f": text is {cell.text!r}; expected a str")
-        self._box(cell.box)
-        return cell
-
-    def _refuse_misspelt(self, given: Mapping[str, Any]) -> None:
-        """Refuse a key that is nearly one of ours; what else a dataset tells of cells is left."""
-        for key in given:
-            if key not in _KNOWN and get_close_matches(str(key), _KEYS, 1, _NEAR):
-                raise self._error(f": no key {key!r}; {nearest(str(key), _KEYS)}")
-
-    def _error(self, problem: str) -> InputError:
-        return InputError(f"{self._name}, cell {self._number}{problem}")
-
-    def _text(self, value: Any) -> str:
-        if value is None:
-            return ""
-        if not isinstance(value, str):
-            raise self._error(f": text is {value!r}; expected a str")
-        return value
-
-    def _flag(self, value: Any, key: str) -> bool:
-        if value is None or isinstance(value, bool | np.bool_):
-            return bool(value)
-        raise self._error(f": {key} is {value!r}; expected a bool")
-
-    def _numbers(self, value: Any, key: str) -> tuple[int, ...]:
-        if type(value) in _PLAIN and len(value) == 1 and type(value[0]) is int:
-            found = value  # most cells are like that
-        else:
-            found = sorted(set(_whole(value))) if _is_sequence(value) else []
-            if found and len(found) < len({*value}):
-                found = []
-        if not found or not 0 <= found[0] <= found[-1] < _MOST:
-            raise self._error(f": {key} is {value!r}; expected whole numbers from 0, at least one")
-        return tuple(found)
-
-    def _box(self, value: Any) -> Box | None:
-        if value is None:
-            return None
-        corners = list(value) if _is_sequence(value) else []
-        numbers = [float(x) for x in corners if isinstance(x, _NUMBER) and isfinite(x)]
-        if len(corners) != _CORNERS or len(numbers) != _CORNERS:
-            raise self._error(f": bbox is {value!r}; expected four numbers x0, y0, x1, y1")
-        x0, y0, x1, y1 = numbers
-        return x0, y0, x1, y1
+def _check_cell(cell: Cell, where: str) -> Cell:
+    for name in ("rows", "columns"):
+        lines = getattr(cell, name)
+        if _line_numbers(lines, f"{where}: {name}") != lines:
+            raise InputError(f"{where}: {name} are {lines!r}; expected a sorted tuple")
+    if not isinstance(cell.text, str):
+        raise InputError(f"{where}: text is {cell.text!r}; expected a str")
+    _read_box(cell.box, where)
+    return cell
 
 
-_PLAIN = (list, tuple)
+def _read_cell(cell: Mapping[str, Any] | Cell, where: str) -> Cell:
+    """Read a cell from a dict as datasets have them."""
+    if isinstance(cell, Cell):
+        return _check_cell(cell, where)
+    if not isinstance(cell, Mapping):
+        raise InputError(f"{where} is {type(cell).__name__}; expected a dict")
+    for key in () if cell.keys() <= _KNOWN else cell:
+        # other keys of a dataset are ignored, misspelt ones of ours are not
+        if key not in _KNOWN and get_close_matches(str(key), _KEYS, 1, _NEAR):
+            raise InputError(f"{where}: no key {key!r}; {nearest(str(key), _KEYS)}")
+    text = cell.get("text", cell.get("cell_text"))
+    rows = _line_numbers(cell.get("row_nums"), f"{where}: row_nums")
+    columns = _line_numbers(cell.get("column_nums"), f"{where}: column_nums")
+    if not isinstance(text, str | None):
+        raise InputError(f"{where}: text is {text!r}; expected a str")
+    box = _read_box(cell.get("bbox"), where)
+    for key in _FLAGS:
+        if not isinstance(cell.get(key), bool | np.bool_ | None):
+            raise InputError(f"{where}: {key} is {cell[key]!r}; expected a bool")
+    return Cell(rows, columns, text or "", box, *(bool(cell.get(key)) for key in _FLAGS))
+
+
+def _line_numbers(value: Any, what: str) -> tuple[int, ...]:
+    if type(value) in (list, tuple) and len(value) == 1 and type(value[0]) is int:
+        numbers = value  # most cells are like that
+    else:
+        values = list(value) if _is_sequence(value) else []
+        numbers = sorted({int(n) for n in values}) if all(map(is_whole, values)) else []
+    if not numbers or not 0 <= numbers[0] <= numbers[-1] < _MOST:
+        raise InputError(f"{what} is {value!r}; expected whole numbers from 0, at least one")
+    return tuple(numbers)
+
+
+def _read_box(value: Any, where: str) -> Box | None:
+    if value is None:
+        return None
+    corners = list(value) if _is_sequence(value) else []
+    are_numbers = all(isinstance(x, float | int | np.number) and isfinite(x) for x in corners)
+    if len(corners) != _CORNERS or not are_numbers:
+        raise InputError(f"{where}: bbox is {value!r}; expected four numbers x0, y0, x1, y1")
+    x0, y0, x1, y1 = map(float, corners)
+    return x0, y0, x1, y1
+
+
 #: How near a key is to one of ours that is taken for it.
 _NEAR = 0.8
-_NUMBER = (float, int, np.number)
 
 
-def _whole(values: Iterable[Any]) -> Iterator[int]:
-    for value in values:
-        if isinstance(value, int | np.integer) and not isinstance(value, bool):
-            yield int(value)
+def is_whole(value: Any) -> bool:
+    """Return whether a value is a whole number, of Python or numpy."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def is_share(value: Any) -> bool:
+    """Return whether a value is a number from 0 to 1."""
+    is_number = is_whole(value) or isinstance(value, float | np.floating)
+    return is_number and bool(0 <= value <= 1)
 
 
 def _is_sequence(value: Any) -> bool:
-    if type(value) is list:
-        return True
     return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
 
 
@@ -373,126 +394,37 @@ def _is_sequence(value: Any) -> bool:
 _UNFIT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def frame_of(table: Table) -> pd.DataFrame:
-    r"""Return the texts of a table as a DataFrame.
-
-    Parameters
-    ----------
-    table : Table
-        Any table.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per row that is not among the first ones with nothing but column headers; those are
-        its columns, several of them a MultiIndex. A cell's text is at each position it covers.
-
-    Examples
-    --------
-    >>> from extractbench_nb.tables import read_table
-    >>> frame_of(read_table("Year,Sales\n2020,1.5"))
-       Year Sales
-    0  2020   1.5
-    """
-    if not table.size:
-        return pd.DataFrame()
-    texts, headers = table.texts, _header_rows(table)
-    data = np.array(texts[headers:], dtype=object).reshape(-1, table.grid.shape[1])
-    dtype = pd.StringDtype("python")  # as in _frames: Arrow cannot hold a lone surrogate
-    frame = pd.DataFrame(data, dtype=dtype)
-    if headers == 1:
-        frame.columns = pd.Index(texts[0], dtype=object)
-    elif headers:
-        frame.columns = pd.MultiIndex.from_arrays(texts[:headers])
-    return frame
-
-
-def html_of(table: Table) -> str:
-    r"""Write a table as HTML.
-
-    Parameters
-    ----------
-    table : Table
-        Any table.
-
-    Returns
-    -------
-    str
-        Well-formed XML, which `read_table` reads as the same cells; boxes are not written, nor
-        which cells are projected row headers, and a character that XML cannot hold becomes U+FFFD.
-        A cell that is not a rectangle is written once for each of its positions.
-
-    Examples
-    --------
-    >>> from extractbench_nb.tables import read_table
-    >>> print(html_of(read_table("Year,Sales\n2020,<1")))
-    <table>
-    <thead>
-    <tr><th>Year</th><th>Sales</th></tr>
-    </thead>
-    <tbody>
-    <tr><td>2020</td><td>&lt;1</td></tr>
-    </tbody>
-    </table>
-    """
-    if not table.size:
-        return "<table></table>"
-    rows = [f"<tr>{''.join(cells)}</tr>" for cells in _rows(table)]
-    head = _rows_in_head(table)
-    parts = (("thead", rows[:head]), ("tbody", rows[head:]))
-    lines = [line for tag, part in parts if part for line in (f"<{tag}>", *part, f"</{tag}>")]
-    return "\n".join(("<table>", *lines, "</table>"))
-
-
-def _header_rows(table: Table) -> int:
+def header_rows(table: Table) -> int:
     """Count the first rows in which every position is a header."""
     is_header = [cell.is_header for cell in table.cells]
-    return _run(all(is_header[n] for n in row) for row in table.grid.tolist())
+    return leading(all(is_header[n] for n in row) for row in table.grid.tolist())
 
 
-def _run(found: Iterable[bool]) -> int:
+def leading(flags: Iterable[bool]) -> int:
     """Count the first ones that are true."""
-    return len(list(takewhile(bool, found)))
+    return len(list(takewhile(bool, flags)))
 
 
-def _rows_in_head(table: Table) -> int:
-    """Count the header rows that no cell leaves."""
-    grid, rows = table.grid, _header_rows(table)
-    return next((n for n in range(rows, 0, -1) if n == len(grid) or _parts(grid, n)), 0)
+def spans_by_row(grid: Indices) -> list[list[tuple[int, int, int]]]:
+    """Return what begins in each row of a grid: number of a cell, its height and width.
 
-
-def _parts(grid: Indices, row: int) -> bool:
-    return not (grid[row - 1] == grid[row]).any()
-
-
-def _rows(table: Table) -> list[list[str]]:
-    """Write the cells that start in each row."""
-    grid = table.grid
-    counts = np.bincount(grid.ravel(), minlength=len(table.cells)).tolist()
-    rows: list[list[str]] = [[] for _ in grid]
+    A cell that is not a rectangle stands there once for each of its positions.
+    """
+    counts = np.bincount(grid.ravel()).tolist() if grid.size else []
+    rows: list[list[tuple[int, int, int]]] = [[] for _ in grid]
     done = set()
     for (row, column), n in np.ndenumerate(grid):
         if n in done:
             continue
-        height, width = _extent(grid[row : row + counts[n], column : column + counts[n]])
+        part = grid[row : row + counts[n], column : column + counts[n]] == n
+        width = leading(part[0].tolist())
+        height = leading(part[:, :width].all(axis=1).tolist())
         if height * width == counts[n]:
             done.add(n)
         else:
             height = width = 1
-        rows[row].append(_element(table.cells[n], height, width))
+        rows[row].append((int(n), height, width))
     return rows
-
-
-def _extent(grid: Indices) -> tuple[int, int]:
-    """Measure the rectangle of the cell at the first position."""
-    width = _run((grid[0] == grid[0, 0]).tolist())
-    return _run((grid[:, :width] == grid[0, 0]).all(axis=1).tolist()), width
-
-
-def _element(cell: Cell, height: int, width: int) -> str:
-    tag = "th" if cell.is_header else "td"
-    text = escape(_UNFIT.sub("\ufffd", cell.text), quote=False).replace("\r", "&#13;")
-    return f"<{tag}{spans_html(height, width)}>{text}</{tag}>"
 
 
 def spans_html(height: int, width: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 from math import exp, log
 from typing import Any, NamedTuple, TypeAlias
@@ -14,15 +14,15 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table
+from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table, header_rows
 from extractbench_nb.tables.grid_similarity import (
     GRITS_VARIANTS,
     checked_names,
     checked_variant,
+    read_pair,
     refuse_boxless,
     table_similarity,
 )
-from extractbench_nb.tables.reading import read_table
 
 #: Text, the neighbour's text, and where the neighbour is: ``"right"`` or ``"below"``.
 Relation: TypeAlias = tuple[str, str, str]
@@ -39,50 +39,29 @@ class Ratios(NamedTuple):
 def adjacency(true: Table, predicted: Table) -> Ratios:
     """Score a table by the adjacency relations of its content.
 
-    Notes
-    -----
     Göbel, Hassan, Oro and Orsi, "A methodology for evaluating algorithms for table understanding in
     PDF documents" (2012), as used in the ICDAR 2013 table competition.
-
-    Examples
-    --------
-    >>> from extractbench_nb.tables.cells import Cell, table_of_cells
-    >>> def row(*texts):
-    ...     return table_of_cells(Cell((0,), (n,), text) for n, text in enumerate(texts))
-    >>> adjacency(row("Year", "Sales", "Tax"), row("Year", "Sales"))
-    Ratios(fscore=0.666..., precision=1.0, recall=0.5)
     """
-    there, found = adjacency_relations(true), adjacency_relations(predicted)
-    common = (there & found).total()
-    precision, recall = (common / n.total() if n else 1.0 for n in (found, there))
-    both = there.total() + found.total()
+    in_true, in_predicted = adjacency_relations(true), adjacency_relations(predicted)
+    common = (in_true & in_predicted).total()
+    precision, recall = (common / n.total() if n else 1.0 for n in (in_predicted, in_true))
+    both = in_true.total() + in_predicted.total()
     return Ratios(2 * common / both if both else 1.0, precision, recall)
 
 
 def adjacency_relations(table: Table) -> Counter[Relation]:
-    """Return how often each text has which nearest neighbour to the right, and below.
-
-    Examples
-    --------
-    >>> from extractbench_nb.tables.cells import table_of_cells
-    >>> cells = [("A b", 0), ("", 1), ("C", 2)]
-    >>> table = table_of_cells({"row_nums": [0], "column_nums": [n], "text": t} for t, n in cells)
-    >>> adjacency_relations(table)
-    Counter({('Ab', 'C', 'right'): 1})
-    """
+    """Count how often each text has which nearest neighbour; blank cells are passed over."""
     table = table.rebuilt()
     texts = ["".join(cell.text.split()) for cell in table.cells]
     grids = {"right": table.grid.tolist(), "below": table.grid.T.tolist()}
-    return Counter(
-        (texts[one], texts[other], direction)
-        for direction, lines in grids.items()
-        for one, other in sorted({pair for line in lines for pair in _neighbours(line, texts)})
-    )
-
-
-def _neighbours(line: list[int], texts: list[str]) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of cells in a row or column with nothing but blank cells between them."""
-    return pairwise(cell for cell, _ in groupby(cell for cell in line if texts[cell]))
+    relations: Counter[Relation] = Counter()
+    for direction, lines in grids.items():
+        pairs: set[tuple[int, int]] = set()
+        for line in lines:
+            cells = (cell for cell, _ in groupby(cell for cell in line if texts[cell]))
+            pairs.update(pairwise(cells))
+        relations.update((texts[a], texts[b], direction) for a, b in sorted(pairs))
+    return relations
 
 
 _LONGEST = 4
@@ -91,100 +70,54 @@ _LONGEST = 4
 Section: TypeAlias = tuple[str, list[list[Cell]]]
 
 
-def bleu(true: Table, predicted: Table, *, spans: bool = False) -> float:
+def bleu(true: Table, predicted: Table) -> float:
     """Return the BLEU score of a table's structure tokens, as of one sentence.
 
-    Notes
-    -----
     Papineni, Roukos, Ward and Zhu, "BLEU: a method for automatic evaluation of machine translation"
-    (2002); on table structure in Li et al., "TableBank" (2020). Not symmetric: a table with rows
-    too many loses precision, one with rows too few the brevity penalty. A score of 1 does not say
-    that the tags are the same, only that all runs of four are.
-
-    Examples
-    --------
-    >>> from extractbench_nb.tables.cells import Cell, table_of_cells
-    >>> def row(*texts):
-    ...     return table_of_cells(Cell((0,), (n,), text) for n, text in enumerate(texts))
-    >>> import numpy as np
-    >>> found = bleu(row("Year", "Sales", "Tax"), row("Year", "Sales"))
-    >>> bool(np.isclose(found, (4 / 5) ** (1 / 4) * np.exp(1 - 9 / 8)))
-    True
+    (2002); on table structure in Li et al., "TableBank" (2020). It is not symmetric: additional
+    rows cost precision, missing ones the brevity penalty. A score of 1 says that all runs of four
+    tags are the same, not that all tags are.
     """
-    reference = structure_tokens(true, spans=spans)
-    candidate = structure_tokens(predicted, spans=spans)
+    reference, candidate = structure_tokens(true), structure_tokens(predicted)
     longest = min(_LONGEST, len(reference), len(candidate))
-    shares = [_share(reference, candidate, n) for n in range(1, longest + 1)]
-    if not all(shares):
-        return 0.0
+    logarithms = 0.0
+    for n in range(1, longest + 1):
+        in_true, in_predicted = (
+            Counter(zip(*(tokens[k:] for k in range(n)), strict=False))
+            for tokens in (reference, candidate)
+        )
+        common = (in_true & in_predicted).total()
+        if not common:
+            return 0.0
+        logarithms += log(common / in_predicted.total())
     penalty = min(0.0, 1 - len(reference) / len(candidate))
-    return exp(penalty + sum(map(log, shares)) / longest)
+    return exp(penalty + logarithms / longest)
 
 
-def _share(reference: Sequence[str], candidate: Sequence[str], n: int) -> float:
-    there, found = (
-        Counter(zip(*(tokens[k:] for k in range(n)), strict=False))
-        for tokens in (reference, candidate)
-    )
-    return (there & found).total() / found.total()
-
-
-def structure_tokens(table: Table, *, spans: bool = False) -> list[str]:
-    """Return the tags of a table, without its content.
-
-    Examples
-    --------
-    >>> from extractbench_nb.tables.cells import table_of_cells
-    >>> cells = [{"row_nums": [0], "column_nums": [0, 1], "text": "Total"}]
-    >>> print(*structure_tokens(table_of_cells(cells), spans=True))
-    <tabular> <tbody> <tr> <tdy> colspan=2 </tr> </tbody> </tabular>
-    """
+def structure_tokens(table: Table) -> list[str]:
+    """Return the tags of a table, without its content: ``<tdy>`` is a cell with text."""
     tokens = ["<tabular>"]
     for tag, rows in table_sections(table):
         tokens.append(f"<{tag}>")
         for row in rows:
-            cells = (token for cell in row for token in _cell_tokens(cell, spans=spans))
+            cells = ("<tdy>" if cell.text.strip() else "<tdn>" for cell in row)
             tokens += ["<tr>", *cells, "</tr>"]
         tokens.append(f"</{tag}>")
     return [*tokens, "</tabular>"]
 
 
-def _cell_tokens(cell: Cell, *, spans: bool) -> Iterator[str]:
-    yield "<tdy>" if cell.text.strip() else "<tdn>"
-    if spans:
-        _, _, columns, rows = cell.span_from(cell.rows[0], cell.columns[0])
-        yield from (f"rowspan={rows}" for _ in range(rows > 1))
-        yield from (f"colspan={columns}" for _ in range(columns > 1))
-
-
 def table_sections(table: Table) -> list[Section]:
     """Return a table as HTML has it: head and body, rows, and the cells that begin in each."""
     table = table.rebuilt()
-    count = table.grid.shape[0] if table.cells else 0
-    rows: list[list[Cell]] = [[] for _ in range(count)]
+    rows: list[list[Cell]] = [[] for _ in table.grid] if table.cells else []
     for cell in sorted(table.cells, key=lambda cell: cell.columns[0]):
         rows[cell.rows[0]].append(cell)
-    head = next((n for n in range(count) if not _is_head(table, n)), count)
+    head = header_rows(table)
     return [(tag, part) for tag, part in (("thead", rows[:head]), ("tbody", rows[head:])) if part]
 
 
-def _is_head(table: Table, row: int) -> bool:
-    return all(table.cells[cell].is_header for cell in table.grid[row].tolist())
-
-
 def exact_match(true: Table, predicted: Table, *, topology_only: bool = False) -> bool:
-    """Say whether two tables have the same cells.
-
-    Examples
-    --------
-    >>> from extractbench_nb.tables.cells import table_of_cells
-    >>> one, other = (
-    ...     table_of_cells([{"row_nums": [0], "column_nums": [0], "text": text}])
-    ...     for text in ("Sales", "sales")
-    ... )
-    >>> exact_match(one, other), exact_match(one, other, topology_only=True)
-    (False, True)
-    """
+    """Return whether two tables have the same cells, with the same texts or without them."""
     cells, others = (
         Counter((c.rows, c.columns, "" if topology_only else c.text) for c in table.cells)
         for table in (true.rebuilt(), predicted.rebuilt())
@@ -277,8 +210,8 @@ def _distance(one: _Tree, other: _Tree, *, structure_only: bool) -> float:
     found = _Distances(one, other, renaming)
     for roots in one.roots():
         for root in roots.tolist():
-            for beside in other.roots():
-                found.fill(root, beside)
+            for others in other.roots():
+                found.fill(root, others)
     return float(found.trees[-1, -1])
 
 
@@ -286,18 +219,18 @@ def _cell_costs(cells: list[Cell], others: list[Cell], *, structure_only: bool) 
     from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import cdist
 
-    spans, beside = (
+    spans, other_spans = (
         np.array([c.span_from(c.rows[0], c.columns[0]) for c in side]) for side in (cells, others)
     )
-    differ = (spans[:, None] != beside).any(axis=-1)
+    differ = (spans[:, None] != other_spans).any(axis=-1)
     if structure_only:
         return np.asarray(differ, dtype=np.float64)
-    (texts, at), (known, place) = (
+    (texts, which), (other_texts, other_which) = (
         np.unique(np.array([c.text for c in side], dtype=object), return_inverse=True)
         for side in (cells, others)
     )
-    costs = cdist(texts, known, scorer=Levenshtein.normalized_distance, dtype=np.float64)
-    found: Numbers = np.where(differ, 1.0, costs[np.ix_(at, place)])
+    costs = cdist(texts, other_texts, scorer=Levenshtein.normalized_distance, dtype=np.float64)
+    found: Numbers = np.where(differ, 1.0, costs[np.ix_(which, other_which)])
     return found
 
 
@@ -310,15 +243,15 @@ class _Distances:
         _to_leaves(self.trees, renaming, one, other)
         _to_leaves(self.trees.T, renaming.T, other, one)
 
-    def fill(self, root: int, beside: Indices) -> None:
-        """Fill in the distances of subtrees that begin where these begin."""
-        start, starts = self.one.first[root], self.other.first[beside][:, None]
-        width = int((beside[:, None] - starts).max()) + 1
-        nodes = np.minimum(starts + np.arange(width), beside[:, None])
+    def fill(self, root: int, roots: Indices) -> None:
+        """Fill in the distances of subtrees that begin where `root` and each of `roots` begin."""
+        start, starts = self.one.first[root], self.other.first[roots][:, None]
+        width = int((roots[:, None] - starts).max()) + 1
+        nodes = np.minimum(starts + np.arange(width), roots[:, None])
         before = self.other.first[nodes] - starts
-        left = (before == 0) & (starts + np.arange(width) <= beside[:, None])
+        left = (before == 0) & (starts + np.arange(width) <= roots[:, None])
         steps = np.arange(width + 1, dtype=np.float64)
-        forests = np.empty((root - start + 2, len(beside), width + 1))
+        forests = np.empty((root - start + 2, len(roots), width + 1))
         forests[0] = steps
         for row, node in enumerate(range(start, root + 1), 1):
             above, begin = forests[row - 1], self.one.first[node] - start
@@ -371,9 +304,9 @@ def checked_options(variant: Any, max_teds_nodes: Any) -> None:
         raise InputError(f"max_teds_nodes is {max_teds_nodes!r}; expected a whole number or None")
 
 
-def usual_metrics(*, located: bool) -> tuple[str, ...]:
+def usual_metrics(tables: Iterable[Table]) -> tuple[str, ...]:
     """Return the metrics of many tables, unless others are asked for."""
-    return TABLE_METRICS[: 3 if located else 2]
+    return TABLE_METRICS[: 3 if all(table.has_boxes for table in tables) else 2]
 
 
 def compare_tables(
@@ -427,10 +360,7 @@ def compare_tables(
     {'teds': 0.96, 'exact': 0.0}
     """
     checked_options(variant, max_teds_nodes)
-    tables = (
-        read_table(true, name="true", tidy=tidy),
-        read_table(predicted, name="predicted", tidy=tidy),
-    )
+    tables = read_pair(true, predicted, tidy=tidy)
     if metrics is None:
         located = all(table.has_boxes for table in tables)
         left_out = _LOCATED[1:] if located else _LOCATED
@@ -445,53 +375,27 @@ def compare_tables(
 def compare_rows(
     true: Table, predicted: Table, names: Sequence[str], variant: str, max_teds_nodes: int | None
 ) -> list[_Row]:
-    """Return the rows of `compare_tables` without a frame.
-
-    Parameters
-    ----------
-    true, predicted : Table
-        Two tables.
-    names : sequence of str
-        Of `TABLE_METRICS`.
-    variant : str
-        One of `GRITS_VARIANTS`.
-    max_teds_nodes : int or None
-        The largest tree that TEDS is computed for.
-
-    Returns
-    -------
-    list of tuple
-        Score, precision, recall, note; one row per name.
-
-    Raises
-    ------
-    InputError
-        A cell lacks the box that a metric needs.
-    """
+    """Return the rows of `compare_tables` without a frame: score, precision, recall, note."""
     anew = true.rebuilt(), predicted.rebuilt()
     rows: list[_Row] = []
     for name in names:
         if name in _LOCATED:
             refuse_boxless((true, predicted), name)
+        row: _Row
         if name.startswith("grits_"):
             metric = name.removeprefix("grits_")
-            rows.append((*table_similarity(true, predicted, metric, variant)[:3], ""))
+            row = (*table_similarity(true, predicted, metric, variant)[:3], "")
         elif name == "adjacency":
-            rows.append((*adjacency(*anew), ""))
+            row = (*adjacency(*anew), "")
+        elif name == "bleu":
+            row = bleu(*anew), None, None, ""
+        elif name.startswith("exact"):
+            same = exact_match(*anew, topology_only=name == "exact_topology")
+            row = float(same), None, None, ""
+        elif max_teds_nodes is not None and (nodes := max(map(count_nodes, anew))) > max_teds_nodes:
+            row = None, None, None, f"{nodes:,} nodes, more than {max_teds_nodes:,}"
         else:
-            rows.append(_single(name, *anew, max_teds_nodes))
+            score = teds(*anew, structure_only=name == "teds_structure")
+            row = score, None, None, ""
+        rows.append(row)
     return rows
-
-
-def _single(name: str, true: Table, predicted: Table, max_teds_nodes: int | None) -> _Row:
-    """Return the row of a metric without precision and recall."""
-    if name == "bleu":
-        return bleu(true, predicted), None, None, ""
-    if name.startswith("exact"):
-        same = exact_match(true, predicted, topology_only=name == "exact_topology")
-        return float(same), None, None, ""
-    nodes = max(map(count_nodes, (true, predicted)))
-    if max_teds_nodes is not None and nodes > max_teds_nodes:
-        return None, None, None, f"{nodes:,} nodes, more than {max_teds_nodes:,}"
-    score = teds(true, predicted, structure_only=name == "teds_structure")
-    return score, None, None, ""

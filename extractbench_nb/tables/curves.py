@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb._concurrency import progress_bar
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.cells import Cell, Table, table_of_cells
+from extractbench_nb.tables.cells import Cell, Table, is_share, is_whole, table_of_cells
 from extractbench_nb.tables.comparing import (
     TABLE_METRICS,
     checked_options,
@@ -70,7 +70,7 @@ def pubtables(number: int) -> pd.DataFrame:
     {'simple': 0.995, 'complex': 0.975, 'all': 0.985, 'all (from the parts)': 0.9845}
     """
     asked: Any = number
-    if not isinstance(asked, int | np.integer) or asked not in _TABLES:
+    if not is_whole(asked) or asked not in _TABLES:
         raise InputError(f"there is no table {number!r} of results; choose 2 or 3")
     rows, columns = _TABLES[number]
     found = pd.DataFrame(list(rows), columns=list(columns))
@@ -202,20 +202,18 @@ _VALUES: tuple[_Value, ...] = (
 )
 
 
-def _boxed(cells: list[Cell], columns: int) -> list[Cell]:
-    """Give each cell a box around its text, on a page with one width a column."""
+def _boxed(cells: list[Cell], columns: int) -> Iterator[Cell]:
+    """Give each cell a box around its text, on a page with one width per column."""
     widths = [0.0] * columns
     for cell in cells:
         if len(cell.columns) == 1:
             widths[cell.columns[0]] = max(widths[cell.columns[0]], _LETTER * len(cell.text))
-    starts = [sum(widths[:n]) + n * _GAP for n in range(columns)]
-    return [cell._replace(box=_box(cell, starts[cell.columns[0]])) for cell in cells]
-
-
-def _box(cell: Cell, left: float) -> tuple[float, float, float, float]:
-    top, bottom = _ROW_HEIGHT * cell.rows[0] + 2, _ROW_HEIGHT * (cell.rows[-1] + 1) - 2
-    right = left + max(_LETTER * len(cell.text), _LETTER)
-    return round(left, 1), top, round(right, 1), bottom
+    for cell in cells:
+        first = cell.columns[0]
+        left = sum(widths[:first]) + first * _GAP
+        right = left + max(_LETTER * len(cell.text), _LETTER)
+        top, bottom = _ROW_HEIGHT * cell.rows[0] + 2, _ROW_HEIGHT * (cell.rows[-1] + 1) - 2
+        yield cell._replace(box=(round(left, 1), top, round(right, 1), bottom))
 
 
 #: What is kept at random.
@@ -236,7 +234,6 @@ KEEP_COLUMNS = FrameSpec(
 )
 
 _RATES = tuple(round(0.1 * n, 1) for n in range(11))
-_Flags = npt.NDArray[np.bool_]
 
 
 def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-only
@@ -300,33 +297,38 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
     """
     chosen, shares = checked_names(modes, KEEP_MODES, "modes"), _checked_rates(rates)
     checked_options(variant, max_teds_nodes)
-    asked: Any = seed
-    if isinstance(asked, bool) or not isinstance(asked, int | np.integer) or asked < 0:
+    if not is_whole(seed) or seed < 0:
         raise InputError(f"seed is {seed!r}; expected a whole number from 0")
-    known = _read(tables)
-    usual = usual_metrics(located=all(table.has_boxes for table in known))
-    names = usual if metrics is None else checked_names(metrics, TABLE_METRICS)
-    totals: dict[tuple[str, float, str], list[tuple[Any, ...]]] = {
-        (mode, x, name): [] for mode in chosen for x in shares for name in (*names, _IDEAL)
+    known = [
+        read_table(table, name=f"table {n}")
+        for n, table in enumerate(list_of_tables(tables, "tables"))
+    ]
+    if not known:
+        raise InputError("tables: there is none")
+    for n, table in enumerate(known):
+        if not table.size:
+            raise InputError(f"table {n} is empty: nothing of it can be kept")
+    names = usual_metrics(known) if metrics is None else checked_names(metrics, TABLE_METRICS)
+    totals: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {
+        key: [] for key in product(chosen, shares, (*names, _IDEAL))
     }
     rng = np.random.default_rng(seed)
     for table in progress_bar(known, shown=progress, unit="table"):
         drawn = [rng.random(size) for size in table.grid.shape]
-        for mode in chosen:
-            for x in shares:
-                kept = [
-                    side < x if mode in (which, "both") else np.ones_like(side, dtype=np.bool_)
-                    for side, which in zip(drawn, KEEP_MODES[:2], strict=True)
-                ]
-                lines = [np.flatnonzero(flags).tolist() for flags in kept]
-                anew = table.part(*lines)
-                part = anew if rebuilt else table.part(*lines, rebuilt=False)
-                for name in names:
-                    predicted = part if name.startswith("grits_") else anew
-                    (row,) = compare_rows(table, predicted, [name], variant, max_teds_nodes)
-                    totals[mode, x, name].append(row[:3])
-                share = float(np.prod([flags.mean() for flags in kept]))
-                totals[mode, x, _IDEAL].append((2 * share / (1 + share), 1.0, share))
+        for mode, x in product(chosen, shares):
+            kept = [
+                side < x if mode in (which, "both") else np.ones_like(side, dtype=np.bool_)
+                for side, which in zip(drawn, KEEP_MODES[:2], strict=True)
+            ]
+            lines = [np.flatnonzero(flags).tolist() for flags in kept]
+            anew = table.part(*lines)
+            part = anew if rebuilt else table.part(*lines, rebuilt=False)
+            for name in names:
+                predicted = part if name.startswith("grits_") else anew
+                (row,) = compare_rows(table, predicted, [name], variant, max_teds_nodes)
+                totals[mode, x, name].append(row[:3])
+            share = float(np.prod([flags.mean() for flags in kept]))
+            totals[mode, x, _IDEAL].append((2 * share / (1 + share), 1.0, share))
     return KEEP_COLUMNS.from_rows((*key, *_mean(rows)) for key, rows in totals.items())
 
 
@@ -334,29 +336,18 @@ _IDEAL = "ideal"
 
 
 def _mean(rows: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Return the means of score, precision and recall, and how many tables have a score."""
     columns = [[v for v in values if v is not None] for values in zip(*rows, strict=True)]
     return (*(sum(v) / len(v) if v else None for v in columns), len(columns[0]))
 
 
-def _read(tables: Iterable[Any]) -> list[Table]:
-    given = list_of_tables(tables, "tables")
-    if not given:
-        raise InputError("tables: there is none")
-    known = [read_table(table, name=f"table {n}") for n, table in enumerate(given)]
-    for n, table in enumerate(known):
-        if not table.size:
-            raise InputError(f"table {n} is empty: nothing of it can be kept")
-    return known
-
-
-def _checked_rates(given: Any) -> list[float]:
+def _checked_rates(rates: Any) -> list[float]:
     """Return the rates, each once, in the order given."""
-    given = given.tolist() if isinstance(given, np.ndarray) else given
-    rates = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
-    for rate in rates:
-        number = isinstance(rate, int | float | np.integer | np.floating)
-        if not number or isinstance(rate, bool) or not 0 <= rate <= 1:
+    given = rates.tolist() if isinstance(rates, np.ndarray) else rates
+    given = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    for rate in given:
+        if not is_share(rate):
             raise InputError(f"rates: {rate!r} is not within 0 and 1")
-    if not rates:
+    if not given:
         raise InputError("rates is empty; expected numbers from 0 to 1")
-    return list(dict.fromkeys(map(float, rates)))
+    return list(dict.fromkeys(map(float, given)))

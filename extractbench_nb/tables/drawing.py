@@ -1,22 +1,20 @@
-"""Two compared tables as HTML, readable without its style."""
+"""`GriTS`: two compared tables, which lines and cells were matched, and HTML of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import pandas as pd
 
-from extractbench_nb.display.html import STYLE, document_text
-from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table, spans_html
-
-if TYPE_CHECKING:
-    import pandas as pd
-
+from extractbench_nb.display.html import card_html, document_text
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table, leading, spans_html
 
 SIDES = ("true", "predicted")
 #: What each metric compares, in a word.
@@ -34,20 +32,63 @@ _NEARLY = 1e-9
 _Place: TypeAlias = tuple[int, int]
 
 
-class ComparedTables(Protocol):
-    """Two tables and what their comparison found, as `GriTS` has it."""
+@dataclass(frozen=True, eq=False, repr=False)
+class GriTS:
+    """The similarity of two tables; made by `grits`.
 
-    @property
-    def scores(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def rows(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def columns(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def true(self) -> Table: ...  # noqa: D102
-    @property
-    def predicted(self) -> Table: ...  # noqa: D102
-    def similarity(self, metric: str) -> Numbers: ...  # noqa: D102
+    Parameters
+    ----------
+    scores : pandas.DataFrame
+        One row per metric: fscore, precision, recall, upper_bound.
+    rows, columns : pandas.DataFrame
+        The aligned lines: metric, true, predicted, similarity.
+    true, predicted : Table
+        What was compared.
+    variant : str
+        How.
+    similarities : dict of str to ndarray
+        By metric, how alike the entries at the aligned positions are: aligned rows x columns.
+    """
+
+    scores: pd.DataFrame
+    rows: pd.DataFrame
+    columns: pd.DataFrame
+    true: Table
+    predicted: Table
+    variant: str
+    similarities: Mapping[str, Numbers]
+
+    def similarity(self, metric: str) -> Numbers:
+        """Return how alike the entries at the aligned positions are.
+
+        Parameters
+        ----------
+        metric : str
+            One of those in `scores`.
+
+        Returns
+        -------
+        ndarray of shape (aligned rows, aligned columns)
+            0 to 1; lines in the order of `rows` and `columns`.
+
+        Raises
+        ------
+        InputError
+            The metric was not computed.
+        """
+        if metric not in self.similarities:
+            raise InputError(f"metric: no {metric!r}; {nearest(str(metric), self.similarities)}")
+        return self.similarities[metric]
+
+    def __repr__(self) -> str:
+        """Return the f-scores and the shapes of both tables."""
+        tables = (self.true, self.predicted)
+        shapes = " against ".join(" x ".join(map(str, table.grid.shape)) for table in tables)
+        scores = ", ".join(f"{name} {row.fscore:.3f}" for name, row in self.scores.iterrows())
+        return f"GriTS({scores}; {shapes} positions, variant {self.variant!r})"
+
+    def _repr_html_(self) -> str:
+        return grits_html(self)
 
 
 class Line(NamedTuple):
@@ -65,14 +106,6 @@ class Line(NamedTuple):
     def at(self, side: int) -> int | None:
         """Return its index in the true (0) or the predicted table (1)."""
         return self.predicted if side else self.true
-
-
-class _Cells(NamedTuple):
-    """By cell: positions, the sum of their similarities, and how many of them have a partner."""
-
-    sizes: Numbers
-    sums: Numbers
-    paired: Numbers
 
 
 class Patch(NamedTuple):
@@ -109,18 +142,11 @@ class DrawnSide(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two tables as one metric aligned them.
+    """Two tables, true and predicted, as one metric aligned them.
 
-    Attributes
-    ----------
-    metric : str
-        Which metric.
-    tables : tuple of (Table, Table)
-        True and predicted.
-    rows, columns : tuple of Line
-        The lines of both tables in one order; between aligned ones the true lines come first.
-    common : ndarray of shape (aligned rows, aligned columns)
-        Similarity of the pairs of positions, 0 to 1.
+    ``rows`` and ``columns`` are the lines of both tables in one order; between aligned ones the
+    true lines come first. ``common`` has the similarity of the pairs of positions, 0 to 1, in the
+    shape (aligned rows, aligned columns).
     """
 
     metric: str
@@ -130,15 +156,15 @@ class Comparison:
     common: Numbers
 
     @cached_property
-    def positions(self) -> tuple[Numbers, Numbers]:
+    def positions(self) -> list[Numbers]:
         """By side: the similarity at each position, NaN if it has no partner."""
-        return self._positions(0), self._positions(1)
-
-    def _positions(self, side: int) -> Numbers:
-        found = np.full(self.tables[side].grid.shape, np.nan)
-        places = [[*self.partners(lines, side)] for lines in (self.rows, self.columns)]
-        found[np.ix_(*(np.array(place, dtype=np.intp) for place in places))] = self.common
-        return found
+        positions = []
+        for side, table in enumerate(self.tables):
+            found = np.full(table.grid.shape, np.nan)
+            places = [[*self.partners(lines, side)] for lines in (self.rows, self.columns)]
+            found[np.ix_(*(np.array(place, dtype=np.intp) for place in places))] = self.common
+            positions.append(found)
+        return positions
 
     def partners(self, lines: Sequence[Line], side: int) -> dict[int, int]:
         """Return, by index on a side, the index of a line's partner; in order."""
@@ -147,67 +173,61 @@ class Comparison:
 
     def partner(self, side: int, row: int, column: int) -> _Place | None:
         """Return the position that one was matched with; None if there is none."""
-        down, across = (
-            self.partners(lines, side).get(at)
-            for lines, at in ((self.rows, row), (self.columns, column))
-        )
+        down = self.partners(self.rows, side).get(row)
+        across = self.partners(self.columns, side).get(column)
         return None if down is None or across is None else (down, across)
 
-    @cached_property
-    def cells(self) -> tuple[_Cells, _Cells]:
-        """By side: what became of each cell."""
-        return self._cells(0), self._cells(1)
-
-    def _cells(self, side: int) -> _Cells:
-        table, values = self.tables[side], self.positions[side].ravel()
-        grid, paired = table.grid.ravel(), ~np.isnan(values)
+    def states(self, side: int) -> list[tuple[str, float]]:
+        """Return the state and similarity of each cell of a side, as in `Patch`."""
+        grid, values = self.tables[side].grid.ravel(), self.positions[side].ravel()
+        paired = ~np.isnan(values)
+        # by cell: its positions, the sum of their similarities, how many have a partner
         weights = (np.ones(grid.size), np.where(paired, values, 0), paired)
-        sums = [np.bincount(grid, w, minlength=len(table.cells)) for w in weights]
-        return _Cells(*(np.asarray(numbers, dtype=np.float64) for numbers in sums))
-
-    def state(self, side: int, cell: int) -> tuple[str, float]:
-        """Return what became of a cell, in the words of `Patch`, and its similarity."""
-        if cell == GAP:
-            return "gap", 0.0
-        size, total, paired = (float(numbers[cell]) for numbers in self.cells[side])
-        if not paired:
-            return "alone", 0.0
-        if paired < size:
-            return "partly", total / size
-        alike = total >= size - _NEARLY
-        return ("alike", 1.0) if alike else ("unlike", total / size)
+        count = len(self.tables[side].cells)
+        sums = (np.bincount(grid, w, minlength=count).tolist() for w in weights)
+        states = []
+        for size, total, partners in zip(*sums, strict=True):
+            if not partners:
+                states.append(("alone", 0.0))
+            elif partners < size:
+                states.append(("partly", total / size))
+            else:
+                alike = total >= size - _NEARLY
+                states.append(("alike", 1.0) if alike else ("unlike", total / size))
+        return states
 
 
-def compare(result: ComparedTables, metric: str) -> Comparison:
-    """Set the lines of both tables in one order."""
+def compare(result: GriTS, metric: str) -> Comparison:
+    """Bring the lines of both tables into one order."""
     common = result.similarity(metric)
     tables = (result.true, result.predicted)
-    frames = (frame[frame["metric"] == metric] for frame in (result.rows, result.columns))
     # an empty table has neither rows nor columns
+    shapes = [table.grid.shape if table.size else (0, 0) for table in tables]
     rows, columns = (
         _lines(
-            frame,
+            frame[frame["metric"] == metric],
             common.min(axis=1 - axis, initial=1.0),
-            [table.grid.shape[axis] if table.size else 0 for table in tables],
+            (shapes[0][axis], shapes[1][axis]),
         )
-        for axis, frame in enumerate(frames)
+        for axis, frame in enumerate((result.rows, result.columns))
     )
     return Comparison(metric, tables, tuple(rows), tuple(columns), common)
 
 
-def _lines(pairs: pd.DataFrame, least: Numbers, sizes: Sequence[int]) -> Iterator[Line]:
-    true = predicted = 0
+def _lines(pairs: pd.DataFrame, least: Numbers, sizes: tuple[int, int]) -> Iterator[Line]:
     columns = (pairs[name].tolist() for name in ("true", "predicted", "similarity"))
-    for one, two, similarity, low in zip(*columns, least.tolist(), strict=True):
-        yield from _alone(true, one, predicted, two)
-        yield Line(one, two, similarity, low >= 1 - _NEARLY)
-        true, predicted = one + 1, two + 1
-    yield from _alone(true, sizes[0], predicted, sizes[1])
-
-
-def _alone(true: int, true_end: int, predicted: int, predicted_end: int) -> Iterator[Line]:
-    yield from (Line(at, None) for at in range(true, true_end))
-    yield from (Line(None, at) for at in range(predicted, predicted_end))
+    aligned = [
+        Line(true, predicted, similarity, low >= 1 - _NEARLY)
+        for true, predicted, similarity, low in zip(*columns, least.tolist(), strict=True)
+    ]
+    true = predicted = 0
+    for line in (*aligned, Line(*sizes)):  # the last one stands behind both tables
+        stops = line.true or 0, line.predicted or 0
+        yield from (Line(n, None) for n in range(true, stops[0]))
+        yield from (Line(None, n) for n in range(predicted, stops[1]))
+        if stops != sizes:
+            yield line
+        true, predicted = stops[0] + 1, stops[1] + 1
 
 
 def drawn(
@@ -219,13 +239,14 @@ def drawn(
 
 def _side(found: Comparison, side: int, rows: Sequence[Line], columns: Sequence[Line]) -> DrawnSide:
     own = [line for line in columns if line.at(side) is not None]
-    across = [at for line in own if (at := line.at(side)) is not None]
+    across = [number for line in own if (number := line.at(side)) is not None]
     down = [line.at(side) for line in rows]
     patches: list[list[Patch]] = [[] for _ in rows]
+    states = found.states(side)
     for cell, top, left, height, width in _rectangles(_shown(found.tables[side], down, across)):
-        row = next((at for at in down[top : top + height] if at is not None), GAP)
-        told = found.state(side, cell)
-        patches[top].append(Patch(cell, row, across[left], height, width, *told))
+        row = next((number for number in down[top : top + height] if number is not None), GAP)
+        state = ("gap", 0.0) if cell == GAP else states[cell]
+        patches[top].append(Patch(cell, row, across[left], height, width, *state))
     return DrawnSide(tuple(own), tuple(map(DrawnRow, rows, map(tuple, patches))))
 
 
@@ -248,15 +269,10 @@ def _rectangles(shown: Indices) -> Iterator[tuple[int, int, int, int, int]]:
         if not taken[top, left]:
             cell = int(shown[top, left])
             free = (shown == cell) & ~taken
-            width = _run(free[top, left:])
-            height = _run(free[top:, left : left + width].all(axis=1))
+            width = leading(free[top, left:].tolist())
+            height = leading(free[top:, left : left + width].all(axis=1).tolist())
             taken[top : top + height, left : left + width] = True
             yield cell, top, left, height, width
-
-
-def _run(flags: Indices) -> int:
-    """Count the flags before the first that is not set."""
-    return len(flags) if flags.all() else int(flags.argmin())
 
 
 def notes_of(table: Table) -> list[str]:
@@ -267,13 +283,7 @@ def notes_of(table: Table) -> list[str]:
 
 
 def two_digits(similarity: float) -> str:
-    """Write a similarity; what lies between 0 and 1 is written as neither.
-
-    Examples
-    --------
-    >>> [two_digits(similarity) for similarity in (0, 0.001, 0.625, 0.999, 1)]
-    ['0.00', '0.01', '0.62', '0.99', '1.00']
-    """
+    """Write a similarity; what lies between 0 and 1 is written as neither."""
     inside = 0 < similarity < 1
     return f"{min(0.99, max(0.01, similarity)) if inside else similarity:.2f}"
 
@@ -315,65 +325,43 @@ vertical-align:bottom}
 </style>"""
 
 
-def grits_html(result: ComparedTables, metric: str | None = None) -> str:
+def grits_html(result: GriTS, metric: str | None = None) -> str:
     """Write the scores and both grids, with each cell coloured by its similarity.
 
-    Parameters
-    ----------
-    result : GriTS
-        What was compared.
-    metric : str, optional
-        Whose alignment is shown, one of those in ``result.scores``; by default ``con``, or the
-        first one where that was not computed.
-
-    Returns
-    -------
-    str
-        One element with its own style; at most 30 rows and 15 columns, and how many there are
-        beyond.
-
-    Raises
-    ------
-    InputError
-        The metric was not computed.
+    At most 30 rows and 15 columns are shown. By default the alignment of ``con`` is, or the first
+    one where that was not computed.
     """
     chosen = metric or default_metric(result)
-    parts = [] if chosen is None else [_picture(compare(result, chosen))]
-    body = "".join((scores_html(result, chosen), *parts))
-    title = f'<div class="xb-title">{document_text(repr(result), 200)}</div>'
-    return f'<div class="xb-root">{STYLE}{TABLES_STYLE}{title}{body}</div>'
+    parts = [TABLES_STYLE, scores_html(result, chosen)]
+    if chosen is not None:
+        found = compare(result, chosen)
+        rows, columns = found.rows[:_MOST_ROWS], found.columns[:_MOST_COLUMNS]
+        hidden = (len(found.rows) - len(rows), len(found.columns) - len(columns))
+        pairs = zip(hidden, ("rows", "columns"), strict=True)
+        beyond = ", ".join(f"{count:,} more {name}" for count, name in pairs if count)
+        parts += [
+            tables_html(found, rows, columns),
+            f"<p>… {beyond}</p>" if beyond else "",
+            f"<p>Alignment and colours by {METRICS[chosen]} ({chosen}). {LEGEND}</p>",
+        ]
+    return card_html(repr(result), *parts)
 
 
-def default_metric(result: ComparedTables) -> str | None:
+def default_metric(result: GriTS) -> str | None:
     """Return the metric to show at first; None if none was computed."""
     names = [str(name) for name in result.scores.index]
     return "con" if "con" in names else next(iter(names), None)
 
 
-def scores_html(result: ComparedTables, chosen: str | None) -> str:
+def scores_html(result: GriTS, chosen: str | None) -> str:
     """Write the scores of all metrics."""
     heads = ("metric", *(name.replace("_", " ") for name in result.scores.columns))
     top = "".join(f'<th class="xb-num">{head}</th>' for head in heads)
-    rows = "".join(
-        f"<tr><th>{name}{' (shown)' if name == chosen else ''}</th>"
-        + "".join(f'<td class="xb-num">{number:.3f}</td>' for number in numbers)
-        + "</tr>"
-        for name, *numbers in result.scores.itertuples()
-    )
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>"
-
-
-def _picture(found: Comparison) -> str:
-    rows, columns = found.rows[:_MOST_ROWS], found.columns[:_MOST_COLUMNS]
-    pairs = ((found.rows, rows, "rows"), (found.columns, columns, "columns"))
-    beyond = [
-        f"{len(lines) - len(shown):,} more {name}"
-        for lines, shown, name in pairs
-        if len(lines) > len(shown)
-    ]
-    more = f"<p>… {', '.join(beyond)}</p>" if beyond else ""
-    told = f"<p>Alignment and colours by {METRICS[found.metric]} ({found.metric}). {LEGEND}</p>"
-    return f"{tables_html(found, rows, columns)}{more}{told}"
+    rows = []
+    for name, *numbers in result.scores.itertuples():
+        cells = "".join(f'<td class="xb-num">{number:.3f}</td>' for number in numbers)
+        rows.append(f"<tr><th>{name}{' (shown)' if name == chosen else ''}</th>{cells}</tr>")
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
 def tables_html(found: Comparison, rows: Sequence[Line], columns: Sequence[Line]) -> str:
@@ -388,7 +376,11 @@ def _table(found: Comparison, side: int, part: DrawnSide) -> str:
         return f"<div><b>{SIDES[side]}</b><p>An empty table.</p></div>"
     shape = f"{table.grid.shape[0]:,} rows × {table.grid.shape[1]:,} columns"
     heads = "".join(_gutter(line, side, "col") for line in part.columns)
-    body = "".join(_row(found, side, row) for row in part.rows)
+    body = "".join(
+        f"<tr>{_gutter(line, side, 'row')}"
+        f"{''.join(_patch(table.cells, side, patch) for patch in patches)}</tr>"
+        for line, patches in part.rows
+    )
     notes = "".join(f"<p>{document_text(note, 200)}</p>" for note in notes_of(table)[:_MOST_NOTES])
     return (
         f"<div><b>{SIDES[side]}</b>, {shape}"
@@ -398,13 +390,7 @@ def _table(found: Comparison, side: int, part: DrawnSide) -> str:
 
 
 def line_text(line: Line, side: int) -> str:
-    """Write what a line was matched with; nothing on a side that has no such line.
-
-    Examples
-    --------
-    >>> line_text(Line(2, 3), 1), line_text(Line(None, 4), 1), line_text(Line(None, 4), 0)
-    ('2 → 3', '+ 4', '')
-    """
+    """Write what a line was matched with; nothing on a side that has no such line."""
     if None in (line.true, line.predicted):
         return "" if line.at(side) is None else f"{_ALONE[side]} {line.at(side)}"
     return f"{line.true} → {line.predicted}"
@@ -418,18 +404,16 @@ def _gutter(line: Line, side: int, scope: str) -> str:
     return f'<th class="xb-gutter{alone}" scope="{scope}">{text}</th>'
 
 
-def _row(found: Comparison, side: int, row: DrawnRow) -> str:
-    patches = "".join(_patch(found.tables[side].cells, side, patch) for patch in row.patches)
-    return f"<tr>{_gutter(row.line, side, 'row')}{patches}</tr>"
-
-
 def _patch(cells: Sequence[Cell], side: int, patch: Patch) -> str:
     spans = spans_html(patch.height, patch.width)
     if patch.state == "gap":
         return f'<td class="xb-gap"{spans}></td>'
     cell = cells[patch.cell]
     kinds = " ".join(f"xb-{kind}" for kind in (patch.state, kind_of(cell)) if kind)
-    tint = f' style="background:{_tint(patch)}"' if patch.state in ("unlike", "partly") else ""
+    tint = ""
+    if patch.state in ("unlike", "partly"):
+        strength = 0.1 + 0.45 * (1 - patch.similarity)  # seen from the start
+        tint = f' style="background:rgba(200,74,38,{strength:.2f})"'
     sign = mark_text(patch, side)
     text = document_text(cell.text, _LONGEST)
     mark = f" <small>{sign}</small>" if sign else ""
@@ -441,11 +425,6 @@ def _patch(cells: Sequence[Cell], side: int, patch: Patch) -> str:
 def kind_of(cell: Cell) -> str:
     """Return ``projected``, ``header``, or nothing."""
     return "projected" if cell.is_projected else "header" if cell.is_header else ""
-
-
-def _tint(patch: Patch) -> str:
-    """Return a colour that is the stronger the less alike a cell is, and seen from the start."""
-    return f"rgba(200,74,38,{0.1 + 0.45 * (1 - patch.similarity):.2f})"
 
 
 def mark_text(patch: Patch, side: int) -> str:

@@ -6,8 +6,9 @@ import csv
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import unescape
 from io import StringIO
 from itertools import islice
@@ -25,25 +26,6 @@ MOST_POSITIONS = 1_000_000
 _MOST_NOTES = 20
 
 
-class Notes:
-    """What had to be mended, in order; of very many notes the first 20 and a count are kept."""
-
-    def __init__(self, *first: str) -> None:
-        self.kept = list(first)
-        self.more = 0
-
-    def add(self, note: str) -> None:
-        """Take one more note."""
-        if len(self.kept) < _MOST_NOTES:
-            self.kept.append(note)
-        else:
-            self.more += 1
-
-    def texts(self) -> tuple[str, ...]:
-        """Return the notes."""
-        return (*self.kept, f"and {self.more} more") if self.more else tuple(self.kept)
-
-
 def check_size(rows: int, columns: int, name: str) -> None:
     """Raise an `InputError` for a table that is greater than any on a page."""
     if rows * columns > MOST_POSITIONS:
@@ -53,7 +35,9 @@ def check_size(rows: int, columns: int, name: str) -> None:
         )
 
 
-def table_of_rows(rows: Sequence[Sequence[str]], headers: int, notes: Notes, name: str) -> Table:
+def table_of_rows(
+    rows: Sequence[Sequence[str]], name: str, notes: Sequence[str] = (), headers: int = 1
+) -> Table:
     """Make a table of texts, row by row; rows may be of unequal length."""
     check_size(len(rows), max(map(len, rows), default=0), name)
     cells = (
@@ -61,40 +45,40 @@ def table_of_rows(rows: Sequence[Sequence[str]], headers: int, notes: Notes, nam
         for r, row in enumerate(rows)
         for c, text in enumerate(row)
     )
-    return mended(cells, notes, name)
+    return mended(cells, name, notes)
 
 
-def mended(cells: Iterable[Cell], notes: Notes, name: str) -> Table:
-    """Make a table of cells; a position without one gets an empty cell."""
-    known = list(cells)
+def mended(cells: Iterable[Cell], name: str, notes: Sequence[str] = ()) -> Table:
+    """Make a table of cells; a position without one gets an empty cell.
+
+    Of very many notes of what had to be mended the first 20 and a count are kept.
+    """
+    known, notes = list(cells), list(notes)
     if not known:
-        return Table((), np.zeros((1, 0), dtype=np.intp), notes.texts())
+        return Table((), np.zeros((1, 0), dtype=np.intp), tuple(notes))
     shape = (max(c.rows[-1] for c in known) + 1, max(c.columns[-1] for c in known) + 1)
     check_size(*shape, name)
-    grid = _covered(known, shape, notes)
-    known += _filled(known, grid, notes)
-    order = sorted(range(len(known)), key=lambda n: (known[n].rows[0], known[n].columns[0]))
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order))
-    return Table(tuple(known[n] for n in order), place[grid], notes.texts())
-
-
-def _covered(cells: list[Cell], shape: tuple[int, int], notes: Notes) -> Indices:
     grid = np.full(shape, -1, dtype=np.intp)
-    for n, (rows, columns, *_) in enumerate(cells):
+    for n, (rows, columns, *_) in enumerate(known):
         if len(rows) == len(columns) == 1:
             grid[rows[0], columns[0]] = n
             continue
         part = grid[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
         if (part >= 0).any():
-            notes.add(
+            notes.append(
                 f"row {rows[0]}, column {columns[0]}: the cell overlaps an earlier one, and wins"
             )
         part[:] = n
-    return grid
+    known += _filled(known, grid, notes)
+    order = sorted(range(len(known)), key=lambda n: (known[n].rows[0], known[n].columns[0]))
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    if len(notes) > _MOST_NOTES:
+        notes[_MOST_NOTES:] = [f"and {len(notes) - _MOST_NOTES} more"]
+    return Table(tuple(known[n] for n in order), place[grid], tuple(notes))
 
 
-def _filled(cells: list[Cell], grid: Indices, notes: Notes) -> list[Cell]:
+def _filled(cells: list[Cell], grid: Indices, notes: list[str]) -> list[Cell]:
     """Return an empty cell for each hole, a header where the whole row is one."""
     added: list[Cell] = []
     for row in np.flatnonzero((grid < 0).any(axis=1)).tolist():
@@ -105,7 +89,7 @@ def _filled(cells: list[Cell], grid: Indices, notes: Notes) -> list[Cell]:
         grid[row, holes] = np.arange(first, first + len(holes))
         added += [Cell((row,), (column,), "", None, is_header) for column in holes]
         positions = f"{len(holes)} position{'s' * (len(holes) > 1)}"
-        notes.add(f"row {row}: {positions} without a cell, filled")
+        notes.append(f"row {row}: {positions} without a cell, filled")
     return added
 
 
@@ -138,12 +122,9 @@ _BEGIN = re.compile(
 )
 #: A tag that prose names in backticks.
 _CODE = re.compile(r"`<[^`\n]{1,200}`")
-_TABLE_BEGIN = re.compile(f"{_CODE.pattern}|(?P<tag>{_PREFIX}table[\\s/>])", re.IGNORECASE)
-_ROW_BEGIN = re.compile(
-    f"{_CODE.pattern}|(?P<tag>{_PREFIX}(?:thead|tbody|tfoot|tr|td|th|caption)[\\s/>])",
-    re.IGNORECASE,
-)
-_TABLE_END = re.compile(_CODE.pattern + r"|(?P<tag></(?:[a-z][\w.-]*:)?table\s*+>)", re.IGNORECASE)
+_TABLE_BEGIN = re.compile(_PREFIX + r"table[\s/>]", re.IGNORECASE)
+_ROW_BEGIN = re.compile(_PREFIX + r"(?:thead|tbody|tfoot|tr|td|th|caption)[\s/>]", re.IGNORECASE)
+_TABLE_END = re.compile(r"</(?:[a-z][\w.-]*:)?table\s*+>", re.IGNORECASE)
 _ESCAPED_TAG = re.compile(r"&(?:lt|#60|#x3c);(?:table|tr)(?:\s|/|&(?:gt|#62|#x3e);)", re.IGNORECASE)
 _NUMBER = re.compile(r"[ \t\n\f\r]*\+?([0-9]+)")
 _UNFIT = re.compile("[\0\ud800-\udfff]")
@@ -156,12 +137,17 @@ def begins_as_html(text: str) -> bool:
 
 def looks_like_html(text: str) -> bool:
     """Whether a text has a tag of tables or rows, or begins with one of cells."""
-    return bool(_TABLE_TAG.search(_CODE.sub("", text)) or _CELL_TAG.match(text.lstrip()))
+    return bool(_TABLE_TAG.search(_without_code(text)) or _CELL_TAG.match(text.lstrip()))
 
 
 def has_cell_tag(text: str) -> bool:
     """Whether a text has a tag of cells or of groups of rows, but not in backticks."""
-    return _CELL_TAG.search(_CODE.sub("", text)) is not None
+    return _CELL_TAG.search(_without_code(text)) is not None
+
+
+def _without_code(text: str) -> str:
+    """Put spaces in place of tags in backticks."""
+    return _CODE.sub(lambda code: " " * len(code[0]), text)
 
 
 def unescaped(text: str) -> str | None:
@@ -196,7 +182,7 @@ def table_of_html(text: str, name: str, *, tidy: bool = False) -> Table:
         part, note = _part(text)
         found = (_strictly(part, tidy) if part != text else None) or _leniently(part, name, tidy)
         if note:
-            found.notes.add(note)
+            found.notes.append(note)
     if not (found.cells or found.tables or found.groups):
         raise InputError(
             f"{name}: no table in {one_line(text, 40)!r}; expected HTML with table, or tr and td"
@@ -204,31 +190,30 @@ def table_of_html(text: str, name: str, *, tidy: bool = False) -> Table:
     if found.tables > 1:
         raise InputError(f"{name} holds {found.tables} tables; expected one")
     if found.nested:
-        found.notes.add("tables within cells: their cells are taken for cells of the outer table")
+        found.notes.append(
+            "tables within cells: their cells are taken for cells of the outer table"
+        )
     texts = list(_texts(found, name))
     cells = (
-        Cell(*place, text, None, cell.is_header)
-        for place, cell, text in zip(_placed(found, name), found.cells, texts, strict=True)
+        Cell(*lines, text, None, cell.is_header)
+        for lines, cell, text in zip(_placed(found, name), found.cells, texts, strict=True)
     )
-    return mended(cells, found.notes, name)
+    return mended(cells, name, found.notes)
 
 
 def _part(text: str) -> tuple[str, str]:
     """Return the part of a text that holds the table, and what is odd about the rest."""
-    starts = _tags(_TABLE_BEGIN, text) or _tags(_ROW_BEGIN, text)
-    start = starts[0].start() if starts else 0
-    ends = [end for end in _tags(_TABLE_END, text) if end.start() > start]
-    stop = ends[-1].end() if ends else len(text)
-    is_lost = has_cell_tag(text[:start]) or has_cell_tag(text[stop:])
+    plain = _without_code(text)
+    begin = _TABLE_BEGIN.search(plain) or _ROW_BEGIN.search(plain)
+    start = begin.start() if begin else 0
+    ends = [end.end() for end in _TABLE_END.finditer(plain, start + 1)]
+    stop = ends[-1] if ends else len(text)
+    is_lost = _CELL_TAG.search(plain[:start]) or _CELL_TAG.search(plain[stop:])
     return text[start:stop], "tags of cells outside of the table, left out" if is_lost else ""
 
 
-def _tags(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
-    return [found for found in pattern.finditer(text) if found["tag"]]
-
-
 def _strictly(text: str, tidy: bool) -> _Found | None:
-    """Read well-formed XML; None if it is none, or has no cell."""
+    """Read well-formed XML; return None if it is not well-formed or has no cell."""
     if "<!ENTITY" in text:
         return None
     found = _Found(tidy)
@@ -249,7 +234,7 @@ def _leniently(text: str, name: str, tidy: bool) -> _Found:
     parser = etree.HTMLParser(target=target, encoding="utf-8", huge_tree=True)
     fit, unfit = _UNFIT.subn("\ufffd", text)
     if unfit:
-        found.notes.add(f"{unfit} characters that HTML cannot hold, replaced by U+FFFD")
+        found.notes.append(f"{unfit} characters that HTML cannot hold, replaced by U+FFFD")
     try:
         parser.feed(fit.encode())
         parser.close()
@@ -278,7 +263,7 @@ class _Found:
         self.cells: list[_Open] = []
         self.pieces: list[str] = []
         self.groups: list[int] = []
-        self.notes = Notes()
+        self.notes: list[str] = []
         self.tables = self.nested = 0
         self._group = self._depth = self._unseen = 0
         self._piece: list[str] = []
@@ -299,7 +284,13 @@ class _Found:
         elif name == "tr":
             self.groups.append(self._group)
         elif name in ("td", "th"):
-            cell = self._cell(attributes, in_header or name == "th")
+            if not self.groups:
+                self.groups.append(self._group)
+                self.notes.append("row 0: cells outside of any row, given one")
+            spans = {key: attributes[key] for key in _MOST if key in attributes}
+            is_header = in_header or name == "th"
+            cell = _Open(len(self.groups) - 1, spans, is_header, len(self.pieces))
+            self.cells.append(cell)
         self._unseen += name in _UNSEEN
         self._elements.append((name, in_header or name in ("th", "thead"), cell))
 
@@ -320,15 +311,6 @@ class _Found:
 
     def close(self) -> None:
         """Take the end of the text."""
-
-    def _cell(self, attributes: Mapping[str, str], is_header: bool) -> _Open:
-        if not self.groups:
-            self.groups.append(self._group)
-            self.notes.add("row 0: cells outside of any row, given one")
-        spans = {key: attributes[key] for key in _MOST if key in attributes}
-        cell = _Open(len(self.groups) - 1, spans, is_header, len(self.pieces))
-        self.cells.append(cell)
-        return cell
 
     def _end_piece(self, name: str) -> None:
         """End a piece of text before the start or the end of an element."""
@@ -359,46 +341,36 @@ _Lines: TypeAlias = tuple[int, ...]
 def _placed(found: _Found, name: str) -> list[tuple[_Lines, _Lines]]:
     """Give each cell its rows and columns."""
     starts, ends = [], list[int]()  # of each cell; of each column, the first row that is free
-    row, column = -1, 0
+    row, column, groups = -1, 0, found.groups
     for cell in found.cells:
         if cell.row != row:
             row, column = cell.row, 0
         while column < len(ends) and ends[column] > row:
             column += 1
-        width, end = _extent(cell, column, found) if cell.spans else (1, row + 1)
-        stop = column + width
+        stop = column + (_span(cell, "colspan", column, found.notes) or 1)
+        height = _span(cell, "rowspan", column, found.notes)
+        end = row + height
+        if height == 0:
+            end = bisect_right(groups, groups[row])
+        elif height == _MOST["rowspan"]:
+            end = len(groups)
         ends += [0] * (stop - len(ends))
         ends[column:stop] = [max(known, end) for known in ends[column:stop]]
         check_size(row + 1, len(ends), name)
         starts.append((column, stop, end))
-    last = max(len(found.groups), min(ends, default=0))
-    if last > len(found.groups):
+    last = max(len(groups), min(ends, default=0))
+    if last > len(groups):
         check_size(last, len(ends), name)
-    for cell, (_, _, end) in zip(found.cells, starts, strict=True):
+    placed = []
+    for cell, (first, stop, end) in zip(found.cells, starts, strict=True):
         if end > last:
             cut = f"rowspan {end - cell.row} cut to {last - cell.row}, the last row"
-            found.notes.add(f"row {cell.row}: {cut}")
-    return [
-        (tuple(range(cell.row, min(end, last))), tuple(range(first, stop)))
-        for cell, (first, stop, end) in zip(found.cells, starts, strict=True)
-    ]
+            found.notes.append(f"row {cell.row}: {cut}")
+        placed.append((tuple(range(cell.row, min(end, last))), tuple(range(first, stop))))
+    return placed
 
 
-def _extent(cell: _Open, column: int, found: _Found) -> tuple[int, int]:
-    """Return how many columns a cell covers, and the row after the last one."""
-    where = f"row {cell.row}, column {column}"
-    width = _span(cell, "colspan", where, found.notes)
-    height = _span(cell, "rowspan", where, found.notes)
-    if height == 0:
-        end = bisect_right(found.groups, found.groups[cell.row])
-    elif height == _MOST["rowspan"]:
-        end = len(found.groups)
-    else:
-        end = cell.row + height
-    return width or 1, end
-
-
-def _span(cell: _Open, key: str, where: str, notes: Notes) -> int:
+def _span(cell: _Open, key: str, column: int, notes: list[str]) -> int:
     """Read a span as the HTML standard says: 1 if it is not a number, clipped where it is great."""
     if key not in cell.spans:
         return 1
@@ -408,7 +380,8 @@ def _span(cell: _Open, key: str, where: str, notes: Notes) -> int:
     number = min(written, most)
     if not number or written > most or match is None or match.end() < len(value.rstrip()):
         taken = _TAKEN.get((key, number), str(number))
-        notes.add(f"{where}: {key} {one_line(value, 20)!r} taken as {taken}")
+        where = f"row {cell.row}, column {column}"
+        notes.append(f"{where}: {key} {one_line(value, 20)!r} taken as {taken}")
     return number
 
 
@@ -433,42 +406,32 @@ _WORDY, _FEW_WORDS = 5, 3
 _NUMERIC = 0.25
 
 
-class SeenCsv(NamedTuple):
-    """CSV that is seen in a text: its delimiter, the lines that hold it, what was left out."""
+class Seen(NamedTuple):
+    """What is seen in a text: the kind of table, the part that holds it, what was left out."""
 
-    delimiter: str
+    kind: str
     text: str
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    delimiter: str | None = None
 
 
-def seen_csv(text: str) -> SeenCsv | None:
-    r"""See whether a text is CSV.
-
-    Examples
-    --------
-    >>> seen_csv("Here it is:\nYear,Sales\n2020,1.5").notes
-    ("left out before the records: 'Here it is:'",)
-    >>> seen_csv("Sorry, I could not find\nany table in this document.")
-    """
+def seen_csv(text: str) -> Seen | None:
+    """See whether a text is CSV, between lines of prose or not."""
     text = text.strip("\r\n")
     lines = _LINE_END.split(text)
-    if len(lines) == 1:
-        return _seen_line(lines[0])
-    found = [seen for one in _DELIMITERS if (seen := _seen_by(lines, text, one)) is not None]
-    return max(found, key=lambda seen: _agreement(seen.text, seen.delimiter), default=None)
-
-
-def _seen_line(line: str) -> SeenCsv | None:
-    plain = _DIGIT_GROUPS.sub("", line)
-    if not re.search(r"[\t|]|[,;](?! )", plain) or _is_sentence(line):
+    if len(lines) > 1:
+        found = [seen for one in _DELIMITERS if (seen := _seen_by(lines, text, one)) is not None]
+        return max(found, key=lambda seen: _agreement(seen.text, str(seen.delimiter)), default=None)
+    is_divided = re.search(r"[\t|]|[,;](?! )", _DIGIT_GROUPS.sub("", text))
+    if not is_divided or _is_sentence(text):
         return None
-    delimiter = _delimiter(line)
-    is_wordy = len(_WORD.findall(line)) > _FEW_WORDS * len(line.split(delimiter))
+    delimiter = _delimiter(text)
+    is_wordy = len(_WORD.findall(text)) > _FEW_WORDS * len(text.split(delimiter))
     is_prose = delimiter == "|" and is_wordy
-    return None if delimiter == _NONE or is_prose else SeenCsv(delimiter, line, ())
+    return None if delimiter == _NONE or is_prose else Seen("csv", text, (), delimiter)
 
 
-def _seen_by(lines: list[str], text: str, delimiter: str) -> SeenCsv | None:
+def _seen_by(lines: list[str], text: str, delimiter: str) -> Seen | None:
     first, stop = _outside(lines, delimiter)
     if (first, stop) != (0, len(lines)):
         text = "\n".join(lines[first:stop])
@@ -481,7 +444,7 @@ def _seen_by(lines: list[str], text: str, delimiter: str) -> SeenCsv | None:
         for where, part in parts
         if any(part)
     )
-    return SeenCsv(delimiter, text, tuple(notes))
+    return Seen("csv", text, tuple(notes), delimiter)
 
 
 def _outside(lines: list[str], delimiter: str) -> tuple[int, int]:
@@ -493,27 +456,30 @@ def _outside(lines: list[str], delimiter: str) -> tuple[int, int]:
     if first == stop:
         first, stop = 0, len(lines)
     is_whole = _consistency("\n".join(lines[first:stop]), delimiter)[0] == 1
-    is_told = any(_is_sentence(line) or _TITLE.match(line) for line in lines[:first])
-    return (first, stop) if is_whole or is_told else (0, stop)
+    is_introduced = any(_is_sentence(line) or _TITLE.match(line) for line in lines[:first])
+    return (first, stop) if is_whole or is_introduced else (0, stop)
 
 
 def _last(lines: list[str], delimiter: str) -> int:
-    """Find the line after the records: of the empty lines after which there are none, the first."""
+    """Find the line after the last record: the first of the empty lines at the end."""
     stop = len(lines)
     for n in reversed(range(len(lines))):
         if not lines[n].strip():
             stop = n
         elif not _is_after(lines[n], delimiter):
             break
-    while stop > 0 and _is_sentence(lines[stop - 1]) and _is_after(lines[stop - 1], delimiter):
-        if delimiter in lines[stop - 1]:
-            break
+    while (
+        stop > 0
+        and delimiter not in lines[stop - 1]
+        and _is_sentence(lines[stop - 1])
+        and _is_after(lines[stop - 1], delimiter)
+    ):
         stop -= 1
     return stop
 
 
 def _is_before(line: str, delimiter: str, usual: int) -> bool:
-    """Whether a line is empty, or words or a title that are none of the records below it."""
+    """Whether a line is empty, or a title or words before the records."""
     if line.count('"') % 2:
         return False
     if _TITLE.match(line) and len(line.split(delimiter)) != usual:
@@ -524,7 +490,7 @@ def _is_before(line: str, delimiter: str, usual: int) -> bool:
 
 
 def _is_after(line: str, delimiter: str) -> bool:
-    """Whether a line is none of the records above it: not if it is one bare word like "Total"."""
+    """Whether a line does not belong to the records above it, as one bare word ("Total") does."""
     if line.count('"') % 2:
         return False
     if delimiter in line:
@@ -559,24 +525,18 @@ def _is_prose(lines: list[str], delimiter: str) -> bool:
 
 
 def table_of_csv(text: str, name: str, delimiter: str | None = None) -> Table:
-    r"""Read CSV text; its first line is the header.
-
-    Examples
-    --------
-    >>> table_of_csv('Year;Sales\n2020;"1,5"\n2021', "table").texts
-    [['Year', 'Sales'], ['2020', '1,5'], ['2021', '']]
-    """
-    chosen, notes = delimiter or _delimiter(text), Notes()
+    """Read CSV text; its first line is the header."""
+    chosen, notes = delimiter or _delimiter(text), list[str]()
     if chosen == _NONE:
-        notes.add("no delimiter found: each line is one field")
+        notes.append("no delimiter found: each line is one field")
     readable, swallowing = _readable(text, chosen)
     if swallowing:
-        notes.add(f"quote that never closes, read as a character: {one_line(swallowing, 40)!r}")
+        notes.append(f"quote that never closes, read as a character: {one_line(swallowing, 40)!r}")
     try:
         rows = list(_records(readable, chosen))
     except csv.Error as error:
         raise InputError(f"{name} is no CSV text that can be read: {error}") from None
-    return table_of_rows(rows, 1, notes, name)
+    return table_of_rows(rows, name, notes)
 
 
 def _records(text: str, delimiter: str) -> Iterator[list[str]]:
@@ -596,16 +556,13 @@ def _readable(text: str, delimiter: str) -> tuple[str, str]:
         if not closing and _LINE_END.search(inside.rstrip()):
             field = re.split(f"{mark}|[\r\n]", inside, maxsplit=1)[0]
             swallowing = f'"{field}'
-            return before + f'"{spaces}{_doubled(swallowing)}"' + inside[len(field) :]
+            doubled = swallowing.replace('"', '""')
+            return f'{before}"{spaces}{doubled}"{inside[len(field) :]}'
         is_field = text[found.end() : found.end() + 1] in (delimiter, "\r", "\n", "")
         return f'{before}"{inside}{closing}' if closing and is_field else found[0]
 
     field = rf'((?<![^\r\n])|{mark})( *+)"([^"]*+(?:""[^"]*+)*+)((?:" *+)?)'
     return re.sub(field, readable, text), swallowing
-
-
-def _doubled(text: str) -> str:
-    return text.replace('"', '""')
 
 
 def _delimiter(text: str) -> str:
@@ -664,15 +621,7 @@ def looks_like_markdown(text: str) -> bool:
 
 
 def table_of_markdown(text: str, name: str, *, tidy: bool = False) -> Table:
-    r"""Read the one pipe table in a Markdown text.
-
-    Examples
-    --------
-    >>> table_of_markdown("| Year | Sales |\n|:--|--:|\n| 2020 | a\\|b |", "table").texts
-    [['Year', 'Sales'], ['2020', 'a|b']]
-    >>> table_of_markdown("| **CO<sub>2</sub>** |\n|---|\n| &lt; 5* |", "table", tidy=True).texts
-    [['CO2'], ['< 5*']]
-    """
+    """Read the one pipe table in a Markdown text."""
     lines, tables, is_quoted = _pipe_tables(text)
     if not tables:
         raise InputError(
@@ -682,22 +631,16 @@ def table_of_markdown(text: str, name: str, *, tidy: bool = False) -> Table:
     if len(tables) > 1:
         raise InputError(f"{name} holds {len(tables)} tables; expected one")
     rows, headers, used, note = tables[0]
-    left_out = _left_out(lines, used)
-    notes = Notes(*filter(None, ("table in a quote" * is_quoted, note, *left_out)))
-    if tidy:
-        rows = [list(map(_shown, row)) for row in rows]
-    return table_of_rows(rows, headers, notes, name)
-
-
-def _left_out(lines: list[str], used: list[int]) -> Iterator[str]:
-    """Say which words are not in the table, of those before it, in it and after it."""
-    known, first, last = set(used), used[0], used[-1]
-    within = [lines[n] for n in range(first, last) if n not in known]
-    parts = (("before", lines[:first]), ("within", within), ("after", lines[last + 1 :]))
+    notes = list(filter(None, ("table in a quote" * is_quoted, note)))
+    within = [lines[n] for n in sorted({*range(used[0], used[-1])} - {*used})]
+    parts = (("before", lines[: used[0]]), ("within", within), ("after", lines[used[-1] + 1 :]))
     for where, part in parts:
         words = " ".join(line.strip() for line in part if _has_words(line))
         if words:
-            yield f"left out {where} the table: {one_line(words, 60)!r}"
+            notes.append(f"left out {where} the table: {one_line(words, 60)!r}")
+    if tidy:
+        rows = [list(map(_shown, row)) for row in rows]
+    return table_of_rows(rows, name, notes, headers)
 
 
 def _has_words(line: str) -> bool:
@@ -710,11 +653,7 @@ def _pipe_tables(text: str) -> tuple[list[str], list[_PipeTable], bool]:
     if not any("|" in line for line in lines):
         return lines, [], False
     plain = [_QUOTE.sub("", line, count=1) for line in lines]
-    kinds: list[Callable[[list[str]], Iterator[_PipeTable]]] = [
-        _ruled,
-        _without_header,
-        _without_rule,
-    ]
+    kinds = (partial(_ruled, headed=True), partial(_ruled, headed=False), _without_rule)
     for kind in kinds:
         for is_quoted, some in ((False, lines), (True, plain)):
             tables = list(kind(some))
@@ -723,36 +662,34 @@ def _pipe_tables(text: str) -> tuple[list[str], list[_PipeTable], bool]:
     return lines, [], False
 
 
-def _ruled(lines: list[str]) -> Iterator[_PipeTable]:
+def _ruled(lines: list[str], *, headed: bool) -> Iterator[_PipeTable]:
+    """Find tables with a row of dashes below a header, or (not headed) as the first row."""
     found: list[tuple[int, int]] = []
-    for rule in range(1, len(lines)):
-        if (not found or rule > found[-1][1]) and _is_rule(lines, rule):
-            found.append((rule, _end(lines, rule)))
-    stops = [rule - 1 for rule, _ in found[1:]] + [len(lines)]
+    for rule in range(headed, len(lines) - (not headed)):
+        if found and rule <= found[-1][1]:
+            continue
+        is_first = rule == 0 or "|" not in lines[rule - 1]
+        if headed:
+            is_rule = _is_rule(lines[rule], lines[rule - 1])
+        else:
+            is_rule = is_first and "|" in lines[rule + 1] and _is_long_rule(lines[rule])
+        if is_rule:
+            is_end = (n for n in range(rule + 1, len(lines)) if "|" not in lines[n])
+            found.append((rule, next(is_end, len(lines))))
+    stops = [rule - headed for rule, _ in found[1:]] + [len(lines)]
     for (rule, after), stop in zip(found, stops, strict=False):
-        used = [*range(rule - 1, after), *_further(lines, rule - 1, range(after, stop))]
+        first = rule - 1 if headed else rule + 1
+        used = [*range(rule - headed, after), *_further(lines, first, range(after, stop))]
         rows = [_fields(lines[n]) for n in used if n != rule]
         columns, wanted = len(_fields(lines[rule])), len(rows[0])
-        odd = f"row of dashes with {columns} columns below a header with {wanted}"
-        yield _PipeTable(rows, 1, used, odd if columns != wanted else "")
-
-
-def _without_header(lines: list[str]) -> Iterator[_PipeTable]:
-    found: list[tuple[int, int]] = []
-    for rule in range(len(lines) - 1):
-        is_first = rule == 0 or "|" not in lines[rule - 1]
-        is_after = not found or rule > found[-1][1]
-        if is_after and is_first and "|" in lines[rule + 1] and _is_long_rule(lines[rule]):
-            found.append((rule, _end(lines, rule)))
-    stops = [rule for rule, _ in found[1:]] + [len(lines)]
-    for (rule, after), stop in zip(found, stops, strict=False):
-        used = [*range(rule, after), *_further(lines, rule + 1, range(after, stop))]
-        rows = [_fields(lines[n]) for n in used if n != rule]
-        yield _PipeTable(rows, 0, used, "no header above the row of dashes")
+        note = "" if headed else "no header above the row of dashes"
+        if headed and columns != wanted:
+            note = f"row of dashes with {columns} columns below a header with {wanted}"
+        yield _PipeTable(rows, int(headed), used, note)
 
 
 def _further(lines: list[str], first: int, places: Iterable[int]) -> Iterator[int]:
-    """Find rows of a table after a line that is none: they look and are as wide as its first."""
+    """Find further rows after a line that is not one: with the bars and the width of the first."""
     is_barred, width = lines[first].lstrip().startswith("|"), len(_fields(lines[first]))
     for n in places:
         bare = lines[n].strip()
@@ -765,22 +702,23 @@ def _further(lines: list[str], first: int, places: Iterable[int]) -> Iterator[in
 
 def _without_rule(lines: list[str]) -> Iterator[_PipeTable]:
     is_only = len(list(islice(filter(_has_words, lines), 2))) == 1
+    note = "no row of dashes: the first row is taken for the header"
     for used in _groups(lines):
         rows = [_fields(lines[n]) for n in used]
         widths = {len(row) for row in rows[:2]}
-        is_alone = len(rows) > 1 or _is_padded(lines[used[0]]) or is_only
-        if is_alone and len(widths) == 1 and widths != {1}:
-            yield _PipeTable(
-                rows, 1, used, "no row of dashes: the first row is taken for the header"
-            )
+        first = lines[used[0]].strip()
+        is_padded = first[1].isspace() and first[-2].isspace()  # as written for people to read
+        if (len(rows) > 1 or is_padded or is_only) and len(widths) == 1 and widths != {1}:
+            yield _PipeTable(rows, 1, used, note)
 
 
 def _groups(lines: list[str]) -> Iterator[list[int]]:
     """Group the lines between bars that follow one another; empty lines may divide like ones."""
     group: list[int] = []
     for n, line in enumerate(lines):
-        if not _is_barred(line):
-            if line.strip() and group:
+        bare = line.strip()
+        if not (len(bare) > 1 and bare[0] == bare[-1] == "|"):
+            if bare and group:
                 yield group
                 group = []
             continue
@@ -792,20 +730,8 @@ def _groups(lines: list[str]) -> Iterator[list[int]]:
         yield group
 
 
-def _is_barred(line: str) -> bool:
-    bare = line.strip()
-    return len(bare) > 1 and bare[0] == bare[-1] == "|"
-
-
-def _is_padded(line: str) -> bool:
-    """Whether there is space within the outer bars, as it is written for people to read."""
-    bare = line.strip()
-    return bare[1].isspace() and bare[-2].isspace()
-
-
-def _is_rule(lines: list[str], number: int) -> bool:
+def _is_rule(line: str, header: str) -> bool:
     """Whether a line is the row of dashes below a header, of its width or plainly one anyway."""
-    line, header = lines[number], lines[number - 1]
     if "|" not in header or not _is_drawn(line):
         return False
     dashes = _fields(line)
@@ -823,10 +749,6 @@ def _is_long_rule(line: str) -> bool:
     if "|" not in line or not _is_drawn(line):
         return False
     return all(_LONG_RULE.fullmatch(field) for field in _fields(line))
-
-
-def _end(lines: list[str], start: int) -> int:
-    return next((n for n in range(start + 1, len(lines)) if "|" not in lines[n]), len(lines))
 
 
 def _fields(line: str) -> list[str]:
@@ -850,23 +772,16 @@ def _shown(text: str) -> str:
         if mark is None:
             pieces.append(found["escaped"] or found["code"] or " " * bool(found["block"]))
             continue
-        if _may_close(text, found) and any(mark == known for known, _ in opened):
+        before, after = text[max(found.start() - 1, 0) : found.start()], text[place : place + 1]
+        may_close = before.strip() and not after.isalnum()
+        may_open = after.strip() and not before.isalnum()
+        if may_close and any(mark == known for known, _ in opened):
             while opened[-1][0] != mark:
                 opened.pop()
             pieces[opened.pop()[1]] = mark = ""
-        elif _may_open(text, found):
+        elif may_open:
             opened = [(known, n) for known, n in opened if known != mark]
             opened.append((mark, len(pieces)))
         pieces.append(mark)
     pieces.append(unescape(text[place:]))
     return "".join(pieces).strip()
-
-
-def _may_open(text: str, mark: re.Match[str]) -> bool:
-    before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
-    return not before.isalnum() and bool(after.strip())
-
-
-def _may_close(text: str, mark: re.Match[str]) -> bool:
-    before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
-    return not after.isalnum() and bool(before.strip())

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import pairwise
+from contextlib import suppress
+from dataclasses import replace
+from difflib import SequenceMatcher
+from importlib import import_module
+from itertools import pairwise, product
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +19,8 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import canonical
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Box, Cell, Indices, Numbers, Table
+from extractbench_nb.tables.drawing import METRICS, GriTS
 from extractbench_nb.tables.reading import objects_of, read_table, tables_of_arrays, text_of
-
-if TYPE_CHECKING:
-    from difflib import SequenceMatcher
 
 
 def checked_names(given: Any, known: Iterable[str], what: str = "metrics") -> list[str]:
@@ -37,11 +37,11 @@ def checked_names(given: Any, known: Iterable[str], what: str = "metrics") -> li
     return [name for name in names if name in asked]
 
 
-def checked_variant(given: Any, known: Iterable[str]) -> str:
-    """Return the variant of grid table similarity."""
+def checked_variant(given: Any, known: Iterable[str], what: str = "variant") -> str:
+    """Return the name that is asked for, one of those known."""
     names = list(known)
     if not isinstance(given, str) or given not in names:
-        raise InputError(f"variant is {given!r}; {nearest(str(given), names)}")
+        raise InputError(f"{what} is {given!r}; {nearest(str(given), names)}")
     return given
 
 
@@ -114,20 +114,26 @@ def _boundaries(table: Table, name: str, axis: int) -> list[float]:
     low, high = boxes[:, axis].min(), boxes[:, axis + 2].max()
     extents = row_extents(table, axis)
     known = np.flatnonzero(~np.isnan(extents[:, 0]))
-    _in_order(known, extents[known].mean(axis=1), name)
+    _refuse_disorder(known, extents[known].mean(axis=1), name)
     # the edges that face each other, and the rows that they belong to
     ends = [low, *extents[known, 1]]
     starts = [*extents[known, 0], high]
-    before, after = [-1, *known], [*known, len(extents)]
-    found = np.concatenate([*map(_between, ends, starts, before, after)])
+    rows = zip(ends, starts, [-1, *known], [*known, len(extents)], strict=True)
+    parts = [
+        np.full(after - before, (end + start) / 2)
+        if after - before == 1 or start < end
+        else np.linspace(end, start, after - before)
+        for end, start, before, after in rows
+    ]
+    found = np.concatenate(parts)
     found[0], found[-1] = low, high
-    _in_order(np.arange(len(found)) - 1, found, name)
-    return [float(place) for place in found]
+    _refuse_disorder(np.arange(len(found)) - 1, found, name)
+    return [float(boundary) for boundary in found]
 
 
-def _in_order(numbers: npt.NDArray[np.intp], places: Numbers, name: str) -> None:
-    """Refuse rows whose middles, or ends, do not go on."""
-    back = np.flatnonzero(np.diff(places) < 0)
+def _refuse_disorder(numbers: Indices, positions: Numbers, name: str) -> None:
+    """Refuse rows whose middles, or edges, are not in order."""
+    back = np.flatnonzero(np.diff(positions) < 0)
     if len(back):
         raise InputError(
             f"the table: {name} {numbers[back[0] + 1]} has no room behind the one before; "
@@ -135,26 +141,14 @@ def _in_order(numbers: npt.NDArray[np.intp], places: Numbers, name: str) -> None
         )
 
 
-def _between(end: float, start: float, before: int, after: int) -> Numbers:
-    """Return the boundaries from a row's end to the start of the next one that is known."""
-    if after - before == 1 or start < end:
-        return np.full(after - before, (end + start) / 2)
-    return np.linspace(end, start, after - before)
-
-
-_Texts: TypeAlias = Sequence[str]
+#: Which pairs of lines, or of entries.
+_Pairs: TypeAlias = npt.NDArray[np.bool_]
 
 
 def iou(a: Numbers, b: Numbers) -> Numbers:
-    """Return the intersection over the union of boxes.
-
-    Examples
-    --------
-    >>> iou(np.array([0, 0, 2, 1]), np.array([[0, 0, 1, 1], [5, 5, 6, 6]])).tolist()
-    [0.5, 0.0]
-    """
+    """Return the intersection over the union of boxes."""
     common = _intersection(a, b)
-    return _share(common, _area(a) + _area(b) - common)
+    return _ratio(common, _area(a) + _area(b) - common)
 
 
 def hull_overlap(a: Numbers, b: Numbers) -> Numbers:
@@ -164,7 +158,7 @@ def hull_overlap(a: Numbers, b: Numbers) -> Numbers:
     computes, there in single precision.
     """
     low, high = np.minimum(a[..., :2], b[..., :2]), np.maximum(a[..., 2:], b[..., 2:])
-    return _share(_intersection(a, b), (high - low).prod(axis=-1))
+    return _ratio(_intersection(a, b), (high - low).prod(axis=-1))
 
 
 def _area(boxes: Numbers) -> Numbers:
@@ -179,18 +173,12 @@ def _intersection(a: Numbers, b: Numbers) -> Numbers:
     return np.where(there, np.maximum(high - low, 0).prod(axis=-1), 0)
 
 
-def _share(part: Numbers, whole: Numbers) -> Numbers:
+def _ratio(part: Numbers, whole: Numbers) -> Numbers:
     return np.divide(part, whole, out=np.zeros(part.shape), where=part > 0)
 
 
-def text_similarity(true: _Texts, predicted: _Texts) -> Numbers:
-    """Return the longest common subsequences of texts, over their mean lengths.
-
-    Examples
-    --------
-    >>> text_similarity(["tide"], ["diet", "tide"]).tolist()
-    [[0.5, 1.0]]
-    """
+def text_similarity(true: Sequence[str], predicted: Sequence[str]) -> Numbers:
+    """Return the longest common subsequences of texts, over their mean lengths."""
     from rapidfuzz.distance import LCSseq
     from rapidfuzz.process import cdist
 
@@ -204,15 +192,20 @@ def text_similarity(true: _Texts, predicted: _Texts) -> Numbers:
     return alike
 
 
-def pair_similarity(pairs: Iterable[tuple[str, str]], kind: str) -> list[float]:
-    """Return what texts have in common, over their mean length, pair by pair.
+#: By kind, what is common to two texts, in characters.
+TEXT_KINDS: Mapping[str, Callable[[SequenceMatcher[str]], int]] = MappingProxyType(
+    {
+        "substring": lambda matcher: matcher.find_longest_match().size,
+        "blocks": lambda matcher: sum(block[2] for block in matcher.get_matching_blocks()),
+    }
+)
 
-    Examples
-    --------
-    >>> [pair_similarity([("tide", "diet"), ("diet", "tide")], kind) for kind in TEXT_KINDS]
-    [[0.25, 0.25], [0.25, 0.5]]
-    """
-    matchers = _matchers()
+
+def pair_similarity(pairs: Iterable[tuple[str, str]], kind: str) -> list[float]:
+    """Return what texts have in common, over their mean length, pair by pair."""
+    new: type[SequenceMatcher[str]] = SequenceMatcher
+    with suppress(ImportError):  # the same in a third of the time
+        new = import_module("cydifflib").SequenceMatcher
     by_second: dict[str, SequenceMatcher[str]] = {}  # difflib keeps what it knows of the second
     found = []
     for true, predicted in pairs:
@@ -221,38 +214,11 @@ def pair_similarity(pairs: Iterable[tuple[str, str]], kind: str) -> list[float]:
             continue
         matcher = by_second.get(predicted)
         if matcher is None:
-            matcher = by_second[predicted] = matchers(None, "", predicted, kind == "blocks")
+            matcher = by_second[predicted] = new(None, "", predicted, kind == "blocks")
         matcher.set_seq1(true)
         found.append(2 * TEXT_KINDS[kind](matcher) / (len(true) + len(predicted)))
     return found
 
-
-def _substring(matcher: SequenceMatcher[str]) -> int:
-    return matcher.find_longest_match().size
-
-
-def _blocks(matcher: SequenceMatcher[str]) -> int:
-    return sum(block[2] for block in matcher.get_matching_blocks())
-
-
-#: By kind, what is common to two texts, in characters.
-TEXT_KINDS: Mapping[str, Callable[[SequenceMatcher[str]], int]] = MappingProxyType(
-    {"substring": _substring, "blocks": _blocks}
-)
-
-
-def _matchers() -> type[SequenceMatcher[str]]:
-    """Return difflib's class, or cydifflib's, which does the same in a third of the time."""
-    try:
-        from cydifflib import SequenceMatcher as Matcher
-    except ImportError:
-        from difflib import SequenceMatcher as Matcher
-    found: type[SequenceMatcher[str]] = Matcher
-    return found
-
-
-#: Similarities of the entries of pairs of lines, by their indices: shape (pairs, entries, entries).
-Rewards: TypeAlias = Callable[[Indices, Indices], Numbers]
 
 #: How many similarities are in memory at once.
 _CELLS = 1 << 21
@@ -261,21 +227,12 @@ _CELLS = 1 << 21
 class Alignment(NamedTuple):
     """Aligned lines: indices of both sides, in order, and the score of the whole alignment."""
 
-    true: npt.NDArray[np.intp]
-    predicted: npt.NDArray[np.intp]
+    true: Indices
+    predicted: Indices
     score: float
 
 
-def line_similarities(rewards: Rewards, possible: npt.NDArray[np.bool_], entries: int) -> Numbers:
-    """Return the score of the best alignment of every two lines."""
-    found = np.zeros(possible.shape)
-    size = max(1, _CELLS // max(1, entries))
-    for true, predicted in _pair_blocks(possible, size):
-        found[true, predicted] = _aligned_entries(rewards(true, predicted))
-    return found
-
-
-def _pair_blocks(possible: npt.NDArray[np.bool_], size: int) -> Iterator[tuple[Indices, Indices]]:
+def _pair_blocks(possible: _Pairs, size: int) -> Iterator[tuple[Indices, Indices]]:
     """Yield the indices of possible pairs, in order, in blocks of at most `size` pairs."""
     lines = max(1, _CELLS // max(1, possible.shape[1]))
     for first in range(0, len(possible), lines):
@@ -304,13 +261,7 @@ def _aligned_entries(rewards: Numbers) -> Numbers:
 
 
 def align(similarities: Numbers) -> Alignment:
-    """Align lines by their similarities.
-
-    Examples
-    --------
-    >>> align(np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 2.0]]))[:2]
-    (array([0, 2]), array([0, 1]))
-    """
+    """Align lines by their similarities."""
     return trace(alignment_scores(similarities), similarities)
 
 
@@ -318,58 +269,46 @@ def alignment_scores(similarities: Numbers) -> Numbers:
     """Return the score of the best alignment of the first lines of either side."""
     *many, lines, others = similarities.shape
     scores = np.zeros((*many, lines + 1, others + 1))
-    for diagonal in range(2, lines + others + 1):
-        places = np.arange(max(1, diagonal - others), min(lines, diagonal - 1) + 1)
-        beside = diagonal - places
-        best = scores[..., places - 1, beside - 1] + similarities[..., places - 1, beside - 1]
-        np.maximum(best, scores[..., places - 1, beside], out=best)
-        np.maximum(best, scores[..., places, beside - 1], out=best)
-        scores[..., places, beside] = best
+    for line in range(lines):
+        before = scores[..., line, :]
+        best = np.maximum(before[..., :-1] + similarities[..., line, :], before[..., 1:])
+        np.maximum.accumulate(best, axis=-1, out=scores[..., line + 1, 1:])
     return scores
 
 
 def trace(scores: Numbers, similarities: Numbers) -> Alignment:
     """Return the alignment whose scores are known, as `align` does."""
-    pairs = list(_traced(scores, similarities))[::-1]
-    found = np.array(pairs, dtype=np.intp).reshape(-1, 2)
-    return Alignment(found[:, 0], found[:, 1], float(scores[-1, -1]))
-
-
-def _traced(scores: Numbers, similarities: Numbers) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of the alignment, last first."""
+    pairs = []
     true, predicted = similarities.shape
     while true and predicted:
         best = scores[true, predicted]
         paired = scores[true - 1, predicted - 1] + similarities[true - 1, predicted - 1]
         if paired == best:
             true, predicted = true - 1, predicted - 1
-            yield true, predicted
+            pairs.append((true, predicted))
         elif scores[true - 1, predicted] == best:
             true -= 1
         else:
             predicted -= 1
+    found = np.array(pairs[::-1], dtype=np.intp).reshape(-1, 2)
+    return Alignment(found[:, 0], found[:, 1], float(scores[-1, -1]))
 
 
-_Pairs: TypeAlias = npt.NDArray[np.bool_]
 #: Scores are sums of floats.
 _MARGIN = 1e-6
 
 
-def corridor(guess: Alignment, upper: Numbers, scores: Callable[[_Pairs], Numbers]) -> _Pairs:
-    """Return which pairs of lines may be in a best alignment."""
-    reached = _reached(guess, upper.shape, scores)
-    possible: _Pairs = _through(upper, alignment_scores(upper)) >= reached - _MARGIN
-    return possible
-
-
 def diagonal_corridor(
-    guess: Alignment, shape: tuple[int, ...], most: float, scores: Callable[[_Pairs], Numbers]
+    guess: Alignment, shape: tuple[int, int], most: float, scores: Callable[[_Pairs], Numbers]
 ) -> _Pairs:
     """Return which pairs of lines may be in a best alignment, where one bound holds for all pairs.
 
-    An alignment through a pair leaves out as many lines as the pair is away from the diagonal.
+    The best alignment is worth what the guess is worth, at least. An alignment through a pair
+    leaves out as many lines as the pair is away from the diagonal.
     """
-    reached = _reached(guess, shape, scores)
+    known = np.zeros(shape, dtype=np.bool_)
+    known[guess.true, guess.predicted] = True
+    reached = float(scores(known)[known].sum())
     lines, others = shape
     i, j = np.arange(lines, dtype=np.int32)[:, None], np.arange(others, dtype=np.int32)[None]
     pairs = np.minimum(i, j)
@@ -378,32 +317,23 @@ def diagonal_corridor(
     return possible
 
 
-def _reached(
-    guess: Alignment, shape: tuple[int, ...], scores: Callable[[_Pairs], Numbers]
-) -> float:
-    """Return what a guess is worth, which the best alignment is worth at least."""
-    known = np.zeros(shape, dtype=np.bool_)
-    known[guess.true, guess.predicted] = True
-    return float(scores(known)[known].sum())
-
-
 def corridors(upper: Numbers, scores: Callable[[_Pairs], Numbers]) -> _Pairs:
-    """Return which entries may be paired in the best alignments of many lines with each other."""
+    """Return which entries may be paired in the best alignments of many lines with each other.
+
+    `upper` has bounds of their similarities: pairs of lines x entries x entries. The best alignment
+    by the bounds is a guess, and an alignment through a pair of entries that even by the bounds is
+    worth less than the guess is not the best one.
+    """
     known = np.zeros(upper.shape, dtype=np.bool_)
     before = alignment_scores(upper)
     for pair, similarities in enumerate(upper):
         guess = trace(before[pair], similarities)
         known[pair, guess.true, guess.predicted] = True
     reached = np.where(known, scores(known), 0).sum(axis=(1, 2))
-    possible: _Pairs = _through(upper, before) >= reached[:, None, None] - _MARGIN
-    return possible
-
-
-def _through(upper: Numbers, before: Numbers) -> Numbers:
-    """Return an upper bound of the best alignment that has a pair, for each pair."""
     after = alignment_scores(upper[..., ::-1, ::-1])[..., ::-1, ::-1]
-    found: Numbers = before[..., :-1, :-1] + upper + after[..., 1:, 1:]
-    return found
+    through = before[..., :-1, :-1] + upper + after[..., 1:, 1:]
+    possible: _Pairs = through >= reached[:, None, None] - _MARGIN
+    return possible
 
 
 def likely_alignment(true: Indices, predicted: Indices) -> Alignment:
@@ -449,14 +379,32 @@ def _numbered(
     return np.array(found, dtype=np.intp).reshape(table.grid.shape)
 
 
-class BoxEntries:
-    """Entries that are boxes: where cells are on the page, or what they span in the grid.
+class Entries:
+    """What is compared at the positions of two grids.
 
-    Attributes
-    ----------
-    true, predicted : ndarray of shape (rows, columns)
-        The number of the entry at each position.
+    ``true`` and ``predicted`` have the number of the entry at each position.
     """
+
+    true: Indices
+    predicted: Indices
+    #: The same entries, compared in a quick way that never finds less; None if this one is quick.
+    bounds: Entries | None = None
+
+    def similar(self, true: Indices, predicted: Indices) -> Numbers:
+        """Return how similar entries are; the shapes of the indices go together."""
+        raise NotImplementedError
+
+    def of_lines(self, true: Indices, predicted: Indices) -> Numbers:
+        """Return how similar the entries of pairs of lines are: pairs x entries x entries."""
+        raise NotImplementedError
+
+    def may_be_similar(self, true: Indices, predicted: Indices) -> _Pairs:
+        """Return which lines may have something in common."""
+        return np.ones((len(true), len(predicted)), dtype=np.bool_)
+
+
+class BoxEntries(Entries):
+    """Entries that are boxes: where cells are on the page, or what they span in the grid."""
 
     def __init__(
         self,
@@ -473,41 +421,33 @@ class BoxEntries:
         )
         self._boxes = np.array(list(known), dtype=np.float64).reshape(-1, 4)
         self._overlap = overlap
-
-    @cached_property
-    def _kept(self) -> Numbers | None:
-        """Overlaps of all boxes, where they are few, as spans are."""
-        if len(self._boxes) > _FEW_BOXES:
-            return None
-        return self._overlap(self._boxes[:, None], self._boxes[None])
+        #: Overlaps of all boxes, where they are few, as spans are.
+        self._kept: Numbers | None = None
+        if len(self._boxes) <= _FEW_BOXES:
+            self._kept = overlap(self._boxes[:, None], self._boxes[None])
 
     def similar(self, true: Indices, predicted: Indices) -> Numbers:
-        """Return how much entries overlap; their shapes go together."""
+        """Return how much boxes overlap."""
         if self._kept is not None:
             return self._kept[true, predicted]
         return self._overlap(self._boxes[true], self._boxes[predicted])
 
     def of_lines(self, true: Indices, predicted: Indices) -> Numbers:
-        """Return how much the entries of pairs of lines overlap: pairs x entries x entries."""
+        """Return the overlaps, computed in parts: on the way there is several times as much."""
         found = np.empty((*true.shape, predicted.shape[1]))
         step = max(1, _BLOCK // (len(true) * predicted.shape[1]))
-        for at in range(0, true.shape[1], step):
-            part = true[:, at : at + step, None]
-            found[:, at : at + step] = self.similar(part, predicted[:, None, :])
+        for start in range(0, true.shape[1], step):
+            part = true[:, start : start + step, None]
+            found[:, start : start + step] = self.similar(part, predicted[:, None, :])
         return found
 
-    def upper_bounds(self) -> None:
-        """Return that comparing boxes is quick already."""
-
-    def may_be_similar(self, true: Indices, predicted: Indices) -> npt.NDArray[np.bool_]:
-        """Return which lines have boxes that may meet: the boxes around all of each do."""
-        (low, high), (left, right) = (self._around(lines) for lines in (true, predicted))
+    def may_be_similar(self, true: Indices, predicted: Indices) -> _Pairs:
+        """Return for which lines the boxes around all of their boxes meet."""
+        boxes, others = self._boxes[true], self._boxes[predicted]
+        low, high = boxes[..., :2].min(axis=1), boxes[..., 2:].max(axis=1)
+        left, right = others[..., :2].min(axis=1), others[..., 2:].max(axis=1)
         meet = (low[:, None] < right[None]) & (left[None] < high[:, None])
         return np.asarray(meet.all(axis=-1), dtype=np.bool_)
-
-    def _around(self, lines: Indices) -> tuple[Numbers, Numbers]:
-        boxes = self._boxes[lines]
-        return boxes[..., :2].min(axis=1), boxes[..., 2:].max(axis=1)
 
 
 def _span_of(table: Table) -> Callable[[Cell, int, int], Hashable]:
@@ -515,16 +455,8 @@ def _span_of(table: Table) -> Callable[[Cell, int, int], Hashable]:
     return lambda cell, row, column: cell.span_from(rows[row], columns[column])
 
 
-class TextEntries:
-    """Entries that are texts, compared by their longest common subsequence.
-
-    Attributes
-    ----------
-    true, predicted : ndarray of shape (rows, columns)
-        The number of the text at each position.
-    texts : list of str
-        By number.
-    """
+class TextEntries(Entries):
+    """Entries that are texts, compared by their longest common subsequence."""
 
     def __init__(self, true: Table, predicted: Table) -> None:
         known: dict[Any, int] = {}
@@ -536,18 +468,13 @@ class TextEntries:
         used = np.unique(self.predicted)
         self._column = np.zeros(len(self.texts), dtype=np.intp)
         self._column[used] = np.arange(len(used))
-        self._shape = count, len(used)
-        self._used = used
-
-    @cached_property
-    def _kept(self) -> Numbers | None:
-        """Similarities of all texts, where they are few enough."""
-        if self._shape[0] * self._shape[1] > _KEPT:
-            return None
-        return self._between(np.arange(self._shape[0]), self._used)
+        #: Similarities of all texts, where they are few enough.
+        self._kept: Numbers | None = None
+        if count * len(used) <= _KEPT:
+            self._kept = self._between(np.arange(count), used)
 
     def similar(self, true: Indices, predicted: Indices) -> Numbers:
-        """Return how much texts have in common; the shapes of the indices go together."""
+        """Return how much texts have in common."""
         if self._kept is not None:
             return self._kept[true, self._column[predicted]]
         pairs = zip(true.reshape(-1, true.shape[-1]), predicted.reshape(true.shape), strict=True)
@@ -555,17 +482,16 @@ class TextEntries:
         return np.array(found).reshape(true.shape)
 
     def of_lines(self, true: Indices, predicted: Indices) -> Numbers:
-        """Return what the texts of pairs of lines have in common: pairs x entries x entries."""
+        """Return how much texts have in common."""
         if self._kept is not None:
             return self.similar(true[:, :, None], predicted[:, None, :])
-        if len(true) == 1:
-            return self._between(true[0], predicted[0])[None]
         found = np.empty((*true.shape, predicted.shape[1]))
+        # equal true lines follow one another: their texts are compared with many lines at once
         ends = np.flatnonzero((true[1:] != true[:-1]).any(axis=1)) + 1
         for start, end in pairwise((0, *ends.tolist(), len(true))):
-            beside = predicted[start:end]
-            common = self._between(true[start], beside.ravel())
-            found[start:end] = common.reshape(-1, *beside.shape).transpose(1, 0, 2)
+            others = predicted[start:end]
+            common = self._between(true[start], others.ravel())
+            found[start:end] = common.reshape(-1, *others.shape).transpose(1, 0, 2)
         return found
 
     def _between(self, true: Indices, predicted: Indices) -> Numbers:
@@ -573,70 +499,45 @@ class TextEntries:
         texts, others = ([self.texts[n] for n in side.tolist()] for side in (true, predicted))
         return text_similarity(texts, others)
 
-    def upper_bounds(self) -> None:
-        """Return that this comparison is quick already."""
 
-    def may_be_similar(self, true: Indices, predicted: Indices) -> npt.NDArray[np.bool_]:
-        """Return that any lines may have something in common."""
-        return np.ones((len(true), len(predicted)), dtype=np.bool_)
-
-
-class SlowTextEntries:
+class SlowTextEntries(Entries):
     """Entries that are texts, compared pair by pair in a way that takes long.
 
     Their longest common subsequence is as long as the longest common substring, or as matching
     blocks, at least: where even that makes a pair be in no best alignment, it is not compared.
-
-    Attributes
-    ----------
-    true, predicted : ndarray of shape (rows, columns)
-        The number of the text at each position.
     """
 
     def __init__(self, true: Table, predicted: Table, kind: str) -> None:
-        self._quick = TextEntries(true, predicted)
-        self.true, self.predicted = self._quick.true, self._quick.predicted
+        self.bounds = self._quick = quick = TextEntries(true, predicted)
+        self.true, self.predicted, self._texts = quick.true, quick.predicted, quick.texts
         self._kind = kind
         self._known: dict[int, float] = {}
 
     def similar(self, true: Indices, predicted: Indices) -> Numbers:
-        """Return how much texts have in common; the shapes of the indices are the same."""
-        texts = self._quick.texts
-        pairs, where = np.unique(true * len(texts) + predicted, return_inverse=True)
+        """Return how much texts have in common; each pair is compared once."""
+        count = len(self._texts)
+        pairs, where = np.unique(true * count + predicted, return_inverse=True)
         new = [pair for pair in pairs.tolist() if pair not in self._known]
-        split = [divmod(pair, len(texts)) for pair in new]
-        similarities = pair_similarity(((texts[a], texts[b]) for a, b in split), self._kind)
-        self._known.update(zip(new, similarities, strict=True))
+        texts = ((self._texts[pair // count], self._texts[pair % count]) for pair in new)
+        self._known.update(zip(new, pair_similarity(texts, self._kind), strict=True))
         found = np.array([self._known[pair] for pair in pairs.tolist()], dtype=np.float64)
         alike: Numbers = found[where.reshape(true.shape)]
         return alike
 
     def of_lines(self, true: Indices, predicted: Indices) -> Numbers:
-        """Return what texts of pairs of lines have in common, 0 where that is of no account."""
+        """Return how similar entries are, 0 for pairs that are in no best alignment."""
         first, second = np.broadcast_arrays(true[:, :, None], predicted[:, None, :])
         found = np.zeros(first.shape)
 
-        def scores(places: npt.NDArray[np.bool_]) -> Numbers:
-            found[places] = self.similar(first[places], second[places])
+        def scores(pairs: _Pairs) -> Numbers:
+            found[pairs] = self.similar(first[pairs], second[pairs])
             return found
 
         return scores(corridors(self._quick.of_lines(true, predicted), scores))
 
-    def upper_bounds(self) -> TextEntries:
-        """Return the same entries, compared in a quick way that never finds less."""
-        return self._quick
-
-    def may_be_similar(self, true: Indices, predicted: Indices) -> npt.NDArray[np.bool_]:
-        """Return that any lines may have something in common."""
-        return self._quick.may_be_similar(true, predicted)
-
-
-#: What is compared of two tables.
-Entries: TypeAlias = BoxEntries | TextEntries | SlowTextEntries
-
 
 #: What of a table is compared: topology, content, location, and location without adjustment.
-GRITS_METRICS = ("top", "con", "loc", "rawloc")
+GRITS_METRICS = tuple(METRICS)
 _LOCATIONS = GRITS_METRICS[2:]
 
 SCORE_COLUMNS = FrameSpec(
@@ -677,67 +578,6 @@ GRITS_VARIANTS: Mapping[str, _Variant] = MappingProxyType(
         "released": _Variant(hull_overlap, "blocks"),
     }
 )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class GriTS:
-    """The similarity of two tables; made by `grits`.
-
-    Parameters
-    ----------
-    scores : pandas.DataFrame
-        One row per metric: fscore, precision, recall, upper_bound.
-    rows, columns : pandas.DataFrame
-        The aligned lines: metric, true, predicted, similarity.
-    true, predicted : Table
-        What was compared.
-    variant : str
-        How.
-    similarities : dict of str to ndarray
-        By metric, how alike the entries at the aligned positions are: aligned rows x columns.
-    """
-
-    scores: pd.DataFrame
-    rows: pd.DataFrame
-    columns: pd.DataFrame
-    true: Table
-    predicted: Table
-    variant: str
-    similarities: Mapping[str, Numbers]
-
-    def similarity(self, metric: str) -> Numbers:
-        """Return how alike the entries at the aligned positions are.
-
-        Parameters
-        ----------
-        metric : str
-            One of those in `scores`.
-
-        Returns
-        -------
-        ndarray of shape (aligned rows, aligned columns)
-            0 to 1; lines in the order of `rows` and `columns`.
-
-        Raises
-        ------
-        InputError
-            The metric was not computed.
-        """
-        if metric not in self.similarities:
-            raise InputError(f"metric: no {metric!r}; {nearest(str(metric), self.similarities)}")
-        return self.similarities[metric]
-
-    def __repr__(self) -> str:
-        """Return the f-scores and the shapes of both tables."""
-        tables = (self.true, self.predicted)
-        shapes = " against ".join(" x ".join(map(str, table.grid.shape)) for table in tables)
-        scores = ", ".join(f"{name} {row.fscore:.3f}" for name, row in self.scores.iterrows())
-        return f"GriTS({scores}; {shapes} positions, variant {self.variant!r})"
-
-    def _repr_html_(self) -> str:
-        from extractbench_nb.tables.drawing import grits_html
-
-        return grits_html(self)
 
 
 def grits(
@@ -797,17 +637,20 @@ def grits(
     GriTS(top 1.000, con 0.944; 1 x 2 against 1 x 2 positions, variant 'paper')
     """
     checked_variant(variant, GRITS_VARIANTS)
-    tables = (
-        read_table(true, name="true", tidy=tidy),
-        read_table(predicted, name="predicted", tidy=tidy),
-    )
-    names = _chosen(metrics, tables)
+    tables = read_pair(true, predicted, tidy=tidy)
+    if metrics is None:
+        names = list(GRITS_METRICS[: 3 if all(table.has_boxes for table in tables) else 2])
+    else:
+        names = checked_names(metrics, GRITS_METRICS)
+        for name in names:
+            if name in _LOCATIONS:
+                refuse_boxless(tables, name)
     found = {name: _measured(name, *tables, variant) for name in names}
     scores = SCORE_COLUMNS.from_rows(result.scores for result in found.values())
     scores.index = pd.Index(names, name="metric", dtype=object)
     rows, columns = (
         ALIGNED_COLUMNS.from_rows(
-            (name, *pair) for name, result in found.items() for pair in result.aligned[axis]
+            (name, *line) for name, result in found.items() for line in result.aligned[axis]
         )
         for axis in (0, 1)
     )
@@ -815,22 +658,19 @@ def grits(
     return GriTS(scores, rows, columns, *tables, variant, similarities)
 
 
+def read_pair(true: Any, predicted: Any, *, tidy: bool) -> tuple[Table, Table]:
+    """Read two tables that are to be compared."""
+    return (
+        read_table(true, name="true", tidy=tidy),
+        read_table(predicted, name="predicted", tidy=tidy),
+    )
+
+
 def table_similarity(
     true: Table, predicted: Table, metric: str, variant: str = "paper"
 ) -> tuple[float, float, float, float]:
     """Return f-score, precision, recall and upper bound of one metric, as `grits` has them."""
     return _measured(metric, true, predicted, variant).scores
-
-
-def _chosen(metrics: str | Sequence[str] | None, tables: tuple[Table, Table]) -> tuple[str, ...]:
-    located = all(table.has_boxes for table in tables)
-    if metrics is None:
-        return GRITS_METRICS[: 3 if located else 2]
-    names = tuple(checked_names(metrics, GRITS_METRICS))
-    for name in names:
-        if name in _LOCATIONS:
-            refuse_boxless(tables, name)
-    return names
 
 
 def refuse_boxless(tables: tuple[Table, Table], metric: str) -> None:
@@ -851,7 +691,7 @@ _FEW, _MANY = 1 << 8, 1 << 22
 
 class _Result(NamedTuple):
     scores: tuple[float, float, float, float]
-    aligned: tuple[list[tuple[int, int, float]], list[tuple[int, int, float]]]
+    aligned: Sequence[list[tuple[int, int, float]]]
     similarity: Numbers
 
 
@@ -879,20 +719,23 @@ def _measured(name: str, true_table: Table, predicted_table: Table, variant: str
     )
     sizes = true.size, predicted.size
     bound, _, _ = _ratios(min(rows.score, columns.score), *sizes)
-    by_row = 2 * common.sum(axis=1) / (true.shape[1] + predicted.shape[1])
-    by_column = 2 * common.sum(axis=0) / (true.shape[0] + predicted.shape[0])
-    aligned = _pairs(rows, by_row), _pairs(columns, by_column)
+    aligned = []
+    for axis, lines in enumerate((rows, columns)):
+        entries_of_both = true.shape[1 - axis] + predicted.shape[1 - axis]
+        alike = 2 * common.sum(axis=1 - axis) / entries_of_both
+        numbers = (lines.true.tolist(), lines.predicted.tolist(), alike.tolist())
+        aligned.append(list(zip(*numbers, strict=True)))
     return _Result((*_ratios(float(common.sum()), *sizes), bound), aligned, common)
 
 
 def _aligned(entries: Entries, true: Indices, predicted: Indices) -> Alignment:
     """Align lines; those that are the same are looked at once."""
-    lines, bounds = _Lines(entries, true, predicted), entries.upper_bounds()
-    if lines.comparisons <= (_FEW if bounds else _MANY):
+    lines = _Lines(entries, true, predicted)
+    if lines.comparisons <= (_FEW if entries.bounds else _MANY):
         return align(lines.similarities())
-    if bounds:
-        upper = _Lines(bounds, true, predicted).similarities()
-        pairs = corridor(align(upper), upper, lines.similarities)
+    if entries.bounds:
+        upper = _Lines(entries.bounds, true, predicted).similarities()
+        pairs = corridors(upper[None], lambda some: lines.similarities(some[0])[None])[0]
     else:
         most = min(true.shape[1], predicted.shape[1])
         guess = likely_alignment(true, predicted)
@@ -905,33 +748,27 @@ class _Lines:
 
     def __init__(self, entries: Entries, true: Indices, predicted: Indices) -> None:
         self._entries = entries
+        self.shape = len(true), len(predicted)
         self._true, which = np.unique(true, axis=0, return_inverse=True)
-        self._predicted, beside = np.unique(predicted, axis=0, return_inverse=True)
-        self._places = np.ix_(which.ravel(), beside.ravel())
+        self._predicted, other = np.unique(predicted, axis=0, return_inverse=True)
+        self._places = np.ix_(which.ravel(), other.ravel())
         self._possible = entries.may_be_similar(self._true, self._predicted)
+        #: How many pairs of entries there are in all pairs of lines.
+        self.comparisons = self._true.size * self._predicted.size
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """How many lines there are."""
-        return self._places[0].size, self._places[1].size
-
-    @property
-    def comparisons(self) -> int:
-        """How many pairs of entries there are in all pairs of lines."""
-        return self._true.size * self._predicted.size
-
-    def similarities(self, pairs: npt.NDArray[np.bool_] | None = None) -> Numbers:
+    def similarities(self, pairs: _Pairs | None = None) -> Numbers:
         """Return how similar lines are, at least those pairs; by default all."""
         possible = self._possible
         if pairs is not None:
             possible = np.zeros_like(possible)
             np.logical_or.at(possible, self._places, pairs)
             possible &= self._possible
+        found = np.zeros(possible.shape)
         entries = self._true.shape[1] * self._predicted.shape[1]
-        return line_similarities(self._rewards, possible, entries)[self._places]
-
-    def _rewards(self, first: Indices, second: Indices) -> Numbers:
-        return self._entries.of_lines(self._true[first], self._predicted[second])
+        for first, second in _pair_blocks(possible, max(1, _CELLS // max(1, entries))):
+            rewards = self._entries.of_lines(self._true[first], self._predicted[second])
+            found[first, second] = _aligned_entries(rewards)
+        return found[self._places]
 
 
 def _ratios(common: float, true: int, predicted: int) -> tuple[float, float, float]:
@@ -940,23 +777,17 @@ def _ratios(common: float, true: int, predicted: int) -> tuple[float, float, flo
     return (2 * precision * recall / both if both else 0.0), precision, recall
 
 
-def _pairs(lines: Alignment, similarity: Numbers) -> list[tuple[int, int, float]]:
-    columns = (lines.true.tolist(), lines.predicted.tolist(), similarity.tolist())
-    return list(zip(*columns, strict=True))
-
-
 _MEASURES = ("con", "top")
 
 
 def arrays_similarity(gold: Any, predicted: Any, measure: str, variant: str) -> float:
     """Return the f-score of two arrays of objects; see `field_metrics.arrays.table_grits`."""
-    for name, value, known in (
-        ("measure", measure, _MEASURES),
-        ("variant", variant, GRITS_VARIANTS),
-    ):
-        if value not in known:
-            raise InputError(f"{name} is {value!r}; {nearest(str(value), known)}")
-    sides = [objects_of(_items(value)) for value in (gold, predicted)]
+    checked_variant(measure, _MEASURES, "measure")
+    checked_variant(variant, GRITS_VARIANTS)
+    sides = []
+    for value in (gold, predicted):
+        items = [] if value is None else value if isinstance(value, list | tuple) else [value]
+        sides.append(objects_of(items))
     tables = tables_of_arrays(*sides)
     sizes: list[int] = [(len(table.texts) - 1) * table.grid.shape[1] for table in tables]
     if not all(sizes):
@@ -970,12 +801,18 @@ def arrays_similarity(gold: Any, predicted: Any, measure: str, variant: str) -> 
         if measure == "top":
             alike += 1
             continue
-        found = _alike(columns[0][key], columns[1][key], GRITS_VARIANTS[variant].texts)
+        texts, others = columns[0][key], columns[1][key]
+        kind = GRITS_VARIANTS[variant].texts
+        if kind is None:
+            found = text_similarity(texts, others)
+        else:
+            found = np.array(pair_similarity(product(texts, others), kind))
+            found = found.reshape(alike.shape)
         held = [[_leaves(item.get(key)) for item in side] for side in sides]
         for row, leaves in enumerate(held[0]):
-            for column, others in enumerate(held[1]):
-                if leaves is not None or others is not None:
-                    found[row, column] = leaves == others
+            for column, other_leaves in enumerate(held[1]):
+                if leaves is not None or other_leaves is not None:
+                    found[row, column] = leaves == other_leaves
         alike += found
     return 2.0 * align(alike).score / sum(sizes)
 
@@ -995,16 +832,3 @@ def _leaves(value: Any) -> tuple[str, frozenset[tuple[str, str]]] | None:
         elif top is not None:
             found.add((path, text_of(top)))
     return ("object" if isinstance(value, dict) else "array"), frozenset(found)
-
-
-def _alike(texts: Sequence[str], others: Sequence[str], kind: str | None) -> Numbers:
-    if kind is None:
-        return text_similarity(texts, others)
-    pairs = ((text, other) for text in texts for other in others)
-    return np.array(pair_similarity(pairs, kind)).reshape(len(texts), len(others))
-
-
-def _items(value: Any) -> Sequence[Any]:
-    if value is None:
-        return []
-    return value if isinstance(value, list | tuple) else [value]

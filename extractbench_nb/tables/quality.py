@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,7 +13,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.tables.cells import Cell, Table
+from extractbench_nb.tables.cells import Cell, Table, is_share, is_whole
 from extractbench_nb.tables.grid_similarity import row_extents
 from extractbench_nb.tables.reading import read_table
 
@@ -194,10 +194,12 @@ def align_texts(
     """
     if unit not in _UNITS:
         raise InputError(f"unit is {unit!r}; {nearest(str(unit), _UNITS)}")
-    one, other = (_tokens(text, name, unit) for text, name in ((a, "a"), (b, "b")))
-    scores = {"match": match, "mismatch": mismatch, "gap": gap}
-    for name, value in scores.items():
-        if abs(_whole(value, name)) > _MOST_SCORE:
+    for name, text in (("a", a), ("b", b)):
+        if not isinstance(text, str):
+            raise InputError(f"{name} is {type(text).__name__}; expected a str")
+    one, other = (text if unit == "character" else text.split() for text in (a, b))
+    for name, value in (("match", match), ("mismatch", mismatch), ("gap", gap)):
+        if abs(_checked_whole(value, name)) > _MOST_SCORE:
             raise InputError(
                 f"{name} is out of range; expected a whole number from {-_MOST_SCORE:,} to "
                 f"{_MOST_SCORE:,}"
@@ -207,23 +209,26 @@ def align_texts(
             f"a and b have {len(one):,} x {len(other):,} {unit}s; at most {_MOST_PAIRS:,} pairs "
             "can be aligned: align words, or parts"
         )
-    known = {token: n for n, token in enumerate(dict.fromkeys([*one, *other]))}
-    first, second = (
-        np.fromiter((known[token] for token in tokens), np.int64, len(tokens))
-        for tokens in (one, other)
-    )
-    steps = _steps(first, second, int(match), int(mismatch), int(gap))
-    return TEXT_ALIGNMENT_COLUMNS.from_rows(_rows(one, other, list(_traced(steps))[::-1]))
+    codes, _ = pd.factorize(pd.Series([*one, *other], dtype=object))
+    steps = _steps(codes[: len(one)], codes[len(one) :], int(match), int(mismatch), int(gap))
+    rows: list[tuple[Any, ...]] = []
+    row, column = len(one), len(other)
+    while row or column:
+        step = steps[row, column]
+        row -= step != _INSERT
+        column -= step != _DELETE
+        if step == _INSERT:
+            rows.append(("insert", None, other[column], None, column))
+        elif step == _DELETE:
+            rows.append(("delete", one[row], None, row, None))
+        else:
+            kind = "match" if one[row] == other[column] else "mismatch"
+            rows.append((kind, one[row], other[column], row, column))
+    return TEXT_ALIGNMENT_COLUMNS.from_rows(rows[::-1])
 
 
-def _tokens(text: Any, name: str, unit: str) -> Sequence[str]:
-    if not isinstance(text, str):
-        raise InputError(f"{name} is {type(text).__name__}; expected a str")
-    return text if unit == "character" else text.split()
-
-
-def _whole(value: Any, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+def _checked_whole(value: Any, name: str) -> int:
+    if not is_whole(value):
         raise InputError(f"{name} is {value!r}; expected a whole number")
     return int(value)
 
@@ -251,31 +256,6 @@ def _steps(
         line[best[1:] == paired] = _PAIR
         last = best
     return steps
-
-
-def _traced(steps: npt.NDArray[np.uint8]) -> Iterator[tuple[int | None, int | None]]:
-    """Yield the columns of the alignment, last first."""
-    row, column = steps.shape[0] - 1, steps.shape[1] - 1
-    while row or column:
-        step = steps[row, column]
-        row -= step != _INSERT
-        column -= step != _DELETE
-        yield (None if step == _INSERT else row), (None if step == _DELETE else column)
-
-
-def _rows(
-    one: Sequence[str], other: Sequence[str], pairs: list[tuple[int | None, int | None]]
-) -> Iterator[tuple[Any, ...]]:
-    for at, beside in pairs:
-        token = None if at is None else one[at]
-        partner = None if beside is None else other[beside]
-        if token is None:
-            kind = "insert"
-        elif partner is None:
-            kind = "delete"
-        else:
-            kind = "match" if token == partner else "mismatch"
-        yield kind, token, partner, at, beside
 
 
 def check_content(true: _Given, predicted: _Given, *, limit: float = 0.05) -> pd.DataFrame:
@@ -306,35 +286,37 @@ def check_content(true: _Given, predicted: _Given, *, limit: float = 0.05) -> pd
     >>> check_content([cell | {"text": "Sales"}], [cell | {"text": "Sale"}])["distance"].item()
     0.2
     """
-    limit = _limit(limit)
+    limit = _checked_limit(limit)
     one, other = read_table(true, name="true"), read_table(predicted, name="predicted")
     rows = _compared(one.rebuilt(), other.rebuilt())
     return CONTENT_COLUMNS.from_rows((*row, row[-1] > limit) for row in rows)
 
 
-def _limit(limit: Any) -> float:
-    is_number = isinstance(limit, int | float | np.integer | np.floating)
-    if isinstance(limit, bool) or not is_number or not 0 <= limit <= 1:
+def _checked_limit(limit: Any) -> float:
+    if not is_share(limit):
         raise InputError(f"limit is {limit!r}; expected a number from 0 to 1")
     return float(limit)
 
 
-def _compared(true: Table, predicted: Table) -> Iterator[tuple[int, int, str, str, float]]:
+def _compared(true: Table, predicted: Table) -> list[tuple[int, int, str, str, float]]:
+    """Return first row and column, both texts and their distance, cell by cell."""
     from rapidfuzz.distance import Levenshtein
 
-    pairs = zip_longest(*(sorted(table.cells, key=_place) for table in (true, predicted)))
+    found = []
+    pairs = zip_longest(*(sorted(table.cells, key=_lines) for table in (true, predicted)))
     for cell, other in pairs:
-        if cell is None or other is None or _place(cell) != _place(other):
-            place = min(_place(c) for c in (cell, other) if c is not None)
+        if cell is None or other is None or _lines(cell) != _lines(other):
+            rows, columns = min(_lines(c) for c in (cell, other) if c is not None)
             raise InputError(
-                f"the tables do not have the same cells: one has none over rows "
-                f"{[*place[0]]} and columns {[*place[1]]}"
+                f"the tables do not have the same cells: one has none over rows {[*rows]} and "
+                f"columns {[*columns]}"
             )
         distance = Levenshtein.normalized_distance(cell.text, other.text)
-        yield cell.rows[0], cell.columns[0], cell.text, other.text, distance
+        found.append((cell.rows[0], cell.columns[0], cell.text, other.text, distance))
+    return found
 
 
-def _place(cell: Cell) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _lines(cell: Cell) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return cell.rows, cell.columns
 
 
@@ -388,25 +370,18 @@ def check_tables(
     >>> check_tables([cells])["reason"].item()
     'rows overlap'
     """
-    limit, most = _limit(limit), _whole(max_objects, "max_objects")
+    limit, most = _checked_limit(limit), _checked_whole(max_objects, "max_objects")
     known = list_of_tables(tables, "tables")
     others = [None] * len(known) if sources is None else list_of_tables(sources, "sources")
     if len(others) != len(known):
         raise InputError(f"there are {len(known)} tables and {len(others)} sources")
-    pairs = enumerate(zip(known, others, strict=True))
-    return TABLE_CHECK_COLUMNS.from_rows(
-        _checked(n, table, source, most, limit) for n, (table, source) in pairs
-    )
+    pairs = zip(known, others, strict=True)
+    rows = ((n, *_checked(table, source, most, limit)) for n, (table, source) in enumerate(pairs))
+    return TABLE_CHECK_COLUMNS.from_rows(rows)
 
 
 def list_of_tables(given: Any, name: str) -> list[Any]:
-    """Return the given tables as a list; a single table is refused.
-
-    Examples
-    --------
-    >>> list_of_tables(iter(["Year,Sales", "Year,Tax"]), "tables")
-    ['Year,Sales', 'Year,Tax']
-    """
+    """Return the given tables as a list; a single table is refused."""
     single = f"{name} is a single table; put it into a list: [table]"
     if isinstance(given, Table | pd.DataFrame | str | Path):
         raise InputError(single)
@@ -420,16 +395,21 @@ def list_of_tables(given: Any, name: str) -> list[Any]:
 
 
 def _checked(
-    number: int, given: _Given, source: _Given | None, most: int, limit: float
-) -> tuple[Any, ...]:
-
+    given: _Given, source: _Given | None, most: int, limit: float
+) -> tuple[bool | None, bool | None, int | None, float | None, bool, str]:
     try:
         table = read_table(given).rebuilt()
     except InputError as error:
-        return number, None, None, None, None, False, str(error)
+        return None, None, None, None, False, str(error)
     rows, columns = _overlap(table, 1), _overlap(table.transposed(), 0)
-    objects = count_objects(table)
-    distance, problem = (None, "") if source is None else _mean_distance(table, source)
+    objects, distance, problem = count_objects(table), None, ""
+    if source is not None:
+        try:
+            other = read_table(source, name="source").rebuilt()
+            distances = [distance for *_, distance in _compared(table, other)]
+            distance = float(np.mean(distances)) if distances else 0.0
+        except InputError as error:
+            problem = str(error) if str(error).startswith("source") else f"source: {error}"
     reasons = {
         "rows overlap": rows,
         "columns overlap": columns,
@@ -438,20 +418,7 @@ def _checked(
         problem: problem,
     }
     reason = "; ".join(text for text, holds in reasons.items() if holds)
-    return number, rows, columns, objects, distance, not reason, reason
-
-
-def _mean_distance(table: Table, source: _Given) -> tuple[float | None, str]:
-    """Return the mean distance of the texts, or None and why there is none."""
-    try:
-        other = read_table(source, name="source").rebuilt()
-    except InputError as error:
-        return None, str(error)
-    try:
-        distances = [distance for *_, distance in _compared(table, other)]
-    except InputError as error:
-        return None, f"source: {error}"
-    return (float(np.mean(distances)) if distances else 0.0), ""
+    return rows, columns, objects, distance, not reason, reason
 
 
 def _overlap(table: Table, axis: int) -> bool | None:

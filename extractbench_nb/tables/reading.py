@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ from extractbench_nb.display.html import one_line
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Cell, Table, table_of_cells
 from extractbench_nb.tables.formats import (
-    Notes,
+    Seen,
     begins_as_html,
     check_size,
     has_cell_tag,
@@ -38,24 +38,19 @@ from extractbench_nb.tables.formats import (
 
 #: Whole numbers from here on keep their exponent, as JavaScript writes them.
 _GREAT = 1e21
-_CONTAINERS = (dict, list, tuple, np.ndarray)
 
 
 def text_of(value: Any, *, only_day: bool = False) -> str:
-    """Write one value as the text of a cell.
-
-    Examples
-    --------
-    >>> [text_of(value) for value in (1.0, 2.5, True, None, date(2020, 1, 2), [1.0, None])]
-    ['1', '2.5', 'true', '', '2020-01-02', '[1, null]']
-    """
+    """Write one value as the text of a cell: 1.0 as 1, dates in ISO form, containers as JSON."""
     if isinstance(value, str):
         return str.__str__(value)
-    if isinstance(value, _CONTAINERS):
-        return canonical(_plain(value))
+    if isinstance(value, dict | list | tuple | np.ndarray):
+        with suppress(RecursionError):  # what is nested too deep is written as it is
+            value = _json_value(value)
+        return canonical(value)
     if _is_missing(value):
         return ""
-    known = _known(value)
+    known = _python_value(value)
     if isinstance(known, float | np.floating) and _is_whole(known):
         return str(int(known))
     if isinstance(known, date | time):
@@ -65,13 +60,7 @@ def text_of(value: Any, *, only_day: bool = False) -> str:
 
 
 def texts_of(values: Iterable[Any]) -> list[str]:
-    """Write the values of a column.
-
-    Examples
-    --------
-    >>> texts_of([datetime(2020, 1, 2), None])
-    ['2020-01-02', '']
-    """
+    """Write the values of a column: of dates with a time at midnight only, the time is left out."""
     known = list(values)
     only_day = _are_days(known)
     return [text_of(value, only_day=only_day) for value in known]
@@ -95,7 +84,7 @@ def _is_missing(value: Any) -> bool:
     return value is None or bool(pd.api.types.is_scalar(value) and pd.isna(value))
 
 
-def _known(value: Any) -> Any:
+def _python_value(value: Any) -> Any:
     """Return what is written alike for a value of numpy, or a span of time."""
     if isinstance(value, np.bool_ | np.integer):
         return value.item()
@@ -111,34 +100,17 @@ def _known(value: Any) -> Any:
 
 def _are_days(values: Iterable[Any]) -> bool:
     """Whether each date with a time is at midnight."""
-    return not any(
-        value.hour or value.minute or value.second or value.microsecond or _nanosecond(value)
-        for value in map(_moment, values)
-        if value is not None
-    )
-
-
-def _moment(value: Any) -> datetime | None:
-    known = _known(value) if isinstance(value, np.datetime64) else value
-    return known if isinstance(known, datetime) and not _is_missing(known) else None
-
-
-def _nanosecond(value: datetime) -> int:
-    return value.nanosecond if isinstance(value, pd.Timestamp) else 0
-
-
-def _plain(value: Any) -> Any:
-    """Convert what is in a container to JSON values, by the rules of `text_of`.
-
-    A container nested too deep for that is returned as it is.
-    """
-    try:
-        return _json_value(value)
-    except RecursionError:
-        return value
+    for value in values:
+        moment = _python_value(value) if isinstance(value, np.datetime64) else value
+        if isinstance(moment, datetime) and not _is_missing(moment):
+            seconds = moment.hour or moment.minute or moment.second or moment.microsecond
+            if seconds or getattr(moment, "nanosecond", 0):
+                return False
+    return True
 
 
 def _json_value(value: Any) -> Any:
+    """Convert what is in a container to JSON values, by the rules of `text_of`."""
     if isinstance(value, dict):
         return {key: _json_value(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
@@ -147,13 +119,14 @@ def _json_value(value: Any) -> Any:
         return [_json_value(item) for item in value]
     if isinstance(value, str | int) or _is_missing(value):
         return None if _is_missing(value) else value
-    known = _known(value)
+    known = _python_value(value)
     if isinstance(known, float | np.floating):
         number = float(str(known))  # single precision is not widened
         return int(number) if _is_whole(number) else number
     return known if isinstance(known, int) else text_of(known)
 
 
+_CELL_KEYS = ("row_nums", "column_nums")
 #: Keys of an object under which the names of columns stand.
 _HEADERS = ("columns", "column_names", "header", "headers")
 #: Keys under which the rows stand, where several arrays could hold them; the first one counts.
@@ -163,82 +136,53 @@ _ROWS = ("rows", "data", "table", "items", "records")
 def read_records(
     items: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None, name: str = "table"
 ) -> Table:
-    """Make a table of objects: a header row of their keys, then a row each.
+    """Make a table of objects: a header row of the keys, or some of them, then a row each.
 
-    Parameters
-    ----------
-    items : iterable of dict
-        Flat objects, as an extracted array holds them.
-    columns : sequence of str, optional
-        The keys to show, in order. By default all, in the order in which they first appear.
-    name : str, optional
-        What errors call the table.
-
-    Returns
-    -------
-    Table
-        A null, and a key that is missing, is an empty text; texts stay as they are; anything else
-        is written as in a DataFrame: 1.0 is ``1``, dates are ISO, objects and arrays JSON.
-
-    Raises
-    ------
-    InputError
-        An item is not a dict, or the columns are not as they should be.
-
-    Examples
-    --------
-    >>> read_records([{"year": 2020, "audited": True}, {"year": 2021, "note": None}]).texts
-    [['year', 'audited', 'note'], ['2020', 'true', ''], ['2021', '', '']]
+    A null, and a key that is missing, is an empty text.
     """
     known = list(items)
     for number, item in enumerate(known):
         if not isinstance(item, Mapping):
             raise InputError(f"{name}, item {number} is {type(item).__name__}; expected a dict")
-    keys = _keys(known) if columns is None else _chosen(columns, name)
+    keys = list(_keys(known) if columns is None else columns)
     check_size(len(known) + 1, len(keys), name)
     rows = texts_of_rows([[item.get(key) for key in keys] for item in known])
-    return table_of_rows([[*map(text_of, keys)], *rows] if keys else [], 1, Notes(), name)
+    return table_of_rows([[*map(text_of, keys)], *rows] if keys else [], name)
 
 
 def read_rows(items: Iterable[Sequence[Any]], name: str = "table") -> Table:
-    """Make a table of rows; the first one is the header.
-
-    Examples
-    --------
-    >>> read_rows([["Year", "Sales"], [2020, 1.5]]).texts
-    [['Year', 'Sales'], ['2020', '1.5']]
-    """
+    """Make a table of rows; the first one is the header."""
     rows = list(items)
     for number, row in enumerate(rows):
-        _check_row(row, f"{name}, item {number}")
+        where = f"{name}, item {number}"
+        if not is_row(row):
+            raise InputError(f"{where} is {type(row).__name__}; expected a list")
+        for index, value in enumerate(row):
+            if isinstance(value, Mapping) or is_row(value):
+                raise InputError(
+                    f"{where}: value {index} is {type(value).__name__}; expected a single value, "
+                    "as in a list of rows of which the first is the header"
+                )
     texts = [*texts_of_rows(rows[:1]), *texts_of_rows(rows[1:])]
-    return table_of_rows(texts, 1, Notes(), name)
+    return table_of_rows(texts, name)
 
 
 def is_row(item: Any) -> bool:
-    """Whether an item is a list, a tuple that is no cell, or an array of one dimension or more."""
-    return isinstance(item, list | tuple | np.ndarray) and not isinstance(item, Cell)
+    """Whether an item is a list, a tuple (but not a cell), or an array with dimensions."""
+    if isinstance(item, np.ndarray):
+        return item.ndim > 0
+    return isinstance(item, list | tuple) and not isinstance(item, Cell)
 
 
 def items_of_object(value: Mapping[Any, Any], name: str, kind: str) -> list[Any]:
-    """Return the array of objects or of rows that an object holds, or is.
-
-    Examples
-    --------
-    >>> items_of_object({"columns": ["a"], "data": [[1]]}, "table", "a JSON object")
-    [['a'], [1]]
-    >>> items_of_object({"a": [1, 2], "b": [3, 4]}, "table", "a JSON object")
-    [{'a': 1, 'b': 3}, {'a': 2, 'b': 4}]
-    """
-    ways: list[Callable[[], list[Any] | None]] = [
-        lambda: _rows_in(value, name),
-        lambda: _rows_below(value, name),
-        lambda: _columns_in(value),
-    ]
-    for way in ways:
-        found = way()
-        if found is not None:
-            return found
+    """Return the array of objects or of rows that an object holds, or is."""
+    found = _rows_in(value, name)
+    if found is None:
+        found = _rows_below(value, name)
+    if found is None:
+        found = _columns_in(value)
+    if found is not None:
+        return found
     if value and all(map(_is_single, value.values())):
         return [value]
     raise InputError(
@@ -250,7 +194,7 @@ def items_of_object(value: Mapping[Any, Any], name: str, kind: str) -> list[Any]
 def _rows_in(value: Mapping[Any, Any], name: str) -> list[Any] | None:
     """Return the array of objects or rows among the members, below the header that is beside it."""
     key, header = _header(value)
-    others = {other: list(m) for other, m in value.items() if other != key and _is_array(m)}
+    others = {other: list(m) for other, m in value.items() if other != key and is_row(m)}
     arrays = {other: items for other, items in others.items() if not any(map(_is_single, items))}
     is_apart = key is None and not any(arrays.values()) and not {*_ROWS} & {*arrays}
     if is_apart and len(others) == len(value) and any(others.values()):
@@ -276,10 +220,10 @@ def _rows_below(value: Mapping[Any, Any], name: str) -> list[Any] | None:
 def _columns_in(value: Mapping[Any, Any]) -> list[Any] | None:
     """Return the rows of an object whose members are columns."""
     columns = list(value.values())
-    if not columns or not all(map(_is_array, columns)) or _header(value)[0] is not None:
+    if not columns or not all(map(is_row, columns)) or _header(value)[0] is not None:
         return None
     is_flat = all(_is_single(item) for column in columns for item in column)
-    if not is_flat or len({*map(len, columns)}) > 1 or any(map(_is_key_of_cells, value)):
+    if not is_flat or len({*map(len, columns)}) > 1 or {*value} & {*_CELL_KEYS}:
         return None
     return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)]
 
@@ -287,10 +231,10 @@ def _columns_in(value: Mapping[Any, Any]) -> list[Any] | None:
 def _header(value: Mapping[Any, Any]) -> tuple[str | None, list[Any]]:
     """Return the key under which the names of columns stand, and these."""
     for key in _HEADERS:
-        items = list(value[key]) if _is_array(value.get(key)) else []
+        items = list(value[key]) if is_row(value.get(key)) else []
         if items and all(map(_is_single, items)):
             return key, items
-        if items and any(_is_array(member) for other, member in value.items() if other != key):
+        if items and any(is_row(member) for other, member in value.items() if other != key):
             if all(isinstance(item, Mapping) and "name" in item for item in items):
                 return key, [item["name"] for item in items]
             if len(items) == 1 and is_row(items[0]):
@@ -313,58 +257,23 @@ def _picked(arrays: Mapping[Any, list[Any]], name: str) -> list[Any] | None:
     return [] if full else None
 
 
-def _is_array(value: Any) -> bool:
-    return is_row(value) and not (isinstance(value, np.ndarray) and value.ndim == 0)
-
-
 def _is_single(value: Any) -> bool:
     return not isinstance(value, Mapping | Cell) and not is_row(value)
 
 
-def _is_key_of_cells(key: Any) -> bool:
-    return key in ("row_nums", "column_nums")
-
-
-def _check_row(row: Any, where: str) -> None:
-    if not is_row(row):
-        raise InputError(f"{where} is {type(row).__name__}; expected a list")
-    for number, value in enumerate(row):
-        if isinstance(value, Mapping) or is_row(value):
-            raise InputError(
-                f"{where}: value {number} is {type(value).__name__}; expected a single value, "
-                "as in a list of rows of which the first is the header"
-            )
-
-
-def _keys(items: list[Mapping[str, Any]]) -> list[Any]:
-    return list(dict.fromkeys(key for item in items for key in item))
-
-
-def _chosen(columns: Sequence[str], name: str) -> list[str]:
-    if isinstance(columns, str):
-        raise InputError(f"{name}: columns is {columns!r}; expected a list of texts")
-    chosen = list(columns)
-    if len({*chosen}) < len(chosen) or not all(isinstance(key, str) for key in chosen):
-        raise InputError(f"{name}: columns is {columns!r}; expected texts, each once")
-    return chosen
+def _keys(items: list[Mapping[str, Any]]) -> dict[Any, None]:
+    """Return the keys of all items, in the order in which they first appear."""
+    return dict.fromkeys(key for item in items for key in item)
 
 
 def tables_of_arrays(gold: Iterable[Any], predicted: Iterable[Any]) -> tuple[Table, Table]:
-    """Make two tables of two arrays, with columns in one order.
-
-    Examples
-    --------
-    >>> tables = tables_of_arrays([{"a": 1, "b": 2}], [{"c": 3, "b": 2}, 5])
-    >>> [table.texts[0] for table in tables]
-    [['a', 'b'], ['b', 'c', 'value']]
-    """
+    """Make two tables of two arrays, with columns in one order; each has those that it uses."""
     sides = objects_of(gold), objects_of(predicted)
-    order = list(dict.fromkeys(key for side in sides for key in _keys(side)))
+    used = [_keys(side) for side in sides]
+    order = used[0] | used[1]
     true, found = (
-        read_records(side, [key for key in order if key in used], name)
-        for name, side, used in zip(
-            ("gold", "predicted"), sides, (set(_keys(side)) for side in sides), strict=True
-        )
+        read_records(side, [key for key in order if key in keys], name)
+        for name, side, keys in zip(("gold", "predicted"), sides, used, strict=True)
     )
     return true, found
 
@@ -374,40 +283,25 @@ def objects_of(items: Iterable[Any]) -> list[Mapping[str, Any]]:
     return [item if isinstance(item, Mapping) else {"value": item} for item in items]
 
 
-_Labels: TypeAlias = Sequence[tuple[str, ...]]
-#: First line, line after the last, level, text.
-_Spans: TypeAlias = Iterator[tuple[int, int, int, str]]
-
-
 def table_of_frame(frame: pd.DataFrame, name: str) -> Table:
-    """Make a table of a DataFrame.
+    """Make a table of a DataFrame; equal neighbours in a MultiIndex are one cell.
 
-    Examples
-    --------
-    >>> frame = pd.DataFrame({("2020", "Q1"): [1.0, None], ("2020", "Q2"): [2.5, 3.0]})
-    >>> table = table_of_frame(frame, "table")
-    >>> table.texts
-    [['2020', '2020'], ['Q1', 'Q2'], ['1', '2.5'], ['', '3']]
-    >>> table.cells[0].columns
-    (0, 1)
+    Columns and an index that only number the positions are left out.
     """
-    top = 0 if _are_numbered(frame.columns) else frame.columns.nlevels
-    left = 0 if _are_positions(frame.index) else frame.index.nlevels
-    check_size(top + len(frame), left + frame.shape[1], name)
-    return mended(_cells(frame, top, left), Notes(), name)
-
-
-def _are_numbered(index: pd.Index[Any]) -> bool:
-    return (
-        isinstance(index, pd.RangeIndex)
-        and index.name is None
-        and (index.start, index.step) == (0, 1)
+    index: pd.Index[Any] = frame.index
+    columns: pd.Index[Any] = frame.columns
+    is_numbered = (
+        isinstance(columns, pd.RangeIndex)
+        and columns.name is None
+        and (columns.start, columns.step) == (0, 1)
     )
-
-
-def _are_positions(index: pd.Index[Any]) -> bool:
-    """Whether an index says no more than which rows they were."""
-    return index.nlevels == 1 and index.name is None and index.inferred_type in ("integer", "empty")
+    are_positions = (
+        index.nlevels == 1 and index.name is None and index.inferred_type in ("integer", "empty")
+    )
+    top = 0 if is_numbered else columns.nlevels
+    left = 0 if are_positions else index.nlevels
+    check_size(top + len(frame), left + frame.shape[1], name)
+    return mended(_cells(frame, top, left), name)
 
 
 def _cells(frame: pd.DataFrame, top: int, left: int) -> Iterator[Cell]:
@@ -416,31 +310,30 @@ def _cells(frame: pd.DataFrame, top: int, left: int) -> Iterator[Cell]:
             Cell(tuple(range(top)), (level,), text_of(text), None, is_header=True)
             for level, text in enumerate(frame.index.names[:left])
         )
-        for first, stop, level, text in _spans(_labels(frame.columns)):
+        for first, stop, level, text in _spans(frame.columns):
             columns = tuple(range(left + first, left + stop))
             yield Cell((level,), columns, text, None, is_header=True)
     if left:
-        for first, stop, level, text in _spans(_labels(frame.index)):
+        for first, stop, level, text in _spans(frame.index):
             yield Cell(tuple(range(top + first, top + stop)), (level,), text)
     for column in range(frame.shape[1]):
         for row, text in enumerate(texts_of(frame.iloc[:, column].array)):
             yield Cell((top + row,), (left + column,), text)
 
 
-def _labels(index: pd.Index[Any]) -> _Labels:
+def _spans(index: pd.Index[Any]) -> Iterator[tuple[int, int, int, str]]:
+    """Join equal labels below equal parents, but for the last level.
+
+    Yields the first line, the line after the last, the level and the text.
+    """
     plain = index.set_names(list(range(index.nlevels)))  # a level may have another's number as name
     levels = [texts_of(plain.get_level_values(n).array) for n in range(index.nlevels)]
-    return list(zip(*levels, strict=True))
-
-
-def _spans(labels: _Labels) -> _Spans:
-    """Join equal neighbours below equal parents, but for the last level."""
-    levels = len(labels[0]) if labels else 0
-    for level in range(levels):
+    labels = list(zip(*levels, strict=True))
+    for level in range(len(levels)):
         first = 0
         for stop in range(1, len(labels) + 1):
             is_new = stop == len(labels) or labels[stop][: level + 1] != labels[first][: level + 1]
-            if is_new or level == levels - 1:
+            if is_new or level == len(levels) - 1:
                 yield first, stop, level, labels[first][level]
                 first = stop
 
@@ -476,37 +369,8 @@ _LABELS = {
 _MOST_GUESSED = 10_000
 
 
-class Seen(NamedTuple):
-    """What is seen in a text: the kind of table, the part of the text that holds it."""
-
-    kind: str
-    text: str
-    notes: tuple[str, ...] = ()
-    delimiter: str | None = None
-
-
-def seen_table(text: str, name: str) -> Seen | None:
-    r"""See what kind of table a text holds.
-
-    Examples
-    --------
-    >>> seen_table("Here it is:\n```csv\nYear,Sales\n2020,1.5\n```", "table")[:2]
-    ('csv', 'Year,Sales\n2020,1.5')
-    """
-    text, notes = answer_in(text)
-    seen = None if begins_as_html(text) else _seen_in_fences(text, name)
-    seen = seen or _seen(text)
-    return seen and seen._replace(notes=(*notes, *seen.notes))
-
-
 def answer_in(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return a text without the thoughts before it and the tags around its answer, and notes.
-
-    Examples
-    --------
-    >>> answer_in("<think>Hm.</think><answer>a,b</answer>")
-    ('a,b', ('thoughts left out',))
-    """
+    """Return a text without the thoughts before it and the tags around its answer, and notes."""
     found = _THOUGHTS.match(text)
     rest = text[found.end() :] if found else text
     _, tag, after = rest.rpartition("<answer>")
@@ -530,7 +394,7 @@ def _seen_as(label: str, text: str) -> Seen | None:
     if kind == "csv" and text.strip():
         csv = seen_csv(text)
         if csv is not None and label == "csv":
-            return Seen("csv", csv.text, csv.notes, csv.delimiter)
+            return csv
         return Seen("csv", text, (), "\t" if label == "tsv" and "\t" in text else None)
     fits = {"markdown": looks_like_markdown, "html": has_cell_tag, "json": _is_bracketed}
     return Seen(kind, text) if kind in fits and fits[kind](text) else _seen(text)
@@ -552,42 +416,24 @@ def _is_table(label: str, seen: Seen) -> bool:
         return False
 
 
-def unfenced(text: str) -> str:
-    """Return what is in the one code fence of a text; a text without one as it is."""
-    parts = _FENCE.findall(text)
-    return str(parts[0][2]) if len(parts) == 1 else text
-
-
 def _seen(text: str) -> Seen | None:
     if _JSON.match(text):
         return Seen("json", text)
     is_markdown = looks_like_markdown(text)
     if looks_like_html(text) and (has_cell_tag(text) or not is_markdown):
         return Seen("html", text)
-    return Seen("markdown", text) if is_markdown else _seen_without_marks(text)
-
-
-def _seen_without_marks(text: str) -> Seen | None:
-    """See what is in a text that neither begins as JSON nor has a tag or row of dashes."""
+    if is_markdown:
+        return Seen("markdown", text)
     plain = unescaped(text)
     if plain is not None:
         return Seen("html", plain, ("escaped HTML, unescaped once",))
     if _JSON_LINE.search(text):
         return Seen("json", text)
-    csv = seen_csv(text)
-    if csv is not None:
-        return Seen("csv", csv.text, csv.notes, csv.delimiter)
-    return Seen("html", text) if has_cell_tag(text) else None
+    return seen_csv(text) or (Seen("html", text) if has_cell_tag(text) else None)
 
 
 def array_in(text: str, where: str, name: str) -> tuple[list[Any], tuple[str, ...]]:
-    r"""Return the JSON array of objects or of rows that a text holds.
-
-    Examples
-    --------
-    >>> array_in('Here it is:\n{"rows": [{"a": 1}]}', "text", "table")
-    ([{'a': 1}], ("left out before the JSON: 'Here it is:'",))
-    """
+    """Return the JSON array of objects or of rows that a text holds, and notes."""
     values, notes = _values(text, where)
     if len(values) > 1 or isinstance(values[0], list):
         return values if len(values) > 1 else values[0], notes
@@ -603,7 +449,7 @@ def _values(text: str, where: str) -> tuple[list[Any], tuple[str, ...]]:
     before = _left_out("before", text[:start])
     values: list[Any] = []
     try:
-        place = _decode(text, start, values)
+        stop = _decode(text, start, values)
     except json.JSONDecodeError as error:
         mended = _mended(text[start:], values)
         if mended is None:
@@ -611,7 +457,7 @@ def _values(text: str, where: str) -> tuple[list[Any], tuple[str, ...]]:
         return mended, (*before, "JSON mended")
     except (RecursionError, ValueError) as error:
         raise InputError(f"{where} is not JSON that can be read: {error}") from None
-    return values, (*before, *_left_out("after", text[place:]))
+    return values, (*before, *_left_out("after", text[stop:]))
 
 
 def _left_out(where: str, text: str) -> tuple[str, ...]:
@@ -653,17 +499,14 @@ def _repaired(text: str, may_guess: bool) -> Any:
     """Mend one JSON value; what is whole in it stays as it is, unless it has to be guessed."""
     bare = text.strip().removesuffix(",")
     ways: list[Callable[[str], Any]] = [partial(json.loads, strict=False), read_cut_off]
-    for way in [*ways, _guessed] if may_guess else ways:
+    if may_guess:  # an object of which only the beginning is there is left out
+        ways.append(lambda begun: repaired(_FIRST_KEY.sub("", begun).rstrip(" \t\r\n,{")))
+    for way in ways:
         with suppress(RecursionError, ValueError):
             value = way(bare)
             if isinstance(value, dict | list):
                 return value
     return None
-
-
-def _guessed(text: str) -> Any:
-    """Mend by the library; an object of which only the beginning is there is left out."""
-    return repaired(_FIRST_KEY.sub("", text).rstrip(" \t\r\n,{"))
 
 
 #: What a text, a file or a list may be.
@@ -681,10 +524,6 @@ _OF_FILES = {
 }
 _SINGLE = (bytes, bytearray, Cell)
 _LISTS = ("cells", "records")
-_EXPECTED = (
-    "expected a list of cells, of records or of rows, an HTML, CSV, Markdown or JSON text, a "
-    "DataFrame, or a pathlib.Path of a file"
-)
 
 
 def read_table(
@@ -759,9 +598,11 @@ def read_table(
 
 def _read(given: Any, format: str | None, name: str, tidy: bool) -> Table:  # noqa: A002
     if isinstance(given, Path):
-        return _of_file(given, format, name, tidy)
+        called = f"{name} file {str(given)!r}"
+        return _of_seen(_seen_file(given, format, name), called, called, tidy)
     if isinstance(given, str):
-        return _of_text(given.removeprefix("\ufeff"), format, name, tidy)
+        seen = _seen_text(given.removeprefix("\ufeff"), format, name)
+        return _of_seen(seen, f"{name} text", name, tidy)
     if isinstance(given, Table | pd.DataFrame):
         if format is not None:
             raise InputError(
@@ -773,11 +614,14 @@ def _read(given: Any, format: str | None, name: str, tidy: bool) -> Table:  # no
         return _of_list(items_of_object(given, name, type(given).__name__), format, name)
     is_single = isinstance(given, np.ndarray) and given.ndim == 0
     if is_single or not isinstance(given, Iterable) or isinstance(given, _SINGLE):
-        raise InputError(f"{name} is {type(given).__name__}; {_EXPECTED}")
+        raise InputError(
+            f"{name} is {type(given).__name__}; expected a list of cells, of records or of rows, "
+            "an HTML, CSV, Markdown or JSON text, a DataFrame, or a pathlib.Path of a file"
+        )
     return _of_list(list(given), format, name)
 
 
-def _of_file(path: Path, format: str | None, name: str, tidy: bool) -> Table:  # noqa: A002
+def _seen_file(path: Path, format: str | None, name: str) -> Seen:  # noqa: A002
     suffix = path.suffix.lower()
     kind = format or _OF_FILES.get(suffix)
     if kind is None:
@@ -786,28 +630,27 @@ def _of_file(path: Path, format: str | None, name: str, tidy: bool) -> Table:  #
             "(or pass format)"
         )
     tab = "\t" if kind == "csv" and suffix == ".tsv" else None
-    seen = Seen(kind, read_text(path, name), delimiter=tab)
-    called = f"{name} file {str(path)!r}"
-    return _of_seen(seen, called, called, tidy)
+    return Seen(kind, read_text(path, name), delimiter=tab)
 
 
-def _of_text(text: str, format: str | None, name: str, tidy: bool) -> Table:  # noqa: A002
-    if format is None:
-        seen = seen_table(text, name)
-    else:
-        bare, notes = answer_in(text)
+def _seen_text(text: str, format: str | None, name: str) -> Seen:  # noqa: A002
+    answer, notes = answer_in(text)
+    if format is not None:
         if format == "html":
-            bare = unescaped(bare) or bare
-        elif format != "markdown":
-            bare = unfenced(bare)
-        seen = Seen(format, bare, notes)
+            answer = unescaped(answer) or answer
+        elif format != "markdown":  # of a text with one code fence, what is in it
+            parts = _FENCE.findall(answer)
+            answer = str(parts[0][2]) if len(parts) == 1 else answer
+        return Seen(format, answer, notes)
+    seen = None if begins_as_html(answer) else _seen_in_fences(answer, name)
+    seen = seen or _seen(answer)
     if seen is None:
         raise InputError(
             f"{name} is the text {one_line(text, 40)!r}, in which no table is seen; expected HTML, "
             'CSV, Markdown or JSON, or say which: xb.tables.read_table(text, format="csv"); '
             "a file is given as pathlib.Path"
         )
-    return _of_seen(seen, f"{name} text", name, tidy)
+    return seen._replace(notes=(*notes, *seen.notes))
 
 
 def _of_seen(seen: Seen, where: str, name: str, tidy: bool) -> Table:
@@ -836,15 +679,14 @@ def _of_list(items: list[Any], format: str | None, name: str) -> Table:  # noqa:
 
 def _kind(items: list[Any]) -> str:
     """Tell cells by one of their keys, anywhere; else the first dict or list says what it is."""
-    if any(map(_is_cell, items)):
-        return "cells"
+    kind = ""
     for item in items:
-        if isinstance(item, Mapping) or is_row(item):
-            return "records" if isinstance(item, Mapping) else "rows"
-    return "cells"
-
-
-def _is_cell(item: Any) -> bool:
-    if isinstance(item, Mapping):
-        return "row_nums" in item or "column_nums" in item
-    return isinstance(item, Cell)
+        if isinstance(item, Cell):
+            return "cells"
+        if isinstance(item, Mapping):
+            if any(key in item for key in _CELL_KEYS):
+                return "cells"
+            kind = kind or "records"
+        elif is_row(item):
+            kind = kind or "rows"
+    return kind or "cells"

@@ -19,7 +19,7 @@ from extractbench_nb.schema.parse import parse_schema
 from extractbench_nb.tables.batches import TableScores
 from extractbench_nb.tables.canonical import Canonical
 from extractbench_nb.tables.cells import Table
-from extractbench_nb.tables.grid_similarity import GriTS
+from extractbench_nb.tables.drawing import GriTS
 from extractbench_nb.widgets.view import keep_static, notebook_libraries
 
 if TYPE_CHECKING:

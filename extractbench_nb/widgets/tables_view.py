@@ -16,7 +16,6 @@ from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables import drawing
 from extractbench_nb.tables.cells import Cell
-from extractbench_nb.tables.grid_similarity import GriTS
 from extractbench_nb.widgets import view as ui
 from extractbench_nb.widgets.static import segments_html, twin
 
@@ -265,8 +264,8 @@ class TableView(ui.View):
     page = traitlets.Int(0)
     column_page = traitlets.Int(0)
 
-    def __init__(self, result: GriTS) -> None:
-        if not isinstance(result, GriTS):
+    def __init__(self, result: drawing.GriTS) -> None:
+        if not isinstance(result, drawing.GriTS):
             raise InputError(
                 f"result is of type {type(result).__name__}; expected a GriTS, as grits() returns"
             )

@@ -72,7 +72,7 @@ def test_as_here(variant: str, timed: Any, benchmark: Any) -> None:
 
 @pytest.mark.parametrize("size", [(5, 5), (10, 10), (40, 12), (100, 20), (500, 30)])
 def test_time_by_size(size: tuple[int, int], timed: Any, benchmark: Any) -> None:
-    rows, columns = min(size[0], 100 if benchmark.disabled else size[0]), size[1]
+    rows, columns = min(size[0], 40 if benchmark.disabled else size[0]), size[1]
     name, tables = f"{OURS}, {rows} x {columns}", pair(rows, columns)
     found = timed("tables by size, paper", name, scores, *tables, "paper", rounds=3, warm=1)
     benchmark.extra_info["work"] = f"{rows * columns:,} cells; top, con and loc"

@@ -27,36 +27,25 @@ MERGED = table_of_cells(
 
 
 @pytest.mark.parametrize(
-    "table, spans, tokens",
+    "table, tokens",
     [
-        (EMPTY, False, "<tabular> </tabular>"),
-        (grid(1, 1), False, "<tabular> <tbody> <tr> <tdy> </tr> </tbody> </tabular>"),
-        (grid(1, 1, 1), True, "<tabular> <thead> <tr> <tdy> </tr> </thead> </tabular>"),
+        (EMPTY, "<tabular> </tabular>"),
+        (grid(1, 1), "<tabular> <tbody> <tr> <tdy> </tr> </tbody> </tabular>"),
         (
             MERGED,
-            False,
             (
                 "<tabular> <thead> <tr> <tdy> <tdy> </tr> <tr> <tdn> <tdn> </tr> </thead> "
                 "<tbody> <tr> <tdy> </tr> </tbody> </tabular>"
             ),
         ),
         (
-            MERGED,
-            True,
-            (
-                "<tabular> <thead> <tr> <tdy> rowspan=2 <tdy> colspan=2 </tr> <tr> <tdn> <tdn> "
-                "</tr> </thead> <tbody> <tr> <tdy> colspan=3 </tr> </tbody> </tabular>"
-            ),
-        ),
-        (
             table_of_cells([Cell((0, 1), (0, 1), "x")]),
-            True,
-            "<tabular> <tbody> <tr> <tdy> rowspan=2 colspan=2 </tr> <tr> </tr> </tbody> </tabular>",
+            "<tabular> <tbody> <tr> <tdy> </tr> <tr> </tr> </tbody> </tabular>",
         ),
     ],
 )
-def test_tokens(table: Table, spans: bool, tokens: str) -> None:
-    assert " ".join(structure_tokens(table, spans=spans)) == tokens
+def test_tokens(table: Table, tokens: str) -> None:
+    assert " ".join(structure_tokens(table)) == tokens
 
 
 def test_cells_stand_in_the_order_of_columns() -> None:
@@ -88,13 +77,6 @@ def test_a_head_ends_where_a_row_is_not_all_header() -> None:
 )
 def test_scores(true: Table, predicted: Table, score: float) -> None:
     assert bleu(true, predicted) == pytest.approx(score)
-
-
-def test_spans_are_seen_if_asked_for() -> None:
-    wide = table_of_cells([Cell((0,), (0, 1), "x"), Cell((1,), (0,), "x"), Cell((1,), (1,), "x")])
-    narrow = table_of_cells([Cell((0,), (0,), "x"), *wide.cells[1:], Cell((0,), (1,), "x")])
-    assert bleu(wide, wide, spans=True) == pytest.approx(1.0)
-    assert bleu(wide, narrow, spans=True) < bleu(wide, narrow) < 1
 
 
 def test_content_does_not_matter() -> None:

@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.tables.cells import table_of_cells
+from extractbench_nb.tables.drawing import GriTS
 from extractbench_nb.tables.grid_similarity import (
-    Alignment,
-    GriTS,
-    corridor,
+    corridors,
     diagonal_corridor,
     grits,
     likely_alignment,
@@ -74,7 +73,7 @@ def test_much_is_left_out_where_tables_are_alike() -> None:
     guess = likely_alignment(lines, lines)
     for left in (
         diagonal_corridor(guess, (30, 30), 4.0, lambda pairs: pairs * 4.0),
-        corridor(guess, np.full((30, 30), 4.0), lambda pairs: pairs * 4.0),
+        corridors(np.full((1, 30, 30), 4.0), lambda pairs: pairs * 4.0)[0],
     ):
         assert left.sum() == 30
         assert left.diagonal().all()
@@ -86,14 +85,13 @@ def test_one_bound_for_all_is_a_bound_for_each(lines: int, others: int, share: f
     guess = likely_alignment(np.arange(lines)[:, None], np.arange(others)[:, None])
     worth = np.full((lines, others), 3.0 * share)
     one = diagonal_corridor(guess, (lines, others), 3.0, lambda _: worth)
-    each = corridor(guess, np.full((lines, others), 3.0), lambda _: worth)
+    (each,) = corridors(np.full((1, lines, others), 3.0), lambda _: worth[None])
     assert (one == each).all()
 
 
 def test_a_poor_guess_leaves_more() -> None:
     lines = np.arange(40).reshape(10, 4)
-    upper = np.full((10, 10), 4.0)
-    poor = Alignment(np.array([0]), np.array([9]), 0.0)
-    assert corridor(poor, upper, lambda p: np.eye(10) * 4.0).all()
+    upper = np.full((1, 10, 10), 4.0)
+    assert corridors(upper, lambda _: np.zeros_like(upper)).all()
     good = likely_alignment(lines, np.delete(lines, 3, axis=0))
     assert good.true.tolist() == [0, 1, 2, 4, 5, 6, 7, 8, 9]

@@ -16,7 +16,7 @@ def table(number: int, rows: int, columns: int) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=[f"t{number} head {c}" for c in range(columns)])
 
 
-TABLES = [table(n, 6 + n % 20, 3 + n % 7) for n in range(80)]
+TABLES = [table(n, 6 + n % 20, 3 + n % 7) for n in range(60)]
 
 
 @pytest.fixture(scope="module")

@@ -57,14 +57,14 @@ FUNCTIONS: dict[str, Callable[[Table], Any]] = {
     "count_objects": count_objects,
     "dilate": lambda table: dilate(table).cells,
     "adjacency_relations": adjacency_relations,
-    "structure_tokens": lambda table: structure_tokens(table, spans=True),
+    "structure_tokens": structure_tokens,
     "table_sections": table_sections,
     "count_nodes": count_nodes,
     "check_tables": lambda table: check_tables([table]).astype(object).to_dict("list"),
 }
 PAIRED: dict[str, Callable[[Table, Table], Any]] = {
     "adjacency": adjacency,
-    "bleu": lambda *pair: bleu(*pair, spans=True),
+    "bleu": bleu,
     "teds": teds,
     "exact_match": exact_match,
     "check_content": lambda *pair: check_content(*pair).to_dict("list"),

@@ -263,11 +263,11 @@ def test_no_table_or_several(text: str, message: str) -> None:
 
 HOSTILE = {
     "columns": "<table><tr>" + '<td colspan="1000">' * 1001,
-    "rows": "<table>" + "<tr>" * 500_000 + "<td colspan=1000>",
+    "rows": "<table>" + "<tr>" * 50_000 + "<td colspan=1000>",
     "wide rows": "<table>" + "<tr><td>" * 2000 + '<td colspan="1000">' * 2,
     "spans": '<table><tr><td colspan="1000000000" rowspan="1000000000">a' + "<tr><td>" * 2000,
-    "spans below": "<table><tr>" + '<td rowspan="65533">' * 50_000,
-    "digits": f'<tr><td colspan="{"9" * 100_000}">a</td></tr>' * 2000,
+    "spans below": "<table><tr>" + '<td rowspan="65533">' * 5_000,
+    "digits": f'<tr><td colspan="{"9" * 100_000}">a</td></tr>' + "<tr><td>b</td></tr>" * 1000,
     "text in every cell": "<td>x" * 20_000 + "</td>" * 20_000,
 }
 
@@ -279,9 +279,9 @@ def test_great_tables_are_refused(text: str) -> None:
 
 
 DEEP = {
-    "elements": ("<div>" * 100_000 + "<table><tr><td>a", [["a"]]),
-    "cells": ("<td>" * 50_000 + "</td>" * 50_000, [[""] * 50_000]),
-    "markup": ("<table><tr><td>" + "<b>" * 200_000 + "a", [["a"]]),
+    "elements": ("<div>" * 50_000 + "<table><tr><td>a", [["a"]]),
+    "cells": ("<td>" * 20_000 + "</td>" * 20_000, [[""] * 20_000]),
+    "markup": ("<table><tr><td>" + "<b>" * 50_000 + "a", [["a"]]),
     "an open comment": ("<table><tr><td>a</td></tr><!-- " + "<" * 1_000_000, [["a"]]),
 }
 
@@ -301,7 +301,7 @@ PIECES = [
 HTML = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=30).map("".join)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(HTML)
 def test_any_text_is_a_whole_table_or_an_input_error(text: str) -> None:
     for form in ("html", None):

@@ -228,7 +228,7 @@ RECORDS = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(RECORDS)
 def test_json_lines_are_the_array_of_their_lines(items: list[dict[str, Any]]) -> None:
     lines = "\n".join(map(json.dumps, items))
@@ -296,7 +296,7 @@ def test_no_line_is_lost_where_json_lines_are_mended(text: str) -> None:
     assert table.notes == ("JSON mended",)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=80, deadline=None)
 @example([{"a": "\f", "b": None}, {"a": "", "b": None}], True, 1)
 @example([{"a": '\\"', "b": None}, {"a": "{", "b": 1}], True, 9)
 @example([{"a": "\U0001f600", "b": None}, {"a": "\U0001f600", "b": 1}], True, 15)
@@ -405,7 +405,7 @@ def test_tidy_keeps_the_grid_and_the_notes() -> None:
 WORDS = ["Sorry", "I", "could not", "find", "table", "however", "there is", "it", "so"]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     st.lists(
         st.lists(st.sampled_from(WORDS), min_size=5, max_size=9).map(" ".join), min_size=2

@@ -288,7 +288,7 @@ def test_tidy_markdown_is_as_it_is_shown(text: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["**a " * 50_000, "<b " * 50_000, "`" * 200_000, "` `` " * 50_000, "_*" * 100_000]
+    "text", ["**a " * 20_000, "<b " * 20_000, "`" * 50_000, "` `` " * 20_000, "_*" * 40_000]
 )
 def test_long_texts_are_tidied_soon(text: str) -> None:
     """A quadratic search would need minutes."""
@@ -297,7 +297,7 @@ def test_long_texts_are_tidied_soon(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["," + " " * 100_000, ', "' * 60_000, '"\n' * 60_000, '"a\n\n' * 50_000, "# \n" * 60_000],
+    ["," + " " * 50_000, ', "' * 20_000, '"\n' * 20_000, '"a\n\n' * 20_000, "# \n" * 20_000],
 )
 def test_long_csv_is_read_soon(text: str) -> None:
     """A quadratic search would need minutes."""
@@ -319,10 +319,14 @@ ERRORS = {
     ),
     "two pipe tables": ("markdown", "|a|\n|-|\n\n|b|\n|-|\n", "table holds 2 tables; expected one"),
     "too long a field": ("csv", '"' + "x" * 200_000, "no CSV text that can be read: field larger"),
-    "too many rows": ("csv", "a\n" * 1_000_001, "has 1,000,001 rows x 1 columns; expected at most"),
+    "too many rows": (
+        "csv",
+        "a," * 1000 + "\n" + "a,b\n" * 1000,
+        "has 1,001 rows x 1,001 columns; expected",
+    ),
     "too many columns": (
         "markdown",
-        "|" * 2_000_001 + "\n" + "|-" * 2_000_000 + "|",
+        "|a" * 1001 + "|\n" + "|-" * 1001 + "|\n" + "|b|\n" * 1000,
         "expected at",
     ),
 }
@@ -341,7 +345,7 @@ def test_an_empty_text_is_an_empty_csv() -> None:
 FIELDS = st.text("ab,;|\"'\n\r -:\\\0\ud800", max_size=6)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(FIELDS, max_size=12).map("\n".join), st.sampled_from([None, "csv", "markdown"]))
 def test_any_text_is_a_whole_table_or_an_input_error(text: str, form: str | None) -> None:
     try:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extractbench_nb.tables.cells import Cell, Table, frame_of, html_of, table_of_cells
+from extractbench_nb.tables.cells import Cell, Table, table_of_cells
 from extractbench_nb.tables.reading import read_table
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=6) | st.sampled_from(
@@ -41,21 +41,21 @@ def fit(text: str) -> bool:
     return all(c in "\t\n\r" or " " <= c <= "\ud7ff" or "\ue000" <= c != "\uffff" for c in text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     TABLES.filter(lambda table: all(fit(c.text) and "\ufffe" not in c.text for c in table.cells))
 )
 def test_html_that_is_written_is_read(table: Table) -> None:
-    found = read_table(html_of(table))
+    found = read_table(table.to_html())
     assert found.cells == table.cells
     assert found.grid.tolist() == table.grid.tolist()
     assert found.notes == ()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(TABLES)
 def test_the_lenient_reader_sees_what_the_strict_one_sees(table: Table) -> None:
-    text = html_of(table)
+    text = table.to_html()
     strict, lenient = read_table(text), read_table(text + "<br>")
     assert lenient.grid.tolist() == strict.grid.tolist()
     assert [c.is_header for c in lenient.cells] == [c.is_header for c in strict.cells]
@@ -63,10 +63,10 @@ def test_the_lenient_reader_sees_what_the_strict_one_sees(table: Table) -> None:
     assert [c.text.replace("\r", "") for c in lenient.cells] == plain
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(TABLES)
 def test_a_frame_that_is_written_is_read(table: Table) -> None:
-    found = read_table(frame_of(table))
+    found = read_table(table.to_frame())
     assert found.texts == table.texts
     headers = [all(table.cells[n].is_header for n in row) for row in table.grid.tolist()]
     first = headers.index(False) if False in headers else len(headers)
@@ -82,15 +82,15 @@ def test_columns_of_a_frame() -> None:
         columns=pd.MultiIndex.from_tuples([("2020", "Q1"), ("2020", "Q2")]),
         dtype=pd.StringDtype("python"),
     )
-    pd.testing.assert_frame_equal(frame_of(table), expected)
+    pd.testing.assert_frame_equal(table.to_frame(), expected)
 
 
 def test_frames_of_odd_tables() -> None:
-    assert frame_of(read_table([])).shape == (0, 0)
-    assert read_table(frame_of(read_table([]))).size == 0
-    assert frame_of(read_table("a,b")).shape == (0, 2)
-    assert frame_of(read_table("<tr><td>a</td></tr>")).columns.tolist() == [0]
-    assert frame_of(read_table("a,b\n\ud800,")).to_numpy().tolist() == [["\ud800", ""]]
+    assert read_table([]).to_frame().shape == (0, 0)
+    assert read_table(read_table([]).to_frame()).size == 0
+    assert read_table("a,b").to_frame().shape == (0, 2)
+    assert read_table("<tr><td>a</td></tr>").to_frame().columns.tolist() == [0]
+    assert read_table("a,b\n\ud800,").to_frame().to_numpy().tolist() == [["\ud800", ""]]
 
 
 def test_html() -> None:
@@ -98,15 +98,15 @@ def test_html() -> None:
         '<table><tr><th colspan="2">a</th></tr><tr><th rowspan="2">b</th><th>c</th></tr>'
         "<tr><td>&lt;d</td></tr></table>"
     )
-    assert html_of(table) == (
+    assert table.to_html() == (
         '<table>\n<thead>\n<tr><th colspan="2">a</th></tr>\n</thead>\n<tbody>\n'
         '<tr><th rowspan="2">b</th><th>c</th></tr>\n<tr><td>&lt;d</td></tr>\n</tbody>\n</table>'
     )
-    assert html_of(read_table([])) == "<table></table>"
+    assert read_table([]).to_html() == "<table></table>"
 
 
 def test_what_xml_cannot_hold_is_replaced() -> None:
-    written = html_of(table_of_cells([Cell((0,), (0,), "a\0b\ud800\x0b\uffff\U0001f600")]))
+    written = table_of_cells([Cell((0,), (0,), "a\0b\ud800\x0b\uffff\U0001f600")]).to_html()
     assert read_table(written).texts == [["a\ufffdb\ufffd\ufffd\ufffd\U0001f600"]]
 
 
@@ -120,7 +120,7 @@ def test_what_xml_cannot_hold_is_replaced() -> None:
 )
 def test_a_cell_that_is_no_rectangle_is_written_in_pieces(cells: list[Cell]) -> None:
     table = table_of_cells(cells)
-    found = read_table(html_of(table))
+    found = read_table(table.to_html())
     assert found.texts == table.texts
     assert found.notes == ()
     assert len(found.cells) == table.size
@@ -129,4 +129,4 @@ def test_a_cell_that_is_no_rectangle_is_written_in_pieces(cells: list[Cell]) -> 
 def test_tall_tables_are_written_fast() -> None:
     """Measured in cells: a quadratic writer would need minutes."""
     table = read_table("\n".join(["a"] * 30_000), format="csv")
-    assert html_of(table).count("<td>") == 29_999
+    assert table.to_html().count("<td>") == 29_999

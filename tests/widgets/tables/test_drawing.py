@@ -14,6 +14,7 @@ from extractbench_nb.tables.drawing import (
     GAP,
     METRICS,
     Comparison,
+    GriTS,
     Line,
     compare,
     drawn,
@@ -21,7 +22,7 @@ from extractbench_nb.tables.drawing import (
     line_text,
     notes_of,
 )
-from extractbench_nb.tables.grid_similarity import GRITS_METRICS, GriTS, grits
+from extractbench_nb.tables.grid_similarity import GRITS_METRICS, grits
 from tests.widgets.hostile import HOSTILE, Twin
 from tests.widgets.tables.tables import PREDICTED, TRUE, plain
 
@@ -147,12 +148,12 @@ def test_a_cell_goes_through_the_gap_of_a_row_that_it_does_not_have() -> None:
 def test_each_cell_has_what_became_of_it() -> None:
     both = found(TRUE, PREDICTED)
     cells = both.tables[0].cells
-    told = {cell.text: both.state(0, n)[0] for n, cell in enumerate(cells)}
+    told = {cell.text: both.states(0)[n][0] for n, cell in enumerate(cells)}
     assert [told[text] for text in ("North", "30.2", "Sales in 2022", "West", "91.4")] == [
         *("alike", "unlike", "partly", "alone", "alone"),
     ]
     number = next(n for n, cell in enumerate(cells) if cell.text == "Sales in 2022")
-    assert both.state(0, number)[1] == pytest.approx(12 / 13 / 2)
+    assert both.states(0)[number][1] == pytest.approx(12 / 13 / 2)
 
 
 @pytest.mark.parametrize(

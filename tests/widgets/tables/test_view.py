@@ -12,7 +12,8 @@ import traitlets
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.grid_similarity import GriTS, grits
+from extractbench_nb.tables.drawing import GriTS
+from extractbench_nb.tables.grid_similarity import grits
 from extractbench_nb.widgets.tables_view import TableView
 from tests.widgets.hostile import HOSTILE, Twin
 from tests.widgets.tables.tables import PREDICTED, TRUE, plain
