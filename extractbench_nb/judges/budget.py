@@ -6,9 +6,10 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 
 from extractbench_nb._tokens import count_tokens
-from extractbench_nb.judges.client import Completion, ModelRequest, list_price, litellm
+from extractbench_nb.judges.client import ModelRequest, list_price, litellm
 from extractbench_nb.judges.transport import Failure
 
 #: Tokenizers differ: digits one by one, other scripts. Twice GPT-2's count bounds those in use.
@@ -51,39 +52,20 @@ def _prompt_tokens(request: ModelRequest) -> int:
     return total + sum(map(most_tokens, texts))
 
 
+@dataclass(eq=False)
 class Reservation:
-    """What one request holds of a budget.
+    """What one request may cost at most, and what it is charged when it ends."""
 
-    Parameters
-    ----------
-    most : float
-        What it may cost at most.
-    """
-
-    def __init__(self, most: float) -> None:
-        self.most = most
-        self.charged = 0.0
-
-    def charge(self, said: Completion) -> None:
-        """Charge an answer: its cost, or the whole reservation where it does not tell."""
-        self.charged = said.cost_usd or self.most
+    most: float
+    charged: float = 0.0
 
 
 class Budget:
     """What may be spent, what was spent, and what requests under way may still cost.
 
-    To be used on one event loop.
-
-    Parameters
-    ----------
-    limit : float or None
-        US dollars, 0 and up; None for no limit.
-
-    Attributes
-    ----------
-    spent_usd : float
-        What answers cost so far. With a limit, an answer that does not tell its tokens counts as
-        much as it can have cost, and so does a request that broke off without an answer.
+    To be used on one event loop. With a `limit` (in US dollars), an answer that does not tell its
+    tokens counts as much as it can have cost, and so does a request that broke off without an
+    answer.
     """
 
     def __init__(self, limit: float | None) -> None:

@@ -60,11 +60,6 @@ def is_taken(name: str) -> bool:
     return name == MODEL_VARIABLE or bool(_KEY.fullmatch(name))
 
 
-def default_model() -> str:
-    """Return the model that a judge asks when it is given none."""
-    return os.environ.get(MODEL_VARIABLE) or DEFAULT_MODEL
-
-
 @dataclass(frozen=True)
 class Settings:
     """The options of a judge that is a language model, checked.
@@ -139,19 +134,6 @@ class Settings:
         if schema is not None:
             _check_schema(schema)
         return settings
-
-    @property
-    def changed(self) -> dict[str, Any]:
-        """The options that differ from their defaults, and the model."""
-        found = {f.name: (getattr(self, f.name), f.default) for f in fields(self)}
-        return {name: value for name, (value, default) in found.items() if value != default}
-
-
-def refuse_unknown(options: Mapping[str, object]) -> None:
-    """Raise `InputError` for an option that there is not, with the nearest ones."""
-    for name in options:
-        known = [f.name for f in fields(Settings)] + ["cache"]
-        raise InputError(f"unknown option {name!r} of a judge; {nearest(name, known)}")
 
 
 def _check_schema(schema: object) -> None:
@@ -280,12 +262,6 @@ def check_model(settings: Settings, *, otherwise: str = _OTHER_JUDGES) -> None:
             f"{model!r}: what it costs cannot be told. Give it one with "
             "litellm.register_model, or leave the budget out"
         )
-
-
-def name_of_key(model: str) -> str:
-    """Name the environment variable that a model's key is in, for a message."""
-    name = f"{model.partition('/')[0].upper()}_API_KEY"
-    return name if name in os.environ else "the environment"
 
 
 def _provider(model: str) -> str:

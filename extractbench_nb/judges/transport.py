@@ -124,10 +124,6 @@ class Failure(Exception):  # noqa: N818 - it is a finding more than an error
         self.billed = billed
         super().__init__(f"{reason}: {problem}")
 
-    def blame(self, key: str) -> Failure:
-        """Return the same finding with where the refused key is from."""
-        return Failure(self.reason, f"the key in {key} was refused: {self.problem}")
-
 
 def failure_of(error: Exception, status: int | None = None, wait: float = 0.0) -> Failure:
     """Say what an error of LiteLLM means."""
