@@ -276,13 +276,13 @@ class LLMJudge(ModelJudge):
             n=n,
             vote=vote,
         )
-        self._cache: JudgeCache | None
-        if isinstance(cache, bool):
-            self._cache = judge_cache if cache else None
-        elif isinstance(cache, JudgeCache):
-            self._cache = cache
-        elif isinstance(cache, str | Path) and str(cache).strip():
-            self._cache = JudgeCache(cache)
+        given: object = cache
+        if isinstance(given, bool):
+            self._cache = judge_cache if given else None
+        elif isinstance(given, JudgeCache):
+            self._cache = given
+        elif isinstance(given, str | Path) and str(given).strip():
+            self._cache = JudgeCache(given)
         else:
             raise InputError(f"cache is {cache!r}; expected True, False, a folder or a JudgeCache")
         self._queue: CallQueue | None = None

@@ -166,26 +166,30 @@ def _problem(
     question: Question, rows: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]
 ) -> str | None:
     """Say what keeps a row from being the answer to a question, or return None."""
-    field = question.field
+    field, problem = question.field, None
     if field is None:
         return "two texts without their field"
     if _INDEX.search(field):
-        return f"{field!r}: verdicts on items of arrays are not replayed"
-    if not rows:
-        return f"{field!r}: it has no such field"
-    if not found:
-        return f"{field!r} by {question.metric!r}, only by {rows[0]['metric_id']!r}"
-    if len(found) > 1:
-        return f"{field!r}: it has {len(found)} rows of that name"
-    # a judge gave the verdict, not the states of the two values
-    row, outcome, reason = found[0], found[0].get("outcome"), found[0].get("reason")
-    if reason is not None if outcome is None else outcome not in _JUDGED:
-        return f"{field!r}: no judge was asked ({reason})"
-    # the published package tells no values where it asked a judge
-    for name, value in (("gold_value", question.gold), ("extracted_value", question.predicted)):
-        if row.get(name) is not None and canonical(row[name]) != canonical(value):
-            return f"{field!r} with these values; it is of another document or prediction"
-    return None
+        problem = ": verdicts on items of arrays are not replayed"
+    elif not rows:
+        problem = ": it has no such field"
+    elif not found:
+        problem = f" by {question.metric!r}, only by {rows[0]['metric_id']!r}"
+    elif len(found) > 1:
+        problem = f": it has {len(found)} rows of that name"
+    else:
+        # a judge gave the verdict, not the states of the two values
+        row, outcome, reason = found[0], found[0].get("outcome"), found[0].get("reason")
+        values = {"gold_value": question.gold, "extracted_value": question.predicted}
+        if reason is not None if outcome is None else outcome not in _JUDGED:
+            problem = f": no judge was asked ({reason})"
+        # the published package tells no values where it asked a judge
+        elif any(
+            row.get(name) is not None and canonical(row[name]) != canonical(value)
+            for name, value in values.items()
+        ):
+            problem = " with these values; it is of another document or prediction"
+    return None if problem is None else f"{field!r}{problem}"
 
 
 def _has_failed(row: Mapping[str, Any]) -> bool:

@@ -281,8 +281,8 @@ class ReplayJudge(FieldJudge):
 
     def __reduce__(self) -> tuple[Callable[[], ReplayJudge], tuple[()]]:
         """Pickle and copy by the path, which is read again."""
-        options = {"like": self._like, "otherwise": self._otherwise}
-        return (partial(ReplayJudge, self._path, **options), ())
+        made = partial(ReplayJudge, self._path, like=self._like, otherwise=self._otherwise)
+        return (made, ())
 
 
 #: Tokens that a provider adds to each message.
