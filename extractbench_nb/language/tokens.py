@@ -311,12 +311,11 @@ def _read(unified: str) -> tuple[str, list[Token]]:
     found: list[Token] = []
     position = 0
     for start, end, date in [*spans, (len(text), len(text), None)]:
-        for token in read_tokens(text[position:start])[1]:
-            found.append(token._replace(start=token.start + position, end=token.end + position))
+        between = read_tokens(text[position:start])[1]
+        found += [t._replace(start=t.start + position, end=t.end + position) for t in between]
         if date is not None:
-            found.append(
-                Token(date_token(date) + _time_of_day(text[start:end]), start, end, "date")
-            )
+            written = date_token(date) + _time_of_day(text[start:end])
+            found.append(Token(written, start, end, "date"))
         position = end
     return text, found
 
