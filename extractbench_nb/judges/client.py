@@ -193,7 +193,9 @@ def _arguments(request: ModelRequest) -> dict[str, Any]:
     arguments |= {name: value for name, value in chosen.items() if value is not None}
     if request.api_base is not None:
         arguments["api_base"] = request.api_base
-        if not has_key(request.model):
+        known = litellm().validate_environment(request.model)
+        keys = (name for name in known["missing_keys"] if name.endswith("_KEY"))
+        if not known["keys_in_environment"] and not any(map(os.environ.get, keys)):
             arguments["api_key"] = _NO_KEY
     if request.schema is not None and (request.demanded or supports_schema(request.model)):
         form = {"name": request.schema_name, "schema": request.schema, "strict": request.strict}
@@ -221,13 +223,6 @@ def _completion(model: str, response: Any) -> Completion:
         choice.finish_reason,
         refusal if isinstance(refusal, str) and refusal.strip() else None,
     )
-
-
-def has_key(model: str) -> bool:
-    """Say whether the environment holds what a model's provider needs."""
-    found = litellm().validate_environment(model)
-    keys = [name for name in found["missing_keys"] if name.endswith("_KEY")]
-    return bool(found["keys_in_environment"]) or any(os.environ.get(name) for name in keys)
 
 
 @cache

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+from urllib.parse import urlsplit
 
 from extractbench_nb.errors import ConfigError, InputError, nearest
 from extractbench_nb.judges.base import VOTES
 from extractbench_nb.judges.client import list_price, litellm
 from extractbench_nb.judges.prompts import check_template
-from extractbench_nb.judges.transport import holds_credentials
 
 #: Environment variable that names the model of judges that are given none.
 MODEL_VARIABLE = "DEFAULT_LLM_MODEL"
@@ -51,51 +51,14 @@ def read_environment() -> None:
     for name, value in found.items():
         # the name of a model with an address in it would be asked at that address
         names_server = name == MODEL_VARIABLE and "://" in (value or "")
-        if value and "\0" not in value and is_taken(name) and not names_server:
+        is_taken = name == MODEL_VARIABLE or _KEY.fullmatch(name)
+        if value and "\0" not in value and is_taken and not names_server:
             os.environ.setdefault(name, value)
-
-
-def is_taken(name: str) -> bool:
-    """Say whether a variable is taken from ``.env``: keys of providers, and the model's name."""
-    return name == MODEL_VARIABLE or bool(_KEY.fullmatch(name))
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of a judge that is a language model, checked.
-
-    Parameters
-    ----------
-    model : str
-        A LiteLLM model id.
-    temperature : float
-        0 or more.
-    max_tokens : int
-        Of an answer; 1 or more.
-    timeout : float
-        Seconds for one request, more than 0.
-    max_concurrency : int
-        Requests under way at once, 1 or more.
-    max_attempts : int
-        Requests for one question while the provider has passing trouble, 1 or more.
-    retry_wait : float
-        Seconds before the second attempt; twice as many before the third, and so on. 0 or more.
-    budget_usd : float or None
-        What the questions may cost, 0 or more; None for no limit.
-    api_base : str or None
-        Address of the server, if it is not the provider's own.
-    additional_instructions : str or None
-        What else to heed.
-    n : int
-        Answers to one question, 1 to 100.
-    vote : str
-        What becomes of several answers; see `VOTES`.
-
-    Raises
-    ------
-    InputError
-        A value that is not allowed; it says what is.
-    """
+    """The options of a judge that is a language model, checked; `LLMJudge` describes them."""
 
     model: str
     temperature: float = 0.0
@@ -168,9 +131,10 @@ def _or_none(allowed: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 def _is_address(value: Any) -> bool:
-    return (
-        isinstance(value, str) and bool(_ADDRESS.fullmatch(value)) and not holds_credentials(value)
-    )
+    if not isinstance(value, str) or not _ADDRESS.fullmatch(value):
+        return False
+    parts = urlsplit(value)
+    return not (parts.username or parts.password or parts.query)
 
 
 def _is_text(value: Any) -> bool:
@@ -207,38 +171,31 @@ _ALLOWED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 _OVERRIDES = ("model", "temperature", "max_tokens", "additional_instructions")
 
 
-class _Ambient(NamedTuple):
-    """Where a cloud's credentials may be, other than in the variables that LiteLLM names."""
-
-    variables: tuple[str, ...]
-    files: tuple[str, ...]
-    hint: str
-
-
-_AMAZON = _Ambient(
+_GCLOUD = "gcloud/application_default_credentials.json"
+_AMAZON = (
     (
-        "AWS_PROFILE",
-        "AWS_BEARER_TOKEN_BEDROCK",
-        "AWS_WEB_IDENTITY_TOKEN_FILE",
+        *("AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK", "AWS_WEB_IDENTITY_TOKEN_FILE"),
         "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
         "AWS_CONTAINER_CREDENTIALS_FULL_URI",
     ),
     ("~/.aws/credentials", "~/.aws/config"),
     "or run `aws configure`",
 )
-_AMBIENT = {
-    "vertex_ai": _Ambient(
+#: Where a cloud's credentials may be, other than in the variables that LiteLLM names: other
+#: variables, files, and what else may be done.
+_AMBIENT: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
+    "vertex_ai": (
         ("GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_CREDENTIALS"),
         (
             "$CLOUDSDK_CONFIG/application_default_credentials.json",
-            "$APPDATA/gcloud/application_default_credentials.json",
-            "~/.config/gcloud/application_default_credentials.json",
+            f"$APPDATA/{_GCLOUD}",
+            f"~/.config/{_GCLOUD}",
         ),
         "or run `gcloud auth application-default login`",
     ),
     "bedrock": _AMAZON,
     "sagemaker": _AMAZON,
-    "azure": _Ambient(("AZURE_AD_TOKEN", "AZURE_CLIENT_ID"), (), ""),
+    "azure": (("AZURE_AD_TOKEN", "AZURE_CLIENT_ID"), (), ""),
 }
 _PACKAGES = {"vertex_ai": ("google.auth", "litellm[google]")}
 #: What else can be done where a judge has no key.
@@ -289,16 +246,14 @@ def _is_installed(module: str) -> bool:
 
 def _check_key(model: str, provider: str, otherwise: str) -> None:
     found = litellm().validate_environment(model)
-    ambient = _AMBIENT.get(provider, _Ambient((), (), ""))
-    if found["keys_in_environment"] or not found["missing_keys"]:
+    names = found["missing_keys"]
+    if found["keys_in_environment"] or not names:
         return
-    files = (Path(os.path.expandvars(file)).expanduser() for file in ambient.files)
-    if any(map(os.environ.get, ambient.variables)) or any(file.is_file() for file in files):
+    variables, paths, hint = _AMBIENT.get(provider, ((), (), ""))
+    files = (Path(os.path.expandvars(path)).expanduser() for path in paths)
+    if any(map(os.environ.get, variables)) or any(file.is_file() for file in files):
         return
     either = " or " if provider == "gemini" else " and "
-    names = found["missing_keys"]
-    or_file = " or in a file .env here" if all(map(is_taken, names)) else ""
-    ways = [f"set {either.join(names)} in the environment{or_file}"]
-    if ambient.hint:
-        ways.append(ambient.hint)
-    raise InputError(f"no key for the model {model!r}: {', '.join(ways)}. {otherwise}")
+    or_file = " or in a file .env here" if all(map(_KEY.fullmatch, names)) else ""
+    ways = f"set {either.join(names)} in the environment{or_file}{hint and ', '}{hint}"
+    raise InputError(f"no key for the model {model!r}: {ways}. {otherwise}")

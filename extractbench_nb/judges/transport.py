@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 
 _HIDDEN = "[hidden]"
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
@@ -44,25 +43,14 @@ def scrub(text: str) -> str:
     """
     if len(text) > _LONGEST:  # a key must not be cut in two
         text = text[: max(text.rfind(" ", 0, _LONGEST), _LONGEST // 2)] + "…"
-    for secret in _secrets():
-        text = text.replace(secret, _HIDDEN)
-    return _FORMS.sub(_HIDDEN, text)
-
-
-def _secrets() -> list[str]:
-    """Return the secrets of the environment, longest first: one may be part of another."""
-    found = {
+    secrets = {
         value
         for name, value in os.environ.items()
         if len(value) >= _MIN_SECRET and _SECRET_NAME.search(name)
     }
-    return sorted(found, key=len, reverse=True)
-
-
-def holds_credentials(address: str) -> bool:
-    """Say whether an address has a user, a password or a query in it."""
-    parts = urlsplit(address)
-    return bool(parts.username or parts.password or parts.query)
+    for secret in sorted(secrets, key=len, reverse=True):  # one may be part of another
+        text = text.replace(secret, _HIDDEN)
+    return _FORMS.sub(_HIDDEN, text)
 
 
 #: Seconds; a provider that asks to wait longer than this is not asked again.
@@ -94,18 +82,9 @@ _UNITS = {"ms": 0.001, "milli": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 class Failure(Exception):  # noqa: N818 - it is a finding more than an error
     """A request had no answer.
 
-    Parameters
-    ----------
-    reason : str
-        Short machine word.
-    problem : str
-        In words, without keys.
-    transient : bool
-        Whether another attempt may help.
-    retry_after : float
-        Seconds that the provider asks to wait, 0 where it does not.
-    billed : bool
-        Whether the provider may bill the request all the same.
+    `reason` is a short machine word, `problem` the same in words, without keys. `transient`:
+    another attempt may help, after `retry_after` seconds if the provider asks for that. `billed`:
+    the provider may bill the request all the same.
     """
 
     def __init__(
@@ -131,7 +110,8 @@ def failure_of(error: Exception, status: int | None = None, wait: float = 0.0) -
     text = problem_of(error)
     if type(error).__name__ == "ContextWindowExceededError":
         return Failure("context_window", text)
-    if _code(error) == "insufficient_quota":
+    body = getattr(error, "body", None)
+    if isinstance(body, Mapping) and body.get("code") == "insufficient_quota":
         return Failure("quota", text)
     if not isinstance(status, int):
         return Failure("model_failed", text)
@@ -177,11 +157,6 @@ def _until(date: str) -> float:
         return 0.0
 
 
-def _code(error: Exception) -> Any:
-    body = getattr(error, "body", None)
-    return body.get("code") if isinstance(body, Mapping) else None
-
-
 def problem_of(error: Exception) -> str:
     """Return the message of an error in one short line, without keys and without a traceback."""
     message = scrub(str(error)[:_MOST_READ]).partition("Traceback (most recent call last)")[0]
@@ -204,18 +179,9 @@ _LONGEST_CAUSE = 120
 class Exchange:
     """What is known of one request to a server.
 
-    Parameters
-    ----------
-    sent : bool
-        Whether it may have reached the server, which then may bill it.
-    status : int or None
-        HTTP status of the response.
-    wait : float
-        Seconds that an error response asks to wait; 0 where it does not.
-    failure : Failure or None
-        Why the response cannot be read; LiteLLM raises its own error for it.
-    stopped : bool
-        Whether nobody waits for it any more.
+    `sent`: it may have reached the server, which then may bill it. `status` and `wait` (seconds)
+    are those of the response. `failure`: why the response cannot be read; LiteLLM raises its own
+    error for it. `stopped`: nobody waits for it any more.
     """
 
     sent: bool = False
