@@ -29,7 +29,15 @@ def highest_cost(request: ModelRequest) -> float:
         raise Failure(
             "budget", f"the longest answer of {request.model!r} is not known; set max_tokens"
         )
-    cost = list_price(request.model, _prompt_tokens(request), int(longest))
+    contents = [message["content"] for message in request.messages]
+    texts = [content for content in contents if isinstance(content, str)]
+    parts = [part for content in contents if not isinstance(content, str) for part in content]
+    texts += [part["text"] for part in parts if part.get("type") == "text"]
+    tokens = _PER_REQUEST + _PER_MESSAGE * len(request.messages) + request.file_tokens
+    if request.schema is not None:
+        tokens += _PER_SCHEMA
+        texts.append(json.dumps(request.schema))
+    cost = list_price(request.model, tokens + sum(map(most_tokens, texts)), int(longest))
     if cost is None:
         raise Failure("budget", f"LiteLLM has no price for {request.model!r}")
     return cost
@@ -38,18 +46,6 @@ def highest_cost(request: ModelRequest) -> float:
 def most_tokens(text: str) -> int:
     """Bound the number of tokens of a text, whatever the tokenizer."""
     return min(_MARGIN * count_tokens(text), len(text.encode("utf-8", "surrogatepass")))
-
-
-def _prompt_tokens(request: ModelRequest) -> int:
-    contents = [message["content"] for message in request.messages]
-    texts = [content for content in contents if isinstance(content, str)]
-    parts = [part for content in contents if not isinstance(content, str) for part in content]
-    texts += [part["text"] for part in parts if part.get("type") == "text"]
-    total = _PER_REQUEST + _PER_MESSAGE * len(request.messages) + request.file_tokens
-    if request.schema is not None:
-        total += _PER_SCHEMA
-        texts.append(json.dumps(request.schema))
-    return total + sum(map(most_tokens, texts))
 
 
 @dataclass(eq=False)

@@ -32,19 +32,7 @@ from extractbench_nb.errors import InputError, OutputError
 
 @dataclass(frozen=True)
 class Entry:
-    """One answer as it is kept.
-
-    Parameters
-    ----------
-    request : mapping of str to object
-        All that was asked: model, messages and parameters.
-    answer : str
-        What the model said.
-    prompt_tokens, completion_tokens : int or None
-        What it took.
-    cost_usd : float or None
-        What it cost.
-    """
+    """One answer as it is kept: the request (model, messages, parameters), and what it took."""
 
     request: Mapping[str, Any]
     answer: str

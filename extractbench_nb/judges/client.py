@@ -114,7 +114,7 @@ def _load() -> Any:
             logging.getLogger(name).setLevel(logging.WARNING)
     for name in _WRITERS:
         logging.getLogger(name).addFilter(_without_keys)
-    BACKGROUND.before_closing(_close_clients)
+    BACKGROUND.before_closing.append(_close_clients)
     watch_exchanges()
     return module
 
@@ -167,19 +167,6 @@ async def _completed(request: ModelRequest, exchange: Exchange) -> Any:
     A cancellation in between, while LiteLLM prepares the request in a thread, would leave its
     coroutine behind with a warning that it was never awaited.
     """
-    task = asyncio.ensure_future(litellm().acompletion(**_arguments(request)))
-    task.add_done_callback(lambda done: done.cancelled() or done.exception())
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        exchange.stopped = True
-        if not exchange.sent:
-            await asyncio.wait([task], timeout=_PREPARING)
-        task.cancel()
-        raise
-
-
-def _arguments(request: ModelRequest) -> dict[str, Any]:
     arguments: dict[str, Any] = {
         "model": request.model,
         "messages": list(request.messages),
@@ -200,7 +187,16 @@ def _arguments(request: ModelRequest) -> dict[str, Any]:
     if request.schema is not None and (request.demanded or supports_schema(request.model)):
         form = {"name": request.schema_name, "schema": request.schema, "strict": request.strict}
         arguments["response_format"] = {"type": "json_schema", "json_schema": form}
-    return arguments
+    task = asyncio.ensure_future(litellm().acompletion(**arguments))
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        exchange.stopped = True
+        if not exchange.sent:
+            await asyncio.wait([task], timeout=_PREPARING)
+        task.cancel()
+        raise
 
 
 def _completion(model: str, response: Any) -> Completion:

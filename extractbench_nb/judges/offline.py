@@ -335,9 +335,10 @@ def _blocks(a: Prepared, b: Prepared) -> list[Block]:
     if only is not None:
         return [only]
     spans: list[list[int]] = []  # start and end in gold, start and end in predicted
-    for tag, *span in Indel.opcodes(a.tokens, b.tokens):
-        if tag == "equal":
+    for op in Indel.opcodes(a.tokens, b.tokens):
+        if op.tag == "equal":
             continue
+        span = [op.src_start, op.src_end, op.dest_start, op.dest_end]
         if spans and spans[-1][1] == span[0] and spans[-1][3] == span[2]:
             spans[-1][1], spans[-1][3] = span[1], span[3]
         else:

@@ -269,7 +269,8 @@ class RecordedAnswers(ModelJudge):
         model = asked.settings.model
         answer = self._answers.get(request_key(asked.document))
         if answer is None:
-            raise JudgeError(f"{model}: {self._lack(asked.document)}", reason="not_recorded")
+            lack = self._lack(asked.document)
+            raise JudgeError(f"{model}: no recorded answer to {lack}", reason="not_recorded")
         call = JudgeCall(model, True, 0, 0, 0, 0.0, answer=answer)
         try:
             asked.read(answer)
@@ -280,7 +281,7 @@ class RecordedAnswers(ModelJudge):
         return call
 
     def _lack(self, request: Mapping[str, Any]) -> str:
-        """Say what is recorded in place of a request."""
+        """Say which question has no answer, and what is recorded in its place."""
         field = _field_of(request["messages"])
         about = "this question" if field is None else f"this question on {field!r}"
         others = [
@@ -289,11 +290,11 @@ class RecordedAnswers(ModelJudge):
         ]
         if others:
             nearest = ", ".join(f"{n} {value!r}" for n, value in min(others, key=len).items())
-            return f"no recorded answer to {about}; there is one with {nearest}"
-        if field in self._fields:
-            why = "there are answers on this field, to other values, instructions or prompts"
-            return f"no recorded answer to {about}; {why} (ours are {PROMPT_VERSION})"
-        return f"no recorded answer to {about}; nothing is recorded on this field"
+            return f"{about}; there is one with {nearest}"
+        if field not in self._fields:
+            return f"{about}; nothing is recorded on this field"
+        why = "there are answers on this field, to other values, instructions or prompts"
+        return f"{about}; {why} (ours are {PROMPT_VERSION})"
 
 
 def open_recording(

@@ -335,27 +335,24 @@ def rehearsing(judge: Judge, notes: Notes) -> Judge:
     return judge if isinstance(judge, OfflineJudge) else Unknown(judge.name, notes)
 
 
-class Unknown(FieldJudge):
+class Unknown(ModelJudge):
     """Judge in the place of one that may do anything; it has no verdict, and notes its name."""
 
     def __init__(self, name: str, notes: Notes) -> None:
         self.name, self._notes = name, notes
 
-    def check(self, params: Mapping[str, Any] = _NOTHING) -> None:
-        """Check nothing."""
-
     def settings_for(self, params: Mapping[str, Any] = _NOTHING) -> Settings:
         """Return the settings of nobody in particular."""
         return Settings(DEFAULT_MODEL)
 
-    async def ask(self, question: Question) -> Verdict:
+    async def ask(self, question: Question, *, sample: int | None = None) -> Verdict:
         """Ask nobody."""
         self._notes.unknown.add(self.name)
         raise JudgeError(f"{self.name} is not asked in a rehearsal", reason=_REASON)
 
-    async def answer(self, *args: Any, **more: Any) -> Any:
-        """Ask nobody."""
-        return await self.ask(Question(None, None))
+    async def _answer(self, asked: Asked) -> JudgeCall:
+        await self.ask(Question(None, None))
+        raise AssertionError  # never reached
 
 
 class Rehearsal(ModelJudge):

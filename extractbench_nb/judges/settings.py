@@ -94,26 +94,25 @@ class Settings:
             if not _is_text(template):
                 raise ConfigError(None, f"prompt_template is {template!r}; expected a text")
             check_template(template)
-        if schema is not None:
-            _check_schema(schema)
+        if schema is None:
+            return settings
+        if not isinstance(schema, Mapping):
+            raise ConfigError(
+                None, f"structured_output_schema is {schema!r}; expected a JSON Schema as an object"
+            )
+        from jsonschema.exceptions import SchemaError
+        from jsonschema.validators import validator_for
+
+        try:
+            validator_for(schema).check_schema(dict(schema))
+        except SchemaError as error:
+            problem = f"structured_output_schema is not a JSON Schema: {error.message}"
+            raise ConfigError(None, problem) from None
+        if "score" not in schema.get("properties", {"score": None}):
+            raise ConfigError(
+                None, "structured_output_schema has no property 'score'; it needs one"
+            )
         return settings
-
-
-def _check_schema(schema: object) -> None:
-    if not isinstance(schema, Mapping):
-        raise ConfigError(
-            None, f"structured_output_schema is {schema!r}; expected a JSON Schema as an object"
-        )
-    from jsonschema.exceptions import SchemaError
-    from jsonschema.validators import validator_for
-
-    try:
-        validator_for(schema).check_schema(dict(schema))
-    except SchemaError as error:
-        problem = f"structured_output_schema is not a JSON Schema: {error.message}"
-        raise ConfigError(None, problem) from None
-    if "score" not in schema.get("properties", {"score": None}):
-        raise ConfigError(None, "structured_output_schema has no property 'score'; it needs one")
 
 
 def _number(
