@@ -112,8 +112,11 @@ class Verdict(NamedTuple):
 
     def __repr__(self) -> str:
         """Leave the calls out where there are none."""
-        told = f"score={self.score!r}, reason={self.reason!r}, reasoning={self.reasoning!r}"
-        return f"Verdict({told}, calls={self.calls!r})" if self.calls else f"Verdict({told})"
+        calls = f", calls={self.calls!r}" if self.calls else ""
+        return (
+            f"Verdict(score={self.score!r}, reason={self.reason!r}, "
+            f"reasoning={self.reasoning!r}{calls})"
+        )
 
 
 class JudgeError(Exception):
@@ -207,7 +210,7 @@ def _mean(scores: Sequence[float]) -> float:
     return min(max(fmean(scores), min(scores)), max(scores))
 
 
-#: What becomes of several scores. The median is the lower of the two middle ones: at any mark it
+#: How several scores are combined. The median is the lower of the two middle ones: at any mark it
 #: passes where more than half pass.
 VOTES: Mapping[str, Callable[[Sequence[float]], float]] = {
     "median": median_low,

@@ -329,7 +329,7 @@ class JudgeCache:
         Parameters
         ----------
         path : str or pathlib.Path
-            A file of JSON lines, one an answer, sorted by key. The same answers give the same file.
+            A file of JSON lines, one per answer, sorted by key. Equal answers give equal files.
 
         Returns
         -------

@@ -128,8 +128,8 @@ class CallQueue:
             said = None if not answers or answers[-1].text is None else scrub(answers[-1].text)
             sums = {name: _sum([getattr(one, name) for one in answers]) for name in _COUNTS}
             seconds = time.perf_counter() - begun
-            told = {"latency_seconds": seconds, "answer": said, **sums, **more}
-            return JudgeCall(asked.settings.model, attempts=attempts, **told)
+            details = {"latency_seconds": seconds, "answer": said, **sums, **more}
+            return JudgeCall(asked.settings.model, attempts=attempts, **details)
 
         settings, messages = asked.settings, asked.messages
         limits = (settings.temperature, settings.max_tokens, settings.timeout, settings.api_base)

@@ -85,7 +85,7 @@ class Ensemble(FieldJudge):
         At least two of what ``judge=`` takes: ``offline``, the id of a model, an `LLMJudge`, or any
         object with a name and ``compare``.
     vote : str, optional
-        What becomes of their scores: the ``median`` (the lower of two middle ones, so that it
+        How their scores are combined: ``median`` (the lower of two middle ones, so that it
         passes where more than half pass), ``mean``, ``min`` (all must pass) or ``max`` (one is
         enough).
     name : str, optional
@@ -94,15 +94,15 @@ class Ensemble(FieldJudge):
     Raises
     ------
     InputError
-        There are too few judges, two are the same, one is no judge, or there is no such vote.
+        There are too few judges, two are the same, one is not a judge, or the vote is unknown.
 
     Notes
     -----
-    A member may have no verdict. Then the vote stands where it passes, or fails, whatever that
-    member would have said, with the score that is certain; else there is no verdict, and the row is
+    A member may have no verdict. The vote stands if it would pass, or fail, with any score of that
+    member, and has the lowest score possible; otherwise there is no verdict, and the row is
     a ``judge_error``. So a member that is down never turns a fail into a pass, nor raises a score.
 
-    The param ``model`` of a field is not heeded: the members are the models. A member that follows
+    The param ``model`` of a field is ignored: the members are the models. A member that follows
     rules adds no call.
 
     Examples
@@ -140,7 +140,7 @@ class Ensemble(FieldJudge):
 
     @property
     def vote(self) -> str:
-        """What becomes of their scores."""
+        """How their scores are combined."""
         return self._vote
 
     @property
@@ -150,7 +150,7 @@ class Ensemble(FieldJudge):
         return {"vote": self._vote, "judges": members}
 
     def for_document(self, gold: Any, predicted: Any) -> Ensemble:
-        """Return the ensemble for one evaluation: members that go by documents are told.
+        """Return the ensemble for one evaluation, with members that know its documents.
 
         Parameters
         ----------

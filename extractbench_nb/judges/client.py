@@ -203,18 +203,18 @@ def _completion(model: str, response: Any) -> Completion:
     cost = response._hidden_params.get("response_cost")
     choice, usage = response.choices[0], getattr(response, "usage", None)
     counts = [getattr(usage, f"{kind}_tokens", None) for kind in ("prompt", "completion")]
-    sound = all(type(count) is int and 0 <= count <= _MOST_TOKENS for count in counts)
-    told = any(counts) and sound  # else LiteLLM's zeros
+    valid = all(type(count) is int and 0 <= count <= _MOST_TOKENS for count in counts)
+    counted = any(counts) and valid  # otherwise they are LiteLLM's zeros
     is_cost = isinstance(cost, int | float) and 0 <= cost < math.inf
-    known = told and is_cost and (cost or is_listed(model))  # a provider may name its own cost
+    known = counted and is_cost and (cost or is_listed(model))  # a provider may name its own cost
     # the words in which a model declined, where its provider keeps them apart
     fields = getattr(choice.message, "provider_specific_fields", None) or {}
     refusal = getattr(choice.message, "refusal", None) or fields.get("refusal")
     return Completion(
         choice.message.content,
         choice.finish_reason == "length",
-        counts[0] if told else None,
-        counts[1] if told else None,
+        counts[0] if counted else None,
+        counts[1] if counted else None,
         cost if known else None,
         choice.finish_reason,
         refusal if isinstance(refusal, str) and refusal.strip() else None,

@@ -96,7 +96,7 @@ class ModelJudge(FieldJudge):
         Raises
         ------
         JudgeError
-            There is no answer that can be read, or nothing left to spend; tells what was tried. Of
+            There is no readable answer, or no budget left; the error lists what was tried. Of
             several answers: those that are missing decide whether the vote passes.
         InputError, ConfigError
             See `check`.
@@ -202,12 +202,12 @@ class LLMJudge(ModelJudge):
     api_base : str, optional
         Address of the server, if it is not the provider's own. Such a server needs no key.
     additional_instructions : str, optional
-        What else the model should heed, in all fields.
+        Additional instructions to the model, for all fields.
     n : int, optional
         How many answers to ask for to each question, 1 to 100. With a `temperature` of 0 most
         models give the same one each time.
     vote : str, optional
-        What becomes of several answers: their ``median`` (the lower of two middle ones, so that it
+        How several answers are combined: ``median`` (the lower of two middle ones, so that it
         passes where more than half pass), ``mean``, ``min`` (all must pass) or ``max`` (one is
         enough).
     **unknown : object
@@ -228,8 +228,8 @@ class LLMJudge(ModelJudge):
     Two values that are the same JSON are not asked about: the verdict is 1, its reason
     ``identical``; a field with a ``prompt_template`` of its own is asked all the same.
 
-    Of `n` answers some may be missing. The vote stands where it passes, or fails, whatever those
-    would have been; else there is no verdict.
+    If some of `n` answers are missing, the vote stands if it would pass, or fail, with any scores
+    in their place; otherwise there is no verdict.
 
     Examples
     --------
@@ -302,7 +302,7 @@ class LLMJudge(ModelJudge):
     def spent_usd(self) -> float:
         """US dollars that this judge has spent in this process, as far as prices are known.
 
-        With a budget, a request whose cost is not told counts as much as it can have cost.
+        With a budget, a request of unknown cost counts with the most that it can have cost.
         """
         queue = self._queue
         return queue.budget.spent_usd if queue and queue.process == os.getpid() else 0.0

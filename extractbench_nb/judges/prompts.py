@@ -53,10 +53,10 @@ def judge_messages(
         "gold_state": question.gold_state,
         "predicted_state": question.predicted_state,
     }
-    told = {name: value for name, value in known.items() if value is not None}
+    about = {name: value for name, value in known.items() if value is not None}
     blocks = quoted(
         {
-            "field": json.dumps(told, ensure_ascii=False),
+            "field": json.dumps(about, ensure_ascii=False),
             "gold": _value(question.gold, question.gold_state),
             "predicted": _value(question.predicted, question.predicted_state),
         }

@@ -127,7 +127,7 @@ class RecordedReports(FieldJudge):
         """Accept any params."""
 
     def settings_for(self, params: Mapping[str, Any]) -> Settings:
-        """Return the settings of nobody."""
+        """Return the defaults."""
         return _NOBODY
 
     async def ask(self, question: Question) -> Verdict:

@@ -44,15 +44,15 @@ class ReplayJudge(FieldJudge):
     Parameters
     ----------
     path : str, pathlib.Path or JudgeCache
-        A file that `JudgeCache.export` wrote, a cache or the folder of one; or a ``report.json``,
-        by the published package or by this one, or a folder of such, one a document and prediction.
+        A file that `JudgeCache.export` wrote, a cache or its folder; or a ``report.json`` of the
+        published package or of this one, or a folder with one report per document and prediction.
     like : LLMJudge, optional
         For recorded answers, a judge with the options of the one that asked. It is needed where
         `path` holds answers of several judges, several answers to one question (`n`), or where
         there were additional instructions; model, temperature and tokens are else read from the
         answers.
     otherwise : str or Judge, optional
-        Who decides what was not recorded, such as ``offline``. By default nobody: such a field is
+        The judge of what was not recorded, such as ``offline``. Without one, such a field is
         a row ``judge_error`` with the reason ``not_recorded``.
 
     Raises
@@ -194,7 +194,7 @@ class ReplayJudge(FieldJudge):
         Returns
         -------
         Settings
-            Those of the judge that asked, with the params applied; of nobody for a report.
+            Those of the judge that asked, with the params applied; for a report, the defaults.
 
         Raises
         ------
@@ -323,7 +323,7 @@ class Notes:
 
 
 def rehearsing(judge: Judge, notes: Notes) -> Judge:
-    """Return a judge that notes what another one would ask, and asks nobody."""
+    """Return a judge that notes what another one would ask, without asking it."""
     if isinstance(judge, LLMJudge):
         return Rehearsal(judge, notes)
     if isinstance(judge, Ensemble):
@@ -342,11 +342,11 @@ class Unknown(ModelJudge):
         self.name, self._notes = name, notes
 
     def settings_for(self, params: Mapping[str, Any] = _NOTHING) -> Settings:
-        """Return the settings of nobody in particular."""
+        """Return the defaults."""
         return Settings(DEFAULT_MODEL)
 
     async def ask(self, question: Question, *, sample: int | None = None) -> Verdict:
-        """Ask nobody."""
+        """Note the name."""
         self._notes.unknown.add(self.name)
         raise JudgeError(f"{self.name} is not asked in a rehearsal", reason=_REASON)
 
@@ -356,7 +356,7 @@ class Unknown(ModelJudge):
 
 
 class Rehearsal(ModelJudge):
-    """Judge that writes down what another would ask, and asks nobody; see `rehearsing`."""
+    """Judge that notes what an `LLMJudge` would ask, without asking it; see `rehearsing`."""
 
     def __init__(self, judge: LLMJudge, notes: Notes) -> None:
         self.name, self._cache, self._notes = judge.name, judge.cache, notes
