@@ -147,7 +147,8 @@ async def complete(request: ModelRequest) -> Completion:
         failure = Failure("timeout", late, transient=True, billed=exchange.sent)
     except Exception as error:  # noqa: BLE001 - LiteLLM raises whatever its providers do
         failure = exchange.failure
-        if failure is None and exchange.succeeded:
+        succeeded = exchange.status is not None and exchange.status // 100 == 2  # noqa: PLR2004
+        if failure is None and succeeded:
             unread = problem_of(error)
         elif failure is None:
             failure = failure_of(error, exchange.status, exchange.wait)

@@ -13,22 +13,7 @@ from typing import NamedTuple
 
 from rapidfuzz.distance import OSA, Levenshtein
 
-from extractbench_nb.language.lexicon import (
-    AMBIGUOUS,
-    ANTONYMS,
-    DEGREES,
-    DESIGNATORS,
-    DROPPABLE,
-    GENERIC_VENUE,
-    HONORIFICS,
-    LABELS,
-    LEGAL_SUFFIXES,
-    MEANINGFUL,
-    NEGATIONS,
-    NEGATIVE_PREFIXES,
-    PHONE_LABELS,
-    STOP_WORDS,
-)
+from extractbench_nb.language import lexicon
 from extractbench_nb.language.quantities import MONEY, MONEY_SCALES, UNITS, Quantity
 from extractbench_nb.language.tokens import Prepared, aliases, is_place, split_quantity
 
@@ -71,7 +56,7 @@ def explain_by_place(block: Block, blocks: Sequence[Block], a: Prepared, b: Prep
     if len(blocks) == 1 and at > 0 and _is_suffix(extra):
         return "legal_suffix"
     if a.person and b.person and len(extra.rest) > 1:
-        titles = HONORIFICS if at == 0 else DEGREES
+        titles = lexicon.HONORIFICS if at == 0 else lexicon.DEGREES
         if (at == 0 or extra.at_end) and titles.issuperset(run):
             return "honorific"
     if _is_label(extra):
@@ -97,14 +82,14 @@ def _is_before_country(block: Block, a: Prepared, b: Prepared) -> bool:
 def _is_suffix(extra: Extra) -> bool:
     """Say whether the run is a legal suffix: Inc., ``, a Delaware corporation``."""
     if extra.at_end and f", a {extra.run[0]}" in extra.text.folded and is_place(extra.run[:-1]):
-        return extra.run[-1] in LEGAL_SUFFIXES
-    return all(t in LEGAL_SUFFIXES for t in (*extra.run, *extra.rest[extra.at :]))
+        return extra.run[-1] in lexicon.LEGAL_SUFFIXES
+    return all(t in lexicon.LEGAL_SUFFIXES for t in (*extra.run, *extra.rest[extra.at :]))
 
 
 def _is_label(extra: Extra) -> bool:
     """Say whether the run names what the value is: ``Email:``, ``, as Agent``, ``Proc. of``."""
-    if extra.at == 0 and all(t in LABELS for t in extra.run):
-        called = extra.rest[0][0] == "#" and PHONE_LABELS.issuperset(extra.run)
+    if extra.at == 0 and all(t in lexicon.LABELS for t in extra.run):
+        called = extra.rest[0][0] == "#" and lexicon.PHONE_LABELS.issuperset(extra.run)
         if called or ":" in extra.text.text:
             return True
     if (
@@ -115,7 +100,7 @@ def _is_label(extra: Extra) -> bool:
     ):
         return True
     known = any(t in extra.text.capitals for t in extra.rest)
-    return known and all(t in GENERIC_VENUE for t in extra.run)
+    return known and all(t in lexicon.GENERIC_VENUE for t in extra.run)
 
 
 def _is_around_place(extra: Extra) -> bool:
@@ -170,11 +155,11 @@ _SPELLING = (
     (re.compile(r"ae|oe"), "e"),
 )  # fmt: skip
 _OPPOSITES = {
-    word: frozenset(w for pair in ANTONYMS if word in pair for w in pair if w != word)
-    for word in frozenset().union(*ANTONYMS)
+    word: frozenset(w for pair in lexicon.ANTONYMS if word in pair for w in pair if w != word)
+    for word in frozenset().union(*lexicon.ANTONYMS)
 }
 _LETTER_A = re.compile(
-    rf"(?:\d[ -]?|(?<!\w)(?:{'|'.join(sorted(DESIGNATORS))})[ -])a(?!\w)|(?<!\w)a$"
+    rf"(?:\d[ -]?|(?<!\w)(?:{'|'.join(sorted(lexicon.DESIGNATORS))})[ -])a(?!\w)|(?<!\w)a$"
 )
 _ROMAN = re.compile("[ivx]+")
 _UMLAUT = re.compile("(?<=[aou])e")
@@ -219,7 +204,7 @@ def conflict(a: Run, b: Run) -> str | None:
         return "different_date"
     if a and b and any(t[0] == "#" for t in a) and any(t[0] == "#" for t in b):
         return "different_number"
-    if any(t in NEGATIONS for t in a) != any(t in NEGATIONS for t in b):
+    if any(t in lexicon.NEGATIONS for t in a) != any(t in lexicon.NEGATIONS for t in b):
         return "negation"
     if any(not _OPPOSITES[x].isdisjoint(b) for x in a if x in _OPPOSITES):
         return "opposite"
@@ -229,7 +214,7 @@ def conflict(a: Run, b: Run) -> str | None:
 
 
 def _has_negated(a: Run, b: Run) -> bool:
-    return any(is_negated(x, y) for x in a if x.startswith(NEGATIVE_PREFIXES) for y in b)
+    return any(is_negated(x, y) for x in a if x.startswith(lexicon.NEGATIVE_PREFIXES) for y in b)
 
 
 def is_negated(a: str, b: str) -> bool:
@@ -240,7 +225,7 @@ def is_negated(a: str, b: str) -> bool:
     return (
         len(short) > _MAX_SHORT
         and long.endswith(short)
-        and long[: -len(short)] in NEGATIVE_PREFIXES
+        and long[: -len(short)] in lexicon.NEGATIVE_PREFIXES
     )
 
 
@@ -294,9 +279,9 @@ def _explain_extra(run: Run, text: Prepared, other: Prepared) -> str | None:
 
 def _is_filler(token: str, text: Prepared, other: Prepared) -> bool:
     """Say whether a word may be left out, or repeats one that both texts have."""
-    if token in DROPPABLE and not (token == "a" and _LETTER_A.search(text.folded)):
+    if token in lexicon.DROPPABLE and not (token == "a" and _LETTER_A.search(text.folded)):
         return True
-    if len(token) <= _MAX_SHORT or not token.isalpha() or token in MEANINGFUL:
+    if len(token) <= _MAX_SHORT or not token.isalpha() or token in lexicon.MEANINGFUL:
         return False
     return 1 <= other.tokens.count(token) < text.tokens.count(token)
 
@@ -333,7 +318,7 @@ def _is_subsequence(short: str, long: str) -> bool:
 
 def _is_glued_stops(token: str) -> bool:
     places = range(_MIN_GLUED, len(token) - _MIN_GLUED + 1)
-    return any(token[:i] in STOP_WORDS and token[i:] in STOP_WORDS for i in places)
+    return any(token[:i] in lexicon.STOP_WORDS and token[i:] in lexicon.STOP_WORDS for i in places)
 
 
 def _same_unit_letter(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
@@ -365,8 +350,8 @@ def _same_joined(a: Run, b: Run) -> str | None:
     if len(a) == len(b) or len(short) <= _MAX_SHORT:
         return None
     # one run glued a stop word to a word: ofthe proceeds, policyis
-    starts = long.startswith(short) and long[len(short) :] in STOP_WORDS - {"a"}
-    ends = long.endswith(short) and long[: -len(short)] in STOP_WORDS - {"a"}
+    starts = long.startswith(short) and long[len(short) :] in lexicon.STOP_WORDS - {"a"}
+    ends = long.endswith(short) and long[: -len(short)] in lexicon.STOP_WORDS - {"a"}
     return "spacing" if starts or ends else None
 
 
@@ -406,8 +391,8 @@ def _acronym(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
         return None
     if not _MIN_ACRONYM <= len(a[0]) <= _MAX_ACRONYM:
         return None
-    named = [word for word in b if word not in LEGAL_SUFFIXES]
-    words = [word for word in named if word not in GENERIC_VENUE]
+    named = [word for word in b if word not in lexicon.LEGAL_SUFFIXES]
+    words = [word for word in named if word not in lexicon.GENERIC_VENUE]
     by_letters = (_initials(b), _initials(named), _initials(words), _initials(right.words))
     if a[0] in by_letters and not is_place(a):
         return "abbreviation"
@@ -447,7 +432,7 @@ def _explain_word(x: str, y: str, left: Prepared, right: Prepared) -> str | None
         return "identical"
     if x[0] in "#@=" or y[0] in "#@=":
         return _same_value(x, y) or ("abbreviation" if aliases([x]) & aliases([y]) else None)
-    suffix = LEGAL_SUFFIXES.get(x, x) == LEGAL_SUFFIXES.get(y, y)
+    suffix = lexicon.LEGAL_SUFFIXES.get(x, x) == lexicon.LEGAL_SUFFIXES.get(y, y)
     if (
         suffix
         or _abbreviates(x, y, left)
@@ -467,13 +452,15 @@ def _has_glued_stop(glued: str, word: str, text: Prepared) -> bool:
     """Say whether `text` has a stop word before `word` that is glued to it in the other."""
     stop = glued.removesuffix(word)
     return (
-        stop != glued and stop in STOP_WORDS and f" {stop} {word} " in f" {' '.join(text.words)} "
+        stop != glued
+        and stop in lexicon.STOP_WORDS
+        and f" {stop} {word} " in f" {' '.join(text.words)} "
     )
 
 
 def _abbreviates(short: str, word: str, text: Prepared) -> bool:
     """Say whether `short` stands for `word`: by the table, or with a period in `text`."""
-    if word in AMBIGUOUS.get(short, ()):
+    if word in lexicon.AMBIGUOUS.get(short, ()):
         return True
     if short not in text.dotted or not abbreviates(short, word):
         return False

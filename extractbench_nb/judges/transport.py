@@ -13,6 +13,7 @@ import os
 import re
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -133,8 +134,10 @@ def asked_wait(headers: Mapping[str, str], body: str) -> float:
     >>> asked_wait({}, "Rate limit reached. Please try again in 1m2.5s.")
     62.5
     """
-    found = [_seconds(headers.get("retry-after-ms", "")) / 1000]
-    found += [_seconds(headers.get("retry-after", "")) or _until(headers.get("retry-after", ""))]
+    after = headers.get("retry-after", "")
+    found = [_seconds(headers.get("retry-after-ms", "")) / 1000, _seconds(after)]
+    with suppress(ValueError, OverflowError):  # it is not a date
+        found.append(max(parsedate_to_datetime(after).timestamp() - time.time(), 0.0))
     for pattern in (_RETRY_INFO, _IN_WORDS):
         said = pattern.search(body[:_MOST_READ])
         parts = _PART.findall(said[1]) if said else []
@@ -148,13 +151,6 @@ def _seconds(text: str) -> float:
     except ValueError:
         return 0.0
     return max(value, 0.0) if math.isfinite(value) else 0.0
-
-
-def _until(date: str) -> float:
-    try:
-        return max(parsedate_to_datetime(date).timestamp() - time.time(), 0.0)
-    except (ValueError, OverflowError):
-        return 0.0
 
 
 def problem_of(error: Exception) -> str:
@@ -189,11 +185,6 @@ class Exchange:
     wait: float = 0.0
     failure: Failure | None = None
     stopped: bool = False
-
-    @property
-    def succeeded(self) -> bool:
-        """Whether the server reports success."""
-        return self.status is not None and self.status // 100 == 2  # noqa: PLR2004 - HTTP's class
 
     def fail(self, reason: str, problem: str, *, transient: bool = True) -> Failure:
         """Keep the reason for a missing response, and return it to be raised."""

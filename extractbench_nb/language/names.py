@@ -6,17 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from extractbench_nb.language.lexicon import (
-    DEGREES,
-    FEMALE_TITLES,
-    GENERATIONS,
-    HONORIFICS,
-    LEGAL_SUFFIXES,
-    MALE_TITLES,
-    NOT_PERSONAL,
-    PARTICLES,
-    PLACE_CODES,
-)
+from extractbench_nb.language import lexicon
 
 _MAX_WORDS = 7
 _MAX_NAME = 120
@@ -24,7 +14,7 @@ _MAX_PARTS = 3
 _CLUSTER = (2, 3)
 #: Words of a name with a given name and a surname and nothing else.
 _GIVEN_AND_SURNAME = 2
-_FIRM_ENDINGS = frozenset(suffix for suffix in LEGAL_SUFFIXES if len(suffix) > len("co"))
+_FIRM_ENDINGS = frozenset(suffix for suffix in lexicon.LEGAL_SUFFIXES if len(suffix) > len("co"))
 _MAX_LIST = 1_000
 _SEPARATOR = re.compile(r",? (?:and|&) |;|, and ")
 _INITIALS = re.compile(r"(?:[A-Z]\.?[ -]?){1,4}")
@@ -50,34 +40,38 @@ def read_person(text: str, canonical: Sequence[str]) -> Person | None:
     """Take a text apart as one person's name."""
     if len(text) > _MAX_NAME or not 1 <= len(canonical) <= _MAX_WORDS or text.islower():
         return None
-    groups = _name_groups(text) if NOT_PERSONAL.isdisjoint(canonical) else None
+    groups = _name_groups(text) if lexicon.NOT_PERSONAL.isdisjoint(canonical) else None
     if not groups:
         return None
     words, marked = _in_order(groups)
     kept = _strip_titles(words)
     if any(word.isupper() and word.lower() in _FIRM_ENDINGS for word in kept):
         return None
-    generation = frozenset(word.lower() for word in kept if word.lower() in GENERATIONS)
-    names = tuple(w for word in kept if word.lower() not in GENERATIONS for w in _split(word, kept))
+    generation = frozenset(word.lower() for word in kept if word.lower() in lexicon.GENERATIONS)
+    names = tuple(
+        w for word in kept if word.lower() not in lexicon.GENERATIONS for w in _split(word, kept)
+    )
     if not names or any(name in _FIRM_ENDINGS for name in names):
         return None
     marked = marked or len(kept) < len(words) or any(len(name) == 1 for name in names)
     folded = {word.lower() for word in words}
-    female = "" if folded.isdisjoint(FEMALE_TITLES) else "f"
-    return Person(names, generation, marked, female if folded.isdisjoint(MALE_TITLES) else "m")
+    female = "" if folded.isdisjoint(lexicon.FEMALE_TITLES) else "f"
+    return Person(
+        names, generation, marked, female if folded.isdisjoint(lexicon.MALE_TITLES) else "m"
+    )
 
 
 def _name_groups(text: str) -> list[list[str]] | None:
     """Split at commas, and each part into words; None if a part cannot belong to a name."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not 1 <= len(parts) <= _MAX_PARTS or (len(parts) > 1 and parts[-1] in PLACE_CODES):
+    if not 1 <= len(parts) <= _MAX_PARTS or (len(parts) > 1 and parts[-1] in lexicon.PLACE_CODES):
         return None
     groups = []
     for part in parts:
         words = part.replace(".", " ").replace("-", " ").replace("'", "").split()
         for word in words:
             lower = word.islower() and len(word) > 1 and not part.islower()
-            if not word.isalpha() or (lower and word not in PARTICLES):
+            if not word.isalpha() or (lower and word not in lexicon.PARTICLES):
                 return None
         if words:
             groups.append(words)
@@ -137,7 +131,7 @@ def same_person(a: Person, b: Person) -> bool | None:
     if matched < _GIVEN_AND_SURNAME or len(shorter) > _GIVEN_AND_SURNAME or not is_person:
         return None
     ends = (longer[0], longer[-1])
-    middle = (len(word) == 1 or word not in ends or word in PARTICLES for word in rest)
+    middle = (len(word) == 1 or word not in ends or word in lexicon.PARTICLES for word in rest)
     return True if all(middle) else None
 
 
@@ -145,7 +139,9 @@ def _in_order(groups: list[list[str]]) -> tuple[list[str], bool]:
     """Put given names first: ``Smith, John`` has the surname before the comma."""
     head, *rest = groups
     extra = [word for group in rest for word in group]
-    titles = all(word.lower() in DEGREES | HONORIFICS | GENERATIONS for word in extra)
+    titles = all(
+        word.lower() in lexicon.DEGREES | lexicon.HONORIFICS | lexicon.GENERATIONS for word in extra
+    )
     if not extra or titles:
         return head + extra, bool(extra)
     given, *after = rest
@@ -154,9 +150,9 @@ def _in_order(groups: list[list[str]]) -> tuple[list[str], bool]:
 
 def _strip_titles(words: list[str]) -> list[str]:
     start, end = 0, len(words)
-    while start < end - 1 and words[start].lower() in HONORIFICS:
+    while start < end - 1 and words[start].lower() in lexicon.HONORIFICS:
         start += 1
-    while end - 1 > start + 1 and words[end - 1].lower() in DEGREES:
+    while end - 1 > start + 1 and words[end - 1].lower() in lexicon.DEGREES:
         end -= 1
     if words[end - 2 : end] == ["Ph", "D"] and end - 2 > start:
         end -= 2
