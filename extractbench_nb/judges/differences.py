@@ -48,7 +48,10 @@ def explain_by_place(block: Block, blocks: Sequence[Block], a: Prepared, b: Prep
     """Explain extra words by where they stand: legal suffixes, titles, ``State of``."""
     if block.gold and block.predicted:
         return "place" if _is_before_country(block, a, b) else None
-    text, run, at = (a, *block[::2]) if block.gold else (b, *block[1::2])
+    if block.gold:
+        text, run, at = a, block.gold, block.gold_at
+    else:
+        text, run, at = b, block.predicted, block.predicted_at
     tokens, end = text.tokens, at + len(run)
     extra = Extra(run, at, text, (*tokens[:at], *tokens[end:]), end == len(tokens))
     if not extra.rest or len(tokens) > SHORT_TOKENS:
@@ -124,16 +127,13 @@ def explain_with_context(block: Block, a: Prepared, b: Prepared) -> str | None:
     """Explain a difference inside two names of one thing: South Korea / Republic of Korea."""
     if not a.rows & b.rows:
         return None
-    for before in range(min(block.gold_at, block.predicted_at, _MAX_CONTEXT) + 1):
+    i, j = block.gold_at, block.gold_at + len(block.gold)
+    k, m = block.predicted_at, block.predicted_at + len(block.predicted)
+    for before in range(min(i, k, _MAX_CONTEXT) + 1):
         for after in range(_MAX_CONTEXT + 1):
-            gold, predicted = (
-                tokens[at - before : at + len(run) + after]
-                for tokens, at, run in (
-                    (a.tokens, block.gold_at, block.gold),
-                    (b.tokens, block.predicted_at, block.predicted),
-                )
-            )
-            if aliases(gold) & aliases(predicted):
+            if aliases(a.tokens[i - before : j + after]) & aliases(
+                b.tokens[k - before : m + after]
+            ):
                 return "abbreviation"
     return None
 
@@ -432,20 +432,19 @@ def _explain_word(x: str, y: str, left: Prepared, right: Prepared) -> str | None
         return "identical"
     if x[0] in "#@=" or y[0] in "#@=":
         return _same_value(x, y) or ("abbreviation" if aliases([x]) & aliases([y]) else None)
-    suffix = lexicon.LEGAL_SUFFIXES.get(x, x) == lexicon.LEGAL_SUFFIXES.get(y, y)
-    if (
-        suffix
-        or _abbreviates(x, y, left)
-        or _abbreviates(y, x, right)
-        or aliases([x]) & aliases([y])
-    ):
-        return "legal_suffix" if suffix else "abbreviation"
+    suffixes = lexicon.LEGAL_SUFFIXES
+    if suffixes.get(x, x) == suffixes.get(y, y):
+        return "legal_suffix"
+    if _abbreviates(x, y, left) or _abbreviates(y, x, right) or aliases([x]) & aliases([y]):
+        return "abbreviation"
     if left.person and right.person and y in (x + "s", x[:-1]) and "s" in (x[-1], y[-1]):
         return None
+    reason = same_word(x, y)
     if left.transliterated.get(x) == y or right.transliterated.get(y) == x:
-        return "spelling"
-    glued = _has_glued_stop(x, y, right) or _has_glued_stop(y, x, left)
-    return "spacing" if glued else same_word(x, y)
+        reason = "spelling"
+    elif _has_glued_stop(x, y, right) or _has_glued_stop(y, x, left):
+        reason = "spacing"
+    return reason
 
 
 def _has_glued_stop(glued: str, word: str, text: Prepared) -> bool:
