@@ -282,14 +282,11 @@ class JudgeCache:
         if not path.exists():
             return CacheInfo(path, 0, 0, 0.0)
         with self._connected() as database:
-            count, cost = database.execute(
-                "SELECT COUNT(*), TOTAL(cost_usd) FROM answers"
-            ).fetchone()
-            pages, size = (
-                database.execute(f"PRAGMA {name}").fetchone()[0]
-                for name in ("page_count", "page_size")
+            row = database.execute(
+                "SELECT COUNT(*), (SELECT page_count * page_size FROM pragma_page_count, "
+                "pragma_page_size), TOTAL(cost_usd) FROM answers"
             )
-        return CacheInfo(path, count, pages * size, cost)
+            return CacheInfo(path, *row.fetchone())
 
     def clear(self) -> int:
         """Forget all answers; a damaged file is deleted.

@@ -347,12 +347,14 @@ class Unknown(ModelJudge):
 
     async def ask(self, question: Question, *, sample: int | None = None) -> Verdict:
         """Note the name."""
-        self._notes.unknown.add(self.name)
-        raise JudgeError(f"{self.name} is not asked in a rehearsal", reason=_REASON)
+        raise self._noted()
 
     async def _answer(self, asked: Asked) -> JudgeCall:
-        await self.ask(Question(None, None))
-        raise AssertionError  # never reached
+        raise self._noted()
+
+    def _noted(self) -> JudgeError:
+        self._notes.unknown.add(self.name)
+        return JudgeError(f"{self.name} is not asked in a rehearsal", reason=_REASON)
 
 
 class Rehearsal(ModelJudge):
