@@ -257,7 +257,7 @@ def _number_words(text: str, raw: Sequence[Token], i: int) -> tuple[Token, int]:
         word = raw[j].text.lower()
         if word in SMALL_NUMBERS and _extends(current, SMALL_NUMBERS[word], j > i):
             current += SMALL_NUMBERS[word]
-        elif word in WORD_SCALES and end > i - 1 and j > i and end == j:
+        elif word in WORD_SCALES and j > i:
             scaled = max(current, 1) * WORD_SCALES[word]
             total, current = (total, scaled) if word == "hundred" else (total + scaled, 0)
         elif word in ORDINALS and _extends(current, ORDINALS[word], j > i):
