@@ -35,7 +35,8 @@ class BackgroundLoop:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self._before_closing: list[Callable[[], Awaitable[None]]] = []
+        #: What is awaited on the loop before it ends.
+        self.before_closing: list[Callable[[], Awaitable[None]]] = []
 
     async def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the background loop and await it; cancelling either cancels both."""
@@ -56,10 +57,6 @@ class BackgroundLoop:
                 )
                 self._thread.start()
             return self._loop
-
-    def before_closing(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Have something awaited on the loop before it ends."""
-        self._before_closing.append(work)
 
     def close(self) -> None:
         """Cancel what is under way, close connections, and end the loop and its thread."""
@@ -85,7 +82,7 @@ class BackgroundLoop:
 
     async def _end(self) -> None:
         await self._cancel_all()
-        for work in self._before_closing:
+        for work in self.before_closing:
             await work()
 
     def forget(self) -> None:

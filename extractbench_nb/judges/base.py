@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from statistics import fmean, median_low
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 from extractbench_nb.display.text import cut
-from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.field_metrics.registry import REGISTRY
 
 
@@ -113,8 +112,11 @@ class Verdict(NamedTuple):
 
     def __repr__(self) -> str:
         """Leave the calls out where there are none."""
-        told = f"score={self.score!r}, reason={self.reason!r}, reasoning={self.reasoning!r}"
-        return f"Verdict({told}, calls={self.calls!r})" if self.calls else f"Verdict({told})"
+        calls = f", calls={self.calls!r}" if self.calls else ""
+        return (
+            f"Verdict(score={self.score!r}, reason={self.reason!r}, "
+            f"reasoning={self.reasoning!r}{calls})"
+        )
 
 
 class JudgeError(Exception):
@@ -128,13 +130,6 @@ class JudgeError(Exception):
         What was tried, and what it cost.
     reason : str, optional
         Short machine word: ``timeout``, ``rate_limit``, ``unparsable``, ``budget``, ...
-
-    Attributes
-    ----------
-    calls : tuple of JudgeCall
-        As given.
-    reason : str
-        As given.
 
     Examples
     --------
@@ -169,12 +164,53 @@ class Judge(Protocol):
         ...
 
 
+class FieldJudge:
+    """What our own judges of fields have in common."""
+
+    def _identity(self) -> tuple[Any, ...]:
+        """Return what decides whether two judges of a class are equal."""
+        return (id(self),)
+
+    async def ask(self, question: Question) -> Verdict:
+        """Judge the two values of a field."""
+        raise NotImplementedError
+
+    async def compare(self, gold: str, predicted: str) -> Verdict:
+        """Judge one pair of texts, of which nothing else is known.
+
+        Parameters
+        ----------
+        gold, predicted : str
+            The two texts; any string is allowed.
+
+        Returns
+        -------
+        Verdict
+            As from `ask`.
+        """
+        return await self.ask(Question(gold, predicted))
+
+    def __eq__(self, other: object) -> bool:
+        """Be equal to a judge of the same class and options."""
+        return type(other) is type(self) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        """Agree with equality; members of a judge need not be hashable."""
+        return hash(type(self))
+
+    def _with(self, **changes: Any) -> Self:
+        """Return a copy with other attributes; nothing is read or checked again."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, **changes)
+        return other
+
+
 def _mean(scores: Sequence[float]) -> float:
     """Return the mean, without a rounding error that would put it outside of the scores."""
     return min(max(fmean(scores), min(scores)), max(scores))
 
 
-#: What becomes of several scores. The median is the lower of the two middle ones: at any mark it
+#: How several scores are combined. The median is the lower of the two middle ones: at any mark it
 #: passes where more than half pass.
 VOTES: Mapping[str, Callable[[Sequence[float]], float]] = {
     "median": median_low,
@@ -189,12 +225,6 @@ _LONGEST_WORDS = 201  # the mark of a cut included
 Found = Verdict | Exception
 
 
-def check_vote(vote: object) -> None:
-    """Raise `InputError` for a vote that there is not, with the nearest one."""
-    if not isinstance(vote, str) or vote not in VOTES:
-        raise InputError(f"vote is {vote!r}; {nearest(vote, VOTES)}")
-
-
 def pass_mark(question: Question) -> float:
     """Return the score that passes a question: ``pass_threshold`` of its params, else 0.7."""
     metric = REGISTRY.entries.get(question.metric)
@@ -202,24 +232,25 @@ def pass_mark(question: Question) -> float:
 
 
 async def gather_verdicts(asks: Iterable[Awaitable[Any]]) -> list[Found]:
-    """Await several verdicts at once."""
-    found = await asyncio.gather(*asks, return_exceptions=True)
-    for result in found:
-        if isinstance(result, BaseException) and not isinstance(result, Exception):
+    """Await several verdicts at once; an answer that is not a verdict becomes a `JudgeError`."""
+    found: list[Found] = []
+    for result in await asyncio.gather(*asks, return_exceptions=True):
+        if isinstance(result, Exception):
+            found.append(result)
+            continue
+        if isinstance(result, BaseException):
             raise result
-    return [r if isinstance(r, Exception) else _checked(r) for r in found]
-
-
-def _checked(result: Any) -> Found:
-    try:
-        score = float(result.score)
-        if 0.0 <= score <= 1.0:
+        try:
+            score = float(result.score)
+            if not 0.0 <= score <= 1.0:
+                raise ValueError
             calls = tuple(getattr(result, "calls", ()))
-            return Verdict(score, result.reason, result.reasoning, calls)
-    except (AttributeError, TypeError, ValueError):
-        pass
-    shown = cut(repr(result), _LONGEST_WORDS)
-    return JudgeError(f"returned {shown}; expected a Verdict with a score from 0 to 1")
+            found.append(Verdict(score, result.reason, result.reasoning, calls))
+        except (AttributeError, TypeError, ValueError):
+            shown = cut(repr(result), _LONGEST_WORDS)
+            problem = f"returned {shown}; expected a Verdict with a score from 0 to 1"
+            found.append(JudgeError(problem))
+    return found
 
 
 def take_vote(ballots: Sequence[tuple[str, Found]], vote: str, mark: float) -> Verdict:
@@ -234,39 +265,33 @@ def take_vote(ballots: Sequence[tuple[str, Found]], vote: str, mark: float) -> V
     Traceback (most recent call last):
     extractbench_nb.judges.base.JudgeError: 1 of 3 gave no verdict, and the median depends on it...
     """
-    given = [found for _, found in ballots if isinstance(found, Verdict)]
-    answered = [found for _, found in ballots if isinstance(found, Verdict | JudgeError)]
-    calls = tuple(call for found in answered for call in found.calls)
-    scores = [verdict.score for verdict in given]
-    low, high = (VOTES[vote](scores + [end] * (len(ballots) - len(scores))) for end in (0.0, 1.0))
-    if not given or (low >= mark) != (high >= mark):
-        raise _undecided(ballots, vote, calls)
-    reasons = {verdict.reason for verdict in given}
+    verdicts: list[Verdict] = []
+    problems: list[tuple[str, JudgeError]] = []
+    calls: list[JudgeCall] = []
+    said = []
+    for name, found in ballots:
+        if isinstance(found, Verdict):
+            verdicts.append(found)
+            calls.extend(found.calls)
+            words = f"{found.score:.3g}: {cut(found.reasoning or found.reason, _LONGEST_WORDS)}"
+        else:
+            unexpected = f"{type(found).__name__}: {found}"
+            error = found if isinstance(found, JudgeError) else JudgeError(unexpected)
+            problems.append((name, error))
+            calls.extend(error.calls)
+            words = f"without a verdict ({cut(error.problem, _LONGEST_WORDS)})"
+        said.append(f"{name} {words}")
+    scores = [verdict.score for verdict in verdicts]
+    low, high = (VOTES[vote](scores + [end] * len(problems)) for end in (0.0, 1.0))
+    if not verdicts or (low >= mark) != (high >= mark):
+        name, first = problems[0]
+        them = "it" if len(problems) == 1 else "them"
+        raise JudgeError(
+            f"{len(problems)} of {len(ballots)} gave no verdict, and the {vote} depends on {them}; "
+            f"{name}: {first}",
+            calls,
+            first.reason,
+        )
+    reasons = {verdict.reason for verdict in verdicts}
     reason = reasons.pop() if len(reasons) == 1 else "voted"
-    said = " | ".join(f"{name} {_said(found)}" for name, found in ballots)
-    return Verdict(low, reason, f"{vote} of {said}", calls)
-
-
-def _undecided(
-    ballots: Sequence[tuple[str, Found]], vote: str, calls: tuple[JudgeCall, ...]
-) -> JudgeError:
-    missing = [(name, found) for name, found in ballots if isinstance(found, Exception)]
-    name, first = missing[0]
-    reason = first.reason if isinstance(first, JudgeError) else "judge_failed"
-    them = "it" if len(missing) == 1 else "them"
-    return JudgeError(
-        f"{len(missing)} of {len(ballots)} gave no verdict, and the {vote} depends on {them}; "
-        f"{name}: {_problem(first)}",
-        calls,
-        reason,
-    )
-
-
-def _said(found: Found) -> str:
-    if isinstance(found, Exception):
-        return f"without a verdict ({cut(_problem(found), _LONGEST_WORDS)})"
-    return f"{found.score:.3g}: {cut(found.reasoning or found.reason, _LONGEST_WORDS)}"
-
-
-def _problem(error: Exception) -> str:
-    return str(error) if isinstance(error, JudgeError) else f"{type(error).__name__}: {error}"
+    return Verdict(low, reason, f"{vote} of {' | '.join(said)}", tuple(calls))

@@ -6,9 +6,10 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 
 from extractbench_nb._tokens import count_tokens
-from extractbench_nb.judges.client import Completion, ModelRequest, list_price, litellm
+from extractbench_nb.judges.client import ModelRequest, list_price, litellm
 from extractbench_nb.judges.transport import Failure
 
 #: Tokenizers differ: digits one by one, other scripts. Twice GPT-2's count bounds those in use.
@@ -28,7 +29,15 @@ def highest_cost(request: ModelRequest) -> float:
         raise Failure(
             "budget", f"the longest answer of {request.model!r} is not known; set max_tokens"
         )
-    cost = list_price(request.model, _prompt_tokens(request), int(longest))
+    contents = [message["content"] for message in request.messages]
+    texts = [content for content in contents if isinstance(content, str)]
+    parts = [part for content in contents if not isinstance(content, str) for part in content]
+    texts += [part["text"] for part in parts if part.get("type") == "text"]
+    tokens = _PER_REQUEST + _PER_MESSAGE * len(request.messages) + request.file_tokens
+    if request.schema is not None:
+        tokens += _PER_SCHEMA
+        texts.append(json.dumps(request.schema))
+    cost = list_price(request.model, tokens + sum(map(most_tokens, texts)), int(longest))
     if cost is None:
         raise Failure("budget", f"LiteLLM has no price for {request.model!r}")
     return cost
@@ -39,51 +48,20 @@ def most_tokens(text: str) -> int:
     return min(_MARGIN * count_tokens(text), len(text.encode("utf-8", "surrogatepass")))
 
 
-def _prompt_tokens(request: ModelRequest) -> int:
-    contents = [message["content"] for message in request.messages]
-    texts = [content for content in contents if isinstance(content, str)]
-    parts = [part for content in contents if not isinstance(content, str) for part in content]
-    texts += [part["text"] for part in parts if part.get("type") == "text"]
-    total = _PER_REQUEST + _PER_MESSAGE * len(request.messages) + request.file_tokens
-    if request.schema is not None:
-        total += _PER_SCHEMA
-        texts.append(json.dumps(request.schema))
-    return total + sum(map(most_tokens, texts))
-
-
+@dataclass(eq=False)
 class Reservation:
-    """What one request holds of a budget.
+    """What one request may cost at most, and what it is charged when it ends."""
 
-    Parameters
-    ----------
-    most : float
-        What it may cost at most.
-    """
-
-    def __init__(self, most: float) -> None:
-        self.most = most
-        self.charged = 0.0
-
-    def charge(self, said: Completion) -> None:
-        """Charge an answer: its cost, or the whole reservation where it does not tell."""
-        self.charged = said.cost_usd or self.most
+    most: float
+    charged: float = 0.0
 
 
 class Budget:
     """What may be spent, what was spent, and what requests under way may still cost.
 
-    To be used on one event loop.
-
-    Parameters
-    ----------
-    limit : float or None
-        US dollars, 0 and up; None for no limit.
-
-    Attributes
-    ----------
-    spent_usd : float
-        What answers cost so far. With a limit, an answer that does not tell its tokens counts as
-        much as it can have cost, and so does a request that broke off without an answer.
+    To be used on one event loop. With a `limit` (in US dollars), an answer that does not tell its
+    tokens counts as much as it can have cost, and so does a request that broke off without an
+    answer.
     """
 
     def __init__(self, limit: float | None) -> None:

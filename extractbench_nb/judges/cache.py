@@ -32,19 +32,7 @@ from extractbench_nb.errors import InputError, OutputError
 
 @dataclass(frozen=True)
 class Entry:
-    """One answer as it is kept.
-
-    Parameters
-    ----------
-    request : mapping of str to object
-        All that was asked: model, messages and parameters.
-    answer : str
-        What the model said.
-    prompt_tokens, completion_tokens : int or None
-        What it took.
-    cost_usd : float or None
-        What it cost.
-    """
+    """One answer as it is kept: the request (model, messages, parameters), and what it took."""
 
     request: Mapping[str, Any]
     answer: str
@@ -294,14 +282,11 @@ class JudgeCache:
         if not path.exists():
             return CacheInfo(path, 0, 0, 0.0)
         with self._connected() as database:
-            count, cost = database.execute(
-                "SELECT COUNT(*), TOTAL(cost_usd) FROM answers"
-            ).fetchone()
-            pages, size = (
-                database.execute(f"PRAGMA {name}").fetchone()[0]
-                for name in ("page_count", "page_size")
+            row = database.execute(
+                "SELECT COUNT(*), (SELECT page_count * page_size FROM pragma_page_count, "
+                "pragma_page_size), TOTAL(cost_usd) FROM answers"
             )
-        return CacheInfo(path, count, pages * size, cost)
+            return CacheInfo(path, *row.fetchone())
 
     def clear(self) -> int:
         """Forget all answers; a damaged file is deleted.
@@ -341,7 +326,7 @@ class JudgeCache:
         Parameters
         ----------
         path : str or pathlib.Path
-            A file of JSON lines, one an answer, sorted by key. The same answers give the same file.
+            A file of JSON lines, one per answer, sorted by key. Equal answers give equal files.
 
         Returns
         -------

@@ -1,8 +1,8 @@
 """Questions to a model until there is an answer: cache, attempts, corrections, the budget.
 
-A question goes from `ModelJudge.ask` through the judge's `_answer` to `CallQueue.answer`, which
-looks it up or asks (`_ask`, `say`), and from there to `client.complete`, which makes one request.
-`CallQueue` runs on the event loop of `background.BACKGROUND`, one per judge and process.
+A question goes from `ModelJudge.ask` (`judges.llm`) to `CallQueue.answer`, which looks it up or
+asks (`_ask`, `say`), and from there to `client.complete`, which makes one request. `CallQueue` runs
+on the event loop of `background.BACKGROUND`, one per judge and process.
 """
 
 from __future__ import annotations
@@ -12,37 +12,20 @@ import os
 import random
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from extractbench_nb.errors import OutputError
 from extractbench_nb.judges.background import Shared
-from extractbench_nb.judges.base import (
-    JudgeCall,
-    JudgeError,
-    Question,
-    Verdict,
-    gather_verdicts,
-    pass_mark,
-    take_vote,
-)
+from extractbench_nb.judges.base import JudgeCall, JudgeError, Question
 from extractbench_nb.judges.budget import Budget
 from extractbench_nb.judges.cache import Entry, JudgeCache, request_key
 from extractbench_nb.judges.client import Completion, ModelRequest, complete
-from extractbench_nb.judges.prompts import (
-    ANSWER_SCHEMA,
-    Message,
-    Unparsable,
-    ask_again,
-    judge_messages,
-    read_answer,
-)
-from extractbench_nb.judges.settings import Settings, name_of_key
+from extractbench_nb.judges.prompts import Message, Unparsable, ask_again
+from extractbench_nb.judges.settings import Settings
 from extractbench_nb.judges.transport import LONGEST_WAIT, Failure, scrub
-
-_NO_PARAMS: Mapping[str, Any] = {}
 
 #: After one of these a model is not asked again: the key or the address is wrong.
 _HOPELESS = ("bad_key", "not_found", "redirect")
@@ -52,22 +35,9 @@ _HOPELESS = ("bad_key", "not_found", "redirect")
 class Asked:
     """What is asked, of whom, and how the answer is read.
 
-    Parameters
-    ----------
-    settings : Settings
-        Model and parameters.
-    messages : tuple of dict
-        The question.
-    read : callable
-        Takes the text of an answer, returns what it says or raises `Unparsable`.
-    schema : mapping
-        JSON Schema of the answer, for models that can be held to one.
-    strict : bool
-        Whether the schema is one of ours, which providers accept as strict.
-    sample : int
-        Which of several answers to the same question.
-    question : Question or None
-        What it is about, where that is one field.
+    `read` takes the text of an answer and returns what it says, or raises `Unparsable`. `strict`:
+    the schema is one of ours, which providers accept as strict. `sample`: which of several answers
+    to the same question. `question`: the field that it is about, where it is about one.
     """
 
     settings: Settings
@@ -99,157 +69,8 @@ class Asked:
         return True
 
 
-class ModelJudge:
-    """What judges have in common whose verdicts are answers of a model, made now or recorded."""
-
-    _settings: Settings
-
-    async def _answer(self, asked: Asked) -> JudgeCall:
-        """Find an answer that can be read, or raise `JudgeError`."""
-        raise NotImplementedError
-
-    def check(self, params: Mapping[str, Any] = _NO_PARAMS) -> None:
-        """Raise `ConfigError` where the params of a field cannot be used."""
-        self.settings_for(params)
-
-    def settings_for(self, params: Mapping[str, Any] = _NO_PARAMS) -> Settings:
-        """Return what holds for a field.
-
-        Parameters
-        ----------
-        params : mapping, optional
-            The params of the field.
-
-        Returns
-        -------
-        Settings
-            The judge's own, with the params applied.
-
-        Raises
-        ------
-        ConfigError
-            A param cannot be used.
-        """
-        return self._settings.for_field(params)
-
-    async def ask(self, question: Question, *, sample: int | None = None) -> Verdict:
-        """Judge the two values of a field.
-
-        Parameters
-        ----------
-        question : Question
-            The values, and what the schema says of the field.
-        sample : int, optional
-            Which of several answers to the same question, each kept for itself; from 0 on. By
-            default the vote over `n` of them.
-
-        Returns
-        -------
-        Verdict
-            The model's score and reasoning, the reason ``judged``, and the call behind them; of
-            several answers the vote, what each said, and all calls.
-
-        Raises
-        ------
-        JudgeError
-            There is no answer that can be read, or nothing left to spend; tells what was tried. Of
-            several answers: those that are missing decide whether the vote passes.
-        InputError, ConfigError
-            See `check`.
-        """
-        settings = self.settings_for(question.params)
-        own = question.params.get("structured_output_schema")
-        schema = ANSWER_SCHEMA if own is None else own
-        try:
-            messages = judge_messages(
-                question,
-                schema=schema,
-                template=question.params.get("prompt_template"),
-                instructions=settings.additional_instructions,
-            )
-        except RecursionError:
-            raise JudgeError("the values are nested too deep", reason="too_deep") from None
-        read = partial(read_answer, schema=own)
-
-        async def judged(nth: int) -> Verdict:
-            asked = Asked(settings, messages, read, schema, own is None, nth, question)
-            call = await self._answer(asked)
-            score, reasoning = read(call.answer)
-            return Verdict(score, "judged", reasoning, (call._replace(score=score),))
-
-        if sample is not None or settings.n == 1:
-            return await judged(sample or 0)
-        found = await gather_verdicts(judged(nth) for nth in range(settings.n))
-        for result in found:
-            if isinstance(result, Exception) and not isinstance(result, JudgeError):
-                raise result  # it cannot be asked at all
-        names = [f"answer {nth}" for nth in range(1, settings.n + 1)]
-        return take_vote(list(zip(names, found, strict=True)), settings.vote, pass_mark(question))
-
-    async def compare(self, gold: str, predicted: str) -> Verdict:
-        """Judge one pair of texts, of which nothing else is known.
-
-        Parameters
-        ----------
-        gold, predicted : str
-            The two texts; any string is allowed.
-
-        Returns
-        -------
-        Verdict
-            As from `ask`.
-        """
-        return await self.ask(Question(gold, predicted))
-
-    async def answer(
-        self,
-        messages: Sequence[Message],
-        read: Callable[[str | None], Any],
-        schema: Mapping[str, Any],
-        *,
-        params: Mapping[str, Any] = _NO_PARAMS,
-        sample: int = 0,
-    ) -> tuple[Any, JudgeCall]:
-        """Ask the model any question, with the cache, limits, retries and budget of `ask`.
-
-        Parameters
-        ----------
-        messages : sequence of dict
-            ``role`` and ``content`` of each; without lone surrogates.
-        read : callable
-            Parses the text of an answer, or raises `Unparsable`; the model is then asked again.
-        schema : mapping
-            JSON Schema of the answer.
-        params : mapping, optional
-            Params of a field.
-        sample : int, optional
-            Which of several answers to the same question.
-
-        Returns
-        -------
-        tuple of (object, JudgeCall)
-            What `read` returned, and the call.
-
-        Raises
-        ------
-        JudgeError
-            See `ask`.
-        """
-        settings = self.settings_for(params)
-        call = await self._answer(Asked(settings, tuple(messages), read, schema, True, sample))
-        return read(call.answer), call
-
-
 class CallQueue:
-    """Where the questions of one judge in one process wait for their turn.
-
-    Parameters
-    ----------
-    settings : Settings
-        The judge's.
-    cache : JudgeCache or None
-        Where answers are kept.
-    """
+    """Where the questions of one judge in one process wait for their turn."""
 
     def __init__(self, settings: Settings, cache: JudgeCache | None) -> None:
         self.process = os.getpid()
@@ -307,18 +128,22 @@ class CallQueue:
             said = None if not answers or answers[-1].text is None else scrub(answers[-1].text)
             sums = {name: _sum([getattr(one, name) for one in answers]) for name in _COUNTS}
             seconds = time.perf_counter() - begun
-            told = {"latency_seconds": seconds, "answer": said, **sums, **more}
-            return JudgeCall(asked.settings.model, attempts=attempts, **told)
+            details = {"latency_seconds": seconds, "answer": said, **sums, **more}
+            return JudgeCall(asked.settings.model, attempts=attempts, **details)
 
-        messages = asked.messages
+        settings, messages = asked.settings, asked.messages
+        limits = (settings.temperature, settings.max_tokens, settings.timeout, settings.api_base)
         try:
             while True:
-                said = await self.say(_request(asked, messages), count)
+                request = ModelRequest(
+                    settings.model, messages, *limits, asked.schema, asked.strict
+                )
+                said = await self.say(request, count)
                 answers.append(said)
                 try:
                     asked.read(said.text)
                 except Unparsable as error:
-                    limit = f"; it was cut off at max_tokens={asked.settings.max_tokens}"
+                    limit = f"; it was cut off at max_tokens={settings.max_tokens}"
                     reason = "unparsable" if said.text and said.text.strip() else "empty"
                     problem = Failure(reason, f"{error}{limit if said.cut_off else ''}")
                 else:
@@ -328,7 +153,7 @@ class CallQueue:
                 messages = ask_again(asked.messages, said.text, problem.problem)
         except Failure as failure:
             many = f" (after {attempts} requests)" if attempts > 1 else ""
-            text = f"{asked.settings.model}: {failure}{many}"
+            text = f"{settings.model}: {failure}{many}"
             raise JudgeError(text, (call(error=str(failure)),), failure.reason) from None
 
     async def say(self, request: ModelRequest, count: Callable[[], None]) -> Completion:
@@ -345,13 +170,17 @@ class CallQueue:
                     self._refuse(model)  # others may have found out while this one waited
                     count()
                     said = await complete(request)
-                    reserved.charge(said)
+                    # an answer that does not tell its cost is charged the whole reservation
+                    reserved.charged = said.cost_usd or reserved.most
                     return said
             except Failure as failure:
                 found = failure
             if found.reason in _HOPELESS:
                 if found.reason == "bad_key" and model not in self.hopeless:
-                    found = found.blame(name_of_key(model))
+                    variable = f"{model.partition('/')[0].upper()}_API_KEY"
+                    source = variable if variable in os.environ else "the environment"
+                    refused = f"the key in {source} was refused: {found.problem}"
+                    found = Failure(found.reason, refused)
                 raise self.hopeless.setdefault(model, found)
             if not found.transient or attempt == self._settings.max_attempts:
                 raise found
@@ -398,20 +227,6 @@ def _kept(cache: JudgeCache, key: str) -> Entry | None:
     except OutputError as error:
         warnings.warn(f"answers are not looked up: {error}", RuntimeWarning, stacklevel=2)
         return None
-
-
-def _request(asked: Asked, messages: tuple[Message, ...]) -> ModelRequest:
-    settings = asked.settings
-    return ModelRequest(
-        settings.model,
-        messages,
-        settings.temperature,
-        settings.max_tokens,
-        settings.timeout,
-        settings.api_base,
-        asked.schema,
-        asked.strict,
-    )
 
 
 def _sum(counts: list[Any]) -> Any:

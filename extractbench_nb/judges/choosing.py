@@ -10,10 +10,11 @@ from typing import Any
 from extractbench_nb._json import json_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.judges.base import (
+    VOTES,
+    FieldJudge,
     Judge,
     Question,
     Verdict,
-    check_vote,
     gather_verdicts,
     pass_mark,
     take_vote,
@@ -66,11 +67,16 @@ async def verdict_of(judge: Judge, question: Question) -> Any:
     return await found if inspect.isawaitable(found) else found
 
 
+def fingerprint_of(judge: Judge) -> Any:
+    """Return what a judge's verdicts depend on, if it tells."""
+    return getattr(judge, "fingerprint", None)
+
+
 _FEWEST = 2
 _NOTHING: Mapping[str, Any] = {}
 
 
-class Ensemble:
+class Ensemble(FieldJudge):
     """A judge that takes a vote of several others.
 
     Parameters
@@ -79,7 +85,7 @@ class Ensemble:
         At least two of what ``judge=`` takes: ``offline``, the id of a model, an `LLMJudge`, or any
         object with a name and ``compare``.
     vote : str, optional
-        What becomes of their scores: the ``median`` (the lower of two middle ones, so that it
+        How their scores are combined: ``median`` (the lower of two middle ones, so that it
         passes where more than half pass), ``mean``, ``min`` (all must pass) or ``max`` (one is
         enough).
     name : str, optional
@@ -88,15 +94,15 @@ class Ensemble:
     Raises
     ------
     InputError
-        There are too few judges, two are the same, one is no judge, or there is no such vote.
+        There are too few judges, two are the same, one is not a judge, or the vote is unknown.
 
     Notes
     -----
-    A member may have no verdict. Then the vote stands where it passes, or fails, whatever that
-    member would have said, with the score that is certain; else there is no verdict, and the row is
+    A member may have no verdict. The vote stands if it would pass, or fail, with any score of that
+    member, and has the lowest score possible; otherwise there is no verdict, and the row is
     a ``judge_error``. So a member that is down never turns a fail into a pass, nor raises a score.
 
-    The param ``model`` of a field is not heeded: the members are the models. A member that follows
+    The param ``model`` of a field is ignored: the members are the models. A member that follows
     rules adds no call.
 
     Examples
@@ -113,12 +119,13 @@ class Ensemble:
         vote: str = "median",
         name: str | None = None,
     ) -> None:
-        check_vote(vote)
+        given: tuple[object, object] = (vote, name)
+        if not isinstance(given[0], str) or vote not in VOTES:
+            raise InputError(f"vote is {vote!r}; {nearest(vote, VOTES)}")
+        if name is not None and not (isinstance(given[1], str) and name.strip()):
+            raise InputError(f"name is {name!r}; expected a text or None")
         self._judges = _members(judges)
         self._vote = vote
-        given: object = name
-        if given is not None and not (isinstance(given, str) and given.strip()):
-            raise InputError(f"name is {name!r}; expected a text or None")
         self._name = name
 
     @property
@@ -133,17 +140,17 @@ class Ensemble:
 
     @property
     def vote(self) -> str:
-        """What becomes of their scores."""
+        """How their scores are combined."""
         return self._vote
 
     @property
     def fingerprint(self) -> dict[str, Any]:
         """What its verdicts depend on; a batch that is taken up compares it."""
-        members = [[judge.name, _fingerprint(judge)] for judge in self._judges]
+        members = [[judge.name, fingerprint_of(judge)] for judge in self._judges]
         return {"vote": self._vote, "judges": members}
 
     def for_document(self, gold: Any, predicted: Any) -> Ensemble:
-        """Return the ensemble for one evaluation: members that go by documents are told.
+        """Return the ensemble for one evaluation, with members that know its documents.
 
         Parameters
         ----------
@@ -155,10 +162,8 @@ class Ensemble:
         Ensemble
             With the same name.
         """
-        other = object.__new__(Ensemble)
         members = tuple(judge_of_document(judge, gold, predicted) for judge in self._judges)
-        other.__dict__.update(self.__dict__, _judges=members)
-        return other
+        return self._with(_judges=members)
 
     def check(self, params: Mapping[str, Any] = _NOTHING) -> None:
         """Let each member say, before any work, what it lacks.
@@ -202,35 +207,12 @@ class Ensemble:
         names = [judge.name for judge in self._judges]
         return take_vote(list(zip(names, found, strict=True)), self._vote, pass_mark(question))
 
-    async def compare(self, gold: str, predicted: str) -> Verdict:
-        """Let the members judge one pair of texts, of which nothing else is known.
-
-        Parameters
-        ----------
-        gold, predicted : str
-            The two texts; any string is allowed.
-
-        Returns
-        -------
-        Verdict
-            As from `ask`.
-        """
-        return await self.ask(Question(gold, predicted))
-
     def __repr__(self) -> str:
         """Write the call that makes it."""
         name = "" if self._name is None else f", name={self._name!r}"
         return f"Ensemble({list(self._judges)!r}, vote={self._vote!r}{name})"
 
-    def __eq__(self, other: object) -> bool:
-        """Be equal to an ensemble of the same judges and vote."""
-        return isinstance(other, Ensemble) and self._parts() == other._parts()
-
-    def __hash__(self) -> int:
-        """Agree with equality."""
-        return hash((self._vote, self._name))
-
-    def _parts(self) -> tuple[Any, ...]:
+    def _identity(self) -> tuple[Any, ...]:
         return (self._judges, self._vote, self._name)
 
 
@@ -248,17 +230,13 @@ def _members(judges: object) -> tuple[Judge, ...]:
             )
         caches = [judge.cache for judge in (one, other) if isinstance(judge, LLMJudge)]
         paths = [cache.path for cache in caches if cache is not None]
-        if len(paths) > 1 and paths[0] == paths[1] and _fingerprint(one) == _fingerprint(other):
+        if len(paths) > 1 and paths[0] == paths[1] and fingerprint_of(one) == fingerprint_of(other):
             raise InputError(
                 f"judges[{i}] and judges[{j}] would get the same answers from the cache: model, "
                 "prompts and parameters are the same; to ask a model several times use "
                 "LLMJudge(n=...)"
             )
     return members
-
-
-def _fingerprint(judge: Judge) -> Any:
-    return getattr(judge, "fingerprint", None)
 
 
 def _without_model(params: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -114,7 +114,7 @@ def _load() -> Any:
             logging.getLogger(name).setLevel(logging.WARNING)
     for name in _WRITERS:
         logging.getLogger(name).addFilter(_without_keys)
-    BACKGROUND.before_closing(_close_clients)
+    BACKGROUND.before_closing.append(_close_clients)
     watch_exchanges()
     return module
 
@@ -147,7 +147,8 @@ async def complete(request: ModelRequest) -> Completion:
         failure = Failure("timeout", late, transient=True, billed=exchange.sent)
     except Exception as error:  # noqa: BLE001 - LiteLLM raises whatever its providers do
         failure = exchange.failure
-        if failure is None and exchange.succeeded:
+        succeeded = exchange.status is not None and exchange.status // 100 == 2  # noqa: PLR2004
+        if failure is None and succeeded:
             unread = problem_of(error)
         elif failure is None:
             failure = failure_of(error, exchange.status, exchange.wait)
@@ -167,19 +168,6 @@ async def _completed(request: ModelRequest, exchange: Exchange) -> Any:
     A cancellation in between, while LiteLLM prepares the request in a thread, would leave its
     coroutine behind with a warning that it was never awaited.
     """
-    task = asyncio.ensure_future(litellm().acompletion(**_arguments(request)))
-    task.add_done_callback(lambda done: done.cancelled() or done.exception())
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        exchange.stopped = True
-        if not exchange.sent:
-            await asyncio.wait([task], timeout=_PREPARING)
-        task.cancel()
-        raise
-
-
-def _arguments(request: ModelRequest) -> dict[str, Any]:
     arguments: dict[str, Any] = {
         "model": request.model,
         "messages": list(request.messages),
@@ -193,41 +181,45 @@ def _arguments(request: ModelRequest) -> dict[str, Any]:
     arguments |= {name: value for name, value in chosen.items() if value is not None}
     if request.api_base is not None:
         arguments["api_base"] = request.api_base
-        if not has_key(request.model):
+        known = litellm().validate_environment(request.model)
+        keys = (name for name in known["missing_keys"] if name.endswith("_KEY"))
+        if not known["keys_in_environment"] and not any(map(os.environ.get, keys)):
             arguments["api_key"] = _NO_KEY
     if request.schema is not None and (request.demanded or supports_schema(request.model)):
         form = {"name": request.schema_name, "schema": request.schema, "strict": request.strict}
         arguments["response_format"] = {"type": "json_schema", "json_schema": form}
-    return arguments
+    task = asyncio.ensure_future(litellm().acompletion(**arguments))
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        exchange.stopped = True
+        if not exchange.sent:
+            await asyncio.wait([task], timeout=_PREPARING)
+        task.cancel()
+        raise
 
 
 def _completion(model: str, response: Any) -> Completion:
     cost = response._hidden_params.get("response_cost")
     choice, usage = response.choices[0], getattr(response, "usage", None)
     counts = [getattr(usage, f"{kind}_tokens", None) for kind in ("prompt", "completion")]
-    sound = all(type(count) is int and 0 <= count <= _MOST_TOKENS for count in counts)
-    told = any(counts) and sound  # else LiteLLM's zeros
+    valid = all(type(count) is int and 0 <= count <= _MOST_TOKENS for count in counts)
+    counted = any(counts) and valid  # otherwise they are LiteLLM's zeros
     is_cost = isinstance(cost, int | float) and 0 <= cost < math.inf
-    known = told and is_cost and (cost or is_listed(model))  # a provider may name its own cost
+    known = counted and is_cost and (cost or is_listed(model))  # a provider may name its own cost
     # the words in which a model declined, where its provider keeps them apart
     fields = getattr(choice.message, "provider_specific_fields", None) or {}
     refusal = getattr(choice.message, "refusal", None) or fields.get("refusal")
     return Completion(
         choice.message.content,
         choice.finish_reason == "length",
-        counts[0] if told else None,
-        counts[1] if told else None,
+        counts[0] if counted else None,
+        counts[1] if counted else None,
         cost if known else None,
         choice.finish_reason,
         refusal if isinstance(refusal, str) and refusal.strip() else None,
     )
-
-
-def has_key(model: str) -> bool:
-    """Say whether the environment holds what a model's provider needs."""
-    found = litellm().validate_environment(model)
-    keys = [name for name in found["missing_keys"] if name.endswith("_KEY")]
-    return bool(found["keys_in_environment"]) or any(os.environ.get(name) for name in keys)
 
 
 @cache

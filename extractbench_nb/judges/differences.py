@@ -13,22 +13,7 @@ from typing import NamedTuple
 
 from rapidfuzz.distance import OSA, Levenshtein
 
-from extractbench_nb.language.lexicon import (
-    AMBIGUOUS,
-    ANTONYMS,
-    DEGREES,
-    DESIGNATORS,
-    DROPPABLE,
-    GENERIC_VENUE,
-    HONORIFICS,
-    LABELS,
-    LEGAL_SUFFIXES,
-    MEANINGFUL,
-    NEGATIONS,
-    NEGATIVE_PREFIXES,
-    PHONE_LABELS,
-    STOP_WORDS,
-)
+from extractbench_nb.language import lexicon
 from extractbench_nb.language.quantities import MONEY, MONEY_SCALES, UNITS, Quantity
 from extractbench_nb.language.tokens import Prepared, aliases, is_place, split_quantity
 
@@ -50,82 +35,64 @@ class Block(NamedTuple):
 
 
 class Extra(NamedTuple):
-    """Tokens that only one text has, where they start in it, and the text."""
+    """Tokens that only one text has, where they start in it, the text, and its other tokens."""
 
     run: tuple[str, ...]
     at: int
     text: Prepared
-
-    @property
-    def rest(self) -> tuple[str, ...]:
-        """The text's other tokens."""
-        return (*self.text.tokens[: self.at], *self.text.tokens[self.at + len(self.run) :])
-
-    @property
-    def at_end(self) -> bool:
-        """True if nothing follows."""
-        return self.at + len(self.run) == len(self.text.tokens)
+    rest: tuple[str, ...]
+    at_end: bool
 
 
 def explain_by_place(block: Block, blocks: Sequence[Block], a: Prepared, b: Prepared) -> str | None:
     """Explain extra words by where they stand: legal suffixes, titles, ``State of``."""
     if block.gold and block.predicted:
-        return _explain_before_country(block, a, b)
-    extra = (
-        Extra(block.gold, block.gold_at, a)
-        if block.gold
-        else Extra(block.predicted, block.predicted_at, b)
-    )
-    if not extra.rest or len(extra.text.tokens) > SHORT_TOKENS:
+        return "place" if _is_before_country(block, a, b) else None
+    if block.gold:
+        text, run, at = a, block.gold, block.gold_at
+    else:
+        text, run, at = b, block.predicted, block.predicted_at
+    tokens, end = text.tokens, at + len(run)
+    extra = Extra(run, at, text, (*tokens[:at], *tokens[end:]), end == len(tokens))
+    if not extra.rest or len(tokens) > SHORT_TOKENS:
         return None
-    if _is_suffix(extra, len(blocks)):
+    if len(blocks) == 1 and at > 0 and _is_suffix(extra):
         return "legal_suffix"
-    if _is_title(extra) and (a.person and b.person):
-        return "honorific"
+    if a.person and b.person and len(extra.rest) > 1:
+        titles = lexicon.HONORIFICS if at == 0 else lexicon.DEGREES
+        if (at == 0 or extra.at_end) and titles.issuperset(run):
+            return "honorific"
     if _is_label(extra):
         return "label"
     return "place" if _is_around_place(extra) else None
 
 
-def _explain_before_country(block: Block, a: Prepared, b: Prepared) -> str | None:
-    """Explain a difference before a country that only one text names: Mass. / MA, USA."""
+def _is_before_country(block: Block, a: Prepared, b: Prepared) -> bool:
+    """Say whether a difference stands before a country that one text names: Mass. / MA, USA."""
     gold, predicted = block.gold, block.predicted
-    if len(gold) == len(predicted):
-        return None
-    if block.gold_at + len(gold) != len(a.tokens):
-        return None
-    if block.predicted_at + len(predicted) != len(b.tokens):
-        return None
+    ends = (block.gold_at + len(gold), block.predicted_at + len(predicted))
+    if len(gold) == len(predicted) or ends != (len(a.tokens), len(b.tokens)):
+        return False
     if len(gold) > 1 and gold[-1] in _COUNTRIES:
         gold = gold[:-1]
     elif len(predicted) > 1 and predicted[-1] in _COUNTRIES:
         predicted = predicted[:-1]
     else:
-        return None
-    return "place" if aliases(gold) & aliases(predicted) else None
-
-
-def _is_suffix(extra: Extra, blocks: int) -> bool:
-    """Say whether the run is a legal suffix, and the only thing the other text leaves out."""
-    if extra.at == 0 or blocks > 1:
         return False
+    return not aliases(gold).isdisjoint(aliases(predicted))
+
+
+def _is_suffix(extra: Extra) -> bool:
+    """Say whether the run is a legal suffix: Inc., ``, a Delaware corporation``."""
     if extra.at_end and f", a {extra.run[0]}" in extra.text.folded and is_place(extra.run[:-1]):
-        return extra.run[-1] in LEGAL_SUFFIXES
-    return all(t in LEGAL_SUFFIXES for t in (*extra.run, *extra.rest[extra.at :]))
-
-
-def _is_title(extra: Extra) -> bool:
-    if len(extra.rest) == 1:
-        return False
-    if extra.at == 0:
-        return all(t in HONORIFICS for t in extra.run)
-    return extra.at_end and all(t in DEGREES for t in extra.run)
+        return extra.run[-1] in lexicon.LEGAL_SUFFIXES
+    return all(t in lexicon.LEGAL_SUFFIXES for t in (*extra.run, *extra.rest[extra.at :]))
 
 
 def _is_label(extra: Extra) -> bool:
     """Say whether the run names what the value is: ``Email:``, ``, as Agent``, ``Proc. of``."""
-    if extra.at == 0 and all(t in LABELS for t in extra.run):
-        called = extra.rest[0][0] == "#" and PHONE_LABELS.issuperset(extra.run)
+    if extra.at == 0 and all(t in lexicon.LABELS for t in extra.run):
+        called = extra.rest[0][0] == "#" and lexicon.PHONE_LABELS.issuperset(extra.run)
         if called or ":" in extra.text.text:
             return True
     if (
@@ -136,7 +103,7 @@ def _is_label(extra: Extra) -> bool:
     ):
         return True
     known = any(t in extra.text.capitals for t in extra.rest)
-    return known and all(t in GENERIC_VENUE for t in extra.run)
+    return known and all(t in lexicon.GENERIC_VENUE for t in extra.run)
 
 
 def _is_around_place(extra: Extra) -> bool:
@@ -160,19 +127,15 @@ def explain_with_context(block: Block, a: Prepared, b: Prepared) -> str | None:
     """Explain a difference inside two names of one thing: South Korea / Republic of Korea."""
     if not a.rows & b.rows:
         return None
-    for before in range(min(block.gold_at, block.predicted_at, _MAX_CONTEXT) + 1):
+    i, j = block.gold_at, block.gold_at + len(block.gold)
+    k, m = block.predicted_at, block.predicted_at + len(block.predicted)
+    for before in range(min(i, k, _MAX_CONTEXT) + 1):
         for after in range(_MAX_CONTEXT + 1):
-            gold = _widened(a.tokens, block.gold_at, block.gold, before, after)
-            predicted = _widened(b.tokens, block.predicted_at, block.predicted, before, after)
-            if aliases(gold) & aliases(predicted):
+            if aliases(a.tokens[i - before : j + after]) & aliases(
+                b.tokens[k - before : m + after]
+            ):
                 return "abbreviation"
     return None
-
-
-def _widened(
-    tokens: tuple[str, ...], at: int, run: tuple[str, ...], before: int, after: int
-) -> tuple[str, ...]:
-    return tokens[at - before : at + len(run) + after]
 
 
 Run = Sequence[str]
@@ -192,11 +155,11 @@ _SPELLING = (
     (re.compile(r"ae|oe"), "e"),
 )  # fmt: skip
 _OPPOSITES = {
-    word: frozenset(w for pair in ANTONYMS if word in pair for w in pair if w != word)
-    for word in frozenset().union(*ANTONYMS)
+    word: frozenset(w for pair in lexicon.ANTONYMS if word in pair for w in pair if w != word)
+    for word in frozenset().union(*lexicon.ANTONYMS)
 }
 _LETTER_A = re.compile(
-    rf"(?:\d[ -]?|(?<!\w)(?:{'|'.join(sorted(DESIGNATORS))})[ -])a(?!\w)|(?<!\w)a$"
+    rf"(?:\d[ -]?|(?<!\w)(?:{'|'.join(sorted(lexicon.DESIGNATORS))})[ -])a(?!\w)|(?<!\w)a$"
 )
 _ROMAN = re.compile("[ivx]+")
 _UMLAUT = re.compile("(?<=[aou])e")
@@ -241,7 +204,7 @@ def conflict(a: Run, b: Run) -> str | None:
         return "different_date"
     if a and b and any(t[0] == "#" for t in a) and any(t[0] == "#" for t in b):
         return "different_number"
-    if any(t in NEGATIONS for t in a) != any(t in NEGATIONS for t in b):
+    if any(t in lexicon.NEGATIONS for t in a) != any(t in lexicon.NEGATIONS for t in b):
         return "negation"
     if any(not _OPPOSITES[x].isdisjoint(b) for x in a if x in _OPPOSITES):
         return "opposite"
@@ -251,7 +214,7 @@ def conflict(a: Run, b: Run) -> str | None:
 
 
 def _has_negated(a: Run, b: Run) -> bool:
-    return any(is_negated(x, y) for x in a if x.startswith(NEGATIVE_PREFIXES) for y in b)
+    return any(is_negated(x, y) for x in a if x.startswith(lexicon.NEGATIVE_PREFIXES) for y in b)
 
 
 def is_negated(a: str, b: str) -> bool:
@@ -262,7 +225,7 @@ def is_negated(a: str, b: str) -> bool:
     return (
         len(short) > _MAX_SHORT
         and long.endswith(short)
-        and long[: -len(short)] in NEGATIVE_PREFIXES
+        and long[: -len(short)] in lexicon.NEGATIVE_PREFIXES
     )
 
 
@@ -303,24 +266,22 @@ def _is_close(x: float, y: float) -> bool:
 
 def _explain_extra(run: Run, text: Prepared, other: Prepared) -> str | None:
     """Explain words that only `text` has here: fillers, repetitions, its own acronym."""
-    if all(_is_filler(token, text) or _is_repeated(token, text, other) for token in run):
+    if all(_is_filler(token, text, other) for token in run):
         return "punctuation"
     recased = text.has_one_case != other.has_one_case
     if recased and tuple(run) == ("negative",) and "negative" not in text.folded:
         return "case"
-    if all(_is_glued_stops(token) for token in run):
+    if all(map(_is_glued_stops, run)):
         return "spacing"
-    if (len(run) == 1 and _is_own_acronym(run[0], text)) or _is_spelled_out(run, text, other):
-        return "abbreviation"
-    return None
+    own = len(run) == 1 and _is_own_acronym(run[0], text)
+    return "abbreviation" if own or _is_spelled_out(run, text, other) else None
 
 
-def _is_filler(token: str, text: Prepared) -> bool:
-    return token in DROPPABLE and not (token == "a" and _LETTER_A.search(text.folded))
-
-
-def _is_repeated(token: str, text: Prepared, other: Prepared) -> bool:
-    if len(token) <= _MAX_SHORT or not token.isalpha() or token in MEANINGFUL:
+def _is_filler(token: str, text: Prepared, other: Prepared) -> bool:
+    """Say whether a word may be left out, or repeats one that both texts have."""
+    if token in lexicon.DROPPABLE and not (token == "a" and _LETTER_A.search(text.folded)):
+        return True
+    if len(token) <= _MAX_SHORT or not token.isalpha() or token in lexicon.MEANINGFUL:
         return False
     return 1 <= other.tokens.count(token) < text.tokens.count(token)
 
@@ -357,14 +318,19 @@ def _is_subsequence(short: str, long: str) -> bool:
 
 def _is_glued_stops(token: str) -> bool:
     places = range(_MIN_GLUED, len(token) - _MIN_GLUED + 1)
-    return any(token[:i] in STOP_WORDS and token[i:] in STOP_WORDS for i in places)
+    return any(token[:i] in lexicon.STOP_WORDS and token[i:] in lexicon.STOP_WORDS for i in places)
 
 
 def _same_unit_letter(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
     """Read 3 H as hours, and 12B as no billions, where just one text is in capitals."""
     if len(a) < len(b):
         a, b = b, a
-    if len(a) != 2 or len(b) != 1 or not (a[1] in _CASELESS or _shows_case(left, right)):  # noqa: PLR2004
+    if len(a) != 2 or len(b) != 1:  # noqa: PLR2004
+        return None
+    one, other = left.unified, right.unified
+    # more than one letter must show that just one text is in capitals
+    cased = one.isupper() != other.isupper() and sum(map(str.isalpha, one)) > _UNIT_LETTERS
+    if not (cased or a[1] in _CASELESS):
         return None
     number, whole = split_quantity(a[0]), split_quantity(b[0])
     if number is None or whole is None or number[1]:
@@ -375,45 +341,29 @@ def _same_unit_letter(a: Run, b: Run, left: Prepared, right: Prepared) -> str | 
     return "case" if whole in readings else None
 
 
-def _shows_case(left: Prepared, right: Prepared) -> bool:
-    """Say whether just one text is in capitals, as more than one word of it shows."""
-    one, other = left.unified, right.unified
-    return one.isupper() != other.isupper() and sum(map(str.isalpha, one)) > _UNIT_LETTERS
-
-
 def _same_joined(a: Run, b: Run) -> str | None:
     if _values(a) != _values(b):
         return None
-    joined = "".join(a)
-    if joined == "".join(b):
+    short, long = sorted(("".join(a), "".join(b)), key=len)
+    if short == long:
         return "spacing"
-    if len(a) != len(b) and _strip_stops(a, b):
-        return "spacing"
-    return None
+    if len(a) == len(b) or len(short) <= _MAX_SHORT:
+        return None
+    # one run glued a stop word to a word: ofthe proceeds, policyis
+    starts = long.startswith(short) and long[len(short) :] in lexicon.STOP_WORDS - {"a"}
+    ends = long.endswith(short) and long[: -len(short)] in lexicon.STOP_WORDS - {"a"}
+    return "spacing" if starts or ends else None
 
 
 def _values(run: Run) -> list[str]:
     return [token for token in run if token[0] in "#@="]
 
 
-def _strip_stops(a: Run, b: Run) -> bool:
-    """Say whether one run glued a stop word to a word: ``ofthe proceeds``, ``policyis``."""
-    short, long = sorted(("".join(a), "".join(b)), key=len)
-    return len(short) > _MAX_SHORT and (
-        (long.startswith(short) and long[len(short) :] in STOP_WORDS - {"a"})
-        or (long.endswith(short) and long[: -len(short)] in STOP_WORDS - {"a"})
-    )
-
-
 def _same_values(a: Run, b: Run) -> str | None:
     if len(a) != len(b):
         return None
-    reason = None
-    for x, y in zip(a, b, strict=True):
-        reason = _same_value(x, y)
-        if reason is None:
-            return None
-    return reason
+    reasons = list(map(_same_value, a, b))
+    return reasons[-1] if all(reasons) else None
 
 
 def _same_value(x: str, y: str) -> str | None:
@@ -421,29 +371,28 @@ def _same_value(x: str, y: str) -> str | None:
         return "spacing" if x == y else None
     if x[0] == y[0] == "#" and (x == y or same_quantity(x, y)):
         return "number"
-    return "date" if x[0] == y[0] == "@" and _share_reading(x, y) else None
-
-
-def _share_reading(a: str, b: str) -> bool:
-    (a, _, one), (b, _, two) = a[1:].partition("T"), b[1:].partition("T")
-    if one != two and one and two:
-        return False
-    if "~" in a and "~" in b:  # both ambiguous: written in one order
-        return a == b
-    return not frozenset(a.split("~")).isdisjoint(b.split("~"))
+    if not x[0] == y[0] == "@":
+        return None
+    (a, _, time), (b, _, other) = x[1:].partition("T"), y[1:].partition("T")
+    if time != other and time and other:
+        return None
+    # where both have two readings, they are written in one order
+    same = a == b if "~" in a and "~" in b else not set(a.split("~")).isdisjoint(b.split("~"))
+    return "date" if same else None
 
 
 def _acronym(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
     """Match an acronym with its words; generic words of a venue's name may be missing in it."""
-    a, b = _letters(a), _letters(b)
+    # single letters are joined: r, d (from R&D) to rd
+    a, b = ((["".join(run)] if all(len(t) == 1 for t in run) else run) for run in (a, b))
     if len(b) == 1:
         a, b, right = b, a, left
     if len(a) != 1 or len(b) == 1 or not a[0].isalpha():
         return None
     if not _MIN_ACRONYM <= len(a[0]) <= _MAX_ACRONYM:
         return None
-    named = [word for word in b if word not in LEGAL_SUFFIXES]
-    words = [word for word in named if word not in GENERIC_VENUE]
+    named = [word for word in b if word not in lexicon.LEGAL_SUFFIXES]
+    words = [word for word in named if word not in lexicon.GENERIC_VENUE]
     by_letters = (_initials(b), _initials(named), _initials(words), _initials(right.words))
     if a[0] in by_letters and not is_place(a):
         return "abbreviation"
@@ -454,20 +403,11 @@ def _initials(words: Run) -> str:
     return "".join(word[0] for word in words)
 
 
-def _letters(run: Run) -> Run:
-    """Join a run of single letters: r, d (from R&D) to rd."""
-    return ["".join(run)] if all(len(token) == 1 for token in run) else run
-
-
 def _pairwise(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
-    if len(a) != len(b):
-        return _squeezed_typo(a, b)
-    reasons = [_explain_word(x, y, left, right) for x, y in zip(a, b, strict=True)]
-    return reasons[0] if all(reasons) else None
-
-
-def _squeezed_typo(a: Run, b: Run) -> str | None:
-    """Match runs that differ by a space and a misread letter."""
+    """Explain word by word, or by a space and a misread letter."""
+    if len(a) == len(b):
+        reasons = [_explain_word(x, y, left, right) for x, y in zip(a, b, strict=True)]
+        return reasons[0] if all(reasons) else None
     x, y = "".join(a), "".join(b)
     if min(len(x), len(y)) < _MIN_TYPO or _values(a) != _values(b):
         return None
@@ -492,33 +432,34 @@ def _explain_word(x: str, y: str, left: Prepared, right: Prepared) -> str | None
         return "identical"
     if x[0] in "#@=" or y[0] in "#@=":
         return _same_value(x, y) or ("abbreviation" if aliases([x]) & aliases([y]) else None)
-    if LEGAL_SUFFIXES.get(x, x) == LEGAL_SUFFIXES.get(y, y):
+    suffixes = lexicon.LEGAL_SUFFIXES
+    if suffixes.get(x, x) == suffixes.get(y, y):
         return "legal_suffix"
     if _abbreviates(x, y, left) or _abbreviates(y, x, right) or aliases([x]) & aliases([y]):
         return "abbreviation"
     if left.person and right.person and y in (x + "s", x[:-1]) and "s" in (x[-1], y[-1]):
         return None
-    return _same_spelling(x, y, left, right) or same_word(x, y)
-
-
-def _same_spelling(x: str, y: str, left: Prepared, right: Prepared) -> str | None:
+    reason = same_word(x, y)
     if left.transliterated.get(x) == y or right.transliterated.get(y) == x:
-        return "spelling"
-    glued = _has_glued_stop(x, y, right) or _has_glued_stop(y, x, left)
-    return "spacing" if glued else None
+        reason = "spelling"
+    elif _has_glued_stop(x, y, right) or _has_glued_stop(y, x, left):
+        reason = "spacing"
+    return reason
 
 
 def _has_glued_stop(glued: str, word: str, text: Prepared) -> bool:
     """Say whether `text` has a stop word before `word` that is glued to it in the other."""
     stop = glued.removesuffix(word)
     return (
-        stop != glued and stop in STOP_WORDS and f" {stop} {word} " in f" {' '.join(text.words)} "
+        stop != glued
+        and stop in lexicon.STOP_WORDS
+        and f" {stop} {word} " in f" {' '.join(text.words)} "
     )
 
 
 def _abbreviates(short: str, word: str, text: Prepared) -> bool:
     """Say whether `short` stands for `word`: by the table, or with a period in `text`."""
-    if word in AMBIGUOUS.get(short, ()):
+    if word in lexicon.AMBIGUOUS.get(short, ()):
         return True
     if short not in text.dotted or not abbreviates(short, word):
         return False
@@ -531,12 +472,7 @@ def abbreviates(short: str, word: str) -> bool:
         return False
     if word.startswith(short):
         return word[len(short) :] != "s"
-    rest = iter(word)
-    return (
-        len(short) >= _MAX_SHORT
-        and short[-1] == word[-1]
-        and all(letter in rest for letter in short)
-    )
+    return len(short) >= _MAX_SHORT and short[-1] == word[-1] and _is_subsequence(short, word)
 
 
 @lru_cache(maxsize=65_536)

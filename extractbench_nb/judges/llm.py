@@ -3,28 +3,170 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.judges.background import BACKGROUND
-from extractbench_nb.judges.base import JudgeCall
+from extractbench_nb.judges.base import (
+    FieldJudge,
+    JudgeCall,
+    JudgeError,
+    Question,
+    Verdict,
+    gather_verdicts,
+    pass_mark,
+    take_vote,
+)
 from extractbench_nb.judges.cache import JudgeCache, judge_cache
-from extractbench_nb.judges.calls import Asked, CallQueue, ModelJudge
-from extractbench_nb.judges.prompts import PROMPT_VERSION
+from extractbench_nb.judges.calls import Asked, CallQueue
+from extractbench_nb.judges.prompts import (
+    ANSWER_SCHEMA,
+    PROMPT_VERSION,
+    Message,
+    judge_messages,
+    read_answer,
+)
 from extractbench_nb.judges.settings import (
+    DEFAULT_MODEL,
+    MODEL_VARIABLE,
     Settings,
     check_model,
-    default_model,
     read_environment,
-    refuse_unknown,
 )
 
 _NOTHING: Mapping[str, Any] = {}
 #: Options of how a model is reached; what it says does not depend on them.
 _REACHING = ("timeout", "max_concurrency", "max_attempts", "retry_wait", "budget_usd", "api_base")
+
+
+class ModelJudge(FieldJudge):
+    """What judges have in common whose verdicts are answers of a model, made now or recorded."""
+
+    _settings: Settings
+
+    async def _answer(self, asked: Asked) -> JudgeCall:
+        """Find an answer that can be read, or raise `JudgeError`."""
+        raise NotImplementedError
+
+    def check(self, params: Mapping[str, Any] = _NOTHING) -> None:
+        """Raise `ConfigError` where the params of a field cannot be used."""
+        self.settings_for(params)
+
+    def settings_for(self, params: Mapping[str, Any] = _NOTHING) -> Settings:
+        """Return what holds for a field.
+
+        Parameters
+        ----------
+        params : mapping, optional
+            The params of the field.
+
+        Returns
+        -------
+        Settings
+            The judge's own, with the params applied.
+
+        Raises
+        ------
+        ConfigError
+            A param cannot be used.
+        """
+        return self._settings.for_field(params)
+
+    async def ask(self, question: Question, *, sample: int | None = None) -> Verdict:
+        """Judge the two values of a field.
+
+        Parameters
+        ----------
+        question : Question
+            The values, and what the schema says of the field.
+        sample : int, optional
+            Which of several answers to the same question, each kept for itself; from 0 on. By
+            default the vote over `n` of them.
+
+        Returns
+        -------
+        Verdict
+            The model's score and reasoning, the reason ``judged``, and the call behind them; of
+            several answers the vote, what each said, and all calls.
+
+        Raises
+        ------
+        JudgeError
+            There is no readable answer, or no budget left; the error lists what was tried. Of
+            several answers: those that are missing decide whether the vote passes.
+        InputError, ConfigError
+            See `check`.
+        """
+        settings = self.settings_for(question.params)
+        own = question.params.get("structured_output_schema")
+        schema = ANSWER_SCHEMA if own is None else own
+        try:
+            messages = judge_messages(
+                question,
+                schema=schema,
+                template=question.params.get("prompt_template"),
+                instructions=settings.additional_instructions,
+            )
+        except RecursionError:
+            raise JudgeError("the values are nested too deep", reason="too_deep") from None
+        read = partial(read_answer, schema=own)
+
+        async def judged(nth: int) -> Verdict:
+            asked = Asked(settings, messages, read, schema, own is None, nth, question)
+            call = await self._answer(asked)
+            score, reasoning = read(call.answer)
+            return Verdict(score, "judged", reasoning, (call._replace(score=score),))
+
+        if sample is not None or settings.n == 1:
+            return await judged(sample or 0)
+        found = await gather_verdicts(judged(nth) for nth in range(settings.n))
+        for result in found:
+            if isinstance(result, Exception) and not isinstance(result, JudgeError):
+                raise result  # it cannot be asked at all
+        names = [f"answer {nth}" for nth in range(1, settings.n + 1)]
+        return take_vote(list(zip(names, found, strict=True)), settings.vote, pass_mark(question))
+
+    async def answer(
+        self,
+        messages: Sequence[Message],
+        read: Callable[[str | None], Any],
+        schema: Mapping[str, Any],
+        *,
+        params: Mapping[str, Any] = _NOTHING,
+        sample: int = 0,
+    ) -> tuple[Any, JudgeCall]:
+        """Ask the model any question, with the cache, limits, retries and budget of `ask`.
+
+        Parameters
+        ----------
+        messages : sequence of dict
+            ``role`` and ``content`` of each; without lone surrogates.
+        read : callable
+            Parses the text of an answer, or raises `Unparsable`; the model is then asked again.
+        schema : mapping
+            JSON Schema of the answer.
+        params : mapping, optional
+            Params of a field.
+        sample : int, optional
+            Which of several answers to the same question.
+
+        Returns
+        -------
+        tuple of (object, JudgeCall)
+            What `read` returned, and the call.
+
+        Raises
+        ------
+        JudgeError
+            See `ask`.
+        """
+        settings = self.settings_for(params)
+        call = await self._answer(Asked(settings, tuple(messages), read, schema, True, sample))
+        return read(call.answer), call
 
 
 class LLMJudge(ModelJudge):
@@ -60,12 +202,12 @@ class LLMJudge(ModelJudge):
     api_base : str, optional
         Address of the server, if it is not the provider's own. Such a server needs no key.
     additional_instructions : str, optional
-        What else the model should heed, in all fields.
+        Additional instructions to the model, for all fields.
     n : int, optional
         How many answers to ask for to each question, 1 to 100. With a `temperature` of 0 most
         models give the same one each time.
     vote : str, optional
-        What becomes of several answers: their ``median`` (the lower of two middle ones, so that it
+        How several answers are combined: ``median`` (the lower of two middle ones, so that it
         passes where more than half pass), ``mean``, ``min`` (all must pass) or ``max`` (one is
         enough).
     **unknown : object
@@ -86,8 +228,8 @@ class LLMJudge(ModelJudge):
     Two values that are the same JSON are not asked about: the verdict is 1, its reason
     ``identical``; a field with a ``prompt_template`` of its own is asked all the same.
 
-    Of `n` answers some may be missing. The vote stands where it passes, or fails, whatever those
-    would have been; else there is no verdict.
+    If some of `n` answers are missing, the vote stands if it would pass, or fail, with any scores
+    in their place; otherwise there is no verdict.
 
     Examples
     --------
@@ -116,10 +258,12 @@ class LLMJudge(ModelJudge):
         vote: str = Settings.vote,
         **unknown: object,
     ) -> None:
-        refuse_unknown(unknown)
+        for name in unknown:
+            known = [*(option.name for option in fields(Settings)), "cache"]
+            raise InputError(f"unknown option {name!r} of a judge; {nearest(name, known)}")
         read_environment()
         self._settings = Settings(
-            default_model() if model is None else model,
+            (os.environ.get(MODEL_VARIABLE) or DEFAULT_MODEL) if model is None else model,
             temperature=temperature,
             max_tokens=max_tokens,
             timeout=timeout,
@@ -132,7 +276,15 @@ class LLMJudge(ModelJudge):
             n=n,
             vote=vote,
         )
-        self._cache = _choose_cache(cache)
+        given: object = cache
+        if isinstance(given, bool):
+            self._cache = judge_cache if given else None
+        elif isinstance(given, JudgeCache):
+            self._cache = given
+        elif isinstance(given, str | Path) and str(given).strip():
+            self._cache = JudgeCache(given)
+        else:
+            raise InputError(f"cache is {cache!r}; expected True, False, a folder or a JudgeCache")
         self._queue: CallQueue | None = None
         self._checked: set[str] = set()
 
@@ -150,7 +302,7 @@ class LLMJudge(ModelJudge):
     def spent_usd(self) -> float:
         """US dollars that this judge has spent in this process, as far as prices are known.
 
-        With a budget, a request whose cost is not told counts as much as it can have cost.
+        With a budget, a request of unknown cost counts with the most that it can have cost.
         """
         queue = self._queue
         return queue.budget.spent_usd if queue and queue.process == os.getpid() else 0.0
@@ -200,23 +352,17 @@ class LLMJudge(ModelJudge):
         options = [f"{name}={value!r}" for name, value in self._options().items()]
         return f"LLMJudge({', '.join([repr(self.name), *options])})"
 
-    def __eq__(self, other: object) -> bool:
-        """Be equal to a judge with the same options."""
-        if not isinstance(other, LLMJudge):
-            return NotImplemented
-        return (self._settings, self._cache) == (other._settings, other._cache)
+    def _identity(self) -> tuple[Any, ...]:
+        return (self._settings, self._cache)
 
-    def __hash__(self) -> int:
-        """Agree with equality."""
-        return hash((self._settings, self._cache))
-
-    def __reduce__(self) -> tuple[Callable[..., LLMJudge], tuple[str, dict[str, Any]]]:
+    def __reduce__(self) -> tuple[Callable[[], LLMJudge], tuple[()]]:
         """Pickle and copy by the options; what is spent and under way stays where it is."""
-        return (_make, (self.name, self._options()))
+        return (partial(LLMJudge, self.name, **self._options()), ())
 
     def _options(self) -> dict[str, Any]:
-        """Return the options that are not the usual ones."""
-        options = self._settings.changed
+        """Return the options that are not the usual ones, the model left out."""
+        found = {f.name: (getattr(self._settings, f.name), f.default) for f in fields(Settings)}
+        options = {name: value for name, (value, usual) in found.items() if value != usual}
         del options["model"]
         if self._cache != judge_cache:
             options["cache"] = self._cache or False
@@ -229,17 +375,3 @@ class LLMJudge(ModelJudge):
         for name in _REACHING:
             del options[name]
         return {**options, "prompts": PROMPT_VERSION}
-
-
-def _make(model: str, options: dict[str, Any]) -> LLMJudge:
-    return LLMJudge(model, **options)
-
-
-def _choose_cache(cache: object) -> JudgeCache | None:
-    if isinstance(cache, bool):
-        return judge_cache if cache else None
-    if isinstance(cache, JudgeCache):
-        return cache
-    if isinstance(cache, str | Path) and str(cache).strip():
-        return JudgeCache(cache)
-    raise InputError(f"cache is {cache!r}; expected True, False, a folder or a JudgeCache")

@@ -153,10 +153,10 @@ def _decide(a: Prepared, b: Prepared) -> Verdict:
 
 def _is_redirected(a: Prepared, b: Prepared) -> bool:
     """Say whether one text has ``by`` where the other has ``to``."""
-    if a.directions == b.directions or not (a.directions and b.directions):
+    if a.directions == b.directions:
         return False
     ours, theirs = Counter(a.directions), Counter(b.directions)
-    return bool(ours - theirs) and bool(theirs - ours)
+    return bool(ours - theirs and theirs - ours)
 
 
 def _mix_marks(a: Prepared, b: Prepared) -> bool:
@@ -198,16 +198,14 @@ def _is_hopeless(a: Prepared, b: Prepared) -> bool:
         return False
     if a.letters & ~b.letters and b.letters & ~a.letters:
         limit = _HOPELESS_RATIO
-    elif a.plain and b.plain and a.bag.isdisjoint(b.bag) and not _may_be_acronym(a, b):
+    elif a.plain and b.plain and a.bag.isdisjoint(b.bag):
+        short, long = (a, b) if len(a.tokens) == 1 else (b, a)
+        if len(short.tokens) == 1 < len(long.tokens) and len(short.tokens[0]) <= len(long.words):
+            return False  # it may be an acronym
         limit = _UNRELATED_RATIO
     else:
         return False
     return fuzz.ratio(a.folded, b.folded, score_cutoff=limit) == 0
-
-
-def _may_be_acronym(a: Prepared, b: Prepared) -> bool:
-    short, long = (a, b) if len(a.tokens) == 1 else (b, a)
-    return len(short.tokens) == 1 < len(long.tokens) and len(short.tokens[0]) <= len(long.words)
 
 
 def _whole(a: Prepared, b: Prepared) -> Verdict | None:
@@ -220,20 +218,17 @@ def _whole(a: Prepared, b: Prepared) -> Verdict | None:
 
 
 def _single(x: str, y: str) -> Verdict | None:
+    """Decide about two texts of one token each, if that is a date or a number."""
+    nearness = 0.6 * fuzz.ratio(x, y) / 100
     if x[0] == "@" and y[0] == "@":
         same = bool(explain([x], [y], prepare(""), prepare("")))
-        return Verdict(1.0, "date") if same else Verdict(_nearness(x, y), "different_date")
+        return Verdict(1.0, "date") if same else Verdict(nearness, "different_date")
     if x[0] == "#" and y[0] == "#":
-        if same_quantity(x, y):
-            return Verdict(1.0, "number")
-        return Verdict(_nearness(x, y), "different_number")
+        same = same_quantity(x, y)
+        return Verdict(1.0, "number") if same else Verdict(nearness, "different_number")
     if "@" in (x[0], y[0]):
         return Verdict(0.5 * fuzz.partial_ratio(x[1:], y[1:]) / 100, "different_date")
     return None
-
-
-def _nearness(x: str, y: str) -> float:
-    return 0.6 * fuzz.ratio(x, y) / 100
 
 
 def _persons(a: Prepared, b: Prepared) -> Verdict | None:
@@ -257,13 +252,10 @@ def _reordered(a: Prepared, b: Prepared) -> Verdict | None:
     if a.numbers == b.numbers:
         turned = _is_turned(a.tokens, b.tokens) or _same_segments(a, b)
     else:
-        turned = sorted(a.segments) == sorted(b.segments) and all(map(_is_named, a.segments))
+        # the words of a part tell what its numbers are: Suite 210, 55 Elm St
+        named = (any(len(t) > 1 and t[0] not in "#@" for t in part) for part in a.segments)
+        turned = sorted(a.segments) == sorted(b.segments) and all(named)
     return Verdict(0.95, "token_order") if turned else None
-
-
-def _is_named(part: tuple[str, ...]) -> bool:
-    """Say whether the words of a part tell what its numbers are: Suite 210, 55 Elm St."""
-    return any(len(token) > 1 and token[0] not in "#@" for token in part)
 
 
 def _is_turned(a: Sequence[str], b: Sequence[str]) -> bool:
@@ -299,7 +291,8 @@ def _has_fixed_order(text: Prepared) -> bool:
 def _by_blocks(a: Prepared, b: Prepared) -> Verdict:
     if max(len(a.tokens), len(b.tokens)) > _MAX_DIFF_TOKENS:
         return Verdict(_graded(a, b), "different")
-    if min(len(a.tokens), len(b.tokens)) >= _TRUNCATION_TOKENS and _share_little(a, b):
+    long = min(len(a.tokens), len(b.tokens)) >= _TRUNCATION_TOKENS
+    if long and Indel.normalized_similarity(a.tokens, b.tokens) < _COMMON:
         return _judge_long(a, b, [Block(a.tokens, b.tokens, 0, 0)], None)
     left, reasons = _unexplained(a, b)
     if not left:
@@ -309,10 +302,6 @@ def _by_blocks(a: Prepared, b: Prepared) -> Verdict:
     if count >= SHORT_TOKENS:
         return _judge_long(a, b, left, found)
     return Verdict(_graded(a, b), found or _name_conflict(a, b) or "different")
-
-
-def _share_little(a: Prepared, b: Prepared) -> bool:
-    return Indel.normalized_similarity(a.tokens, b.tokens) < _COMMON
 
 
 def _name_conflict(a: Prepared, b: Prepared) -> str | None:
@@ -341,23 +330,20 @@ def _unexplained(a: Prepared, b: Prepared) -> tuple[list[Block], list[str]]:
 
 
 def _blocks(a: Prepared, b: Prepared) -> list[Block]:
+    """Return the differences; those that touch are one."""
     only = _only_block(a.tokens, b.tokens)
     if only is not None:
         return [only]
-    out: list[Block] = []
+    spans: list[list[int]] = []  # start and end in gold, start and end in predicted
     for op in Indel.opcodes(a.tokens, b.tokens):
         if op.tag == "equal":
             continue
-        gold, predicted = a.tokens[op.src_start : op.src_end], b.tokens[op.dest_start : op.dest_end]
-        if out and _touch(out[-1], op.src_start, op.dest_start):
-            last = out.pop()
-            block = Block(
-                last.gold + gold, last.predicted + predicted, last.gold_at, last.predicted_at
-            )
+        span = [op.src_start, op.src_end, op.dest_start, op.dest_end]
+        if spans and spans[-1][1] == span[0] and spans[-1][3] == span[2]:
+            spans[-1][1], spans[-1][3] = span[1], span[3]
         else:
-            block = Block(gold, predicted, op.src_start, op.dest_start)
-        out.append(block)
-    return out
+            spans.append(span)
+    return [Block(a.tokens[i:j], b.tokens[m:n], i, m) for i, j, m, n in spans]
 
 
 def _only_block(x: tuple[str, ...], y: tuple[str, ...]) -> Block | None:
@@ -373,13 +359,6 @@ def _only_block(x: tuple[str, ...], y: tuple[str, ...]) -> Block | None:
     if len(gold) > 1 < len(predicted) and not frozenset(gold).isdisjoint(predicted):
         return None
     return Block(gold, predicted, start, start)
-
-
-def _touch(block: Block, gold_at: int, predicted_at: int) -> bool:
-    return (
-        block.gold_at + len(block.gold) == gold_at
-        and block.predicted_at + len(block.predicted) == predicted_at
-    )
 
 
 def _pair_moved(
@@ -442,14 +421,11 @@ def _kept_after_cut(a: Prepared, b: Prepared) -> float | None:
     return _FAIL_CEILING * kept / _TRUNCATION_KEPT
 
 
-def _ratio(a: Prepared, b: Prepared) -> float:
-    return fuzz.ratio(a.folded[:_MAX_RATIO], b.folded[:_MAX_RATIO]) / 100
-
-
 def _graded(a: Prepared, b: Prepared) -> float:
     """Grade a failed pair in [0, 0.65] by characters and common tokens."""
+    ratio = fuzz.ratio(a.folded[:_MAX_RATIO], b.folded[:_MAX_RATIO]) / 100
     overlap = 2 * len(a.bag & b.bag) / (len(a.bag) + len(b.bag))
-    return _FAIL_SHARE * (0.5 * _ratio(a, b) + 0.5 * overlap)
+    return _FAIL_SHARE * (0.5 * ratio + 0.5 * overlap)
 
 
 def _compare_huge(gold: str, predicted: str) -> Verdict:

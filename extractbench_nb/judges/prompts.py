@@ -53,10 +53,10 @@ def judge_messages(
         "gold_state": question.gold_state,
         "predicted_state": question.predicted_state,
     }
-    told = {name: value for name, value in known.items() if value is not None}
+    about = {name: value for name, value in known.items() if value is not None}
     blocks = quoted(
         {
-            "field": json.dumps(told, ensure_ascii=False),
+            "field": json.dumps(about, ensure_ascii=False),
             "gold": _value(question.gold, question.gold_state),
             "predicted": _value(question.predicted, question.predicted_state),
         }
@@ -203,7 +203,16 @@ def read_answer(text: str | None, schema: Mapping[str, Any] | None = None) -> An
     found = [value for value in objects(text) if "score" in value]
     if not found:
         raise Unparsable("it holds no JSON object with a score")
-    answers = [Answer(_score(value["score"]), _reasoning(value)) for value in found]
+    answers = []
+    for value in found:
+        score = value["score"]
+        number = isinstance(score, int | float) and not isinstance(score, bool)
+        if not number or not 0 <= score <= 1:
+            shown = cut(repr(score), _SHOWN)
+            raise Unparsable(f"its score is {shown}; expected a number from 0 to 1")
+        texts = (value.get("reasoning"), value.get("reason"))
+        reasoning = next((sendable(text) for text in texts if isinstance(text, str)), None)
+        answers.append(Answer(float(score), reasoning))
     if len({answer.score for answer in answers}) > 1:
         raise Unparsable("it holds several JSON objects, and their scores differ")
     error = schema and next(Validation(schema, formats=False).iter_errors(found[-1]), None)
@@ -222,17 +231,3 @@ def objects(text: str | None) -> list[dict[str, Any]]:
     if not text or not text.strip():
         raise Unparsable("it has no text")
     return json_objects(text)
-
-
-def _score(value: Any) -> float:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not 0 <= value <= 1:
-        raise Unparsable(f"its score is {cut(repr(value), _SHOWN)}; expected a number from 0 to 1")
-    return float(value)
-
-
-def _reasoning(value: Mapping[str, Any]) -> str | None:
-    for name in ("reasoning", "reason"):
-        if isinstance(value.get(name), str):
-            return sendable(value[name])
-    return None

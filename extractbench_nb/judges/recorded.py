@@ -7,15 +7,17 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from extractbench_nb._json import canonical, read_text
 from extractbench_nb.display.text import cut
 from extractbench_nb.errors import InputError
-from extractbench_nb.judges.base import JudgeCall, JudgeError, Question, Verdict
+from extractbench_nb.judges.base import FieldJudge, JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.judges.cache import Entry, JudgeCache, read_lines, request_key
-from extractbench_nb.judges.calls import Asked, ModelJudge
+from extractbench_nb.judges.calls import Asked
+from extractbench_nb.judges.llm import ModelJudge
 from extractbench_nb.judges.prompts import PROMPT_VERSION, Unparsable
 from extractbench_nb.judges.settings import Settings
 
@@ -46,76 +48,97 @@ def document_hash(document: Any) -> str:
     return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:8]
 
 
+@dataclass(frozen=True)
 class _Report:
-    """What reports have in common: they need no model, and hold no alignment."""
+    """One report: its file, the hashes of its documents, a hash of its rows, the rows by place."""
 
-    name = "report"
+    where: Path
+    of: dict[str, Any]
     digest: str
+    rows: Mapping[str, list[dict[str, Any]]]
 
-    def for_document(self, gold: Any, predicted: Any) -> _Report:
-        """Return the report of these two documents, as far as is known."""
-        return self
+
+def _read_report(report: Any, where: Path) -> _Report:
+    """Check the rows of a report; a row is found by its schema path and by its field."""
+    rows = report_rows(report, where)
+    by_place: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for number, row in enumerate(rows):
+        if not _is_sound(row):
+            raise InputError(
+                f"{str(where)!r}: row {number} of {ROWS!r} is {cut(repr(row), _SHOWN)}; "
+                "expected 'path', 'normalized_path', 'metric_id' and a 'score' from 0 to 1"
+            )
+        for place in {row["path"], row["normalized_path"]}:
+            by_place[place].append(row)
+    if not rows:
+        raise InputError(f"{str(where)!r} holds no verdict: {ROWS!r} is empty")
+    digest = hashlib.sha256(canonical(rows).encode("utf-8", "replace")).hexdigest()
+    of = {side: report.get(f"{name}_hash") for side, name in _HASHED.items()}
+    return _Report(where, of, digest, by_place)
+
+
+def _is_sound(row: Any) -> bool:
+    if not isinstance(row, dict) or "score" not in row:
+        return False
+    score = row["score"]
+    is_number = isinstance(score, int | float) and not isinstance(score, bool)
+    names = all(isinstance(row.get(n), str) for n in ("path", "normalized_path", "metric_id"))
+    return names and (score is None or (is_number and 0 <= score <= 1))
+
+
+class RecordedReports(FieldJudge):
+    """The verdicts of one report, or of those in a folder; they need no model.
+
+    In a folder, the hashes in a report say which gold and prediction it is of.
+    """
+
+    def __init__(self, reports: Sequence[_Report], folder: Path | None = None) -> None:
+        for report in reports if folder else ():
+            if None in report.of.values():
+                raise InputError(
+                    f"{str(report.where)!r} does not say by gold_hash and extracted_hash what it "
+                    f"is of; in a folder of reports, {str(folder)!r}, they must"
+                )
+        self._reports = reports
+        self._chosen: _Report | None = None
+        self._why = "of several reports, none is chosen without a document"
+        digests = "".join(report.digest for report in reports)
+        self.name, self.digest = "reports", hashlib.sha256(digests.encode()).hexdigest()
+        if folder is None:
+            self.name, self._chosen, self.digest = "report", reports[0], reports[0].digest
+
+    def for_document(self, gold: Any, predicted: Any) -> RecordedReports:
+        """Choose the report of these two documents, as far as the reports tell."""
+        hashes = {"gold": _hash(gold), "predicted": _hash(predicted)}
+        if self._chosen is not None:
+            for side, known in self._chosen.of.items():
+                if isinstance(known, str) and known != hashes[side]:
+                    why = f"the report is of another {side} document"
+                    return self._with(_chosen=None, _why=why)
+            return self
+        found = [report for report in self._reports if report.of == hashes]
+        if len(found) == 1:
+            return self._with(name="report", _chosen=found[0], digest=found[0].digest)
+        many = " and ".join(repr(str(report.where)) for report in found[:2])
+        why = f"{many} are of these documents" if found else "no report is of these documents"
+        return self._with(name="report", _why=why)
 
     def check(self, params: Mapping[str, Any]) -> None:
-        """Accept any params: a report needs no model."""
+        """Accept any params."""
 
     def settings_for(self, params: Mapping[str, Any]) -> Settings:
-        """Return the settings of nobody."""
+        """Return the defaults."""
         return _NOBODY
 
     async def ask(self, question: Question) -> Verdict:
-        """Give the verdict on a field."""
-        raise NotImplementedError
-
-    async def answer(self, *args: Any, **more: Any) -> NoReturn:
-        """Raise an error: alignments are not in a report."""
-        raise JudgeError("a report has no alignment of items", reason="not_recorded")
-
-
-class RecordedReport(_Report):
-    """The verdicts of one report, by place and metric.
-
-    Parameters
-    ----------
-    report : mapping
-        The parsed file, whose rows are read by `report_rows`.
-    where : object
-        The file, for errors.
-
-    Raises
-    ------
-    InputError
-        There is no row, or one without a place, a metric or a score from 0 to 1.
-    """
-
-    def __init__(self, report: Mapping[str, Any], where: object) -> None:
-        rows: Sequence[Any] = report_rows(report, where)
-        self.where = where
-        self.of = {side: report.get(f"{name}_hash") for side, name in _HASHED.items()}
-        self._rows: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
-        for number, row in enumerate(rows):
-            if not _is_sound(row):
-                raise InputError(
-                    f"{str(where)!r}: row {number} of {ROWS!r} is {cut(repr(row), _SHOWN)}; "
-                    "expected 'path', 'normalized_path', 'metric_id' and a 'score' from 0 to 1"
-                )
-            for place in {row["path"], row["normalized_path"]}:
-                self._rows[place].append(row)
-        if not rows:
-            raise InputError(f"{str(where)!r} holds no verdict: {ROWS!r} is empty")
-        self.digest = hashlib.sha256(canonical(list(rows)).encode("utf-8", "replace")).hexdigest()
-
-    def for_document(self, gold: Any, predicted: Any) -> _Report:
-        """Return the report if it is of these two documents, as far as it tells."""
-        for side, document in (("gold", gold), ("predicted", predicted)):
-            known = self.of[side]
-            if isinstance(known, str) and known != _hash(document):
-                return Foreign(self.digest, f"the report is of another {side} document")
-        return self
-
-    async def ask(self, question: Question) -> Verdict:
-        """Give the verdict that the report has on a field."""
-        rows = self._at(question)
+        """Give the verdict that the chosen report has on a field."""
+        path, field = question.schema_path or "", question.field or ""
+        if self._chosen is None:
+            why = f"no verdict on {question.field!r}: {self._why}"
+            raise JudgeError(why, reason="not_recorded")
+        # a place as we write its path, as the package does, or without it
+        places = (path, _QUOTED.sub(_unquoted, path), field, _QUOTED.sub(_unquoted, field))
+        rows = next((r for r in map(self._chosen.rows.get, places) if r is not None), [])
         found = [row for row in rows if row["metric_id"] == question.metric]
         if any(map(_has_failed, found)) or (not found and any(map(_has_failed, rows))):
             raise JudgeError(
@@ -127,65 +150,9 @@ class RecordedReport(_Report):
             raise JudgeError(f"the report has no verdict on {problem}", reason="not_recorded")
         return Verdict(float(found[0]["score"]), "recorded", found[0].get("reasoning"))
 
-    def _at(self, question: Question) -> list[Mapping[str, Any]]:
-        """Return the rows of a place, as we write its path, as the package does, or without it."""
-        path, field = question.schema_path or "", question.field or ""
-        for place in (path, _QUOTED.sub(_unquoted, path), field, _QUOTED.sub(_unquoted, field)):
-            if place in self._rows:
-                return self._rows[place]
-        return []
-
-
-class Foreign(_Report):
-    """What stands for reports that are of other documents: it has no verdict, and says why."""
-
-    def __init__(self, digest: str, why: str) -> None:
-        self.digest, self._why = digest, why
-
-    async def ask(self, question: Question) -> Verdict:
-        """Say why there is no verdict."""
-        raise JudgeError(f"no verdict on {question.field!r}: {self._why}", reason="not_recorded")
-
-
-class RecordedReports(Foreign):
-    """Reports of several documents, told apart by the hashes of gold and prediction in them.
-
-    Parameters
-    ----------
-    reports : sequence of RecordedReport
-        Each with both hashes.
-    where : object
-        The folder, for errors.
-
-    Raises
-    ------
-    InputError
-        A report does not say what it is of.
-    """
-
-    name = "reports"
-
-    def __init__(self, reports: Sequence[RecordedReport], where: object) -> None:
-        self._reports: defaultdict[tuple[Any, ...], list[RecordedReport]] = defaultdict(list)
-        for report in reports:
-            if None in report.of.values():
-                raise InputError(
-                    f"{str(report.where)!r} does not say by gold_hash and extracted_hash what it "
-                    f"is of; in a folder of reports, {str(where)!r}, they must"
-                )
-            self._reports[tuple(report.of.values())].append(report)
-        digests = "".join(report.digest for report in reports)
-        digest = hashlib.sha256(digests.encode()).hexdigest()
-        super().__init__(digest, "of several reports, none is chosen without a document")
-
-    def for_document(self, gold: Any, predicted: Any) -> _Report:
-        """Return the report of these two documents."""
-        found = self._reports.get((_hash(gold), _hash(predicted)), [])
-        if len(found) == 1:
-            return found[0]
-        many = " and ".join(repr(str(report.where)) for report in found[:2])
-        why = f"{many} are of these documents" if found else "no report is of these documents"
-        return Foreign(self.digest, why)
+    async def answer(self, *args: Any, **more: Any) -> NoReturn:
+        """Raise an error: alignments are not in a report."""
+        raise JudgeError("a report has no alignment of items", reason="not_recorded")
 
 
 def _hash(document: Any) -> str | None:
@@ -212,13 +179,15 @@ def _problem(
         problem = f": it has {len(found)} rows of that name"
     else:
         # a judge gave the verdict, not the states of the two values
-        outcome, reason = found[0].get("outcome"), found[0].get("reason")
+        row, outcome, reason = found[0], found[0].get("outcome"), found[0].get("reason")
         values = {"gold_value": question.gold, "extracted_value": question.predicted}
-        # the published package tells no values where it asked a judge
-        told = {name: found[0][name] for name in values if found[0].get(name) is not None}
         if reason is not None if outcome is None else outcome not in _JUDGED:
             problem = f": no judge was asked ({reason})"
-        elif any(canonical(told[name]) != canonical(values[name]) for name in told):
+        # the published package tells no values where it asked a judge
+        elif any(
+            row.get(name) is not None and canonical(row[name]) != canonical(value)
+            for name, value in values.items()
+        ):
             problem = " with these values; it is of another document or prediction"
     return None if problem is None else f"{field!r}{problem}"
 
@@ -226,15 +195,6 @@ def _problem(
 def _has_failed(row: Mapping[str, Any]) -> bool:
     failed = row["metric_id"].startswith(FAILED_CALL) or row.get("outcome") == _UNASKED
     return bool(failed) or row["score"] is None
-
-
-def _is_sound(row: Any) -> bool:
-    if not isinstance(row, dict) or "score" not in row:
-        return False
-    score = row["score"]
-    is_number = isinstance(score, int | float) and not isinstance(score, bool)
-    names = all(isinstance(row.get(n), str) for n in ("path", "normalized_path", "metric_id"))
-    return names and (score is None or (is_number and 0 <= score <= 1))
 
 
 def _unquoted(match: re.Match[str]) -> str:
@@ -249,20 +209,7 @@ _NAMED = re.compile(r"<(?:field|list)-[0-9a-f]+>\n(\{[^\n]*\})\n")
 class RecordedAnswers(ModelJudge):
     """Answers by what was asked, without anybody to ask.
 
-    Parameters
-    ----------
-    entries : iterable of Entry
-        The answers.
-    where : object
-        Where they are from, for errors.
-    settings : Settings, optional
-        Options of the judge that asked. By default the model, temperature and tokens that all
-        answers share.
-
-    Raises
-    ------
-    InputError
-        There is no answer, or several judges asked and no `settings` tell them apart.
+    Without `settings`, model, temperature and tokens are those that all answers share.
     """
 
     def __init__(
@@ -322,7 +269,8 @@ class RecordedAnswers(ModelJudge):
         model = asked.settings.model
         answer = self._answers.get(request_key(asked.document))
         if answer is None:
-            raise JudgeError(f"{model}: {self._lack(asked.document)}", reason="not_recorded")
+            lack = self._lack(asked.document)
+            raise JudgeError(f"{model}: no recorded answer to {lack}", reason="not_recorded")
         call = JudgeCall(model, True, 0, 0, 0, 0.0, answer=answer)
         try:
             asked.read(answer)
@@ -333,7 +281,7 @@ class RecordedAnswers(ModelJudge):
         return call
 
     def _lack(self, request: Mapping[str, Any]) -> str:
-        """Say what is recorded in place of a request."""
+        """Say which question has no answer, and what is recorded in its place."""
         field = _field_of(request["messages"])
         about = "this question" if field is None else f"this question on {field!r}"
         others = [
@@ -342,65 +290,49 @@ class RecordedAnswers(ModelJudge):
         ]
         if others:
             nearest = ", ".join(f"{n} {value!r}" for n, value in min(others, key=len).items())
-            return f"no recorded answer to {about}; there is one with {nearest}"
-        if field in self._fields:
-            why = "there are answers on this field, to other values, instructions or prompts"
-            return f"no recorded answer to {about}; {why} (ours are {PROMPT_VERSION})"
-        return f"no recorded answer to {about}; nothing is recorded on this field"
+            return f"{about}; there is one with {nearest}"
+        if field not in self._fields:
+            return f"{about}; nothing is recorded on this field"
+        why = "there are answers on this field, to other values, instructions or prompts"
+        return f"{about}; {why} (ours are {PROMPT_VERSION})"
 
 
 def open_recording(
     source: Path | JudgeCache, settings: Settings | None = None
-) -> RecordedAnswers | _Report:
+) -> RecordedAnswers | RecordedReports:
     """Read what was recorded, whatever its form."""
     if isinstance(source, JudgeCache):
         return RecordedAnswers(source.entries(), source.path, settings)
     if source.is_dir():
-        return _open_folder(source, settings)
+        cache = JudgeCache(source)
+        if cache.path.is_file():
+            return RecordedAnswers(cache.entries(), source, settings)
+        paths = sorted(source.rglob("*report.json"))
+        if not paths:
+            raise InputError(
+                f"{str(source)!r} has neither {cache.path.name!r} nor reports; expected a file of "
+                "JudgeCache.export, a cache or its folder, a report.json or a folder of such"
+            )
+        read = [_read_report(_loaded(read_text(path, "report")) or {}, path) for path in paths]
+        return RecordedReports(read, source)
     text = read_text(source, "recording")
     if not text.strip():
         raise InputError(f"{str(source)!r} holds no answers")
-    whole = _loaded(text)
-    if isinstance(whole, dict) and ROWS in whole:
+    document = _loaded(text)
+    if isinstance(document, dict) and ROWS in document:
         if settings is not None:
             raise InputError(f"like is given, but {str(source)!r} is a report, which needs none")
-        return RecordedReport(whole, source)
-    _refuse_other(whole if whole is not None else _loaded(text.split("\n", 1)[0]), source)
-    return RecordedAnswers(read_lines(source), source, settings)
-
-
-def _refuse_other(value: object, source: Path) -> None:
-    """Raise `InputError` unless a value may be the first line of an export."""
-    if isinstance(value, dict) and {"key", "request", "answer"} <= value.keys():
-        return
-    inner = value.values() if isinstance(value, dict) else value
+        return RecordedReports([_read_report(document, source)])
+    first = document if document is not None else _loaded(text.split("\n", 1)[0])
+    if isinstance(first, dict) and {"key", "request", "answer"} <= first.keys():
+        return RecordedAnswers(read_lines(source), source, settings)
+    inner = first.values() if isinstance(first, dict) else first
     if isinstance(inner, Iterable) and any(isinstance(v, dict) and ROWS in v for v in inner):
-        raise InputError(f"{str(source)!r} holds several reports; {_ONE_REPORT}")
+        raise InputError(f"{str(source)!r} holds several reports; give a file to each, in a folder")
     raise InputError(
         f"{str(source)!r} is neither a file that JudgeCache.export wrote (JSON lines) nor a "
         f"report.json with a list {ROWS!r}"
     )
-
-
-def _open_folder(folder: Path, settings: Settings | None) -> RecordedAnswers | _Report:
-    cache = JudgeCache(folder)
-    if cache.path.is_file():
-        return RecordedAnswers(cache.entries(), folder, settings)
-    reports = [
-        RecordedReport(_loaded(read_text(path, "report")) or {}, path)
-        for path in sorted(folder.rglob("*report.json"))
-    ]
-    if not reports:
-        raise InputError(
-            f"{str(folder)!r} has neither {cache.path.name!r} nor reports; {_EXPECTED}"
-        )
-    return RecordedReports(reports, folder)
-
-
-_ONE_REPORT = "give a file to each, in a folder"
-_EXPECTED = (
-    "expected a file of JudgeCache.export, a cache or its folder, a report.json or a folder of such"
-)
 
 
 def _loaded(text: str) -> Any:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from extractbench_nb._tokens import count_tokens
 from extractbench_nb.errors import InputError
 from extractbench_nb.judges.base import (
+    FieldJudge,
     Judge,
     JudgeCall,
     JudgeError,
@@ -18,9 +20,15 @@ from extractbench_nb.judges.base import (
     gather_verdicts,
 )
 from extractbench_nb.judges.cache import JudgeCache, request_key
-from extractbench_nb.judges.calls import Asked, ModelJudge
-from extractbench_nb.judges.choosing import Ensemble, choose_judge, judge_of_document, verdict_of
-from extractbench_nb.judges.llm import LLMJudge
+from extractbench_nb.judges.calls import Asked
+from extractbench_nb.judges.choosing import (
+    Ensemble,
+    choose_judge,
+    fingerprint_of,
+    judge_of_document,
+    verdict_of,
+)
+from extractbench_nb.judges.llm import LLMJudge, ModelJudge
 from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.judges.prompts import Message
 from extractbench_nb.judges.recorded import open_recording
@@ -30,21 +38,21 @@ _NOTHING: Mapping[str, Any] = {}
 _ABSENT = "not_recorded"
 
 
-class ReplayJudge:
+class ReplayJudge(FieldJudge):
     """A judge that repeats recorded verdicts, without a model, key, network or cost.
 
     Parameters
     ----------
     path : str, pathlib.Path or JudgeCache
-        A file that `JudgeCache.export` wrote, a cache or the folder of one; or a ``report.json``,
-        by the published package or by this one, or a folder of such, one a document and prediction.
+        A file that `JudgeCache.export` wrote, a cache or its folder; or a ``report.json`` of the
+        published package or of this one, or a folder with one report per document and prediction.
     like : LLMJudge, optional
         For recorded answers, a judge with the options of the one that asked. It is needed where
         `path` holds answers of several judges, several answers to one question (`n`), or where
         there were additional instructions; model, temperature and tokens are else read from the
         answers.
     otherwise : str or Judge, optional
-        Who decides what was not recorded, such as ``offline``. By default nobody: such a field is
+        The judge of what was not recorded, such as ``offline``. Without one, such a field is
         a row ``judge_error`` with the reason ``not_recorded``.
 
     Raises
@@ -147,11 +155,6 @@ class ReplayJudge:
             _otherwise=None if other is None else judge_of_document(other, gold, predicted),
         )
 
-    def _with(self, **changes: Any) -> ReplayJudge:
-        other = object.__new__(ReplayJudge)
-        other.__dict__.update(self.__dict__, **changes)
-        return other
-
     @property
     def fingerprint(self) -> dict[str, Any]:
         """What its verdicts depend on; a batch that is taken up compares it."""
@@ -159,9 +162,7 @@ class ReplayJudge:
         return {
             "recorded": self._recording.digest,
             "like": None if self._like is None else self._like.fingerprint,
-            "otherwise": None
-            if other is None
-            else [other.name, getattr(other, "fingerprint", None)],
+            "otherwise": None if other is None else [other.name, fingerprint_of(other)],
         }
 
     def check(self, params: Mapping[str, Any] = _NOTHING) -> None:
@@ -193,7 +194,7 @@ class ReplayJudge:
         Returns
         -------
         Settings
-            Those of the judge that asked, with the params applied; of nobody for a report.
+            Those of the judge that asked, with the params applied; for a report, the defaults.
 
         Raises
         ------
@@ -231,21 +232,6 @@ class ReplayJudge:
             raise found
         said = f"not recorded; by {self._otherwise.name}: {found.reasoning or found.reason}"
         return found._replace(reasoning=said)
-
-    async def compare(self, gold: str, predicted: str) -> Verdict:
-        """Give the recorded verdict on two texts of which nothing else is known.
-
-        Parameters
-        ----------
-        gold, predicted : str
-            The two texts; any string is allowed.
-
-        Returns
-        -------
-        Verdict
-            As from `ask`.
-        """
-        return await self.ask(Question(gold, predicted))
 
     async def answer(
         self,
@@ -290,24 +276,13 @@ class ReplayJudge:
         options = [f", {name}={value!r}" for name, value in given.items() if value is not None]
         return f"ReplayJudge({path!r}{''.join(options)})"
 
-    def __eq__(self, other: object) -> bool:
-        """Be equal to a judge of the same recording and options."""
-        return isinstance(other, ReplayJudge) and self._parts() == other._parts()
-
-    def __hash__(self) -> int:
-        """Agree with equality."""
-        return hash((self._path, self._like))
-
-    def __reduce__(self) -> tuple[Callable[..., ReplayJudge], tuple[Any, ...]]:
-        """Pickle and copy by the path, which is read again."""
-        return (_make, self._parts())
-
-    def _parts(self) -> tuple[Any, ...]:
+    def _identity(self) -> tuple[Any, ...]:
         return (self._path, self._like, self._otherwise)
 
-
-def _make(path: Path | JudgeCache, like: LLMJudge | None, otherwise: Judge | None) -> ReplayJudge:
-    return ReplayJudge(path, like=like, otherwise=otherwise)
+    def __reduce__(self) -> tuple[Callable[[], ReplayJudge], tuple[()]]:
+        """Pickle and copy by the path, which is read again."""
+        made = partial(ReplayJudge, self._path, like=self._like, otherwise=self._otherwise)
+        return (made, ())
 
 
 #: Tokens that a provider adds to each message.
@@ -319,22 +294,9 @@ _REASON = "rehearsal"
 
 
 class PlannedCall(NamedTuple):
-    """One call that would be made.
+    """One call that would be made; its field and metric where they are known.
 
-    Parameters
-    ----------
-    field, metric : str or None
-        What it is about, where that is known.
-    model : str
-        Id of the model.
-    cached : bool
-        Whether the answer is available, or the same is asked before.
-    messages : tuple of dict
-        The question.
-    prompt_tokens : int
-        Of the question, as GPT-2 counts.
-    answer_tokens, most_tokens : int
-        Of an answer: of a usual one, and what the model may say at most.
+    `answer_tokens` are those of a usual answer, `most_tokens` what the model may say at most.
     """
 
     field: str | None
@@ -351,14 +313,8 @@ class PlannedCall(NamedTuple):
 class Notes:
     """What a rehearsal has brought to light.
 
-    Attributes
-    ----------
-    calls : list of PlannedCall
-        What would be asked.
-    asked : set
-        Keys of what was noted before; the same again is available.
-    unknown : set of str
-        Names of judges that cannot be looked into; they were not asked.
+    `asked` holds the keys of what was noted before: the same again is available. `unknown` names
+    judges that cannot be looked into; they were not asked.
     """
 
     calls: list[PlannedCall] = field(default_factory=list)
@@ -367,7 +323,7 @@ class Notes:
 
 
 def rehearsing(judge: Judge, notes: Notes) -> Judge:
-    """Return a judge that notes what another one would ask, and asks nobody."""
+    """Return a judge that notes what another one would ask, without asking it."""
     if isinstance(judge, LLMJudge):
         return Rehearsal(judge, notes)
     if isinstance(judge, Ensemble):
@@ -379,56 +335,38 @@ def rehearsing(judge: Judge, notes: Notes) -> Judge:
     return judge if isinstance(judge, OfflineJudge) else Unknown(judge.name, notes)
 
 
-class Unknown:
+class Unknown(ModelJudge):
     """Judge in the place of one that may do anything; it has no verdict, and notes its name."""
 
     def __init__(self, name: str, notes: Notes) -> None:
         self.name, self._notes = name, notes
 
-    def check(self, params: Mapping[str, Any] = _NOTHING) -> None:
-        """Check nothing."""
-
     def settings_for(self, params: Mapping[str, Any] = _NOTHING) -> Settings:
-        """Return the settings of nobody in particular."""
+        """Return the defaults."""
         return Settings(DEFAULT_MODEL)
 
-    async def ask(self, question: Question) -> Verdict:
-        """Ask nobody."""
+    async def ask(self, question: Question, *, sample: int | None = None) -> Verdict:
+        """Note the name."""
+        raise self._noted()
+
+    async def _answer(self, asked: Asked) -> JudgeCall:
+        raise self._noted()
+
+    def _noted(self) -> JudgeError:
         self._notes.unknown.add(self.name)
-        raise JudgeError(f"{self.name} is not asked in a rehearsal", reason=_REASON)
-
-    async def compare(self, gold: str, predicted: str) -> Verdict:
-        """Ask nobody."""
-        return await self.ask(Question(gold, predicted))
-
-    async def answer(self, *args: Any, **more: Any) -> Any:
-        """Ask nobody."""
-        return await self.ask(Question(None, None))
+        return JudgeError(f"{self.name} is not asked in a rehearsal", reason=_REASON)
 
 
 class Rehearsal(ModelJudge):
-    """Judge that writes its questions down and asks nobody; see `rehearsing`.
-
-    Parameters
-    ----------
-    judge : LLMJudge
-        Whose options hold, and whose cache is looked into.
-    notes : Notes
-        Where its questions are noted.
-    """
+    """Judge that notes what an `LLMJudge` would ask, without asking it; see `rehearsing`."""
 
     def __init__(self, judge: LLMJudge, notes: Notes) -> None:
-        self._judge, self._notes = judge, notes
+        self.name, self._cache, self._notes = judge.name, judge.cache, notes
         self._settings = judge.settings_for()
-
-    @property
-    def name(self) -> str:
-        """Name of the judge."""
-        return self._judge.name
 
     async def _answer(self, asked: Asked) -> JudgeCall:
         """Note a question, and give its answer if that is available."""
-        cache, key = self._judge.cache, request_key(asked.document)
+        cache, key = self._cache, request_key(asked.document)
         kept = None if cache is None else cache.get(key)
         at_hand = kept is not None or (cache is not None and (cache.path, key) in self._notes.asked)
         if cache is not None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+from urllib.parse import urlsplit
 
 from extractbench_nb.errors import ConfigError, InputError, nearest
 from extractbench_nb.judges.base import VOTES
 from extractbench_nb.judges.client import list_price, litellm
 from extractbench_nb.judges.prompts import check_template
-from extractbench_nb.judges.transport import holds_credentials
 
 #: Environment variable that names the model of judges that are given none.
 MODEL_VARIABLE = "DEFAULT_LLM_MODEL"
@@ -51,56 +51,14 @@ def read_environment() -> None:
     for name, value in found.items():
         # the name of a model with an address in it would be asked at that address
         names_server = name == MODEL_VARIABLE and "://" in (value or "")
-        if value and "\0" not in value and is_taken(name) and not names_server:
+        is_taken = name == MODEL_VARIABLE or _KEY.fullmatch(name)
+        if value and "\0" not in value and is_taken and not names_server:
             os.environ.setdefault(name, value)
-
-
-def is_taken(name: str) -> bool:
-    """Say whether a variable is taken from ``.env``: keys of providers, and the model's name."""
-    return name == MODEL_VARIABLE or bool(_KEY.fullmatch(name))
-
-
-def default_model() -> str:
-    """Return the model that a judge asks when it is given none."""
-    return os.environ.get(MODEL_VARIABLE) or DEFAULT_MODEL
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of a judge that is a language model, checked.
-
-    Parameters
-    ----------
-    model : str
-        A LiteLLM model id.
-    temperature : float
-        0 or more.
-    max_tokens : int
-        Of an answer; 1 or more.
-    timeout : float
-        Seconds for one request, more than 0.
-    max_concurrency : int
-        Requests under way at once, 1 or more.
-    max_attempts : int
-        Requests for one question while the provider has passing trouble, 1 or more.
-    retry_wait : float
-        Seconds before the second attempt; twice as many before the third, and so on. 0 or more.
-    budget_usd : float or None
-        What the questions may cost, 0 or more; None for no limit.
-    api_base : str or None
-        Address of the server, if it is not the provider's own.
-    additional_instructions : str or None
-        What else to heed.
-    n : int
-        Answers to one question, 1 to 100.
-    vote : str
-        What becomes of several answers; see `VOTES`.
-
-    Raises
-    ------
-    InputError
-        A value that is not allowed; it says what is.
-    """
+    """The options of a judge that is a language model, checked; `LLMJudge` describes them."""
 
     model: str
     temperature: float = 0.0
@@ -136,39 +94,25 @@ class Settings:
             if not _is_text(template):
                 raise ConfigError(None, f"prompt_template is {template!r}; expected a text")
             check_template(template)
-        if schema is not None:
-            _check_schema(schema)
+        if schema is None:
+            return settings
+        if not isinstance(schema, Mapping):
+            raise ConfigError(
+                None, f"structured_output_schema is {schema!r}; expected a JSON Schema as an object"
+            )
+        from jsonschema.exceptions import SchemaError
+        from jsonschema.validators import validator_for
+
+        try:
+            validator_for(schema).check_schema(dict(schema))
+        except SchemaError as error:
+            problem = f"structured_output_schema is not a JSON Schema: {error.message}"
+            raise ConfigError(None, problem) from None
+        if "score" not in schema.get("properties", {"score": None}):
+            raise ConfigError(
+                None, "structured_output_schema has no property 'score'; it needs one"
+            )
         return settings
-
-    @property
-    def changed(self) -> dict[str, Any]:
-        """The options that differ from their defaults, and the model."""
-        found = {f.name: (getattr(self, f.name), f.default) for f in fields(self)}
-        return {name: value for name, (value, default) in found.items() if value != default}
-
-
-def refuse_unknown(options: Mapping[str, object]) -> None:
-    """Raise `InputError` for an option that there is not, with the nearest ones."""
-    for name in options:
-        known = [f.name for f in fields(Settings)] + ["cache"]
-        raise InputError(f"unknown option {name!r} of a judge; {nearest(name, known)}")
-
-
-def _check_schema(schema: object) -> None:
-    if not isinstance(schema, Mapping):
-        raise ConfigError(
-            None, f"structured_output_schema is {schema!r}; expected a JSON Schema as an object"
-        )
-    from jsonschema.exceptions import SchemaError
-    from jsonschema.validators import validator_for
-
-    try:
-        validator_for(schema).check_schema(dict(schema))
-    except SchemaError as error:
-        problem = f"structured_output_schema is not a JSON Schema: {error.message}"
-        raise ConfigError(None, problem) from None
-    if "score" not in schema.get("properties", {"score": None}):
-        raise ConfigError(None, "structured_output_schema has no property 'score'; it needs one")
 
 
 def _number(
@@ -186,9 +130,10 @@ def _or_none(allowed: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 def _is_address(value: Any) -> bool:
-    return (
-        isinstance(value, str) and bool(_ADDRESS.fullmatch(value)) and not holds_credentials(value)
-    )
+    if not isinstance(value, str) or not _ADDRESS.fullmatch(value):
+        return False
+    parts = urlsplit(value)
+    return not (parts.username or parts.password or parts.query)
 
 
 def _is_text(value: Any) -> bool:
@@ -225,38 +170,31 @@ _ALLOWED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 _OVERRIDES = ("model", "temperature", "max_tokens", "additional_instructions")
 
 
-class _Ambient(NamedTuple):
-    """Where a cloud's credentials may be, other than in the variables that LiteLLM names."""
-
-    variables: tuple[str, ...]
-    files: tuple[str, ...]
-    hint: str
-
-
-_AMAZON = _Ambient(
+_GCLOUD = "gcloud/application_default_credentials.json"
+_AMAZON = (
     (
-        "AWS_PROFILE",
-        "AWS_BEARER_TOKEN_BEDROCK",
-        "AWS_WEB_IDENTITY_TOKEN_FILE",
+        *("AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK", "AWS_WEB_IDENTITY_TOKEN_FILE"),
         "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
         "AWS_CONTAINER_CREDENTIALS_FULL_URI",
     ),
     ("~/.aws/credentials", "~/.aws/config"),
     "or run `aws configure`",
 )
-_AMBIENT = {
-    "vertex_ai": _Ambient(
+#: Where a cloud's credentials may be, other than in the variables that LiteLLM names: other
+#: variables, files, and what else may be done.
+_AMBIENT: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
+    "vertex_ai": (
         ("GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_CREDENTIALS"),
         (
             "$CLOUDSDK_CONFIG/application_default_credentials.json",
-            "$APPDATA/gcloud/application_default_credentials.json",
-            "~/.config/gcloud/application_default_credentials.json",
+            f"$APPDATA/{_GCLOUD}",
+            f"~/.config/{_GCLOUD}",
         ),
         "or run `gcloud auth application-default login`",
     ),
     "bedrock": _AMAZON,
     "sagemaker": _AMAZON,
-    "azure": _Ambient(("AZURE_AD_TOKEN", "AZURE_CLIENT_ID"), (), ""),
+    "azure": (("AZURE_AD_TOKEN", "AZURE_CLIENT_ID"), (), ""),
 }
 _PACKAGES = {"vertex_ai": ("google.auth", "litellm[google]")}
 #: What else can be done where a judge has no key.
@@ -280,12 +218,6 @@ def check_model(settings: Settings, *, otherwise: str = _OTHER_JUDGES) -> None:
             f"{model!r}: what it costs cannot be told. Give it one with "
             "litellm.register_model, or leave the budget out"
         )
-
-
-def name_of_key(model: str) -> str:
-    """Name the environment variable that a model's key is in, for a message."""
-    name = f"{model.partition('/')[0].upper()}_API_KEY"
-    return name if name in os.environ else "the environment"
 
 
 def _provider(model: str) -> str:
@@ -313,16 +245,14 @@ def _is_installed(module: str) -> bool:
 
 def _check_key(model: str, provider: str, otherwise: str) -> None:
     found = litellm().validate_environment(model)
-    ambient = _AMBIENT.get(provider, _Ambient((), (), ""))
-    if found["keys_in_environment"] or not found["missing_keys"]:
+    names = found["missing_keys"]
+    if found["keys_in_environment"] or not names:
         return
-    files = (Path(os.path.expandvars(file)).expanduser() for file in ambient.files)
-    if any(map(os.environ.get, ambient.variables)) or any(file.is_file() for file in files):
+    variables, paths, hint = _AMBIENT.get(provider, ((), (), ""))
+    files = (Path(os.path.expandvars(path)).expanduser() for path in paths)
+    if any(map(os.environ.get, variables)) or any(file.is_file() for file in files):
         return
     either = " or " if provider == "gemini" else " and "
-    names = found["missing_keys"]
-    or_file = " or in a file .env here" if all(map(is_taken, names)) else ""
-    ways = [f"set {either.join(names)} in the environment{or_file}"]
-    if ambient.hint:
-        ways.append(ambient.hint)
-    raise InputError(f"no key for the model {model!r}: {', '.join(ways)}. {otherwise}")
+    or_file = " or in a file .env here" if all(map(_KEY.fullmatch, names)) else ""
+    ways = f"set {either.join(names)} in the environment{or_file}{hint and ', '}{hint}"
+    raise InputError(f"no key for the model {model!r}: {ways}. {otherwise}")

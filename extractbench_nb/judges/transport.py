@@ -13,12 +13,12 @@ import os
 import re
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 
 _HIDDEN = "[hidden]"
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
@@ -44,25 +44,14 @@ def scrub(text: str) -> str:
     """
     if len(text) > _LONGEST:  # a key must not be cut in two
         text = text[: max(text.rfind(" ", 0, _LONGEST), _LONGEST // 2)] + "…"
-    for secret in _secrets():
-        text = text.replace(secret, _HIDDEN)
-    return _FORMS.sub(_HIDDEN, text)
-
-
-def _secrets() -> list[str]:
-    """Return the secrets of the environment, longest first: one may be part of another."""
-    found = {
+    secrets = {
         value
         for name, value in os.environ.items()
         if len(value) >= _MIN_SECRET and _SECRET_NAME.search(name)
     }
-    return sorted(found, key=len, reverse=True)
-
-
-def holds_credentials(address: str) -> bool:
-    """Say whether an address has a user, a password or a query in it."""
-    parts = urlsplit(address)
-    return bool(parts.username or parts.password or parts.query)
+    for secret in sorted(secrets, key=len, reverse=True):  # one may be part of another
+        text = text.replace(secret, _HIDDEN)
+    return _FORMS.sub(_HIDDEN, text)
 
 
 #: Seconds; a provider that asks to wait longer than this is not asked again.
@@ -94,18 +83,9 @@ _UNITS = {"ms": 0.001, "milli": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 class Failure(Exception):  # noqa: N818 - it is a finding more than an error
     """A request had no answer.
 
-    Parameters
-    ----------
-    reason : str
-        Short machine word.
-    problem : str
-        In words, without keys.
-    transient : bool
-        Whether another attempt may help.
-    retry_after : float
-        Seconds that the provider asks to wait, 0 where it does not.
-    billed : bool
-        Whether the provider may bill the request all the same.
+    `reason` is a short machine word, `problem` the same in words, without keys. `transient`:
+    another attempt may help, after `retry_after` seconds if the provider asks for that. `billed`:
+    the provider may bill the request all the same.
     """
 
     def __init__(
@@ -124,10 +104,6 @@ class Failure(Exception):  # noqa: N818 - it is a finding more than an error
         self.billed = billed
         super().__init__(f"{reason}: {problem}")
 
-    def blame(self, key: str) -> Failure:
-        """Return the same finding with where the refused key is from."""
-        return Failure(self.reason, f"the key in {key} was refused: {self.problem}")
-
 
 def failure_of(error: Exception, status: int | None = None, wait: float = 0.0) -> Failure:
     """Say what an error of LiteLLM means."""
@@ -135,7 +111,8 @@ def failure_of(error: Exception, status: int | None = None, wait: float = 0.0) -
     text = problem_of(error)
     if type(error).__name__ == "ContextWindowExceededError":
         return Failure("context_window", text)
-    if _code(error) == "insufficient_quota":
+    body = getattr(error, "body", None)
+    if isinstance(body, Mapping) and body.get("code") == "insufficient_quota":
         return Failure("quota", text)
     if not isinstance(status, int):
         return Failure("model_failed", text)
@@ -157,8 +134,10 @@ def asked_wait(headers: Mapping[str, str], body: str) -> float:
     >>> asked_wait({}, "Rate limit reached. Please try again in 1m2.5s.")
     62.5
     """
-    found = [_seconds(headers.get("retry-after-ms", "")) / 1000]
-    found += [_seconds(headers.get("retry-after", "")) or _until(headers.get("retry-after", ""))]
+    after = headers.get("retry-after", "")
+    found = [_seconds(headers.get("retry-after-ms", "")) / 1000, _seconds(after)]
+    with suppress(ValueError, OverflowError):  # it is not a date
+        found.append(max(parsedate_to_datetime(after).timestamp() - time.time(), 0.0))
     for pattern in (_RETRY_INFO, _IN_WORDS):
         said = pattern.search(body[:_MOST_READ])
         parts = _PART.findall(said[1]) if said else []
@@ -172,18 +151,6 @@ def _seconds(text: str) -> float:
     except ValueError:
         return 0.0
     return max(value, 0.0) if math.isfinite(value) else 0.0
-
-
-def _until(date: str) -> float:
-    try:
-        return max(parsedate_to_datetime(date).timestamp() - time.time(), 0.0)
-    except (ValueError, OverflowError):
-        return 0.0
-
-
-def _code(error: Exception) -> Any:
-    body = getattr(error, "body", None)
-    return body.get("code") if isinstance(body, Mapping) else None
 
 
 def problem_of(error: Exception) -> str:
@@ -208,18 +175,9 @@ _LONGEST_CAUSE = 120
 class Exchange:
     """What is known of one request to a server.
 
-    Parameters
-    ----------
-    sent : bool
-        Whether it may have reached the server, which then may bill it.
-    status : int or None
-        HTTP status of the response.
-    wait : float
-        Seconds that an error response asks to wait; 0 where it does not.
-    failure : Failure or None
-        Why the response cannot be read; LiteLLM raises its own error for it.
-    stopped : bool
-        Whether nobody waits for it any more.
+    `sent`: it may have reached the server, which then may bill it. `status` and `wait` (seconds)
+    are those of the response. `failure`: why the response cannot be read; LiteLLM raises its own
+    error for it. `stopped`: nobody waits for it any more.
     """
 
     sent: bool = False
@@ -227,11 +185,6 @@ class Exchange:
     wait: float = 0.0
     failure: Failure | None = None
     stopped: bool = False
-
-    @property
-    def succeeded(self) -> bool:
-        """Whether the server reports success."""
-        return self.status is not None and self.status // 100 == 2  # noqa: PLR2004 - HTTP's class
 
     def fail(self, reason: str, problem: str, *, transient: bool = True) -> Failure:
         """Keep the reason for a missing response, and return it to be raised."""

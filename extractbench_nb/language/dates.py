@@ -73,14 +73,7 @@ _MAX_LENGTH = 120
 class Date:
     """A calendar date, known to the day, the month or the year.
 
-    Attributes
-    ----------
-    year : int
-        Four digits.
-    month, day : int or None
-        None if the text does not say.
-    swapped : bool
-        True if month and day may also be read the other way round.
+    `swapped`: month and day may also be read the other way round.
     """
 
     year: int
@@ -129,7 +122,9 @@ def find_dates(folded: str) -> Iterator[tuple[int, int, Date]]:
     if not _DIGIT.search(folded):
         return
     end = 0
-    for start, stop, date in sorted(_spans(folded), key=lambda span: (span[0], -span[1])):
+    matches = [match for pattern in _candidates(folded) for match in pattern.finditer(folded)]
+    found = [(*match.span(), date) for match in matches if (date := _from_match(match))]
+    for start, stop, date in sorted(found, key=lambda span: (span[0], -span[1])):
         if start >= end:
             yield start, stop, date
             end = stop
@@ -170,17 +165,11 @@ def _candidates(folded: str) -> tuple[re.Pattern[str], ...]:
     return numeric
 
 
-def _spans(folded: str) -> Iterator[tuple[int, int, Date]]:
-    for pattern in _candidates(folded):
-        for match in pattern.finditer(folded):
-            date = _from_match(match)
-            if date:
-                yield match.start(), match.end(), date
-
-
 def _from_match(match: re.Match[str]) -> Date | None:
     parts = match.groupdict()
-    year = _full_year(parts["year"])
+    year = int(parts["year"].lstrip("'"))
+    if len(parts["year"].lstrip("'")) < len("2025"):
+        year += 1900 if year >= _CENTURY_PIVOT else 2000
     if parts.get("first"):
         return _numeric(year, int(parts["first"]), int(parts["second"]), parts.get("sep"))
     name = parts.get("name")
@@ -198,14 +187,6 @@ def _numeric(year: int, first: int, second: int, separator: str | None) -> Date 
     if month_first:
         return Date(year, first, second, swapped=day_first and first != second)
     return Date(year, second, first) if day_first else None
-
-
-def _full_year(text: str) -> int:
-    digits = text.lstrip("'")
-    year = int(digits)
-    if len(digits) == len("2025"):
-        return year
-    return year + (1900 if year >= _CENTURY_PIVOT else 2000)
 
 
 def _is_valid(year: int, month: int | None, day: int | None) -> bool:

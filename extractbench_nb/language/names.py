@@ -6,17 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from extractbench_nb.language.lexicon import (
-    DEGREES,
-    FEMALE_TITLES,
-    GENERATIONS,
-    HONORIFICS,
-    LEGAL_SUFFIXES,
-    MALE_TITLES,
-    NOT_PERSONAL,
-    PARTICLES,
-    PLACE_CODES,
-)
+from extractbench_nb.language import lexicon
 
 _MAX_WORDS = 7
 _MAX_NAME = 120
@@ -24,7 +14,7 @@ _MAX_PARTS = 3
 _CLUSTER = (2, 3)
 #: Words of a name with a given name and a surname and nothing else.
 _GIVEN_AND_SURNAME = 2
-_FIRM_ENDINGS = frozenset(suffix for suffix in LEGAL_SUFFIXES if len(suffix) > len("co"))
+_FIRM_ENDINGS = frozenset(suffix for suffix in lexicon.LEGAL_SUFFIXES if len(suffix) > len("co"))
 _MAX_LIST = 1_000
 _SEPARATOR = re.compile(r",? (?:and|&) |;|, and ")
 _INITIALS = re.compile(r"(?:[A-Z]\.?[ -]?){1,4}")
@@ -34,17 +24,10 @@ _VOWELS = frozenset("AEIOUY")
 class Person(NamedTuple):
     """A name taken apart.
 
-    Attributes
-    ----------
-    words : tuple of str
-        Names and initials, given names first where a comma told the order; initials of a cluster
-        (``J.R.``) apart.
-    generation : frozenset of str
-        Jr, Sr, II and their like.
-    gender : str
-        ``m`` or ``f`` where a title says it.
-    marked : bool
-        True if the writing itself says that this is a person: an initial, a comma, a title.
+    Given names come first where a comma told the order, and the initials of a cluster (``J.R.``)
+    are apart. `generation` is Jr, Sr, II and their like; `gender` is ``m`` or ``f`` where a title
+    says it. `marked`: the writing itself says that this is a person, by an initial, a comma or a
+    title.
     """
 
     words: tuple[str, ...]
@@ -57,29 +40,42 @@ def read_person(text: str, canonical: Sequence[str]) -> Person | None:
     """Take a text apart as one person's name."""
     if len(text) > _MAX_NAME or not 1 <= len(canonical) <= _MAX_WORDS or text.islower():
         return None
-    groups = _name_groups(text) if NOT_PERSONAL.isdisjoint(canonical) else None
+    groups = _name_groups(text) if lexicon.NOT_PERSONAL.isdisjoint(canonical) else None
     if not groups:
         return None
     words, marked = _in_order(groups)
     kept = _strip_titles(words)
     if any(word.isupper() and word.lower() in _FIRM_ENDINGS for word in kept):
         return None
-    generation = frozenset(word.lower() for word in kept if word.lower() in GENERATIONS)
-    names = tuple(w for word in kept if word.lower() not in GENERATIONS for w in _split(word, kept))
+    generation = frozenset(word.lower() for word in kept if word.lower() in lexicon.GENERATIONS)
+    names = tuple(
+        w for word in kept if word.lower() not in lexicon.GENERATIONS for w in _split(word, kept)
+    )
     if not names or any(name in _FIRM_ENDINGS for name in names):
         return None
-    initials = any(len(name) == 1 for name in names)
-    marked = marked or len(kept) < len(words) or initials
-    return Person(names, generation, marked, _gender(words))
+    marked = marked or len(kept) < len(words) or any(len(name) == 1 for name in names)
+    folded = {word.lower() for word in words}
+    female = "" if folded.isdisjoint(lexicon.FEMALE_TITLES) else "f"
+    return Person(
+        names, generation, marked, female if folded.isdisjoint(lexicon.MALE_TITLES) else "m"
+    )
 
 
 def _name_groups(text: str) -> list[list[str]] | None:
     """Split at commas, and each part into words; None if a part cannot belong to a name."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not 1 <= len(parts) <= _MAX_PARTS or (len(parts) > 1 and parts[-1] in PLACE_CODES):
+    if not 1 <= len(parts) <= _MAX_PARTS or (len(parts) > 1 and parts[-1] in lexicon.PLACE_CODES):
         return None
-    groups = [_words(part) for part in parts]
-    return None if None in groups else [group for group in groups if group]
+    groups = []
+    for part in parts:
+        words = part.replace(".", " ").replace("-", " ").replace("'", "").split()
+        for word in words:
+            lower = word.islower() and len(word) > 1 and not part.islower()
+            if not word.isalpha() or (lower and word not in lexicon.PARTICLES):
+                return None
+        if words:
+            groups.append(words)
+    return groups
 
 
 def read_people(text: str) -> tuple[Person, ...]:
@@ -88,7 +84,10 @@ def read_people(text: str) -> tuple[Person, ...]:
         return ()
     parts = [part.strip() for part in _SEPARATOR.split(text) if part.strip()]
     if ";" not in text:
-        parts = _join_surnames(parts)
+        parts = [piece.strip() for part in parts for piece in part.split(",") if piece.strip()]
+        if len(parts) % 2 == 0 and all(_INITIALS.fullmatch(part) for part in parts[1::2]):
+            # every second part is initials: Smith, J., Doe, R.
+            parts = [f"{a}, {b}" for a, b in zip(parts[::2], parts[1::2], strict=True)]
     people: list[Person] = []
     for part in parts:
         person = read_person(part, part.lower().split())
@@ -96,14 +95,6 @@ def read_people(text: str) -> tuple[Person, ...]:
             return ()
         people.append(person)
     return tuple(people) if len(people) > 1 else ()
-
-
-def _join_surnames(parts: list[str]) -> list[str]:
-    """Put ``Smith`` and ``J.`` back together where every second part is initials."""
-    parts = [piece.strip() for part in parts for piece in part.split(",") if piece.strip()]
-    if len(parts) % 2 or not all(_INITIALS.fullmatch(part) for part in parts[1::2]):
-        return parts
-    return [f"{last}, {first}" for last, first in zip(parts[::2], parts[1::2], strict=True)]
 
 
 def same_person(a: Person, b: Person) -> bool | None:
@@ -122,7 +113,14 @@ def same_person(a: Person, b: Person) -> bool | None:
         return None
     if a.generation != b.generation or (a.gender and b.gender and a.gender != b.gender):
         return None if left or right else False
-    matched = len(common) + _match_initials(left, right)
+    matched = len(common)
+    for word in list(left):  # an initial goes with the first name that begins with it
+        initials = (o for o in right if word[0] == o[0] and 1 in (len(word), len(o)))
+        other = next(initials, None)
+        if other is not None:
+            left.remove(word)
+            right.remove(other)
+            matched += 1
     if left and right:
         return False
     if not left and not right:
@@ -132,45 +130,18 @@ def same_person(a: Person, b: Person) -> bool | None:
     is_person = a.marked or b.marked
     if matched < _GIVEN_AND_SURNAME or len(shorter) > _GIVEN_AND_SURNAME or not is_person:
         return None
-    return True if all(_is_middle(word, longer) for word in rest) else None
-
-
-def _match_initials(left: list[str], right: list[str]) -> int:
-    """Pair initials with names, first come first; paired words leave the lists."""
-    pairs = 0
-    for word in list(left):
-        other = next((o for o in right if _fits(word, o)), None)
-        if other is not None:
-            left.remove(word)
-            right.remove(other)
-            pairs += 1
-    return pairs
-
-
-def _fits(a: str, b: str) -> bool:
-    return a[0] == b[0] and (len(a) == 1 or len(b) == 1)
-
-
-def _is_middle(word: str, words: tuple[str, ...]) -> bool:
-    return len(word) == 1 or word not in (words[0], words[-1]) or word in PARTICLES
-
-
-def _words(part: str) -> list[str] | None:
-    """Split a part of a name; None if something in it is not a name."""
-    words = part.replace(".", " ").replace("-", " ").replace("'", "").split()
-    for word in words:
-        if not word.isalpha():
-            return None
-        if word.islower() and word not in PARTICLES and len(word) > 1 and not part.islower():
-            return None
-    return words
+    ends = (longer[0], longer[-1])
+    middle = (len(word) == 1 or word not in ends or word in lexicon.PARTICLES for word in rest)
+    return True if all(middle) else None
 
 
 def _in_order(groups: list[list[str]]) -> tuple[list[str], bool]:
     """Put given names first: ``Smith, John`` has the surname before the comma."""
     head, *rest = groups
     extra = [word for group in rest for word in group]
-    titles = all(word.lower() in DEGREES | HONORIFICS | GENERATIONS for word in extra)
+    titles = all(
+        word.lower() in lexicon.DEGREES | lexicon.HONORIFICS | lexicon.GENERATIONS for word in extra
+    )
     if not extra or titles:
         return head + extra, bool(extra)
     given, *after = rest
@@ -179,20 +150,13 @@ def _in_order(groups: list[list[str]]) -> tuple[list[str], bool]:
 
 def _strip_titles(words: list[str]) -> list[str]:
     start, end = 0, len(words)
-    while start < end - 1 and words[start].lower() in HONORIFICS:
+    while start < end - 1 and words[start].lower() in lexicon.HONORIFICS:
         start += 1
-    while end - 1 > start + 1 and words[end - 1].lower() in DEGREES:
+    while end - 1 > start + 1 and words[end - 1].lower() in lexicon.DEGREES:
         end -= 1
     if words[end - 2 : end] == ["Ph", "D"] and end - 2 > start:
         end -= 2
     return words[start:end]
-
-
-def _gender(words: Sequence[str]) -> str:
-    folded = {word.lower() for word in words}
-    if not folded.isdisjoint(MALE_TITLES):
-        return "m"
-    return "" if folded.isdisjoint(FEMALE_TITLES) else "f"
 
 
 def _split(word: str, words: list[str]) -> tuple[str, ...]:

@@ -14,40 +14,29 @@ from typing import Any, NamedTuple
 
 from extractbench_nb.language.text import any_of, unify
 
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-    "fifteen sixteen seventeen eighteen nineteen"
-)  # fmt: skip
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_ORDINALS = (
-    "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth "
-    "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
-)
-_TENTHS = "twentieth thirtieth fortieth fiftieth sixtieth seventieth eightieth ninetieth"
-SMALL_NUMBERS = {w: i for i, w in enumerate(_ONES.split())} | {
-    w: 10 * i for i, w in enumerate(_TENS.split(), 2)
-}
-ORDINALS = {w: i for i, w in enumerate(_ORDINALS.split())} | {
-    w: 10 * i for i, w in enumerate(_TENTHS.split(), 2)
-}
-WHOLE_TENS = range(20, 100, 10)
-WORD_SCALES = {"hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9,
-               "trillion": 10**12}  # fmt: skip
-SCALES = WORD_SCALES | {"millions": 10**6, "billions": 10**9, "thousands": 1_000, "mn": 10**6,
-                        "mio": 10**6, "mln": 10**6, "mm": 10**6, "bn": 10**9, "bln": 10**9,
-                        "tn": 10**12}  # fmt: skip
-MONEY_SCALES = {"k": 1_000, "m": 10**6, "b": 10**9, "t": 10**12}
-CURRENCY_SIGNS = {"$": "usd", "€": "eur", "£": "gbp", "¥": "jpy", "₹": "inr", "₩": "krw",
-                  "₽": "rub", "₺": "try", "₪": "ils"}  # fmt: skip
-CURRENCIES = {
-    code: code
-    for code in ("usd eur gbp jpy chf cad aud nzd cny hkd sgd sek nok dkk inr krw brl mxn zar "
-                 "pln czk huf try rub ils thb").split()
-} | {"dollar": "usd", "dollars": "usd", "euro": "eur", "euros": "eur", "yen": "jpy",
-     "rmb": "cny", "yuan": "cny", "rupees": "inr", "francs": "chf"}  # fmt: skip
+#: Words of numbers, scales, currencies and units.
 _DATA: dict[str, Any] = json.loads(
     (files("extractbench_nb.language") / "units.json").read_text(encoding="utf-8")
 )
+
+
+def _numbers(ones: str, tens: str) -> dict[str, int]:
+    """Read the words for 0 to 19, and for the tens from 20 on."""
+    first = {word: number for number, word in enumerate(" ".join(_DATA[ones]).split())}
+    return first | {w: 10 * n for n, w in enumerate(" ".join(_DATA[tens]).split(), 2)}
+
+
+SMALL_NUMBERS = _numbers("ones", "tens")
+ORDINALS = _numbers("ordinals", "tenths")
+WHOLE_TENS = range(20, 100, 10)
+WORD_SCALES: dict[str, int] = _DATA["word_scales"]
+SCALES: dict[str, int] = WORD_SCALES | _DATA["scales"]
+MONEY_SCALES: dict[str, int] = _DATA["money_scales"]
+CURRENCY_SIGNS: dict[str, str] = _DATA["currency_signs"]
+CURRENCIES: dict[str, str] = {
+    **{code: code for code in " ".join(_DATA["currencies"]).split()},
+    **_DATA["currency_names"],
+}
 #: Base unit, factor and names of each unit.
 _UNIT_ROWS: list[tuple[str, float, str]] = _DATA["units"]
 # Units whose letters mean something else in another case; in any other case they are read as above.
@@ -110,14 +99,9 @@ _TWO_DIGIT_PIVOT = 70
 
 
 class Quantity(NamedTuple):
-    """A number with its unit as written.
+    """A number, with scale words multiplied in, and its unit as written.
 
-    Attributes
-    ----------
-    value : float
-        The number, scale words (million, k) multiplied in.
-    unit : str
-        Lower-case unit, currency code, ``%``, ``ord`` for ordinals, or empty.
+    The unit is a lower-case unit, a currency code, ``%``, ``ord`` for ordinals, or empty.
     """
 
     value: float
@@ -132,16 +116,9 @@ class Quantity(NamedTuple):
 class Token(NamedTuple):
     """A piece of text: a word or, where `quantity` is set, a number with its unit.
 
-    Attributes
-    ----------
-    text : str
-        The word as written (apostrophes and inner periods removed), or the number's text.
-    start, end : int
-        Span in the text that was read.
-    kind : str
-        ``number``, ``dotted`` (an abbreviation like U.S.), ``word`` or ``sign``.
-    quantity : Quantity or None
-        Set for plain numbers, unset for words and for versions and clock times.
+    `text` is the word as written (apostrophes and inner periods removed), or the number's text. The
+    kind is ``number``, ``dotted`` (an abbreviation like U.S.), ``word``, ``sign`` or ``date``;
+    versions and clock times are numbers without a quantity.
     """
 
     text: str
@@ -157,7 +134,13 @@ def read_tokens(unified: str) -> tuple[str, list[Token]]:
     has = unified.lower().__contains__
     if not unified.isalnum() and any(map(has, _PARTS)) and any(map(has, _PHRASES)):
         text = _PHRASE.sub(lambda match: _PHRASES[match[0].lower()], unified)
-    raw = [_raw_token(match) for match in _TOKEN.finditer(text)]
+    raw: list[Token] = []
+    for match in _TOKEN.finditer(text):
+        kind, found = match.lastgroup or "", match[0]
+        if not found.isalpha() and kind in ("word", "dotted"):
+            found = found.translate(_INNER_MARKS)
+        # half the time of Token(...), once for each word of a text
+        raw.append(tuple.__new__(Token, (found, *match.span(), kind, None)))
     return text, _merge(text, raw)
 
 
@@ -211,16 +194,6 @@ _MAX_QUANTITY_TEXT = 200
 _BEFORE_NUMBER = re.compile(r"""[\s("']*[-+]?[\s(]*""")
 #: ``5,-`` is a whole amount of money.
 _AFTER_NUMBER = re.compile(r"""(?:[.,]-)?[\s)"'.°]*""")
-
-
-def _raw_token(match: re.Match[str]) -> Token:
-    kind = match.lastgroup or ""
-    text = match[0]
-    if not text.isalpha() and kind in ("word", "dotted"):
-        text = text.translate(_INNER_MARKS)
-    start, end = match.span()
-    # half the time of Token(...), once for each word of a text
-    return tuple.__new__(Token, (text, start, end, kind, None))
 
 
 def _merge(text: str, raw: Sequence[Token]) -> list[Token]:
@@ -284,16 +257,18 @@ def _number_words(text: str, raw: Sequence[Token], i: int) -> tuple[Token, int]:
         word = raw[j].text.lower()
         if word in SMALL_NUMBERS and _extends(current, SMALL_NUMBERS[word], j > i):
             current += SMALL_NUMBERS[word]
-        elif word in WORD_SCALES and end > i - 1 and j > i and end == j:
+        elif word in WORD_SCALES and j > i:
             scaled = max(current, 1) * WORD_SCALES[word]
             total, current = (total, scaled) if word == "hundred" else (total + scaled, 0)
         elif word in ORDINALS and _extends(current, ORDINALS[word], j > i):
             current, unit, end = current + ORDINALS[word], "ord", j + 1
             break
-        elif word == "and" and j > i and _continues(raw, j):
-            end = j + 1
-            continue
-        else:
+        elif not (  # one hundred and twenty
+            word == "and"
+            and i < j < len(raw) - 1
+            and raw[j - 1].text.lower() in WORD_SCALES
+            and raw[j + 1].text.lower() in SMALL_NUMBERS
+        ):
             break
         end = j + 1
     if end == i:
@@ -314,23 +289,22 @@ def _extends(current: int, value: int, started: bool) -> bool:
     return 0 < value < room
 
 
-def _continues(raw: Sequence[Token], j: int) -> bool:
-    """Say whether the ``and`` at `j` stands inside a number: hundred and twenty."""
-    after = raw[j + 1].text.lower() if j + 1 < len(raw) else ""
-    return raw[j - 1].text.lower() in WORD_SCALES and after in SMALL_NUMBERS
-
-
 def _with_unit(
     text: str, raw: Sequence[Token], start: int, i: int, value: float, unit: str
 ) -> tuple[Token, int]:
     """Multiply scale words in and take the unit or currency that follows."""
-    in_code = _ends_code(text, raw[start].start)
+    # the g of KH-1736g is not grams
+    before = text[max(0, raw[start].start - 2) : raw[start].start].removesuffix("-")[-1:]
+    in_code = before.isalpha() and before not in "xX"
     while (following := _following(text, raw, i)) is not None:
         if in_code and following.start == raw[i - 1].end:
             break
         word = following.text.lower()
         attached = following.start == raw[i - 1].end and following.text in _ATTACHED_SCALES
-        scale = _scale(word, bool(unit) or attached or _is_money_next(raw, i + 1))
+        money = unit or attached or (i + 1 < len(raw) and _currency(raw[i + 1]))
+        scale = None if word == "mm" and not money else SCALES.get(word)
+        if scale is None and money:
+            scale = MONEY_SCALES.get(word)
         if scale and unit != "%":
             value *= scale
         elif not unit and (found := _unit(following, text, raw, i)):
@@ -347,12 +321,6 @@ def _with_unit(
                  Quantity(value, unit)), i  # fmt: skip
 
 
-def _ends_code(text: str, position: int) -> bool:
-    """Say whether a code begins before the number at `position`: the g of KH-1736g is not grams."""
-    before = text[max(0, position - 2) : position].removesuffix("-")[-1:]
-    return before.isalpha() and before not in "xX"
-
-
 def _following(text: str, raw: Sequence[Token], i: int) -> Token | None:
     if i == len(raw) or raw[i].kind == "number":
         return None
@@ -361,12 +329,6 @@ def _following(text: str, raw: Sequence[Token], i: int) -> Token | None:
         if after.kind == "number" and after.start == raw[i].end:
             return None
     return raw[i] if text[raw[i - 1].end : raw[i].start] in _ATTACHING_GAPS else None
-
-
-def _scale(word: str, money: bool) -> int | None:
-    if word == "mm" and not money:
-        return None
-    return SCALES.get(word) or (MONEY_SCALES.get(word) if money else None)
 
 
 def _unit(token: Token, text: str, raw: Sequence[Token], i: int) -> str:
@@ -391,10 +353,6 @@ def _currency(token: Token) -> str:
     if token.kind == "word" and len(token.text) == len("usd"):
         return CURRENCIES.get(token.text.lower(), "")
     return ""
-
-
-def _is_money_next(raw: Sequence[Token], i: int) -> bool:
-    return i < len(raw) and bool(_currency(raw[i]))
 
 
 def _is_sign_next(text: str, raw: Sequence[Token], i: int) -> bool:

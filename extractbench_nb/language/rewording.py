@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from functools import cache
 
@@ -39,9 +40,6 @@ _LONE_SIGN = re.compile(
 _LONE_MINUS = ("(-)", ")-", ": -", ":-", "=-")
 # An interval that lacks an end; (5, 10) may be a list.
 _INTERVAL = re.compile(r"([\[\](])( ?[+-]?[\d.]+ ?[,;] ?[+-]?(?:[\d.]+|inf\w*|∞) ?)([\[\])])")
-_VERSUS = re.compile(r"(?<=[\w.)]) (?:vs?|(VS?))(?:\.|(?=\s)) ?(?=[^\W\d_])")
-_NEGATED = re.compile(r"(?<=[a-z])n't(?!\w)|(?<!\w)(can)not(?!\w)", re.IGNORECASE)
-_IRREGULAR = re.compile(r"(?<!\w)(?:(ca)|(wo)|(sha))(?=n't(?!\w))", re.IGNORECASE)
 # Symbols that carry meaning: arrows, operators, boxes to tick, stars, sexes, suits, signals.
 _SYMBOL = re.compile(
     "[\u2190-\u21ff\u2200-\u2216\u221a-\u223b\u223d-\u22c4\u22c6-\u22ff\u25a1\u25b2-\u25b5"
@@ -51,20 +49,8 @@ _SYMBOL = re.compile(
 )
 _NUMBER_LABEL = re.compile(r"\b(?:no|nr|num|number)\.?\s?(?=\d)|#(?=\d)", re.IGNORECASE)
 _DEFINED_TERM = re.compile(r'\s*\((?:the|each,? an?|an?|collectively,?(?: the)?)? ?"[^"]{1,60}"\)')
-_COMPANION = re.compile(r"(?<!\w)(co)-(?=[a-z])", re.IGNORECASE)
-
-_QUARTER = re.compile(r"(?<!\w)(?:([1-4])[qQ]\s?|[qQ]([1-4])\s?)'?(\d\d)(?!\w)")
-_QUARTERS = ("quarter", "q1", "q2", "q3", "q4", "1q", "2q", "3q", "4q")
-_FISCAL_YEAR = re.compile(r"(?<!\w)FY\s?'?(\d\d)(?!\w)", re.IGNORECASE)
-_FISCAL = re.compile(r"(?<!\w)fiscal(?= '?\d\d(?:\d\d)?(?!\w))", re.IGNORECASE)
-_FISCAL_QUARTER = re.compile(
-    r"(?<!\w)(?:(first|1st)|(second|2nd)|(third|3rd)|fourth|4th) fiscal quarter(?!\w)",
-    re.IGNORECASE,
-)
-
 _MONTHS = any_of(MONTHS)
 _TENS = {"twenty": 20, "thirty": 30}
-_BETWEEN = re.compile(r"(?<!\w)between (\S*\d[^ ]*) (?:and|&) (?=\S*\d)", re.IGNORECASE)
 _CUT_RANGE = re.compile(r"(\d(?<![\w.,/:-]\d)\d{2,4}) ?- ?(\d{2,4})(?![\w/:-]|[.,]\d)")
 _FEET = re.compile(r"""(?<![\w'])(\d{1,2})' ?(?:- ?)?(\d{1,2}(?:\.\d+)?)(?:"|'')""")
 _PRIME = re.compile(r"""(?<![\w'])(\d+(?:\.\d+)?)(['"])(?!\w)""")
@@ -73,33 +59,13 @@ _PRIME = re.compile(r"""(?<![\w'])(\d+(?:\.\d+)?)(['"])(?!\w)""")
 _MARKS = frozenset("<>=≤≥≠~≈±°/^→←+")
 _AFTER_DIGIT = re.compile(r"""\d(?:['"]| ?(?:[ap]\.?m|k?m[23]|e[+-]?\d|h ?\d))""", re.IGNORECASE)
 _LAST_HYPHEN = re.compile(r"-(?<=[A-Za-z0-9]-)(?![\w+-])")
-_TAG = re.compile(r"</?[A-Za-z][A-Za-z0-9]*/?>")
-_OF_COMPARATORS = frozenset("<>=≤≥≠~≈±→←+")
-_COMPARATORS = (
-    (re.compile(r"<=|=<|≤"), " atmost "),
-    (re.compile(r">=|≥"), " atleast "),
-    (re.compile(r"≠|!="), " unequal "),
-    (re.compile(r"±|\+/-|\+-(?=\d)"), " plusminus "),
-    (re.compile(r"[-=]>|→"), " to "),
-    (re.compile(r"<-(?!\d)|←"), " from "),
-    (re.compile(r"(?<=%)\+(?!\w)"), " plus "),
-    (re.compile("<"), " lessthan "),
-    (re.compile(">"), " morethan "),
-    (re.compile(r"[~≈] ?(?=(?:[A-Z]{3} ?|[$€£¥])?\d)"), " approximately "),
-)
-_POWER = re.compile(r"(?<=\d)\^(?=-?\d)")
 _EXPONENT = re.compile(
     r"(?<![\w.])(\d+(?:\.\d+(?=e\d)|(?=e[+-])|\.\d+))e\+?(-?\d{1,3})(?!\w|\.\d)",
     re.IGNORECASE,
 )
-_POWER_OF_TEN = re.compile(
-    r"(?<![\w.,])(?:(\d+(?:\.\d+)?) ?[x*\u00b7\u22c5] ?)?10\^\+?(-?\d{1,3})(?!\w|\.\d)"
-)
 _MAX_EXPONENT = 12
-_DEGREE = re.compile(r"° ?(?![cf](?!\w))", re.IGNORECASE)
+_IN_WORDS = str.maketrans({"+": " positive ", "-": " negative "})
 _AREA = re.compile(r"(?:(?<=\d)|(?<=\d )|(?<=/)|(?<=per )) ?(k?)m([23])(?!\w)", re.IGNORECASE)
-_DATA_RATE = re.compile(r"(?<=[kmgKMG])(?:(b)it|([bB]))/s(?!\w)")
-_PER_DAY = re.compile(r"(\d ?(?:[A-Za-zμ]{1,4}/){1,2})d(?!\w)")
 _HOURS = re.compile(r"(?<![\w.,:])(\d{1,3}) ?h ?(\d{1,2}) ?m(?![\w/²³^])")
 _PER = re.compile(
     r"(?:(?<=[^\W_])|(?<=[$€£¥])) ?/ ?(?="
@@ -123,9 +89,6 @@ _NUMBERINGS = ("abcdefgh", ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii"), "
 _DAY_SPAN = re.compile(r"\d ?(?:-|to) ?\d\d?,? (?:[A-Za-z]+\.?,? )?\d{4}(?!\d)")
 _LABELLED = re.compile(r"[oOrRmM#]\.?\s?\d")
 _PHONE_GAP = re.compile(r"[\d)][ .-]\d{3}")
-_COUNT_OF = re.compile(r"(?<!\w)no\. (?=of )", re.IGNORECASE)
-_SINCE = re.compile(r"since (\S.{0,20}\d{4})", re.IGNORECASE)
-_MINUS = re.compile(r"(?<!\w)(?:minus|negative) (?=[$€£¥]?\d)", re.IGNORECASE)
 _SHARE_OF_ONE = re.compile(
     r"(?<![\w/])(?:([1-9])/([2-9]|1\d)|one[ -](half|third|quarter|fourth|eighth)) of "
     r"(?:1|one)(?:\.0+)? ?(?=%|per ?cent)",
@@ -142,82 +105,6 @@ _NORTH_AMERICAN = 11
 _MONTH_NUMBERS = range(1, 13)
 
 
-def reword(text: str) -> str:
-    """Rewrite set phrases and values; drop what has no meaning: citations, defined terms."""
-    text = _drop_asides(text)
-    if "+" in text:
-        text = _PLUS.sub(lambda match: match[1] or " plus ", _CHAIN.sub(_polarities, text))
-    if "A" in text:
-        text = _GLUED_ARTICLE.sub("A ", text)
-    lower = text.lower()
-    if _OF_WORDS.search(text):
-        if " of " in lower:
-            text = _day_word().sub(_day_number, text)
-        if " of 1" in lower or " of one" in lower:
-            text = _SHARE_OF_ONE.sub(_share, text)
-        text = _reword_phrases(text, lower)
-    if "co-" in lower:
-        text = _COMPANION.sub(r"\1", text)
-    if " v. " in lower or " vs" in lower or " v " in lower:
-        text = _VERSUS.sub(_versus, text)
-    if "n't" in lower or "cannot" in lower:
-        text = _NEGATED.sub(r"\1 not", _IRREGULAR.sub(_whole_verb, text))
-    text = _reword_marks(_reword_periods(text, lower))
-    return _reword_digits(text) if _MARKED_DIGITS.search(text) or "'" in text else text
-
-
-def _drop_asides(text: str) -> str:
-    """Drop citations and defined terms, and number the items of lists."""
-    if "[" in text or "]" in text:
-        text = CITATION.sub("", _INTERVAL.sub(_open_interval, text))
-    if ") " in text:
-        text = _number_items(text)
-    return _DEFINED_TERM.sub("", text) or text if '")' in text else text
-
-
-def _reword_phrases(text: str, lower: str) -> str:
-    for part in filter(lower.__contains__, _SHARED):
-        for phrase in filter(lower.__contains__, _PHRASES[part]):
-            text = _phrase(phrase).sub(PHRASES[phrase], text)
-    return text
-
-
-def _reword_marks(text: str) -> str:
-    """Write marks that carry meaning as words: HER2+, p < 0.05, 5 mg/kg, 2:30 PM, 3' - 0"."""
-    if "+" in text or ("-" in text and any(map(text.__contains__, _LONE_MINUS))):
-        text = _LONE_SIGN.sub(_lone_sign, text)
-    if "+" in text or ("-" in text and _LAST_HYPHEN.search(text)):
-        text = _POLARITY.sub(_polarity, text)
-    if not _MARKS.isdisjoint(text):
-        text = _reword_signs(text)
-    if not text.isascii():
-        text = _SYMBOL.sub(_symbol, text)
-    if _AFTER_DIGIT.search(text):
-        text = _PRIME.sub(_feet_or_inches, _FEET.sub(r"\1 ft \2 inch", text))
-        text = _EXPONENT.sub(_scaled, _AREA.sub(_square_or_cubic, _HOURS.sub(r"\1 h \2 min", text)))
-        text = _AFTERNOON.sub(_of_24_hours, text)
-    return " ".join(text.split()) if "  " in text or text[-1:] == " " or text[:1] == " " else text
-
-
-def _reword_signs(text: str) -> str:
-    if "<" in text or ">" in text:
-        text = _TAG.sub(" ", text)
-    if not _OF_COMPARATORS.isdisjoint(text):
-        for pattern, words in _COMPARATORS:
-            text = pattern.sub(words, text)
-    if "^" in text:
-        text = _POWER.sub(" power ", _POWER_OF_TEN.sub(_scaled, text))
-    if "°" in text:
-        text = _DEGREE.sub(" degree ", text)
-    if "/" in text:
-        text = _AREA.sub(_square_or_cubic, _DATA_RATE.sub(_per_second, text))
-        if "/d" in text:
-            text = _PER_DAY.sub(r"\1day", text)
-        if not _HELD_TO_BE_ONE.search(text):
-            text = _AFTER_UNIT.sub(r"\1 per ", _PER.sub(" per ", text))
-    return text
-
-
 def _scaled(match: re.Match[str]) -> str:
     """Write 1.5e-3 and 1.5 x 10^-3 as decimals; a large exponent is kept as one."""
     if abs(int(match[2])) > _MAX_EXPONENT:
@@ -225,18 +112,138 @@ def _scaled(match: re.Match[str]) -> str:
     return f"{Decimal(match[1] or 1).scaleb(int(match[2])):f}"
 
 
-def _per_second(match: re.Match[str]) -> str:
-    return f"{match[1] or match[2]}ps"
+def _square_or_cubic(match: re.Match[str]) -> str:
+    return f" {'sq' if match[2] == '2' else 'cb'}{match[1].lower()}m"
 
 
-def _lone_sign(match: re.Match[str]) -> str:
-    """Write a sign that is a value of its own as a word: HBsAg (+), Test: -, Rh(D)+."""
-    return " positive " if "+" in match[0] else " negative "
+_Replacement = str | Callable[[re.Match[str]], str]
+#: What a text must hold one of, the pattern, and what is written instead.
+_Rule = tuple[Iterable[str], re.Pattern[str], _Replacement]
 
 
-def _polarities(match: re.Match[str]) -> str:
-    """Write the signs of CD4+CD8- as words."""
-    return match[0].replace("+", " positive ").replace("-", " negative ").rstrip()
+def _rule(parts: Iterable[str], pattern: str, replacement: _Replacement) -> _Rule:
+    return parts, re.compile(pattern, re.IGNORECASE), replacement
+
+
+#: In this order, by parts of the lower-case text.
+_WORDINGS: tuple[_Rule, ...] = (
+    _rule(("co-",), r"(?<!\w)(co)-(?=[a-z])", r"\1"),
+    (  # the v. of a case; the V. of a person's name is an initial
+        (" v. ", " vs", " v "),
+        re.compile(r"(?<=[\w.)]) (?:vs?|(VS?))(?:\.|(?=\s)) ?(?=[^\W\d_])"),
+        lambda match: " versus " if not match[1] or match.string.isupper() else match[0],
+    ),
+    _rule(
+        ("n't",),
+        r"(?<!\w)(?:(ca)|(wo)|(sha))(?=n't(?!\w))",
+        lambda match: ("can", "will", "shall")[(match.lastindex or 1) - 1],
+    ),
+    _rule(("n't",), r"(?<=[a-z])n't(?!\w)", " not"),
+    _rule(("cannot",), r"(?<!\w)(can)not(?!\w)", r"\1 not"),
+    _rule(("q",), r"(?<!\w)(?:([1-4])q\s?|q([1-4])\s?)'?(\d\d)(?!\w)", r"q\1\2 20\3"),
+    _rule(("fiscal",), r"(?<!\w)fiscal(?= '?\d\d(?:\d\d)?(?!\w))", "fy"),
+    _rule(
+        ("fiscal",),
+        r"(?<!\w)(?:(first|1st)|(second|2nd)|(third|3rd)|fourth|4th) fiscal quarter(?!\w)",
+        lambda match: f"q{match.lastindex or 4} fy",
+    ),
+    _rule(("fy", "fiscal"), r"(?<!\w)FY\s?'?(\d\d)(?!\w)", r"fy 20\1"),
+)
+#: The same, after the labels of numbers are gone.
+_VALUES: tuple[_Rule, ...] = (
+    _rule(("no. of ",), r"(?<!\w)no\. (?=of )", "number "),
+    _rule(("since ",), r"^since (\S.{0,20}\d{4})\Z", r"\1 - present"),
+    _rule(("minus ", "negative "), r"(?<!\w)(?:minus|negative) (?=[$€£¥]?\d)", "-"),
+    _rule(("between",), r"(?<!\w)between (\S*\d[^ ]*) (?:and|&) (?=\S*\d)", r"\1 to "),
+)
+#: In this order, by marks in the text as it is by then.
+_SIGNS: tuple[_Rule, ...] = (
+    ("<", re.compile(r"</?[A-Za-z][A-Za-z0-9]*/?>"), " "),
+    ("<≤", re.compile(r"<=|=<|≤"), " atmost "),
+    (">≥", re.compile(r">=|≥"), " atleast "),
+    ("=≠", re.compile(r"≠|!="), " unequal "),
+    ("+±", re.compile(r"±|\+/-|\+-(?=\d)"), " plusminus "),
+    (">→", re.compile(r"[-=]>|→"), " to "),
+    ("<←", re.compile(r"<-(?!\d)|←"), " from "),
+    ("+", re.compile(r"(?<=%)\+(?!\w)"), " plus "),
+    ("<", re.compile("<"), " lessthan "),
+    (">", re.compile(">"), " morethan "),
+    ("~≈", re.compile(r"[~≈] ?(?=(?:[A-Z]{3} ?|[$€£¥])?\d)"), " approximately "),
+    (
+        "^",
+        re.compile(
+            r"(?<![\w.,])(?:(\d+(?:\.\d+)?) ?[x*\u00b7\u22c5] ?)?10\^\+?(-?\d{1,3})(?!\w|\.\d)"
+        ),
+        _scaled,
+    ),
+    ("^", re.compile(r"(?<=\d)\^(?=-?\d)"), " power "),
+    _rule("°", r"° ?(?![cf](?!\w))", " degree "),
+    ("/", _AREA, _square_or_cubic),
+    ("/", re.compile(r"(?<=[kmgKMG])(?:(b)it|([bB]))/s(?!\w)"), r"\1\2ps"),
+    ("/", re.compile(r"(\d ?(?:[A-Za-zμ]{1,4}/){1,2})d(?!\w)"), r"\1day"),
+)
+
+
+def _apply(rules: tuple[_Rule, ...], text: str, searched: str | None = None) -> str:
+    """Apply each rule that has a part in `searched`, or else in the text as it is by then."""
+    for parts, pattern, replacement in rules:
+        for part in parts:
+            if part in (searched or text):
+                text = pattern.sub(replacement, text)
+                break
+    return text
+
+
+def reword(text: str) -> str:
+    """Rewrite set phrases and values; drop what has no meaning: citations, defined terms."""
+    text = _reword_asides(text)
+    lower = text.lower()
+    if _OF_WORDS.search(text):
+        if " of " in lower:
+            text = _day_word().sub(_day_number, text)
+        if " of 1" in lower or " of one" in lower:
+            text = _SHARE_OF_ONE.sub(_share, text)
+        for part in filter(lower.__contains__, _SHARED):
+            for phrase in filter(lower.__contains__, _PHRASES[part]):
+                text = _phrase(phrase).sub(PHRASES[phrase], text)
+    text = _apply(_WORDINGS, text, lower)
+    if _LABELLED.search(text):
+        text = _NUMBER_LABEL.sub("", text)
+    text = _reword_marks(_apply(_VALUES, text, lower))
+    return _reword_digits(text) if _MARKED_DIGITS.search(text) or "'" in text else text
+
+
+def _reword_asides(text: str) -> str:
+    """Drop citations and defined terms, number the items of lists, write plus signs as words."""
+    if "[" in text or "]" in text:
+        text = CITATION.sub("", _INTERVAL.sub(_open_interval, text))
+    if ") " in text:
+        text = _number_items(text)
+    if '")' in text:
+        text = _DEFINED_TERM.sub("", text) or text
+    if "+" in text:
+        text = _CHAIN.sub(lambda match: match[0].translate(_IN_WORDS).rstrip(), text)
+        text = _PLUS.sub(lambda match: match[1] or " plus ", text)
+    return _GLUED_ARTICLE.sub("A ", text) if "A" in text else text
+
+
+def _reword_marks(text: str) -> str:
+    """Write marks that carry meaning as words: HER2+, p < 0.05, 5 mg/kg, 2:30 PM, 3' - 0"."""
+    if "+" in text or ("-" in text and any(map(text.__contains__, _LONE_MINUS))):
+        text = _LONE_SIGN.sub(lambda m: " positive " if "+" in m[0] else " negative ", text)
+    if "+" in text or ("-" in text and _LAST_HYPHEN.search(text)):
+        text = _POLARITY.sub(_polarity, text)
+    if not _MARKS.isdisjoint(text):
+        text = _apply(_SIGNS, text)
+        if "/" in text and not _HELD_TO_BE_ONE.search(text):
+            text = _AFTER_UNIT.sub(r"\1 per ", _PER.sub(" per ", text))
+    if not text.isascii():
+        text = _SYMBOL.sub(_symbol, text)
+    if _AFTER_DIGIT.search(text):
+        text = _PRIME.sub(_feet_or_inches, _FEET.sub(r"\1 ft \2 inch", text))
+        text = _EXPONENT.sub(_scaled, _AREA.sub(_square_or_cubic, _HOURS.sub(r"\1 h \2 min", text)))
+        text = _AFTERNOON.sub(_of_24_hours, text)
+    return " ".join(text.split()) if "  " in text or text[-1:] == " " or text[:1] == " " else text
 
 
 def _open_interval(match: re.Match[str]) -> str:
@@ -247,23 +254,10 @@ def _open_interval(match: re.Match[str]) -> str:
     return f"{' startopen ' if start else ''}{match[2]}{' endopen ' if end else ''}"
 
 
-def _versus(match: re.Match[str]) -> str:
-    """Write the v. of a case in full; the V. of a person's name is an initial."""
-    return " versus " if not match[1] or match.string.isupper() else match[0]
-
-
-def _whole_verb(match: re.Match[str]) -> str:
-    return ("can", "will", "shall")[(match.lastindex or 1) - 1]
-
-
 def _symbol(match: re.Match[str]) -> str:
     """Write a symbol as a word that no other word is like."""
     name = unicodedata.name(match[0], "").lower().replace("heavy ", "")
     return f" {''.join(filter(str.isalpha, name))}# "
-
-
-def _square_or_cubic(match: re.Match[str]) -> str:
-    return f" {'sq' if match[2] == '2' else 'cb'}{match[1].lower()}m"
 
 
 def _number_items(text: str) -> str:
@@ -282,34 +276,24 @@ def _of_24_hours(match: re.Match[str]) -> str:
 
 def _polarity(match: re.Match[str]) -> str:
     """Write the sign after an acronym as a word; the hyphen of a cut word is none."""
-    run, sign = match[1], match[2]
+    run, sign, text = match[1], match[2], match.string
     if _GRADE.fullmatch(run) or (run.isdecimal() and sign == "-"):
         return match[0]
     if sign == "+":
         return f"{run} {'plus' if run.isdecimal() else 'positive'}"
-    known = any(map(str.isdigit, run)) or _is_acronym(match)
-    return f"{run} negative" if known else match[0]
-
-
-def _is_acronym(match: re.Match[str]) -> bool:
-    """Tell ER- from the first half of a word that is cut at the end of a line."""
-    run, whole = match[1], match.string
-    if run.isupper() and not whole.isupper():
-        return len(run) <= _MAX_ACRONYM
-    if whole[match.end() :].lstrip()[:1].isalpha():
-        return False
-    return len(run) <= _MAX_ACRONYM and not (run.islower() and not whole.islower())
+    known = len(run) <= _MAX_ACRONYM
+    if not run.isupper() or text.isupper():  # ER- or the first half of a word at a line's end
+        cut = text[match.end() :].lstrip()[:1].isalpha()
+        known = known and not cut and (text.islower() or not run.islower())
+    return f"{run} negative" if known or any(map(str.isdigit, run)) else match[0]
 
 
 def _feet_or_inches(match: re.Match[str]) -> str:
     """Write 3' and 3" in words, unless the mark closes a quotation."""
     mark, before = match[2], match.string[: match.start()]
-    opened = len(re.findall(rf"(?<!\w){mark}(?=[\w$€£])", before)) - len(
-        re.findall(rf"(?<=[^\W\d]){mark}(?!\w)|[.,]{mark}", before)
-    )
-    if opened > 0:
-        return match[0]
-    return f"{match[1]} {'ft' if mark == chr(39) else 'inch'}"
+    opened = len(re.findall(rf"(?<!\w){mark}(?=[\w$€£])", before))
+    closed = len(re.findall(rf"(?<=[^\W\d]){mark}(?!\w)|[.,]{mark}", before))
+    return match[0] if opened > closed else f"{match[1]} {'ft' if mark == chr(39) else 'inch'}"
 
 
 @cache
@@ -317,25 +301,6 @@ def _phrase(phrase: str) -> re.Pattern[str]:
     before = r"(?<!\w)" if phrase[0].isalpha() else ""
     after = r"(?!\w)" if phrase[-1].isalpha() else ""
     return re.compile(before + re.escape(phrase) + after, re.IGNORECASE)
-
-
-def _reword_periods(text: str, lower: str) -> str:
-    if "q" in lower and any(map(lower.__contains__, _QUARTERS)):
-        text = _QUARTER.sub(r"q\1\2 20\3", text)
-    if "fiscal" in lower:
-        text = _FISCAL.sub("fy", text)
-        text = _FISCAL_QUARTER.sub(lambda match: f"q{match.lastindex or 4} fy", text)
-    if "fy" in lower or "fiscal" in lower:
-        text = _FISCAL_YEAR.sub(r"fy 20\1", text)
-    if _LABELLED.search(text):
-        text = _NUMBER_LABEL.sub("", text)
-    if "no. of " in lower:
-        text = _COUNT_OF.sub("number ", text)
-    if lower.startswith("since ") and (since := _SINCE.fullmatch(text)):
-        text = f"{since[1]} - present"
-    if "minus " in lower or "negative " in lower:
-        text = _MINUS.sub("-", text)
-    return _BETWEEN.sub(r"\1 to ", text) if "between" in lower else text
 
 
 def _reword_digits(text: str) -> str:

@@ -55,7 +55,8 @@ def unify(text: str) -> str:
     if "\n" in text:
         text = _BROKEN_WORD.sub("", text)
     if not text.isascii():
-        text = _fold_unicode(text)
+        decomposed = unicodedata.normalize("NFKD", _FRACTION.sub(r"\1 ", text).translate(_VARIANTS))
+        text = unicodedata.normalize("NFC", _ACCENT.sub("", decomposed)).translate(_VARIANTS)
     elif "`" in text:
         text = text.replace("`", "'")
     return " ".join(text.split())
@@ -95,12 +96,6 @@ def normalize(text: str) -> str:
     """
     folded = fold(text)
     return strip_punctuation(folded) or folded
-
-
-def _fold_unicode(text: str) -> str:
-    text = _FRACTION.sub(r"\1 ", text)
-    decomposed = unicodedata.normalize("NFKD", text.translate(_VARIANTS))
-    return unicodedata.normalize("NFC", _ACCENT.sub("", decomposed)).translate(_VARIANTS)
 
 
 _PLACEHOLDERS = frozenset(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, cached_property, lru_cache
 
 from extractbench_nb.language.dates import Date, find_dates, parse_date
@@ -76,27 +76,7 @@ _OPTIONAL = frozenset((*LEGAL_SUFFIXES, *HONORIFICS, *DEGREES, *DROPPABLE))
 
 
 class Prepared:
-    """One text with its canonical tokens; costlier parts are computed when first asked for.
-
-    Attributes
-    ----------
-    raw : str
-        The text as given.
-    folded : str
-        The unified text, casefolded.
-    text : str
-        Unified text (see `text.unify`), phrases shortened; case kept.
-    words : tuple of str
-        Canonical tokens in order, stop words included.
-    tokens : tuple of str
-        The same without stop words, unless nothing would be left.
-    bag : frozenset of str
-        The distinct tokens.
-    dotted : frozenset of str
-        Words that a period follows.
-    capitals : frozenset of str
-        Short words written in capitals only, in a text that has small letters too.
-    """
+    """One text with its canonical tokens; costlier parts are computed when first asked for."""
 
     def __init__(self, raw: str) -> None:
         self.raw = raw
@@ -114,11 +94,7 @@ class Prepared:
                 if addresses and word == _PLACE_OF_ADDRESS:
                     word = "=" + addresses.pop(0)
             else:
-                word = _canonical(token)
-                if token.kind == "number":
-                    word = _identifier(token, text) or word
-                    if words and words[-1] in NUMBERED:
-                        word = _numbered(word, token.text)
+                word = _canonical(token, text, bool(words) and words[-1] in NUMBERED)
             words.append(word)
             if word not in STOP_WORDS or not _is_stop(word, token, text, shouting):
                 kept.append(word)
@@ -127,9 +103,12 @@ class Prepared:
             if token.text.isupper() and not shouting and 1 < len(token.text) <= _MAX_CAPITALS:
                 capitals.append(word)
         self.words = tuple(words)
+        #: Without stop words, unless nothing would be left.
         self.tokens = tuple(kept) or self.words
         self.bag = frozenset(self.tokens)
+        #: Words that a period follows.
         self.dotted = frozenset(dotted)
+        #: Short words written in capitals only, in a text that has small letters too.
         self.capitals = frozenset(capitals)
 
     @cached_property
@@ -253,11 +232,6 @@ class Prepared:
         """The text as a list of at least two names; empty if it is none."""
         return read_people(self.text)
 
-    @cached_property
-    def initials(self) -> str:
-        """First letters of the tokens."""
-        return "".join(token[0] for token in self.tokens)
-
 
 def prepare(text: str) -> Prepared:
     """Prepare a text, or take it from a cache; the longer the texts, the fewer are kept."""
@@ -334,21 +308,16 @@ def _read(unified: str) -> tuple[str, list[Token]]:
     spans = list(find_dates(lower)) if len(lower) == len(text) else []
     if not spans:
         return read_tokens(text)
-    return text, list(_between(text, spans))
-
-
-def _between(text: str, spans: Sequence[tuple[int, int, Date]]) -> Iterator[Token]:
+    found: list[Token] = []
     position = 0
-    for start, end, date in spans:
-        yield from _segment(text, position, start)
-        yield Token(date_token(date) + _time_of_day(text[start:end]), start, end, "date")
+    for start, end, date in [*spans, (len(text), len(text), None)]:
+        between = read_tokens(text[position:start])[1]
+        found += [t._replace(start=t.start + position, end=t.end + position) for t in between]
+        if date is not None:
+            written = date_token(date) + _time_of_day(text[start:end])
+            found.append(Token(written, start, end, "date"))
         position = end
-    yield from _segment(text, position, len(text))
-
-
-def _segment(text: str, start: int, end: int) -> Iterator[Token]:
-    for token in read_tokens(text[start:end])[1]:
-        yield token._replace(start=token.start + start, end=token.end + start)
+    return text, found
 
 
 def date_token(date: Date) -> str:
@@ -370,34 +339,33 @@ def _time_of_day(text: str) -> str:
     return "" if time == "00:00:00" else f"T{time}{zone}"
 
 
-def _canonical(token: Token) -> str:
+def _canonical(token: Token, text: str, numbered: bool) -> str:
+    """Write a token that is not a word; `numbered`: the word before it has numbered parts."""
     if token.kind == "date":
         return token.text
-    if token.quantity is not None:
-        return _value_token(*token.quantity.to_base())
-    if token.kind == "number":
-        return _written_number(token.text)
-    if token.text in CURRENCY_SIGNS:
-        return CURRENCY_SIGNS[token.text]
-    word = token.text.casefold()
-    return SYNONYMS.get(word, word)
+    if token.kind != "number":
+        word = token.text.casefold()
+        return CURRENCY_SIGNS.get(token.text) or SYNONYMS.get(word, word)
+    if token.text[0] == "0" and _is_code(token, text):
+        return f"#={token.text}"  # with its zeros: 00501, A-007, 50-00-0
+    if token.quantity is None:
+        word = _written_number(token.text)
+    else:
+        word = _value_token(*token.quantity.to_base())
+    # as a version or section, 3.10 is not 3.1
+    keeps_zeros = numbered and _LAST_ZERO.fullmatch(token.text) and word[1] != "-"
+    return f"#={token.text}" if keeps_zeros else word
 
 
-def _numbered(word: str, text: str) -> str:
-    """Keep the zeros of a version or section: 3.10 is not 3.1."""
-    return f"#={text}" if _LAST_ZERO.fullmatch(text) and word[1] != "-" else word
-
-
-def _identifier(token: Token, text: str) -> str | None:
-    """Keep the zeros of a code: 00501, A-007, 50-00-0."""
-    if token.text[0] != "0" or not _PADDED.fullmatch(token.text):
-        return None
-    inside = text.startswith("-", token.end) and text[token.start - 1 : token.start] == "-"
-    if len(token.text) < _MIN_PADDED and not inside:
-        before = text[max(0, token.start - 6) : token.start]
-        if not _CODE_BEFORE.search(before):
-            return None
-    return f"#={token.text}"
+def _is_code(token: Token, text: str) -> bool:
+    """Say whether digits that begin with a zero are a code, or part of one."""
+    if not _PADDED.fullmatch(token.text):
+        return False
+    if len(token.text) >= _MIN_PADDED:
+        return True
+    before = text[max(0, token.start - 6) : token.start]
+    inside = before.endswith("-") and text.startswith("-", token.end)
+    return inside or _CODE_BEFORE.search(before) is not None
 
 
 def _value_token(value: float, unit: str) -> str:

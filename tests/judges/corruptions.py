@@ -70,7 +70,8 @@ def one(pattern: str, change: Change, flags: int = 0) -> Edit:
 
     def edit(text: str, rng: Random) -> str | None:
         matches = list(compiled.finditer(text))
-        rng.shuffle(matches)
+        if len(matches) > 1:
+            rng.shuffle(matches)
         for match in matches:
             new = change(match, rng)
             if new is not None and new != match[0]:

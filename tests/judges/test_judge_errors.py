@@ -35,6 +35,11 @@ def counts(request):
     return count_errors(OfflineJudge(), make_cases(folders, HELD_OUT, 3, PER_KIND))
 
 
+@pytest.fixture(scope="module")
+def edited():
+    return make_cases({"sample": SAMPLE}, TUNING, 5, 12)
+
+
 def describe(wrong):
     return "\n".join(f"{c.kind.name}: {c.gold[:120]!r} / {c.edited[:120]!r}" for c in wrong)
 
@@ -50,26 +55,26 @@ def test_errors_are_rare(counts, keeps):
     assert len(wrong) <= 0.002 * sum(row.n for row in rows), describe(wrong)
 
 
-def test_the_measure_can_fail():
+def test_the_measure_can_fail(edited):
     class Always:
         def compare(self, gold, predicted):
             return type("V", (), {"score": 1.0})
 
-    for row in count_errors(Always(), make_cases({"sample": SAMPLE}, TUNING, 1, 5)):
+    for row in count_errors(Always(), edited):
         assert len(row.wrong) == (0 if row.kind.keeps_meaning else row.n)
 
 
-def test_verdicts_are_symmetric():
+def test_verdicts_are_symmetric(edited):
     judge = OfflineJudge()
-    for case in make_cases({"sample": SAMPLE}, TUNING, 5, 15):
+    for case in edited:
         one, two = judge.compare(case.gold, case.edited), judge.compare(case.edited, case.gold)
         assert one == two, case
 
 
-def test_two_edits_that_keep_the_meaning_keep_the_verdict():
+def test_two_edits_that_keep_the_meaning_keep_the_verdict(edited):
     """A pair that differs still differs after a space or a final period is added to one side."""
     judge = OfflineJudge()
-    for case in make_cases({"sample": SAMPLE}, TUNING, 6, 10):
+    for case in edited:
         before = judge.compare(case.gold, case.edited).score >= PASS
         assert (judge.compare(f" {case.gold} ", case.edited).score >= PASS) is before, case
 

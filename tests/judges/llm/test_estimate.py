@@ -30,9 +30,11 @@ def sample() -> xb.benchmark.Dataset:
 
 def test_it_is_what_is_asked_then(sample: Any, server: LLMServer, make: Any) -> None:
     judge = make(PRICED)
-    estimate = xb.estimate_cost(sample, judge=judge)
+    runs = sample.runs[sample.runs["run"].isin(sample.runs["run"].unique()[:2])]
+    options = {"dataset": sample, "judge": judge}
+    estimate = xb.estimate_cost(runs, **options)
     assert server.requests == []
-    evs = xb.evaluate_runs(sample, judge=judge, progress=False)
+    evs = xb.evaluate_runs(runs, **options, progress=False)
     summary = estimate.summary
     assert summary["calls"] == len(evs.judge_calls) > 5
     assert summary["requests"] == len(server.requests)
@@ -44,7 +46,7 @@ def test_it_is_what_is_asked_then(sample: Any, server: LLMServer, make: Any) -> 
     )
     pd.testing.assert_frame_equal(ours, theirs)
 
-    again = xb.estimate_cost(sample, judge=judge).summary
+    again = xb.estimate_cost(runs, **options).summary
     assert again["calls"] == again["cached"] == summary["calls"]
     assert again["requests"] == again["prompt_tokens"] == again["cost_usd"] == 0
 

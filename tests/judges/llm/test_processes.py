@@ -12,17 +12,19 @@ import pandas as pd
 import extractbench_nb as xb
 from extractbench_nb.judges.llm import LLMJudge
 from tests.judges.llm.conftest import MakeJudge
+from tests.judges.llm.test_settings import check_what_is_taken, strangers_folder
 from tests.llm_server import HANG, LLMServer, truthful
 from tests.loaded import loaded_script
 from tests.waiting import PATIENCE, wait_until
 
-COUNT, AT_ONCE = 60, 4
+COUNT, AT_ONCE = 40, 4
 SCHEMA = {"type": "object", "properties": {f"f{i}": {"type": "string"} for i in range(COUNT)}}
 GOLD = {f"f{i}": f"gold {i}" for i in range(COUNT)}
 PREDICTED = {name: text.upper() if name < "f3" else "other" for name, text in GOLD.items()}
 SCRIPT = """
-import json, socket, sys
+import json, os, socket, sys
 
+before = dict(os.environ)
 lookups = []
 def watched(function):
     def call(*args, **more):
@@ -48,7 +50,9 @@ url, folder, schema, gold, predicted = json.loads(sys.argv[1])
 judge = LLMJudge("openai/test-model", api_base=url, cache=folder, max_concurrency=4, timeout=1800)
 judge.check()
 found = xb.evaluate(schema, gold, predicted, judge=judge)
+changed = {name: value for name, value in os.environ.items() if before.get(name) != value}
 out = {"lookups": lookups, "early": early, "fields": found.fields.to_json()}
+out |= {"model": LLMJudge().name, "changed": changed}
 print("RESULT" + json.dumps(out))
 """
 
@@ -57,13 +61,17 @@ def arguments_of(url: str, folder: Path) -> str:
     return json.dumps([url, str(folder), SCHEMA, GOLD, PREDICTED])
 
 
-def result(arguments: str) -> dict[str, Any]:
-    """Run the script in a new interpreter, as a user does."""
+def result(arguments: str, folder: Path) -> dict[str, Any]:
+    """Run the script in a new interpreter, as a user does, in a stranger's folder.
+
+    As in a notebook, it has no file of its own: LiteLLM would read the ``.env`` there by itself.
+    """
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", SCRIPT, arguments],
         capture_output=True,
         text=True,
-        cwd=Path(xb.__file__).parent.parent,
+        env=strangers_folder(folder),
+        cwd=folder,
         timeout=PATIENCE,
         check=False,
     )
@@ -90,10 +98,11 @@ def test_killed_finished_elsewhere_and_read_here(
 
     server.respond = truthful
     server.forget()
-    first = result(arguments_of(server.url, folder))
+    first = result(arguments_of(server.url, folder), tmp_path / "stranger's")
     assert len(server.requests) == COUNT - 20
     assert first["lookups"] == []
     assert first["early"] is False
+    check_what_is_taken(first["model"], first["changed"])
 
     server.forget()
     here = xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=make(cache=folder))

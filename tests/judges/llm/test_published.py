@@ -255,10 +255,11 @@ def test_on_the_sample(
     schema, gold = _readable(SAMPLE.schema(schema_id)), SAMPLE.gold(document)
     case = Case(schema, gold, _corrupted(schema, gold, 0))
     ours, theirs = {}, {}
-    for name, failing in FAILING.items():
-        server.respond = scripted(failing)
+    for name in ("none", "half", "in arrays"):
+        server.respond = scripted(FAILING[name])
         ours[name] = xb.evaluate(*case, judge=make(cache=False))
-        theirs[name] = published(case)
+        if name != "half":
+            theirs[name] = published(case)
     for ev in ours.values():
         check_never_higher(ev, ours["none"])
     rate = {name: passed / results for name, (passed, results) in theirs.items()}
@@ -348,7 +349,7 @@ def read(path: Path) -> Any:
 shares = st.sampled_from([0.2, 0.5, 0.9, 1.0])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(st.data(), shares, st.integers(0, 999))
 def test_calls_that_fail_never_raise_a_score(data: Any, share: float, salt: int) -> None:
     case = data.draw(st.sampled_from(outputs()))
@@ -375,7 +376,7 @@ items = st.fixed_dictionaries(
 tables = st.fixed_dictionaries({"title": words, "rows": st.lists(items, max_size=4)})
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(tables, tables, shares, st.integers(0, 999))
 def test_pairs_that_stay_open_never_raise_a_score(
     gold: Any, predicted: Any, share: float, salt: int
@@ -394,7 +395,7 @@ def test_strict_counts_no_more_than_it_does_with_the_judge_working() -> None:
     assert down.summary["pass_rate"] <= working.summary["pass_rate"]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(tables, tables, shares, st.integers(0, 999))
 def test_strict_never_rises(gold: Any, predicted: Any, share: float, salt: int) -> None:
     case = Case(TABLE, gold, predicted)

@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+from concurrent.futures import Executor
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -558,7 +559,9 @@ def test_a_relative_path_holds_elsewhere(
 
 
 @pytest.mark.usefixtures("moody")
-def test_a_batch_in_other_processes(make: MakeJudge, server: LLMServer, tmp_path: Path) -> None:
+def test_a_batch_in_other_processes(
+    make: MakeJudge, server: LLMServer, pool: Executor, tmp_path: Path
+) -> None:
     runs = pd.DataFrame(
         {
             "run": ["a", "b"],
@@ -572,7 +575,7 @@ def test_a_batch_in_other_processes(make: MakeJudge, server: LLMServer, tmp_path
     first = xb.evaluate_runs(runs, judge=judge, progress=False)
     asked = len(server.requests)
     replay = ReplayJudge(exported(judge, tmp_path / "answers.jsonl"))
-    second = xb.evaluate_runs(runs, judge=replay, progress=False, n_jobs=2)
+    second = xb.evaluate_runs(runs, judge=replay, progress=False, executor=pool)
     assert len(server.requests) == asked
     pd.testing.assert_frame_equal(first.fields, second.fields)
 

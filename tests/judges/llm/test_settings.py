@@ -1,9 +1,6 @@
 import copy
-import json
 import os
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -84,33 +81,20 @@ LEFT = [
     *("LITELLM_LOG", "GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_CREDENTIALS", "PYTHONPATH_X"),
     *("AWS_ENDPOINT_URL", "XMISTRAL_API_KEYS", "mistral_api_key"),
 ]
-READING = """
-import json, os, sys
-before = dict(os.environ)
-from extractbench_nb.judges.llm import LLMJudge
-from extractbench_nb.judges.client import litellm
-judge = LLMJudge()
-litellm()  # in a notebook it would read the file by itself
-changed = {k: v for k, v in os.environ.items() if before.get(k) != v}
-print(json.dumps([judge.name, changed]))
-"""
 
 
-def test_only_keys_and_the_model_are_taken_from_the_file(tmp_path: Path) -> None:
-    """As in a notebook: without a file of its own, LiteLLM imported in a stranger's folder."""
+def strangers_folder(folder: Path) -> dict[str, str]:
+    """Make a folder with a ``.env`` of a stranger's; return the environment of a new process."""
+    folder.mkdir()
     names = ["DEFAULT_LLM_MODEL", *TAKEN, *LEFT]
     lines = [f"export {name}=from-file" for name in names]
-    (tmp_path / ".env").write_text("\n".join([*lines, "XAI_API_KEY=${HOME}", "GROQ_API_KEY=", ""]))
-    known = {k: v for k, v in os.environ.items() if k not in names}
-    done = subprocess.run(
-        [sys.executable, "-c", READING],
-        cwd=tmp_path,
-        env=known | {"PYTHONPATH": str(Path(xb.__file__).parent.parent), "HF_TOKEN": "set"},
-        capture_output=True,
-        check=True,
-        text=True,
-    )
-    model, changed = json.loads(done.stdout)
+    (folder / ".env").write_text("\n".join([*lines, "XAI_API_KEY=${HOME}", "GROQ_API_KEY=", ""]))
+    kept = {name: value for name, value in os.environ.items() if name not in names}
+    return kept | {"PYTHONPATH": str(Path(xb.__file__).parent.parent), "HF_TOKEN": "set"}
+
+
+def check_what_is_taken(model: str, changed: dict[str, str]) -> None:
+    """Assert that only keys and the model were taken from the file of `strangers_folder`."""
     assert model == "from-file"
     ours = {"LITELLM_MODE", *_LOCAL}
     found = {name: value for name, value in changed.items() if name not in ours}

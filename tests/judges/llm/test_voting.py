@@ -17,11 +17,11 @@ from extractbench_nb.judges.base import (
     JudgeError,
     Question,
     Verdict,
-    check_vote,
     gather_verdicts,
     pass_mark,
     take_vote,
 )
+from extractbench_nb.judges.choosing import Ensemble
 
 SCORES = st.sampled_from([0.0, 0.2, 0.5, 0.69, 0.7, 0.71, 0.9, 1.0]) | st.floats(0, 1)
 MARKS = st.sampled_from([0.0, 0.5, 0.7, 1.0]) | st.floats(0, 1)
@@ -214,12 +214,13 @@ def test_interruptions_are_no_answers(error: type[BaseException]) -> None:
 
 
 def test_votes_are_named() -> None:
+    members = ["offline", "openai/x"]
     for vote in VOTES:
-        check_vote(vote)
+        assert Ensemble(members, vote).vote == vote
     with pytest.raises(InputError, match=r"vote is 'medan'; did you mean 'median'"):
-        check_vote("medan")
+        Ensemble(members, "medan")
     with pytest.raises(InputError, match="known are max, mean, median, min"):
-        check_vote(3)
+        Ensemble(members, 3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
