@@ -31,6 +31,9 @@ TOTAL = "total"
 #: What is summed up over all domains.
 OVERALL = "overall"
 
+#: Row of Table 5 that holds what its column heads say; it is not part of the wide table.
+HEADER = "header"
+
 #: Schema folder of the released dataset, by domain.
 SCHEMAS = MappingProxyType({domain: schema for schema, domain in DOMAIN_OF_SCHEMA.items()})
 
@@ -149,10 +152,6 @@ def _of_numbers(figure: Figure, printed: float, value: float) -> str:
     if figure.unit not in _COUNTED and min(abs(n - target) for n in near) <= unit:
         return ROUNDING
     return DIFFERS
-
-
-#: Row of Table 5 that holds what its column heads say; it is not part of the wide table.
-HEADER = "header"
 
 
 def written(figure: Figure, value: float | str | None) -> str | None:

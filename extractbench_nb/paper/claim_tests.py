@@ -13,14 +13,13 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.paper.cells import CLAUDE, DOMAINS, GPT, MODELS, said, value_of
-from extractbench_nb.paper.facts import Facts, Tally, facts_of, tally
+from extractbench_nb.paper.facts import Facts, Tally, attempts, facts_of, tally
 from extractbench_nb.paper.regression import (
     FACTORS,
     OUTCOMES,
     Association,
     Numbers,
     associate,
-    attempts,
     factor_values,
     outcome_values,
 )

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.paper.cells import CLAUDE, DOMAINS, GPT, MODELS, value_of
-from extractbench_nb.paper.facts import Facts, Tally, facts_of, tally
+from extractbench_nb.paper.cells import CLAUDE, DOMAINS, MODELS, value_of
+from extractbench_nb.paper.facts import GROUPS, Facts, Tally, attempts, facts_of, tally
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 
@@ -24,29 +24,10 @@ FACTORS = ("keys", "tokens", "pages", "depth", "array_items")
 #: Shares by domain: valid documents; passed fields of documents x keys; passed of scored fields.
 OUTCOMES = ("validity", "pass_rate", "scored_pass_rate")
 
-#: Models that are added up. ``able`` leaves Claude out where its page limit kept it out.
-GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "pooled": MODELS,
-        "able": MODELS,
-        "GPT": GPT,
-        "Claude": CLAUDE,
-        **{model: (model,) for model in MODELS},
-    }
-)
-
 
 def factor_values(factor: str) -> Numbers:
     """Return a factor by domain, as Table 6 prints it."""
     return np.array([value_of(6, domain, factor) for domain in DOMAINS])
-
-
-def attempts(group: str, domain: str) -> Tally:
-    """Return the counts of a group of models on a domain."""
-    models = GROUPS[group]
-    if group == "able" and domain == "credit":
-        models = tuple(model for model in models if model not in CLAUDE)
-    return tally(models=models, domains=(domain,))
 
 
 def outcome_values(outcome: str, group: str, facts: Facts) -> Numbers:

@@ -60,7 +60,7 @@ _MAKERS: Mapping[str, Callable[[Facts], Cells]] = MappingProxyType(
         "5": results,
         "6": complexities,
         "7": lambda facts: failures(),
-        "8": structured,
+        "8": lambda facts: structured(),
         **{str(n): lambda facts, n=n: domain_results(n) for n in range(9, 14)},  # type: ignore[misc]
         "figure2": tokens,
         "text": statement_cells,
