@@ -14,6 +14,7 @@ from extractbench_nb.benchmark import reliability
 from extractbench_nb.benchmark.complexities import field_definitions
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.benchmark.published import Figure, rows_of
+from extractbench_nb.benchmark.statistics import shipped_rows
 from extractbench_nb.engine.profiles import PROFILES, Profile
 from extractbench_nb.evaluation.api import evaluate
 from extractbench_nb.field_metrics.package_010 import package_010_metric
@@ -51,7 +52,7 @@ from extractbench_nb.paper.results import (
 from extractbench_nb.schema.config import DEFAULT_METRICS, PRESETS
 
 #: It changes a result or a conclusion; a printed figure is wrong; a matter of wording or emphasis.
-HIGH, MEDIUM, LOW = SEVERITIES = ("high", "medium", "low")
+SEVERITIES = ("high", "medium", "low")
 
 
 class Finding(NamedTuple):
@@ -67,6 +68,16 @@ class Finding(NamedTuple):
     check: str
 
 
+class _Recount(NamedTuple):
+    """What is computed for one erratum; its place, severity and check are in the catalogue."""
+
+    id: str
+    published: str
+    recomputed: str
+    difference: float | None
+    explanation: str
+
+
 def against(figure: Figure, value: float) -> tuple[str, str, float]:
     """Return a printed figure, a computed one written the same way, and their difference."""
     return figure.printed, written(figure, value) or "", value - (figure.value or 0.0)
@@ -77,28 +88,21 @@ def percent(value: float) -> str:
     return f"{rounded(value, 1)}%"
 
 
-def _times(documents: Mapping[str, int], each: Mapping[str, int]) -> int:
-    return sum(number * each[domain] for domain, number in documents.items())
-
-
-def _scored_fields(facts: Facts) -> Iterator[Finding]:
+def _scored_fields(facts: Facts) -> Iterator[_Recount]:
     """Compare documents x keys, which the paper divides by, with the fields that are scored."""
     scored = {d: facts.documents[d] * facts.scored[d] for d in DOMAINS}
     fields_of = {d: attempts(MODELS[0], d).fields for d in DOMAINS}
     total, keys = sum(scored.values()), sum(fields_of.values())
     share = ratio(total, keys)
     each = ", ".join(f"{facts.scored[d]} for {d}" for d in DOMAINS)
-    yield Finding(
+    yield _Recount(
         "pass-rate-ceiling",
-        "Table 5, pass rate",
         "100.0%",
         percent(share),
         share - 100,
         f"the pass rate divides by documents x keys, {keys:,} a model, but a perfect extraction "
         f"has {total} scored fields: an array is one field, its items' keys are not scored "
         f"(a document has {each})",
-        HIGH,
-        "table(5); scored fields of gold against itself",
     )
 
     counted = {d: attempts("pooled", d) for d in DOMAINS[:-1]}
@@ -108,23 +112,19 @@ def _scored_fields(facts: Facts) -> Iterator[Finding]:
         ", ".join(f"{d} {percent(r)}" for d, r in sorted(by.items(), key=lambda item: -item[1]))
         for by in (rates, attainable)
     ]
-    yield Finding(
+    yield _Recount(
         "order-of-domains",
-        "Table 5, last row; section 4.1",
         *orders,
         None,
         "measured against the fields that are scored, not against all keys, the order of the "
         "domains changes: the share of scored fields among the keys is "
         + ", ".join(f"{percent(ratio(scored[d], fields_of[d]))} for {d}" for d in DOMAINS),
-        HIGH,
-        "counts(); scored fields of gold against itself",
     )
 
     present, sports = facts.of("sports", "present"), counted["sports"]
     with_value = int(present.sum())
-    yield Finding(
+    yield _Recount(
         "sports-gold",
-        "section 4.1, Table 13",
         f"{scored['sports']} scored fields",
         f"{with_value} with a gold value",
         float(with_value - scored["sports"]),
@@ -133,114 +133,91 @@ def _scored_fields(facts: Facts) -> Iterator[Finding]:
         f"{percent(ratio(with_value, scored['sports']))} of the scored fields have a gold value "
         "and what is extracted rightly under the declared keys counts as invented; the text "
         f"explains {sports.passed} of {sports.fields} passed fields by array scoring alone",
-        HIGH,
-        "gold of the released dataset; audit of undeclared keys",
     )
 
     by_model = {m: attempts(m, "sports").pass_rate for m in MODELS}
     best = max(by_model, key=lambda model: by_model[model])
     absent = scored["sports"] - with_value
     nothing = ratio(absent, fields_of["sports"])
-    yield Finding(
+    yield _Recount(
         "sports-nothing-extracted",
-        "Table 13",
         f"{best}, {printed(13, best, 'rate').printed}",
         f"an empty object, {percent(nothing)}",
         nothing - by_model[best],
         f"{absent} scored fields of the sports golds are absent, and absent on both sides passes: "
         f"an empty object fits the schema and passes {absent} of {fields_of['sports']} fields, "
         "more than the best model",
-        HIGH,
-        "gold of the released dataset; section 3.3 on missing values",
     )
 
     figure = said("gold values", "abstract")
-    yield Finding(
+    yield _Recount(
         "evaluable-fields",
-        "abstract, section 2, footnote 1",
         figure.printed,
         f"{total} scored",
         total - (figure.value or 0.0),
         f"three counts go by one name: {figure.printed} leaf values in gold, {keys:,} "
         f"documents x keys, of which {total} are scored",
-        MEDIUM,
-        "table(2); table(5); scored fields of gold against itself",
     )
 
 
-def _blocked_documents(facts: Facts) -> Iterator[Finding]:
+def _blocked_documents(facts: Facts) -> Iterator[_Recount]:
     """Find what the credit agreements, which two models could not read, do to averages."""
     able = tuple(m for m in MODELS if m not in CLAUDE)
     credit, research = (tally(models=able, domains=(d,)) for d in ("credit", "research"))
-    yield Finding(
+    yield _Recount(
         "credit-able-models",
-        "section 4.1, credit agreements",
         *against(said("credit pass rate of models that read it"), credit.pass_rate),
         f"the text speaks of models that can read the documents: {credit.passed} of "
         f"{credit.fields} fields; the printed share counts the fields of the two models that "
         "cannot",
-        MEDIUM,
-        "counts()",
     )
-    yield Finding(
+    yield _Recount(
         "credit-validity",
-        "section 4.2, arrays",
         *against(said("validity of credit"), credit.validity),
         "the comparison of validity on credit agreements and research papers mixes a page limit "
         f"with the schema: of the models that can read them, {percent(credit.validity)} of credit "
         f"outputs and {percent(research.validity)} of research outputs are valid, so credit "
         "agreements and not sports results have the highest validity",
-        MEDIUM,
-        "counts()",
     )
 
     hours = sum(value_of(3, domain, "hours") for domain in DOMAINS)
     documents = sum(facts.documents.values())
     without = documents - facts.documents["credit"]
     figure = printed(3, TOTAL, "hours_per_document")
-    yield Finding(
+    yield _Recount(
         "hours-per-document",
-        "Table 3, last row",
         *against(figure, hours / documents),
         f"{hours:.1f} hours over {documents} documents; {figure.printed} is what {without} "
         f"documents would give ({hours / without:.2f}), those without the credit agreements",
-        MEDIUM,
-        "table(3); hours and documents of Tables 2 and 3",
     )
 
 
-def _structured_mode() -> Iterator[Finding]:
+def _structured_mode() -> Iterator[_Recount]:
     """Compare Table 8 with the counts behind its percentages."""
     accepted = ("sports", "credit", "research")
     before, after = (tally(mode, domains=accepted) for mode in ("prompt", "structured"))
-    yield Finding(
+    yield _Recount(
         "structured-accuracy",
-        "section 4.3",
         "accuracy falls",
         f"{before.passed} to {after.passed} fields",
         float(after.passed - before.passed),
         "all of the loss with structured output is the rejected resume schema "
         f"({attempts('pooled', 'resumes').passed} passed fields); on the domains whose schemas "
         f"were accepted, more fields pass than before, of {after.fields:,}",
-        HIGH,
-        "counts('prompt') and counts('structured')",
     )
 
     prompt = {m: attempts(m, "research") for m in MODELS}
     changed = {m: tally("structured", models=(m,), domains=("research",)) for m in MODELS}
     gains = {m: changed[m].passed - prompt[m].passed for m in MODELS}
     risen = ", ".join(f"{m} {gain:+d}" for m, gain in gains.items() if gain > 0)
-    yield Finding(
+    yield _Recount(
         "structured-long-outputs",
-        "section 4.3",
         f"{prompt['GPT-5'].pass_rate:.1f}% (GPT-5, research)",
         percent(changed["GPT-5"].pass_rate),
         changed["GPT-5"].pass_rate - prompt["GPT-5"].pass_rate,
         "the text says that structured output harms long extractions most, and that output volume "
         f"binds the GPT models; on research papers, the longest outputs, {risen} fields "
         f"of {prompt['GPT-5'].fields} pass with it",
-        HIGH,
-        "Tables 8 and 12; counts('structured')",
     )
 
     for name in ("research", "sports", "overall"):
@@ -252,45 +229,36 @@ def _structured_mode() -> Iterator[Finding]:
             why = f"{mean:.2f}, and all of them divide by the same number of fields"
         else:
             why = f"{mean:.1f}; their sum divided by {divisor} gives the printed total"
-        yield Finding(
+        yield _Recount(
             f"structured-{name}-total",
-            f"Table 8, last row, {name}",
             *against(figure, whole.pass_rate),
             f"{whole.passed} of {whole.fields} fields; the mean of the six printed rows is {why}",
-            MEDIUM,
-            "table(8); counts('structured')",
         )
 
 
-def _marks_and_accuracies(facts: Facts) -> Iterator[Finding]:
+def _marks_and_accuracies(facts: Facts) -> Iterator[_Recount]:
     """Recompute the last column of Table 5, and which cells of it are the best."""
     by_model = [f for f in rows_of("5") if f.row in MODELS]
     column = [f for f in by_model if f.column == "research passed"]
     marked = next(f for f in column if f.bold)
     best = max(column, key=lambda f: f.value or 0.0)
     appendix = next(f for f in rows_of("12") if f.column == "passed" and f.bold)
-    yield Finding(
+    yield _Recount(
         "research-bold",
-        "Table 5, research papers",
         f"{marked.row}, {marked.printed}",
         f"{best.row}, {best.printed}",
         (best.value or 0.0) - (marked.value or 0.0),
         "bold stands for the best of a column, and the maximum is another row; "
         f"Table 12 marks {appendix.row}, {appendix.printed}",
-        LOW,
-        "figures(5) and figures(12), column bold",
     )
     column = [f for f in by_model if f.column == "valid"]
     best = max(column, key=lambda f: f.value or 0.0)
-    yield Finding(
+    yield _Recount(
         "validity-bold",
-        "Table 5, valid outputs",
         ", ".join(f.row for f in column if f.bold) or "no mark",
         f"{best.row}, {best.printed}",
         None,
         "the caption promises bold for the best of each column; this column has none",
-        LOW,
-        "figures(5), column bold",
     )
 
     rows = (*MODELS, TOTAL)
@@ -304,45 +272,36 @@ def _marks_and_accuracies(facts: Facts) -> Iterator[Finding]:
         fewest, _ = accuracy_range(model, tally(models=(model,)).passed)
         beyond = fewest - scored_in_valid(facts, (model,), released=True)
         surplus.append(f"{model} {beyond:+d}")
-    yield Finding(
+    yield _Recount(
         "accuracy-on-valid",
-        "Table 5, last column",
         *against(figures[TOTAL], computed[TOTAL]),
         f"{len(apart)} of {len(rows)} accuracies do not follow from valid documents x scored "
         f"fields ({low} are printed too low, the others too high): {cells[TOTAL].note};"
         f" the printed shares need so many fields beyond the released evaluator's: "
         + ", ".join(surplus),
-        HIGH,
-        "compare(5), column accuracy",
     )
 
 
-def _statements_on_results(facts: Facts) -> Iterator[Finding]:
+def _statements_on_results(facts: Facts) -> Iterator[_Recount]:
     """Check what sections 2 to 5 say about models, failures and page limits."""
     others = {d: attempts("GPT-5", d) for d in DOMAINS if d != "credit"}
     best = max(others, key=lambda domain: others[domain].validity)
-    yield Finding(
+    yield _Recount(
         "gpt-5-elsewhere",
-        "section 4.2, output volume",
         *against(said("highest validity of GPT-5 without credit"), others[best].validity),
         f"the range leaves out {best}: Table 13 has {others[best].valid} of "
         f"{others[best].documents} valid",
-        MEDIUM,
-        "counts()",
     )
     sports, resumes = (attempts("GPT-5.2", domain) for domain in ("sports", "resumes"))
     most = max(attempts(model, "resumes").valid for model in MODELS)
-    yield Finding(
+    yield _Recount(
         "gpt-models-elsewhere",
-        "section 4.2, output volume",
         "GPT models struggle outside credit",
         f"GPT-5.2: {sports.valid}/{sports.documents} sports, "
         f"{resumes.valid}/{resumes.documents} resumes valid",
         None,
         f"what holds for {GPT[1]} does not hold for {GPT[0]}: no model has more than "
         f"{sports.documents} valid sports results or {most} valid resumes",
-        MEDIUM,
-        "counts()",
     )
 
     fewest = min(DOMAINS, key=lambda domain: value_of(1, domain, "keys"))
@@ -350,38 +309,29 @@ def _statements_on_results(facts: Facts) -> Iterator[Finding]:
         ("simplest-schema", "section 4.1", "credit agreements are called simplest"),
         ("narrowest-schema", "section 5", "the range of the conclusion leaves it out"),
     ):
-        yield Finding(
+        yield _Recount(
             name,
-            place,
             *against(said("fewest keys", place), value_of(1, fewest, "keys")),
             f"{how}: {fewest} has fewer keys (Table 1)",
-            LOW,
-            "published(1)",
         )
 
     figure = said("lowest credit pass rate that is not 0")
     on_credit = {model: attempts(model, "credit") for model in MODELS}
     rates = {m: counted.pass_rate for m, counted in on_credit.items() if m not in CLAUDE}
     below = [f"{m} {rate:.1f}%" for m, rate in rates.items() if rate < (figure.value or 0)]
-    yield Finding(
+    yield _Recount(
         "credit-85-percent",
-        "section 2.1",
         *against(figure, min(rates.values())),
         f"below it are {len(below)} of the {len(rates)} models: {', '.join(below)}",
-        LOW,
-        "counts()",
     )
 
     kinds = {kind: sum(int(value_of(7, kind, m)) for m in MODELS) for kind in (*FAILURES, TOTAL)}
     malformed = kinds["trailing comma"] + kinds["truncated"]
-    yield Finding(
+    yield _Recount(
         "malformed-share",
-        "section 4.2, last sentence",
         *against(said("share of malformed", "section 4.2"), ratio(malformed, kinds[TOTAL])),
         f"trailing commas and truncation are {malformed} of {kinds[TOTAL]} failures; "
         f"section 4.3 prints {said('share of malformed', 'section 4.3').printed}",
-        LOW,
-        "published(7)",
     )
 
     limit = said("page limit", "section 4.2").value or 0
@@ -389,83 +339,65 @@ def _statements_on_results(facts: Facts) -> Iterator[Finding]:
     over, under = int((pages > limit).sum()), pages[pages <= limit]
     survey = value_of(2, "research", "pages") - float(known.sum())
     long_research = int((known.dropna() > limit).sum()) + int(survey > limit)
-    yield Finding(
+    yield _Recount(
         "page-limit",
-        "section 4.2, page limit",
         f"{len(pages)} credit agreements over {limit:.0f} pages",
         f"{over}",
         float(over - len(pages)),
         f"one has {int(under.iloc[0])} pages; the {value_of(7, 'page limit', CLAUDE[0]):.0f} "
         f"rejections a model of Table 7 fit the {over} longer agreements and the {long_research} "
         f"research paper of {survey:.0f} pages",
-        MEDIUM,
-        "pages of the PDFs; Tables 2 and 7",
     )
 
     tenk, research = (value_of(6, d, "tokens") for d in ("10-K/Q", "research"))
     counted = attempts("pooled", "research")
-    yield Finding(
+    yield _Recount(
         "output-capacity",
-        "section 4.2, schema breadth",
         f"10-K/Q: {tenk:,.0f} tokens are too many",
         f"research: {research:,.0f} tokens, {counted.valid}/{counted.documents} valid",
         research - tenk,
         "the length of the output cannot by itself explain that no 10-K/Q output is valid: "
         "research papers need more tokens on average, and some of their outputs are valid (one "
         "long paper makes that average, and which papers were valid is not published)",
-        MEDIUM,
-        "published(6); counts()",
     )
 
 
-def _definitions(facts: Facts) -> Iterator[Finding]:
+def _definitions(facts: Facts) -> Iterator[_Recount]:
     """Check what is called a domain, a preset, a model, valid, and a dominant predictor."""
-    yield Finding(
+    yield _Recount(
         "readme-domains",
-        "README against Table 1",
         *against(said("domains", "README"), len(DOMAINS)),
         "the README counts top folders (finance holds two of them), the paper counts schemas",
-        LOW,
-        "figures('text'), README; published(1)",
     )
     listed = {figure.row for figure in rows_of("4")}
     lacking = sorted(set(DEFAULT_METRICS.values()) - listed)
-    yield Finding(
+    yield _Recount(
         "table-4-presets",
-        "Table 4 against appendix C",
         f"{len(listed)} presets",
         f"without {', '.join(lacking)}",
         None,
         "the table leaves out what is the default of a JSON type and has an example in appendix C",
-        LOW,
-        "published(4); presets()",
     )
     none = [m for m in MODELS if attempts(m, "credit").passed == 0]
-    yield Finding(
+    yield _Recount(
         "credit-all-models",
-        "section 4.1, model patterns",
         "all models are accurate on credit",
         f"{len(MODELS) - len(none)} of {len(MODELS)}",
         float(-len(none)),
         f"{' and '.join(none)} pass {printed(10, none[0], 'rate').printed}: none of the documents "
         "could be read",
-        LOW,
-        "published(10)",
     )
 
     counted = sum(int(value_of(7, kind, model)) for kind in FAILURES for model in MODELS)
     invalid = tally().invalid
-    yield Finding(
+    yield _Recount(
         "valid-means-parsing",
-        "section 4 against Table 7",
         "valid outputs fit the schema",
         f"{invalid - counted} of {invalid} invalid ones broke it",
         float(invalid - counted),
         f"the {len(FAILURES)} kinds of failure ({', '.join(FAILURES)}) make up all {invalid} "
         "invalid outputs, and none of them is an output that parses and does not fit its schema: "
         "validity seems to mean that there was JSON",
-        HIGH,
-        "published(7); counts()",
     )
 
     found = associations(facts)
@@ -476,9 +408,8 @@ def _definitions(facts: Facts) -> Iterator[Finding]:
         )
         for factor in ("keys", "tokens", "array_items")
     }
-    yield Finding(
+    yield _Recount(
         "dominant-predictor",
-        "section 1 and 4.2 against section 5",
         "schema breadth; output volume",
         "not to be told apart",
         None,
@@ -486,8 +417,6 @@ def _definitions(facts: Facts) -> Iterator[Finding]:
         "calls output volume so; absolute rank correlations with validity over the five domains, "
         "with all attempts and without those Claude's page limit blocked: "
         + "; ".join(f"{factor} {both}" for factor, both in sizes.items()),
-        HIGH,
-        "claims(); correlations()",
     )
 
 
@@ -498,18 +427,15 @@ _COUNTED = {
 }
 
 
-def _sizes_of_gold(facts: Facts) -> Iterator[Finding]:
+def _sizes_of_gold(facts: Facts) -> Iterator[_Recount]:
     """Count the released gold again: values, tokens, fields and array items."""
     cells = scale(facts)
     for row in ("research", TOTAL):
         value = float(cells[row, "gold_values"].value or 0)
-        yield Finding(
+        yield _Recount(
             f"{row}-gold-values",
-            f"Table 2, {row}",
             *against(printed(2, row, "gold_values"), value),
             REVISED,
-            LOW,
-            "table(2)",
         )
 
     fitting = field_definitions().groupby("definition")["matches"].sum()
@@ -526,117 +452,90 @@ def _sizes_of_gold(facts: Facts) -> Iterator[Finding]:
         reason = f"{_COUNTED[column]}; {tried}" if column == "fields" else _COUNTED[column]
         if domain == "research" and column != "fields":
             reason = f"{REVISED}; {reason}"
-        yield Finding(
+        yield _Recount(
             f"{domain.replace('/', '').lower()}-{column.replace('_', '-')}",
-            f"Table 6, {domain}",
             *against(figure, value),
             f"{reason}; over {documents} documents about {(figure.value or 0) * documents:,.0f} "
             f"printed, {value * documents:,.0f} counted",
-            LOW,
-            "table(6)",
         )
 
     cells = tokens(facts)
     ratios = {domain: float(cells[domain, "ratio"].value or 0) for domain in DOMAINS}
     longer = [domain for domain in DOMAINS if ratios[domain] < 1]
-    for domain, severity, more in (
-        ("research", HIGH, f"; more output than input have {' and '.join(longer)}"),
-        ("credit", LOW, ""),
+    for domain, more in (
+        ("research", f"; more output than input have {' and '.join(longer)}"),
+        ("credit", ""),
     ):
-        yield Finding(
+        yield _Recount(
             f"figure-2-{domain}",
-            f"Figure 2, caption, {domain}",
             printed("figure2", domain, "ratio").printed,
             f"{ratios[domain]:.1f}×",
             ratios[domain] - value_of("figure2", domain, "ratio"),
             f"{cells[domain, 'ratio'].note}{more}",
-            severity,
-            "table('figure2')",
         )
 
 
-def _released_files(facts: Facts) -> Iterator[Finding]:
+def _released_files(facts: Facts) -> Iterator[_Recount]:
     """Compare descriptions of the dataset with the released files."""
     figure, cited = said("fewest citations"), facts.of("research", "citations")
     few = sorted(int(n) for n in cited if n < (figure.value or 0))
-    yield Finding(
+    yield _Recount(
         "citations-100",
-        "Table 1; sections 2.1, 2.2 and 4.2",
         *against(figure, float(cited.min())),
         f"{len(few)} of {len(cited)} papers have fewer citations: {', '.join(map(str, few))}",
-        LOW,
-        "citations in the released gold",
     )
     pages = facts.of("credit", "pages")
     in_table, in_text = (
         [said(name, place).printed for name in ("shortest credit", "longest credit")]
         for place in ("Table 1", "section 4.2")
     )
-    yield Finding(
+    yield _Recount(
         "credit-pages",
-        "Table 1; section 2.1",
         f"{in_table[0]}–{in_table[1]} pages",
         f"{int(pages.min())}–{int(pages.max())} pages",
         None,
         f"the PDFs have the pages that section 4.2 gives, {in_text[0]} to {in_text[1]}",
-        LOW,
-        "pages of the PDFs",
     )
-    yield Finding(
+    yield _Recount(
         "growth-metric",
-        "Figure 1, caption",
         *against(said("properties of growth metric"), facts.growth_metric),
         "the definition in the released 10-K/Q schema has fewer properties",
-        LOW,
-        "definition growth_metric of the 10-K/Q schema",
     )
 
     sums = {d: value_of(6, d, "fields") + value_of(6, d, "array_items") for d in DOMAINS}
     values = {d: value_of(2, d, "gold_values") / value_of(2, d, "documents") for d in DOMAINS}
     fitting = [d for d in DOMAINS if round(sums[d], 1) == round(values[d], 1)]
     worst = max(DOMAINS, key=lambda domain: values[domain] - sums[domain])
-    yield Finding(
+    yield _Recount(
         "fields-and-items",
-        "Table 6, caption, against Table 2",
         f"{sums[worst]:.1f} a {worst} document",
         f"{values[worst]:.1f}",
         values[worst] - sums[worst],
         "fields and array items are said to make up the extraction target; they add up to the "
         f"gold values of Table 2 for {' and '.join(fitting)} only, since an array item of several "
         "values counts once",
-        MEDIUM,
-        "published(2) and published(6)",
     )
 
     broken = facts.frame[facts.frame["violations"] > 0]
     by_domain = broken.groupby("domain").size()
     listed = ", ".join(f"{by_domain[d]} of {facts.documents[d]} {d}" for d in by_domain.index)
-    yield Finding(
+    yield _Recount(
         "gold-breaks-schema",
-        "section 2.3",
         "every annotation fits its schema",
         f"{len(broken)} of {len(facts.frame)} do not",
         float(len(broken)),
         f"{listed} golds break their own JSON Schema; an output counts as valid only if it fits "
         "the schema (section 4), so these golds would count as invalid outputs",
-        HIGH,
-        "JSON Schema Draft 2020-12 on the released gold; audit",
     )
     names = facts.frame.loc[facts.frame["schema"] == SCHEMAS["10-K/Q"], "document"]
-    yield Finding(
+    yield _Recount(
         "no-10-k",
-        "Tables 1, 2, 5 and 9",
         "10-K and 10-Q filings",
         f"{sum('_10q_' in name for name in names)} of {len(names)} are 10-Q",
         None,
         "the released filings are quarterly reports throughout, by their file names",
-        LOW,
-        "document names of the released dataset",
     )
 
-
-_RELEASE = "extract-bench 0.1.0"
-_CHECK = "profile 'extract-bench-0.1.0', checked against the package in tests/parity"
 
 #: A text of our own, longer than the 200 letters from which on difflib drops the frequent ones.
 _TEXT = "no later than ten days after a notice the agent tells the lenders; " * 4
@@ -649,59 +548,76 @@ def _released(metric: str, params: Mapping[str, Any], gold: Any, predicted: Any)
     return compare(gold, predicted)[0] if compare else float("nan")
 
 
-def _rows_of_the_package(facts: Facts) -> Iterator[Finding]:
-    """Compare the fields that are scored with those that the published package scores."""
+def _package(facts: Facts) -> Iterator[_Recount]:
+    """Compare the paper and the README with what the published package scores, and its rules."""
     reports = reliability.reports()
     failed = reports[reports["failed_calls"] > 0]
     passed, rows = int(failed["passed"].sum()), int(failed["rows"].sum())
     extra, more = int(failed["added_passed"].sum()), int(failed["added"].sum())
     before, after = ratio(passed, rows), ratio(passed - extra, rows - more)
-    yield Finding(
+    yield _Recount(
         "failed-judge-calls",
-        f"{_RELEASE}, judge reports",
         percent(before),
         percent(after),
         after - before,
         f"in {len(failed)} of {len(reports)} recorded reports a judge call failed, the evaluator "
         f"went on into the node's children, found both sides absent and added {extra} passing "
         f"fields to {rows - more}: the pass rate of these reports rises because the judge is down",
-        HIGH,
-        "EXTRACTBENCH_RUNS, reports with a metric error_*; shipped as figures",
     )
 
-    keys, scored = (_times(facts.documents, each) for each in (facts.keys, facts.scored))
-    inside = PROFILES["extract-bench-0.1.0"].rows_inside_arrays
-    yield Finding(
+    keys, scored, released = facts.keys, facts.scored, facts.scored_by_package_010
+    all_keys, all_scored, all_released = (
+        sum(number * each[domain] for domain, number in facts.documents.items())
+        for each in (keys, scored, released)
+    )
+    release, readme = PROFILES["extract-bench-0.1.0"], PROFILES["extract-bench-readme"]
+    yield _Recount(
         "fields-inside-arrays",
-        f"section 3.4 against {_RELEASE}",
         "item fields scored by their metrics",
-        "item fields scored" if inside else "no row inside an array",
+        "item fields scored" if release.rows_inside_arrays else "no row inside an array",
         None,
         "the release gives an array one row, by a judge that sees no metric of a field: of "
-        f"{keys:,} documents x keys {scored} get a row ({facts.scored['10-K/Q']} of "
-        f"{facts.keys['10-K/Q']} keys of 10-K/Q); the metrics declared inside arrays, "
+        f"{all_keys:,} documents x keys {all_scored} get a row ({scored['10-K/Q']} of "
+        f"{keys['10-K/Q']} keys of 10-K/Q); the metrics declared inside arrays, "
         "number_tolerance among them, never run there",
-        HIGH,
-        _CHECK,
+    )
+
+    apart = [d for d in DOMAINS if scored[d] != released[d]]
+    valid = scored_in_valid(facts, ("GPT-5",), released=True)
+    accuracy = ratio(tally(models=("GPT-5",)).passed, valid)
+    yield _Recount(
+        "unscored-union",
+        f"{all_scored} scored fields",
+        f"{all_released}",
+        float(all_released - all_scored),
+        f"the release scores no anyOf without a metric of its own ({', '.join(apart)}: "
+        f"{released[apart[0]]} fields a document instead of {scored[apart[0]]}); with its count "
+        f"GPT-5's accuracy on valid outputs would be {percent(accuracy)}",
+    )
+    rules = [f.name for f in fields(Profile) if f.name != "name"]
+    changed = [rule for rule in rules if getattr(release, rule) != getattr(readme, rule)]
+    yield _Recount(
+        "readme-ahead-of-release",
+        f"{len(changed)} rules",
+        "another rule each",
+        None,
+        "the README describes what the release on PyPI does not do: " + ", ".join(changed),
     )
 
 
-def _metrics_of_the_package() -> Iterator[Finding]:
+def _metrics_of_the_package() -> Iterator[_Recount]:
     """Compare metrics, as the paper and the README describe them, with the published package's."""
     levenshtein = preset_score("string_fuzzy", "string", _TEXT, _SHORTER)
     ratio_of_difflib = _released("string_fuzzy", {}, _TEXT, _SHORTER)
     swapped = _released("string_fuzzy", {}, _SHORTER, _TEXT)
-    yield Finding(
+    yield _Recount(
         "levenshtein-or-difflib",
-        f"README and Table 4 against {_RELEASE}",
         f"{levenshtein:.3f} (Levenshtein)",
         f"{ratio_of_difflib:.3f} (difflib)",
         ratio_of_difflib - levenshtein,
         "the release computes difflib's ratio where README and paper say Levenshtein; a text of "
         f"{len(_TEXT)} letters without one of its words gives these two, and difflib gives "
         f"{swapped:.3f} with the sides swapped; the threshold is 0.8",
-        MEDIUM,
-        _CHECK,
     )
 
     params = dict(PRESETS["number_tolerance"].params)
@@ -715,45 +631,36 @@ def _metrics_of_the_package() -> Iterator[Finding]:
             lambda *pair: _released("number_tolerance", params, *pair),
         )
     )
-    yield Finding(
+    yield _Recount(
         "relative-or-absolute-tolerance",
-        f"Table 4 and appendix C against {_RELEASE}",
         f"{near:,.0f} for {gold:,.0f}: {ours[0]}",
         theirs[0],
         None,
         f"the paper's margin is relative ({percent(100 * margin)}), the release's "
         f"absolute: {double} for {small}, twice as much, {theirs[1]} there and "
         f"{ours[1]} by the paper's rule",
-        HIGH,
-        _CHECK,
     )
     default = largest_accepted(
         lambda x: _released("number_tolerance", {}, 0.0, x) == 1, highest=1.0, steps=60
     )
-    yield Finding(
+    yield _Recount(
         "default-tolerance",
-        f"Table 4, README against {_RELEASE}",
         f"{margin:g}",
         f"{default:.0e}",
         default - margin,
         "where a schema names the metric and not the preset, without params, the metric's own "
         "default counts",
-        LOW,
-        _CHECK,
     )
     pairs = [("33–37", "90–99"), ("unknown", "12 to 14")]
     passing = sum(_released("number_tolerance", {}, *pair) == 1 for pair in pairs)
     right = sum(preset_score("number_tolerance", "number", *pair) == 1 for pair in pairs)
-    yield Finding(
+    yield _Recount(
         "two-texts-are-equal",
-        f"Table 4 against {_RELEASE}",
         f"{right} of {len(pairs)} unlike texts pass",
         f"{passing} of {len(pairs)}",
         float(passing - right),
         "the release turns what is not a number into nothing and finds two nothings equal; the "
         "10-K/Q schema allows texts such as ranges where it declares number_tolerance",
-        MEDIUM,
-        _CHECK,
     )
 
     items = {"type": "object", "properties": {"name": {"type": "string"}}}
@@ -761,50 +668,13 @@ def _metrics_of_the_package() -> Iterator[Finding]:
     rows = [{"name": "one"}, {"name": "two"}]
     invented = [{"name": f"invented {number}"} for number in range(50)]
     array = evaluate(schema, {"rows": rows}, {"rows": rows + invented}).arrays.iloc[0]
-    yield Finding(
+    yield _Recount(
         "recall-only",
-        "section 3.4 against README",
         f"F1 {array['f1']:.3f}",
         f"{array['score']:.3f}",
         float(array["score"] - array["f1"]),
         f"precision, recall and F1 are computed, but an array's score is its recall: "
         f"{len(rows)} right rows among {len(invented)} invented ones score {array['score']:.0f}",
-        MEDIUM,
-        "evaluate(...).arrays",
-    )
-
-
-def _package_and_readme(facts: Facts) -> Iterator[Finding]:
-    """Compare the README with the published package."""
-    scored, released = facts.scored, facts.scored_by_package_010
-    apart = [d for d in DOMAINS if scored[d] != released[d]]
-    total, of_package = (_times(facts.documents, each) for each in (scored, released))
-    valid = scored_in_valid(facts, ("GPT-5",), released=True)
-    yield Finding(
-        "unscored-union",
-        f"README against {_RELEASE}",
-        f"{total} scored fields",
-        f"{of_package}",
-        float(of_package - total),
-        f"the release scores no anyOf without a metric of its own ({', '.join(apart)}: "
-        f"{released[apart[0]]} fields a document instead of {scored[apart[0]]}); with its count "
-        "GPT-5's accuracy on valid outputs would be "
-        f"{percent(ratio(tally(models=('GPT-5',)).passed, valid))}",
-        LOW,
-        _CHECK,
-    )
-    release, readme = PROFILES["extract-bench-0.1.0"], PROFILES["extract-bench-readme"]
-    rules = [f.name for f in fields(Profile) if f.name != "name"]
-    changed = [rule for rule in rules if getattr(release, rule) != getattr(readme, rule)]
-    yield Finding(
-        "readme-ahead-of-release",
-        f"README against {_RELEASE}",
-        f"{len(changed)} rules",
-        "another rule each",
-        None,
-        "the README describes what the release on PyPI does not do: " + ", ".join(changed),
-        MEDIUM,
-        "profiles()",
     )
 
 
@@ -852,8 +722,9 @@ def errata(*, dataset: Dataset | None = None) -> pd.DataFrame:
 
 
 def errata_of(facts: Facts) -> list[Finding]:
-    """Return all errata, by severity."""
-    found = [
+    """Return all errata in the order of the catalogue, which is by severity."""
+    catalogue = {row["id"]: row for row in shipped_rows("data/errata.csv")}
+    recounts = (
         *_scored_fields(facts),
         *_blocked_documents(facts),
         *_structured_mode(),
@@ -862,8 +733,12 @@ def errata_of(facts: Facts) -> list[Finding]:
         *_definitions(facts),
         *_sizes_of_gold(facts),
         *_released_files(facts),
-        *_rows_of_the_package(facts),
+        *_package(facts),
         *_metrics_of_the_package(),
-        *_package_and_readme(facts),
+    )
+    order = list(catalogue)
+    return [
+        Finding(id_, row["where"], *computed, row["severity"], row["check"])
+        for id_, *computed in sorted(recounts, key=lambda recount: order.index(recount.id))
+        for row in [catalogue[id_]]
     ]
-    return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
