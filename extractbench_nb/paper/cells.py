@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from functools import cache
-from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, Figure, part_name, rows_of
@@ -35,12 +34,16 @@ OVERALL = "overall"
 HEADER = "header"
 
 #: Schema folder of the released dataset, by domain.
-SCHEMAS = MappingProxyType({domain: schema for schema, domain in DOMAIN_OF_SCHEMA.items()})
+SCHEMAS: Mapping[str, str] = {domain: schema for schema, domain in DOMAIN_OF_SCHEMA.items()}
 
 #: The table of each domain's counts, by domain.
-DOMAIN_TABLES: Mapping[str, int] = MappingProxyType(
-    {"10-K/Q": 9, "credit": 10, "resumes": 11, "research": 12, "sports": 13}
-)
+DOMAIN_TABLES: Mapping[str, int] = {
+    "10-K/Q": 9,
+    "credit": 10,
+    "resumes": 11,
+    "research": 12,
+    "sports": 13,
+}
 
 
 class Cell(NamedTuple):
@@ -62,7 +65,7 @@ Cells: TypeAlias = dict[tuple[str, str], Cell]
 @cache
 def figures_of(part: str) -> Mapping[tuple[str, str], Figure]:
     """Return the printed figures of a part by row and column."""
-    return MappingProxyType({(f.row, f.column): f for f in rows_of(part)})
+    return {(f.row, f.column): f for f in rows_of(part)}
 
 
 def printed(part: int | str, row: str, column: str) -> Figure:

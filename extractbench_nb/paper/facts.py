@@ -8,7 +8,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -289,15 +288,13 @@ def tally(
 
 
 #: Models that are added up. ``able`` leaves Claude out where its page limit kept it out.
-GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "pooled": MODELS,
-        "able": MODELS,
-        "GPT": GPT,
-        "Claude": CLAUDE,
-        **{model: (model,) for model in MODELS},
-    }
-)
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "pooled": MODELS,
+    "able": MODELS,
+    "GPT": GPT,
+    "Claude": CLAUDE,
+    **{model: (model,) for model in MODELS},
+}
 
 
 def attempts(group: str, domain: str) -> Tally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from extractbench_nb.benchmark.published import Figure, rows_of
@@ -47,43 +46,41 @@ def _under(heading: str, domain: str) -> _Head:
 
 _DOMAIN_HEADS = (_Head("Valid", "{valid}/{documents}"), _counted("Pass Rate", ""))
 
-_HEADS: Mapping[str, tuple[_Head, ...]] = MappingProxyType(
-    {
-        "1": _heads(keys="Keys", depth="Depth", documents="Docs"),
-        "2": _heads(documents="Documents", pages="Pages", gold_values="Gold Values"),
-        "3": _heads(hours="Hours", hours_per_document="Hrs/Doc"),
-        "4": _heads(metric="Metric", margin="Margin"),
-        "5": (
-            _Head("Valid JSON", "{valid}/{attempts}", "valid"),
-            _under("Credit", "credit"),
-            _under("Research", "research"),
-            _under("Resumes", "resumes"),
-            _under("Sports", "sports"),
-            _under("SEC 10-K/Q", "10-K/Q"),
-            _counted("Overall Pass Rate", "overall "),
-            _Head("Acc Valid", "{accuracy}", "accuracy"),
-        ),
-        "6": _heads(
-            pages="Pages",
-            keys="Keys",
-            depth="Depth",
-            tokens="Tokens",
-            fields="Fields",
-            array_items="Arr. Items",
-        ),
-        "8": tuple(
-            _Head(heading, f"{{{column} rate}}", f"{column} rate")
-            for heading, column in (
-                ("Credit", "credit"),
-                ("Research", "research"),
-                ("Sports", "sports"),
-                ("Overall", "overall"),
-            )
-        ),
-        **{str(number): _DOMAIN_HEADS for number in range(9, 14)},
-        _FIGURE: _heads(input_tokens="Input", output_tokens="Output", ratio="Ratio"),
-    }
-)
+_HEADS: Mapping[str, tuple[_Head, ...]] = {
+    "1": _heads(keys="Keys", depth="Depth", documents="Docs"),
+    "2": _heads(documents="Documents", pages="Pages", gold_values="Gold Values"),
+    "3": _heads(hours="Hours", hours_per_document="Hrs/Doc"),
+    "4": _heads(metric="Metric", margin="Margin"),
+    "5": (
+        _Head("Valid JSON", "{valid}/{attempts}", "valid"),
+        _under("Credit", "credit"),
+        _under("Research", "research"),
+        _under("Resumes", "resumes"),
+        _under("Sports", "sports"),
+        _under("SEC 10-K/Q", "10-K/Q"),
+        _counted("Overall Pass Rate", "overall "),
+        _Head("Acc Valid", "{accuracy}", "accuracy"),
+    ),
+    "6": _heads(
+        pages="Pages",
+        keys="Keys",
+        depth="Depth",
+        tokens="Tokens",
+        fields="Fields",
+        array_items="Arr. Items",
+    ),
+    "8": tuple(
+        _Head(heading, f"{{{column} rate}}", f"{column} rate")
+        for heading, column in (
+            ("Credit", "credit"),
+            ("Research", "research"),
+            ("Sports", "sports"),
+            ("Overall", "overall"),
+        )
+    ),
+    **{str(number): _DOMAIN_HEADS for number in range(9, 14)},
+    _FIGURE: _heads(input_tokens="Input", output_tokens="Output", ratio="Ratio"),
+}
 
 _NAME = re.compile(r"\{([^{}]+)\}")
 

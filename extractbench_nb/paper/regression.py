@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import permutations, product
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -195,9 +194,10 @@ def _cosine(one: Numbers, two: Numbers, *, axes: tuple[int, ...]) -> Numbers:
     return found
 
 
-_MEASURES: Mapping[str, Callable[[Numbers, Numbers], Numbers]] = MappingProxyType(
-    {"spearman": spearman, "kendall": kendall}
-)
+_MEASURES: Mapping[str, Callable[[Numbers, Numbers], Numbers]] = {
+    "spearman": spearman,
+    "kendall": kendall,
+}
 
 
 class Association(NamedTuple):

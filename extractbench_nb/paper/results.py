@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from extractbench_nb.benchmark.published import rows_of
@@ -32,16 +31,14 @@ _ITEMS_TRIED = [{"name": "one"}, {"name": "two"}, {"name": "three"}]
 
 #: By preset of Table 4: the words for it, the type, and gold, predicted and score of what tells it
 #: from other metrics: from kitten to sitting, of seven letters, there are three edits.
-_PROBES: Mapping[str, tuple[str, str, tuple[tuple[Any, Any, float], ...]]] = MappingProxyType(
-    {
-        "string_exact": ("Exact match", "string", (("Ab", "Ab", 1), ("Ab", "ab", 0))),
-        "string_case_insensitive": ("Case-folded", "string", (("Ab", "aB", 1), ("Ab", "Ac", 0))),
-        "string_fuzzy": ("Levenshtein", "string", (("kitten", "sitting", 1 - 3 / 7),)),
-        "number_exact": ("Exact numeric", "number", ((1e3, 1000, 1), (1e3, 1000.0001, 0))),
-        "boolean_exact": ("Exact boolean", "boolean", ((True, True, 1), (True, False, 0))),
-        "array_llm": ("Optimal alignment", "array", ((_ITEMS_TRIED, _ITEMS_TRIED[::-1], 1),)),
-    }
-)
+_PROBES: Mapping[str, tuple[str, str, tuple[tuple[Any, Any, float], ...]]] = {
+    "string_exact": ("Exact match", "string", (("Ab", "Ab", 1), ("Ab", "ab", 0))),
+    "string_case_insensitive": ("Case-folded", "string", (("Ab", "aB", 1), ("Ab", "Ac", 0))),
+    "string_fuzzy": ("Levenshtein", "string", (("kitten", "sitting", 1 - 3 / 7),)),
+    "number_exact": ("Exact numeric", "number", ((1e3, 1000, 1), (1e3, 1000.0001, 0))),
+    "boolean_exact": ("Exact boolean", "boolean", ((True, True, 1), (True, False, 0))),
+    "array_llm": ("Optimal alignment", "array", ((_ITEMS_TRIED, _ITEMS_TRIED[::-1], 1),)),
+}
 _NOTES = {
     "string_semantic": "the judge is a deterministic one by default; judge= takes an LLM",
     "array_llm": "alignment is optimal and deterministic by default, a judge compares the texts",

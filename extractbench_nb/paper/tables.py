@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
@@ -52,21 +51,19 @@ if TYPE_CHECKING:
     from extractbench_nb.display.publication import PaperStyler
 
 
-_MAKERS: Mapping[str, Callable[[Facts], Cells]] = MappingProxyType(
-    {
-        "1": characteristics,
-        "2": scale,
-        "3": annotation,
-        "4": lambda facts: presets_tried(),
-        "5": results,
-        "6": complexities,
-        "7": lambda facts: failures(),
-        "8": lambda facts: structured(),
-        **{str(n): lambda facts, n=n: domain_results(n) for n in range(9, 14)},  # type: ignore[misc]
-        "figure2": tokens,
-        "text": statement_cells,
-    }
-)
+_MAKERS: Mapping[str, Callable[[Facts], Cells]] = {
+    "1": characteristics,
+    "2": scale,
+    "3": annotation,
+    "4": lambda facts: presets_tried(),
+    "5": results,
+    "6": complexities,
+    "7": lambda facts: failures(),
+    "8": lambda facts: structured(),
+    **{str(n): lambda facts, n=n: domain_results(n) for n in range(9, 14)},  # type: ignore[misc]
+    "figure2": tokens,
+    "text": statement_cells,
+}
 
 COMPARE_COLUMNS = FrameSpec(
     "compare",
@@ -403,15 +400,13 @@ RUN_COMPARISON_COLUMNS = FrameSpec(
 )
 
 #: Rows of Table 7, and the failures of `parse_output`.
-_FAILURES = MappingProxyType(
-    {
-        "empty": "empty_response",
-        "trailing comma": "trailing_comma",
-        "page limit": "page_limit",
-        "truncated": "truncated_json",
-        "context length": "context_length",
-    }
-)
+_FAILURES = {
+    "empty": "empty_response",
+    "trailing comma": "trailing_comma",
+    "page limit": "page_limit",
+    "truncated": "truncated_json",
+    "context length": "context_length",
+}
 _CONFIDENCE = 0.95
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb.errors import InputError
@@ -65,8 +63,10 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     scored = table[table["score"].notna()]
     if scored.empty:
         raise InputError("frame: no row has a score")
-    groups = scored.groupby(["corruption", _subjects(scored)], sort=False)
-    lines = {key: rows.sort_values("rate") for key, rows in groups}
+    places = defaultdict(list)  # not groupby, which cannot hold a lone surrogate
+    for place, key in enumerate(zip(scored["corruption"], _subjects(scored), strict=True)):
+        places[key].append(place)
+    lines = {key: scored.iloc[own].sort_values("rate") for key, own in places.items()}
     if len(lines) > _MOST:
         raise InputError(f"frame has {len(lines)} lines; choose rows of at most {_MOST}")
     ax = new_axes(ax, max(3.8, 1.2 + 0.19 * len(lines)))
@@ -101,15 +101,14 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _subjects(table: pd.DataFrame) -> npt.NDArray[np.object_]:
+def _subjects(table: pd.DataFrame) -> list[str]:
     """Name what was tried; a metric with its profile where it was tried under several."""
     pairs = list(zip(table["metric"], table["profile"], strict=True))
     under = Counter(metric for metric, _ in set(pairs) if not pd.isna(metric))
-    names = [
+    return [
         profile if pd.isna(metric) else f"{metric}, {profile}" if under[metric] > 1 else metric
         for metric, profile in pairs
     ]
-    return np.array(names, dtype=object)
 
 
 def _styles(lines: list[tuple[str, str]]) -> list[dict[str, Any]]:
