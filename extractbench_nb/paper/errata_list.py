@@ -108,13 +108,14 @@ def _scored_fields(facts: Facts) -> Iterator[_Recount]:
     counted = {d: attempts("pooled", d) for d in DOMAINS[:-1]}
     rates = {d: c.pass_rate for d, c in counted.items()}
     attainable = {d: ratio(c.passed, scored[d] * len(MODELS)) for d, c in counted.items()}
-    orders = [
+    as_printed, of_scored = (
         ", ".join(f"{d} {percent(r)}" for d, r in sorted(by.items(), key=lambda item: -item[1]))
         for by in (rates, attainable)
-    ]
+    )
     yield _Recount(
         "order-of-domains",
-        *orders,
+        as_printed,
+        of_scored,
         None,
         "measured against the fields that are scored, not against all keys, the order of the "
         "domains changes: the share of scored fields among the keys is "
@@ -624,13 +625,9 @@ def _metrics_of_the_package() -> Iterator[_Recount]:
     margin = float(params["tolerance"])
     gold, near, small, double = 1_000_000.0, 1_000_500.0, 0.0005, 0.001
     verdict = {True: "passes", False: "fails"}
-    ours, theirs = (
-        [verdict[score(*pair) == 1] for pair in ((gold, near), (small, double))]
-        for score in (
-            lambda *pair: preset_score("number_tolerance", "number", *pair),
-            lambda *pair: _released("number_tolerance", params, *pair),
-        )
-    )
+    pairs: list[tuple[Any, Any]] = [(gold, near), (small, double)]
+    ours = [verdict[preset_score("number_tolerance", "number", *pair) == 1] for pair in pairs]
+    theirs = [verdict[_released("number_tolerance", params, *pair) == 1] for pair in pairs]
     yield _Recount(
         "relative-or-absolute-tolerance",
         f"{near:,.0f} for {gold:,.0f}: {ours[0]}",
@@ -737,8 +734,10 @@ def errata_of(facts: Facts) -> list[Finding]:
         *_metrics_of_the_package(),
     )
     order = list(catalogue)
-    return [
-        Finding(id_, row["where"], *computed, row["severity"], row["check"])
-        for id_, *computed in sorted(recounts, key=lambda recount: order.index(recount.id))
-        for row in [catalogue[id_]]
-    ]
+    findings = []
+    for found in sorted(recounts, key=lambda recount: order.index(recount.id)):
+        row = catalogue[found.id]
+        numbers = (found.published, found.recomputed, found.difference)
+        told = (found.explanation, row["severity"], row["check"])
+        findings.append(Finding(found.id, row["where"], *numbers, *told))
+    return findings

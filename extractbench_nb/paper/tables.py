@@ -485,10 +485,11 @@ def _run_of_model(part: str, runs: list[str], given: Mapping[str, str] | None) -
     letters = {re.sub(r"[\W_]+", "", model.casefold()): model for model in MODELS}
     named = {}
     for run in runs:
-        if run.casefold().endswith("structured") == (part == "8"):
-            name = run.rpartition("/")[2].casefold()
-            name = name.removeprefix("simulated").removesuffix("structured")
-            named[run] = letters.get(re.sub(r"[\W_]+", "", name))
+        name = run.rpartition("/")[2].casefold()
+        name = name.removeprefix("simulated").removesuffix("structured")
+        model = letters.get(re.sub(r"[\W_]+", "", name))
+        if model and run.casefold().endswith("structured") == (part == "8"):
+            named[run] = model
     chosen = _turned("models", named, given, runs, MODELS, "runs {!r} and {!r} are both of")
     if not chosen:
         mode = ", in structured mode" if part == "8" else ""
@@ -502,7 +503,8 @@ def _run_of_model(part: str, runs: list[str], given: Mapping[str, str] | None) -
 def _schema_of_domain(runs: RunTables, given: Mapping[str, str] | None) -> dict[str, str]:
     """Return the schema of each domain, by default that with the released schema's folder."""
     schemas = [name for name in dict.fromkeys(runs.results["schema"]) if name != OVERALL]
-    named = {name: DOMAIN_OF_SCHEMA.get(name.rpartition("/")[2]) for name in schemas}
+    folders = {name: name.rpartition("/")[2] for name in schemas}
+    named = {name: DOMAIN_OF_SCHEMA[f] for name, f in folders.items() if f in DOMAIN_OF_SCHEMA}
     both = "schemas {!r} and {!r} both stand for"
     chosen = _turned("domains", named, given, schemas, DOMAINS, both)
     if not chosen:
@@ -515,7 +517,7 @@ def _schema_of_domain(runs: RunTables, given: Mapping[str, str] | None) -> dict[
 
 def _turned(
     argument: str,
-    named: Mapping[str, str | None],
+    named: Mapping[str, str],
     given: Mapping[str, str] | None,
     names: list[str],
     allowed: tuple[str, ...],
@@ -537,8 +539,7 @@ def _turned(
                 f"{both.format(turned[target], name)} {target}; say by {argument}={kind} which one "
                 "is meant"
             )
-        if target is not None:
-            turned[target] = name
+        turned[target] = name
     return turned
 
 

@@ -200,7 +200,7 @@ def stack(ax: Axes, table: pd.DataFrame, colours: Sequence[str], title: str) -> 
         ax.barh(rows, widths, left=left, height=0.68, label=words(name), **style)
         for row in np.flatnonzero(widths > _NARROW * longest):
             middle = left[row] + widths[row] / 2
-            ax.text(middle, row, number(widths[row]), color=ink_on(colour), **_CENTRED)
+            ax.text(middle, float(row), number(widths[row]), color=ink_on(colour), **_CENTRED)
         left += widths
     ax.set_yticks(np.arange(len(table)), [words(r) for r in table.index])
     ax.set(xlim=(0, longest * 1.02), ylim=(len(table) - 0.5, -0.5))

@@ -166,7 +166,11 @@ def modes(
     for old, new in slopes.index.tolist():
         colour = GREY if new == old else BLUE if new > old else VERMILLION
         ax.plot([0, 1], [old, new], color=colour, linewidth=1.8, marker="o", markersize=5)
-    ends = [(new, name) for (_, new), names in slopes.items() for name in names]
+    ends = [
+        (new, name)
+        for (_, new), names in zip(slopes.index.tolist(), slopes, strict=True)
+        for name in names
+    ]
     places = spread([new for new, _ in ends], 0.065 * top)
     arrow = {"arrowstyle": "-", "color": "#bdbdbd", "linewidth": 0.6}
     for place, (new, name) in zip(places, ends, strict=True):
