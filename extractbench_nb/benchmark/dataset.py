@@ -30,6 +30,7 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import read_document
 from extractbench_nb.benchmark.statistics import GOLD, PDF, STATISTICS, figures_of, shipped_rows
 from extractbench_nb.display.html import table
+from extractbench_nb.display.text import plural
 from extractbench_nb.errors import DatasetError, InputError, MissingPdfError, nearest
 
 REPOSITORY = "https://github.com/ContextualAI/extract-bench"
@@ -252,10 +253,6 @@ RUN_COLUMNS = FrameSpec(
 )
 
 
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 EXTRACTBENCH_VARIABLE = "EXTRACTBENCH_DATASET"
 NAMED_DATASETS = ("extractbench", "sample")
 
@@ -464,17 +461,17 @@ class Dataset:
     def _counts(self) -> str:
         pdfs = sum(document.pdf is not None for document in self._documents)
         counted = (
-            _plural(len(self._documents), "document"),
-            _plural(len(self._schemas), "schema"),
+            plural(len(self._documents), "document"),
+            plural(len(self._schemas), "schema"),
             f"{pdfs} with PDF",
-            _plural(len(list(list_folders(self.root / RUN_FOLDER))), "run"),
+            plural(len(list(list_folders(self.root / RUN_FOLDER))), "run"),
         )
         return ", ".join(counted)
 
     def _counts_of(self, schema: SchemaFolder) -> str:
         pdfs = [d.pdf is not None for d in self._documents if d.schema == schema.id]
         without = f", {pdfs.count(False)} without PDF" if not all(pdfs) else ""
-        return _plural(len(pdfs), "document") + without
+        return plural(len(pdfs), "document") + without
 
     def _find_document(self, document_id: str) -> DocumentFiles:
         for document in self._documents:

@@ -490,7 +490,7 @@ def _run_of_model(part: str, runs: list[str], given: Mapping[str, str] | None) -
         model = letters.get(re.sub(r"[\W_]+", "", name))
         if model and run.casefold().endswith("structured") == (part == "8"):
             named[run] = model
-    chosen = _turned("models", named, given, runs, MODELS, "runs {!r} and {!r} are both of")
+    chosen = _choice("models", named, given, runs, MODELS, "runs {!r} and {!r} are both of")
     if not chosen:
         mode = ", in structured mode" if part == "8" else ""
         raise InputError(
@@ -506,7 +506,7 @@ def _schema_of_domain(runs: RunTables, given: Mapping[str, str] | None) -> dict[
     folders = {name: name.rpartition("/")[2] for name in schemas}
     named = {name: DOMAIN_OF_SCHEMA[f] for name, f in folders.items() if f in DOMAIN_OF_SCHEMA}
     both = "schemas {!r} and {!r} both stand for"
-    chosen = _turned("domains", named, given, schemas, DOMAINS, both)
+    chosen = _choice("domains", named, given, schemas, DOMAINS, both)
     if not chosen:
         raise InputError(
             f"no schema of the runs is one of the paper's ({', '.join(map(repr, schemas))}); say "
@@ -515,7 +515,7 @@ def _schema_of_domain(runs: RunTables, given: Mapping[str, str] | None) -> dict[
     return chosen
 
 
-def _turned(
+def _choice(
     argument: str,
     named: Mapping[str, str],
     given: Mapping[str, str] | None,
@@ -523,7 +523,7 @@ def _turned(
     allowed: tuple[str, ...],
     both: str,
 ) -> dict[str, str]:
-    """Turn `given`, or what is found by name, around, and check that nothing is there twice."""
+    """Return the run of each model, or the schema of each domain; none may have two."""
     for name, target in (given or {}).items():
         for what, value, known in (
             (argument, name, names),
@@ -531,16 +531,16 @@ def _turned(
         ):
             if value not in known:
                 raise InputError(f"{what}: no {value!r}; {nearest(value, known)}")
-    turned: dict[str, str] = {}
+    chosen: dict[str, str] = {}
     for name, target in (named if given is None else given).items():
-        if target in turned:
+        if target in chosen:
             kind = "{run: model}" if argument == "models" else "{schema: domain}"
             raise InputError(
-                f"{both.format(turned[target], name)} {target}; say by {argument}={kind} which one "
+                f"{both.format(chosen[target], name)} {target}; say by {argument}={kind} which one "
                 "is meant"
             )
-        turned[target] = name
-    return turned
+        chosen[target] = name
+    return chosen
 
 
 def _failed(
