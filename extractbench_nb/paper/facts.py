@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -118,17 +118,17 @@ class Facts:
     growth_metric: int
     source: str
 
-    @property
+    @cached_property
     def documents(self) -> dict[str, int]:
         """Number of documents by domain."""
         return {domain: len(self.of(domain, "document")) for domain in DOMAINS}
 
-    @property
+    @cached_property
     def scored(self) -> dict[str, int]:
         """Scored fields per document, by domain."""
         return {domain: int(self.of(domain, "scored").max()) for domain in DOMAINS}
 
-    @property
+    @cached_property
     def scored_by_package_010(self) -> dict[str, int]:
         """Fields per document that the published package scores, by domain."""
         return {domain: int(self.of(domain, "scored_released").max()) for domain in DOMAINS}

@@ -238,13 +238,14 @@ def scored_in_valid(facts: Facts, models: tuple[str, ...], *, released: bool = F
 def accuracy_range(row: str, passed: int) -> tuple[int, int]:
     """Return the fewest and most fields for which Table 5 would print its accuracy."""
     share = printed(5, row, "accuracy")
-    half = 0.5 * 10.0 ** -(share.digits or 0)
-    value = share.value or 0.0
-    whole = range(passed, 100 * passed)
-    fitting = [n for n in whole if abs(ratio(passed, n) - value) <= half + 1e-9]
-    if not fitting:
+    value, half = share.value or 0.0, 0.5 * 10.0 ** -(share.digits or 0) + 1e-9
+    fewest, most = (
+        math.ceil(100 * passed / (value + half)),
+        math.floor(100 * passed / (value - half)),
+    )
+    if fewest > most:
         raise ValueError(f"Table 5, {row}: no number of fields gives {share.printed} of {passed}")
-    return fitting[0], fitting[-1]
+    return fewest, most
 
 
 def domain_results(table: int) -> Cells:
