@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -195,114 +195,34 @@ class _Place(NamedTuple):
     is_item: bool
     of_first_item: bool
 
-    @property
-    def is_leaf(self) -> bool:
-        return not isinstance(self.value, dict | list)
 
-    @property
-    def is_member(self) -> bool:
-        return bool(self.path) and not self.is_item
-
-
-class _Document:
-    """A gold document and its schema, in the forms in which the definitions count them."""
-
-    def __init__(self, gold: Any, schema: Any) -> None:
-        self.schema = parse_schema(schema)
-        self.keys = schema_complexity(self.schema).keys
-        self.counts = count_gold(gold)
-        self.places = list(_places(gold))
-        self.members = [p for p in self.places if p.is_leaf and p.is_member]
-        self.points = pair_up(self.schema.root, gold, gold)
-        self.scalars = [p for p in self.points if p.node.kind != "array"]
-        self.declared = {
-            tuple(re.findall(r"\[\]|[^.\[\]]+", node.field)) for node in self.schema.nodes()
-        }
-
-
-class Definition(NamedTuple):
-    """What a field may be: a sentence, and the count."""
-
-    counts: str
-    count: Callable[[_Document], int]
-
-
-def _number(holds: Callable[[_Place], Any]) -> Callable[[_Document], int]:
-    """Count the values for which something holds."""
-    return lambda document: sum(1 for place in document.places if holds(place))
-
-
-DEFINITIONS: Mapping[str, Definition] = {
-    "leaves_outside": Definition("leaf values that no array holds", lambda d: d.counts.fields),
-    "leaves_outside_not_null": Definition(
-        "leaf values that no array holds, without nulls",
-        _number(lambda p: p.is_leaf and not p.in_array and p.value is not None),
-    ),
-    "leaves_and_arrays_outside": Definition(
-        "leaf values that no array holds, and such arrays",
-        _number(lambda p: not p.in_array and not isinstance(p.value, dict)),
-    ),
-    "members_outside": Definition(
-        "members of objects that no array holds, containers included",
-        _number(lambda p: p.is_member and not p.in_array),
-    ),
-    "top_members": Definition(
-        "members of the document itself",
-        _number(lambda p: p.is_member and len(p.path) == 1),
-    ),
-    "leaves": Definition("leaf values anywhere", lambda d: d.counts.gold_values),
-    "leaf_members": Definition(
-        "leaf values that are members of an object", lambda d: len(d.members)
-    ),
-    "leaves_less_items": Definition(
-        "leaf values less array items", lambda d: d.counts.gold_values - d.counts.array_items
-    ),
-    "leaf_paths": Definition(
-        "paths of leaf values, indices left out",
-        lambda d: len({p.path for p in d.places if p.is_leaf}),
-    ),
-    "leaf_member_paths": Definition(
-        "paths of leaf values that are members of an object, indices left out",
-        lambda d: len({p.path for p in d.members}),
-    ),
-    "leaf_member_paths_not_null": Definition(
-        "the same without nulls",
-        lambda d: len({p.path for p in d.members if p.value is not None}),
-    ),
-    "declared_leaf_member_paths": Definition(
-        "the same, declared by the schema",
-        lambda d: len({p.path for p in d.members} & d.declared),
-    ),
-    "leaf_member_names": Definition(
-        "names of members that hold leaf values", lambda d: len({p.path[-1] for p in d.members})
-    ),
-    "first_items": Definition(
-        "leaf values that are members, in the first item of each array only",
-        lambda d: sum(p.of_first_item for p in d.members),
-    ),
-    "schema_keys": Definition("keys of the schema", lambda d: d.keys),
-    "schema_keys_outside": Definition(
-        "keys of the schema that no array holds", lambda d: keys_outside_arrays(d.schema)
-    ),
-    "schema_keys_less_arrays": Definition(
-        "keys of the schema less its arrays",
-        lambda d: d.keys - sum(node.kind == "array" for node in d.schema.nodes()),
-    ),
-    "scored": Definition("scored fields, arrays included", lambda d: len(d.points)),
-    "scored_no_arrays": Definition("scored fields, arrays left out", lambda d: len(d.scalars)),
-    "scored_no_arrays_present": Definition(
-        "scored fields with a gold value, arrays left out",
-        lambda d: sum(isinstance(p.gold, str | bool | int | float) for p in d.scalars),
-    ),
+#: What a field may be.
+DEFINITIONS: Mapping[str, str] = {
+    "leaves_outside": "leaf values that no array holds",
+    "leaves_outside_not_null": "leaf values that no array holds, without nulls",
+    "leaves_and_arrays_outside": "leaf values that no array holds, and such arrays",
+    "members_outside": "members of objects that no array holds, containers included",
+    "top_members": "members of the document itself",
+    "leaves": "leaf values anywhere",
+    "leaf_members": "leaf values that are members of an object",
+    "leaves_less_items": "leaf values less array items",
+    "leaf_paths": "paths of leaf values, indices left out",
+    "leaf_member_paths": "paths of leaf values that are members of an object, indices left out",
+    "leaf_member_paths_not_null": "the same without nulls",
+    "declared_leaf_member_paths": "the same, declared by the schema",
+    "leaf_member_names": "names of members that hold leaf values",
+    "first_items": "leaf values that are members, in the first item of each array only",
+    "schema_keys": "keys of the schema",
+    "schema_keys_outside": "keys of the schema that no array holds",
+    "schema_keys_less_arrays": "keys of the schema less its arrays",
+    "scored": "scored fields, arrays included",
+    "scored_no_arrays": "scored fields, arrays left out",
+    "scored_no_arrays_present": "scored fields with a gold value, arrays left out",
 }
 
 
-#: Table 6 prints one decimal; a little more than half of it, for halves rounded either way.
-_HALF_DIGIT = 0.0501
-
-
 def count_fields(gold: Any, schema: Any) -> dict[str, int]:
-    """Count the fields of one document by every definition.
+    """Count the fields of one document by every definition of `DEFINITIONS`.
 
     Examples
     --------
@@ -310,8 +230,45 @@ def count_fields(gold: Any, schema: Any) -> dict[str, int]:
     >>> count_fields({"tags": ["a", "b"]}, tags)["leaves"]
     2
     """
-    document = _Document(gold, schema)
-    return {name: definition.count(document) for name, definition in DEFINITIONS.items()}
+    counts, places = count_gold(gold), list(_places(gold))
+    leaves = [p for p in places if not isinstance(p.value, dict | list)]
+    members = [p for p in places if p.path and not p.is_item]
+    outside = [p for p in places if not p.in_array]
+    leaf_members = [p for p in leaves if p.path and not p.is_item]
+    member_paths = {p.path for p in leaf_members}
+    parsed = parse_schema(schema)
+    nodes, keys = list(parsed.nodes()), schema_complexity(parsed).keys
+    declared = {tuple(re.findall(r"\[\]|[^.\[\]]+", node.field)) for node in nodes}
+    scored = pair_up(parsed.root, gold, gold)
+    scalars = [point for point in scored if point.node.kind != "array"]
+    return {
+        "leaves_outside": counts.fields,
+        "leaves_outside_not_null": sum(not p.in_array and p.value is not None for p in leaves),
+        "leaves_and_arrays_outside": sum(not isinstance(p.value, dict) for p in outside),
+        "members_outside": sum(not p.in_array for p in members),
+        "top_members": sum(len(p.path) == 1 for p in members),
+        "leaves": counts.gold_values,
+        "leaf_members": len(leaf_members),
+        "leaves_less_items": counts.gold_values - counts.array_items,
+        "leaf_paths": len({p.path for p in leaves}),
+        "leaf_member_paths": len(member_paths),
+        "leaf_member_paths_not_null": len({p.path for p in leaf_members if p.value is not None}),
+        "declared_leaf_member_paths": len(member_paths & declared),
+        "leaf_member_names": len({path[-1] for path in member_paths}),
+        "first_items": sum(p.of_first_item for p in leaf_members),
+        "schema_keys": keys,
+        "schema_keys_outside": keys_outside_arrays(parsed),
+        "schema_keys_less_arrays": keys - sum(node.kind == "array" for node in nodes),
+        "scored": len(scored),
+        "scored_no_arrays": len(scalars),
+        "scored_no_arrays_present": sum(
+            isinstance(point.gold, str | bool | int | float) for point in scalars
+        ),
+    }
+
+
+#: Table 6 prints one decimal; a little more than half of it, for halves rounded either way.
+_HALF_DIGIT = 0.0501
 
 
 def field_definitions(ds: Dataset | None = None) -> pd.DataFrame:
@@ -348,13 +305,13 @@ def field_definitions(ds: Dataset | None = None) -> pd.DataFrame:
     counts = shipped_table("data/fields.csv") if ds is None else _count_dataset(ds)
     printed = {f.row: f.value for f in rows_of("6") if f.column == "fields"}
     rows = []
-    for name, definition in DEFINITIONS.items():
+    for name, meaning in DEFINITIONS.items():
         for schema, values in counts.groupby("schema", sort=False)[name]:
             mean = int(values.sum()) / len(values)
             published = printed.get(DOMAIN_OF_SCHEMA.get(str(schema), ""))
             difference = None if published is None else mean - published
             matches = None if difference is None else abs(difference) < _HALF_DIGIT
-            counted = (name, definition.counts, str(schema), len(values), mean)
+            counted = (name, meaning, str(schema), len(values), mean)
             rows.append((*counted, published, difference, matches))
     frame = FIELD_COLUMNS.from_rows(rows)
     frame.attrs["source"] = _SHIPPED if ds is None else ds.name
