@@ -69,7 +69,7 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 #: Of PDFs with more pages than this, the text is not read again.
-LONG = 100
+LONG = 60
 
 
 def page_count(path: Path) -> int:

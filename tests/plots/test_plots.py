@@ -1,8 +1,6 @@
 """Every figure: drawn where it was told, with what the data say, on any data there is."""
 
 import inspect
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 
@@ -126,6 +124,16 @@ def pixels(ax: Axes) -> np.ndarray:
     return np.asarray(ax.figure.canvas.buffer_rgba())  # type: ignore[attr-defined]
 
 
+def contents(ax: Axes) -> tuple[list[object], ...]:
+    """What is drawn, and where."""
+    return (
+        texts(ax),
+        [line.get_xydata().tolist() for line in ax.lines],
+        [np.asarray(drawn.get_offsets()).tolist() for drawn in ax.collections],
+        [bar.get_bbox().bounds for bar in ax.patches],
+    )
+
+
 def test_every_public_figure_is_drawn_here(drawn: dict[str, Draw]) -> None:
     assert sorted(drawn) == plots.__all__
 
@@ -151,13 +159,13 @@ def test_makes_a_figure_of_notebook_width_with_all_labels_inside(
     assert isinstance(made.figure, Figure)
     assert made.figure.get_figwidth() == pytest.approx(7.5)
     assert plt.get_fignums() == [made.figure.number]
-    image = pixels(made)
+    made.figure.canvas.draw()
     frame = made.figure.bbox.padded(1.0)
     for text in [*made.texts, *ticks_in_view(made)]:
         box = text.get_window_extent()
         assert frame.containsx(box.x0), text.get_text()
         assert frame.containsx(box.x1), text.get_text()
-    assert (pixels(drawn[name](None)) == image).all()
+    assert contents(drawn[name](None)) == contents(made)
 
 
 @pytest.mark.parametrize("name", plots.__all__)
@@ -167,11 +175,6 @@ def test_takes_data_first_and_options_by_name(name: str) -> None:
     assert 1 <= len(positional) <= 3
     assert parameters["ax"].kind is inspect.Parameter.KEYWORD_ONLY
     assert parameters["ax"].default is None
-
-
-def test_importing_the_package_imports_no_matplotlib() -> None:
-    code = "import sys, extractbench_nb.plots; sys.exit('matplotlib' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 # --- what the data say -----------------------------------------------------------------------
