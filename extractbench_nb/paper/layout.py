@@ -70,13 +70,8 @@ _HEADS: Mapping[str, tuple[_Head, ...]] = {
         array_items="Arr. Items",
     ),
     "8": tuple(
-        _Head(heading, f"{{{column} rate}}", f"{column} rate")
-        for heading, column in (
-            ("Credit", "credit"),
-            ("Research", "research"),
-            ("Sports", "sports"),
-            ("Overall", "overall"),
-        )
+        _Head(name.capitalize(), f"{{{name} rate}}", f"{name} rate")
+        for name in ("credit", "research", "sports", "overall")
     ),
     **{str(number): _DOMAIN_HEADS for number in range(9, 14)},
     _FIGURE: _heads(input_tokens="Input", output_tokens="Output", ratio="Ratio"),

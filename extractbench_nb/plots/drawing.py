@@ -324,10 +324,10 @@ def checked(data: object, columns: Iterable[str], what: str) -> pd.DataFrame:
 
 
 def known(name: object, names: Iterable[str], what: str) -> None:
-    """Refuse a name that is none of the known ones."""
-    words = list(names)
-    if name not in words:
-        raise InputError(f"{what}={name!r}: {nearest(name, words)}")
+    """Raise an error that names the nearest known name if a name is unknown."""
+    choices = list(names)
+    if name not in choices:
+        raise InputError(f"{what}={name!r}: {nearest(name, choices)}")
 
 
 def measured(data: object, columns: Iterable[str], what: str) -> pd.DataFrame:
