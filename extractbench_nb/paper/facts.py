@@ -97,24 +97,14 @@ _GROWTH_METRIC = 8
 
 @dataclass(frozen=True)
 class Facts:
-    """Figures by domain.
+    """Figures by domain; `source` is ``"shipped statistics"`` or the dataset's name."""
 
-    Attributes
-    ----------
-    frame : pandas.DataFrame
-        One row per document: document, domain (the paper's), pages, gold_values, array_items,
-        fields, gold_tokens, pdf_tokens, scored, scored_released, present, citations, violations.
-    keys, depth : mapping of str to int
-        By domain, of the schema.
-    growth_metric : int
-        Properties of the definition that Figure 1 shows.
-    source : str
-        ``"shipped statistics"`` or the dataset's name.
-    """
-
+    #: One row per document, with its statistics and the columns of `GOLD_COLUMNS`.
     frame: pd.DataFrame
+    #: Keys and depth of the schemas, by domain.
     keys: Mapping[str, int]
     depth: Mapping[str, int]
+    #: Properties of the definition that Figure 1 shows.
     growth_metric: int
     source: str
 

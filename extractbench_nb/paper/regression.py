@@ -13,7 +13,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.paper.cells import CLAUDE, DOMAINS, MODELS, value_of
-from extractbench_nb.paper.facts import GROUPS, Facts, Tally, attempts, facts_of, tally
+from extractbench_nb.paper.facts import GROUPS, Facts, Tally, attempts, facts_of
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 
@@ -323,20 +323,6 @@ def regressions() -> pd.DataFrame:
     return REGRESSION_COLUMNS.from_rows((*key, *_fitted(*key)) for key in keys)
 
 
-def _counted(group: str, outcome: str) -> tuple[Numbers, Numbers]:
-    """Return successes and trials by model and domain, flattened; 0 trials where left out."""
-    scored = facts_of().scored
-    cells = [
-        outcome_counts(outcome, tally(models=(m,), domains=(d,)), scored[d])
-        if group == "pooled" or not (d == "credit" and m in CLAUDE)
-        else (0, 0)
-        for m in MODELS
-        for d in DOMAINS
-    ]
-    counts = np.array(cells, dtype=float)
-    return counts[:, 0], counts[:, 1]
-
-
 def _design(values: Numbers) -> Numbers:
     """Return an intercept a model and the factor, which is one value a domain."""
     logs = np.log2(values)
@@ -348,7 +334,15 @@ def _design(values: Numbers) -> Numbers:
 def _fitted(group: str, outcome: str, factor: str) -> tuple[Any, ...]:
     """Return the cells of a row of `regressions` that are computed."""
     values = factor_values(factor)
-    successes, trials = _counted(group, outcome)
+    scored = facts_of().scored
+    cells = [
+        outcome_counts(outcome, attempts(model, domain), scored[domain])
+        if group == "pooled" or not (domain == "credit" and model in CLAUDE)
+        else (0, 0)
+        for model in MODELS
+        for domain in DOMAINS
+    ]
+    successes, trials = np.array(cells, dtype=float).T
     design = _design(values)
     own = fit(design[None], successes, trials)
     slope = float(own.coefficients[0, -1])

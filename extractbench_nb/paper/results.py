@@ -120,12 +120,15 @@ def scale(facts: Facts) -> Cells:
     cells: Cells = {}
     for domain in DOMAINS:
         cells[domain, "documents"] = Cell(facts.documents[domain], facts.source)
-        pages, known = facts.total(domain, "pages"), facts.of(domain, "pages").sum()
-        rest = value_of(2, domain, "pages") - known
-        note = f"{NO_PDF}: the others have {known} pages, which leaves {rest:.0f} of the printed "
-        cells[domain, "pages"] = Cell(pages, facts.source, f"{note}total" if pages is None else "")
-        values, note = facts.total(domain, "gold_values"), REVISED if domain == "research" else ""
-        cells[domain, "gold_values"] = Cell(values, facts.source, note)
+        pages, note = facts.total(domain, "pages"), ""
+        if pages is None:
+            others = facts.of(domain, "pages").sum()
+            rest = value_of(2, domain, "pages") - others
+            left = f"which leaves {rest:.0f} of the printed total"
+            note = f"{NO_PDF}: the others have {others} pages, {left}"
+        cells[domain, "pages"] = Cell(pages, facts.source, note)
+        note = REVISED if domain == "research" else ""
+        cells[domain, "gold_values"] = Cell(facts.total(domain, "gold_values"), facts.source, note)
     for column in ("documents", "pages", "gold_values"):
         rows = [cells[domain, column] for domain in DOMAINS]
         numbers = [float(cell.value) for cell in rows if cell.value is not None]
@@ -308,17 +311,16 @@ def statement_cells(facts: Facts) -> Cells:
     """Recompute every number of the text: cells by the statement's id and quantity."""
     groups = (
         _dataset(facts),
-        _counted(),
-        _accuracies(facts),
+        _counted(facts),
         _failures(),
         _with_structured_output(),
-        _settings(),
     )
     known = {name: cell for group in groups for name, cell in group}
     return {(f.row, f.column): known[f.column] for f in rows_of("text")}
 
 
 def _dataset(facts: Facts) -> _Named:
+    """Yield sizes of the dataset and its domains."""
     source, whole = facts.source, scale(facts)
     yield "documents", whole[TOTAL, "documents"]
     yield "pages", whole[TOTAL, "pages"]
@@ -350,7 +352,7 @@ def _dataset(facts: Facts) -> _Named:
     yield "most tokens without credit", Cell(max(others), source)
 
 
-def _counted() -> _Named:
+def _counted(facts: Facts) -> _Named:
     """Yield counts and shares of all attempts, and of parts of them."""
     parts = {
         "": tally(),
@@ -392,17 +394,15 @@ def _counted() -> _Named:
     note = f"{able.passed}/{able.fields}; the printed share counts Claude's fields as well"
     yield "credit pass rate of models that read it", Cell(able.pass_rate, _COUNTS, note)
 
-
-def _accuracies(facts: Facts) -> _Named:
-    cells = results(facts)
     shares = [value_of(5, model, "accuracy") for model in MODELS]
     yield "lowest accuracy", Cell(min(shares), "Table 5")
     yield "highest accuracy", Cell(max(shares), "Table 5")
-    yield "accuracy", cells[TOTAL, "accuracy"]
-    yield "accuracy of GPT-5", cells["GPT-5", "accuracy"]
+    yield "accuracy", _accuracy(facts, TOTAL, MODELS)
+    yield "accuracy of GPT-5", _accuracy(facts, "GPT-5", ("GPT-5",))
 
 
 def _failures() -> _Named:
+    """Yield how outputs failed."""
     counted = {kind: sum(int(value_of(7, kind, model)) for model in MODELS) for kind in FAILURES}
     invalid = tally().invalid
     yield "failures", Cell(invalid, _COUNTS)
@@ -421,6 +421,7 @@ def _failures() -> _Named:
 
 
 def _with_structured_output() -> _Named:
+    """Yield shares with structured output, and settings of the runs."""
     note = "valid outputs with structured output were printed in sums only"
     for name in ("valid", "valid of resumes", "valid of Claude", "validity of 10-K/Q"):
         yield f"structured {name}", Cell(None, "", note)
@@ -434,8 +435,6 @@ def _with_structured_output() -> _Named:
     alone = tally("structured", models=("GPT-5",), domains=("credit",))
     yield "structured pass rate of GPT-5 on credit", Cell(alone.pass_rate, _BEHIND_8)
 
-
-def _settings() -> _Named:
     for name in ("page limit", "judge threshold", "annotators"):
         yield name, Cell(None, "", "a setting of the authors' runs, not a result")
     yield "fuzzy threshold", Cell(PRESETS["string_fuzzy"].params["threshold"], "presets()")

@@ -340,16 +340,16 @@ def _wide(keys: Iterable[tuple[str, str]], values: Mapping[tuple[str, str], Any]
     """Lay figures out by row and column, without the row of column heads."""
     cells = [(row, column) for row, column in keys if row != HEADER]
     rows, columns = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
-    data = {c: _typed([values.get((row, c)) for row in rows]) for c in columns}
+    data = {}
+    for column in columns:
+        found = [values.get((row, column)) for row in rows]
+        if any(isinstance(value, str) for value in found):
+            dtype: Any = pd.StringDtype("python")
+        else:
+            whole = all(value is None or float(value).is_integer() for value in found)
+            dtype = "Int64" if whole else "Float64"
+        data[column] = pd.array(found, dtype=dtype)
     return pd.DataFrame(data, index=pd.Index(rows, name="row", dtype=object))
-
-
-def _typed(values: list[Any]) -> Any:
-    if any(isinstance(value, str) for value in values):
-        return pd.array(values, dtype=pd.StringDtype("python"))
-    numbers = [None if v is None else float(v) for v in values]
-    whole = all(number is None or number.is_integer() for number in numbers)
-    return pd.array(numbers, dtype="Int64" if whole else "Float64")
 
 
 def _compared(part: str, cells: Cells) -> pd.DataFrame:
