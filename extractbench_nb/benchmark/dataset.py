@@ -376,7 +376,13 @@ class Dataset:
         DatasetError
             If the id is unknown or ambiguous, or the file is not a JSON object.
         """
-        path = self._find_schema(schema_id).path
+        found = [s for s in self._schemas if schema_id in (s.id, s.folder, s.qualified)]
+        if not found:
+            raise DatasetError(_unknown("schema", schema_id, (s.id for s in self._schemas)))
+        if len(found) > 1:
+            names = ", ".join(repr(s.qualified) for s in found)
+            raise DatasetError(f"schema {schema_id!r} is in more than one domain: use {names}")
+        path = found[0].path
         content = _read_json(path, "schema")
         if not isinstance(content, dict):
             raise DatasetError(
@@ -478,15 +484,6 @@ class Dataset:
             if document.id == document_id:
                 return document
         raise DatasetError(_unknown("document", document_id, (d.id for d in self._documents)))
-
-    def _find_schema(self, schema_id: str) -> SchemaFolder:
-        found = [s for s in self._schemas if schema_id in (s.id, s.folder, s.qualified)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            names = ", ".join(repr(s.qualified) for s in found)
-            raise DatasetError(f"schema {schema_id!r} is in more than one domain: use {names}")
-        raise DatasetError(_unknown("schema", schema_id, (s.id for s in self._schemas)))
 
 
 def load_dataset(

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -149,7 +149,7 @@ def _fetch_one(pooch: Pooch, file: ReleasedFile, until: float) -> None:
     url = pooch.get_url(file.path)
     try:
         most = file.size if file.size is not None else _LARGEST
-        pooch.fetch(file.path, downloader=_Download(most, until))
+        pooch.fetch(file.path, downloader=partial(_download, most, until))
     except _TooMuch as error:
         raise DatasetError(_by_hand(url, str(error))) from None
     except HTTPError as error:
@@ -177,39 +177,32 @@ class _TooMuch(Exception):  # noqa: N818 - it says what the server does
     """A server sends more than a file has, or takes too long for it."""
 
 
-@dataclass(frozen=True)
-class _Download:
-    """Downloads one file for pooch: so many bytes at most, until some time."""
+def _download(most: int, until: float, url: str, output_file: str, _: Pooch) -> None:
+    """Download a file of at most `most` bytes, or raise; pooch then removes what there is of it."""
+    import requests
+    from urllib3.exceptions import HTTPError
 
-    most: int
-    until: float
-
-    def __call__(self, url: str, output_file: str, _: Pooch) -> None:
-        """Write the file, or raise; pooch removes what there is of it then."""
-        import requests
-        from urllib3.exceptions import HTTPError
-
-        headers = {"Accept-Encoding": "identity"}  # a packed answer may unpack to anything
-        with (
-            requests.get(url, stream=True, timeout=TIMEOUT_SECONDS, headers=headers) as response,
-            Path(output_file).open("wb") as file,
-        ):
-            response.raise_for_status()
-            read = getattr(response.raw, "read1", response.raw.read)  # what is there, not all of it
-            try:
-                while content := read(_CHUNK):
-                    file.write(content)
-                    if file.tell() > self.most:
-                        more = f"more than {self.most:,} bytes came"
-                        raise _TooMuch(f"{more}, so it is not the released file")
-                    if time.monotonic() > self.until:
-                        up = "the time is up; what is complete stays, and a second call goes on"
-                        raise _TooMuch(up)
-            except HTTPError as error:
-                raise requests.ConnectionError(error) from None
-        with Path(output_file).open("rb") as file:
-            if url.endswith(".pdf") and file.read(len(_MAGIC)) != _MAGIC:
-                raise ValueError
+    headers = {"Accept-Encoding": "identity"}  # a packed answer may unpack to anything
+    with (
+        requests.get(url, stream=True, timeout=TIMEOUT_SECONDS, headers=headers) as response,
+        Path(output_file).open("wb") as file,
+    ):
+        response.raise_for_status()
+        read = getattr(response.raw, "read1", response.raw.read)  # what is there, not all of it
+        try:
+            while content := read(_CHUNK):
+                file.write(content)
+                if file.tell() > most:
+                    raise _TooMuch(f"more than {most:,} bytes came, so it is not the released file")
+                if time.monotonic() > until:
+                    raise _TooMuch(
+                        "the time is up; what is complete stays, and a second call goes on"
+                    )
+        except HTTPError as error:
+            raise requests.ConnectionError(error) from None
+    with Path(output_file).open("rb") as file:
+        if url.endswith(".pdf") and file.read(len(_MAGIC)) != _MAGIC:
+            raise ValueError
 
 
 def _by_hand(url: str, problem: str) -> str:

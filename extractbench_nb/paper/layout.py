@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from extractbench_nb.benchmark.published import Figure, rows_of
+from extractbench_nb.display.publication import Texts
 from extractbench_nb.paper.cells import HEADER, TOTAL, Cell, Cells, figures_of, rounded, written
 
 #: What stands where a figure cannot be recomputed.
@@ -22,10 +23,6 @@ class _Head(NamedTuple):
     heading: str
     template: str
     ranked: str = ""
-
-
-#: A table laid out: headings; texts by row; and where they are bold or red, by row and heading.
-Laid: TypeAlias = tuple[list[str], dict[str, list[str]], set[tuple[str, str]], set[tuple[str, str]]]
 
 
 def _heads(**named: str) -> tuple[_Head, ...]:
@@ -80,7 +77,7 @@ _HEADS: Mapping[str, tuple[_Head, ...]] = {
 _NAME = re.compile(r"\{([^{}]+)\}")
 
 
-def lay_out(part: str, cells: Cells) -> Laid:
+def lay_out(part: str, cells: Cells) -> Texts:
     """Write figures into the cells of the printed table."""
     figures = {} if part == _FIGURE else figures_of(part)
     models = dict.fromkeys(figure.column for figure in rows_of(part))
