@@ -89,8 +89,8 @@ def complexity(
         A dataset, or a schema as `parse_schema` takes it. By default the released ExtractBench
         dataset, from shipped statistics: the dataset itself is not needed.
     by : {"document", "domain"}, optional
-        One row per document, or one a schema of the dataset, which is what the paper calls a
-        domain. A schema of its own is one row in any case.
+        One row per document, or one row per schema of the dataset (what the paper calls a
+        domain). A schema that is measured by itself is always one row.
 
     Returns
     -------

@@ -381,8 +381,8 @@ CLAIM_COLUMNS = FrameSpec(
 def claims() -> pd.DataFrame:
     """Test the paper's claims about complexity and failure on its own published counts.
 
-    Five domains are five points. A factor of the schema or the documents has one value a domain, so
-    whatever is concluded rests on n = 5: the smallest exact two-sided p-value is 2/120 = 0.017,
+    Five domains are five points. A factor of the schema or the documents has one value per domain.
+    Whatever is concluded rests on n = 5: the smallest exact two-sided p-value is 2/120 = 0.017,
     0.083 after correction for the five factors that are compared, and the factors go together.
     Attempts of six models on the same documents are not independent either. A claim is
     ``supported`` only where the counts show it directly or an exact test over the domains does,
@@ -397,7 +397,7 @@ def claims() -> pd.DataFrame:
     See Also
     --------
     correlations : The rank correlations behind it.
-    regressions : Logistic regressions, one a factor.
+    regressions : Logistic regressions, one per factor.
 
     Examples
     --------

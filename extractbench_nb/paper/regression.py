@@ -324,7 +324,7 @@ def regressions() -> pd.DataFrame:
 
 
 def _design(values: Numbers) -> Numbers:
-    """Return an intercept a model and the factor, which is one value a domain."""
+    """Return one intercept per model, and the factor, which has one value per domain."""
     logs = np.log2(values)
     intercepts = np.repeat(np.eye(len(MODELS)), len(DOMAINS), axis=0)
     return np.column_stack([intercepts, np.tile(logs - logs.mean(), len(MODELS))])

@@ -148,8 +148,8 @@ def documents(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        One mark a document on logarithmic axes, a colour and shape a schema, and the line on which
-        as much is written as read. Documents without PDF or text are left out.
+        One mark per document on logarithmic axes, one colour and shape per schema, and the line on
+        which as much is written as read. Documents without PDF or text are left out.
 
     Raises
     ------
@@ -226,7 +226,7 @@ def findings(audit: Audit, *, ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
         One row per kind that occurs, in the order of `Audit.kinds()`, with its severity; one column
-        a domain; shaded by the logarithm of the number of findings. A sentence where nothing was
+        per domain; shaded by the logarithm of the number of findings. A sentence where nothing was
         found.
     """
     summary = audit.summary

@@ -281,7 +281,7 @@ def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        One point per bin, at the median of its lengths, with the interval; a colour and shape a
+        One point per bin, at the median of its lengths, with the interval; one colour and shape per
         group. Of a single group also valid of all outputs, and a line from the shortest to the
         longest; points of several groups are moved apart. The axis is logarithmic where no length
         is 0. Attempts without a length are counted in the title.
