@@ -55,19 +55,6 @@ from extractbench_nb.schema.config import DEFAULT_METRICS, PRESETS
 SEVERITIES = ("high", "medium", "low")
 
 
-class Finding(NamedTuple):
-    """A row of `errata`; the fields are the columns of ``ERRATA_COLUMNS``."""
-
-    id: str
-    where: str
-    published: str
-    recomputed: str
-    difference: float | None
-    explanation: str
-    severity: str
-    check: str
-
-
 class _Recount(NamedTuple):
     """What is computed for one erratum; its place, severity and check are in the catalogue."""
 
@@ -715,10 +702,10 @@ def errata(*, dataset: Dataset | None = None) -> pd.DataFrame:
     >>> frame.loc["structured-research-total", ["published", "recomputed"]].tolist()
     ['14.7%', '24.5%']
     """
-    return ERRATA_COLUMNS.from_rows(errata_of(facts_of(dataset)))
+    return errata_of(facts_of(dataset))
 
 
-def errata_of(facts: Facts) -> list[Finding]:
+def errata_of(facts: Facts) -> pd.DataFrame:
     """Return all errata in the order of the catalogue, which is by severity."""
     catalogue = {row["id"]: row for row in shipped_rows("data/errata.csv")}
     recounts = (
@@ -734,10 +721,8 @@ def errata_of(facts: Facts) -> list[Finding]:
         *_metrics_of_the_package(),
     )
     order = list(catalogue)
-    findings = []
+    rows = []
     for found in sorted(recounts, key=lambda recount: order.index(recount.id)):
         row = catalogue[found.id]
-        numbers = (found.published, found.recomputed, found.difference)
-        told = (found.explanation, row["severity"], row["check"])
-        findings.append(Finding(found.id, row["where"], *numbers, *told))
-    return findings
+        rows.append((found.id, row["where"], *found[1:], row["severity"], row["check"]))
+    return ERRATA_COLUMNS.from_rows(rows)
