@@ -12,7 +12,7 @@ import os
 import sys
 from pathlib import Path
 
-from extractbench_nb.benchmark.reliability import measure_pairs, measure_verdicts
+from extractbench_nb.benchmark import reliability
 
 DATA = Path(__file__).resolve().parents[1] / "extractbench_nb" / "benchmark" / "data"
 
@@ -22,7 +22,10 @@ def main() -> None:
     folder = os.environ.get("EXTRACTBENCH_RUNS")
     if not folder:
         sys.exit("set EXTRACTBENCH_RUNS to the folder of the recorded runs")
-    tables = {"judge_verdicts": measure_verdicts(folder), "judge_pairs": measure_pairs(folder)}
+    tables = {
+        "judge_verdicts": reliability.verdicts(folder),
+        "judge_pairs": reliability.pairs(folder),
+    }
     for name, table in tables.items():
         table.to_csv(DATA / f"{name}.csv", index=False, lineterminator="\n")
         sys.stdout.write(f"{name}: {len(table)} rows\n")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import pandas as pd
@@ -75,8 +73,6 @@ DOMAIN_COLUMNS = FrameSpec(
 SCHEMA_SIZE_COLUMNS = FrameSpec("schema_size", "one row: the schema", (_KEYS, _DEPTH))
 
 _SHIPPED = "shipped statistics"
-
-
 _VIEWS = ("document", "domain")
 
 
@@ -93,8 +89,8 @@ def complexity(
         A dataset, or a schema as `parse_schema` takes it. By default the released ExtractBench
         dataset, from shipped statistics: the dataset itself is not needed.
     by : {"document", "domain"}, optional
-        One row per document, or one a schema of the dataset, which is what the paper calls a
-        domain. A schema of its own is one row in any case.
+        One row per document, or one row per schema of the dataset (what the paper calls a
+        domain). A schema that is measured by itself is always one row.
 
     Returns
     -------
@@ -152,31 +148,26 @@ def complexity(
             keys=documents["schema"].map(sized["keys"]),
             depth=documents["schema"].map(sized["depth"]),
             compression=documents["pdf_tokens"] / tokens.mask(tokens == 0),
-        )[COMPLEXITY_COLUMNS.names].astype(_SIZE_TYPES)
+        )[COMPLEXITY_COLUMNS.names]
+        frame = frame.astype({"keys": "int64", "depth": "int64", "compression": "Float64"})
     frame.attrs["source"] = _SHIPPED if ds_or_schema is None else ds_or_schema.name
     return frame
 
 
-_SIZE_TYPES = {"keys": "int64", "depth": "int64", "compression": "Float64"}
-
-
 def _domain_row(schema: Any, own: pd.DataFrame) -> tuple[Any, ...]:
+    averaged = (own[name].dropna() for name in _AVERAGED)
+    means = (int(values.sum()) / len(values) if len(values) else None for values in averaged)
     both = own.dropna(subset=["pdf_tokens", "gold_tokens"])
     gold_tokens = int(both["gold_tokens"].sum())
     return (
         *(schema.domain, schema.schema, len(own), int(own["pages"].notna().sum())),
         *(schema.keys, schema.depth, int(own["pages"].sum()), int(own["gold_values"].sum())),
-        *(_mean(own[name]) for name in _AVERAGED),
+        *means,
         int(both["pdf_tokens"].sum()) / gold_tokens if gold_tokens else None,
     )
 
 
 _AVERAGED = ("pages", "gold_tokens", "fields", "array_items", "pdf_tokens")
-
-
-def _mean(values: pd.Series[Any]) -> float | None:
-    known = values.dropna()
-    return int(known.sum()) / len(known) if len(known) else None
 
 
 FIELD_COLUMNS = FrameSpec(
@@ -204,117 +195,34 @@ class _Place(NamedTuple):
     is_item: bool
     of_first_item: bool
 
-    @property
-    def is_leaf(self) -> bool:
-        return not isinstance(self.value, dict | list)
 
-    @property
-    def is_member(self) -> bool:
-        return bool(self.path) and not self.is_item
-
-
-class _Document:
-    """A gold document and its schema, in the forms in which the definitions count them."""
-
-    def __init__(self, gold: Any, schema: Any) -> None:
-        self.schema = parse_schema(schema)
-        self.counts = count_gold(gold)
-        self.places = list(_places(gold))
-        self.members = [p for p in self.places if p.is_leaf and p.is_member]
-        self.points = pair_up(self.schema.root, gold, gold)
-        self.scalars = [p for p in self.points if p.node.kind != "array"]
-        self.declared = {
-            tuple(re.findall(r"\[\]|[^.\[\]]+", node.field)) for node in self.schema.nodes()
-        }
-
-
-class Definition(NamedTuple):
-    """What a field may be: a sentence, and the count."""
-
-    counts: str
-    count: Callable[[_Document], int]
-
-
-def _size(values: Iterable[Any]) -> int:
-    return sum(1 for _ in values)
-
-
-DEFINITIONS: Mapping[str, Definition] = MappingProxyType(
-    {
-        "leaves_outside": Definition("leaf values that no array holds", lambda d: d.counts.fields),
-        "leaves_outside_not_null": Definition(
-            "leaf values that no array holds, without nulls",
-            lambda d: _size(
-                p for p in d.places if p.is_leaf and not p.in_array and p.value is not None
-            ),
-        ),
-        "leaves_and_arrays_outside": Definition(
-            "leaf values that no array holds, and such arrays",
-            lambda d: _size(
-                p for p in d.places if not p.in_array and not isinstance(p.value, dict)
-            ),
-        ),
-        "members_outside": Definition(
-            "members of objects that no array holds, containers included",
-            lambda d: _size(p for p in d.places if p.is_member and not p.in_array),
-        ),
-        "top_members": Definition(
-            "members of the document itself",
-            lambda d: _size(p for p in d.places if len(p.path) == 1 and p.is_member),
-        ),
-        "leaves": Definition("leaf values anywhere", lambda d: d.counts.gold_values),
-        "leaf_members": Definition(
-            "leaf values that are members of an object", lambda d: len(d.members)
-        ),
-        "leaves_less_items": Definition(
-            "leaf values less array items", lambda d: d.counts.gold_values - d.counts.array_items
-        ),
-        "leaf_paths": Definition(
-            "paths of leaf values, indices left out",
-            lambda d: len({p.path for p in d.places if p.is_leaf}),
-        ),
-        "leaf_member_paths": Definition(
-            "paths of leaf values that are members of an object, indices left out",
-            lambda d: len({p.path for p in d.members}),
-        ),
-        "leaf_member_paths_not_null": Definition(
-            "the same without nulls",
-            lambda d: len({p.path for p in d.members if p.value is not None}),
-        ),
-        "declared_leaf_member_paths": Definition(
-            "the same, declared by the schema",
-            lambda d: len({p.path for p in d.members} & d.declared),
-        ),
-        "leaf_member_names": Definition(
-            "names of members that hold leaf values", lambda d: len({p.path[-1] for p in d.members})
-        ),
-        "first_items": Definition(
-            "leaf values that are members, in the first item of each array only",
-            lambda d: _size(p for p in d.members if p.of_first_item),
-        ),
-        "schema_keys": Definition("keys of the schema", lambda d: schema_complexity(d.schema).keys),
-        "schema_keys_outside": Definition(
-            "keys of the schema that no array holds", lambda d: keys_outside_arrays(d.schema)
-        ),
-        "schema_keys_less_arrays": Definition(
-            "keys of the schema less its arrays",
-            lambda d: (
-                schema_complexity(d.schema).keys
-                - _size(n for n in d.schema.nodes() if n.kind == "array")
-            ),
-        ),
-        "scored": Definition("scored fields, arrays included", lambda d: len(d.points)),
-        "scored_no_arrays": Definition("scored fields, arrays left out", lambda d: len(d.scalars)),
-        "scored_no_arrays_present": Definition(
-            "scored fields with a gold value, arrays left out",
-            lambda d: _size(p for p in d.scalars if isinstance(p.gold, str | bool | int | float)),
-        ),
-    }
-)
+#: What a field may be.
+DEFINITIONS: Mapping[str, str] = {
+    "leaves_outside": "leaf values that no array holds",
+    "leaves_outside_not_null": "leaf values that no array holds, without nulls",
+    "leaves_and_arrays_outside": "leaf values that no array holds, and such arrays",
+    "members_outside": "members of objects that no array holds, containers included",
+    "top_members": "members of the document itself",
+    "leaves": "leaf values anywhere",
+    "leaf_members": "leaf values that are members of an object",
+    "leaves_less_items": "leaf values less array items",
+    "leaf_paths": "paths of leaf values, indices left out",
+    "leaf_member_paths": "paths of leaf values that are members of an object, indices left out",
+    "leaf_member_paths_not_null": "the same without nulls",
+    "declared_leaf_member_paths": "the same, declared by the schema",
+    "leaf_member_names": "names of members that hold leaf values",
+    "first_items": "leaf values that are members, in the first item of each array only",
+    "schema_keys": "keys of the schema",
+    "schema_keys_outside": "keys of the schema that no array holds",
+    "schema_keys_less_arrays": "keys of the schema less its arrays",
+    "scored": "scored fields, arrays included",
+    "scored_no_arrays": "scored fields, arrays left out",
+    "scored_no_arrays_present": "scored fields with a gold value, arrays left out",
+}
 
 
 def count_fields(gold: Any, schema: Any) -> dict[str, int]:
-    """Count the fields of one document by every definition.
+    """Count the fields of one document by every definition of `DEFINITIONS`.
 
     Examples
     --------
@@ -322,8 +230,45 @@ def count_fields(gold: Any, schema: Any) -> dict[str, int]:
     >>> count_fields({"tags": ["a", "b"]}, tags)["leaves"]
     2
     """
-    document = _Document(gold, schema)
-    return {name: definition.count(document) for name, definition in DEFINITIONS.items()}
+    counts, places = count_gold(gold), list(_places(gold))
+    leaves = [p for p in places if not isinstance(p.value, dict | list)]
+    members = [p for p in places if p.path and not p.is_item]
+    outside = [p for p in places if not p.in_array]
+    leaf_members = [p for p in leaves if p.path and not p.is_item]
+    member_paths = {p.path for p in leaf_members}
+    parsed = parse_schema(schema)
+    nodes, keys = list(parsed.nodes()), schema_complexity(parsed).keys
+    declared = {tuple(re.findall(r"\[\]|[^.\[\]]+", node.field)) for node in nodes}
+    scored = pair_up(parsed.root, gold, gold)
+    scalars = [point for point in scored if point.node.kind != "array"]
+    return {
+        "leaves_outside": counts.fields,
+        "leaves_outside_not_null": sum(not p.in_array and p.value is not None for p in leaves),
+        "leaves_and_arrays_outside": sum(not isinstance(p.value, dict) for p in outside),
+        "members_outside": sum(not p.in_array for p in members),
+        "top_members": sum(len(p.path) == 1 for p in members),
+        "leaves": counts.gold_values,
+        "leaf_members": len(leaf_members),
+        "leaves_less_items": counts.gold_values - counts.array_items,
+        "leaf_paths": len({p.path for p in leaves}),
+        "leaf_member_paths": len(member_paths),
+        "leaf_member_paths_not_null": len({p.path for p in leaf_members if p.value is not None}),
+        "declared_leaf_member_paths": len(member_paths & declared),
+        "leaf_member_names": len({path[-1] for path in member_paths}),
+        "first_items": sum(p.of_first_item for p in leaf_members),
+        "schema_keys": keys,
+        "schema_keys_outside": keys_outside_arrays(parsed),
+        "schema_keys_less_arrays": keys - sum(node.kind == "array" for node in nodes),
+        "scored": len(scored),
+        "scored_no_arrays": len(scalars),
+        "scored_no_arrays_present": sum(
+            isinstance(point.gold, str | bool | int | float) for point in scalars
+        ),
+    }
+
+
+#: Table 6 prints one decimal; a little more than half of it, for halves rounded either way.
+_HALF_DIGIT = 0.0501
 
 
 def field_definitions(ds: Dataset | None = None) -> pd.DataFrame:
@@ -358,31 +303,19 @@ def field_definitions(ds: Dataset | None = None) -> pd.DataFrame:
     2
     """
     counts = shipped_table("data/fields.csv") if ds is None else _count_dataset(ds)
-    rows = []
-    for name, definition in DEFINITIONS.items():
-        for schema, values in counts.groupby("schema", sort=False)[name]:
-            rows.append((name, definition.counts, str(schema), *_compared(str(schema), values)))
-    frame = FIELD_COLUMNS.from_rows(rows)
-    frame.attrs["source"] = "shipped statistics" if ds is None else ds.name
-    return frame
-
-
-def _compared(schema: str, values: pd.Series[Any]) -> tuple[Any, ...]:
-    mean = int(values.sum()) / len(values)
-    published = _published().get(schema)
-    if published is None:
-        return len(values), mean, None, None, None
-    return len(values), mean, published, mean - published, abs(mean - published) < _HALF_DIGIT
-
-
-#: Table 6 prints one decimal; a little more than half of it, for halves rounded either way.
-_HALF_DIGIT = 0.0501
-
-
-@cache
-def _published() -> Mapping[str, float | None]:
     printed = {f.row: f.value for f in rows_of("6") if f.column == "fields"}
-    return {schema: printed[row] for schema, row in DOMAIN_OF_SCHEMA.items()}
+    rows = []
+    for name, meaning in DEFINITIONS.items():
+        for schema, values in counts.groupby("schema", sort=False)[name]:
+            mean = int(values.sum()) / len(values)
+            published = printed.get(DOMAIN_OF_SCHEMA.get(str(schema), ""))
+            difference = None if published is None else mean - published
+            matches = None if difference is None else abs(difference) < _HALF_DIGIT
+            counted = (name, meaning, str(schema), len(values), mean)
+            rows.append((*counted, published, difference, matches))
+    frame = FIELD_COLUMNS.from_rows(rows)
+    frame.attrs["source"] = _SHIPPED if ds is None else ds.name
+    return frame
 
 
 def _count_dataset(ds: Dataset) -> pd.DataFrame:

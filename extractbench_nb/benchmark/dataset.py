@@ -29,6 +29,8 @@ from extractbench_nb._files import cache_folder, file_hash
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import read_document
 from extractbench_nb.benchmark.statistics import GOLD, PDF, STATISTICS, figures_of, shipped_rows
+from extractbench_nb.display.html import table
+from extractbench_nb.display.text import plural
 from extractbench_nb.errors import DatasetError, InputError, MissingPdfError, nearest
 
 REPOSITORY = "https://github.com/ContextualAI/extract-bench"
@@ -38,20 +40,9 @@ LICENCE = "MIT"
 
 
 class ReleasedFile(NamedTuple):
-    """A file of the released dataset.
+    """A file of the released dataset; size and hash are None if the file was never at hand."""
 
-    Attributes
-    ----------
-    path : str
-        Below the dataset's folder, ``/`` between the parts.
-    source : str
-        Below the repository's root.
-    size : int or None
-        Bytes; None if the file was never at hand.
-    sha256 : str or None
-        64 hexadecimal digits; None if the file was never at hand.
-    """
-
+    #: Below the dataset's folder, and below the repository's root; ``/`` between the parts.
     path: str
     source: str
     size: int | None
@@ -146,31 +137,60 @@ class DocumentFiles(NamedTuple):
     gold: Path
     pdf: Path | None
 
+    @property
+    def cells(self) -> tuple[Any, ...]:
+        """The cells of a row of `LISTING_COLUMNS`."""
+        return (*self[:4], pd.NA if self.pdf is None else self.pdf, self.pdf is not None)
+
 
 def scan(root: Path) -> tuple[tuple[SchemaFolder, ...], tuple[DocumentFiles, ...]]:
     """List the schema folders and documents below a folder and check them."""
     folders = list(_schema_folders(root))
     if not folders:
-        raise DatasetError(f"{root}: found no {_LAYOUT} here{_nested_hint(root)}")
+        nested = next((f for f in list_folders(root) if any(_schema_folders(f))), None)
+        hint = f"; did you mean {nested}?" if nested else ""
+        raise DatasetError(f"{root}: found no {_LAYOUT} here{hint}")
     taken = Counter(folder.name for folder in folders)
-    schemas = tuple(_schema_folder(f, unique=taken[f.name] == 1) for f in folders)
-    documents = tuple(
-        document
-        for folder, schema in zip(folders, schemas, strict=True)
-        for document in _list_documents(folder, schema)
-    )
-    _check_unique(documents)
-    return schemas, documents
+    schemas = []
+    documents: dict[str, DocumentFiles] = {}
+    for folder in folders:
+        domain, name = folder.parent.name, folder.name
+        schema_id = name if taken[name] == 1 else f"{domain}/{name}"
+        schemas.append(SchemaFolder(schema_id, domain, name, _schema_file(folder)))
+        for gold in list_files(folder / DOCUMENT_FOLDER, GOLD_SUFFIX):
+            id_, pdf = gold.name.removesuffix(GOLD_SUFFIX), pdf_beside(gold)
+            if id_ in documents:
+                raise DatasetError(
+                    f"two documents have the id {id_!r}: {documents[id_].gold} and {gold}; rename "
+                    "one, since model outputs are found by this id"
+                )
+            pdf_or_none = pdf if pdf.is_file() else None
+            documents[id_] = DocumentFiles(id_, domain, schema_id, gold, pdf_or_none)
+    return tuple(schemas), tuple(documents.values())
+
+
+def _schema_folders(root: Path) -> Iterator[Path]:
+    for domain in list_folders(root):
+        for folder in list_folders(domain) if domain.name != RUN_FOLDER else ():
+            if (folder / DOCUMENT_FOLDER).is_dir() or any(list_files(folder, SCHEMA_SUFFIX)):
+                yield folder
+
+
+def _schema_file(folder: Path) -> Path:
+    files = list(list_files(folder, SCHEMA_SUFFIX))
+    if not files:
+        raise DatasetError(f"{folder}: no schema file, expected {folder.name}{SCHEMA_SUFFIX}")
+    if len(files) > 1:
+        names = ", ".join(repr(file.name) for file in files)
+        raise DatasetError(
+            f"{folder}: {len(files)} schema files ({names}), expected one: keep one schema a folder"
+        )
+    return files[0]
 
 
 def pdf_beside(gold: Path) -> Path:
     """Return where the PDF of a gold file is expected."""
     return gold.with_name(gold.name.removesuffix(GOLD_SUFFIX) + ".pdf")
-
-
-def list_runs(root: Path) -> Iterator[Path]:
-    """List the folders of model outputs in name order."""
-    return list_folders(root / RUN_FOLDER)
 
 
 def list_folders(folder: Path) -> Iterator[Path]:
@@ -181,53 +201,6 @@ def list_folders(folder: Path) -> Iterator[Path]:
 def list_files(folder: Path, suffix: str) -> Iterator[Path]:
     """List the files in a folder whose names end so, in name order, hidden ones left out."""
     return (e for e in _visible(folder) if e.name.endswith(suffix) and e.is_file())
-
-
-def _schema_folders(root: Path) -> Iterator[Path]:
-    for domain in list_folders(root):
-        if domain.name != RUN_FOLDER:
-            yield from (folder for folder in list_folders(domain) if _is_schema_folder(folder))
-
-
-def _is_schema_folder(folder: Path) -> bool:
-    return (folder / DOCUMENT_FOLDER).is_dir() or any(list_files(folder, SCHEMA_SUFFIX))
-
-
-def _nested_hint(root: Path) -> str:
-    nested = [folder for folder in list_folders(root) if any(_schema_folders(folder))]
-    return f"; did you mean {nested[0]}?" if nested else ""
-
-
-def _schema_folder(folder: Path, *, unique: bool) -> SchemaFolder:
-    domain = folder.parent.name
-    schema_id = folder.name if unique else f"{domain}/{folder.name}"
-    files = list(list_files(folder, SCHEMA_SUFFIX))
-    if not files:
-        raise DatasetError(f"{folder}: no schema file, expected {folder.name}{SCHEMA_SUFFIX}")
-    if len(files) > 1:
-        names = ", ".join(repr(file.name) for file in files)
-        raise DatasetError(
-            f"{folder}: {len(files)} schema files ({names}), expected one: keep one schema a folder"
-        )
-    return SchemaFolder(schema_id, domain, folder.name, files[0])
-
-
-def _list_documents(folder: Path, schema: SchemaFolder) -> Iterator[DocumentFiles]:
-    for gold in list_files(folder / DOCUMENT_FOLDER, GOLD_SUFFIX):
-        pdf = pdf_beside(gold)
-        name = gold.name.removesuffix(GOLD_SUFFIX)
-        yield DocumentFiles(name, schema.domain, schema.id, gold, pdf if pdf.is_file() else None)
-
-
-def _check_unique(documents: Iterable[DocumentFiles]) -> None:
-    seen: dict[str, Path] = {}
-    for document in documents:
-        if document.id in seen:
-            raise DatasetError(
-                f"two documents have the id {document.id!r}: {seen[document.id]} and "
-                f"{document.gold}; rename one, since model outputs are found by this id"
-            )
-        seen[document.id] = document.gold
 
 
 def _visible(folder: Path) -> list[Path]:
@@ -280,10 +253,6 @@ RUN_COLUMNS = FrameSpec(
 )
 
 
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 EXTRACTBENCH_VARIABLE = "EXTRACTBENCH_DATASET"
 NAMED_DATASETS = ("extractbench", "sample")
 
@@ -314,7 +283,7 @@ class Dataset:
 
         Ordered by domain, schema and id (see `LISTING_COLUMNS`); no file is read.
         """
-        return LISTING_COLUMNS.from_rows(map(_files_of, self._documents))
+        return LISTING_COLUMNS.from_rows(d.cells for d in self._documents)
 
     @property
     def documents(self) -> pd.DataFrame:
@@ -325,7 +294,11 @@ class Dataset:
         are shipped; others are counted once and kept in the cache folder. What a missing or
         broken file would tell is missing.
         """
-        return DOCUMENT_COLUMNS.from_rows(map(_figures_of, self._documents))
+        rows = []
+        for document in self._documents:
+            figures = figures_of(document.gold, GOLD) | figures_of(document.pdf, PDF)
+            rows.append((*document.cells, *(figures[column.name] for column in STATISTICS)))
+        return DOCUMENT_COLUMNS.from_rows(rows)
 
     @property
     def licence(self) -> str | None:
@@ -378,7 +351,7 @@ class Dataset:
         """
         known = {d.id for d in self._documents}
         rows = []
-        for run in list_runs(self.root):
+        for run in list_folders(self.root / RUN_FOLDER):
             for path in list_files(run, ".json"):
                 if path.stem not in known:
                     raise DatasetError(f"{path}: {_unknown('document', path.stem, known)}")
@@ -403,7 +376,13 @@ class Dataset:
         DatasetError
             If the id is unknown or ambiguous, or the file is not a JSON object.
         """
-        path = self._find_schema(schema_id).path
+        found = [s for s in self._schemas if schema_id in (s.id, s.folder, s.qualified)]
+        if not found:
+            raise DatasetError(_unknown("schema", schema_id, (s.id for s in self._schemas)))
+        if len(found) > 1:
+            names = ", ".join(repr(s.qualified) for s in found)
+            raise DatasetError(f"schema {schema_id!r} is in more than one domain: use {names}")
+        path = found[0].path
         content = _read_json(path, "schema")
         if not isinstance(content, dict):
             raise DatasetError(
@@ -468,17 +447,15 @@ class Dataset:
 
     def _repr_html_(self) -> str:
         """Return the same as a small table; every text escaped."""
-        rows = "".join(
-            f"<tr><td>{escape(s.domain)}</td><td>{escape(s.folder)}</td>"
-            f"<td>{escape(self._counts_of(s))}</td></tr>"
-            for s in self._schemas
-        )
+        rows = [
+            (escape(schema.domain), escape(schema.folder), escape(self._counts_of(schema)))
+            for schema in self._schemas
+        ]
         return (
             f"<div><strong>Dataset {escape(self.name)}</strong>: {escape(self._counts())}"
             f"<br><code>{escape(str(self.root))}</code>"
             + "".join(f"<br>{escape(source)}" for source in self._source())
-            + "<table><thead><tr><th>domain</th><th>schema</th><th>documents</th></tr></thead>"
-            f"<tbody>{rows}</tbody></table></div>"
+            + f"{table(('domain', 'schema', 'documents'), rows, kind='')}</div>"
         )
 
     def _source(self) -> list[str]:
@@ -490,34 +467,23 @@ class Dataset:
     def _counts(self) -> str:
         pdfs = sum(document.pdf is not None for document in self._documents)
         counted = (
-            _plural(len(self._documents), "document"),
-            _plural(len(self._schemas), "schema"),
+            plural(len(self._documents), "document"),
+            plural(len(self._schemas), "schema"),
             f"{pdfs} with PDF",
-            _plural(sum(1 for _ in list_runs(self.root)), "run"),
+            plural(len(list(list_folders(self.root / RUN_FOLDER))), "run"),
         )
         return ", ".join(counted)
 
     def _counts_of(self, schema: SchemaFolder) -> str:
-        own = [
-            document.pdf is not None for document in self._documents if document.schema == schema.id
-        ]
-        without = own.count(False)
-        return _plural(len(own), "document") + (f", {without} without PDF" if without else "")
+        pdfs = [d.pdf is not None for d in self._documents if d.schema == schema.id]
+        without = f", {pdfs.count(False)} without PDF" if not all(pdfs) else ""
+        return plural(len(pdfs), "document") + without
 
     def _find_document(self, document_id: str) -> DocumentFiles:
         for document in self._documents:
             if document.id == document_id:
                 return document
         raise DatasetError(_unknown("document", document_id, (d.id for d in self._documents)))
-
-    def _find_schema(self, schema_id: str) -> SchemaFolder:
-        found = [s for s in self._schemas if schema_id in (s.id, s.folder, s.qualified)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            names = ", ".join(repr(s.qualified) for s in found)
-            raise DatasetError(f"schema {schema_id!r} is in more than one domain: use {names}")
-        raise DatasetError(_unknown("schema", schema_id, (s.id for s in self._schemas)))
 
 
 def load_dataset(
@@ -558,25 +524,22 @@ def load_dataset(
     ['academic', 'finance', 'finance', 'hiring', 'sport']
     """
     if name_or_path is None:
+        name_or_path, path = "sample" if path is None else Path(path), None
+    if name_or_path in NAMED_DATASETS:
+        name = str(name_or_path)
         if path is not None:
-            return _load_folder(path, None)
-        name_or_path = "sample"
-    if name_or_path not in NAMED_DATASETS:
-        return _load_folder(name_or_path, path)
-    name = str(name_or_path)
-    if path is not None:
-        return _scan(name, _existing(path, f"path of dataset {name!r}"))
-    return _scan(name, _sample_root() if name == "sample" else _extractbench_root())
-
-
-def _load_folder(folder: str | os.PathLike[str], path: str | os.PathLike[str] | None) -> Dataset:
-    if path is not None:
+            root = _existing(path, f"path of dataset {name!r}")
+        else:
+            root = _sample_root() if name == "sample" else _extractbench_root()
+    elif path is None:
+        root = _existing(name_or_path, "dataset folder")
+        name = root.resolve().name
+    else:
         raise DatasetError(
             f"path= goes with a dataset's name ({', '.join(map(repr, NAMED_DATASETS))}), "
-            f"got {os.fspath(folder)!r} and path={os.fspath(path)!r}: pass one of them"
+            f"got {os.fspath(name_or_path)!r} and path={os.fspath(path)!r}: pass one of them"
         )
-    root = _existing(folder, "dataset folder")
-    return _scan(root.resolve().name, root)
+    return Dataset(name, root, *scan(root))
 
 
 def _sample_root() -> Path:
@@ -594,23 +557,20 @@ def _extractbench_root() -> Path:
     value = os.environ.get(EXTRACTBENCH_VARIABLE)
     if value:
         return _existing(value, f"environment variable {EXTRACTBENCH_VARIABLE}")
-    if download_folder().is_dir() and any(download_folder().iterdir()):
-        return _complete(download_folder())
+    root = download_folder()
+    if root.is_dir() and any(root.iterdir()):
+        absent = missing_files(root)
+        if absent:
+            raise DatasetError(
+                f"{root}: the download is incomplete, {len(absent)} files are missing (the first "
+                f"is {absent[0]!r}); fetch_dataset('extractbench') fetches what is missing"
+            )
+        return root
     raise DatasetError(
         "the ExtractBench dataset is not here: fetch_dataset('extractbench') downloads it; for a "
         "copy of your own pass load_dataset('extractbench', path=...) or set the environment "
         f"variable {EXTRACTBENCH_VARIABLE} to its folder"
     )
-
-
-def _complete(root: Path) -> Path:
-    absent = missing_files(root)
-    if absent:
-        raise DatasetError(
-            f"{root}: the download is incomplete, {len(absent)} files are missing (the first is "
-            f"{absent[0]!r}); fetch_dataset('extractbench') fetches what is missing"
-        )
-    return root
 
 
 def _existing(folder: str | os.PathLike[str], what: str) -> Path:
@@ -624,25 +584,11 @@ def _existing(folder: str | os.PathLike[str], what: str) -> Path:
     raise DatasetError(f"{what}: no folder {str(root)!r}{hint}")
 
 
-def _scan(name: str, root: Path) -> Dataset:
-    return Dataset(name, root, *scan(root))
-
-
 def _read_json(path: Path, what: str) -> Any:
     try:
         return read_document(path, what)
     except InputError as error:
         raise DatasetError(str(error)) from error
-
-
-def _files_of(document: DocumentFiles) -> tuple[Any, ...]:
-    pdf = document.pdf
-    return (*document[:4], pd.NA if pdf is None else pdf, pdf is not None)
-
-
-def _figures_of(document: DocumentFiles) -> tuple[Any, ...]:
-    figures = figures_of(document.gold, GOLD) | figures_of(document.pdf, PDF)
-    return (*_files_of(document), *(figures[column.name] for column in STATISTICS))
 
 
 def _unknown(kind: str, name: str, known: Iterable[str]) -> str:

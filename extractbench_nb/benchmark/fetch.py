@@ -6,10 +6,11 @@ import logging
 import os
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -99,39 +100,37 @@ def fetch_dataset(
         raise DatasetError(f"timeout is {timeout!r}; expected a number of seconds above 0")
     until = time.monotonic() + timeout
     root = make_folder(Path(path).expanduser() if path is not None else download_folder())
-    wanted = [file for file in released_files() if not _is_there(file, root)]
-    if path is not None:
-        _refuse_to_replace(wanted, root)
-    total = sum(file.size or 0 for file in wanted)
-    shown = progress and bool(wanted)
-    with (
-        _quiet_pooch(),
-        progress_bar(shown=shown, total=total, unit="B", unit_scale=True, desc="fetch") as bar,
-    ):
-        pooch = _pooch(wanted, root, base_url or RAW_URL)
-        for file in wanted:
-            _fetch_one(pooch, file, until)
-            bar.update(file.size or 0)
-    return load_dataset(name, path=root)
-
-
-def _is_there(file: ReleasedFile, root: Path) -> bool:
-    found = file_hash(root / file.path)
-    return found is not None and file.sha256 in (found, None)
-
-
-def _refuse_to_replace(wanted: Iterable[ReleasedFile], root: Path) -> None:
-    others = [file.path for file in wanted if (root / file.path).exists()]
+    hashes = {file: file_hash(root / file.path) for file in released_files()}
+    wanted = [f for f, found in hashes.items() if found is None or f.sha256 not in (found, None)]
+    others = [file.path for file in wanted if path is not None and (root / file.path).exists()]
     if others:
         more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
         raise DatasetError(
             f"{root}: {', '.join(map(repr, others[:_SHOWN]))}{more} differ from the released "
             "files; move them away or name another folder"
         )
+    total = sum(file.size or 0 for file in wanted)
+    shown = progress and bool(wanted)
+    with (
+        _quiet_pooch() as pooch,
+        progress_bar(shown=shown, total=total, unit="B", unit_scale=True, desc="fetch") as bar,
+    ):
+        address = (base_url or RAW_URL).rstrip("/")
+        source = pooch.create(
+            path=root,
+            base_url=f"{address}/",
+            registry={file.path: file.sha256 for file in wanted},
+            urls={file.path: f"{address}/{quote(file.source)}" for file in wanted},
+            retry_if_failed=RETRIES,
+        )
+        for file in wanted:
+            _fetch_one(source, file, until)
+            bar.update(file.size or 0)
+    return load_dataset(name, path=root)
 
 
 @contextmanager
-def _quiet_pooch() -> Iterator[None]:
+def _quiet_pooch() -> Iterator[ModuleType]:
     """Keep pooch from writing one line per file beside the progress bar."""
     import pooch
 
@@ -139,21 +138,9 @@ def _quiet_pooch() -> Iterator[None]:
     level = logger.level
     logger.setLevel(logging.ERROR)
     try:
-        yield
+        yield pooch
     finally:
         logger.setLevel(level)
-
-
-def _pooch(wanted: list[ReleasedFile], root: Path, base_url: str) -> Pooch:
-    import pooch
-
-    return pooch.create(
-        path=root,
-        base_url=f"{base_url.rstrip('/')}/",
-        registry={file.path: file.sha256 for file in wanted},
-        urls={file.path: f"{base_url.rstrip('/')}/{quote(file.source)}" for file in wanted},
-        retry_if_failed=RETRIES,
-    )
 
 
 def _fetch_one(pooch: Pooch, file: ReleasedFile, until: float) -> None:
@@ -162,14 +149,15 @@ def _fetch_one(pooch: Pooch, file: ReleasedFile, until: float) -> None:
     url = pooch.get_url(file.path)
     try:
         most = file.size if file.size is not None else _LARGEST
-        pooch.fetch(file.path, downloader=_Download(most, until))
+        pooch.fetch(file.path, downloader=partial(_download, most, until))
     except _TooMuch as error:
         raise DatasetError(_by_hand(url, str(error))) from None
     except HTTPError as error:
         answer: Any = error.response
         answer.close()  # pooch leaves it open
         if file.sha256 is None and answer.status_code == _NOT_FOUND:
-            _warn_of_absence(file, url)
+            absent = f"{url} is not there; the document stays without its PDF ({file.path})"
+            warnings.warn(absent, stacklevel=3)
             return
         status = f"{answer.status_code} {answer.reason}"
         raise DatasetError(_by_hand(url, f"the server answered {status}")) from None
@@ -189,46 +177,32 @@ class _TooMuch(Exception):  # noqa: N818 - it says what the server does
     """A server sends more than a file has, or takes too long for it."""
 
 
-@dataclass(frozen=True)
-class _Download:
-    """Downloads one file for pooch: so many bytes at most, until some time."""
+def _download(most: int, until: float, url: str, output_file: str, _: Pooch) -> None:
+    """Download a file of at most `most` bytes, or raise; pooch then removes what there is of it."""
+    import requests
+    from urllib3.exceptions import HTTPError
 
-    most: int
-    until: float
-
-    def __call__(self, url: str, output_file: str, _: Pooch) -> None:
-        """Write the file, or raise; pooch removes what there is of it then."""
-        import requests
-        from urllib3.exceptions import HTTPError
-
-        headers = {"Accept-Encoding": "identity"}  # a packed answer may unpack to anything
-        with (
-            requests.get(url, stream=True, timeout=TIMEOUT_SECONDS, headers=headers) as response,
-            Path(output_file).open("wb") as file,
-        ):
-            response.raise_for_status()
-            read = getattr(response.raw, "read1", response.raw.read)  # what is there, not all of it
-            try:
-                while content := read(_CHUNK):
-                    file.write(content)
-                    self._check(file.tell())
-            except HTTPError as error:
-                raise requests.ConnectionError(error) from None
-        with Path(output_file).open("rb") as file:
-            if url.endswith(".pdf") and file.read(len(_MAGIC)) != _MAGIC:
-                raise ValueError
-
-    def _check(self, size: int) -> None:
-        if size > self.most:
-            raise _TooMuch(f"more than {self.most:,} bytes came, so it is not the released file")
-        if time.monotonic() > self.until:
-            raise _TooMuch("the time is up; what is complete stays, and a second call goes on")
-
-
-def _warn_of_absence(file: ReleasedFile, url: str) -> None:
-    warnings.warn(
-        f"{url} is not there; the document stays without its PDF ({file.path})", stacklevel=4
-    )
+    headers = {"Accept-Encoding": "identity"}  # a packed answer may unpack to anything
+    with (
+        requests.get(url, stream=True, timeout=TIMEOUT_SECONDS, headers=headers) as response,
+        Path(output_file).open("wb") as file,
+    ):
+        response.raise_for_status()
+        read = getattr(response.raw, "read1", response.raw.read)  # what is there, not all of it
+        try:
+            while content := read(_CHUNK):
+                file.write(content)
+                if file.tell() > most:
+                    raise _TooMuch(f"more than {most:,} bytes came, so it is not the released file")
+                if time.monotonic() > until:
+                    raise _TooMuch(
+                        "the time is up; what is complete stays, and a second call goes on"
+                    )
+        except HTTPError as error:
+            raise requests.ConnectionError(error) from None
+    with Path(output_file).open("rb") as file:
+        if url.endswith(".pdf") and file.read(len(_MAGIC)) != _MAGIC:
+            raise ValueError
 
 
 def _by_hand(url: str, problem: str) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -16,24 +15,20 @@ from extractbench_nb.errors import InputError, nearest
 _TABLES = range(1, 14)
 
 #: What was printed: the tables by number, Figure 2's caption and the numbers of the text.
-PARTS = MappingProxyType(
-    {
-        **{str(number): f"table_{number:02d}.csv" for number in _TABLES},
-        "figure2": "figure_2.csv",
-        "text": "text.csv",
-    }
-)
+PARTS: Mapping[str, str] = {
+    **{str(number): f"table_{number:02d}.csv" for number in _TABLES},
+    "figure2": "figure_2.csv",
+    "text": "text.csv",
+}
 
 #: What the paper calls the schemas of the released dataset, in its order, by their folders.
-DOMAIN_OF_SCHEMA = MappingProxyType(
-    {
-        "swimming": "sports",
-        "credit_agreement": "credit",
-        "research": "research",
-        "resume": "resumes",
-        "10kq": "10-K/Q",
-    }
-)
+DOMAIN_OF_SCHEMA: Mapping[str, str] = {
+    "swimming": "sports",
+    "credit_agreement": "credit",
+    "research": "research",
+    "resume": "resumes",
+    "10kq": "10-K/Q",
+}
 
 FIGURE_COLUMNS = FrameSpec(
     "figures",

@@ -156,67 +156,34 @@ def recorded_outputs(folder: str | Path) -> pd.DataFrame:
     return frame
 
 
-def measure_verdicts(folder: str | Path, *, dataset: Dataset | None = None) -> pd.DataFrame:
-    """Read judge reports, and let the offline judge decide the same fields."""
-    dataset = dataset or load_dataset("extractbench")
-    rows = [row for path in _files(folder, _REPORT) for row in _report_rows(path, dataset)]
-    return VERDICT_COLUMNS.from_rows(rows)
-
-
-def measure_pairs(folder: str | Path, *, dataset: Dataset | None = None) -> pd.DataFrame:
-    """Compare, for each field of a document, what a judge said about any two runs."""
-    verdicts = measure_verdicts(folder, dataset=dataset)
-    judged = verdicts[verdicts["decided_by"] == "judge"]
-    texts = {
-        (path.parent.name, path.name.removesuffix(_PREDICTED)): path
-        for path in _files(folder, _PREDICTED)
-    }
-    values = {key: read_document(path, "predicted") for key, path in texts.items()}
-    rows = []
-    for _, group in judged.groupby(["document", "field"], sort=True):
-        for a, b in combinations(group.sort_values("run").to_dict("records"), 2):
-            rows.append(_pair(a, b, *(_text(values, row) for row in (a, b))))
-    return PAIR_COLUMNS.from_rows(rows)
-
-
-def _text(values: Mapping[tuple[str, str], Any], row: Mapping[Any, Any]) -> str:
-    return canonical(_without_nulls(_at(values[row["run"], row["document"]], row["field"])))
-
-
-def _pair(a: Mapping[Any, Any], b: Mapping[Any, Any], text_a: str, text_b: str) -> tuple[Any, ...]:
-    return (
-        *(a[column.name] for column in _PLACE),
-        *(a["run"], b["run"], text_a == text_b),
-        round(Indel.normalized_similarity(text_a, text_b), _DIGITS),
-        *(a["score"], b["score"], round(abs(a["score"] - b["score"]), _DIGITS)),
-        a["passed"] != b["passed"],
-        *(_or_none(a["offline_score"]), _or_none(b["offline_score"])),
-    )
-
-
 def _report_rows(path: Path, dataset: Dataset) -> Iterator[tuple[Any, ...]]:
     """Yield the cells of `VERDICT_COLUMNS` of one judge report, in its order."""
     document = path.name.removesuffix(_REPORT)
     rows = report_rows(read_document(path, "judge report"), path)
-    listing = dataset.listing.set_index("document")["schema"]
     gold = dataset.gold(document)
+    schema = dataset.listing.set_index("document")["schema"][document]
     predicted = read_document(path.with_name(document + _PREDICTED), "predicted")
-    fields = evaluate(dataset.schema(str(listing[document])), gold, predicted).fields
+    fields = evaluate(dataset.schema(str(schema)), gold, predicted).fields
     counted = fields[fields["counted"]]
     offline = counted.set_index("path")[["metric", "score", "passed"]].to_dict("index")
     failed = [row["path"] for row in rows if str(row["metric_id"]).startswith(FAILED_CALL)]
     for row in rows:
         field, decided_by = str(row["normalized_path"]), _decided_by(row, failed)
         own = offline.get(f"$.{field}", {})
-        value = _at(predicted, field)
-        score = row["score"] if decided_by == "judge" else None
+        value, expected = _at(predicted, field), _at(gold, field)
+        sizes = [len(v) if isinstance(v, list) else None for v in (expected, value)]
+        possible = share = None
+        if decided_by == "judge" and None not in sizes and 0 not in sizes:
+            possible = min(len(expected), len(value)) / len(expected)
+            share = row["score"] / possible
+        content = canonical(value).encode("utf-8", "surrogatepass")
         yield (
             *(path.parent.name, document, f"$.{field}", field),
             *(own.get("metric", row["metric_id"]), decided_by),
             *(float(row["score"]), bool(row["passed"])),
             *(_or_none(own.get("score")), _or_none(own.get("passed"))),
-            *_array_cells(_at(gold, field), value, score),
-            _hash(value),
+            *(*sizes, possible, share),
+            None if value is None else hashlib.sha256(content).hexdigest()[:_HASHED],
         )
 
 
@@ -231,15 +198,6 @@ def _decided_by(row: Mapping[str, Any], failed: list[str]) -> str:
     return "rule" if row["reason"] in (None, "value_mismatch") else "states"
 
 
-def _array_cells(gold: Any, predicted: Any, score: float | None) -> tuple[Any, ...]:
-    """Return the cells gold_items, predicted_items, possible_score and share_of_possible."""
-    sizes = [len(value) if isinstance(value, list) else None for value in (gold, predicted)]
-    if score is None or None in sizes or 0 in sizes:
-        return (*sizes, None, None)
-    possible = min(len(gold), len(predicted)) / len(gold)
-    return (*sizes, possible, score / possible)
-
-
 def _at(value: Any, field: str) -> Any:
     for key in field.split("."):
         value = value.get(key) if isinstance(value, dict) else None
@@ -251,13 +209,6 @@ def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _without_nulls(v) for key, v in value.items() if v is not None}
     return [_without_nulls(v) for v in value] if isinstance(value, list) else value
-
-
-def _hash(value: Any) -> str | None:
-    if value is None:
-        return None
-    text = canonical(value).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(text).hexdigest()[:_HASHED]
 
 
 def _or_none(cell: Any) -> Any:
@@ -342,9 +293,11 @@ def verdicts(folder: str | Path | None = None, *, dataset: Dataset | None = None
     >>> verdicts()["decided_by"].value_counts().sort_index().to_dict()  # doctest: +ELLIPSIS
     {'below_failed_call': 35, 'failed_call': 7, 'judge': 119, 'rule': ..., 'states': ...}
     """
-    if folder is not None:
-        return measure_verdicts(folder, dataset=dataset)
-    return shipped_frame("data/judge_verdicts.csv", VERDICT_COLUMNS)
+    if folder is None:
+        return shipped_frame("data/judge_verdicts.csv", VERDICT_COLUMNS)
+    dataset = dataset or load_dataset("extractbench")
+    rows = [row for path in _files(folder, _REPORT) for row in _report_rows(path, dataset)]
+    return VERDICT_COLUMNS.from_rows(rows)
 
 
 def pairs(folder: str | Path | None = None, *, dataset: Dataset | None = None) -> pd.DataFrame:
@@ -377,9 +330,33 @@ def pairs(folder: str | Path | None = None, *, dataset: Dataset | None = None) -
     >>> bool(frame.loc[frame["identical"], "flipped"].any())
     False
     """
-    if folder is not None:
-        return measure_pairs(folder, dataset=dataset)
-    return shipped_frame("data/judge_pairs.csv", PAIR_COLUMNS)
+    if folder is None:
+        return shipped_frame("data/judge_pairs.csv", PAIR_COLUMNS)
+    judged = verdicts(folder, dataset=dataset).query("decided_by == 'judge'")
+    values = {
+        (path.parent.name, path.name.removesuffix(_PREDICTED)): read_document(path, "predicted")
+        for path in _files(folder, _PREDICTED)
+    }
+
+    def text(row: Mapping[Any, Any]) -> str:
+        value = _at(values[row["run"], row["document"]], row["field"])
+        return canonical(_without_nulls(value))
+
+    rows = []
+    for _, group in judged.groupby(["document", "field"], sort=True):
+        for a, b in combinations(group.sort_values("run").to_dict("records"), 2):
+            text_a, text_b = text(a), text(b)
+            rows.append(
+                (
+                    *(a[column.name] for column in _PLACE),
+                    *(a["run"], b["run"], text_a == text_b),
+                    round(Indel.normalized_similarity(text_a, text_b), _DIGITS),
+                    *(a["score"], b["score"], round(abs(a["score"] - b["score"]), _DIGITS)),
+                    a["passed"] != b["passed"],
+                    *(_or_none(a["offline_score"]), _or_none(b["offline_score"])),
+                )
+            )
+    return PAIR_COLUMNS.from_rows(rows)
 
 
 def inconsistent(frame: pd.DataFrame | None = None, *, alike: float = 0.95) -> pd.DataFrame:
@@ -440,33 +417,23 @@ def reports(frame: pd.DataFrame | None = None) -> pd.DataFrame:
     {'rows': 255, 'failed_calls': 7, 'added': 35, 'added_passed': 35}
     """
     frame = _given(frame, verdicts, ("run", "document", *_COUNTED))
-    groups = frame.groupby(["run", "document"], sort=True)
-    found = [{"run": run, "document": document, **_counts(g)} for (run, document), g in groups]
-    return REPORT_COLUMNS.build({n: [row[n] for row in found] for n in REPORT_COLUMNS.names})
-
-
-def _counts(group: pd.DataFrame) -> dict[str, object]:
-    """Count the rows of one report; `added` rows stand below a failed call, which passed them."""
-    decided, passed = group["decided_by"], group["passed"]
-    added, failed = decided == "below_failed_call", decided == "failed_call"
-    judged = passed[~added & ~failed]
-    as_reported, without = _mean(passed), _mean(passed[~added])
-    return {
-        "rows": len(group),
-        "passed": int(passed.sum()),
-        "failed_calls": int(failed.sum()),
-        "added": int(added.sum()),
-        "added_passed": int(passed[added].sum()),
-        "as_reported": as_reported,
-        "without_added": without,
-        "inflation": as_reported - without,
-        "judged_only": _mean(judged) if len(judged) else None,
-        "offline": _mean(group["offline_passed"][~added].fillna(False)),
-    }
-
-
-def _mean(cells: pd.Series) -> float:
-    return float(cells.astype(float).mean())
+    rows = []
+    for key, group in frame.groupby(["run", "document"], sort=True):
+        decided, passed = group["decided_by"], group["passed"].astype(float)
+        # rows below a failed call were added, and passed, by the package
+        added, failed = decided == "below_failed_call", decided == "failed_call"
+        judged = passed[~added & ~failed]
+        as_reported, without_added = float(passed.mean()), float(passed[~added].mean())
+        offline = group["offline_passed"][~added].fillna(value=False).astype(float)
+        rows.append(
+            (
+                *(*key, len(group), int(passed.sum())),
+                *(int(failed.sum()), int(added.sum()), int(passed[added].sum())),
+                *(as_reported, without_added, as_reported - without_added),
+                *(float(judged.mean()) if len(judged) else None, float(offline.mean())),
+            )
+        )
+    return REPORT_COLUMNS.from_rows(rows)
 
 
 def failed_calls(frame: pd.DataFrame | None = None) -> pd.DataFrame:

@@ -13,7 +13,6 @@ from functools import cache
 from importlib.resources import files
 from io import StringIO
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -42,25 +41,20 @@ def shipped_table(place: str, **options: Any) -> pd.DataFrame:
     return frame
 
 
-def shipped_frame(place: str, spec: FrameSpec) -> pd.DataFrame:
-    """Read a table into a declared frame; an empty cell is missing."""
+def shipped_frame(place: str, spec: FrameSpec, dataset: str | None = None) -> pd.DataFrame:
+    """Read a table, or its rows of one dataset, into a declared frame; an empty cell is missing."""
     frame = shipped_table(place)
+    if dataset is not None:
+        known = frame["dataset"].unique().tolist()
+        if dataset not in known:
+            raise InputError(f"no shipped statistics of {dataset!r}; {nearest(dataset, known)}")
+        frame = frame[frame["dataset"] == dataset]
     cells = {n: [None if pd.isna(cell) else cell for cell in frame[n]] for n in spec.names}
     return spec.build(cells)
 
 
 class GoldCounts(NamedTuple):
-    """What a JSON value holds.
-
-    Attributes
-    ----------
-    gold_values : int
-        Leaf values anywhere, nulls included (Table 2 of the ExtractBench paper).
-    array_items : int
-        Items of all arrays, those of arrays inside arrays included (Table 6).
-    fields : int
-        Leaf values that no array holds, nulls included.
-    """
+    """Leaf values and array items of a JSON value, and the leaf values that no array holds."""
 
     gold_values: int
     array_items: int
@@ -103,16 +97,16 @@ STATISTICS = (
     Column("pdf_sha256", "string", "SHA-256 of the PDF", "64 hex digits", nullable=True),
 )
 
-_NAMES = (
-    Column("document", "string", "document id"),
-    Column("domain", "string", "name of the domain folder"),
-    Column("schema", "string", "schema id"),
-)
-
 SHIPPED_COLUMNS = FrameSpec(
     "shipped_statistics",
     "one row per document, ordered by domain, schema and document",
-    (*_NAMES, Column("has_pdf", "bool", "whether its PDF was at hand"), *STATISTICS),
+    (
+        Column("document", "string", "document id"),
+        Column("domain", "string", "name of the domain folder"),
+        Column("schema", "string", "schema id"),
+        Column("has_pdf", "bool", "whether its PDF was at hand"),
+        *STATISTICS,
+    ),
 )
 
 SHIPPED_SCHEMA_COLUMNS = FrameSpec(
@@ -161,15 +155,15 @@ def figures_of(path: Path | None, kind: FileKind) -> dict[str, Any]:
     digest = file_hash(path) if path is not None else None
     if path is None or digest is None:
         return unknown
-    found: Mapping[str, int] | None = _known(kind).get(digest) or _memory.get((kind.name, digest))
+    found = _known(kind).get(digest) or _memory.get((kind.name, digest))
     if found is None:
         place = cache_folder() / "figures-1" / kind.name / f"{digest}.json"
-        counted = load_figures(place, kind.figures)
-        if counted is None:
-            counted = measure(path, kind)
-            if counted:
-                save_figures(place, counted)
-        found = _memory[kind.name, digest] = counted
+        found = load_figures(place, kind.figures)
+        if found is None:
+            found = measure(path, kind)
+            if found:
+                save_figures(place, found)
+        _memory[kind.name, digest] = found
     return {**unknown, kind.hash_column: digest, **found}
 
 
@@ -189,7 +183,7 @@ def shipped_statistics(dataset: str = "extractbench") -> pd.DataFrame:
     >>> int(shipped_statistics()["gold_values"].sum())
     12872
     """
-    return _shipped("documents.csv", dataset, SHIPPED_COLUMNS)
+    return shipped_frame("data/documents.csv", SHIPPED_COLUMNS, dataset)
 
 
 def shipped_schemas(dataset: str = "extractbench") -> pd.DataFrame:
@@ -200,42 +194,14 @@ def shipped_schemas(dataset: str = "extractbench") -> pd.DataFrame:
     >>> shipped_schemas()["keys"].tolist()
     [16, 369, 13, 31, 12]
     """
-    return _shipped("schemas.csv", dataset, SHIPPED_SCHEMA_COLUMNS)
-
-
-def _shipped(name: str, dataset: str, spec: FrameSpec) -> pd.DataFrame:
-    table = _read(name)
-    rows = table[table["dataset"] == dataset]
-    if rows.empty:
-        known = table["dataset"].unique().tolist()
-        raise InputError(f"no shipped statistics of {dataset!r}; {nearest(dataset, known)}")
-    columns = {
-        column.name: [_cell(text, column.dtype) for text in rows[column.name]]
-        for column in spec.columns
-    }
-    return spec.build(columns)
-
-
-def _cell(text: str, dtype: str) -> Any:
-    if text == "":
-        return None
-    if dtype == "bool":
-        return text == "True"
-    return int(text) if dtype.lower() == "int64" else text
-
-
-@cache
-def _read(name: str) -> pd.DataFrame:
-    return shipped_table(f"data/{name}", dtype=str, keep_default_na=False)
+    return shipped_frame("data/schemas.csv", SHIPPED_SCHEMA_COLUMNS, dataset)
 
 
 @cache
 def _known(kind: FileKind) -> Mapping[str, Mapping[str, int]]:
-    table = _read("documents.csv")
-    columns = [table[name].tolist() for name in kind.figures]
-    found = {
-        digest: dict(zip(kind.figures, map(int, figures), strict=True))
-        for digest, *figures in zip(table[kind.hash_column], *columns, strict=True)
-        if digest and all(figures)
+    """Return the shipped figures of files by their hashes."""
+    return {
+        row[kind.hash_column]: {name: int(row[name]) for name in kind.figures}
+        for row in shipped_rows("data/documents.csv")
+        if row[kind.hash_column] and all(row[name] for name in kind.figures)
     }
-    return MappingProxyType(found)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from functools import cache
-from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, Figure, part_name, rows_of
@@ -31,33 +30,31 @@ TOTAL = "total"
 #: What is summed up over all domains.
 OVERALL = "overall"
 
+#: Row of Table 5 that holds what its column heads say; it is not part of the wide table.
+HEADER = "header"
+
 #: Schema folder of the released dataset, by domain.
-SCHEMAS = MappingProxyType({domain: schema for schema, domain in DOMAIN_OF_SCHEMA.items()})
+SCHEMAS: Mapping[str, str] = {domain: schema for schema, domain in DOMAIN_OF_SCHEMA.items()}
 
 #: The table of each domain's counts, by domain.
-DOMAIN_TABLES: Mapping[str, int] = MappingProxyType(
-    {"10-K/Q": 9, "credit": 10, "resumes": 11, "research": 12, "sports": 13}
-)
+DOMAIN_TABLES: Mapping[str, int] = {
+    "10-K/Q": 9,
+    "credit": 10,
+    "resumes": 11,
+    "research": 12,
+    "sports": 13,
+}
 
 
 class Cell(NamedTuple):
-    """A recomputed figure.
-
-    Attributes
-    ----------
-    value : float, str or None
-        The figure; None if it cannot be recomputed.
-    source : str
-        What it was computed from.
-    note : str
-        Why it may differ from the printed one, or what is missing.
-    given : bool
-        Whether the figure is the printed one: data of its own, which nothing released gives.
-    """
+    """A recomputed figure; its value is None if it cannot be recomputed."""
 
     value: float | str | None
+    #: What it was computed from.
     source: str
+    #: Why it may differ from the printed one, or what is missing.
     note: str = ""
+    #: Whether the figure is the printed one: data of its own, which nothing released gives.
     given: bool = False
 
 
@@ -66,13 +63,14 @@ Cells: TypeAlias = dict[tuple[str, str], Cell]
 
 
 @cache
-def _by_cell(part: str) -> Mapping[tuple[str, str], Figure]:
-    return MappingProxyType({(f.row, f.column): f for f in rows_of(part)})
+def figures_of(part: str) -> Mapping[tuple[str, str], Figure]:
+    """Return the printed figures of a part by row and column."""
+    return {(f.row, f.column): f for f in rows_of(part)}
 
 
 def printed(part: int | str, row: str, column: str) -> Figure:
     """Return a printed figure by its table, row and column."""
-    return _by_cell(part_name(part))[row, column]
+    return figures_of(part_name(part))[row, column]
 
 
 def value_of(part: int | str, row: str, column: str) -> float:
@@ -128,14 +126,11 @@ def status_of(figure: Figure, cell: Cell) -> str:
     >>> [status_of(figure, Cell(v, "")) for v in (6.25, 6.3, 7.0, None)]
     ['equal', 'rounding', 'differs', 'not reproducible']
     """
-    if cell.value is None or cell.given:
+    value, printed = cell.value, figure.value
+    if value is None or cell.given:
         return NOT_REPRODUCIBLE
-    if figure.value is None or isinstance(cell.value, str):
-        return EQUAL if cell.value == figure.printed else DIFFERS
-    return _of_numbers(figure, figure.value, cell.value)
-
-
-def _of_numbers(figure: Figure, printed: float, value: float) -> str:
+    if printed is None or isinstance(value, str):
+        return EQUAL if value == figure.printed else DIFFERS
     if figure.printed.endswith(("+", "+%")):
         return EQUAL if value >= printed else DIFFERS
     if figure.printed.startswith("<"):
@@ -145,14 +140,9 @@ def _of_numbers(figure: Figure, printed: float, value: float) -> str:
     near = {rounded(value, digits, how=how) for how in (ROUND_HALF_EVEN, ROUND_HALF_UP)}
     if target in near:
         return EQUAL
-    unit = Decimal(1).scaleb(-digits)
-    if figure.unit not in _COUNTED and min(abs(n - target) for n in near) <= unit:
-        return ROUNDING
-    return DIFFERS
-
-
-#: Row of Table 5 that holds what its column heads say; it is not part of the wide table.
-HEADER = "header"
+    apart = min(abs(number - target) for number in near)
+    counted = figure.unit in _COUNTED
+    return DIFFERS if counted or apart > Decimal(1).scaleb(-digits) else ROUNDING
 
 
 def written(figure: Figure, value: float | str | None) -> str | None:

@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -18,7 +18,16 @@ from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA
 from extractbench_nb.benchmark.statistics import shipped_frame, shipped_schemas, shipped_statistics
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.api import evaluate
-from extractbench_nb.paper.cells import DOMAIN_TABLES, DOMAINS, MODELS, SCHEMAS, printed, value_of
+from extractbench_nb.paper.cells import (
+    CLAUDE,
+    DOMAIN_TABLES,
+    DOMAINS,
+    GPT,
+    MODELS,
+    SCHEMAS,
+    printed,
+    value_of,
+)
 from extractbench_nb.schema.complexity import schema_complexity
 
 GOLD_COLUMNS = FrameSpec(
@@ -46,32 +55,32 @@ def shipped_gold() -> pd.DataFrame:
 
 def measure_gold(dataset: Dataset) -> pd.DataFrame:
     """Count fields, citations and schema violations of each gold document."""
-    ids = zip(dataset.listing["document"], dataset.listing["schema"], strict=True)
-    return GOLD_COLUMNS.from_rows(_gold_row(dataset, *pair) for pair in ids)
-
-
-def _gold_row(dataset: Dataset, document: str, schema_id: str) -> tuple[Any, ...]:
-    schema, gold = dataset.schema(schema_id), dataset.gold(document)
-    content = hashlib.sha256(json.dumps([schema, gold]).encode()).digest()
-    if content not in _COUNTED:  # each table of the paper asks for all documents
-        _COUNTED[content] = _gold_counts(schema, gold)
-    return (document, schema_id, *_COUNTED[content])
+    rows = []
+    for document, schema_id in zip(
+        dataset.listing["document"], dataset.listing["schema"], strict=True
+    ):
+        schema, gold = dataset.schema(schema_id), dataset.gold(document)
+        content = hashlib.sha256(json.dumps([schema, gold]).encode()).digest()
+        if content not in _COUNTED:  # each table of the paper asks for all documents
+            _COUNTED[content] = _gold_counts(schema, gold)
+        rows.append((document, schema_id, *_COUNTED[content]))
+    return GOLD_COLUMNS.from_rows(rows)
 
 
 def _gold_counts(schema: Mapping[str, Any], gold: Any) -> tuple[Any, ...]:
     from jsonschema import Draft202012Validator
 
-    plain = schema.get("schema_definition", schema)
     fields = evaluate(schema, gold, gold).fields
     counted = fields[fields["counted"]]
     released = evaluate(schema, gold, gold, profile="extract-bench-0.1.0").fields
     cited = gold.get("citations") if isinstance(gold, dict) else None
+    violations = Draft202012Validator(schema.get("schema_definition", schema)).iter_errors(gold)
     return (
         len(counted),
         len(released[released["counted"]]),
         int((counted["gold_state"] == "present").sum()),
         len(cited) if isinstance(cited, list) else None,
-        sum(1 for _ in Draft202012Validator(plain).iter_errors(gold)),
+        sum(1 for _ in violations),
     )
 
 
@@ -82,48 +91,36 @@ def measure_growth_metric(dataset: Dataset) -> int:
     return len(plain["$defs"]["growth_metric"]["properties"])
 
 
-SHIPPED = "shipped statistics"
-
 #: Fields of the definition ``growth_metric`` in the released 10-K/Q schema.
 _GROWTH_METRIC = 8
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Figures by domain.
+    """Figures by domain; `source` is ``"shipped statistics"`` or the dataset's name."""
 
-    Attributes
-    ----------
-    frame : pandas.DataFrame
-        One row per document: document, domain (the paper's), pages, gold_values, array_items,
-        fields, gold_tokens, pdf_tokens, scored, scored_released, present, citations, violations.
-    keys, depth : mapping of str to int
-        By domain, of the schema.
-    growth_metric : int
-        Properties of the definition that Figure 1 shows.
-    source : str
-        ``"shipped statistics"`` or the dataset's name.
-    """
-
+    #: One row per document, with its statistics and the columns of `GOLD_COLUMNS`.
     frame: pd.DataFrame
+    #: Keys and depth of the schemas, by domain.
     keys: Mapping[str, int]
     depth: Mapping[str, int]
+    #: Properties of the definition that Figure 1 shows.
     growth_metric: int
     source: str
 
-    @property
+    @cached_property
     def documents(self) -> dict[str, int]:
         """Number of documents by domain."""
-        return {domain: int((self.frame["domain"] == domain).sum()) for domain in DOMAINS}
+        return {domain: len(self.of(domain, "document")) for domain in DOMAINS}
 
-    @property
+    @cached_property
     def scored(self) -> dict[str, int]:
-        """Scored fields a document, by domain."""
+        """Scored fields per document, by domain."""
         return {domain: int(self.of(domain, "scored").max()) for domain in DOMAINS}
 
-    @property
+    @cached_property
     def scored_by_package_010(self) -> dict[str, int]:
-        """Fields a document that the published package scores, by domain."""
+        """Fields per document that the published package scores, by domain."""
         return {domain: int(self.of(domain, "scored_released").max()) for domain in DOMAINS}
 
     def of(self, domain: str, column: str) -> pd.Series[Any]:
@@ -135,21 +132,17 @@ class Facts:
         values = self.of(domain, column)
         return None if values.isna().any() else float(values.sum())
 
-    def mean(self, domain: str, column: str) -> float | None:
-        """Return a domain's average a document; None if a document's figure is unknown."""
-        total = self.total(domain, column)
-        return None if total is None else total / len(self.of(domain, column))
-
     def figure(self, domain: str, name: str) -> float | None:
-        """Return a domain's documents, keys or depth, or an average a document."""
-        own = {"documents": self.documents, "keys": self.keys, "depth": self.depth}
-        if name in own:
-            return own[name][domain]
-        return self.mean(domain, "gold_tokens" if name == "tokens" else name)
+        """Return a domain's documents, keys or depth, or an average per document."""
+        counts = {"documents": self.documents, "keys": self.keys, "depth": self.depth}
+        if name in counts:
+            return counts[name][domain]
+        total = self.total(domain, "gold_tokens" if name == "tokens" else name)
+        return None if total is None else total / self.documents[domain]
 
 
 def facts_of(dataset: Dataset | None = None) -> Facts:
-    """Gather the figures of a dataset."""
+    """Gather the figures of a dataset, or the shipped ones."""
     if dataset is None:
         return _shipped()
     found, wanted = set(dataset.schemas["schema"]), set(SCHEMAS.values())
@@ -158,34 +151,30 @@ def facts_of(dataset: Dataset | None = None) -> Facts:
             f"dataset {dataset.name!r} has the schemas {', '.join(sorted(found))}: the paper's "
             f"tables need those of the released one, {', '.join(sorted(wanted))}"
         )
-    sizes = {d: schema_complexity(dataset.schema(s)) for d, s in SCHEMAS.items()}
-    return Facts(
-        _joined(dataset.documents, measure_gold(dataset)),
-        {domain: size.keys for domain, size in sizes.items()},
-        {domain: size.depth for domain, size in sizes.items()},
-        measure_growth_metric(dataset),
-        f"dataset {dataset.name!r}",
-    )
+    sizes = {schema: schema_complexity(dataset.schema(schema))._asdict() for schema in wanted}
+    growth = measure_growth_metric(dataset)
+    gold = measure_gold(dataset)
+    return _joined(dataset.documents, gold, sizes, growth, f"dataset {dataset.name!r}")
 
 
 @cache
 def _shipped() -> Facts:
     sizes = shipped_schemas().set_index("schema")[["keys", "depth"]].to_dict("index")
-    return Facts(
-        _joined(shipped_statistics(), shipped_gold()),
-        {domain: sizes[schema]["keys"] for domain, schema in SCHEMAS.items()},
-        {domain: sizes[schema]["depth"] for domain, schema in SCHEMAS.items()},
-        _GROWTH_METRIC,
-        SHIPPED,
-    )
+    statistics, gold = shipped_statistics(), shipped_gold()
+    return _joined(statistics, gold, sizes, _GROWTH_METRIC, "shipped statistics")
 
 
-def _joined(statistics: pd.DataFrame, gold: pd.DataFrame) -> pd.DataFrame:
+def _joined(
+    statistics: pd.DataFrame, gold: pd.DataFrame, sizes: Mapping[Any, Any], growth: int, source: str
+) -> Facts:
     names = ["document", "schema", "pages", "gold_values", "array_items", "fields"]
-    counted = statistics[[*names, "gold_tokens", "pdf_tokens"]]
-    frame = counted.merge(gold, on=["document", "schema"])
+    frame = statistics[[*names, "gold_tokens", "pdf_tokens"]].merge(gold, on=["document", "schema"])
     frame.insert(1, "domain", [DOMAIN_OF_SCHEMA[schema] for schema in frame["schema"]])
-    return frame
+    keys, depth = (
+        {domain: sizes[schema][name] for domain, schema in SCHEMAS.items()}
+        for name in ("keys", "depth")
+    )
+    return Facts(frame, keys, depth, growth, source)
 
 
 MODES = ("prompt", "structured")
@@ -224,6 +213,11 @@ class Tally(NamedTuple):
     valid: int
     fields: int
     passed: int
+
+    @property
+    def invalid(self) -> int:
+        """Documents without a valid output."""
+        return self.documents - self.valid
 
     @property
     def validity(self) -> float:
@@ -281,6 +275,24 @@ def tally(
         sum(c.fields for c in rows),
         sum(c.passed for c in rows),
     )
+
+
+#: Models that are added up. ``able`` leaves Claude out where its page limit kept it out.
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "pooled": MODELS,
+    "able": MODELS,
+    "GPT": GPT,
+    "Claude": CLAUDE,
+    **{model: (model,) for model in MODELS},
+}
+
+
+def attempts(group: str, domain: str) -> Tally:
+    """Return the counts of a group of models on a domain."""
+    models = GROUPS[group]
+    if group == "able" and domain == "credit":
+        models = tuple(model for model in models if model not in CLAUDE)
+    return tally(models=models, domains=(domain,))
 
 
 @cache

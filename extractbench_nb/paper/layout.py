@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from extractbench_nb.benchmark.published import Figure, rows_of
-from extractbench_nb.paper.cells import HEADER, TOTAL, Cells, rounded, written
-
-if TYPE_CHECKING:
-    pass
+from extractbench_nb.display.publication import Texts
+from extractbench_nb.paper.cells import HEADER, TOTAL, Cell, Cells, figures_of, rounded, written
 
 #: What stands where a figure cannot be recomputed.
 ABSENT = "–"
-
 
 #: Its caption prints two ratios only; all five domains are shown.
 _FIGURE = "figure2"
@@ -27,15 +23,6 @@ class _Head(NamedTuple):
     heading: str
     template: str
     ranked: str = ""
-
-
-class Laid(NamedTuple):
-    """A table laid out: texts by row, and where they are bold or red, by row and heading."""
-
-    headings: list[str]
-    rows: dict[str, list[str]]
-    best: set[tuple[str, str]]
-    failed: set[tuple[str, str]]
 
 
 def _heads(**named: str) -> tuple[_Head, ...]:
@@ -56,95 +43,76 @@ def _under(heading: str, domain: str) -> _Head:
 
 _DOMAIN_HEADS = (_Head("Valid", "{valid}/{documents}"), _counted("Pass Rate", ""))
 
-_HEADS: Mapping[str, tuple[_Head, ...]] = MappingProxyType(
-    {
-        "1": _heads(keys="Keys", depth="Depth", documents="Docs"),
-        "2": _heads(documents="Documents", pages="Pages", gold_values="Gold Values"),
-        "3": _heads(hours="Hours", hours_per_document="Hrs/Doc"),
-        "4": _heads(metric="Metric", margin="Margin"),
-        "5": (
-            _Head("Valid JSON", "{valid}/{attempts}", "valid"),
-            _under("Credit", "credit"),
-            _under("Research", "research"),
-            _under("Resumes", "resumes"),
-            _under("Sports", "sports"),
-            _under("SEC 10-K/Q", "10-K/Q"),
-            _counted("Overall Pass Rate", "overall "),
-            _Head("Acc Valid", "{accuracy}", "accuracy"),
-        ),
-        "6": _heads(
-            pages="Pages",
-            keys="Keys",
-            depth="Depth",
-            tokens="Tokens",
-            fields="Fields",
-            array_items="Arr. Items",
-        ),
-        "8": tuple(
-            _Head(heading, f"{{{column} rate}}", f"{column} rate")
-            for heading, column in (
-                ("Credit", "credit"),
-                ("Research", "research"),
-                ("Sports", "sports"),
-                ("Overall", "overall"),
-            )
-        ),
-        **{str(number): _DOMAIN_HEADS for number in range(9, 14)},
-        _FIGURE: _heads(input_tokens="Input", output_tokens="Output", ratio="Ratio"),
-    }
-)
+_HEADS: Mapping[str, tuple[_Head, ...]] = {
+    "1": _heads(keys="Keys", depth="Depth", documents="Docs"),
+    "2": _heads(documents="Documents", pages="Pages", gold_values="Gold Values"),
+    "3": _heads(hours="Hours", hours_per_document="Hrs/Doc"),
+    "4": _heads(metric="Metric", margin="Margin"),
+    "5": (
+        _Head("Valid JSON", "{valid}/{attempts}", "valid"),
+        _under("Credit", "credit"),
+        _under("Research", "research"),
+        _under("Resumes", "resumes"),
+        _under("Sports", "sports"),
+        _under("SEC 10-K/Q", "10-K/Q"),
+        _counted("Overall Pass Rate", "overall "),
+        _Head("Acc Valid", "{accuracy}", "accuracy"),
+    ),
+    "6": _heads(
+        pages="Pages",
+        keys="Keys",
+        depth="Depth",
+        tokens="Tokens",
+        fields="Fields",
+        array_items="Arr. Items",
+    ),
+    "8": tuple(
+        _Head(name.capitalize(), f"{{{name} rate}}", f"{name} rate")
+        for name in ("credit", "research", "sports", "overall")
+    ),
+    **{str(number): _DOMAIN_HEADS for number in range(9, 14)},
+    _FIGURE: _heads(input_tokens="Input", output_tokens="Output", ratio="Ratio"),
+}
 
 _NAME = re.compile(r"\{([^{}]+)\}")
 
 
-def lay_out(part: str, cells: Cells) -> Laid:
+def lay_out(part: str, cells: Cells) -> Texts:
     """Write figures into the cells of the printed table."""
-    figures = {(f.row, f.column): f for f in rows_of(part) if part != _FIGURE}
+    figures = {} if part == _FIGURE else figures_of(part)
     models = dict.fromkeys(figure.column for figure in rows_of(part))
     heads = _HEADS.get(part) or tuple(_Head(model, f"{{{model}}}") for model in models)
-    known = dict.fromkeys(row for row, _ in (*figures, *cells))
-    rows = [row for row in known if row != HEADER]
+    named = dict.fromkeys(row for row, _ in (*figures, *cells))
+    labels = {f.row: f.label for f in reversed(rows_of("6" if part == _FIGURE else part))}
+    rows = {row: labels.get(row, row) for row in named if row != HEADER}
 
-    def write(row: str) -> Callable[[re.Match[str]], str]:
-        return lambda found: _text(figures, cells, row, found[1])
+    def filled(template: str, row: str) -> str:
+        return _NAME.sub(
+            lambda name: _text(figures.get((row, name[1])), cells.get((row, name[1]))), template
+        )
 
-    headings = {head: _NAME.sub(write(HEADER), head.heading) for head in heads}
-    return Laid(
-        list(headings.values()),
-        {
-            _label(part, row): [_NAME.sub(write(row), head.template) for head in heads]
-            for row in rows
-        },
-        {
-            (_label(part, row), headings[head])
-            for head in heads
-            if head.ranked
-            for row in _best(cells, rows, head.ranked)
-        },
-        {
-            (_label(part, row), headings[head])
-            for head in heads
-            for row in rows
-            if part != "8" and head.ranked.endswith("rate") and cells[row, head.ranked].value == 0
-        },
-    )
+    best, failed = set(), set()
+    for head in heads:
+        if not head.ranked:
+            continue
+        heading = filled(head.heading, HEADER)
+        values = {row: cells[row, head.ranked].value for row in rows}
+        numbers = [v for row, v in values.items() if row != TOTAL and isinstance(v, (int, float))]
+        top = max(numbers, default=0)
+        for row, label in rows.items():
+            if row != TOTAL and values[row] == top > 0:
+                best.add((label, heading))
+            if part != "8" and head.ranked.endswith("rate") and values[row] == 0:
+                failed.add((label, heading))
+    texts = {label: [filled(head.template, row) for head in heads] for row, label in rows.items()}
+    return [filled(head.heading, HEADER) for head in heads], texts, best, failed
 
 
-def _best(cells: Cells, rows: list[str], column: str) -> list[str]:
-    values = {row: cells[row, column].value for row in rows if row != TOTAL}
-    numbers = {row: v for row, v in values.items() if isinstance(v, (int, float)) and v > 0}
-    return [row for row, value in numbers.items() if value == max(numbers.values())]
-
-
-def _label(part: str, row: str) -> str:
-    named = "6" if part == _FIGURE else part
-    return next((f.label for f in rows_of(named) if f.row == row), row)
-
-
-def _text(figures: Mapping[tuple[str, str], Figure], cells: Cells, row: str, column: str) -> str:
-    cell, figure = cells.get((row, column)), figures.get((row, column))
-    if cell is None or cell.value is None:
-        return ABSENT if cell is not None else ""
+def _text(figure: Figure | None, cell: Cell | None) -> str:
+    if cell is None:
+        return ""
+    if cell.value is None:
+        return ABSENT
     if figure is None:
         return cell.value if isinstance(cell.value, str) else f"{cell.value:,.1f}"
     if figure.printed.endswith("k") and isinstance(cell.value, (int, float)):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import permutations, product
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,8 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.paper.cells import CLAUDE, DOMAINS, GPT, MODELS, value_of
-from extractbench_nb.paper.facts import Facts, Tally, facts_of, tally
+from extractbench_nb.paper.cells import CLAUDE, DOMAINS, MODELS, value_of
+from extractbench_nb.paper.facts import GROUPS, Facts, Tally, attempts, facts_of
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 
@@ -24,29 +23,10 @@ FACTORS = ("keys", "tokens", "pages", "depth", "array_items")
 #: Shares by domain: valid documents; passed fields of documents x keys; passed of scored fields.
 OUTCOMES = ("validity", "pass_rate", "scored_pass_rate")
 
-#: Models that are added up. ``able`` leaves Claude out where its page limit kept it out.
-GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "pooled": MODELS,
-        "able": MODELS,
-        "GPT": GPT,
-        "Claude": CLAUDE,
-        **{model: (model,) for model in MODELS},
-    }
-)
-
 
 def factor_values(factor: str) -> Numbers:
     """Return a factor by domain, as Table 6 prints it."""
     return np.array([value_of(6, domain, factor) for domain in DOMAINS])
-
-
-def attempts(group: str, domain: str) -> Tally:
-    """Return the counts of a group of models on a domain."""
-    models = GROUPS[group]
-    if group == "able" and domain == "credit":
-        models = tuple(model for model in models if model not in CLAUDE)
-    return tally(models=models, domains=(domain,))
 
 
 def outcome_values(outcome: str, group: str, facts: Facts) -> Numbers:
@@ -73,20 +53,13 @@ _HALF_CHI2_95 = 1.920729
 
 
 class Fit(NamedTuple):
-    """Estimates of a batch of designs.
+    """Estimates of a batch of designs."""
 
-    Attributes
-    ----------
-    coefficients : ndarray of shape (batch, k)
-        Log-odds.
-    errors : ndarray of shape (batch, k)
-        Standard errors from the information matrix: rows taken as independent.
-    penalised : ndarray of shape (batch,)
-        Log-likelihood plus half the log determinant of the information.
-    """
-
+    #: Log-odds, of shape (batch, k).
     coefficients: Numbers
+    #: Standard errors from the information matrix, rows taken as independent, of shape (batch, k).
     errors: Numbers
+    #: Log-likelihood plus half the log determinant of the information, of shape (batch,).
     penalised: Numbers
 
 
@@ -125,7 +98,11 @@ def fit(
         beta += np.clip(step, -_LONGEST_STEP, _LONGEST_STEP)
         if np.abs(step).max() < _CLOSE:
             break
-    return _finish(design, beta, successes, trials)
+    _, information = _score(design, beta, successes, trials)
+    errors = np.sqrt(np.diagonal(np.linalg.inv(information), axis1=-2, axis2=-1))
+    eta = np.einsum("bnk,bk->bn", design, beta)
+    likelihood = (successes * eta - trials * np.logaddexp(0, eta)).sum(axis=-1)
+    return Fit(beta, errors, likelihood + np.linalg.slogdet(information)[1] / 2)
 
 
 def _score(
@@ -139,15 +116,6 @@ def _score(
     leverage = weights * np.einsum("bnk,bkl,bnl->bn", design, inverse, design)
     residual = successes - trials * chance + leverage * (0.5 - chance)
     return np.einsum("bnk,bn->bk", design, residual), information
-
-
-def _finish(design: Numbers, beta: Numbers, successes: Numbers, trials: Numbers) -> Fit:
-    eta = np.einsum("bnk,bk->bn", design, beta)
-    likelihood = (successes * eta - trials * np.logaddexp(0, eta)).sum(axis=-1)
-    _, information = _score(design, beta, successes, trials)
-    errors = np.sqrt(np.diagonal(np.linalg.inv(information), axis1=-2, axis2=-1))
-    penalised = likelihood + np.linalg.slogdet(information)[1] / 2
-    return Fit(beta, errors, penalised)
 
 
 def profile_interval(
@@ -190,12 +158,10 @@ CORRELATION_COLUMNS = FrameSpec(
 _NOISE = 1e-9
 
 
-def _ranks(values: Numbers) -> Numbers:
-    """Rank along the last axis; ties get the mean of their ranks."""
-    below = (values[..., None, :] < values[..., :, None]).sum(-1)
-    equal = (values[..., None, :] == values[..., :, None]).sum(-1)
-    ranks: Numbers = below + (equal + 1) / 2
-    return ranks
+def _orders(values: Numbers) -> Numbers:
+    """Compare each pair of values along the last axis: -1, 0 or 1."""
+    signs: Numbers = np.sign(values[..., :, None] - values[..., None, :])
+    return signs
 
 
 def spearman(one: Numbers, two: Numbers) -> Numbers:
@@ -206,8 +172,8 @@ def spearman(one: Numbers, two: Numbers) -> Numbers:
     >>> float(spearman(np.array([1.0, 2, 3]), np.array([5.0, 9, 7])))
     0.5
     """
-    first, second = (_ranks(v) - (v.shape[-1] + 1) / 2 for v in (one, two))
-    return _cosine(first, second, axes=(-1,))
+    # the sum over a value's pairs is twice the distance of its rank from the mean rank
+    return _cosine(_orders(one).sum(-1), _orders(two).sum(-1), axes=(-1,))
 
 
 def kendall(one: Numbers, two: Numbers) -> Numbers:
@@ -218,8 +184,7 @@ def kendall(one: Numbers, two: Numbers) -> Numbers:
     >>> round(float(kendall(np.array([1.0, 2, 3]), np.array([5.0, 9, 7]))), 3)
     0.333
     """
-    first, second = (np.sign(v[..., :, None] - v[..., None, :]) for v in (one, two))
-    return _cosine(first, second, axes=(-2, -1))
+    return _cosine(_orders(one), _orders(two), axes=(-2, -1))
 
 
 def _cosine(one: Numbers, two: Numbers, *, axes: tuple[int, ...]) -> Numbers:
@@ -229,9 +194,10 @@ def _cosine(one: Numbers, two: Numbers, *, axes: tuple[int, ...]) -> Numbers:
     return found
 
 
-_MEASURES: Mapping[str, Callable[[Numbers, Numbers], Numbers]] = MappingProxyType(
-    {"spearman": spearman, "kendall": kendall}
-)
+_MEASURES: Mapping[str, Callable[[Numbers, Numbers], Numbers]] = {
+    "spearman": spearman,
+    "kendall": kendall,
+}
 
 
 class Association(NamedTuple):
@@ -353,70 +319,53 @@ def regressions() -> pd.DataFrame:
         One row per group, outcome and factor: group, outcome, factor, cells, domains, coefficient,
         error, odds_ratio, odds_low, odds_high, without_one_low, without_one_high, gain, p_value.
     """
-    return REGRESSION_COLUMNS.from_rows(_rows())
-
-
-@cache
-def _rows() -> tuple[tuple[Any, ...], ...]:
     keys = product(("pooled", "able"), OUTCOMES, FACTORS)
-    return tuple((*key, *_fitted(*key)) for key in keys)
-
-
-def _counted(group: str, outcome: str) -> tuple[Numbers, Numbers]:
-    """Return successes and trials by model and domain, flattened; 0 trials where left out."""
-    scored = facts_of().scored
-    cells = [
-        outcome_counts(outcome, tally(models=(m,), domains=(d,)), scored[d])
-        if group == "pooled" or not (d == "credit" and m in CLAUDE)
-        else (0, 0)
-        for m in MODELS
-        for d in DOMAINS
-    ]
-    counts = np.array(cells, dtype=float)
-    return counts[:, 0], counts[:, 1]
+    return REGRESSION_COLUMNS.from_rows((*key, *_fitted(*key)) for key in keys)
 
 
 def _design(values: Numbers) -> Numbers:
-    """Return an intercept a model and the factor, which is one value a domain."""
+    """Return one intercept per model, and the factor, which has one value per domain."""
     logs = np.log2(values)
     intercepts = np.repeat(np.eye(len(MODELS)), len(DOMAINS), axis=0)
     return np.column_stack([intercepts, np.tile(logs - logs.mean(), len(MODELS))])
 
 
+@cache
 def _fitted(group: str, outcome: str, factor: str) -> tuple[Any, ...]:
+    """Return the cells of a row of `regressions` that are computed."""
     values = factor_values(factor)
-    successes, trials = _counted(group, outcome)
+    scored = facts_of().scored
+    cells = [
+        outcome_counts(outcome, attempts(model, domain), scored[domain])
+        if group == "pooled" or not (domain == "credit" and model in CLAUDE)
+        else (0, 0)
+        for model in MODELS
+        for domain in DOMAINS
+    ]
+    successes, trials = np.array(cells, dtype=float).T
     design = _design(values)
-    gain, orders = _gain(values, successes, trials)
     own = fit(design[None], successes, trials)
-    low, high = profile_interval(design, successes, trials, column=-1 % design.shape[1])
-    without = _without_one(design, successes, trials)
     slope = float(own.coefficients[0, -1])
+    low, high = profile_interval(design, successes, trials, column=-1 % design.shape[1])
+
+    # each domain is left out in turn: a cell without trials has no influence on the fit
+    kept = np.tile(1 - np.eye(len(DOMAINS)), len(MODELS))
+    batch = np.broadcast_to(design, (len(DOMAINS), *design.shape))
+    without = fit(batch, successes * kept, trials * kept).coefficients[:, -1]
+
+    # what the factor adds to the intercepts, as it is and in every order of the domains
+    designs = np.stack([_design(np.array(order)) for order in permutations(values)])
+    free = np.arange(designs.shape[-1]) != designs.shape[-1] - 1
+    gains = (
+        fit(designs, successes, trials).penalised
+        - fit(designs, successes, trials, free=free).penalised
+    )
     return (
         int((trials > 0).sum()),
         len(DOMAINS),
         slope,
         float(own.errors[0, -1]),
         *(float(np.exp(x)) for x in (slope, low, high, without.min(), without.max())),
-        gain,
-        float((orders >= gain - _ROUNDING).mean()),
+        float(gains[0]),
+        float((gains >= gains[0] - _ROUNDING).mean()),
     )
-
-
-def _without_one(design: Numbers, successes: Numbers, trials: Numbers) -> Numbers:
-    """Return the factor's coefficient with each domain left out in turn."""
-    # a cell without trials has no influence on the fit
-    keep = np.tile(1 - np.eye(len(DOMAINS)), len(MODELS))
-    batch = np.broadcast_to(design, (len(DOMAINS), *design.shape))
-    found: Numbers = fit(batch, successes * keep, trials * keep).coefficients[:, -1]
-    return found
-
-
-def _gain(values: Numbers, successes: Numbers, trials: Numbers) -> tuple[float, Numbers]:
-    """Return what the factor adds, as it is and in every order of the domains."""
-    orders = np.array(list(permutations(range(len(values)))))
-    designs = np.stack([_design(values[order]) for order in orders])
-    free = np.arange(designs.shape[-1]) != designs.shape[-1] - 1
-    full = fit(designs, successes, trials).penalised
-    none = fit(designs, successes, trials, free=free).penalised
-    return float(full[0] - none[0]), full - none

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark.dataset import Dataset
-from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, PARTS, Figure, part_name, rows_of
+from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, PARTS, part_name, rows_of
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.paper.cells import (
     DIFFERS,
@@ -27,6 +26,7 @@ from extractbench_nb.paper.cells import (
     TOTAL,
     Cell,
     Cells,
+    figures_of,
     status_of,
     written,
 )
@@ -51,21 +51,19 @@ if TYPE_CHECKING:
     from extractbench_nb.display.publication import PaperStyler
 
 
-_MAKERS: Mapping[str, Callable[[Facts], Cells]] = MappingProxyType(
-    {
-        "1": characteristics,
-        "2": scale,
-        "3": annotation,
-        "4": lambda facts: presets_tried(),
-        "5": results,
-        "6": complexities,
-        "7": lambda facts: failures(),
-        "8": structured,
-        **{str(n): lambda facts, n=n: domain_results(n) for n in range(9, 14)},  # type: ignore[misc]
-        "figure2": tokens,
-        "text": statement_cells,
-    }
-)
+_MAKERS: Mapping[str, Callable[[Facts], Cells]] = {
+    "1": characteristics,
+    "2": scale,
+    "3": annotation,
+    "4": lambda facts: presets_tried(),
+    "5": results,
+    "6": complexities,
+    "7": lambda facts: failures(),
+    "8": lambda facts: structured(),
+    **{str(n): lambda facts, n=n: domain_results(n) for n in range(9, 14)},  # type: ignore[misc]
+    "figure2": tokens,
+    "text": statement_cells,
+}
 
 COMPARE_COLUMNS = FrameSpec(
     "compare",
@@ -132,8 +130,8 @@ def table(n: int | str, *, dataset: Dataset | None = None) -> pd.DataFrame:
     """
     part = table_name(n)
     cells = cells_of(part, dataset=dataset)
-    own = {key: cell.value for key, cell in cells.items()}
-    frame = _wide(list(own) if part == "figure2" else _printed_cells(part), own)
+    keys = cells if part == "figure2" else figures_of(part)
+    frame = _wide(keys, {key: cell.value for key, cell in cells.items()})
     frame.attrs["source"] = "; ".join(dict.fromkeys(c.source for c in cells.values() if c.source))
     return frame
 
@@ -163,8 +161,10 @@ def published(n: int | str) -> pd.DataFrame:
     14.7
     """
     part = table_name(n)
-    values = {(f.row, f.column): f.printed if f.value is None else f.value for f in rows_of(part)}
-    frame = _wide(_printed_cells(part), values)
+    figures = figures_of(part)
+    frame = _wide(
+        figures, {k: f.printed if f.value is None else f.value for k, f in figures.items()}
+    )
     frame.attrs["source"] = "arXiv 2602.12247"
     return frame
 
@@ -314,17 +314,13 @@ def style(
     part = table_name(n)
     if values not in ("recomputed", "published"):
         raise InputError(f"values={values!r}: expected 'recomputed' or 'published'")
-    cells = cells_of(part, dataset=dataset) if values == "recomputed" else _printed(part)
-    return styled(lay_out(part, cells), part)
-
-
-def _printed(part: str) -> Cells:
-    return {
-        (f.row, f.column): Cell(
-            f.printed if f.value is None or part == "figure2" else f.value, "as printed"
-        )
-        for f in rows_of(part)
+    if values == "recomputed":
+        return styled(lay_out(part, cells_of(part, dataset=dataset)), part)
+    cells = {
+        key: Cell(f.printed if f.value is None or part == "figure2" else f.value, "as printed")
+        for key, f in figures_of(part).items()
     }
+    return styled(lay_out(part, cells), part)
 
 
 def cells_of(part: str, *, dataset: Dataset | None = None) -> Cells:
@@ -340,42 +336,41 @@ def table_name(n: int | str) -> str:
     return part
 
 
-def _printed_cells(part: str) -> list[tuple[str, str]]:
-    return [(f.row, f.column) for f in rows_of(part) if f.row != HEADER]
-
-
 def _wide(keys: Iterable[tuple[str, str]], values: Mapping[tuple[str, str], Any]) -> pd.DataFrame:
-    rows = list(dict.fromkeys(row for row, _ in keys))
-    columns = list(dict.fromkeys(column for _, column in keys))
-    data = {c: _typed([values.get((row, c)) for row in rows]) for c in columns}
+    """Lay figures out by row and column, without the row of column heads."""
+    cells = [(row, column) for row, column in keys if row != HEADER]
+    rows, columns = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
+    data = {}
+    for column in columns:
+        found = [values.get((row, column)) for row in rows]
+        if any(isinstance(value, str) for value in found):
+            dtype: Any = pd.StringDtype("python")
+        else:
+            whole = all(value is None or float(value).is_integer() for value in found)
+            dtype = "Int64" if whole else "Float64"
+        data[column] = pd.array(found, dtype=dtype)
     return pd.DataFrame(data, index=pd.Index(rows, name="row", dtype=object))
 
 
-def _typed(values: list[Any]) -> Any:
-    if any(isinstance(value, str) for value in values):
-        return pd.array(values, dtype=pd.StringDtype("python"))
-    numbers = [None if v is None else float(v) for v in values]
-    whole = all(number is None or number.is_integer() for number in numbers)
-    return pd.array(numbers, dtype="Int64" if whole else "Float64")
-
-
 def _compared(part: str, cells: Cells) -> pd.DataFrame:
-    return COMPARE_COLUMNS.from_rows(_row(f, cells[f.row, f.column]) for f in rows_of(part))
-
-
-def _row(figure: Figure, cell: Cell) -> tuple[Any, ...]:
-    status = status_of(figure, cell)
-    own = None if cell.given else cell.value
-    number = float(own) if isinstance(own, (int, float)) else None
-    known = number is not None and figure.value is not None
-    explained = status in (DIFFERS, NOT_REPRODUCIBLE)
-    return (
-        *(figure.table, figure.row, figure.column, figure.printed, written(figure, own)),
-        *(figure.value, number),
-        (number or 0.0) - (figure.value or 0.0) if known else None,
-        *(figure.unit, status, cell.note if explained and cell.note else None),
-        *(cell.source or None, figure.where),
-    )
+    rows = []
+    for figure in rows_of(part):
+        cell = cells[figure.row, figure.column]
+        status = status_of(figure, cell)
+        value = None if cell.given else cell.value
+        number = float(value) if isinstance(value, (int, float)) else None
+        known = number is not None and figure.value is not None
+        explained = status in (DIFFERS, NOT_REPRODUCIBLE)
+        rows.append(
+            (
+                *(figure.table, figure.row, figure.column, figure.printed, written(figure, value)),
+                *(figure.value, number),
+                (number or 0.0) - (figure.value or 0.0) if known else None,
+                *(figure.unit, status, cell.note if explained and cell.note else None),
+                *(cell.source or None, figure.where),
+            )
+        )
+    return COMPARE_COLUMNS.from_rows(rows)
 
 
 #: Where the figure of a run stands: the last two have no figure, or no interval.
@@ -405,19 +400,14 @@ RUN_COMPARISON_COLUMNS = FrameSpec(
 )
 
 #: Rows of Table 7, and the failures of `parse_output`.
-_FAILURES = MappingProxyType(
-    {
-        "empty": "empty_response",
-        "trailing comma": "trailing_comma",
-        "page limit": "page_limit",
-        "truncated": "truncated_json",
-        "context length": "context_length",
-    }
-)
-_PARTS = ("5", *(str(n) for n in range(7, 14)))
+_FAILURES = {
+    "empty": "empty_response",
+    "trailing comma": "trailing_comma",
+    "page limit": "page_limit",
+    "truncated": "truncated_json",
+    "context length": "context_length",
+}
 _CONFIDENCE = 0.95
-_STRUCTURED = "structured"
-_SIMULATED = "simulated"
 
 
 class RunTables(Protocol):
@@ -432,15 +422,6 @@ class RunTables(Protocol):
         """How attempts failed, one column per run."""
 
 
-class _Found(NamedTuple):
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-
-
-_NOTHING = _Found(None)
-
-
 def compare_with_runs(
     n: int | str,
     runs: RunTables,
@@ -449,56 +430,69 @@ def compare_with_runs(
 ) -> pd.DataFrame:
     """Put the figures of runs beside those of a table; see `compare`."""
     part = part_name(n)
-    if part not in _PARTS:
+    if part not in ("5", *(str(n) for n in range(7, 14))):
         raise InputError(f"table {n!r} has no figures of runs; those that do are 5 and 7 to 13")
     given: object = runs
     if not (hasattr(given, "results") and hasattr(given, "failures")):
         raise InputError(f"runs is {type(given).__name__}; expected what baseline_tables() returns")
     known = list(dict.fromkeys(runs.results["run"]))
-    chosen = _models(part, [run for run in known if run != TOTAL], models)
+    chosen = _run_of_model(part, [run for run in known if run != TOTAL], models)
     if len(chosen) == len(known) - 1 == len(MODELS):
         chosen[TOTAL] = TOTAL
+    schemas = _schema_of_domain(runs, domains) | {OVERALL: OVERALL}
     results = {(row["run"], row["schema"]): row for row in runs.results.to_dict("records")}
     confidence = runs.results.attrs.get("confidence", _CONFIDENCE)
-    schemas = _domains(runs, domains) | {OVERALL: OVERALL}
     whole = next((domain for domain, n in DOMAIN_TABLES.items() if str(n) == part), OVERALL)
     rows = []
     for figure in rows_of(part):
         if figure.row == HEADER:
             continue
         run = chosen.get(figure.column if part == "7" else figure.row)
-        found = _NOTHING
+        value, low, high = None, None, None
         if run is not None and part == "7":
             failures = runs.failures[run]
-            found = _failed(figure.row, results[run, OVERALL], failures, confidence)
+            value, low, high = _failed(figure.row, results[run, OVERALL], failures, confidence)
         elif run is not None:
             name, _, last = figure.column.rpartition(" ")
             row = results.get((run, schemas.get(name or whole)))
-            found = _NOTHING if row is None else _cell(row, last)
-        rows.append(_run_row(figure, run, found))
+            value, low, high = (None, None, None) if row is None else _of_results(row, last)
+        status, difference = NO_RUN, None
+        if value is not None and figure.value is not None:
+            difference = value - figure.value
+            if status_of(figure, Cell(value, "")) == EQUAL:
+                status = EQUAL
+            else:
+                inside = low is not None and high is not None and low <= figure.value <= high
+                status = WITHIN if inside else DIFFERS
+        domain = figure.column.removesuffix(" rate")
+        sums_up = figure.table == "8" and figure.row == TOTAL and domain in DOMAINS
+        rows.append(
+            (
+                *(figure.table, figure.row, figure.column, run),
+                *(figure.printed, written(figure, value), figure.value, value, difference),
+                *(low, high, figure.unit, status),
+                *((divided(domain) or None) if sums_up else None, figure.where),
+            )
+        )
     return RUN_COMPARISON_COLUMNS.from_rows(rows)
 
 
-def _models(part: str, runs: list[str], given: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the run of each model."""
-    if given is not None:
-        for run, model in given.items():
-            _known("models", run, runs)
-            _known(f"models[{run!r}]", model, MODELS)
-        pairs = list(given.items())
-    else:
-        named = [(run, _model_of(run)) for run in _of_mode(part, runs)]
-        pairs = [(run, model) for run, model in named if model is not None]
-    chosen: dict[str, str] = {}
-    for run, model in pairs:
-        if model in chosen:
-            raise InputError(
-                f"runs {chosen[model]!r} and {run!r} are both of {model}; say by "
-                "models={run: model} which one is meant"
-            )
-        chosen[model] = run
+def _run_of_model(part: str, runs: list[str], given: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the run of each model, whatever stands around the model's name in that of the run.
+
+    Runs that are named as structured are for Table 8, the others for the rest.
+    """
+    letters = {re.sub(r"[\W_]+", "", model.casefold()): model for model in MODELS}
+    named = {}
+    for run in runs:
+        name = run.rpartition("/")[2].casefold()
+        name = name.removeprefix("simulated").removesuffix("structured")
+        model = letters.get(re.sub(r"[\W_]+", "", name))
+        if model and run.casefold().endswith("structured") == (part == "8"):
+            named[run] = model
+    chosen = _choice("models", named, given, runs, MODELS, "runs {!r} and {!r} are both of")
     if not chosen:
-        mode = f", in {_STRUCTURED} mode" if part == "8" else ""
+        mode = ", in structured mode" if part == "8" else ""
         raise InputError(
             f"no run is named as a model of the paper{mode} ({', '.join(map(repr, runs))}); say by "
             f"models={{run: model}} which is which: {', '.join(MODELS)}"
@@ -506,109 +500,74 @@ def _models(part: str, runs: list[str], given: Mapping[str, str] | None) -> dict
     return chosen
 
 
-def _of_mode(part: str, runs: list[str]) -> list[str]:
-    """Leave runs that are named as structured to Table 8, and the others to the rest."""
-    return [run for run in runs if run.casefold().endswith(_STRUCTURED) == (part == "8")]
-
-
-def _model_of(run: str) -> str | None:
-    """Return the model of which a run has the name, whatever stands around it."""
-    name = run.rpartition("/")[2].casefold()
-    name = name.removeprefix(_SIMULATED).removesuffix(_STRUCTURED)
-    return next((model for model in MODELS if _letters(model) == _letters(name)), None)
-
-
-def _letters(name: str) -> str:
-    return re.sub(r"[\W_]+", "", name.casefold())
-
-
-def _domains(runs: RunTables, given: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the schema of each domain."""
+def _schema_of_domain(runs: RunTables, given: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the schema of each domain, by default that with the released schema's folder."""
     schemas = [name for name in dict.fromkeys(runs.results["schema"]) if name != OVERALL]
-    if given is None:
-        folders = {name: name.rpartition("/")[2] for name in schemas}
-        pairs = {name: DOMAIN_OF_SCHEMA[f] for name, f in folders.items() if f in DOMAIN_OF_SCHEMA}
-    else:
-        for schema, domain in given.items():
-            _known("domains", schema, schemas)
-            _known(f"domains[{schema!r}]", domain, DOMAINS)
-        pairs = dict(given)
-    found: dict[str, str] = {}
-    for schema, domain in pairs.items():
-        if domain in found:
-            raise InputError(
-                f"schemas {found[domain]!r} and {schema!r} both stand for {domain}; say by "
-                "domains={schema: domain} which one is meant"
-            )
-        found[domain] = schema
-    if not found:
+    folders = {name: name.rpartition("/")[2] for name in schemas}
+    named = {name: DOMAIN_OF_SCHEMA[f] for name, f in folders.items() if f in DOMAIN_OF_SCHEMA}
+    both = "schemas {!r} and {!r} both stand for"
+    chosen = _choice("domains", named, given, schemas, DOMAINS, both)
+    if not chosen:
         raise InputError(
             f"no schema of the runs is one of the paper's ({', '.join(map(repr, schemas))}); say "
             f"by domains={{schema: domain}} which stands for which: {', '.join(DOMAINS)}"
         )
-    return found
+    return chosen
 
 
-def _known(what: str, name: Any, known: Any) -> None:
-    if name not in known:
-        raise InputError(f"{what}: no {name!r}; {nearest(name, known)}")
+def _choice(
+    argument: str,
+    named: Mapping[str, str],
+    given: Mapping[str, str] | None,
+    names: list[str],
+    allowed: tuple[str, ...],
+    both: str,
+) -> dict[str, str]:
+    """Return the run of each model, or the schema of each domain; none may have two."""
+    for name, target in (given or {}).items():
+        for what, value, known in (
+            (argument, name, names),
+            (f"{argument}[{name!r}]", target, allowed),
+        ):
+            if value not in known:
+                raise InputError(f"{what}: no {value!r}; {nearest(value, known)}")
+    chosen: dict[str, str] = {}
+    for name, target in (named if given is None else given).items():
+        if target in chosen:
+            kind = "{run: model}" if argument == "models" else "{schema: domain}"
+            raise InputError(
+                f"{both.format(chosen[target], name)} {target}; say by {argument}={kind} which one "
+                "is meant"
+            )
+        chosen[target] = name
+    return chosen
 
 
 def _failed(
     kind: str, whole: Mapping[Any, Any], failures: pd.Series[Any], confidence: float
-) -> _Found:
-    """Return how many attempts of a run failed in one way."""
+) -> tuple[float, float, float]:
+    """Return how many attempts of a run failed in one way, with its interval."""
     documents = whole["documents"]
     if kind == TOTAL:
-        bounds = (documents * (1 - whole[f"valid_{end}"]) for end in ("high", "low"))
-        return _Found(documents - whole["valid"], *bounds)
+        low, high = (documents * (1 - whole[f"valid_{end}"]) for end in ("high", "low"))
+        return documents - whole["valid"], low, high
     count = int(failures.get(_FAILURES[kind], 0))
     low, high, _ = wilson_interval(count / documents, documents, Drawing(confidence, 100, 0))
-    return _Found(count, *(documents * (end or 0.0) for end in (low, high)))
+    return count, documents * (low or 0.0), documents * (high or 0.0)
 
 
-def _cell(row: Mapping[Any, Any], figure: str) -> _Found:
-    if figure in ("documents", "attempts"):
-        return _Found(row["documents"])
-    if figure == "fields":
-        return _Found(row["fields"])
-    column, low, factor = {
-        "valid": ("valid", "valid", row["documents"]),
-        "passed": ("passed", "pass_rate", row["fields"]),
-        "rate": ("pass_rate", "pass_rate", 100.0),
-        "accuracy": ("accuracy_valid", "accuracy", 100.0),
+def _of_results(row: Mapping[Any, Any], figure: str) -> tuple[float | None, ...]:
+    """Return a figure of a run, with its interval."""
+    if figure in ("documents", "attempts", "fields"):
+        return row["fields" if figure == "fields" else "documents"], None, None
+    column, interval, factor, of_interval = {
+        "valid": ("valid", "valid", 1.0, row["documents"]),
+        "passed": ("passed", "pass_rate", 1.0, row["fields"]),
+        "rate": ("pass_rate", "pass_rate", 100.0, 100.0),
+        "accuracy": ("accuracy_valid", "accuracy", 100.0, 100.0),
     }[figure]
-    whole = 100.0 if figure in ("rate", "accuracy") else 1.0
-    numbers = (row[column], row[f"{low}_low"], row[f"{low}_high"])
-    factors = (whole, factor, factor)
-    found = (None if pd.isna(x) else float(x * f) for x, f in zip(numbers, factors, strict=True))
-    return _Found(*found)
-
-
-def _run_row(figure: Figure, run: str | None, found: _Found) -> tuple[Any, ...]:
-    value = found.value
-    known = value is not None and figure.value is not None
-    return (
-        *(figure.table, figure.row, figure.column, run),
-        *(figure.printed, written(figure, value), figure.value, value),
-        (value or 0.0) - (figure.value or 0.0) if known else None,
-        *(found.low, found.high, figure.unit, _status(figure, found)),
-        *(_reason(figure), figure.where),
+    numbers = (row[column], row[f"{interval}_low"], row[f"{interval}_high"])
+    factors = (factor, of_interval, of_interval)
+    return tuple(
+        None if pd.isna(x) else float(x * f) for x, f in zip(numbers, factors, strict=True)
     )
-
-
-def _reason(figure: Figure) -> str | None:
-    """Return why a printed total is not that of its rows."""
-    domain = figure.column.removesuffix(" rate")
-    sums_up = figure.table == "8" and figure.row == TOTAL and domain in DOMAINS
-    return (divided(domain) or None) if sums_up else None
-
-
-def _status(figure: Figure, found: _Found) -> str:
-    if found.value is None or figure.value is None:
-        return NO_RUN
-    if status_of(figure, Cell(found.value, "")) == EQUAL:
-        return EQUAL
-    if found.low is None or found.high is None:
-        return DIFFERS
-    return WITHIN if found.low <= figure.value <= found.high else DIFFERS

@@ -5,10 +5,17 @@ shown, saved or closed, and matplotlib's settings stay unchanged; matplotlib its
 the first figure is drawn.
 """
 
-from extractbench_nb.plots.analysis import correlations, factor, permutations
 from extractbench_nb.plots.dataset import complexity, compression, documents, findings, tokens
 from extractbench_nb.plots.evaluated import attempts, differences, difficulty, outcomes, validity
-from extractbench_nb.plots.paper_results import failures, modes, reproduction, results
+from extractbench_nb.plots.paper_results import (
+    correlations,
+    factor,
+    failures,
+    modes,
+    permutations,
+    reproduction,
+    results,
+)
 from extractbench_nb.plots.score_curves import keep_curves, sensitivity
 
 __all__ = [

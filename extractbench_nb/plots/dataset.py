@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
     from extractbench_nb.gold.findings import Audit
 
-__all__ = ["complexity", "compression", "documents", "findings", "tokens"]
-
-
 _FACTORS = ("pages", "keys", "depth", "tokens", "fields", "array_items")
 _MARKERS = "osD^vPX*"
 
@@ -151,8 +148,8 @@ def documents(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        One mark a document on logarithmic axes, a colour and shape a schema, and the line on which
-        as much is written as read. Documents without PDF or text are left out.
+        One mark per document on logarithmic axes, one colour and shape per schema, and the line on
+        which as much is written as read. Documents without PDF or text are left out.
 
     Raises
     ------
@@ -168,24 +165,17 @@ def documents(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         colour, marker = PALETTE[i % len(PALETTE)], _MARKERS[i % len(_MARKERS)]
         style: dict[str, Any] = {"color": colour, "marker": marker, "alpha": 0.85, "linewidth": 0}
         ax.scatter(x, y, s=42, label=words(name), **style)
-    _even_line(ax, rows)
+    if len(rows):
+        both = rows[["pdf_tokens", "gold_tokens"]].to_numpy(dtype=float)
+        ends = np.array([both.min() / 1.5, both.max() * 1.5])
+        ax.plot(ends, ends, color=GREY, linewidth=1, linestyle="--", zorder=0)
+        even = {"ha": "right", "va": "top", "color": GREY}
+        note(ax, "as much written as read", (ends[1], ends[1]), (-24, 0), **even)
+        ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, fontsize=9)
     titled(ax, "Every document", x="GPT-2 tokens of the PDF's text", y="GPT-2 tokens of gold")
     quiet(ax)
     ax.spines["left"].set(visible=True, color=ax.spines["bottom"].get_edgecolor())
-    if len(rows):
-        ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, fontsize=9)
     return ax
-
-
-def _even_line(ax: Axes, rows: pd.DataFrame) -> None:
-    """Draw where output equals input, over the range that both axes show."""
-    if rows.empty:
-        return
-    both = rows[["pdf_tokens", "gold_tokens"]].to_numpy(dtype=float)
-    ends = np.array([both.min() / 1.5, both.max() * 1.5])
-    ax.plot(ends, ends, color=GREY, linewidth=1, linestyle="--", zorder=0)
-    style = {"ha": "right", "va": "top", "color": GREY}
-    note(ax, "as much written as read", (ends[1], ends[1]), (-24, 0), **style)
 
 
 def complexity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -236,15 +226,17 @@ def findings(audit: Audit, *, ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
         One row per kind that occurs, in the order of `Audit.kinds()`, with its severity; one column
-        a domain; shaded by the logarithm of the number of findings. A sentence where nothing was
+        per domain; shaded by the logarithm of the number of findings. A sentence where nothing was
         found.
     """
     summary = audit.summary
     domains = audit.documents["domain"].drop_duplicates().tolist()
-    order = audit.kinds()["kind"].tolist()
+    kinds = audit.kinds().set_index("kind")
     table = summary.pivot_table(
         index="kind", columns="domain", values="findings", aggfunc="sum", fill_value=0
-    ).reindex(index=[k for k in order if k in set(summary["kind"])], columns=domains, fill_value=0)
+    )
+    table = table.reindex(index=kinds.index.intersection(table.index, sort=False))
+    table = table.reindex(columns=domains, fill_value=0)
     ax = new_axes(ax, 1.2 + 0.28 * max(len(table), 1))
     titled(ax, f"Findings of the audit of {words(audit.dataset)!r}")
     if table.empty:
@@ -253,11 +245,11 @@ def findings(audit: Audit, *, ax: Axes | None = None) -> Axes:
         ax.set(xticks=[], yticks=[], xlabel="domain")
         ax.spines[:].set_visible(False)
         return ax
-    severity = dict(zip(audit.kinds()["kind"], audit.kinds()["severity"], strict=True))
-    labels = [f"{kind} ({severity[kind]})" for kind in table.index]
-    logs = np.log1p(table.to_numpy(dtype=float))
-    shades = pd.DataFrame(logs / logs.max(), index=labels, columns=table.columns)
+    severity = kinds["severity"]
     counts = table.to_numpy(dtype=float)
+    logs = np.log1p(counts)
+    labels = [f"{kind} ({severity[kind]})" for kind in table.index]
+    shades = pd.DataFrame(logs / logs.max(), index=labels, columns=table.columns)
     heat(ax, shades, [[number(n) if n else "·" for n in row] for row in counts])
     titled(ax, x="domain")
     return ax

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,38 +13,6 @@ from extractbench_nb.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = [
-    "BLUE",
-    "GREY",
-    "INK",
-    "MISSING",
-    "ORANGE",
-    "OUTCOMES",
-    "PALETTE",
-    "VERMILLION",
-    "Box",
-    "by_domain",
-    "candidates",
-    "checked",
-    "choose_places",
-    "heat",
-    "ink_on",
-    "known",
-    "log_numbers",
-    "measured",
-    "name_points",
-    "new_axes",
-    "note",
-    "number",
-    "quiet",
-    "segments",
-    "spread",
-    "stack",
-    "titled",
-    "words",
-]
-
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 
@@ -58,6 +26,8 @@ INK, GREY, RULE, MISSING = "#1a1a1a", "#6b6b6b", "#d9d9d9", "#ededed"
 
 _WIDTH = 7.5
 _LONGEST = 40
+
+_CENTRED: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8.5}
 
 #: Entries of a legend on one line.
 _MOST_IN_A_LINE = 5
@@ -157,25 +127,22 @@ def spread(places: Sequence[float], gap: float) -> list[float]:
     >>> spread([1.0, 1.0, 5.0], gap=1.0)
     [0.5, 1.5, 5.0]
     """
-    order = sorted(range(len(places)), key=lambda i: places[i])
+
+    def around(group: list[int]) -> list[float]:
+        centre = sum(places[i] for i in group) / len(group)
+        return [centre + gap * (k - (len(group) - 1) / 2) for k in range(len(group))]
+
     groups: list[list[int]] = []
-    for i in order:
+    for i in sorted(range(len(places)), key=lambda i: places[i]):
         groups.append([i])
-        while len(groups) > 1 and _too_near(groups[-2], groups[-1], places, gap):
+        while len(groups) > 1:
+            distance = around(groups[-1])[0] - around(groups[-2])[-1]
+            if distance >= gap * (1 - 1e-9):
+                break
             last = groups.pop()
             groups[-1] += last
-    moved = {i: place for g in groups for i, place in zip(g, _around(g, places, gap), strict=True)}
+    moved = {i: place for g in groups for i, place in zip(g, around(g), strict=True)}
     return [moved[i] for i in range(len(places))]
-
-
-def _around(group: list[int], places: Sequence[float], gap: float) -> list[float]:
-    centre = sum(places[i] for i in group) / len(group)
-    return [centre + gap * (k - (len(group) - 1) / 2) for k in range(len(group))]
-
-
-def _too_near(one: list[int], two: list[int], places: Sequence[float], gap: float) -> bool:
-    distance = _around(two, places, gap)[0] - _around(one, places, gap)[-1]
-    return distance < gap * (1 - 1e-9)
 
 
 def heat(ax: Axes, shades: pd.DataFrame, texts: Sequence[Sequence[str]]) -> None:
@@ -196,11 +163,21 @@ def heat(ax: Axes, shades: pd.DataFrame, texts: Sequence[Sequence[str]]) -> None
     for row, column in np.ndindex(rows, columns):
         known = np.isfinite(values[row, column])
         ink = ink_on(palette(values[row, column])) if known else GREY
-        _in_middle(ax, column + 0.5, row + 0.5, texts[row][column], ink)
+        ax.text(column + 0.5, row + 0.5, texts[row][column], color=ink, **_CENTRED)
 
 
-def _in_middle(ax: Axes, x: float, y: float, text: str, ink: str) -> None:
-    ax.text(x, y, text, ha="center", va="center", color=ink, fontsize=8.5)
+def fractions(
+    parts: pd.DataFrame, wholes: pd.DataFrame, write: Callable[[float, float], str]
+) -> list[list[str]]:
+    """Write each part of a whole; a dash where one of them is not known, or the whole is 0."""
+    pairs = zip(parts.to_numpy(dtype=float), wholes.to_numpy(dtype=float), strict=True)
+    return [
+        [
+            write(part, whole) if np.isfinite(part) and whole > 0 else "–"
+            for part, whole in zip(*row, strict=True)
+        ]
+        for row in pairs
+    ]
 
 
 def segments(ax: Axes, low: Any, high: Any, colours: Any) -> None:
@@ -223,7 +200,7 @@ def stack(ax: Axes, table: pd.DataFrame, colours: Sequence[str], title: str) -> 
         ax.barh(rows, widths, left=left, height=0.68, label=words(name), **style)
         for row in np.flatnonzero(widths > _NARROW * longest):
             middle = left[row] + widths[row] / 2
-            _in_middle(ax, middle, float(row), number(widths[row]), ink_on(colour))
+            ax.text(middle, float(row), number(widths[row]), color=ink_on(colour), **_CENTRED)
         left += widths
     ax.set_yticks(np.arange(len(table)), [words(r) for r in table.index])
     ax.set(xlim=(0, longest * 1.02), ylim=(len(table) - 0.5, -0.5))
@@ -284,10 +261,15 @@ def choose_places(
     [(7.0, -4.5), (-47.0, -4.5)]
     """
     taken = [Box(x - _POINT, y - _POINT, x + _POINT, y + _POINT) for x, y in points]
+
+    def covered(box: Box) -> float:
+        """Return what a label would cover, and what of it would be outside."""
+        area = (box.right - box.left) * (box.top - box.bottom)
+        return sum(box.overlap(other) for other in taken) + 3 * (area - box.overlap(frame))
+
     chosen = []
     for (x, y), width in zip(points, widths, strict=True):
-        boxes = list(candidates(x, y, width))
-        best = min(boxes, key=lambda box: _covered(box, taken, frame))
+        best = min(candidates(x, y, width), key=covered)
         taken.append(best)
         chosen.append((best.left - x, best.bottom - y))
     return chosen
@@ -298,12 +280,6 @@ def candidates(x: float, y: float, width: float) -> Iterator[Box]:
     for right, up, share in _PLACES:
         left, bottom = x + right + share * width, y + up
         yield Box(left, bottom, left + width, bottom + _SIZE + 1.0)
-
-
-def _covered(box: Box, taken: Sequence[Box], frame: Box) -> float:
-    """Return what a label would cover, and what of it would be outside."""
-    area = (box.right - box.left) * (box.top - box.bottom)
-    return sum(box.overlap(other) for other in taken) + 3 * (area - box.overlap(frame))
 
 
 def name_points(ax: Axes, names: Sequence[str], x: Numbers, y: Numbers) -> None:
@@ -348,10 +324,10 @@ def checked(data: object, columns: Iterable[str], what: str) -> pd.DataFrame:
 
 
 def known(name: object, names: Iterable[str], what: str) -> None:
-    """Refuse a name that is none of the known ones."""
-    words = list(names)
-    if name not in words:
-        raise InputError(f"{what}={name!r}: {nearest(name, words)}")
+    """Raise an error that names the nearest known name if a name is unknown."""
+    choices = list(names)
+    if name not in choices:
+        raise InputError(f"{what}={name!r}: {nearest(name, choices)}")
 
 
 def measured(data: object, columns: Iterable[str], what: str) -> pd.DataFrame:

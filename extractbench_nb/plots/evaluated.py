@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from extractbench_nb.plots.drawing import (
     INK,
     PALETTE,
     checked,
+    fractions,
     heat,
     known,
     log_numbers,
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from extractbench_nb.stats.compare import Comparison
-
-__all__ = ["ENDINGS", "attempts", "differences", "difficulty", "outcomes", "validity"]
-
 
 #: Blues are right or rightly absent; warm colours are faults of content, black of form.
 _COLOURS = {
@@ -116,41 +114,23 @@ def difficulty(source: object, *, top: int = 15, ax: Axes | None = None) -> Axes
     fields = gather(source, "fields")
     asked = fields[fields["gold_state"].eq("present")]
     names = [name for name in ("schema", "field") if name in asked.columns]
-    runs = ["run"] if "run" in asked.columns else []
-    table = breakdown(asked, [*names, *runs])
-    if not runs:
-        table = table.assign(run="all rows")
-    keyed = table.set_index([*names, "run"])
-    order = hardest.set_index(names).index
+    by_run = "run" in asked.columns
+    table = breakdown(asked, [*names, "run"] if by_run else names)
+    table = table if by_run else table.assign(run="all rows")
+    keyed, order = table.set_index([*names, "run"]), hardest.set_index(names).index
     passed, rows = (
         keyed[column].unstack("run").reindex(order)  # noqa: PD010 - a Series
         for column in ("passed", "rows")
     )
-    shares = (passed / rows).set_axis(_labels(hardest), axis=0)
+    labels = hardest["field"].tolist()
+    if len(set(labels)) < len(labels):  # two schemas share a name
+        labels = [f"{s}: {f}" for s, f in zip(hardest["schema"], labels, strict=True)]
+    shares = (passed / rows).set_axis(labels, axis=0)
     ax = new_axes(ax, 1.2 + 0.3 * len(shares))
-    heat(ax, shares, _texts(passed, rows))
-    titled(
-        ax,
-        f"The {len(shares)} hardest fields",
-        x="run; passed rows of those in which gold has a value",
-    )
+    heat(ax, shares, fractions(passed, rows, lambda n, of: f"{n:.0f}/{of:.0f}"))
+    about = "run; passed rows of those in which gold has a value"
+    titled(ax, f"The {len(shares)} hardest fields", x=about)
     return ax
-
-
-def _labels(hardest: pd.DataFrame) -> list[str]:
-    """Name the fields; with their schema where two schemas share a name among them."""
-    if not hardest["field"].duplicated().any():
-        return hardest["field"].tolist()
-    return [f"{s}: {f}" for s, f in zip(hardest["schema"], hardest["field"], strict=True)]
-
-
-def _texts(passed: pd.DataFrame, rows: pd.DataFrame) -> list[list[str]]:
-    pairs = zip(passed.to_numpy(dtype=float), rows.to_numpy(dtype=float), strict=True)
-    return [[_of(*cell) for cell in zip(*row, strict=True)] for row in pairs]
-
-
-def _of(passed: float, rows: float) -> str:
-    return f"{passed:.0f}/{rows:.0f}" if np.isfinite(rows) else "–"
 
 
 def differences(
@@ -182,52 +162,36 @@ def differences(
     name = comparison.measures[0] if measure is None else measure
     known(name, comparison.measures, "measure")
     rows = comparison.differences
-    rows = _turned(checked(rows[rows["measure"] == name], (), "comparison"))
-    ax = new_axes(ax, 1.1 + 0.36 * len(rows))
-    places = np.arange(len(rows))
-    colours = np.where(rows["significant"], BLUE, GREY)
+    rows = checked(rows[rows["measure"] == name], (), "comparison")
+    b_minus_a = rows["b_minus_a"].astype("float64")
+    turned = b_minus_a < 0  # each pair so that its difference is not negative
+    ends = rows[["low", "high"]].astype("float64").mul(np.where(turned, -1.0, 1.0), axis=0)
+    better, other = rows["b"].mask(turned, rows["a"]), rows["a"].mask(turned, rows["b"])
+    labels = [f"{words(b, 22)} − {words(a, 22)}" for b, a in zip(better, other, strict=True)]
+    significant = rows["significant"].fillna(value=False).astype(bool)
+    bars = pd.DataFrame({"mean": b_minus_a.abs(), "significant": significant, "label": labels})
+    bars = bars.assign(low=ends.min(axis=1), high=ends.max(axis=1))
+    bars = bars.sort_values("mean", ascending=False, kind="stable")
+    ax = new_axes(ax, 1.1 + 0.36 * len(bars))
+    places = np.arange(len(bars))
+    colours = np.where(bars["significant"], BLUE, GREY)
     ax.axvline(0, color=INK, linewidth=1)
-    segments(ax, rows["low"], rows["high"], colours)
-    fills = np.where(rows["significant"], BLUE, "white")
+    segments(ax, bars["low"], bars["high"], colours)
+    fills = np.where(bars["significant"], BLUE, "white")
     style: dict[str, Any] = {"edgecolors": colours.tolist(), "linewidth": 1.6, "zorder": 3}
-    ax.scatter(rows["mean"], places, s=52, color=fills, **style)
-    ax.set_yticks(places, rows["label"].tolist())
-    ax.set_ylim(len(rows) - 0.5, -0.5)
-    titled(ax, "Filled: more than noise (Holm)", x=_unit(name, comparison))
+    ax.scatter(bars["mean"], places, s=52, color=fills, **style)
+    ax.set_yticks(places, bars["label"].tolist())
+    ax.set_ylim(len(bars) - 0.5, -0.5)
+    interval = f"{100 * comparison.drawing.confidence:g}% interval"
+    about = f"difference in {words(name)} (mean over documents, {interval})"
+    titled(ax, "Filled: more than noise (Holm)", x=about)
     quiet(ax, grid="x")
     return ax
 
 
-def _turned(rows: pd.DataFrame) -> pd.DataFrame:
-    """Turn each pair so that its difference is not negative, and sort by it."""
-    numbers = rows[["b_minus_a", "low", "high"]].astype("float64")
-    sign = np.where(numbers["b_minus_a"] < 0, -1.0, 1.0)
-    ends = numbers[["low", "high"]].mul(sign, axis=0)
-    better, other = (
-        np.where(sign < 0, rows[one], rows[two]) for one, two in (("a", "b"), ("b", "a"))
-    )
-    table = pd.DataFrame(
-        {
-            "mean": numbers["b_minus_a"] * sign,
-            "low": ends.min(axis=1),
-            "high": ends.max(axis=1),
-            "significant": rows["significant"].fillna(value=False).astype(bool),
-            "label": [
-                f"{words(b, 22)} − {words(a, 22)}" for b, a in zip(better, other, strict=True)
-            ],
-        }
-    )
-    return table.sort_values("mean", ascending=False, kind="stable")
-
-
-def _unit(name: str, comparison: Comparison) -> str:
-    percent = f"{100 * comparison.drawing.confidence:g}%"
-    return f"difference in {words(name)} (mean over documents, {percent} interval)"
-
-
 #: One colour per ending, the same in all figures: blue is valid, warm are texts of no use,
 #: greens and greys are calls that gave none.
-ENDINGS: Mapping[str, str] = {
+ENDINGS = {
     "none": "#0072B2",
     "empty_response": "#E69F00",
     "trailing_comma": "#F0E442",
@@ -244,7 +208,7 @@ ENDINGS: Mapping[str, str] = {
     "other": "#d4d4d4",
 }
 
-_UNITS: Mapping[str, str] = {
+_UNITS = {
     "gold_tokens": "GPT-2 tokens of gold",
     "gold_values": "values of gold",
     "array_items": "array items of gold",
@@ -296,15 +260,12 @@ def attempts(
     counts = pd.DataFrame(count_failures(rows, groups).T, names, list(FAILURES))
     bars = counts[[name for name in ENDINGS if counts[name].any()]]
     colours = [ENDINGS[name] for name in bars.columns]
-    bars.columns = pd.Index([_ending(name) for name in bars.columns])
+    named = {"none": "valid"}
+    bars.columns = pd.Index([named.get(name, name.replace("_", " ")) for name in bars.columns])
     ax = new_axes(ax, 1.4 + 0.4 * len(bars))
     stack(ax, bars, colours, f"How outputs ended by {words(' and '.join(map(str, groups.names)))}")
     titled(ax, x="outputs")
     return ax
-
-
-def _ending(name: str) -> str:
-    return "valid" if name == "none" else name.replace("_", " ")
 
 
 def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -320,7 +281,7 @@ def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        One point per bin, at the median of its lengths, with the interval; a colour and shape a
+        One point per bin, at the median of its lengths, with the interval; one colour and shape per
         group. Of a single group also valid of all outputs, and a line from the shortest to the
         longest; points of several groups are moved apart. The axis is logarithmic where no length
         is 0. Attempts without a length are counted in the title.
@@ -345,7 +306,12 @@ def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     for number, key in enumerate(groups.labels):
         own = rows[groups.numbers == number].astype(dict.fromkeys(_DRAWN, "float64"))
         _draw_group(ax, own, number, len(groups.labels), label(key))
-    _finish(ax, left_out, groups.names)
+    more = f"; {left_out:,} without a length left out" if left_out else ""
+    titled(ax, f"Validity by length{more}")
+    if groups.names:
+        place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5), "frameon": False}
+        title = words(label(tuple(groups.names)))
+        ax.legend(title=title, fontsize=9, title_fontsize=9, **place)
     return ax
 
 
@@ -378,11 +344,3 @@ def _draw_group(ax: Axes, own: pd.DataFrame, number: int, groups: int, name: str
         ax.hlines(share, own["shortest"], own["longest"], linewidth=1, alpha=0.5, **style)
         for x, y, valid, tried in zip(at, share, own["valid"], own["attempts"], strict=True):
             note(ax, f"{valid:.0f}/{tried:.0f}", (x, y), (7, 5))
-
-
-def _finish(ax: Axes, left_out: int, names: list[str]) -> None:
-    more = f"; {left_out:,} without a length left out" if left_out else ""
-    titled(ax, f"Validity by length{more}")
-    if names:
-        place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5), "frameon": False}
-        ax.legend(title=words(label(tuple(names))), fontsize=9, title_fontsize=9, **place)

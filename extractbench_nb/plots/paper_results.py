@@ -1,22 +1,31 @@
-"""Figures of the paper's results: models and domains, failures, modes, reproduction."""
+"""Figures of the paper's results and claims: models, domains, factors, correlations."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from itertools import permutations as all_orders
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from extractbench_nb.errors import InputError
+from extractbench_nb.paper.cells import STATUSES
+from extractbench_nb.paper.regression import fit, spearman
 from extractbench_nb.plots.drawing import (
     BLUE,
     GREY,
+    INK,
     OUTCOMES,
     PALETTE,
     VERMILLION,
+    Numbers,
+    by_domain,
     checked,
+    fractions,
     heat,
     known,
+    name_points,
     new_axes,
     quiet,
     spread,
@@ -28,10 +37,7 @@ from extractbench_nb.plots.drawing import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["failures", "modes", "reproduction", "results"]
 
-
-_STATUSES = ("equal", "rounding", "differs", "not_reproducible")
 _STATUS_COLOURS = ("#0072B2", "#56B4E9", "#D55E00", "#bdbdbd")
 
 
@@ -63,30 +69,24 @@ def results(counts: pd.DataFrame, *, outcome: str = "validity", ax: Axes | None 
     known(outcome, OUTCOMES, "outcome")
     part, whole, name = OUTCOMES[outcome]
     rows = checked(counts, ("model", "domain", part, whole), "counts")
-    parts, wholes = (_table(rows, column) for column in (part, whole))
+    models, domains = (rows[column].drop_duplicates() for column in ("model", "domain"))
+
+    def summed(column: str) -> pd.DataFrame:
+        """Add up by model and domain; what is partly unknown is unknown."""
+        values = rows[column].astype("Float64").astype("float64")
+        sums = values.groupby([rows["model"], rows["domain"]]).sum(skipna=False)
+        return sums.unstack("domain").reindex(index=models, columns=domains)  # noqa: PD010 - a Series
+
+    parts, wholes = summed(part), summed(whole)
     shares = parts / wholes.where(wholes > 0)
     ax = new_axes(ax, 1.0 + 0.52 * len(shares))
-    heat(ax, shares, _texts(parts, wholes))
+    heat(
+        ax,
+        shares,
+        fractions(parts, wholes, lambda n, of: f"{100 * n / of:.0f}%\n{n:,.0f}/{of:,.0f}"),
+    )
     titled(ax, name[0].upper() + name[1:], x="domain")
     return ax
-
-
-def _table(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return a count by model and domain, in their order; what is partly unknown is unknown."""
-    values = rows[column].astype("Float64").astype("float64")
-    sums = values.groupby([rows["model"], rows["domain"]]).sum(skipna=False)
-    models, domains = (rows[name].drop_duplicates() for name in ("model", "domain"))
-    return sums.unstack("domain").reindex(index=models, columns=domains)  # noqa: PD010 - a Series
-
-
-def _texts(parts: pd.DataFrame, wholes: pd.DataFrame) -> list[list[str]]:
-    pairs = zip(parts.to_numpy(dtype=float), wholes.to_numpy(dtype=float), strict=True)
-    return [[_cell(part, whole) for part, whole in zip(*row, strict=True)] for row in pairs]
-
-
-def _cell(part: float, whole: float) -> str:
-    can_tell = np.isfinite(part) and whole > 0
-    return f"{100 * part / whole:.0f}%\n{part:,.0f}/{whole:,.0f}" if can_tell else "–"
 
 
 def failures(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -116,12 +116,8 @@ def failures(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     bars = checked(kinds, (), "table").astype("Float64").fillna(0.0).astype("float64").T
     bars = bars.loc[bars.sum(axis=1).sort_values(ascending=False, kind="stable").index]
     ax = new_axes(ax, 1.1 + 0.4 * len(bars))
-    stack(
-        ax,
-        bars,
-        [PALETTE[i % len(PALETTE)] for i in range(bars.shape[1])],
-        "Why outputs were invalid",
-    )
+    colours = [PALETTE[i % len(PALETTE)] for i in range(bars.shape[1])]
+    stack(ax, bars, colours, "Why outputs were invalid")
     titled(ax, x="invalid outputs")
     return ax
 
@@ -170,7 +166,16 @@ def modes(
     for old, new in slopes.index.tolist():
         colour = GREY if new == old else BLUE if new > old else VERMILLION
         ax.plot([0, 1], [old, new], color=colour, linewidth=1.8, marker="o", markersize=5)
-    _slope_labels(ax, slopes, top)
+    ends = [
+        (new, name)
+        for (_, new), names in zip(slopes.index.tolist(), slopes, strict=True)
+        for name in names
+    ]
+    places = spread([new for new, _ in ends], 0.065 * top)
+    arrow = {"arrowstyle": "-", "color": "#bdbdbd", "linewidth": 0.6}
+    for place, (new, name) in zip(places, ends, strict=True):
+        text = f"{words(name)}  {new:.1f}"
+        ax.annotate(text, (1, new), (1.12, place), va="center", fontsize=8.5, arrowprops=arrow)
     ax.set(xlim=(-0.28, 1.95), ylim=(-0.05 * top, top))
     ax.set_xticks([0, 1], [words(label) for label in labels])
     titled(ax, words(domain or "all domains"), x="mode", y="passed fields (%)")
@@ -185,22 +190,6 @@ def _rates(counts: pd.DataFrame, domain: str | None, what: str) -> pd.Series[flo
         rows = rows[rows["domain"] == domain]
     sums = rows.groupby("model", sort=False)[["passed", "fields"]].sum().astype("float64")
     return (100 * sums["passed"] / sums["fields"]).rename(what)
-
-
-def _slope_labels(ax: Axes, slopes: pd.Series[Any], top: float) -> None:
-    """Name each model at the end of its line, the labels moved apart where they would meet."""
-    rates: list[tuple[float, float]] = slopes.index.tolist()
-    ends = [(new, n) for (_, new), names in zip(rates, slopes, strict=True) for n in names]
-    places = spread([new for new, _ in ends], 0.065 * top)
-    for place, (new, name) in zip(places, ends, strict=True):
-        ax.annotate(
-            f"{words(name)}  {new:.1f}",
-            (1, new),
-            xytext=(1.12, place),
-            va="center",
-            fontsize=8.5,
-            arrowprops={"arrowstyle": "-", "color": "#bdbdbd", "linewidth": 0.6},
-        )
 
 
 def reproduction(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -223,17 +212,291 @@ def reproduction(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     InputError
         The frame is another one, or empty.
     """
-    rows = checked(frame, ("table", "cells", *_STATUSES), "frame")
+    columns = [status.replace(" ", "_") for status in STATUSES]
+    rows = checked(frame, ("table", "cells", *columns), "frame")
     cells = rows["cells"].astype("float64").where(rows["cells"] > 0)
-    shares = rows[list(_STATUSES)].astype("float64").div(cells, axis=0).fillna(0.0) * 100
-    shares.columns = pd.Index([name.replace("_", " ") for name in _STATUSES])
-    shares.index = pd.Index(list(map(_part, rows["table"], rows["cells"])))
+    shares = rows[columns].astype("float64").div(cells, axis=0).fillna(0.0) * 100
+    shares.columns = pd.Index(STATUSES)
+    other = {"figure2": "Figure 2", "text": "Text"}
+    shares.index = pd.Index(
+        f"{other.get(str(part), f'Table {part}')}  ({n})"
+        for part, n in zip(rows["table"], rows["cells"], strict=True)
+    )
     ax = new_axes(ax, 1.2 + 0.3 * len(shares))
     stack(ax, shares, _STATUS_COLOURS, "What can be recomputed")
     titled(ax, x="printed figures (%)")
     return ax
 
 
-def _part(table: object, cells: object) -> str:
-    name = {"figure2": "Figure 2", "text": "Text"}.get(str(table), f"Table {table}")
-    return f"{name}  ({cells})"
+_POINTS = 81
+_NORMAL_95 = 1.959964
+
+#: Two domains can be passed through exactly; a third is what a curve could be wrong about.
+_FEWEST = 3
+
+
+class Curve(NamedTuple):
+    """A fitted curve at some values of a factor; shares are from 0 to 1."""
+
+    at: Numbers
+    share: Numbers
+    #: The 95% interval, with attempts taken as independent.
+    low: Numbers
+    high: Numbers
+    #: The lowest and highest of the curves with one domain left out.
+    least: Numbers
+    most: Numbers
+
+
+def fitted_curve(factor: Numbers, successes: Numbers, trials: Numbers) -> Curve | None:
+    """Fit a logistic curve over the logarithm of a factor, with Firth's penalty.
+
+    Examples
+    --------
+    >>> values, trials = np.array([10.0, 20.0, 40.0, 80.0]), np.full(4, 10.0)
+    >>> curve = fitted_curve(values, np.array([9.0, 7.0, 3.0, 1.0]), trials)
+    >>> bool(curve.share[0] > 0.8), bool(curve.share[-1] < 0.2)
+    (True, True)
+    """
+    if len(np.unique(factor)) < _FEWEST:
+        return None
+    logs = np.log2(factor)
+    room = 0.08 * (logs.max() - logs.min())
+    at = np.linspace(logs.min() - room, logs.max() + room, _POINTS)
+
+    def designs(values: Numbers) -> Numbers:
+        return np.stack([np.ones_like(values), values], axis=-1)
+
+    # centred on a point, the intercept is the curve there, and its error is the curve's
+    found = fit(designs(logs - at[:, None]), successes, trials)
+    middle, error = found.coefficients[:, 0], _NORMAL_95 * found.errors[:, 0]
+    # each domain left out in turn, where the others still differ
+    n, centre = len(logs), logs.mean()
+    kept = [k for k in 1.0 - np.eye(n) if len(np.unique(logs[k > 0])) > 1]
+    batch = np.broadcast_to(designs(logs - centre), (len(kept), n, 2))
+    without = fit(batch, successes * np.stack(kept), trials * np.stack(kept)).coefficients
+    others = without[:, :1] + without[:, 1:] * (at - centre)
+    log_odds = (middle, middle - error, middle + error, others.min(0), others.max(0))
+    return Curve(2.0**at, *(1 / (1 + np.exp(-odds)) for odds in log_odds))
+
+
+_UNITS = {
+    "keys": "keys of the schema",
+    "depth": "nesting depth (levels)",
+    "pages": "pages a document",
+    "tokens": "gold tokens a document",
+    "fields": "fields a document",
+    "array_items": "array items a document",
+}
+
+#: All orders of more domains are too many to draw.
+_MOST_DOMAINS = 8
+_NOISE = 1e-9
+
+
+def factor(
+    counts: pd.DataFrame,
+    table: pd.DataFrame,
+    name: str,
+    *,
+    outcome: str = "validity",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw an outcome against one factor of complexity, one point per domain.
+
+    Parameters
+    ----------
+    counts : pandas.DataFrame
+        ``paper.counts()``, or some of its rows.
+    table : pandas.DataFrame
+        ``paper.published(6)``, ``paper.table(6)`` or ``complexity(ds, by="domain")``, with the
+        same names of domains.
+    name : str
+        A column of `table`: keys, depth, pages, tokens, fields or array_items.
+    outcome : str, optional
+        ``"validity"`` or ``"pass_rate"``.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The shares in percent; the factor on a logarithmic axis. Of three different values and
+        more also a logistic curve, one intercept for all models, with Firth's penalty. The dark
+        band is its 95% interval with attempts taken as independent, which is far too narrow; the
+        light band is where the curve goes when any one domain is left out.
+
+    Raises
+    ------
+    InputError
+        A name is unknown, a frame is another one or empty, or a factor is 0 or less.
+    """
+    rows = by_domain(counts, table, name, outcome=outcome)
+    ax = new_axes(ax, 3.4)
+    values, successes, trials = (
+        rows[column].to_numpy() for column in ("factor", "successes", "trials")
+    )
+    curve = fitted_curve(values, successes, trials)
+    if curve is not None:
+        for low, high, alpha in ((curve.least, curve.most, 0.13), (curve.low, curve.high, 0.32)):
+            band: dict[str, Any] = {"color": BLUE, "linewidth": 0, "alpha": alpha}
+            ax.fill_between(curve.at, 100 * low, 100 * high, **band)
+        ax.plot(curve.at, 100 * curve.share, color=BLUE, linewidth=1.8)
+    ax.scatter(values, 100 * rows["share"], s=42, color=INK, zorder=4)
+    ax.set_xscale("log", base=2)
+    ax.set_ylim(-6, 106)
+    titled(ax, x=_UNITS.get(name, words(name)), y=OUTCOMES[outcome][2])
+    _plain_log(ax, values)
+    name_points(ax, [words(d, 14) for d in rows.index], values, 100 * rows["share"].to_numpy())
+    quiet(ax, grid="y")
+    return ax
+
+
+def _plain_log(ax: Axes, values: Numbers) -> None:
+    """Tick the axis at the values that occur, one of each cluster, and give labels room."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    low, high = np.log2(values.min()), np.log2(values.max())
+    room = 0.16 * (high - low) or 1.0
+    ax.set_xlim(2 ** (low - room), 2 ** (high + room))
+    ticks: list[float] = []
+    for value in np.unique(values):
+        if not ticks or np.log2(value / ticks[-1]) > 0.14 * (high - low):
+            ticks.append(float(value))
+    ax.xaxis.set_major_locator(FixedLocator(ticks))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+
+
+def correlations(
+    frame: pd.DataFrame,
+    outcome: str = "validity",
+    *,
+    groups: Iterable[str] = ("pooled", "able"),
+    measure: str = "spearman",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the rank correlation of each factor with an outcome, and its uncertainty.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        ``paper.correlations()``.
+    outcome : str, optional
+        ``"validity"``, ``"pass_rate"`` or ``"scored_pass_rate"``.
+    groups : iterable of str, optional
+        Groups of models to draw beside one another, at least one.
+    measure : str, optional
+        ``"spearman"`` or ``"kendall"``.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One row per factor, one point per group. The line spans the correlations found with any one
+        domain left out. The exact p-values are on the right, in the order of the groups. A factor
+        without a correlation has no point.
+
+    Raises
+    ------
+    InputError
+        A column is missing, the frame is empty, or it has no such outcome, group or measure.
+    """
+    names = list(dict.fromkeys(groups))
+    ends = ["without_one_low", "without_one_high"]
+    numbers = ["correlation", "p_value", *ends]
+    rows = checked(frame, ("group", "outcome", "factor", "measure", *numbers), "frame")
+    if not names:
+        raise InputError("`groups` is empty; name one, for example 'pooled'")
+    for group in names:
+        known(group, rows["group"].unique().tolist(), "groups")
+    known(outcome, rows["outcome"].unique().tolist(), "outcome")
+    known(measure, rows["measure"].unique().tolist(), "measure")
+    wanted = rows["group"].isin(names) & rows["outcome"].eq(outcome) & rows["measure"].eq(measure)
+    rows = checked(rows[wanted], (), "frame").astype(dict.fromkeys(numbers, "float64"))
+    factors = rows["factor"].drop_duplicates().tolist()
+    ax = new_axes(ax, 1.2 + (0.3 + 0.16 * len(names)) * len(factors))
+    ax.axvline(0, color=GREY, linewidth=1)
+    for i, group in enumerate(names):
+        own = rows[rows["group"] == group].set_index("factor").reindex(factors)
+        places = np.arange(len(factors)) + 0.24 * (i - (len(names) - 1) / 2)
+        colour = PALETTE[i % len(PALETTE)]
+        lines = own[ends].to_numpy(dtype=float)
+        drawn = np.isfinite(lines).all(axis=1)
+        if drawn.any():
+            low, high = lines[drawn].T
+            ax.hlines(places[drawn], low, high, colors=colour, linewidth=2.2)
+        ax.scatter(own["correlation"], places, s=46, color=colour, zorder=3, label=words(group))
+        for place, p in zip(places, own["p_value"], strict=True):
+            text = f"p = {p:.2f}" if np.isfinite(p) else "constant"
+            ax.text(1.12, place, text, va="center", fontsize=8.5, color=colour)
+    ax.set_yticks(np.arange(len(factors)), [words(f).replace("_", " ") for f in factors])
+    ax.set(xlim=(-1.08, 1.45), ylim=(len(factors) - 0.5, -0.5))
+    ax.set_xticks([-1, -0.5, 0, 0.5, 1])
+    about = f"{measure} correlation with {words(outcome)} over the domains"
+    titled(ax, "Point: all domains. Line: any one left out", x=about)
+    quiet(ax, grid="x")
+    if len(names) > 1:
+        above: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, 1)}
+        ax.legend(ncols=len(names), frameon=False, fontsize=9, **above)
+    return ax
+
+
+def permutations(
+    counts: pd.DataFrame,
+    table: pd.DataFrame,
+    name: str,
+    *,
+    outcome: str = "validity",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw Spearman's correlation in every order of the domains, and where the real one stands.
+
+    Parameters
+    ----------
+    counts : pandas.DataFrame
+        ``paper.counts()``, or some of its rows; of two to eight domains.
+    table : pandas.DataFrame
+        As for `factor`.
+    name : str
+        A column of `table`.
+    outcome : str, optional
+        ``"validity"`` or ``"pass_rate"``.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One bar per value of the correlation, as high as the number of orders that give it; those at
+        least as extreme as the real one are vermillion, and their share is the exact p-value.
+
+    Raises
+    ------
+    InputError
+        As for `factor`; also where the outcome or the factor is the same in all domains, or there
+        are more than eight.
+    """
+    rows = by_domain(counts, table, name, outcome=outcome)
+    if len(rows) > _MOST_DOMAINS:
+        raise InputError(f"counts: {len(rows)} domains; at most {_MOST_DOMAINS} can be permuted")
+    values, shares = rows["factor"].to_numpy(), rows["share"].to_numpy()
+    if len(set(values)) < 2 or len(set(shares)) < 2:  # noqa: PLR2004 - one value has no rank
+        raise InputError(f"{name!r} or the outcome is the same in all domains: no correlation")
+    found = float(spearman(values, shares))
+    orders = np.array(list(all_orders(range(len(values)))))
+    sizes, heights = np.unique(spearman(values, shares[orders]).round(9), return_counts=True)
+    extreme = np.abs(sizes) >= abs(found) - _NOISE - 1e-9
+    ax = new_axes(ax, 3.2)
+    width = 0.8 * float(np.diff(sizes).min())
+    ax.bar(sizes, heights, width=width, color=np.where(extreme, VERMILLION, "#bdbdbd"))
+    ax.axvline(found, color=INK, linewidth=1.2, linestyle="--")
+    n, share = int(heights[extreme].sum()), heights[extreme].sum() / len(orders)
+    title = f"found: {found:+.2f}; {n} of {len(orders)} orders are as extreme, p = {share:.3f}"
+    ax.set_title(title, loc="left", fontsize=10)
+    ax.set_ylim(0, float(heights.max()) * 1.32)
+    about = f"Spearman's correlation with {words(name).replace('_', ' ')}"
+    titled(ax, x=about, y="orders of the domains")
+    quiet(ax, grid="y")
+    return ax

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -24,9 +24,6 @@ from extractbench_nb.plots.drawing import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["keep_curves", "sensitivity"]
-
-
 _COLUMNS = ("metric", "profile", "measure", "corruption", "rate", "score", "low", "high")
 _STYLES = ("-", "--", ":", "-.")
 _MOST = len(PALETTE) * len(_STYLES)
@@ -37,16 +34,6 @@ _MOST_WITH_BANDS = 8
 #: Distance of two names in points, and how far below 0 a name may go, as a share of the score.
 _APART, _LOWEST = 13.0, 0.01
 _POINTS_PER_INCH = 72
-
-
-class _Line(NamedTuple):
-    label: str
-    rows: pd.DataFrame
-    style: dict[str, Any]
-
-    @property
-    def colour(self) -> str:
-        return str(self.style["color"])
 
 
 def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -73,39 +60,45 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         Columns or scores are missing, or there are more than 32 lines.
     """
     table = checked(frame, (*_COLUMNS, "document"), "frame")
-    lines = _lines(table[table["score"].notna()])
+    scored = table[table["score"].notna()]
+    if scored.empty:
+        raise InputError("frame: no row has a score")
+    places = defaultdict(list)  # not groupby, which cannot hold a lone surrogate
+    for place, key in enumerate(zip(scored["corruption"], _subjects(scored), strict=True)):
+        places[key].append(place)
+    lines = {key: scored.iloc[own].sort_values("rate") for key, own in places.items()}
+    if len(lines) > _MOST:
+        raise InputError(f"frame has {len(lines)} lines; choose rows of at most {_MOST}")
     ax = new_axes(ax, max(3.8, 1.2 + 0.19 * len(lines)))
-    last = max(line.rows["rate"].iloc[-1] for line in lines) or 1.0
+    last = float(scored["rate"].max()) or 1.0
     ax.set(xlim=(0, last), ylim=(0, 1.03))
-    ends = [(line.label, float(line.rows["score"].iloc[-1]), line.colour) for line in lines]
     of_documents = table["document"].notna().any()
     if of_documents:
         ax.plot([0, last], [1, 1 - last], color=GREY, linewidth=0.9, linestyle=(0, (1, 3)))
+    ends = []
+    for (key, rows), style in zip(lines.items(), _styles(list(lines)), strict=True):
+        numbers = rows[["rate", "score", "low", "high"]].astype("float64")
+        rate, score = numbers["rate"].to_numpy(), numbers["score"].to_numpy()
+        ax.plot(rate, score, linewidth=1.8, marker="o", markersize=3.5, zorder=3, **style)
+        band = numbers.dropna()
+        if len(lines) <= _MOST_WITH_BANDS and len(band):
+            rate, low, high = (band[name].to_numpy() for name in ("rate", "low", "high"))
+            colour = style["color"]
+            ax.fill_between(rate, low, high, color=colour, alpha=0.1, linewidth=0, zorder=2)
+        # what all lines share is in the title
+        apart = [key[i] for i in (0, 1) if len({other[i] for other in lines}) > 1]
+        ends.append((words(" · ".join(apart or key[:1])), float(score[-1]), style["color"]))
+    if of_documents:
         ends.append(("1 − rate", 1 - last, GREY))
-    for line in lines:
-        _draw_line(ax, line, band=len(lines) <= _MOST_WITH_BANDS)
     _name(ax, ends)
     what = "of the places that are corrupted" if of_documents else "of each value that is changed"
-    titled(ax, x=f"rate: share {what}", y=_measures(table))
+    measures = words(" or ".join(table["measure"].str.replace("_", " ").unique()))
+    titled(ax, x=f"rate: share {what}", y=measures)
     quiet(ax, grid="y")
-    titled(ax, _title(table))
+    shared = [set(names) for names in (table["corruption"], _subjects(table))]
+    parts = [words(next(iter(names))) for names in shared if len(names) == 1]
+    titled(ax, "Score under corruption" + (": " + ", ".join(parts) if parts else ""))
     return ax
-
-
-def _lines(table: pd.DataFrame) -> list[_Line]:
-    """Return the lines, each with the style that tells it apart from the others."""
-    if table.empty:
-        raise InputError("frame: no row has a score")
-    places = defaultdict(list)
-    for place, key in enumerate(zip(table["corruption"], _subjects(table), strict=True)):
-        places[key].append(place)
-    keys = list(places)
-    if len(keys) > _MOST:
-        raise InputError(f"frame has {len(keys)} lines; choose rows of at most {_MOST}")
-    return [
-        _Line(_label(key, keys), table.iloc[places[key]].sort_values("rate"), style)
-        for key, style in zip(keys, _styles(keys), strict=True)
-    ]
 
 
 def _subjects(table: pd.DataFrame) -> list[str]:
@@ -118,13 +111,13 @@ def _subjects(table: pd.DataFrame) -> list[str]:
     ]
 
 
-def _styles(keys: list[tuple[str, str]]) -> list[dict[str, Any]]:
-    several_corruptions = len({corruption for corruption, _ in keys}) > 1
-    first, second = (0, 1) if several_corruptions else (1, 0)
-    hues = list(dict.fromkeys(key[first] for key in keys))
-    kinds = list(dict.fromkeys(key[second] for key in keys))
+def _styles(lines: list[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Tell lines apart; the colour is the corruption where there are several."""
+    first, second = (0, 1) if len({corruption for corruption, _ in lines}) > 1 else (1, 0)
+    hues = list(dict.fromkeys(key[first] for key in lines))
+    kinds = list(dict.fromkeys(key[second] for key in lines))
     styles = []
-    for key in keys:
+    for key in lines:
         hue = hues.index(key[first])
         turn = hue // len(PALETTE) + (kinds.index(key[second]) if len(kinds) > 1 else hue)
         colour = PALETTE[hue % len(PALETTE)]
@@ -132,70 +125,28 @@ def _styles(keys: list[tuple[str, str]]) -> list[dict[str, Any]]:
     return styles
 
 
-def _label(key: tuple[str, str], keys: list[tuple[str, str]]) -> str:
-    """Name a line by what differs between the lines."""
-    parts = [key[i] for i in (0, 1) if len({k[i] for k in keys}) > 1]
-    return words(" · ".join(parts or key[:1]))
-
-
-def _draw_line(ax: Axes, line: _Line, *, band: bool) -> None:
-    """Draw the scores of one line, and their intervals as a band if there are any."""
-    numbers = line.rows[["rate", "score", "low", "high"]].astype("float64")
-    rate, score = numbers["rate"].to_numpy(), numbers["score"].to_numpy()
-    ax.plot(rate, score, linewidth=1.8, marker="o", markersize=3.5, zorder=3, **line.style)
-    known = numbers.dropna()
-    if band and len(known):
-        rate, low, high = (known[name].to_numpy() for name in ("rate", "low", "high"))
-        ax.fill_between(rate, low, high, color=line.colour, alpha=0.1, linewidth=0, zorder=2)
-
-
 def _name(ax: Axes, ends: list[tuple[str, float, str]]) -> None:
     """Write the names of lines beside their right ends, one below the other."""
     height = ax.get_window_extent().height / ax.figure.dpi * _POINTS_PER_INCH
-    places = _above_ground([end for _, end, _ in ends], _APART / height)
+    gap = _APART / height
+    places = spread([end for _, end, _ in ends], gap)
+    lowest = _LOWEST
+    for i in sorted(range(len(places)), key=lambda i: places[i]):
+        places[i] = max(places[i], lowest)  # not over the numbers of the axis
+        lowest = places[i] + gap
     right = ax.get_xlim()[1]
+    arrow = {"arrowstyle": "-", "linewidth": 0.8, "shrinkA": 0, "shrinkB": 2, "relpos": (0, 0.5)}
+    style: dict[str, Any] = {"va": "center", "fontsize": 8.5, "color": INK}
     for (label, end, colour), place in zip(ends, places, strict=True):
         ax.annotate(
             label,
             xy=(right, end),
             xytext=(10, place),
             textcoords=("offset points", "data"),
-            va="center",
-            fontsize=8.5,
-            color=INK,
             annotation_clip=False,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": colour,
-                "linewidth": 0.8,
-                "shrinkA": 0,
-                "shrinkB": 2,
-                "relpos": (0, 0.5),
-            },
+            arrowprops={**arrow, "color": colour},
+            **style,
         )
-
-
-def _above_ground(places: list[float], gap: float) -> list[float]:
-    """Move names apart, and up where the lowest would cover the numbers of the axis."""
-    moved = spread(places, gap)
-    ground = _LOWEST
-    for i in sorted(range(len(moved)), key=lambda i: moved[i]):
-        moved[i] = max(moved[i], ground)
-        ground = moved[i] + gap
-    return moved
-
-
-def _measures(table: pd.DataFrame) -> str:
-    names = dict.fromkeys(table["measure"].str.replace("_", " "))
-    return words(" or ".join(names))
-
-
-def _title(table: pd.DataFrame) -> str:
-    """Say what all lines have in common."""
-    subjects = set(_subjects(table))
-    corruptions = set(table["corruption"])
-    parts = [words(next(iter(names))) for names in (corruptions, subjects) if len(names) == 1]
-    return "Score under corruption" + (": " + ", ".join(parts) if parts else "")
 
 
 _CURVE_COLUMNS = ("mode", "x", "metric", "score", "tables")
@@ -248,22 +199,14 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
         }
         ax.plot(line["x"], line["score"], linewidth=1.6, **style)
         ends.append((words(name), float(line["score"].iloc[len(line) // 2]), style))
-    _name_lines(ax, ends)
-    ax.set(xlim=(0, 1), ylim=(0, 1.02))
-    titled(
-        ax,
-        x=f"x: probability of keeping {_WHAT.get(mode, words(mode))}",
-        y=f"mean score of {rows['tables'].max():,} tables",
-    )
-    quiet(ax, grid="y")
-    title = f"{words(mode)} kept; grey: 2s / (1 + s) for a share s"
-    titled(ax, title)
-    return ax
-
-
-def _name_lines(ax: Axes, ends: list[tuple[str, float, dict[str, Any]]]) -> None:
-    ends = sorted(ends, key=lambda end: end[1])
-    heights = spread([end[1] for end in ends], _LABELS_APART)
+    ends.sort(key=lambda end: end[1])
+    heights = spread([score for _, score, _ in ends], _LABELS_APART)
     for (label, _, style), y in zip(ends, heights, strict=True):
         ax.annotate(label, (1.06, y), color=INK, fontsize=8, va="center", annotation_clip=False)
         ax.plot([1.01, 1.05], [y, y], linewidth=2, clip_on=False, **style)
+    ax.set(xlim=(0, 1), ylim=(0, 1.02))
+    x = f"x: probability of keeping {_WHAT.get(mode, words(mode))}"
+    y_label = f"mean score of {rows['tables'].max():,} tables"
+    titled(ax, f"{words(mode)} kept; grey: 2s / (1 + s) for a share s", x=x, y=y_label)
+    quiet(ax, grid="y")
+    return ax

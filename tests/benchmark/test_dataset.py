@@ -6,8 +6,6 @@ import importlib.util
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import date
 from functools import cache
@@ -615,16 +613,6 @@ def test_extractbench_from_the_environment(folder: Path, monkeypatch: pytest.Mon
     monkeypatch.delenv(EXTRACTBENCH_VARIABLE)
     with pytest.raises(DatasetError, match=r"fetch_dataset.* path=\.\.\..* EXTRACTBENCH_DATASET"):
         load_dataset("extractbench")
-
-
-def test_importing_the_loader_imports_no_heavy_library() -> None:
-    code = (
-        "import sys, extractbench_nb.benchmark.dataset as d; d.load_dataset().documents;"
-        "print([m for m in ('jsonschema', 'pooch', 'pypdfium2', 'scipy', 'tiktoken')"
-        " if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 # --- the real dataset ----------------------------------------------------------------------

@@ -9,6 +9,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -297,9 +298,14 @@ def dripping(handler: BaseHTTPRequestHandler, content: bytes) -> None:
             time.sleep(0.05)
 
 
+@cache
+def packed_zeros() -> bytes:
+    return gzip.compress(b"%PDF-" + bytes(100_000_000))
+
+
 def packed(handler: BaseHTTPRequestHandler, _: bytes) -> None:
     """Send a few kilobytes that unpack to 100 MB."""
-    content = gzip.compress(b"%PDF-" + bytes(100_000_000))
+    content = packed_zeros()
     handler.send_response(200)
     handler.send_header("Content-Encoding", "gzip")
     handler.send_header("Content-Length", str(len(content)))

@@ -17,8 +17,6 @@ from extractbench_nb.benchmark.dataset import load_dataset
 from extractbench_nb.benchmark.reliability import (
     PAIR_COLUMNS,
     VERDICT_COLUMNS,
-    measure_pairs,
-    measure_verdicts,
     recorded_outputs,
 )
 from extractbench_nb.errors import DatasetError, InputError
@@ -132,7 +130,9 @@ def test_null_and_absent_are_alike(record: Callable[..., Path]) -> None:
     row = [outcome("contributors", "array_llm", 1.0)]
     record("a", gold, row)
     nulls = [{**person, "another": None} for person in people]
-    frame = measure_pairs(record("b", {**gold, "contributors": nulls}, row), dataset=load_dataset())
+    frame = reliability.pairs(
+        record("b", {**gold, "contributors": nulls}, row), dataset=load_dataset()
+    )
     assert frame["identical"].tolist() == [True]
 
 
@@ -228,5 +228,5 @@ def test_shipped_figures_say_nothing_of_the_documents() -> None:
 )
 def test_shipped_figures_are_what_the_reports_say() -> None:
     folder = os.environ["EXTRACTBENCH_RUNS"]
-    pd.testing.assert_frame_equal(measure_verdicts(folder), reliability.verdicts())
-    pd.testing.assert_frame_equal(measure_pairs(folder), reliability.pairs())
+    pd.testing.assert_frame_equal(reliability.verdicts(folder), reliability.verdicts())
+    pd.testing.assert_frame_equal(reliability.pairs(folder), reliability.pairs())

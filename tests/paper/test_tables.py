@@ -241,15 +241,17 @@ def test_every_function_is_documented(name: str) -> None:
     assert [text for code, text in found if code in codes] == []
 
 
-def test_importing_imports_no_heavy_library() -> None:
-    heavy = "('jinja2', 'scipy', 'jsonschema', 'matplotlib', 'pypdfium2', 'tiktoken')"
+def test_loading_data_and_tables_imports_no_heavy_library() -> None:
+    heavy = "jinja2 scipy jsonschema matplotlib pooch pypdfium2 tiktoken"
     code = (
-        "import sys, extractbench_nb.paper as p;"
-        f"print([m for m in {heavy} if m in sys.modules]); p.compare(5);"
-        f"print([m for m in {heavy} if m in sys.modules])"
+        "import sys, extractbench_nb as xb\n"
+        f"def report(): print([m for m in '{heavy}'.split() if m in sys.modules])\n"
+        "xb.load_dataset().documents; report()\n"
+        "xb.paper.compare(5); report()\n"
+        "import extractbench_nb.plots; print('matplotlib' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["[]", "[]"]
+    assert done.stdout.split() == ["[]", "[]", "False"]
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from extractbench_nb import paper
 from extractbench_nb.benchmark.complexities import complexity
 from extractbench_nb.errors import InputError
-from extractbench_nb.plots.analysis import fitted_curve
 from extractbench_nb.plots.drawing import (
     Box,
     by_domain,
@@ -22,6 +21,7 @@ from extractbench_nb.plots.drawing import (
     spread,
     words,
 )
+from extractbench_nb.plots.paper_results import fitted_curve
 
 PLACES = st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=12)
 

@@ -1,9 +1,8 @@
 """Every figure: drawn where it was told, with what the data say, on any data there is."""
 
 import inspect
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -29,6 +28,8 @@ Draw = Callable[[Axes | None], Axes]
 
 COUNTS, STRUCTURED = paper.counts(), paper.counts("structured")
 TABLE, SIXTH = paper.published(6), paper.table(6)
+
+correlated, reproduced = cache(paper.correlations), cache(paper.reproduction)
 
 #: Two documents under one schema, to be corrupted.
 NAMES = {"type": "object", "properties": {"names": {"type": "array", "items": {"type": "string"}}}}
@@ -56,7 +57,7 @@ def drawn(runs: xb.batch.Evaluations, spoilt: Audit) -> dict[str, Draw]:
     compared = xb.compare_runs(runs, resamples=200)
     figure_2, sevenths = paper.table("figure2"), paper.table(7)
     corrupted = xb.sensitivity(["paper", "strict"], PAIR, ["drop_items", "typo"], [0, 0.5, 1])
-    correlated, reproduced, documents = paper.correlations(), paper.reproduction(), complexity()
+    documents = complexity()
     tried = xb.read_outputs(
         xb.simulation.simulate("sample", "Gemini 3 Pro"), xb.load_dataset("sample")
     )
@@ -68,7 +69,7 @@ def drawn(runs: xb.batch.Evaluations, spoilt: Audit) -> dict[str, Draw]:
         "attempts": lambda ax: plots.attempts(tried, ax=ax),
         "complexity": lambda ax: plots.complexity(SIXTH, ax=ax),
         "compression": lambda ax: plots.compression(figure_2, ax=ax),
-        "correlations": lambda ax: plots.correlations(correlated, ax=ax),
+        "correlations": lambda ax: plots.correlations(correlated(), ax=ax),
         "differences": lambda ax: plots.differences(compared, ax=ax),
         "difficulty": lambda ax: plots.difficulty(runs, ax=ax),
         "documents": lambda ax: plots.documents(documents, ax=ax),
@@ -79,7 +80,7 @@ def drawn(runs: xb.batch.Evaluations, spoilt: Audit) -> dict[str, Draw]:
         "modes": lambda ax: plots.modes(COUNTS, STRUCTURED, "research", ax=ax),
         "outcomes": lambda ax: plots.outcomes(runs, ax=ax),
         "permutations": lambda ax: plots.permutations(COUNTS, TABLE, "keys", ax=ax),
-        "reproduction": lambda ax: plots.reproduction(reproduced, ax=ax),
+        "reproduction": lambda ax: plots.reproduction(reproduced(), ax=ax),
         "results": lambda ax: plots.results(COUNTS, ax=ax),
         "sensitivity": lambda ax: plots.sensitivity(corrupted, ax=ax),
         "tokens": lambda ax: plots.tokens(figure_2, ax=ax),
@@ -123,6 +124,16 @@ def pixels(ax: Axes) -> np.ndarray:
     return np.asarray(ax.figure.canvas.buffer_rgba())  # type: ignore[attr-defined]
 
 
+def contents(ax: Axes) -> tuple[list[object], ...]:
+    """What is drawn, and where."""
+    return (
+        texts(ax),
+        [line.get_xydata().tolist() for line in ax.lines],
+        [np.asarray(drawn.get_offsets()).tolist() for drawn in ax.collections],
+        [bar.get_bbox().bounds for bar in ax.patches],
+    )
+
+
 def test_every_public_figure_is_drawn_here(drawn: dict[str, Draw]) -> None:
     assert sorted(drawn) == plots.__all__
 
@@ -148,13 +159,13 @@ def test_makes_a_figure_of_notebook_width_with_all_labels_inside(
     assert isinstance(made.figure, Figure)
     assert made.figure.get_figwidth() == pytest.approx(7.5)
     assert plt.get_fignums() == [made.figure.number]
-    image = pixels(made)
+    made.figure.canvas.draw()
     frame = made.figure.bbox.padded(1.0)
     for text in [*made.texts, *ticks_in_view(made)]:
         box = text.get_window_extent()
         assert frame.containsx(box.x0), text.get_text()
         assert frame.containsx(box.x1), text.get_text()
-    assert (pixels(drawn[name](None)) == image).all()
+    assert contents(drawn[name](None)) == contents(made)
 
 
 @pytest.mark.parametrize("name", plots.__all__)
@@ -164,11 +175,6 @@ def test_takes_data_first_and_options_by_name(name: str) -> None:
     assert 1 <= len(positional) <= 3
     assert parameters["ax"].kind is inspect.Parameter.KEYWORD_ONLY
     assert parameters["ax"].default is None
-
-
-def test_importing_the_package_imports_no_matplotlib() -> None:
-    code = "import sys, extractbench_nb.plots; sys.exit('matplotlib' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 # --- what the data say -----------------------------------------------------------------------
@@ -269,7 +275,7 @@ def test_factor_of_two_domains_has_no_curve(ax: Axes) -> None:
 
 
 def test_correlations_draw_estimate_and_range(ax: Axes) -> None:
-    frame = paper.correlations()
+    frame = correlated()
     plots.correlations(frame, groups=["pooled"], ax=ax)
     asked = frame.query("group == 'pooled' and outcome == 'validity' and measure == 'spearman'")
     points = np.asarray(ax.collections[-1].get_offsets())[:, 0]
@@ -282,7 +288,7 @@ def test_permutations_count_all_orders(ax: Axes) -> None:
     heights = [bar.get_height() for bar in ax.patches]
     assert sum(heights) == 120
     extreme = sum(b.get_height() for b in ax.patches if to_hex(b.get_facecolor()) == "#d55e00")
-    frame = paper.correlations()
+    frame = correlated()
     asked = frame.query(
         "group == 'pooled' and outcome == 'validity' and measure == 'spearman' and factor == 'keys'"
     )
@@ -318,7 +324,7 @@ def test_differences_are_turned_and_sorted(runs: xb.batch.Evaluations, ax: Axes)
 
 
 def test_reproduction_gives_every_part_a_bar_of_its_own(ax: Axes) -> None:
-    frame = paper.reproduction()
+    frame = reproduced()
     plots.reproduction(frame, ax=ax)
     assert len(ticks(ax)) == len(frame)
     assert sum(bar.get_width() for bar in ax.patches) == pytest.approx(100 * len(frame))
@@ -345,10 +351,10 @@ NOTHING_KNOWN = SIXTH.astype("Float64").where(SIXTH.isna())
         lambda: plots.modes(COUNTS, STRUCTURED.head(0)),
         lambda: plots.modes(COUNTS, STRUCTURED, "sport"),
         lambda: plots.factor(COUNTS, TABLE, "colour"),
-        lambda: plots.correlations(paper.correlations(), "accuracy"),
-        lambda: plots.correlations(paper.correlations(), groups=[]),
-        lambda: plots.correlations(paper.correlations(), groups=["all"]),
-        lambda: plots.correlations(paper.correlations(), measure="pearson"),
+        lambda: plots.correlations(correlated(), "accuracy"),
+        lambda: plots.correlations(correlated(), groups=[]),
+        lambda: plots.correlations(correlated(), groups=["all"]),
+        lambda: plots.correlations(correlated(), measure="pearson"),
         lambda: plots.permutations(COUNTS[COUNTS["domain"] == "credit"], TABLE, "keys"),
         lambda: plots.reproduction(EMPTY),
         lambda: plots.outcomes({}),
@@ -377,10 +383,10 @@ def test_what_cannot_be_drawn_is_refused_without_a_figure(draw: Callable[[], Axe
         lambda: plots.modes(COUNTS.head(1), STRUCTURED.head(1)),
         lambda: plots.factor(COUNTS.head(1), TABLE, "keys"),
         lambda: plots.factor(COUNTS, TABLE.assign(keys=7), "keys"),
-        lambda: plots.correlations(paper.correlations(), groups=["Claude"]),
+        lambda: plots.correlations(correlated(), groups=["Claude"]),
         lambda: plots.permutations(COUNTS.head(2), TABLE, "keys", outcome="pass_rate"),
-        lambda: plots.reproduction(paper.reproduction().head(1)),
-        lambda: plots.reproduction(paper.reproduction().assign(cells=0)),
+        lambda: plots.reproduction(reproduced().head(1)),
+        lambda: plots.reproduction(reproduced().assign(cells=0)),
     ],
 )
 def test_little_data_makes_a_picture(draw: Callable[[], Axes]) -> None:
