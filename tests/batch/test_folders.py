@@ -417,8 +417,8 @@ def test_one_process_at_a_time(three, calls, tmp_path):
     def own(gold, predicted):
         with pytest.raises(xb.InputError, match="in use by another batch") as caught:
             evaluate_runs(three, progress=False, resume=tmp_path)
-        code = "import sys, pathlib; from extractbench_nb.batch.storage import open_store\n"
-        code += "with open_store(pathlib.Path(sys.argv[1]), {}): pass"
+        code = "import sys, pathlib; from extractbench_nb.batch.storage import open_storage\n"
+        code += "with open_storage(pathlib.Path(sys.argv[1]), None, {}): pass"
         done = subprocess.run(
             [sys.executable, "-c", code, str(tmp_path)], capture_output=True, check=False
         )
@@ -675,19 +675,14 @@ def test_a_folder_that_cannot_be_made(three, calls, tmp_path):
             evaluate_runs(three, progress=False, **{option: tmp_path / "file" / "below"})
 
 
-def test_the_store_keeps_names_of_any_kind(tmp_path):
+def test_names_of_any_kind_are_kept(frame_of, calls, same, tmp_path):
     names = ["a", "\ud800", "\x1ad800", "x\ny", "é"]
-    parts = dict.fromkeys(PARTS, b"")
-    entries = [
-        store.Entry(name, name, name.encode("utf-8", "replace"), ("evaluated", name, 1, 2.5), parts)
-        for name in names
-    ]
-    with store.open_store(tmp_path, {"metrics": {}}) as kept:
-        kept.add(entries)
-        assert [kept.entry(name, name) for name in names] == entries
-        assert kept.entry("a", "b") is None
+    runs = frame_of(*((name, name, {"a": name}) for name in names), schema=SCHEMA, gold={"a": "a"})
+    first = evaluate_runs(runs, progress=False, save_to=tmp_path)
+    again = evaluate_runs(runs, progress=False, resume=tmp_path)
+    assert again.meta["reused"] == len(calls) == len(names)
+    assert again.summary.run.tolist() == names
+    same(again, first)
     with sqlite3.connect(tmp_path / "finished.sqlite") as plain:
         assert plain.execute("select count(*) from outputs").fetchone() == (len(names),)
     plain.close()
-    shutil.rmtree(tmp_path)
-    assert json.dumps(names)
