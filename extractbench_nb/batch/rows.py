@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -175,26 +176,20 @@ def is_settled(evaluation: Evaluation) -> bool:
 def invalid_rows(evaluation: Evaluation, message: str) -> Rows:
     """Return the rows of an output that is invalid: nothing passes."""
     parts, _ = rows_of(evaluation)
-    fault = {**_INVALID_FIELD, "reasoning": message}
-    fields = [_changed(row, FIELD_COLUMNS, fault) for row in parts["fields"]]
-    arrays = [_changed(row, ARRAY_COLUMNS, _INVALID_ARRAY) for row in parts["arrays"]]
+    changes = {"fields": {**_INVALID_FIELD, "reasoning": message}, "arrays": _INVALID_ARRAY}
+    for part, changed in changes.items():
+        names = PARTS[part].names
+        parts[part] = [tuple(map(changed.get, names, row)) for row in parts[part]]
     evaluated = evaluation.summary["evaluated"]
     failed = dict.fromkeys(("evaluated", "judged", "failed", "structural"), evaluated)
     failed["gold_coverage"] = evaluation.summary["gold_coverage"]
     summary = [failed.get(name, 0.0) for name in SUMMARY.names]
-    return {**parts, "fields": fields, "arrays": arrays}, summary
-
-
-def _changed(row: Row, spec: FrameSpec, changes: dict[str, Any]) -> Row:
-    return tuple(changes.get(name, cell) for name, cell in zip(spec.names, row, strict=True))
+    return parts, summary
 
 
 def packed_rows(parts: dict[str, list[Row]]) -> dict[str, bytes]:
     """Pack the rows of each part for transport and storage."""
     return {name: pack(record_batch(spec, parts[name])) for name, spec in PARTS.items()}
-
-
-_ID_SPEC = FrameSpec("ids", "one output", IDS)
 
 
 class Result(NamedTuple):
@@ -221,7 +216,7 @@ def part_batch(name: str, result: Result) -> pa.RecordBatch:
     import pyarrow as pa
 
     rows = unpack(result.parts[name], PARTS[name])
-    texts = record_batch(_ID_SPEC, [result.ids]).columns
+    texts = record_batch(MISSING_PAIRS, [result.ids]).columns
     leading = [pa.repeat(text[0], rows.num_rows) for text in texts]
     schema = arrow_schema(FRAMES[name])
     return pa.RecordBatch.from_arrays([*leading, *rows.columns], schema=schema)
@@ -363,16 +358,12 @@ def _column(column: Column, cells: Sequence[Any], kind: pa.DataType) -> pa.Array
         cells = [value_to_text(cell) for cell in cells]
     try:
         array = pa.array(cells, kind)
-    except UnicodeEncodeError:
-        return pa.array(_escaped(cells), kind)
-    data = array.buffers()[2] if column.dtype == "string" else None
-    if data is not None and data.to_pybytes().find(_ESCAPE_BYTE) >= 0:
-        return pa.array(_escaped(cells), kind)
-    return array
-
-
-def _escaped(cells: Sequence[str | None]) -> list[str | None]:
-    return [None if cell is None else escape(cell) for cell in cells]
+        data = array.buffers()[2] if column.dtype == "string" else None
+        if data is None or _ESCAPE_BYTE not in data.to_pybytes():
+            return array
+    except UnicodeEncodeError:  # a lone surrogate
+        pass
+    return pa.array([None if cell is None else escape(cell) for cell in cells], kind)
 
 
 def pack(batch: pa.RecordBatch) -> bytes:
@@ -411,8 +402,11 @@ def _pandas_array(data: pa.ChunkedArray, column: Column) -> Any:
     if column.dtype == "string":
         return pd.array(_from_uniques(data, unescape), dtype=_TEXT)
     if column.dtype == "object":
-        restore = _restore_tuple if column.name == "failed_fields" else _restore
-        return pd.Series(_from_uniques(data, restore), dtype=object)
+        if column.name == "failed_fields":
+            cells = _from_uniques(data, lambda text: tuple(json.loads(unescape(text))))
+        else:
+            cells = _from_uniques(data, _restore)
+        return pd.Series(cells, dtype=object)
     if is_time(column.dtype):
         return time_array(data, column.dtype)
     if column.dtype not in _MASKED:
@@ -432,17 +426,12 @@ def _restore(text: str) -> Any:
     return _Container(text) if text[0] in "[{" else json.loads(unescape(text))
 
 
-def _restore_tuple(text: str) -> tuple[Any, ...]:
-    return tuple(json.loads(unescape(text)))
-
-
 def _from_uniques(data: pa.ChunkedArray, restore: Any) -> np.ndarray[Any, Any]:
     """Restore every different text once; equal scalars share one object."""
     encoded = data.dictionary_encode().combine_chunks()
     texts = encoded.dictionary.to_pylist()
-    uniques = np.empty(len(texts) + 1, dtype=object)  # the last one stands for missing
-    for place, text in enumerate(texts):
-        uniques[place] = restore(text)
+    restored = chain(map(restore, texts), [None])  # the last one stands for missing
+    uniques = np.fromiter(restored, dtype=object, count=len(texts) + 1)
     codes = np.asarray(encoded.indices.fill_null(len(texts)).to_numpy())
     cells: np.ndarray[Any, Any] = uniques[codes]
     if any(type(unique) is _Container for unique in uniques):
