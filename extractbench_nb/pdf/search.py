@@ -38,16 +38,9 @@ WRITTEN = {
 
 
 class Hit(NamedTuple):
-    """One place where a value stands.
+    """One place where a value stands: its spans in the text of the index, several in pieces.
 
-    Attributes
-    ----------
-    spans : tuple of (int, int)
-        Start and end in the text of the index; several for a text in pieces.
-    similarity : float
-        In (0, 1].
-    written : str
-        A key of `WRITTEN`.
+    The similarity is in (0, 1]; ``written`` is a key of `WRITTEN`.
     """
 
     spans: tuple[tuple[int, int], ...]
