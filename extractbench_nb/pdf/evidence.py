@@ -30,7 +30,7 @@ from extractbench_nb.pdf.search import (
     sought,
     spellings,
 )
-from extractbench_nb.pdf.text import DocumentIndex, index_of, shape_of
+from extractbench_nb.pdf.text import PdfText, index_of, shape_of
 
 #: A document of some twenty pages: a shorter one is taken to be as long.
 _WORDS, _NUMBERS, _DATES = 10_000, 1_000, 10
@@ -45,7 +45,7 @@ _NATS_OF_CHARACTER = 6.6
 _LONGEST = 400
 
 
-def specificity(value: str | float, index: DocumentIndex) -> float:
+def specificity(value: str | float, index: PdfText) -> float:
     """Return how unlikely a chance match of a value in a document is, in (0, 1].
 
     If the value truly occurs once, this is the share of places that are not chance.
@@ -53,7 +53,7 @@ def specificity(value: str | float, index: DocumentIndex) -> float:
     return 1 / (1 + expected_by_chance(value, index))
 
 
-def expected_by_chance(value: str | float, index: DocumentIndex) -> float:
+def expected_by_chance(value: str | float, index: PdfText) -> float:
     r"""Estimate the number of chance occurrences of a value in a similar document.
 
     Notes
@@ -87,7 +87,7 @@ def expected_by_chance(value: str | float, index: DocumentIndex) -> float:
     return max(_WORDS, len(index.words)) * _probability(value[:_LONGEST])
 
 
-def _of_number(value: float, index: DocumentIndex) -> float:
+def _of_number(value: float, index: PdfText) -> float:
     if isinstance(value, int) and abs(value) > 2**53:
         value = float(2**53)
     many = max(1.0, _NUMBERS / max(1, index.shapes.total()))
@@ -100,7 +100,7 @@ def _of_number(value: float, index: DocumentIndex) -> float:
     return expected
 
 
-def _of_date(date: Date, index: DocumentIndex) -> float:
+def _of_date(date: Date, index: PdfText) -> float:
     if date.month is None:
         return _of_number(date.year, index)
     many = max(_DATES, sum(map(len, index.dated.values())))
@@ -233,7 +233,7 @@ def find_evidence(
 
 
 def _rows(
-    path: Path, index: DocumentIndex, hits: Sequence[Hit], weight: float
+    path: Path, index: PdfText, hits: Sequence[Hit], weight: float
 ) -> Iterator[tuple[Any, ...]]:
     """Yield one row per line of each hit, the hits in their order."""
     found = [
@@ -465,7 +465,7 @@ def is_asked(value: Any) -> bool:
     return is_sought(value) and not (isinstance(value, str) and is_placeholder(value))
 
 
-def look_up(values: Iterable[Any], index: DocumentIndex, min_score: float = 0.0) -> list[Grounds]:
+def look_up(values: Iterable[Any], index: PdfText, min_score: float = 0.0) -> list[Grounds]:
     """Look values up, each different one once."""
     known: dict[Hashable, Grounds] = {}
     found = []

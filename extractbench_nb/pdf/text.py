@@ -30,6 +30,8 @@ _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?|\.\d+")
 _SHORT = 6
 _BEFORE, _AFTER = 4, 12
 _MAX_PROBES = 2_000
+_AROUND = 60
+_BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufffe]+")
 
 
 class Passage(NamedTuple):
@@ -60,10 +62,23 @@ def squash(text: str) -> str:
     return "".join(words_of(text))
 
 
+class Excerpt(NamedTuple):
+    """A piece of one page, which is counted from 1: its characters in PDFium's own list."""
+
+    page: int
+    first: int
+    end: int
+
+
 class PdfText:
-    """The text of one PDF, indexed, from one text per page (`read_pages`)."""
+    """The text of one PDF, indexed, from one text per page (`read_pages`, `read_layers`).
+
+    Places in the PDF itself (`excerpts`, `original`) need the texts of `read_layers`.
+    """
 
     def __init__(self, pages: Sequence[str]) -> None:
+        self.layers = tuple(pages)
+        self._positions: dict[int, list[int]] = {}
         clean = [unify(LINE_HYPHEN.sub("", page)) for page in pages]
         self.pages = len(clean)
         self.text = "\n".join(clean)
@@ -111,8 +126,7 @@ class PdfText:
     @cached_property
     def dates(self) -> frozenset[tuple[int, int | None, int | None]]:
         """Every date, as year, month and day; both readings of ambiguous ones."""
-        found = find_dates(self.text.casefold())
-        return frozenset(reading for _, _, date in found for reading in date.readings)
+        return frozenset(self.dated)
 
     def has(self, squashed: str) -> bool:
         """Say whether the PDF has these letters and digits in a row."""
@@ -124,8 +138,7 @@ class PdfText:
         """Yield where letters and digits begin, and whether they are whole words."""
         start = self.squashed.find(squashed)
         while start >= 0:
-            is_whole = {start, start + len(squashed)} <= self._boundaries
-            yield start, is_whole
+            yield start, start in self._boundaries and start + len(squashed) in self._boundaries
             start = self.squashed.find(squashed, start + 1)
 
     def window(self, first: int, count: int) -> tuple[str, int]:
@@ -145,6 +158,105 @@ class PdfText:
             for spans in (self._spans[first:last], wider)
         )
         return Passage(text, around, page, similarity)
+
+    @property
+    def pages_without_text(self) -> int:
+        """How many pages have no letter and no digit: scanned, drawn or blank."""
+        texts = self.text.split("\n")
+        return sum(not any(map(str.isalnum, text)) for text in texts) if self.layers else 0
+
+    @cached_property
+    def lower(self) -> str:
+        """The text in lower case, character for character."""
+        lower = self.text.lower()
+        if len(lower) == len(self.text):
+            return lower
+        return "".join(c.lower() if len(c.lower()) == 1 else c for c in self.text)
+
+    @cached_property
+    def dated(self) -> dict[tuple[int, int | None, int | None], list[tuple[int, int]]]:
+        """The spans of each date, by year, month and day; both readings of ambiguous ones."""
+        found: dict[tuple[int, int | None, int | None], list[tuple[int, int]]] = defaultdict(list)
+        for start, end, date in find_dates(self.lower):
+            for reading in date.readings:
+                found[reading].append((start, end))
+        return dict(found)
+
+    @cached_property
+    def years(self) -> dict[float, list[tuple[int, int]]]:
+        """The spans of the dates of each year."""
+        found: dict[float, list[tuple[int, int]]] = defaultdict(list)
+        for (year, _, _), spans in self.dated.items():
+            found[float(year)] += spans
+        return {year: sorted(set(spans)) for year, spans in found.items()}
+
+    @cached_property
+    def figures(self) -> dict[float, list[Figure]]:
+        """The numbers in digits, by the values that they may have, signs dropped."""
+        found: dict[float, list[Figure]] = defaultdict(list)
+        for figure in find_figures(self.text):
+            found[figure.value].append(figure)
+        return dict(found)
+
+    @cached_property
+    def shapes(self) -> Counter[tuple[int, int]]:
+        """How many numbers have each shape, see `numbers.shape_of`."""
+        return Counter(
+            shape_of(value)
+            for value, figures in self.figures.items()
+            for figure in figures
+            if figure.is_sure
+        )
+
+    def occurrences(self, squashed: str) -> Iterator[tuple[int, int, bool]]:
+        """Find letters and digits in a row."""
+        for start, is_whole in self._finds(squashed) if squashed else ():
+            yield *self.span(start, start + len(squashed)), is_whole
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Turn a span of `squashed` into one of `text`."""
+        return self._place(start), self._place(end - 1) + 1
+
+    def _place(self, offset: int) -> int:
+        word = bisect_right(self._starts, offset) - 1
+        first, last = self._spans[word]
+        return min(first + offset - self._starts[word], last - 1)
+
+    def span_of_words(self, first: int, end: int) -> tuple[int, int]:
+        """Return the span in `text` of words."""
+        return self._spans[first][0], self._spans[end - 1][1]
+
+    def page_of(self, position: int) -> int:
+        """Return the page of a position."""
+        return bisect_right(self._page_starts, position)
+
+    def excerpts(self, start: int, end: int) -> list[Excerpt]:
+        """Return where a span of `text` stands in PDFium's own list of characters."""
+        found = []
+        for page in range(self.page_of(start), self.page_of(end - 1) + 1):
+            origin = self._page_starts[page - 1]
+            if page not in self._positions:
+                self._positions[page] = positions(self.layers[page - 1])[1]
+            places = self._positions[page]
+            first, last = max(0, start - origin), min(len(places), end - origin)
+            if first < last:
+                found.append(Excerpt(page, places[first], places[last - 1] + 1))
+        return found
+
+    def original(self, excerpt: Excerpt) -> str:
+        """Return the text of an excerpt as the PDF has it."""
+        layer = self.layers[excerpt.page - 1]
+        return _BLANKS.sub(" ", layer[excerpt.first : excerpt.end]).strip()
+
+    def context(self, start: int, end: int) -> str:
+        """Return the text around a span."""
+        page = self.page_of(start)
+        text = self.text[self._page_starts[page - 1] :].partition("\n")[0]
+        start, end = (place - self._page_starts[page - 1] for place in (start, end))
+        end = min(end, start + 2 * _AROUND)
+        first = max(0, text.rfind(" ", 0, max(0, start - _AROUND)) + 1)
+        last = text.find(" ", end + _AROUND)
+        return text[first : last if 0 <= last < end + 2 * _AROUND else end + _AROUND]
 
 
 _MOST_VOTERS = 40
@@ -429,130 +541,10 @@ def _inside(word: str, original: str, places: Sequence[int]) -> Sequence[int]:
     return [places[index * len(places) // len(word)] for index in range(len(word))]
 
 
-_AROUND = 60
-_BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufffe]+")
-
-
-class Excerpt(NamedTuple):
-    """A piece of one page, which is counted from 1: its characters in PDFium's own list."""
-
-    page: int
-    first: int
-    end: int
-
-
-class DocumentIndex(PdfText):
-    """The text of one PDF, with the place of every character, from `read_layers`."""
-
-    def __init__(self, layers: Sequence[str]) -> None:
-        super().__init__(layers)
-        self.layers = tuple(layers)
-        self._positions: dict[int, list[int]] = {}
-
-    @property
-    def pages_without_text(self) -> int:
-        """How many pages have no letter and no digit: scanned, drawn or blank."""
-        texts = self.text.split("\n")
-        return sum(not any(map(str.isalnum, text)) for text in texts) if self.layers else 0
-
-    @cached_property
-    def lower(self) -> str:
-        """The text in lower case, character for character."""
-        lower = self.text.lower()
-        if len(lower) == len(self.text):
-            return lower
-        return "".join(c.lower() if len(c.lower()) == 1 else c for c in self.text)
-
-    @cached_property
-    def dated(self) -> dict[tuple[int, int | None, int | None], list[tuple[int, int]]]:
-        """The spans of each date, by year, month and day; both readings of ambiguous ones."""
-        found: dict[tuple[int, int | None, int | None], list[tuple[int, int]]] = defaultdict(list)
-        for start, end, date in find_dates(self.lower):
-            for reading in date.readings:
-                found[reading].append((start, end))
-        return dict(found)
-
-    @cached_property
-    def years(self) -> dict[float, list[tuple[int, int]]]:
-        """The spans of the dates of each year."""
-        found: dict[float, set[tuple[int, int]]] = defaultdict(set)
-        for (year, _, _), spans in self.dated.items():
-            found[float(year)].update(spans)
-        return {year: sorted(spans) for year, spans in found.items()}
-
-    @cached_property
-    def figures(self) -> dict[float, list[Figure]]:
-        """The numbers in digits, by the values that they may have, signs dropped."""
-        found: dict[float, list[Figure]] = defaultdict(list)
-        for figure in find_figures(self.text):
-            found[figure.value].append(figure)
-        return dict(found)
-
-    @cached_property
-    def shapes(self) -> Counter[tuple[int, int]]:
-        """How many numbers have each shape, see `numbers.shape_of`."""
-        return Counter(
-            shape_of(value)
-            for value, figures in self.figures.items()
-            for figure in figures
-            if figure.is_sure
-        )
-
-    def occurrences(self, squashed: str) -> Iterator[tuple[int, int, bool]]:
-        """Find letters and digits in a row."""
-        for start, is_whole in self._finds(squashed) if squashed else ():
-            yield *self.span(start, start + len(squashed)), is_whole
-
-    def span(self, start: int, end: int) -> tuple[int, int]:
-        """Turn a span of `squashed` into one of `text`."""
-        return self._place(start), self._place(end - 1) + 1
-
-    def _place(self, offset: int) -> int:
-        word = bisect_right(self._starts, offset) - 1
-        first, last = self._spans[word]
-        return min(first + offset - self._starts[word], last - 1)
-
-    def span_of_words(self, first: int, end: int) -> tuple[int, int]:
-        """Return the span in `text` of words."""
-        return self._spans[first][0], self._spans[end - 1][1]
-
-    def page_of(self, position: int) -> int:
-        """Return the page of a position."""
-        return bisect_right(self._page_starts, position)
-
-    def excerpts(self, start: int, end: int) -> list[Excerpt]:
-        """Return where a span of `text` stands in PDFium's own list of characters."""
-        found = []
-        for page in range(self.page_of(start), self.page_of(end - 1) + 1):
-            origin = self._page_starts[page - 1]
-            if page not in self._positions:
-                self._positions[page] = positions(self.layers[page - 1])[1]
-            places = self._positions[page]
-            first, last = max(0, start - origin), min(len(places), end - origin)
-            if first < last:
-                found.append(Excerpt(page, places[first], places[last - 1] + 1))
-        return found
-
-    def original(self, excerpt: Excerpt) -> str:
-        """Return the text of an excerpt as the PDF has it."""
-        layer = self.layers[excerpt.page - 1]
-        return _BLANKS.sub(" ", layer[excerpt.first : excerpt.end]).strip()
-
-    def context(self, start: int, end: int) -> str:
-        """Return the text around a span."""
-        page = self.page_of(start)
-        text = self.text[self._page_starts[page - 1] :].partition("\n")[0]
-        start, end = (place - self._page_starts[page - 1] for place in (start, end))
-        end = min(end, start + 2 * _AROUND)
-        first = max(0, text.rfind(" ", 0, max(0, start - _AROUND)) + 1)
-        last = text.find(" ", end + _AROUND)
-        return text[first : last if 0 <= last < end + 2 * _AROUND else end + _AROUND]
-
-
 _INDICES = Recent(2_000_000)  # some 85 bytes per character
 
 
-def index_of(path: Path) -> DocumentIndex:
+def index_of(path: Path) -> PdfText:
     """Index the text of a PDF, or take the index that is available."""
     try:
         status = path.stat()
@@ -560,8 +552,8 @@ def index_of(path: Path) -> DocumentIndex:
         problem = error.strerror or str(error)
         raise InputError(f"PDF {str(path)!r} cannot be read: {problem}") from None
     key = (path.resolve(), status.st_mtime_ns, status.st_size)
-    index: DocumentIndex | None = _INDICES.get(key)
+    index: PdfText | None = _INDICES.get(key)
     if index is None:
-        index = DocumentIndex(read_layers(path))
+        index = PdfText(read_layers(path))
         _INDICES.keep(key, index, len(index.text))
     return index

@@ -22,7 +22,7 @@ from extractbench_nb.pdf.evidence import (
     leaves,
     specificity,
 )
-from extractbench_nb.pdf.text import DocumentIndex
+from extractbench_nb.pdf.text import PdfText
 
 Write = Callable[..., Path]
 SAMPLE = load_dataset()
@@ -176,8 +176,8 @@ def test_errors_say_what_would_be_right(
 # --- how telling a value is -------------------------------------------------------------------
 
 
-LONG = DocumentIndex(["the revenue of 1,204 in 2024, 7 of 12 and 3.5 on 1 May 2023\n" * 1_000])
-SHORT = DocumentIndex(["A short note of 1 May 2023."])
+LONG = PdfText(["the revenue of 1,204 in 2024, 7 of 12 and 3.5 on 1 May 2023\n" * 1_000])
+SHORT = PdfText(["A short note of 1 May 2023."])
 
 
 @pytest.mark.parametrize(
