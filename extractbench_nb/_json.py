@@ -16,23 +16,6 @@ from jiter import from_json
 from extractbench_nb._files import reading
 from extractbench_nb.errors import InputError
 
-__all__ = [
-    "Unreadable",
-    "as_written",
-    "canonical",
-    "canonical_unordered",
-    "count_values",
-    "equality_key",
-    "escape_pointer",
-    "json_text",
-    "json_type",
-    "leaf_texts",
-    "private_copy",
-    "read_cut_off",
-    "read_document",
-    "unescape_pointer",
-]
-
 #: JSON types by Python class. ``bool`` is not a number; ``integer`` is a number.
 _TYPES: dict[type, str] = {
     str: "string",

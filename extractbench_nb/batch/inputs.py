@@ -30,18 +30,6 @@ from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.errors import InputError, SchemaError, nearest
 from extractbench_nb.schema.nodes import Schema
 
-__all__ = [
-    "Cell",
-    "Documents",
-    "Output",
-    "Plan",
-    "evaluated_source",
-    "own_columns",
-    "read_bytes",
-    "read_output",
-    "read_runs",
-]
-
 
 class Documents(Protocol):
     """What a batch needs of a dataset; `xb.load_dataset` gives one."""

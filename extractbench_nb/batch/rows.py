@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import pandas_dtype
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import MASKED, TEXT, Column, FrameSpec
 from extractbench_nb.display.text import document_json
 from extractbench_nb.engine.inputs import MAX_DEPTH
 from extractbench_nb.engine.records import settled
@@ -35,36 +35,6 @@ from extractbench_nb.evaluation.result import Evaluation
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-__all__ = [
-    "BY_RUN",
-    "ESCAPING",
-    "FRAMES",
-    "MISSING_PAIRS",
-    "OWN_SUMMARY",
-    "PARTS",
-    "SUMMARIES",
-    "UNITS",
-    "Result",
-    "arrow_schema",
-    "escape",
-    "invalid_rows",
-    "is_settled",
-    "is_time",
-    "pack",
-    "packed_rows",
-    "part_batch",
-    "record_batch",
-    "rows_of",
-    "summary_batch",
-    "summary_spec",
-    "time_cells",
-    "time_dtype",
-    "to_frame",
-    "unescape",
-    "unpack",
-    "value_to_text",
-]
 
 # --- the rows of one evaluation ---------------------------------------------------------------
 
@@ -305,12 +275,6 @@ def value_to_text(value: Any) -> str | None:
         return _encode(document_json(value, MAX_DEPTH))
 
 
-_TEXT = pd.StringDtype("python")
-_MASKED: dict[str, Any] = {
-    "Float64": (pd.arrays.FloatingArray, 0.0),
-    "Int64": (pd.arrays.IntegerArray, 0),
-    "boolean": (pd.arrays.BooleanArray, False),
-}
 _SIZE_BYTES = 8
 #: More than this is not unpacked.
 _MOST_BYTES = 2**32
@@ -400,7 +364,7 @@ def to_frame(table: pa.Table, spec: FrameSpec) -> pd.DataFrame:
 
 def _pandas_array(data: pa.ChunkedArray, column: Column) -> Any:
     if column.dtype == "string":
-        return pd.array(_from_uniques(data, unescape), dtype=_TEXT)
+        return pd.array(_from_uniques(data, unescape), dtype=TEXT)
     if column.dtype == "object":
         if column.name == "failed_fields":
             cells = _from_uniques(data, lambda text: tuple(json.loads(unescape(text))))
@@ -409,9 +373,9 @@ def _pandas_array(data: pa.ChunkedArray, column: Column) -> Any:
         return pd.Series(cells, dtype=object)
     if is_time(column.dtype):
         return time_array(data, column.dtype)
-    if column.dtype not in _MASKED:
+    if column.dtype not in MASKED:
         return np.asarray(data.to_numpy(), dtype=column.dtype)
-    kind, filler = _MASKED[column.dtype]
+    kind, filler = MASKED[column.dtype]
     mask = np.asarray(data.is_null().to_numpy(), dtype=bool)
     return kind(np.asarray(data.fill_null(filler).to_numpy()), mask)
 

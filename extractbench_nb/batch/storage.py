@@ -47,24 +47,6 @@ from extractbench_nb.evaluation.warnings import WARNING_COLUMNS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "DATABASE",
-    "DESCRIPTION",
-    "DIGEST",
-    "FORMAT",
-    "FolderStorage",
-    "MemorySource",
-    "MemoryStorage",
-    "fingerprint",
-    "open_storage",
-    "refuse_foreign",
-    "refuse_occupied",
-    "refuse_unfinishable",
-    "settings_of",
-    "write_evaluation",
-    "write_files",
-]
-
 
 # --- settings ---------------------------------------------------------------------------------
 

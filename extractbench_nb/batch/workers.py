@@ -33,18 +33,6 @@ from extractbench_nb.field_metrics.registry import REGISTRY, Metric
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.schema.nodes import Schema
 
-__all__ = [
-    "Context",
-    "Done",
-    "Failed",
-    "Finished",
-    "Task",
-    "count_workers",
-    "custom_metrics",
-    "failure",
-    "runner",
-]
-
 
 class Task(NamedTuple):
     """One output to evaluate: its place in the batch, the key of its schema, and its inputs."""
