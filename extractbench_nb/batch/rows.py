@@ -286,20 +286,12 @@ def arrow_schema(spec: FrameSpec) -> pa.Schema:
     """Return the Arrow types of a frame; values are JSON text."""
     import pyarrow as pa
 
-    types = {
-        "Float64": pa.float64(),
-        "float64": pa.float64(),
-        "Int64": pa.int64(),
-        "int64": pa.int64(),
-        "boolean": pa.bool_(),
-        "bool": pa.bool_(),
-    }
-    return pa.schema(
-        [
-            (c.name, time_type(c.dtype) if is_time(c.dtype) else types.get(c.dtype, pa.string()))
-            for c in spec.columns
-        ]
-    )
+    def kind(dtype: str) -> pa.DataType:
+        if is_time(dtype):
+            return time_type(dtype)
+        return pa.type_for_alias("string" if dtype == "object" else dtype.lower())
+
+    return pa.schema([(column.name, kind(column.dtype)) for column in spec.columns])
 
 
 def record_batch(spec: FrameSpec, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:

@@ -50,9 +50,14 @@ def test_a_pdf_that_cannot_be_read(tmp_path: Path, content: bytes | None) -> Non
 @cache
 def bomb() -> bytes:
     """Make a PDF of a few kilobytes, whose one page unpacks to 1 GB."""
-    once, twice = zlib.compressobj(9), zlib.compressobj(9)
-    packed = b"".join(twice.compress(once.compress(b" " * 2**20)) for _ in range(1024))
-    packed += twice.compress(once.flush()) + twice.flush()
+    megabyte, count = b" " * 2**20, 1024
+    once = zlib.compressobj(9)
+    first, next_ = (once.compress(megabyte) + once.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    checksum = 1
+    for _ in range(count):
+        checksum = zlib.adler32(megabyte, checksum)
+    end = once.flush()[:-4] + checksum.to_bytes(4, "big")
+    packed = zlib.compress(first + next_ * (count - 1) + end, 9)
     filters = b"/Filter [/FlateDecode /FlateDecode]"
     objects = [
         b"<</Type/Catalog/Pages 2 0 R>>",
