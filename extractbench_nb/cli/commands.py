@@ -24,7 +24,6 @@ from extractbench_nb.evaluation.result import scores_text
 if TYPE_CHECKING:
     import pandas as pd
 
-    from extractbench_nb.batch.results import Evaluations
     from extractbench_nb.evaluation.result import Evaluation
 
 __all__ = ["COMMAND", "commands", "one_line_errors"]
@@ -310,11 +309,20 @@ _COUNTS = ["evaluated", "passed", "omissions", "hallucinations", "structural", "
 @click.option("--save-to", type=_FILE, metavar="FOLDER", help="Write results there, as Parquet.")
 @click.option("--resume", is_flag=True, help="Go on with what is in --save-to already.")
 @click.option(
-    "-j", "--jobs", default=1, show_default=True, help="Worker processes; -1: one a core."
+    "-j", "--jobs", "n_jobs", default=1, show_default=True, help="Worker processes; -1: one a core."
 )
 @click.option("--progress/--no-progress", default=True, help="Show a bar on standard error.")
 @_scoring_options
-def batch(runs: str, dataset: str | None, save_to: Path | None, **options: Any) -> None:
+def batch(
+    runs: str,
+    *,
+    dataset: str | None,
+    save_to: Path | None,
+    resume: bool,
+    progress: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Evaluate many model outputs.
 
     Prints one line per run. RUNS is a folder that holds a folder for every run, with outputs named
@@ -323,25 +331,28 @@ def batch(runs: str, dataset: str | None, save_to: Path | None, **options: Any) 
     """
     from extractbench_nb.batch.run import evaluate_runs
 
-    if options["resume"] and save_to is None:
+    if resume and save_to is None:
         raise click.UsageError("--resume needs --save-to, the folder to go on with.")
     files = [save_to / name for name in ("batch.json", "finished.sqlite")] if save_to else []
-    if not options["resume"] and any(file.exists() for file in files):
+    if not resume and any(file.exists() for file in files):
         raise InputError(
             f"{str(save_to)!r} holds a batch; go on with it by --resume, or name another folder"
         )
     source, gold = _runs_and_dataset(runs, dataset)
-    evs = evaluate_runs(
-        source,
-        dataset=gold,
-        judge=options["judge"],
-        profile=options["profile"],
-        n_jobs=options["jobs"],
-        progress=options["progress"] and sys.stderr.isatty(),
-        save_to=None if options["resume"] else save_to,
-        resume=save_to if options["resume"] else None,
-    )
-    _show_runs(evs, as_json=options["as_json"])
+    folder = {"resume" if resume else "save_to": save_to}
+    shown = progress and sys.stderr.isatty()
+    evs = evaluate_runs(source, dataset=gold, progress=shown, **folder, **options)
+    table, missing = evs.by_run, evs.missing
+    if as_json:
+        runs = [_counts_and_scores(row) for row in _records(table)]
+        _print_json({"runs": runs, "missing": _records(missing)})
+        return
+    shown = table[["run", "documents", "invalid", *_MEANS, *_COUNTS]]
+    _print_table(shown.astype(dict.fromkeys(_COUNTS, "int64")))
+    for run, group in missing.groupby("run"):
+        names = ", ".join(group["document"].head(_NAMED))
+        names += ", ..." if len(group) > _NAMED else ""
+        _print_text(f"note: run {run} has no output for {len(group)} documents: {names}")
 
 
 def _runs_and_dataset(runs: str, dataset: str | None) -> tuple[Any, Any]:
@@ -368,21 +379,6 @@ def _runs_and_dataset(runs: str, dataset: str | None) -> tuple[Any, Any]:
     return found, found
 
 
-def _show_runs(evs: Evaluations, *, as_json: bool) -> None:
-    """Print one line per run, and which runs have no output for some documents."""
-    table, missing = evs.by_run, evs.missing
-    if as_json:
-        runs = [_counts_and_scores(row) for row in _records(table)]
-        _print_json({"runs": runs, "missing": _records(missing)})
-        return
-    shown = table[["run", "documents", "invalid", *_MEANS, *_COUNTS]]
-    _print_table(shown.astype(dict.fromkeys(_COUNTS, "int64")))
-    for run, group in missing.groupby("run"):
-        names = ", ".join(group["document"].head(_NAMED))
-        names += ", ..." if len(group) > _NAMED else ""
-        _print_text(f"note: run {run} has no output for {len(group)} documents: {names}")
-
-
 @commands.command()
 @click.argument("folders", nargs=-1, required=True, type=_FILE, metavar="FOLDER...")
 @click.option("--by", default="run", show_default=True, help="Column that names what is compared.")
@@ -405,7 +401,7 @@ def _show_runs(evs: Evaluations, *, as_json: bool) -> None:
 )
 @click.option("--seed", default=0, show_default=True, help="Of the resampling.")
 @_json_option
-def compare(folders: tuple[Path, ...], measures: tuple[str, ...], **options: Any) -> None:
+def compare(folders: tuple[Path, ...], *, as_json: bool, **options: Any) -> None:
     """Tell runs from noise.
 
     Prints means with intervals, and paired differences with p-values. FOLDER is what
@@ -414,15 +410,8 @@ def compare(folders: tuple[Path, ...], measures: tuple[str, ...], **options: Any
     """
     from extractbench_nb.stats.compare import compare_runs
 
-    found = compare_runs(
-        _summaries(folders),
-        by=options["by"],
-        baseline=options["baseline"],
-        confidence=options["confidence"],
-        seed=options["seed"],
-        measures=measures,
-    )
-    if options["as_json"]:
+    found = compare_runs(_summaries(folders), **options)
+    if as_json:
         names = ("scores", "differences", "domains", "domain_differences")
         _print_json({name: _records(getattr(found, name)) for name in names})
     else:
