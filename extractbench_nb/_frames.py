@@ -62,7 +62,7 @@ def describe_frames(specs: Iterable[FrameSpec]) -> pd.DataFrame:
 #: Python storage: text from documents may hold lone surrogates, which Arrow cannot.
 TEXT = pd.StringDtype("python")
 #: Arrays of dtypes with a mask for missing cells, and what stands under the mask.
-MASKED: dict[str, tuple[Any, Any]] = {
+_MASKED: dict[str, tuple[Any, Any]] = {
     "Float64": (pd.arrays.FloatingArray, 0.0),
     "Int64": (pd.arrays.IntegerArray, 0),
     "boolean": (pd.arrays.BooleanArray, False),
@@ -70,8 +70,8 @@ MASKED: dict[str, tuple[Any, Any]] = {
 
 
 def _array(values: Sequence[Any], dtype: str) -> Any:
-    if dtype in MASKED:
-        kind, filler = MASKED[dtype]
+    if dtype in _MASKED:
+        kind, filler = _MASKED[dtype]
         mask = np.fromiter((v is None for v in values), dtype=bool, count=len(values))
         filled = [filler if v is None else v for v in values] if mask.any() else values
         return kind(np.array(filled, dtype=type(filler)), mask)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import pandas_dtype
 
-from extractbench_nb._frames import MASKED, TEXT, Column, FrameSpec
+from extractbench_nb._frames import TEXT, Column, FrameSpec
 from extractbench_nb.display.text import document_json
 from extractbench_nb.engine.inputs import MAX_DEPTH
 from extractbench_nb.engine.records import settled
@@ -194,8 +194,6 @@ def part_batch(name: str, result: Result) -> pa.RecordBatch:
 
 # --- Arrow ------------------------------------------------------------------------------------
 
-_MISSING = np.iinfo(np.int64).min
-
 
 def is_time(dtype: str) -> bool:
     """Say whether a dtype, as text, is one of points in time."""
@@ -217,9 +215,11 @@ def time_dtype(dtype: Any) -> str | None:
 
 def time_cells(series: pd.Series[Any], dtype: str) -> list[int | None]:
     """Count since 1970 in UTC, in the unit of a dtype."""
-    unit = time_type(dtype).unit
-    counts = series.astype(pandas_dtype(dtype)).to_numpy(dtype=f"datetime64[{unit}]").view(np.int64)
-    return [None if count == _MISSING else count for count in counts.tolist()]
+    import pyarrow as pa
+
+    points = pa.Array.from_pandas(series.astype(pandas_dtype(dtype)))
+    cells: list[int | None] = points.cast(pa.int64()).to_pylist()
+    return cells
 
 
 def time_type(dtype: str) -> pa.DataType:
@@ -227,17 +227,6 @@ def time_type(dtype: str) -> pa.DataType:
     import pyarrow as pa
 
     return pa.Array.from_pandas(pd.Series([], dtype=pandas_dtype(dtype))).type
-
-
-def time_array(data: pa.ChunkedArray, dtype: str) -> Any:
-    """Make the pandas array of a dtype from an Arrow column; Parquet may have changed its unit."""
-    import pyarrow as pa
-
-    kind = time_type(dtype)
-    counts = data.cast(kind).cast(pa.int64()).fill_null(_MISSING).to_numpy()
-    points = pd.DatetimeIndex(np.asarray(counts).view(f"datetime64[{kind.unit}]"))
-    zone = getattr(pandas_dtype(dtype), "tz", None)
-    return (points if zone is None else points.tz_localize("UTC").tz_convert(zone)).array
 
 
 ESCAPE = "\x1a"
@@ -363,13 +352,12 @@ def _pandas_array(data: pa.ChunkedArray, column: Column) -> Any:
         else:
             cells = _from_uniques(data, _restore)
         return pd.Series(cells, dtype=object)
-    if is_time(column.dtype):
-        return time_array(data, column.dtype)
-    if column.dtype not in MASKED:
-        return np.asarray(data.to_numpy(), dtype=column.dtype)
-    kind, filler = MASKED[column.dtype]
-    mask = np.asarray(data.is_null().to_numpy(), dtype=bool)
-    return kind(np.asarray(data.fill_null(filler).to_numpy()), mask)
+    dtype: Any = pandas_dtype(column.dtype)
+    if is_time(column.dtype):  # Parquet may have changed the unit
+        return data.cast(time_type(column.dtype)).to_pandas().astype(dtype).array
+    if isinstance(dtype, np.dtype):
+        return np.asarray(data.to_numpy(), dtype=dtype)
+    return dtype.__from_arrow__(data)
 
 
 class _Container(str):
