@@ -104,6 +104,7 @@ class CostEstimate:
         keys = ["field", "metric", "model"]
         groups = [self._calls[key] for key in keys]
         frame = self._counted().groupby(groups, sort=False).sum(skipna=False).reset_index()
+        frame = frame.astype(dict.fromkeys(keys, "string"))
         order = ["cost_usd", "prompt_tokens"]
         return frame.sort_values(order, ascending=False, kind="stable", ignore_index=True)
 
