@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -84,7 +85,7 @@ BY_RUN = FrameSpec(
         Column("invalid", "int64", "outputs that are no JSON, empty or absent", "0 and up"),
         Column("missing", "int64", "documents that only other runs have", "0 and up"),
         *(
-            Column(c.name, c.dtype, f"mean over documents: {c.meaning}", c.values, c.nullable)
+            replace(c, meaning=f"mean over documents: {c.meaning}")
             for c in SUMMARY.columns
             if c.name in UNITS
         ),
@@ -96,17 +97,13 @@ BY_RUN = FrameSpec(
             True,
         ),
         *(
-            Column(c.name, c.dtype, f"sum over documents: {c.meaning}", c.values, c.nullable)
+            replace(c, meaning=f"sum over documents: {c.meaning}")
             for c in SUMMARY.columns
             if c.name not in UNITS
         ),
     ),
 )
 
-
-Row = tuple[Any, ...]
-#: Rows of each part, and the summary's entries.
-Rows = tuple[dict[str, list[Row]], list[float]]
 
 #: What a field's row says where the output is invalid, but for the message.
 _INVALID_FIELD = {
@@ -121,8 +118,10 @@ _INVALID_FIELD = {
 _INVALID_ARRAY = {"score": 0.0, "passed": False}
 
 
-def rows_of(evaluation: Evaluation) -> Rows:
-    """Return the rows of an evaluation's frames, and the entries of its summary."""
+def packed_rows(
+    evaluation: Evaluation, problem: str | None
+) -> tuple[list[float], dict[str, bytes]]:
+    """Return the summary's entries and the packed rows of each part; none pass with a problem."""
     arrays = evaluation.array_records()
     leaves = in_order(evaluation.records, inside=evaluation.profile.rows_inside_arrays)
     parts = {
@@ -131,7 +130,18 @@ def rows_of(evaluation: Evaluation) -> Rows:
         "matches": [row for array in arrays for row in match_rows(array)],
         "judge_calls": list(call_rows(evaluation.records)),
     }
-    return parts, evaluation.summary.tolist()
+    summary = evaluation.summary
+    if problem is not None:
+        changes = {"fields": {**_INVALID_FIELD, "reasoning": problem}, "arrays": _INVALID_ARRAY}
+        for part, changed in changes.items():
+            names = PARTS[part].names
+            parts[part] = [tuple(map(changed.get, names, row)) for row in parts[part]]
+        entries = dict.fromkeys(SUMMARY.names, 0.0)
+        for name in ("evaluated", "judged", "failed", "structural"):
+            entries[name] = summary["evaluated"]
+        summary = pd.Series(entries | {"gold_coverage": summary["gold_coverage"]})
+    packed = {name: pack(record_batch(spec, parts[name])) for name, spec in PARTS.items()}
+    return summary.tolist(), packed
 
 
 def is_settled(evaluation: Evaluation) -> bool:
@@ -141,25 +151,6 @@ def is_settled(evaluation: Evaluation) -> bool:
         for leaf in in_order(evaluation.records)
         for verdict in settled(leaf)
     )
-
-
-def invalid_rows(evaluation: Evaluation, message: str) -> Rows:
-    """Return the rows of an output that is invalid: nothing passes."""
-    parts, _ = rows_of(evaluation)
-    changes = {"fields": {**_INVALID_FIELD, "reasoning": message}, "arrays": _INVALID_ARRAY}
-    for part, changed in changes.items():
-        names = PARTS[part].names
-        parts[part] = [tuple(map(changed.get, names, row)) for row in parts[part]]
-    evaluated = evaluation.summary["evaluated"]
-    failed = dict.fromkeys(("evaluated", "judged", "failed", "structural"), evaluated)
-    failed["gold_coverage"] = evaluation.summary["gold_coverage"]
-    summary = [failed.get(name, 0.0) for name in SUMMARY.names]
-    return parts, summary
-
-
-def packed_rows(parts: dict[str, list[Row]]) -> dict[str, bytes]:
-    """Pack the rows of each part for transport and storage."""
-    return {name: pack(record_batch(spec, parts[name])) for name, spec in PARTS.items()}
 
 
 class Result(NamedTuple):

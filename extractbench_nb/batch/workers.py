@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from extractbench_nb._concurrency import run_anywhere, worker_count, worker_pool
 from extractbench_nb.batch.inputs import evaluated_source, read_output
-from extractbench_nb.batch.rows import invalid_rows, is_settled, packed_rows, rows_of
+from extractbench_nb.batch.rows import is_settled, packed_rows
 from extractbench_nb.engine.inputs import Aligner
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.errors import ExtractBenchError, InputError
@@ -106,12 +106,10 @@ async def _run_one(context: Context, task: Task) -> Finished | Failed:
             checked=True,
         )
         evaluation = await run.complete()
-        if output.message is None:
-            outcome, (parts, scores) = "evaluated", rows_of(evaluation)
-        else:
-            outcome, (parts, scores) = "invalid", invalid_rows(evaluation, output.message)
+        scores, parts = packed_rows(evaluation, output.message)
+        outcome = "evaluated" if output.message is None else "invalid"
         summary = (outcome, output.message, output.line, output.column, *scores)
-        return Finished(task.place, summary, packed_rows(parts), is_settled(evaluation))
+        return Finished(task.place, summary, parts, is_settled(evaluation))
     except Exception as error:  # noqa: BLE001 - an aligner may raise anything; it is told where
         return failure(task.place, error)
 

@@ -9,7 +9,7 @@ import pytest
 from nbformat import NotebookNode
 
 ROOT = Path(__file__).parents[2]
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = ROOT / "notebooks"
 FIGURE = "image/png"
 ELSEWHERE = {"kernelspec": {"name": "elsewhere", "display_name": "Elsewhere"}}
 
@@ -81,12 +81,11 @@ def test_a_failing_cell_is_told_and_nothing_written(script: Any, tmp_path: Path)
 
 
 def test_a_second_run_gives_the_same_figures(script: Any) -> None:
-    """To the byte, in the notebook with most of them; the others: ``--check`` of the script."""
-    drawn = {path: len(figures(nbformat.read(path, as_version=4))) for path in NOTEBOOKS}
-    path = max(drawn, key=lambda path: (drawn[path], path.name))
+    """To the byte, in a short notebook with several; the others: ``--check`` of the script."""
+    path = NOTEBOOKS / "04_evaluating_real_outputs.ipynb"
     source = nbformat.read(path, as_version=4)
     first, second = (script.execute(source, path.parent) for _ in range(2))
-    assert len(figures(first)) == drawn[path]
+    assert len(figures(first)) == len(figures(source)) > 1
     assert figures(first) == figures(second)
     assert results(first) == results(second)
 
