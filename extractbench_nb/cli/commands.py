@@ -16,9 +16,11 @@ import click
 
 from extractbench_nb._json import canonical
 from extractbench_nb._version import __version__
+from extractbench_nb.batch.rows import UNITS
 from extractbench_nb.display.text import cut, document_json
 from extractbench_nb.engine.profiles import PROFILES
 from extractbench_nb.errors import ExtractBenchError, InputError
+from extractbench_nb.evaluation.frames import SUMMARY
 from extractbench_nb.evaluation.result import scores_text
 
 if TYPE_CHECKING:
@@ -98,17 +100,7 @@ def _document_files(command: _Function) -> _Function:
 #: Exit statuses: could not do what was asked; interrupted (as shells report SIGINT).
 FAILED, INTERRUPTED = 1, 130
 #: Entries of a summary that count fields, documents or calls.
-_COUNTED = (
-    "evaluated",
-    "judged",
-    "passed",
-    "failed",
-    "omissions",
-    "hallucinations",
-    "structural",
-    "judge_errors",
-    "llm_calls",
-)
+_COUNTED = set(SUMMARY.names) - {*UNITS, "llm_cost_usd"}
 
 
 def _print_text(text: str) -> None:
