@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -174,6 +173,10 @@ def _number(value: Any) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
+#: What is not known of one document is not known of all.
+_whole_sum = partial(pd.Series.sum, skipna=False)
+
+
 class Source(Protocol):
     """Where the frames of a batch are: in memory, or in the files of a folder."""
 
@@ -245,12 +248,33 @@ class Evaluations:
     @property
     def by_run(self) -> pd.DataFrame:
         """One row per run, in the order of the runs."""
-        return _by_run(self.summary, self.missing)
+        summary = self.summary
+        groups = summary.groupby("run", sort=False)
+        how: dict[str, Any] = {
+            c.name: "mean" if c.name in UNITS else _whole_sum if c.nullable else "sum"
+            for c in BY_RUN.columns
+            if c.name in SUMMARY.names
+        }
+        table = groups.agg(how)
+        table["documents"] = groups.size()
+        table["invalid"] = summary["outcome"].eq("invalid").groupby(summary["run"]).sum()
+        absent = self.missing["run"].value_counts()
+        table["missing"] = absent.reindex(table.index, fill_value=0)
+        table = table.reset_index()
+        evaluated = table["evaluated"].tolist()
+        pooled = [p / n if n else None for p, n in zip(table["passed"], evaluated, strict=True)]
+        cells = {name: table[name].tolist() for name in BY_RUN.names if name in table}
+        return BY_RUN.build({**cells, "pooled_pass_rate": pooled})
 
     @property
     def missing(self) -> pd.DataFrame:
         """One row per output that another run has and this one has not."""
-        return _missing_pairs(self.summary)
+        summary, keys = self.summary, ["run", "document"]
+        documents = summary.drop_duplicates("document")[["document", "domain", "schema"]]
+        pairs = summary[["run"]].drop_duplicates().merge(documents, how="cross")
+        there = pd.MultiIndex.from_frame(summary[keys])
+        is_there = pd.MultiIndex.from_frame(pairs[keys]).isin(there)
+        return pairs[~is_there].reset_index(drop=True)
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -374,39 +398,3 @@ class Evaluations:
 def _more(by_run: pd.DataFrame) -> list[str]:
     hidden = len(by_run) - _MOST_RUNS
     return [f"… {hidden} more runs; .by_run has them"] if hidden > 0 else []
-
-
-#: What is not known of one document is not known of all.
-_whole_sum = partial(pd.Series.sum, skipna=False)
-
-
-def _missing_pairs(summary: pd.DataFrame) -> pd.DataFrame:
-    documents = summary.drop_duplicates("document")
-    about = documents[["document", "domain", "schema"]].itertuples(index=False, name=None)
-    there = set(zip(summary["run"], summary["document"], strict=True))
-    runs = summary["run"].drop_duplicates()
-    rows = [
-        (run, document, None if domain is pd.NA else domain, schema)
-        for run, (document, domain, schema) in product(runs, list(about))
-        if (run, document) not in there
-    ]
-    return MISSING_PAIRS.from_rows(rows)
-
-
-def _by_run(summary: pd.DataFrame, missing: pd.DataFrame) -> pd.DataFrame:
-    groups = summary.groupby("run", sort=False)
-    how: dict[str, Any] = {
-        c.name: "mean" if c.name in UNITS else _whole_sum if c.nullable else "sum"
-        for c in BY_RUN.columns
-        if c.name in SUMMARY.names
-    }
-    table = groups.agg(how)
-    table["documents"] = groups.size()
-    table["invalid"] = summary["outcome"].eq("invalid").groupby(summary["run"]).sum()
-    absent = missing.groupby("run").size()
-    table["missing"] = [int(absent.get(run, 0)) for run in table.index]
-    table = table.reset_index()
-    evaluated = table["evaluated"].tolist()
-    pooled = [p / n if n else None for p, n in zip(table["passed"], evaluated, strict=True)]
-    cells = {name: table[name].tolist() for name in BY_RUN.names if name in table}
-    return BY_RUN.build({**cells, "pooled_pass_rate": pooled})

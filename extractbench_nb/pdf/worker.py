@@ -102,24 +102,22 @@ def _limit(memory: int) -> None:
         return
 
 
-def _answer(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-    import pypdfium2
-
-    try:
-        with pypdfium2.PdfDocument(request["path"]) as pdf:
-            if request["operation"] == "draw":
-                return _drawn(pdf, request)
-            read = {"pages": _text, "layers": _layer}[request["operation"]]
-            return {"texts": _texts(pdf, read, request["most"])}, b""
-    except (pypdfium2.PdfiumError, OSError, ValueError) as error:
-        return {"error": str(error)}, b""
-
-
 def main() -> None:
     """Read a request, and write the answer."""
     request = json.load(sys.stdin)
     _limit(request["memory"])
-    head, content = _answer(request)
+    import pypdfium2
+
+    content = b""
+    try:
+        with pypdfium2.PdfDocument(request["path"]) as pdf:
+            if request["operation"] == "draw":
+                head, content = _drawn(pdf, request)
+            else:
+                read = {"pages": _text, "layers": _layer}[request["operation"]]
+                head = {"texts": _texts(pdf, read, request["most"])}
+    except (pypdfium2.PdfiumError, OSError, ValueError) as error:
+        head = {"error": str(error)}
     sys.stdout.buffer.write(json.dumps(head).encode() + b"\n" + content)
 
 
