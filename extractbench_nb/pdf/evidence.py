@@ -18,7 +18,6 @@ from extractbench_nb.errors import InputError, MissingPdfError
 from extractbench_nb.language.dates import Date
 from extractbench_nb.language.text import is_placeholder
 from extractbench_nb.pdf.images import HasPdfs, lines_of, pdf_of
-from extractbench_nb.pdf.pages import opened
 from extractbench_nb.pdf.search import (
     UNSPACED,
     WRITTEN,
@@ -244,8 +243,7 @@ def _rows(
     ]
     if not found:
         return
-    with opened(path) as pdf:
-        lines = lines_of(pdf, [excerpt for *_, excerpt in found])
+    lines = lines_of(path, [excerpt for *_, excerpt in found])
     line_counts: Counter[int] = Counter()
     for (number, hit, _), group in zip(found, lines, strict=True):
         for line in group:

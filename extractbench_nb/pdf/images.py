@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -20,10 +21,12 @@ from extractbench_nb.pdf.text import Excerpt
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from pypdfium2 import PdfDocument, PdfTextPage
+    from pypdfium2 import PdfTextPage
 
 
 _UPRIGHT = 0.7
+#: PDFium may be entered by one thread at a time.
+_ONE_AT_A_TIME = Lock()
 
 
 class Box(NamedTuple):
@@ -53,17 +56,23 @@ class Line(NamedTuple):
     box: Box
 
 
-def lines_of(pdf: PdfDocument, excerpts: Sequence[Excerpt]) -> list[list[Line]]:
-    """Find the boxes of excerpts."""
+def lines_of(path: Path, excerpts: Sequence[Excerpt]) -> list[list[Line]]:
+    """Find the boxes of excerpts; what opening the file takes is limited by `read_layers` only."""
+    import pypdfium2
+
     found: dict[int, list[Line]] = {}
     order = sorted(range(len(excerpts)), key=lambda i: excerpts[i].page)
-    for number, group in groupby(order, key=lambda i: excerpts[i].page):
-        page = pdf[number - 1]
-        try:
-            layer = page.get_textpage()
-            found.update((i, _lines(layer, excerpts[i])) for i in group)
-        finally:
-            page.close()
+    try:
+        with _ONE_AT_A_TIME, pypdfium2.PdfDocument(path) as pdf:
+            for number, group in groupby(order, key=lambda i: excerpts[i].page):
+                page = pdf[number - 1]
+                try:
+                    layer = page.get_textpage()
+                    found.update((i, _lines(layer, excerpts[i])) for i in group)
+                finally:
+                    page.close()
+    except (pypdfium2.PdfiumError, OSError, ValueError) as error:
+        raise InputError(f"PDF {str(path)!r} cannot be read: {error}") from None
     return [found[i] for i in range(len(excerpts))]
 
 

@@ -10,25 +10,18 @@ import json
 import subprocess
 import sys
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Hashable
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from extractbench_nb._files import file_hash
 from extractbench_nb.errors import InputError
 from extractbench_nb.pdf import worker as pdf_worker
 
-if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument
-
 #: What one PDF may take: bytes of memory, seconds, characters of text, pixels of a picture.
 _MEMORY, _SECONDS, _CHARACTERS = 2 * 2**30, 300, 50_000_000
 MOST_PIXELS = 40_000_000
-
-#: PDFium may be entered by one thread at a time.
-_ONE_AT_A_TIME = Lock()
 
 
 class Recent:
@@ -57,24 +50,6 @@ class Recent:
 
 #: Texts of PDFs, by content and operation.
 _TEXTS = Recent(20_000_000)
-
-
-@contextmanager
-def opened(path: Path) -> Iterator[PdfDocument]:
-    """Open a PDF in this process; no other thread enters PDFium until it is closed.
-
-    Only for a file that `read_layers` has read: nothing limits what it takes here.
-    """
-    import pypdfium2
-
-    with _ONE_AT_A_TIME:
-        try:
-            with pypdfium2.PdfDocument(path) as pdf:
-                yield pdf
-        except InputError:
-            raise
-        except (pypdfium2.PdfiumError, OSError, ValueError) as error:
-            raise InputError(f"PDF {str(path)!r} cannot be read: {error}") from None
 
 
 def read_pages(path: Path) -> tuple[str, ...]:
