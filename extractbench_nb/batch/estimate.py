@@ -276,12 +276,15 @@ class _Rehearsed(LLMAligner):
             "max_prompt_tokens": aligner.max_prompt_tokens,
             "candidates": aligner.candidates,
         }
-        super().__init__(rehearsing(self._asking, notes), **self._options)
+        super().__init__(self._noting(notes), **self._options)
         self._optimal = OptimalAligner(Scorer(profile, OfflineJudge()))
+
+    def _noting(self, notes: Notes) -> Any:
+        return rehearsing(self._asking, notes)
 
     async def align(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Alignment:
         own = Notes([], self._notes.asked, self._notes.unknown)
-        aligner = LLMAligner(rehearsing(self._asking, own), **self._options)
+        aligner = LLMAligner(self._noting(own), **self._options)
         try:
             return await aligner.align(node, gold, predicted)  # as far as answers are cached
         except JudgeError:
@@ -289,8 +292,9 @@ class _Rehearsed(LLMAligner):
         finally:
             for call in own.calls:
                 tokens = min(answer_tokens(call.messages), call.most_tokens)
-                about = {"field": node.field or "$", "metric": ALIGNING}
-                self._notes.calls.append(call._replace(**about, answer_tokens=tokens))
+                field = node.field or "$"
+                of_array = call._replace(field=field, metric=ALIGNING, answer_tokens=tokens)
+                self._notes.calls.append(of_array)
 
 
 def _frame(rows: Sequence[Row]) -> pd.DataFrame:

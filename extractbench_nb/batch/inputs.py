@@ -91,7 +91,7 @@ class Plan:
 
 # --- runs ---------------------------------------------------------------------------------------
 
-SUFFIX = ".json"
+_SUFFIX = ".json"
 _LAYOUT = "expected the layout run/document.json"
 _NEEDED = ("run", "document", "predicted")
 _KNOWN = (*_NEEDED, "domain", "schema", "gold")
@@ -150,8 +150,8 @@ def _read_folder(folder: Path) -> pd.DataFrame:
     rows: list[tuple[str, str, Path]] = []
     for run in _visible(folder):
         if run.is_dir():
-            rows.extend((run.name, path.name.removesuffix(SUFFIX), path) for path in _outputs(run))
-        elif run.name.endswith(SUFFIX):
+            rows.extend((run.name, path.name.removesuffix(_SUFFIX), path) for path in _outputs(run))
+        elif run.name.endswith(_SUFFIX):
             raise InputError(f"{str(run)!r} is not in the folder of a run; {_LAYOUT}")
     if not rows:
         raise InputError(f"runs: no folder of a run in {str(folder)!r}; {_LAYOUT}")
@@ -161,7 +161,7 @@ def _read_folder(folder: Path) -> pd.DataFrame:
 def _outputs(run: Path) -> list[Path]:
     outputs = _visible(run)
     for path in outputs:
-        if not path.name.endswith(SUFFIX):
+        if not path.name.endswith(_SUFFIX):
             found = "a folder" if path.is_dir() else "a file without .json"
             raise InputError(f"{str(path)!r} is {found}; {_LAYOUT}")
     if not outputs:

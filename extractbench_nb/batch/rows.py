@@ -132,7 +132,10 @@ def packed_rows(
     }
     summary = evaluation.summary
     if problem is not None:
-        changes = {"fields": {**_INVALID_FIELD, "reasoning": problem}, "arrays": _INVALID_ARRAY}
+        changes: dict[str, dict[str, Any]] = {
+            "fields": {**_INVALID_FIELD, "reasoning": problem},
+            "arrays": _INVALID_ARRAY,
+        }
         for part, changed in changes.items():
             names = PARTS[part].names
             parts[part] = [tuple(map(changed.get, names, row)) for row in parts[part]]
