@@ -331,13 +331,18 @@ def batch(
             f"{str(save_to)!r} holds a batch; go on with it by --resume, or name another folder"
         )
     source, gold = _runs_and_dataset(runs, dataset)
-    folder = {"resume" if resume else "save_to": save_to}
-    shown = progress and sys.stderr.isatty()
-    evs = evaluate_runs(source, dataset=gold, progress=shown, **folder, **options)
+    evs = evaluate_runs(
+        source,
+        dataset=gold,
+        progress=progress and sys.stderr.isatty(),
+        save_to=None if resume else save_to,
+        resume=save_to if resume else None,
+        **options,
+    )
     table, missing = evs.by_run, evs.missing
     if as_json:
-        runs = [_counts_and_scores(row) for row in _records(table)]
-        _print_json({"runs": runs, "missing": _records(missing)})
+        by_run = [_counts_and_scores(row) for row in _records(table)]
+        _print_json({"runs": by_run, "missing": _records(missing)})
         return
     shown = table[["run", "documents", "invalid", *_MEANS, *_COUNTS]]
     _print_table(shown.astype(dict.fromkeys(_COUNTS, "int64")))
@@ -488,7 +493,7 @@ def _print_datasets(*, as_json: bool) -> None:
 
     rows: list[dict[str, Any]] = []
     for name in NAMED_DATASETS:
-        row = {"name": name, "documents": None, "where": None, "problem": None}
+        row: dict[str, Any] = {"name": name, "documents": None, "where": None, "problem": None}
         try:
             dataset = load_dataset(name)
             row |= {"documents": len(dataset.listing), "where": str(dataset.root)}
