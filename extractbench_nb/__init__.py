@@ -6,9 +6,8 @@
 >>> ev.fields.loc[0, "outcome"]
 'correct'
 
-`evaluate` and what it needs are loaded on import, everything else on first use. The packages in
-`NAMESPACES` hold what is not at the top: ``xb.tables.grits``, ``xb.gold.audit``,
-``xb.simulation.simulate``.
+`evaluate` and what it needs are loaded on import, everything else on first use. Packages hold what
+is not at the top: ``xb.tables.grits``, ``xb.gold.audit``, ``xb.simulation.simulate``.
 """
 
 from importlib import import_module
@@ -126,11 +125,6 @@ __all__ = [
     "workbench",
 ]
 
-#: Packages with the functions and classes that are not at the top.
-NAMESPACES = (
-    "benchmark", "compat", "extraction", "field_metrics", "gold", "judges", "paper", "pdf",
-    "plots", "report", "simulation", "stats", "tables",
-)  # fmt: skip
 #: Modules of the names that are loaded on first use.
 _LATER = {
     "batch.estimate": ("estimate_cost",),
@@ -154,11 +148,11 @@ _HOMES = {name: home for home, names in _LATER.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    """Load a namespace, or the module of a name, on first use (PEP 562)."""
-    if name in NAMESPACES:
-        return import_module(f"{__name__}.{name}")
-    if name not in _HOMES:
+    """Load a name, or else a package that `__all__` names, on first use (PEP 562)."""
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _HOMES:
+        return import_module(f"{__name__}.{name}")
     value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     globals()[name] = value
     return value

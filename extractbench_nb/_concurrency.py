@@ -16,9 +16,6 @@ from typing import Any, TypeVar
 
 from extractbench_nb.errors import InputError
 
-__all__ = ["progress_bar", "run_anywhere", "run_loop", "undisturbed", "worker_count", "worker_pool"]
-
-
 T = TypeVar("T")
 
 
@@ -138,13 +135,13 @@ def worker_pool(workers: int) -> Iterator[Executor]:
 def _end_with(parent: int) -> None:
     """Have this worker end with its parent, where the system tells who that is."""
     if os.name == "posix":
-        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
 
+        def watch() -> None:
+            while os.getppid() == parent:
+                time.sleep(_WATCH_SECONDS)
+            os._exit(1)
 
-def _watch(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(_WATCH_SECONDS)
-    os._exit(1)
+        threading.Thread(target=watch, daemon=True).start()
 
 
 def progress_bar(items: Any = None, *, shown: bool, **options: Any) -> Any:

@@ -15,22 +15,6 @@ from typing import Any
 
 from extractbench_nb.errors import InputError, OutputError
 
-__all__ = [
-    "CACHE_VARIABLE",
-    "cache_folder",
-    "file_hash",
-    "load_figures",
-    "make_folder",
-    "read_own_file",
-    "read_own_json",
-    "reading",
-    "refuse_irregular",
-    "replacing",
-    "save_figures",
-    "write_texts",
-]
-
-
 #: Longer files are not read: nothing that this package writes comes near.
 _MOST_BYTES = 200_000_000
 #: Neither follow a link nor wait for the other end of a pipe.
@@ -113,11 +97,12 @@ def replacing(path: Path) -> Iterator[Path]:
         yield temporary
         _finish(temporary)
         temporary.replace(path)
-    except OSError as error:
-        _remove(temporary)
-        raise _failed(path, error) from error
-    except BaseException:
-        _remove(temporary)
+    except BaseException as error:
+        if temporary is not None:
+            with suppress(OSError):
+                temporary.unlink()
+        if isinstance(error, OSError):
+            raise _failed(path, error) from error
         raise
 
 
@@ -136,12 +121,6 @@ def _finish(temporary: Path) -> None:
     mask = os.umask(0)
     os.umask(mask)
     temporary.chmod(0o666 & ~mask)
-
-
-def _remove(temporary: Path | None) -> None:
-    if temporary is not None:
-        with suppress(OSError):
-            temporary.unlink()
 
 
 def _failed(path: Path, error: OSError | ValueError) -> OutputError:

@@ -9,26 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-__all__ = ["Column", "FrameSpec", "describe_frames"]
-
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a result frame.
+    """One column of a result frame: its pandas dtype, what a cell says, and the range in words.
 
-    Parameters
-    ----------
-    name : str
-        Column name.
-    dtype : str
-        pandas dtype: ``string``, ``Float64``, ``Int64``, ``boolean``, ``bool``, ``int64``,
-        ``float64`` or ``object``.
-    meaning : str
-        What a cell says.
-    values : str, optional
-        Range or allowed values, in words.
-    nullable : bool, optional
-        Whether a cell may be missing (``pd.NA``, or any Python value in ``object`` columns).
+    A missing cell is ``pd.NA``, or any Python value in ``object`` columns.
     """
 
     name: str
@@ -74,34 +60,23 @@ def describe_frames(specs: Iterable[FrameSpec]) -> pd.DataFrame:
 
 
 #: Python storage: text from documents may hold lone surrogates, which Arrow cannot.
-_TEXT = pd.StringDtype("python")
-
-_MASKED: dict[str, tuple[type[Any], Any]] = {
-    "Float64": (np.float64, 1.0),
-    "Int64": (np.int64, 1),
-    "boolean": (np.bool_, False),
+TEXT = pd.StringDtype("python")
+#: Arrays of dtypes with a mask for missing cells, and what stands under the mask.
+_MASKED: dict[str, tuple[Any, Any]] = {
+    "Float64": (pd.arrays.FloatingArray, 0.0),
+    "Int64": (pd.arrays.IntegerArray, 0),
+    "boolean": (pd.arrays.BooleanArray, False),
 }
 
 
 def _array(values: Sequence[Any], dtype: str) -> Any:
-    if dtype == "object":
-        cells = np.fromiter(values, dtype=object, count=len(values))
-        return pd.Series(cells, dtype=object)  # a bare array of texts would become text
     if dtype in _MASKED:
-        return _masked(values, dtype)
-    if dtype == "string":
-        cells = np.fromiter(values, dtype=object, count=len(values))
-        return pd.array(cells, dtype=_TEXT)
-    return np.array(values, dtype=dtype)
-
-
-def _masked(values: Sequence[Any], dtype: str) -> Any:
-    scalar, filler = _MASKED[dtype]
-    mask = np.fromiter((v is None for v in values), dtype=bool, count=len(values))
-    filled = [filler if v is None else v for v in values] if mask.any() else values
-    data = np.array(filled, dtype=scalar)
-    if dtype == "Float64":
-        return pd.arrays.FloatingArray(data, mask)
-    if dtype == "Int64":
-        return pd.arrays.IntegerArray(data, mask)
-    return pd.arrays.BooleanArray(data, mask)
+        kind, filler = _MASKED[dtype]
+        mask = np.fromiter((v is None for v in values), dtype=bool, count=len(values))
+        filled = [filler if v is None else v for v in values] if mask.any() else values
+        return kind(np.array(filled, dtype=type(filler)), mask)
+    if dtype not in ("object", "string"):
+        return np.array(values, dtype=dtype)
+    cells = np.fromiter(values, dtype=object, count=len(values))
+    # a bare array of texts would become text in a column of objects
+    return pd.array(cells, dtype=TEXT) if dtype == "string" else pd.Series(cells, dtype=object)

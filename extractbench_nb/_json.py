@@ -16,23 +16,6 @@ from jiter import from_json
 from extractbench_nb._files import reading
 from extractbench_nb.errors import InputError
 
-__all__ = [
-    "Unreadable",
-    "as_written",
-    "canonical",
-    "canonical_unordered",
-    "count_values",
-    "equality_key",
-    "escape_pointer",
-    "json_text",
-    "json_type",
-    "leaf_texts",
-    "private_copy",
-    "read_cut_off",
-    "read_document",
-    "unescape_pointer",
-]
-
 #: JSON types by Python class. ``bool`` is not a number; ``integer`` is a number.
 _TYPES: dict[type, str] = {
     str: "string",
@@ -75,25 +58,22 @@ def canonical(value: object) -> str:
 def canonical_unordered(value: object, memo: dict[int, str] | None = None) -> str:
     """Write a value as canonical text in which the order of array items leaves no trace."""
     if isinstance(value, dict | list | tuple):
-        found = memo.get(id(value)) if memo is not None else None
-        if found is None:
-            found = _unordered(value, memo)
-            if memo is not None:
-                memo[id(value)] = found
-        return found
+        if memo is not None and id(value) in memo:
+            return memo[id(value)]
+        if isinstance(value, dict):
+            parts = sorted([f"{k!r}:{canonical_unordered(v, memo)}" for k, v in value.items()])
+            text = "{" + ",".join(parts) + "}"
+        else:
+            text = "[" + ",".join(sorted([canonical_unordered(v, memo) for v in value])) + "]"
+        if memo is not None:
+            memo[id(value)] = text
+        return text
     if isinstance(value, float) and value.is_integer():
         return repr(int(Decimal(repr(value))))  # JSON has one kind of number: 1.0 is 1
     try:
         return repr(value)
     except ValueError:  # more digits than Python writes
         return hex(value) if isinstance(value, int) else object.__repr__(value)
-
-
-def _unordered(value: dict[Any, Any] | list[Any] | tuple[Any, ...], memo: Any) -> str:
-    if isinstance(value, dict):
-        parts = sorted([f"{k!r}:{canonical_unordered(v, memo)}" for k, v in value.items()])
-        return "{" + ",".join(parts) + "}"
-    return "[" + ",".join(sorted([canonical_unordered(v, memo) for v in value])) + "]"
 
 
 #: A string; the last one of a text may not end.

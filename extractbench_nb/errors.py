@@ -77,20 +77,7 @@ class MissingPdfError(DatasetError, FileNotFoundError):
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
-    """Name the known words that are nearest to an unknown one.
-
-    Parameters
-    ----------
-    name : object
-        The word that is not known.
-    known : iterable of str
-        The words that are.
-
-    Returns
-    -------
-    str
-        ``"did you mean 'a' or 'b'?"``; where nothing is near the first 60 of the list.
-    """
+    """Name the known words that are nearest to an unknown one, or the first of them."""
     words = sorted(known)
     few = len(words) <= _MOST_COMPARED and len(str(name)) <= _MOST_COMPARED
     close = difflib.get_close_matches(str(name), words, n=3, cutoff=0.6) if few else []

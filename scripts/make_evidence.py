@@ -20,7 +20,7 @@ from extractbench_nb.benchmark import Dataset
 from extractbench_nb.gold.evidence_study import EvidenceCounts, count_evidence
 from extractbench_nb.pdf.evidence import leaves, look_up
 from extractbench_nb.pdf.pages import read_layers
-from extractbench_nb.pdf.text import DocumentIndex
+from extractbench_nb.pdf.text import PdfText
 
 DATA = Path(__file__).resolve().parents[1] / "extractbench_nb" / "benchmark" / "data"
 
@@ -35,7 +35,7 @@ def measure(dataset: Dataset) -> list[str]:
         layers = read_layers(row.pdf_path)
         reading += perf_counter() - started
         started = perf_counter()
-        index = DocumentIndex(layers)
+        index = PdfText(layers)
         _ = index.figures, index.dated, index.places
         indexing += perf_counter() - started
         gold = [leaf for *_, leaf in leaves(dataset.gold(row.document))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import isnan
 from typing import Any
 
@@ -12,7 +12,7 @@ from extractbench_nb._concurrency import run_anywhere
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.batch.inputs import Documents, evaluated_source, read_output, read_runs
 from extractbench_nb.display.html import card_html, document_text, table_html
-from extractbench_nb.display.text import dollars
+from extractbench_nb.display.text import dollars, plural
 from extractbench_nb.engine.assignment import OptimalAligner
 from extractbench_nb.engine.inputs import Aligner, choose_alignment
 from extractbench_nb.engine.llm_alignment import ALIGNING, Alignment, LLMAligner
@@ -36,10 +36,6 @@ _MOST = 8
 _NAME, _NAMES = 60, 200
 
 
-def _count(value: float, noun: str) -> str:
-    return f"{value:,.0f} {noun}{'' if value == 1 else 's'}"
-
-
 def _dollars(value: float) -> str:
     return "cost unknown: the model has no list price" if isnan(value) else dollars(value)
 
@@ -61,9 +57,9 @@ ESTIMATE_COLUMNS = FrameSpec(
     ),
 )
 
-_SIDES = 2
+_TOTALS = ("prompt_tokens", "completion_tokens", "cost_usd", "highest_cost_usd")
 
-#: Who is asked about, and what is to be asked.
+#: Run, document, and what is to be asked about them.
 Row = tuple[str | None, str | None, PlannedCall]
 
 
@@ -100,18 +96,24 @@ class CostEstimate:
         are not cached, and tokens and costs are theirs alone. A cost is NaN if a model has no
         price.
         """
-        return _totals(self._calls).rename("summary")
+        return self._counted().sum(skipna=False).rename("summary")
 
     @property
     def by_field(self) -> pd.DataFrame:
         """The totals for each field, metric and model, the most expensive first."""
         keys = ["field", "metric", "model"]
-        totals = {key: _totals(calls) for key, calls in self._calls.groupby(keys, sort=False)}
-        frame = pd.DataFrame(list(totals.values()), columns=self.summary.index)
-        for i, name in enumerate(keys):
-            frame.insert(i, name, pd.Series([key[i] for key in totals], dtype="string"))
+        groups = [self._calls[key] for key in keys]
+        frame = self._counted().groupby(groups, sort=False).sum(skipna=False).reset_index()
+        frame = frame.astype(dict.fromkeys(keys, "string"))
         order = ["cost_usd", "prompt_tokens"]
         return frame.sort_values(order, ascending=False, kind="stable", ignore_index=True)
+
+    def _counted(self) -> pd.DataFrame:
+        """Return what each call adds to the totals; a cached one needs no tokens."""
+        calls = self._calls
+        asked = ~calls["cached"]
+        counts = pd.DataFrame({"calls": 1, "cached": calls["cached"], "requests": asked})
+        return counts.join(calls[list(_TOTALS)].where(asked, 0)).astype("float64")
 
     @staticmethod
     def columns() -> pd.DataFrame:
@@ -131,8 +133,9 @@ class CostEstimate:
         lines = [self._head()]
         for row in by_field.head(_MOST).to_dict("records"):
             model = f", {row['model']}" if models > 1 else ""
+            requests = plural(int(row["requests"]), "request")
             lines.append(
-                f"{row['field']} ({row['metric']}{model}): {_count(row['requests'], 'request')}, "
+                f"{row['field']} ({row['metric']}{model}): {requests}, "
                 f"{row['prompt_tokens']:,.0f} tokens, {_dollars(row['cost_usd'])}"
             )
         return "\n  ".join([*lines, *self._more(by_field)])
@@ -157,10 +160,10 @@ class CostEstimate:
         cost = _dollars(s["cost_usd"])
         if s["cost_usd"] > 0:
             cost = f"about {cost}, at most {_dollars(s['highest_cost_usd'])}"
-        return (
-            f"CostEstimate: {_count(s['calls'], 'model call')}{cached}; "
-            f"{_count(s['requests'], 'request')}, {s['prompt_tokens']:,.0f} prompt tokens; {cost}"
-        )
+        calls = plural(int(s["calls"]), "model call")
+        requests = plural(int(s["requests"]), "request")
+        tokens = f"{s['prompt_tokens']:,.0f} prompt tokens"
+        return f"CostEstimate: {calls}{cached}; {requests}, {tokens}; {cost}"
 
     def _more(self, by_field: pd.DataFrame) -> list[str]:
         more = len(by_field) - _MOST
@@ -169,16 +172,6 @@ class CostEstimate:
             names = ", ".join(self.unknown)
             lines.append(f"not in it: what {names[:_NAMES]} would ask or cost is not known")
         return lines
-
-
-_TOTALS = ("prompt_tokens", "completion_tokens", "cost_usd", "highest_cost_usd")
-
-
-def _totals(calls: pd.DataFrame) -> pd.Series:
-    asked = calls[~calls["cached"]]
-    found = {"calls": len(calls), "cached": int(calls["cached"].sum()), "requests": len(asked)}
-    sums = asked[list(_TOTALS)].astype("Float64").sum(skipna=False)
-    return pd.Series(found | sums.to_dict()).astype("Float64").astype("float64")
 
 
 def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_runs
@@ -232,26 +225,23 @@ def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_ru
     >>> estimate_cost(schema, {"name": "Ann"}, {"name": "Anne"})
     CostEstimate: 0 model calls; 0 requests, 0 prompt tokens; $0
     """
-    missing = [name for name, v in (("gold", gold), ("predicted", predicted)) if v is MISSING]
-    is_schema = isinstance(schema_or_runs, Mapping | Schema) or len(missing) < _SIDES
-    if is_schema and missing:
-        names = " and ".join(missing)
-        raise InputError(f"{names} missing; a schema is followed by gold and predicted")
+    sides = {"gold": gold, "predicted": predicted}
+    missing = [name for name, value in sides.items() if value is MISSING]
     options = _Options(choose_judge(judge), alignment, get_profile(profile))
-    if is_schema:
-        rows = list(options.rows(None, None, schema_or_runs, gold, predicted))
+    rows: list[Row] = []
+    if isinstance(schema_or_runs, Mapping | Schema) or len(missing) < len(sides):
+        if missing:
+            names = " and ".join(missing)
+            raise InputError(f"{names} missing; a schema is followed by gold and predicted")
+        rows = options.rows(None, None, schema_or_runs, gold, predicted)
     else:
-        rows = list(_rows_of_runs(schema_or_runs, dataset, options))
+        plan = read_runs(schema_or_runs, dataset, options.profile)
+        for cell in plan.cells:
+            gold = plan.gold(cell)
+            predicted = evaluated_source(read_output(cell.predicted), gold)
+            schema = plan.schemas[cell.schema_key]
+            rows += options.rows(cell.run, cell.document, schema, gold, predicted)
     return CostEstimate(_frame(rows), tuple(sorted(options.notes.unknown)))
-
-
-def _rows_of_runs(runs: Any, dataset: Documents | None, options: _Options) -> Iterator[Row]:
-    plan = read_runs(runs, dataset, options.profile)
-    for cell in plan.cells:
-        output, gold = read_output(cell.predicted), plan.gold(cell)
-        predicted = evaluated_source(output, gold)
-        schema = plan.schemas[cell.schema_key]
-        yield from options.rows(cell.run, cell.document, schema, gold, predicted)
 
 
 class _Options:
@@ -296,16 +286,15 @@ class _Rehearsed(LLMAligner):
         own = Notes([], self._notes.asked, self._notes.unknown)
         aligner = LLMAligner(self._noting(own), **self._options)
         try:
-            return await aligner.align(node, gold, predicted)  # as far as answers are at hand
+            return await aligner.align(node, gold, predicted)  # as far as answers are cached
         except JudgeError:
             return Alignment(self._optimal(node, gold, predicted))
         finally:
-            self._notes.calls.extend(_about_array(node, call) for call in own.calls)
-
-
-def _about_array(node: Node, call: PlannedCall) -> PlannedCall:
-    tokens = min(answer_tokens(call.messages), call.most_tokens)
-    return call._replace(field=node.field or "$", metric=ALIGNING, answer_tokens=tokens)
+            for call in own.calls:
+                tokens = min(answer_tokens(call.messages), call.most_tokens)
+                field = node.field or "$"
+                of_array = call._replace(field=field, metric=ALIGNING, answer_tokens=tokens)
+                self._notes.calls.append(of_array)
 
 
 def _frame(rows: Sequence[Row]) -> pd.DataFrame:

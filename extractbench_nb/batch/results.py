@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -24,16 +23,9 @@ from extractbench_nb.batch.rows import (
     summary_spec,
     to_frame,
 )
-from extractbench_nb.batch.storage import (
-    DATABASE,
-    DESCRIPTION,
-    DIGEST,
-    FORMAT,
-    frame_file,
-    refuse_foreign,
-)
+from extractbench_nb.batch.storage import DATABASE, DESCRIPTION, DIGEST, FORMAT, refuse_foreign
 from extractbench_nb.display.html import card_html, document_text, one_line, table_html
-from extractbench_nb.display.text import dollars
+from extractbench_nb.display.text import dollars, plural
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import SUMMARY
 from extractbench_nb.evaluation.result import Evaluation
@@ -48,14 +40,7 @@ __all__ = ["Evaluations", "FolderSource", "Source", "read_description"]
 class FolderSource:
     """The results in a folder, read from its files when they are asked for.
 
-    Parameters
-    ----------
-    folder : pathlib.Path
-        Where the files are.
-    extras : tuple of Column
-        The columns of the user's.
-    digest : str or None
-        Of the files that these results are; None if they tell none.
+    ``digest`` is that of the files that these results are; None if the files have none.
     """
 
     folder: Path
@@ -67,12 +52,12 @@ class FolderSource:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        path = frame_file(self.folder, name)
+        path = self.folder / f"{name}.parquet"
         spec = summary_spec(self.extras) if name == "summary" else FRAMES[name]
         try:
             refuse_irregular(path, "frame")
             with pq.ParquetFile(path, page_checksum_verification=True) as file:
-                self._refuse_other(path, _digest_of(file))
+                self._refuse_other(path, _parquet_digest(file.metadata))
                 table = file.read()
             table.validate(full=True)
             return to_frame(table, spec)
@@ -82,42 +67,18 @@ class FolderSource:
             raise InputError(f"{str(path)!r} cannot be read: {error}") from error
 
     def save(self, folder: Path) -> None:
-        """Copy the files; nothing is written where they are of another batch by now.
-
-        Parameters
-        ----------
-        folder : pathlib.Path
-            Where to.
-
-        Raises
-        ------
-        InputError
-            The files cannot be read, or are of another batch; or the target holds what must not
-            be replaced.
-        OutputError
-            The target cannot be written.
-        """
+        """Copy the files; nothing is written where they are of another batch by now."""
         self._refuse_other(self.folder / DESCRIPTION, read_description(self.folder).get("digest"))
         refuse_foreign(folder)
         make_folder(folder)
         with ExitStack() as stack:
-            about, source = stack.enter_context(replacing(folder / DESCRIPTION)), self.folder
-            _copy(source / DESCRIPTION, about)
-            self._refuse_other(source / DESCRIPTION, _parsed(about).get("digest"))
-            for name in FRAMES:
-                self._copy_frame(name, stack.enter_context(replacing(frame_file(folder, name))))
-
-    def _copy_frame(self, name: str, target: Path) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        source = frame_file(self.folder, name)
-        _copy(source, target)
-        try:
-            with pq.ParquetFile(target) as file:
-                self._refuse_other(source, _digest_of(file))
-        except pa.ArrowException as error:
-            raise InputError(f"{str(source)!r} cannot be read: {error}") from error
+            for name in (DESCRIPTION, *(f"{frame}.parquet" for frame in FRAMES)):
+                source, target = self.folder / name, stack.enter_context(replacing(folder / name))
+                with reading(repr(str(source))):
+                    content = source.open("rb")
+                with content, target.open("wb") as copy:
+                    shutil.copyfileobj(content, copy)
+                self._refuse_other(source, _digest_of(target, source))
 
     def _refuse_other(self, path: Path, digest: str | None) -> None:
         if digest == self.digest:
@@ -133,16 +94,22 @@ class FolderSource:
         )
 
 
-def _digest_of(file: pq.ParquetFile) -> str | None:
-    found = (file.metadata.metadata or {}).get(DIGEST)
+def _digest_of(copy: Path, source: Path) -> str | None:
+    """Return the digest in a copied file of a batch."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if source.name == DESCRIPTION:
+        return _parsed(copy).get("digest")
+    try:
+        return _parquet_digest(pq.read_metadata(copy))
+    except pa.ArrowException as error:
+        raise InputError(f"{str(source)!r} cannot be read: {error}") from error
+
+
+def _parquet_digest(metadata: pq.FileMetaData) -> str | None:
+    found = (metadata.metadata or {}).get(DIGEST)
     return None if found is None else str(found, "utf-8")
-
-
-def _copy(source: Path, target: Path) -> None:
-    with reading(repr(str(source))):
-        content = source.open("rb")
-    with content, target.open("wb") as copy:
-        shutil.copyfileobj(content, copy)
 
 
 def read_description(folder: Path) -> dict[str, Any]:
@@ -171,17 +138,14 @@ _MOST_NAMES = 3
 _LONGEST = 40
 _SCORES = ("pass_rate", "overall_score", "field_score", "pooled_pass_rate")
 _COUNTS = ("documents", "invalid", "missing")
-
-
-def _counted(count: int, plural: str) -> str:
-    return f"{count} {plural[:-1] if count == 1 else plural}"
+_COUNTED = ("run", "document", "output")
 
 
 def _notes(by_run: pd.DataFrame, missing: pd.DataFrame) -> list[str]:
     notes = []
     invalid = int(by_run["invalid"].sum())
     if invalid:
-        notes.append(f"{_counted(invalid, 'outputs')} invalid; none of the fields counts as passed")
+        notes.append(f"{plural(invalid, 'output')} invalid; none of the fields counts as passed")
     if len(missing):
         pairs = missing[["run", "document"]].head(_MOST_NAMES).itertuples(index=False, name=None)
         first = "; ".join(
@@ -190,16 +154,16 @@ def _notes(by_run: pd.DataFrame, missing: pd.DataFrame) -> list[str]:
         )
         more = "; …" if len(missing) > _MOST_NAMES else ""
         notes.append(
-            f"{_counted(len(missing), 'outputs')} that other runs have are missing and not in any "
+            f"{plural(len(missing), 'output')} that other runs have are missing and not in any "
             f"mean: {first}{more}; .missing has them"
         )
     errors = int(by_run["judge_errors"].sum())
     if errors:
-        notes.append(f"{_counted(errors, 'fields')} without a verdict: pass_rate is a lower bound")
+        notes.append(f"{plural(errors, 'field')} without a verdict: pass_rate is a lower bound")
     calls = int(by_run["llm_calls"].sum())
     if calls:
         cost = by_run["llm_cost_usd"].sum(skipna=False)
-        notes.append(f"{_counted(calls, 'model calls')}, {dollars(cost)} at list prices")
+        notes.append(f"{plural(calls, 'model call')}, {dollars(cost)} at list prices")
     return notes
 
 
@@ -207,6 +171,10 @@ def _number(value: Any) -> str:
     if pd.isna(value):
         return "n/a"
     return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+#: What is not known of one document is not known of all.
+_whole_sum = partial(pd.Series.sum, skipna=False)
 
 
 class Source(Protocol):
@@ -280,12 +248,33 @@ class Evaluations:
     @property
     def by_run(self) -> pd.DataFrame:
         """One row per run, in the order of the runs."""
-        return _by_run(self.summary, self.missing)
+        summary = self.summary
+        groups = summary.groupby("run", sort=False)
+        how: dict[str, Any] = {
+            c.name: "mean" if c.name in UNITS else _whole_sum if c.nullable else "sum"
+            for c in BY_RUN.columns
+            if c.name in SUMMARY.names
+        }
+        table = groups.agg(how)
+        table["documents"] = groups.size()
+        table["invalid"] = summary["outcome"].eq("invalid").groupby(summary["run"]).sum()
+        absent = self.missing["run"].value_counts()
+        table["missing"] = absent.reindex(table.index, fill_value=0)
+        table = table.reset_index()
+        evaluated = table["evaluated"].tolist()
+        pooled = [p / n if n else None for p, n in zip(table["passed"], evaluated, strict=True)]
+        cells = {name: table[name].tolist() for name in BY_RUN.names if name in table}
+        return BY_RUN.build({**cells, "pooled_pass_rate": pooled})
 
     @property
     def missing(self) -> pd.DataFrame:
         """One row per output that another run has and this one has not."""
-        return _missing_pairs(self.summary)
+        summary, keys = self.summary, ["run", "document"]
+        documents = summary.drop_duplicates("document")[["document", "domain", "schema"]]
+        pairs = summary[["run"]].drop_duplicates().merge(documents, how="cross")
+        there = pd.MultiIndex.from_frame(summary[keys])
+        is_there = pd.MultiIndex.from_frame(pairs[keys]).isin(there)
+        return pairs[~is_there].reset_index(drop=True)
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -381,7 +370,7 @@ class Evaluations:
         lines = [self._title()]
         for run, row in zip(names, shown.to_dict("records"), strict=True):
             scores = " · ".join(f"{score} {_number(row[score])}" for score in _SCORES[:3])
-            counts = [_counted(row["documents"], "documents")]
+            counts = [plural(row["documents"], "document")]
             counts.extend(f"{row[name]} {name}" for name in ("invalid", "missing") if row[name])
             lines.append(f"{run:<{width}}  {scores} · {', '.join(counts)}")
         return "\n  ".join([*lines, *_more(by_run), *_notes(by_run, self.missing)])
@@ -402,47 +391,10 @@ class Evaluations:
         return card_html(self._title(), table_html(["run"], heads, rows), *more, *notes)
 
     def _title(self) -> str:
-        names = ("runs", "documents", "outputs")
-        counts = ", ".join(_counted(self._meta[name], name) for name in names)
+        counts = ", ".join(plural(self._meta[f"{noun}s"], noun) for noun in _COUNTED)
         return f"Evaluations ({one_line(self._meta['profile'], _LONGEST)}): {counts}"
 
 
 def _more(by_run: pd.DataFrame) -> list[str]:
     hidden = len(by_run) - _MOST_RUNS
     return [f"… {hidden} more runs; .by_run has them"] if hidden > 0 else []
-
-
-#: What is not known of one document is not known of all.
-_whole_sum = partial(pd.Series.sum, skipna=False)
-
-
-def _missing_pairs(summary: pd.DataFrame) -> pd.DataFrame:
-    documents = summary.drop_duplicates("document")
-    about = documents[["document", "domain", "schema"]].itertuples(index=False, name=None)
-    there = set(zip(summary["run"], summary["document"], strict=True))
-    runs = summary["run"].drop_duplicates()
-    rows = [
-        (run, document, None if domain is pd.NA else domain, schema)
-        for run, (document, domain, schema) in product(runs, list(about))
-        if (run, document) not in there
-    ]
-    return MISSING_PAIRS.from_rows(rows)
-
-
-def _by_run(summary: pd.DataFrame, missing: pd.DataFrame) -> pd.DataFrame:
-    groups = summary.groupby("run", sort=False)
-    how: dict[str, Any] = {
-        c.name: "mean" if c.name in UNITS else _whole_sum if c.nullable else "sum"
-        for c in BY_RUN.columns
-        if c.name in SUMMARY.names
-    }
-    table = groups.agg(how)
-    table["documents"] = groups.size()
-    table["invalid"] = summary["outcome"].eq("invalid").groupby(summary["run"]).sum()
-    absent = missing.groupby("run").size()
-    table["missing"] = [int(absent.get(run, 0)) for run in table.index]
-    table = table.reset_index()
-    evaluated = table["evaluated"].tolist()
-    pooled = [p / n if n else None for p, n in zip(table["passed"], evaluated, strict=True)]
-    cells = {name: table[name].tolist() for name in BY_RUN.names if name in table}
-    return BY_RUN.build({**cells, "pooled_pass_rate": pooled})

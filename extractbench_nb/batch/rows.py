@@ -6,14 +6,16 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 from pandas.api.types import pandas_dtype
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import TEXT, Column, FrameSpec
 from extractbench_nb.display.text import document_json
 from extractbench_nb.engine.inputs import MAX_DEPTH
 from extractbench_nb.engine.records import settled
@@ -34,36 +36,6 @@ from extractbench_nb.evaluation.result import Evaluation
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-__all__ = [
-    "BY_RUN",
-    "ESCAPING",
-    "FRAMES",
-    "MISSING_PAIRS",
-    "OWN_SUMMARY",
-    "PARTS",
-    "SUMMARIES",
-    "UNITS",
-    "Result",
-    "arrow_schema",
-    "escape",
-    "invalid_rows",
-    "is_settled",
-    "is_time",
-    "pack",
-    "packed_rows",
-    "part_batch",
-    "record_batch",
-    "rows_of",
-    "summary_batch",
-    "summary_spec",
-    "time_cells",
-    "time_dtype",
-    "to_frame",
-    "unescape",
-    "unpack",
-    "value_to_text",
-]
 
 # --- the rows of one evaluation ---------------------------------------------------------------
 
@@ -113,7 +85,7 @@ BY_RUN = FrameSpec(
         Column("invalid", "int64", "outputs that are no JSON, empty or absent", "0 and up"),
         Column("missing", "int64", "documents that only other runs have", "0 and up"),
         *(
-            Column(c.name, c.dtype, f"mean over documents: {c.meaning}", c.values, c.nullable)
+            replace(c, meaning=f"mean over documents: {c.meaning}")
             for c in SUMMARY.columns
             if c.name in UNITS
         ),
@@ -125,17 +97,13 @@ BY_RUN = FrameSpec(
             True,
         ),
         *(
-            Column(c.name, c.dtype, f"sum over documents: {c.meaning}", c.values, c.nullable)
+            replace(c, meaning=f"sum over documents: {c.meaning}")
             for c in SUMMARY.columns
             if c.name not in UNITS
         ),
     ),
 )
 
-
-Row = tuple[Any, ...]
-#: Rows of each part, and the summary's entries.
-Rows = tuple[dict[str, list[Row]], list[float]]
 
 #: What a field's row says where the output is invalid, but for the message.
 _INVALID_FIELD = {
@@ -150,8 +118,10 @@ _INVALID_FIELD = {
 _INVALID_ARRAY = {"score": 0.0, "passed": False}
 
 
-def rows_of(evaluation: Evaluation) -> Rows:
-    """Return the rows of an evaluation's frames, and the entries of its summary."""
+def packed_rows(
+    evaluation: Evaluation, problem: str | None
+) -> tuple[list[float], dict[str, bytes]]:
+    """Return the summary's entries and the packed rows of each part; none pass with a problem."""
     arrays = evaluation.array_records()
     leaves = in_order(evaluation.records, inside=evaluation.profile.rows_inside_arrays)
     parts = {
@@ -160,7 +130,21 @@ def rows_of(evaluation: Evaluation) -> Rows:
         "matches": [row for array in arrays for row in match_rows(array)],
         "judge_calls": list(call_rows(evaluation.records)),
     }
-    return parts, evaluation.summary.tolist()
+    summary = evaluation.summary
+    if problem is not None:
+        changes: dict[str, dict[str, Any]] = {
+            "fields": {**_INVALID_FIELD, "reasoning": problem},
+            "arrays": _INVALID_ARRAY,
+        }
+        for part, changed in changes.items():
+            names = PARTS[part].names
+            parts[part] = [tuple(map(changed.get, names, row)) for row in parts[part]]
+        entries = dict.fromkeys(SUMMARY.names, 0.0)
+        for name in ("evaluated", "judged", "failed", "structural"):
+            entries[name] = summary["evaluated"]
+        summary = pd.Series(entries | {"gold_coverage": summary["gold_coverage"]})
+    packed = {name: pack(record_batch(spec, parts[name])) for name, spec in PARTS.items()}
+    return summary.tolist(), packed
 
 
 def is_settled(evaluation: Evaluation) -> bool:
@@ -170,31 +154,6 @@ def is_settled(evaluation: Evaluation) -> bool:
         for leaf in in_order(evaluation.records)
         for verdict in settled(leaf)
     )
-
-
-def invalid_rows(evaluation: Evaluation, message: str) -> Rows:
-    """Return the rows of an output that is invalid: nothing passes."""
-    parts, _ = rows_of(evaluation)
-    fault = {**_INVALID_FIELD, "reasoning": message}
-    fields = [_changed(row, FIELD_COLUMNS, fault) for row in parts["fields"]]
-    arrays = [_changed(row, ARRAY_COLUMNS, _INVALID_ARRAY) for row in parts["arrays"]]
-    evaluated = evaluation.summary["evaluated"]
-    failed = dict.fromkeys(("evaluated", "judged", "failed", "structural"), evaluated)
-    failed["gold_coverage"] = evaluation.summary["gold_coverage"]
-    summary = [failed.get(name, 0.0) for name in SUMMARY.names]
-    return {**parts, "fields": fields, "arrays": arrays}, summary
-
-
-def _changed(row: Row, spec: FrameSpec, changes: dict[str, Any]) -> Row:
-    return tuple(changes.get(name, cell) for name, cell in zip(spec.names, row, strict=True))
-
-
-def packed_rows(parts: dict[str, list[Row]]) -> dict[str, bytes]:
-    """Pack the rows of each part for transport and storage."""
-    return {name: pack(record_batch(spec, parts[name])) for name, spec in PARTS.items()}
-
-
-_ID_SPEC = FrameSpec("ids", "one output", IDS)
 
 
 class Result(NamedTuple):
@@ -221,15 +180,13 @@ def part_batch(name: str, result: Result) -> pa.RecordBatch:
     import pyarrow as pa
 
     rows = unpack(result.parts[name], PARTS[name])
-    texts = record_batch(_ID_SPEC, [result.ids]).columns
+    texts = record_batch(MISSING_PAIRS, [result.ids]).columns
     leading = [pa.repeat(text[0], rows.num_rows) for text in texts]
     schema = arrow_schema(FRAMES[name])
     return pa.RecordBatch.from_arrays([*leading, *rows.columns], schema=schema)
 
 
 # --- Arrow ------------------------------------------------------------------------------------
-
-_MISSING = np.iinfo(np.int64).min
 
 
 def is_time(dtype: str) -> bool:
@@ -252,9 +209,11 @@ def time_dtype(dtype: Any) -> str | None:
 
 def time_cells(series: pd.Series[Any], dtype: str) -> list[int | None]:
     """Count since 1970 in UTC, in the unit of a dtype."""
-    unit = time_type(dtype).unit
-    counts = series.astype(pandas_dtype(dtype)).to_numpy(dtype=f"datetime64[{unit}]").view(np.int64)
-    return [None if count == _MISSING else count for count in counts.tolist()]
+    import pyarrow as pa
+
+    points = pa.Array.from_pandas(series.astype(pandas_dtype(dtype)))
+    cells: list[int | None] = points.cast(pa.int64()).to_pylist()
+    return cells
 
 
 def time_type(dtype: str) -> pa.DataType:
@@ -262,17 +221,6 @@ def time_type(dtype: str) -> pa.DataType:
     import pyarrow as pa
 
     return pa.Array.from_pandas(pd.Series([], dtype=pandas_dtype(dtype))).type
-
-
-def time_array(data: pa.ChunkedArray, dtype: str) -> Any:
-    """Make the pandas array of a dtype from an Arrow column; Parquet may have changed its unit."""
-    import pyarrow as pa
-
-    kind = time_type(dtype)
-    counts = data.cast(kind).cast(pa.int64()).fill_null(_MISSING).to_numpy()
-    points = pd.DatetimeIndex(np.asarray(counts).view(f"datetime64[{kind.unit}]"))
-    zone = getattr(pandas_dtype(dtype), "tz", None)
-    return (points if zone is None else points.tz_localize("UTC").tz_convert(zone)).array
 
 
 ESCAPE = "\x1a"
@@ -310,12 +258,6 @@ def value_to_text(value: Any) -> str | None:
         return _encode(document_json(value, MAX_DEPTH))
 
 
-_TEXT = pd.StringDtype("python")
-_MASKED: dict[str, Any] = {
-    "Float64": (pd.arrays.FloatingArray, 0.0),
-    "Int64": (pd.arrays.IntegerArray, 0),
-    "boolean": (pd.arrays.BooleanArray, False),
-}
 _SIZE_BYTES = 8
 #: More than this is not unpacked.
 _MOST_BYTES = 2**32
@@ -327,20 +269,12 @@ def arrow_schema(spec: FrameSpec) -> pa.Schema:
     """Return the Arrow types of a frame; values are JSON text."""
     import pyarrow as pa
 
-    types = {
-        "Float64": pa.float64(),
-        "float64": pa.float64(),
-        "Int64": pa.int64(),
-        "int64": pa.int64(),
-        "boolean": pa.bool_(),
-        "bool": pa.bool_(),
-    }
-    return pa.schema(
-        [
-            (c.name, time_type(c.dtype) if is_time(c.dtype) else types.get(c.dtype, pa.string()))
-            for c in spec.columns
-        ]
-    )
+    def kind(dtype: str) -> pa.DataType:
+        if is_time(dtype):
+            return time_type(dtype)
+        return pa.type_for_alias("string" if dtype == "object" else dtype.lower())
+
+    return pa.schema([(column.name, kind(column.dtype)) for column in spec.columns])
 
 
 def record_batch(spec: FrameSpec, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
@@ -363,16 +297,12 @@ def _column(column: Column, cells: Sequence[Any], kind: pa.DataType) -> pa.Array
         cells = [value_to_text(cell) for cell in cells]
     try:
         array = pa.array(cells, kind)
-    except UnicodeEncodeError:
-        return pa.array(_escaped(cells), kind)
-    data = array.buffers()[2] if column.dtype == "string" else None
-    if data is not None and data.to_pybytes().find(_ESCAPE_BYTE) >= 0:
-        return pa.array(_escaped(cells), kind)
-    return array
-
-
-def _escaped(cells: Sequence[str | None]) -> list[str | None]:
-    return [None if cell is None else escape(cell) for cell in cells]
+        data = array.buffers()[2] if column.dtype == "string" else None
+        if data is None or _ESCAPE_BYTE not in data.to_pybytes():
+            return array
+    except UnicodeEncodeError:  # a lone surrogate
+        pass
+    return pa.array([None if cell is None else escape(cell) for cell in cells], kind)
 
 
 def pack(batch: pa.RecordBatch) -> bytes:
@@ -409,17 +339,19 @@ def to_frame(table: pa.Table, spec: FrameSpec) -> pd.DataFrame:
 
 def _pandas_array(data: pa.ChunkedArray, column: Column) -> Any:
     if column.dtype == "string":
-        return pd.array(_from_uniques(data, unescape), dtype=_TEXT)
+        return pd.array(_from_uniques(data, unescape), dtype=TEXT)
     if column.dtype == "object":
-        restore = _restore_tuple if column.name == "failed_fields" else _restore
-        return pd.Series(_from_uniques(data, restore), dtype=object)
-    if is_time(column.dtype):
-        return time_array(data, column.dtype)
-    if column.dtype not in _MASKED:
-        return np.asarray(data.to_numpy(), dtype=column.dtype)
-    kind, filler = _MASKED[column.dtype]
-    mask = np.asarray(data.is_null().to_numpy(), dtype=bool)
-    return kind(np.asarray(data.fill_null(filler).to_numpy()), mask)
+        if column.name == "failed_fields":
+            cells = _from_uniques(data, lambda text: tuple(json.loads(unescape(text))))
+        else:
+            cells = _from_uniques(data, _restore)
+        return pd.Series(cells, dtype=object)
+    dtype: Any = pandas_dtype(column.dtype)
+    if is_time(column.dtype):  # Parquet may have changed the unit
+        return data.cast(time_type(column.dtype)).to_pandas().astype(dtype).array
+    if isinstance(dtype, np.dtype):
+        return np.asarray(data.to_numpy(), dtype=dtype)
+    return dtype.__from_arrow__(data)
 
 
 class _Container(str):
@@ -432,17 +364,12 @@ def _restore(text: str) -> Any:
     return _Container(text) if text[0] in "[{" else json.loads(unescape(text))
 
 
-def _restore_tuple(text: str) -> tuple[Any, ...]:
-    return tuple(json.loads(unescape(text)))
-
-
 def _from_uniques(data: pa.ChunkedArray, restore: Any) -> np.ndarray[Any, Any]:
     """Restore every different text once; equal scalars share one object."""
     encoded = data.dictionary_encode().combine_chunks()
     texts = encoded.dictionary.to_pylist()
-    uniques = np.empty(len(texts) + 1, dtype=object)  # the last one stands for missing
-    for place, text in enumerate(texts):
-        uniques[place] = restore(text)
+    restored = chain(map(restore, texts), [None])  # the last one stands for missing
+    uniques = np.fromiter(restored, dtype=object, count=len(texts) + 1)
     codes = np.asarray(encoded.indices.fill_null(len(texts)).to_numpy())
     cells: np.ndarray[Any, Any] = uniques[codes]
     if any(type(unique) is _Container for unique in uniques):

@@ -6,22 +6,23 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from extractbench_nb._concurrency import progress_bar
-from extractbench_nb.batch.inputs import ABSENT, Documents, Plan, own_columns, read_runs
+from extractbench_nb.batch.inputs import Documents, Plan, own_columns, read_runs
 from extractbench_nb.batch.results import Evaluations, FolderSource, Source, read_description
 from extractbench_nb.batch.rows import OWN_SUMMARY
 from extractbench_nb.batch.storage import (
     FolderStorage,
     MemorySource,
     MemoryStorage,
-    custom_metrics,
-    open_store,
+    open_storage,
     refuse_occupied,
     refuse_unfinishable,
     settings_of,
@@ -32,16 +33,17 @@ from extractbench_nb.batch.workers import (
     Done,
     Failed,
     Finished,
-    Pool,
+    Runner,
     Task,
+    count_workers,
     failure,
+    runner,
 )
 from extractbench_nb.engine.inputs import Aligner, check_models, choose_alignment
 from extractbench_nb.engine.profiles import Profile, get_profile
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.api import evaluate
 from extractbench_nb.evaluation.result import Evaluation
-from extractbench_nb.field_metrics.registry import Metric
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.judges.choosing import choose_judge
 
@@ -52,150 +54,75 @@ _SHOWN = 3
 _PASS_RATE = OWN_SUMMARY.names.index("pass_rate")
 
 
-@dataclass(frozen=True)
-class _Batch:
-    """One call of `evaluate_runs`: what to evaluate, how, by whom, and whether a bar shows it."""
-
-    plan: Plan
-    options: dict[str, Any]
-    max_concurrency: int
-    pool: Pool
-    progress: bool
-
-    def in_memory(self) -> Evaluations:
-        """Evaluate, and keep the results in memory."""
-        context, metrics, description = self._prepare()
-        storage = MemoryStorage(self.plan)
-        counts = self._run(storage, context, metrics)
-        source = MemorySource(tuple(storage.results()), self.plan.extras, description)
-        return self._results(source, description, counts)
-
-    def in_folder(self, folder: Path) -> Evaluations:
-        """Evaluate what the folder does not have yet, and write the files."""
-        context, metrics, description = self._prepare()
-        with open_store(folder, description) as store:
-            storage = FolderStorage(self.plan, store)
-            counts = self._run(storage, context, metrics)
-            digest = write_files(folder, storage.results(), self.plan.extras, description)
-        source = FolderSource(folder, self.plan.extras, digest)
-        return self._results(source, description, {**counts, "folder": str(folder)})
-
-    def _prepare(self) -> tuple[Context, dict[str, Metric], dict[str, Any]]:
-        """Return what workers need, the user's own metrics, and a description of the batch."""
-        options, schemas = self.options, dict(self.plan.schemas)
-        judge = choose_judge(options["judge"])
-        alignment = choose_alignment(options["alignment"], judge)
-        for schema in schemas.values():
-            check_models(judge, alignment, schema)
-        metrics = custom_metrics(schemas.values())
-        context = Context(judge, alignment, options["profile"], self.max_concurrency, schemas)
-        cells = self.plan.cells
-        description = {
-            **settings_of(options["profile"], judge, alignment, metrics),
-            "outputs": len(cells),
-            "runs": len({cell.run for cell in cells}),
-            "documents": len({cell.document for cell in cells}),
-        }
-        return context, metrics, description
-
-    def _run(
-        self,
-        storage: MemoryStorage | FolderStorage,
-        context: Context,
-        metrics: Mapping[str, Metric],
-    ) -> dict[str, Any]:
-        started, count = time.perf_counter(), len(self.plan.cells)
-        bar = progress_bar(shown=self.progress, total=count, unit="doc", desc="evaluate")
-        with bar, self.pool.runner(context, metrics, count) as evaluate_tasks:
-            course = _Course(self.plan, storage, bar)
-            for done in evaluate_tasks(course.tasks()):
-                course.take(done)
-            if course.failed:
-                raise course.error()
-        return {
-            "evaluated": course.evaluated,
-            "reused": course.reused,
-            "seconds": time.perf_counter() - started,
-        }
-
-    def _results(
-        self, source: Source, description: Mapping[str, Any], counts: Mapping[str, Any]
-    ) -> Evaluations:
-        versions = {"pandas": pd.__version__, "python": sys.version.split()[0]}
-        meta = {**_meta_of(description), **counts, **versions}
-        return Evaluations(source, meta, self._evaluate_again)
-
-    def _evaluate_again(self, run: str, document: str) -> Evaluation:
-        wanted = (run, document)
-        cell = next(cell for cell in self.plan.cells if (cell.run, cell.document) == wanted)
-        if cell.predicted is ABSENT:
-            raise InputError(f"{cell.name}: there is no output to evaluate")
-        schema = self.plan.schemas[cell.schema_key]
-        return evaluate(schema, self.plan.gold(cell), cell.predicted, **self.options)
-
-
-def _meta_of(description: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what ``Evaluations.meta`` says of a batch, from its description."""
-    names = ("judge", "alignment", "extractbench_nb", "outputs", "runs", "documents")
-    kept = {name: description[name] for name in names}
-    return {"profile": description["profile"]["name"], **kept}
-
-
 @dataclass
-class _Course:
-    """One batch on its way; after the first failure nothing new goes out."""
+class _Batch:
+    """One batch while it is evaluated; after the first failure no further output is started."""
 
     plan: Plan
     storage: MemoryStorage | FolderStorage
     bar: Any
     evaluated: int = 0
     reused: int = 0
+    passed: float = 0.0
     failed: list[Failed] = field(default_factory=list)
-    _passed: float = 0.0
 
     def tasks(self) -> Iterator[Task]:
         """Yield the outputs that are not finished."""
-        for place in range(len(self.plan.cells)):
+        for place, cell in enumerate(self.plan.cells):
             if self.failed:
                 return
             try:
-                task = self._task(place)
+                if self.storage.has(place):
+                    self.reused += 1
+                    self.bar.update()
+                    continue
+                task = Task(place, cell.schema_key, self.plan.gold(cell), cell.predicted)
             except Exception as error:  # noqa: BLE001 - a dataset may raise anything
                 self.failed.append(failure(place, error))
                 return
-            if task is not None:
-                yield task
-
-    def _task(self, place: int) -> Task | None:
-        """Make the task of an output; None if it is finished already."""
-        if self.storage.has(place):
-            self.reused += 1
-            self.bar.update()
-            return None
-        cell = self.plan.cells[place]
-        return Task(place, cell.schema_key, self.plan.gold(cell), cell.predicted)
+            yield task
 
     def take(self, done: Done) -> None:
-        """Keep what came back."""
+        """Store what a worker returned."""
         finished = [item for item in done if isinstance(item, Finished)]
         self.failed.extend(item for item in done if isinstance(item, Failed))
         self.storage.keep(finished)
         self.evaluated += len(finished)
-        self._passed += sum(item.summary[_PASS_RATE] for item in finished)
+        self.passed += sum(item.summary[_PASS_RATE] for item in finished)
         if self.evaluated:
-            self.bar.set_postfix(pass_rate=f"{self._passed / self.evaluated:.3f}", refresh=False)
+            self.bar.set_postfix(pass_rate=f"{self.passed / self.evaluated:.3f}", refresh=False)
         self.bar.update(len(finished))
 
     def error(self) -> InputError:
-        """Name the first output that failed, and how many others did."""
+        """Name the first outputs that failed, and count the others of the same problem."""
         first = min(self.failed, key=lambda failed: failed.place)
-        same = [f for f in self.failed if f.problem == first.problem]
-        cells = [self.plan.cells[f.place].name for f in sorted(same)[:_SHOWN]]
+        same = sorted(failed.place for failed in self.failed if failed.problem == first.problem)
+        names = "; ".join(self.plan.cells[place].name for place in same[:_SHOWN])
         more = f" and {len(same) - _SHOWN} more" if len(same) > _SHOWN else ""
-        error = InputError(f"{'; '.join(cells)}{more}: {first.problem}")
+        error = InputError(f"{names}{more}: {first.problem}")
         if first.trace:
             error.add_note(first.trace)
         return error
+
+
+def _run(
+    plan: Plan,
+    storage: MemoryStorage | FolderStorage,
+    workers: AbstractContextManager[Runner],
+    *,
+    progress: bool,
+) -> dict[str, Any]:
+    """Evaluate and store what is not finished; return the counts for ``meta``."""
+    started = time.perf_counter()
+    bar = progress_bar(shown=progress, total=len(plan.cells), unit="doc", desc="evaluate")
+    with bar, workers as evaluate_tasks:
+        batch = _Batch(plan, storage, bar)
+        for done in evaluate_tasks(batch.tasks()):
+            batch.take(done)
+        if batch.failed:
+            raise batch.error()
+    seconds = time.perf_counter() - started
+    return {"evaluated": batch.evaluated, "reused": batch.reused, "seconds": seconds}
 
 
 def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the options are keywords
@@ -301,26 +228,69 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     >>> evs.summary[["run", "outcome", "pass_rate"]].values.tolist()
     [['a', 'evaluated', 1.0], ['b', 'invalid', 0.0]]
     """
-    options: dict[str, Any] = {
-        "judge": judge,
-        "alignment": alignment,
-        "profile": get_profile(profile),
-    }
-    choose_alignment(alignment, choose_judge(judge))  # refuses what cannot be used
+    profile = get_profile(profile)
+    options: dict[str, Any] = {"judge": judge, "alignment": alignment, "profile": profile}
+    judge = choose_judge(judge)
+    alignment = choose_alignment(alignment, judge)
     limit: object = max_concurrency
     if type(limit) is not int or limit < 1:
         raise InputError(f"max_concurrency is {limit!r}; expected 1 or more")
-    pool = Pool(n_jobs, executor)
+    count_workers(n_jobs, executor)
+    folder = _folder_of(save_to, resume)
+    plan = read_runs(runs, dataset, profile)
+    context = Context(judge, alignment, profile, max_concurrency, plan.schemas, len(plan.cells))
+    for schema in plan.schemas.values():
+        check_models(judge, alignment, schema)
+    settings = settings_of(context)
+    description = {
+        **settings,
+        "outputs": len(plan.cells),
+        "runs": len({cell.run for cell in plan.cells}),
+        "documents": len({cell.document for cell in plan.cells}),
+    }
+    workers = runner(context, n_jobs, executor)
+    source: Source
+    if folder is None:
+        memory = MemoryStorage(plan)
+        counts = _run(plan, memory, workers, progress=progress)
+        source = MemorySource(tuple(memory.results()), plan.extras, description)
+    else:
+        with open_storage(folder, plan, settings) as storage:
+            counts = _run(plan, storage, workers, progress=progress) | {"folder": str(folder)}
+            digest = write_files(folder, storage.results(), plan.extras, description)
+        source = FolderSource(folder, plan.extras, digest)
+    versions = {"pandas": pd.__version__, "python": sys.version.split()[0]}
+    meta = _meta_of(description) | counts | versions
+    return Evaluations(source, meta, partial(_evaluate_again, plan, options))
+
+
+def _folder_of(save_to: str | Path | None, resume: str | Path | None) -> Path | None:
+    """Check that a batch can be written to its folder."""
     if save_to is not None and resume is not None:
         raise InputError("save_to and resume are both given; resume alone does what both would")
     if save_to is not None:
         refuse_occupied(Path(save_to), "save_to")
+        return Path(save_to)
     if resume is not None:
         refuse_unfinishable(Path(resume))
-    folder = save_to if save_to is not None else resume
-    plan = read_runs(runs, dataset, options["profile"])
-    batch = _Batch(plan, options, max_concurrency, pool, progress)
-    return batch.in_memory() if folder is None else batch.in_folder(Path(folder))
+        return Path(resume)
+    return None
+
+
+def _evaluate_again(plan: Plan, options: dict[str, Any], run: str, document: str) -> Evaluation:
+    wanted = (run, document)
+    cell = next(cell for cell in plan.cells if (cell.run, cell.document) == wanted)
+    if cell.predicted is None:
+        raise InputError(f"{cell.name}: there is no output to evaluate")
+    schema = plan.schemas[cell.schema_key]
+    return evaluate(schema, plan.gold(cell), cell.predicted, **options)
+
+
+def _meta_of(description: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what ``Evaluations.meta`` says of a batch, from its description."""
+    names = ("judge", "alignment", "extractbench_nb", "outputs", "runs", "documents")
+    kept = {name: description[name] for name in names}
+    return {"profile": description["profile"]["name"], **kept}
 
 
 def load_evaluations(folder: str | Path) -> Evaluations:
@@ -344,6 +314,6 @@ def load_evaluations(folder: str | Path) -> Evaluations:
         There is no such folder, no finished batch in it, or one of another format.
     """
     path = Path(folder)
-    found = read_description(path)
-    source = FolderSource(path, own_columns(found["extras"]), found.get("digest"))
-    return Evaluations(source, {**_meta_of(found), "folder": str(path)})
+    about = read_description(path)
+    source = FolderSource(path, own_columns(about["extras"]), about.get("digest"))
+    return Evaluations(source, {**_meta_of(about), "folder": str(path)})

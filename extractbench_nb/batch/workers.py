@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from extractbench_nb._concurrency import run_anywhere, worker_count, worker_pool
 from extractbench_nb.batch.inputs import evaluated_source, read_output
-from extractbench_nb.batch.rows import invalid_rows, is_settled, packed_rows, rows_of
+from extractbench_nb.batch.rows import is_settled, packed_rows
 from extractbench_nb.engine.inputs import Aligner
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.errors import ExtractBenchError, InputError
@@ -32,20 +32,6 @@ from extractbench_nb.evaluation.api import Run
 from extractbench_nb.field_metrics.registry import REGISTRY, Metric
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.schema.nodes import Schema
-
-__all__ = [
-    "Context",
-    "Done",
-    "Failed",
-    "Finished",
-    "Pool",
-    "Runner",
-    "Task",
-    "failure",
-    "pack_context",
-    "run_chunk",
-    "run_packed",
-]
 
 
 class Task(NamedTuple):
@@ -85,26 +71,26 @@ Done = list[Finished | Failed]
 class Context:
     """What all chunks share: the options, and the schemas by key."""
 
-    judge: str | Judge
+    judge: Judge
     alignment: str | Aligner
     profile: Profile
     max_concurrency: int
-    schemas: dict[str, Schema]
+    schemas: Mapping[str, Schema]
+    outputs: int
 
 
 def run_chunk(context: Context, tasks: Sequence[Task]) -> Done:
     """Evaluate the outputs of a chunk, also where an event loop is running (a notebook cell)."""
-    return run_anywhere(_run_all(context, tasks))
-
-
-async def _run_all(context: Context, tasks: Sequence[Task]) -> Done:
     gate = asyncio.Semaphore(context.max_concurrency)
 
     async def run(task: Task) -> Finished | Failed:
         async with gate:
             return await _run_one(context, task)
 
-    return list(await asyncio.gather(*map(run, tasks)))
+    async def run_all() -> Done:
+        return list(await asyncio.gather(*map(run, tasks)))
+
+    return run_anywhere(run_all())
 
 
 async def _run_one(context: Context, task: Task) -> Finished | Failed:
@@ -120,12 +106,10 @@ async def _run_one(context: Context, task: Task) -> Finished | Failed:
             checked=True,
         )
         evaluation = await run.complete()
-        if output.message is None:
-            outcome, (parts, scores) = "evaluated", rows_of(evaluation)
-        else:
-            outcome, (parts, scores) = "invalid", invalid_rows(evaluation, output.message)
+        scores, parts = packed_rows(evaluation, output.message)
+        outcome = "evaluated" if output.message is None else "invalid"
         summary = (outcome, output.message, output.line, output.column, *scores)
-        return Finished(task.place, summary, packed_rows(parts), is_settled(evaluation))
+        return Finished(task.place, summary, parts, is_settled(evaluation))
     except Exception as error:  # noqa: BLE001 - an aligner may raise anything; it is told where
         return failure(task.place, error)
 
@@ -138,23 +122,28 @@ def failure(place: int, error: Exception) -> Failed:
     return Failed(place, f"{type(error).__name__}: {error}", trace)
 
 
+_BUILT_IN = dict(REGISTRY.entries)
+
+
+def custom_metrics(schemas: Iterable[Schema]) -> dict[str, Metric]:
+    """Return the metrics of the user's that schemas name, and those in place of built-in ones."""
+    named = {
+        spec.metric_id
+        for schema in schemas
+        for node in schema.nodes()
+        if node.config is not None
+        for spec in node.config.metrics
+    }
+    return {
+        name: metric
+        for name, metric in REGISTRY.entries.items()
+        if metric is not _BUILT_IN.get(name) and (name in named or name in _BUILT_IN)
+    }
+
+
 _TOKEN = uuid.uuid4().hex
 #: What stood in the registry before metrics of another process took its place.
 _replaced: dict[str, Metric | None] = {}
-
-
-def pack_context(context: Context, metrics: Mapping[str, Metric]) -> bytes:
-    """Pack options, schemas and the metrics of the user's, functions of a notebook included."""
-    import cloudpickle
-
-    try:
-        # metrics come first: the schemas in the context name them
-        return bytes(cloudpickle.dumps((_origin(), dict(metrics), cloudpickle.dumps(context))))
-    except Exception as error:
-        raise InputError(
-            f"the judge, the alignment or a metric cannot be sent to another process "
-            f"({type(error).__name__}: {error}); use n_jobs=1 or executor=ThreadPoolExecutor()"
-        ) from error
 
 
 def run_packed(context: bytes, tasks: bytes) -> Done:
@@ -164,9 +153,16 @@ def run_packed(context: bytes, tasks: bytes) -> Done:
 
 @lru_cache(maxsize=1)
 def _unpacked(packed: bytes) -> Context:
+    """Restore what `_submitting` packed; in another process its metrics are registered."""
     origin, metrics, content = pickle.loads(packed)  # noqa: S301 - packed by this package
     if origin != _origin():
-        _install(metrics)
+        for name, before in _replaced.items():
+            REGISTRY.entries.pop(name, None)
+            if before is not None:
+                REGISTRY.entries[name] = before
+        _replaced.clear()
+        _replaced.update({name: REGISTRY.entries.get(name) for name in metrics})
+        REGISTRY.entries.update(metrics)
     context: Context = pickle.loads(content)  # noqa: S301 - packed by this package
     return context
 
@@ -174,16 +170,6 @@ def _unpacked(packed: bytes) -> Context:
 def _origin() -> tuple[int, str]:
     """Tell this process from others; a fork has the same token."""
     return os.getpid(), _TOKEN
-
-
-def _install(metrics: Mapping[str, Metric]) -> None:
-    for name, before in _replaced.items():
-        REGISTRY.entries.pop(name, None)
-        if before is not None:
-            REGISTRY.entries[name] = before
-    _replaced.clear()
-    _replaced.update({name: REGISTRY.entries.get(name) for name in metrics})
-    REGISTRY.entries.update(metrics)
 
 
 #: From tasks to their results, chunk by chunk, in the order in which they are done.
@@ -196,56 +182,40 @@ _CHUNKS_A_WORKER = 8
 _AHEAD = 2
 
 
-class Pool:
-    """Who evaluates: this process, new worker processes, or an executor of the user's.
+def count_workers(n_jobs: Any, executor: Any) -> int:
+    """Check who is to evaluate, and return how many workers that are; 1 is this process."""
+    workers = worker_count(n_jobs)
+    if executor is None:
+        return workers
+    if n_jobs != 1:
+        raise InputError(f"n_jobs={n_jobs} and executor= are both given; pass one of the two")
+    if not isinstance(executor, Executor):
+        raise InputError(
+            f"executor is {executor!r}; expected a concurrent.futures.Executor, such as "
+            "ProcessPoolExecutor() or a Dask client's get_executor()"
+        )
+    threads_or_processes = getattr(executor, "_max_workers", None)
+    if threads_or_processes and threads_or_processes > 0:
+        return int(threads_or_processes)
+    return worker_count(-1)
 
-    Parameters
-    ----------
-    n_jobs : int
-        Worker processes; 1 is this process, -1 one a processor.
-    executor : concurrent.futures.Executor or None
-        The user's; it is left running.
 
-    Raises
-    ------
-    InputError
-        One of the two is not what it should be, or both are given.
-    """
-
-    def __init__(self, n_jobs: Any, executor: Any) -> None:
-        workers = worker_count(n_jobs)
-        if executor is not None and n_jobs != 1:
-            raise InputError(f"n_jobs={n_jobs} and executor= are both given; pass one of the two")
-        if executor is not None and not isinstance(executor, Executor):
-            raise InputError(
-                f"executor is {executor!r}; expected a concurrent.futures.Executor, such as "
-                "ProcessPoolExecutor() or a Dask client's get_executor()"
-            )
-        self._executor = executor
-        own = getattr(executor, "_max_workers", None) if executor is not None else workers
-        self._workers = int(own) if own and own > 0 else worker_count(-1)
-
-    @contextmanager
-    def runner(
-        self, context: Context, metrics: Mapping[str, Metric], count: int
-    ) -> Iterator[Runner]:
-        """Make what evaluates up to `count` outputs, and clean up afterwards.
-
-        The metrics are the user's own, for other processes.
-        """
-        if self._executor is None and self._workers == 1:
-            size = context.max_concurrency
-            yield lambda tasks: (run_chunk(context, chunk) for chunk in _chunks(tasks, size))
-            return
-        workers = self._workers
-        given = self._executor
-        with nullcontext(given) if given is not None else worker_pool(workers) as executor:
-            submit = _submitting(executor, context, metrics)
-            # many chunks, but so many outputs in each that awaited calls overlap
-            overlapping = min(context.max_concurrency, -(-count // workers))
-            size = max(1, min(_LARGEST, max(overlapping, count // (workers * _CHUNKS_A_WORKER))))
-            slots = workers * (1 + _AHEAD)
-            yield lambda tasks: _bounded(submit, _chunks(tasks, size), slots)
+@contextmanager
+def runner(context: Context, n_jobs: int, executor: Executor | None) -> Iterator[Runner]:
+    """Make what evaluates outputs: in this process, in new ones, or by a user's executor."""
+    workers = count_workers(n_jobs, executor)
+    if executor is None and workers == 1:
+        size = context.max_concurrency
+        yield lambda tasks: (run_chunk(context, chunk) for chunk in _chunks(tasks, size))
+        return
+    with nullcontext(executor) if executor is not None else worker_pool(workers) as pool:
+        submit = _submitting(pool, context)
+        # many chunks, but so many outputs in each that awaited calls overlap
+        overlapping = min(context.max_concurrency, -(-context.outputs // workers))
+        many = context.outputs // (workers * _CHUNKS_A_WORKER)
+        size = max(1, min(_LARGEST, max(overlapping, many)))
+        slots = workers * (1 + _AHEAD)
+        yield lambda tasks: _bounded(submit, _chunks(tasks, size), slots)
 
 
 def _chunks(tasks: Iterable[Task], size: int) -> Iterator[list[Task]]:
@@ -257,11 +227,21 @@ def _chunks(tasks: Iterable[Task], size: int) -> Iterator[list[Task]]:
 Submit = Callable[[Sequence[Task]], "Future[Done]"]
 
 
-def _submitting(executor: Executor, context: Context, metrics: Mapping[str, Metric]) -> Submit:
+def _submitting(executor: Executor, context: Context) -> Submit:
     """Return what sends a chunk to an executor: threads share the context, processes get a copy."""
     if isinstance(executor, ThreadPoolExecutor):
         return lambda chunk: executor.submit(run_chunk, context, chunk)
-    packed = pack_context(context, metrics)
+    import cloudpickle
+
+    try:
+        # metrics are restored first: the schemas in the context name them
+        metrics = custom_metrics(context.schemas.values())
+        packed = cloudpickle.dumps((_origin(), metrics, cloudpickle.dumps(context)))
+    except Exception as error:
+        raise InputError(
+            f"the judge, the alignment or a metric cannot be sent to another process "
+            f"({type(error).__name__}: {error}); use n_jobs=1 or executor=ThreadPoolExecutor()"
+        ) from error
 
     def submit(chunk: Sequence[Task]) -> Future[Done]:
         try:
@@ -291,15 +271,13 @@ def _bounded(submit: Submit, chunks: Iterator[list[Task]], slots: int) -> Iterat
                 return
             done, _ = wait(flying, return_when=FIRST_COMPLETED)
             for future in done:
-                yield _result(future, flying.pop(future))
+                chunk = flying.pop(future)
+                try:
+                    found = future.result()
+                except (Exception, CancelledError) as error:  # noqa: BLE001 - whatever ends a worker is told
+                    problem = f"its worker failed: {type(error).__name__}: {error}"
+                    found = [Failed(task.place, problem, None) for task in chunk]
+                yield found
     finally:
         for future in flying:
             future.cancel()
-
-
-def _result(future: Future[Done], chunk: Sequence[Task]) -> Done:
-    try:
-        return future.result()
-    except (Exception, CancelledError) as error:  # noqa: BLE001 - whatever ends a worker is told
-        problem = f"its worker failed: {type(error).__name__}: {error}"
-        return [Failed(task.place, problem, None) for task in chunk]

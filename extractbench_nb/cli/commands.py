@@ -16,15 +16,16 @@ import click
 
 from extractbench_nb._json import canonical
 from extractbench_nb._version import __version__
+from extractbench_nb.batch.rows import UNITS
 from extractbench_nb.display.text import cut, document_json
 from extractbench_nb.engine.profiles import PROFILES
 from extractbench_nb.errors import ExtractBenchError, InputError
+from extractbench_nb.evaluation.frames import SUMMARY
 from extractbench_nb.evaluation.result import scores_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from extractbench_nb.batch.results import Evaluations
     from extractbench_nb.evaluation.result import Evaluation
 
 __all__ = ["COMMAND", "commands", "one_line_errors"]
@@ -32,7 +33,6 @@ __all__ = ["COMMAND", "commands", "one_line_errors"]
 # --- options and output -----------------------------------------------------------------------
 
 COMMAND = "extractbench-nb"
-_ORDER = "evaluate report batch compare schema datasets metrics profiles static completion"
 _FILE = click.Path(path_type=Path)
 _HELP = """Evaluate structured extraction: predicted JSON against gold JSON and a JSON Schema.
 
@@ -50,11 +50,11 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class _Group(click.Group):
-    """Lists commands in the order of a piece of work, not of the alphabet."""
+    """Lists commands in the order in which they are defined below, not of the alphabet."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names, those that are not in the order last."""
-        return sorted(self.commands, key=lambda name: (name not in _ORDER, _ORDER.find(name)))
+        """Return the names."""
+        return list(self.commands)
 
 
 @click.group(
@@ -68,30 +68,26 @@ def commands() -> None:
     """Gather the commands."""
 
 
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+_profile_option = click.option(
+    "--profile",
+    type=click.Choice(list(PROFILES)),
+    default="paper",
+    show_default=True,
+    help="The scoring rules; the command `profiles` shows them side by side.",
+)
+_judge_option = click.option(
+    "--judge",
+    default="offline",
+    show_default=True,
+    metavar="NAME",
+    help="Who decides that two texts mean the same; 'offline' is deterministic.",
+)
+
+
 def _scoring_options(command: _Function) -> _Function:
     """Add what every evaluation takes: the profile, the judge, and JSON for machines."""
-    for option in (
-        _json_option,
-        click.option(
-            "--judge",
-            default="offline",
-            show_default=True,
-            metavar="NAME",
-            help="Who decides that two texts mean the same; 'offline' is deterministic.",
-        ),
-        click.option(
-            "--profile",
-            type=click.Choice(list(PROFILES)),
-            default="paper",
-            show_default=True,
-            help="The scoring rules; the command `profiles` shows them side by side.",
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+    return _profile_option(_judge_option(_json_option(command)))
 
 
 def _document_files(command: _Function) -> _Function:
@@ -104,17 +100,7 @@ def _document_files(command: _Function) -> _Function:
 #: Exit statuses: could not do what was asked; interrupted (as shells report SIGINT).
 FAILED, INTERRUPTED = 1, 130
 #: Entries of a summary that count fields, documents or calls.
-_COUNTED = (
-    "evaluated",
-    "judged",
-    "passed",
-    "failed",
-    "omissions",
-    "hallucinations",
-    "structural",
-    "judge_errors",
-    "llm_calls",
-)
+_COUNTED = set(SUMMARY.names) - {*UNITS, "llm_cost_usd"}
 
 
 def _print_text(text: str) -> None:
@@ -143,9 +129,8 @@ def _print_frame(frame: pd.DataFrame, *, as_json: bool, shown: Sequence[str] | N
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Turn a frame into JSON objects, one a row."""
-    columns = {str(name): [_plain(cell) for cell in frame[name]] for name in frame.columns}
-    rows = zip(*columns.values(), strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in rows]
+    rows = frame.astype(object).to_dict("records")
+    return [{str(name): _plain(cell) for name, cell in row.items()} for row in rows]
 
 
 def _counts_and_scores(summary: Mapping[Any, Any] | pd.Series) -> dict[str, Any]:
@@ -186,134 +171,6 @@ def _fail(problem: str, status: int) -> NoReturn:
     line = " ".join(problem.split())
     click.echo("error: " + "".join(c if c.isprintable() else "?" for c in line), err=True)
     sys.exit(status)
-
-
-# --- lists --------------------------------------------------------------------------------------
-
-#: Columns of the documents' table.
-_SHOWN = ("document", "domain", "schema", "pages", "gold_values", "array_items", "gold_tokens")
-_COMPLETION_HELP = """Print a completion script.
-
-\b
-bash:  eval "$(extractbench-nb completion bash)"    in ~/.bashrc
-zsh:   eval "$(extractbench-nb completion zsh)"     in ~/.zshrc
-fish:  extractbench-nb completion fish | source     in ~/.config/fish/config.fish
-"""
-
-
-@commands.command()
-@click.argument("schema", type=_FILE)
-@_json_option
-def schema(schema: Path, *, as_json: bool) -> None:
-    """Print a schema as a tree.
-
-    Every node of the file SCHEMA with its type, metric and params.
-    """
-    from extractbench_nb.schema.parse import parse_schema
-
-    tree = parse_schema(schema)
-    if as_json:
-        _print_json(_records(tree.to_frame()))
-    else:
-        _print_text(repr(tree))
-
-
-@commands.command()
-@click.argument("name", required=False)
-@_json_option
-def datasets(name: str | None, *, as_json: bool) -> None:
-    """List datasets, or one's documents.
-
-    NAME is sample, extractbench or a folder. Without it: which named datasets are available.
-    """
-    from extractbench_nb.benchmark.dataset import load_dataset
-
-    if name is None:
-        _show_datasets(as_json=as_json)
-        return
-    dataset = load_dataset(name)
-    if as_json:
-        documents, runs = _records(dataset.documents), _records(dataset.runs)
-        about = {"name": dataset.name, "root": str(dataset.root)}
-        _print_json({**about, "documents": documents, "runs": runs})
-        return
-    _print_text(repr(dataset))
-    _print_frame(dataset.documents, as_json=False, shown=_SHOWN)
-
-
-def _show_datasets(*, as_json: bool) -> None:
-    from extractbench_nb.benchmark.dataset import NAMED_DATASETS, load_dataset
-    from extractbench_nb.errors import DatasetError
-
-    rows: list[dict[str, Any]] = []
-    for name in NAMED_DATASETS:
-        try:
-            found = load_dataset(name)
-        except DatasetError as error:
-            rows.append({"name": name, "documents": None, "where": None, "problem": str(error)})
-        else:
-            count, root = len(found.listing), str(found.root)
-            rows.append({"name": name, "documents": count, "where": root, "problem": None})
-    if as_json:
-        _print_json(rows)
-        return
-    for row in rows:
-        if row["problem"] is None:
-            _print_text(f"{row['name']}: {row['documents']} documents in {row['where']}")
-        else:
-            _print_text(f"{row['name']}: not at hand; {row['problem']}")
-
-
-@commands.command()
-@_json_option
-def profiles(*, as_json: bool) -> None:
-    """Show the scoring rules.
-
-    Those of all profiles, side by side.
-    """
-    from extractbench_nb.engine.profiles import profiles as all_rules
-
-    _print_frame(all_rules().reset_index(), as_json=as_json)
-
-
-@commands.command()
-@_json_option
-def metrics(*, as_json: bool) -> None:
-    """List metrics.
-
-    All that an evaluation_config can name.
-    """
-    from extractbench_nb.field_metrics.registry import metrics as all_metrics
-
-    shown = ("metric", "applies_to", "pass_rule", "summary")
-    _print_frame(all_metrics(), as_json=as_json, shown=shown)
-
-
-@commands.command(help=_COMPLETION_HELP)
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion(shell: str) -> None:
-    """Print the completion script for a shell."""
-    from click.shell_completion import get_completion_class
-
-    found = get_completion_class(shell)
-    assert found is not None  # noqa: S101 - click knows the three
-    variable = f"_{COMMAND.upper().replace('-', '_')}_COMPLETE"
-    _print_text(found(commands, {}, COMMAND, variable).source())
-
-
-@commands.command()
-@click.argument("notebooks", type=_FILE, nargs=-1, required=True)
-def static(notebooks: tuple[Path, ...]) -> None:
-    """Keep the static part of views.
-
-    Drops the live part of each view in saved NOTEBOOKS, which are replaced. A reopened or exported
-    notebook then shows the static twins.
-    """
-    from extractbench_nb.widgets.view import keep_static
-
-    for path in notebooks:
-        changed = keep_static(path)
-        _print_text(f"{path}: {changed} view{'' if changed == 1 else 's'}")
 
 
 # --- one document -----------------------------------------------------------------------------
@@ -444,11 +301,20 @@ _COUNTS = ["evaluated", "passed", "omissions", "hallucinations", "structural", "
 @click.option("--save-to", type=_FILE, metavar="FOLDER", help="Write results there, as Parquet.")
 @click.option("--resume", is_flag=True, help="Go on with what is in --save-to already.")
 @click.option(
-    "-j", "--jobs", default=1, show_default=True, help="Worker processes; -1: one a core."
+    "-j", "--jobs", "n_jobs", default=1, show_default=True, help="Worker processes; -1: one a core."
 )
 @click.option("--progress/--no-progress", default=True, help="Show a bar on standard error.")
 @_scoring_options
-def batch(runs: str, dataset: str | None, save_to: Path | None, **options: Any) -> None:
+def batch(
+    runs: str,
+    *,
+    dataset: str | None,
+    save_to: Path | None,
+    resume: bool,
+    progress: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Evaluate many model outputs.
 
     Prints one line per run. RUNS is a folder that holds a folder for every run, with outputs named
@@ -457,9 +323,10 @@ def batch(runs: str, dataset: str | None, save_to: Path | None, **options: Any) 
     """
     from extractbench_nb.batch.run import evaluate_runs
 
-    if options["resume"] and save_to is None:
+    if resume and save_to is None:
         raise click.UsageError("--resume needs --save-to, the folder to go on with.")
-    if save_to is not None and not options["resume"] and _holds_batch(save_to):
+    files = [save_to / name for name in ("batch.json", "finished.sqlite")] if save_to else []
+    if not resume and any(file.exists() for file in files):
         raise InputError(
             f"{str(save_to)!r} holds a batch; go on with it by --resume, or name another folder"
         )
@@ -467,14 +334,22 @@ def batch(runs: str, dataset: str | None, save_to: Path | None, **options: Any) 
     evs = evaluate_runs(
         source,
         dataset=gold,
-        judge=options["judge"],
-        profile=options["profile"],
-        n_jobs=options["jobs"],
-        progress=options["progress"] and sys.stderr.isatty(),
-        save_to=None if options["resume"] else save_to,
-        resume=save_to if options["resume"] else None,
+        progress=progress and sys.stderr.isatty(),
+        save_to=None if resume else save_to,
+        resume=save_to if resume else None,
+        **options,
     )
-    _show_runs(evs, as_json=options["as_json"])
+    table, missing = evs.by_run, evs.missing
+    if as_json:
+        by_run = [_counts_and_scores(row) for row in _records(table)]
+        _print_json({"runs": by_run, "missing": _records(missing)})
+        return
+    shown = table[["run", "documents", "invalid", *_MEANS, *_COUNTS]]
+    _print_table(shown.astype(dict.fromkeys(_COUNTS, "int64")))
+    for run, group in missing.groupby("run"):
+        names = ", ".join(group["document"].head(_NAMED))
+        names += ", ..." if len(group) > _NAMED else ""
+        _print_text(f"note: run {run} has no output for {len(group)} documents: {names}")
 
 
 def _runs_and_dataset(runs: str, dataset: str | None) -> tuple[Any, Any]:
@@ -501,25 +376,6 @@ def _runs_and_dataset(runs: str, dataset: str | None) -> tuple[Any, Any]:
     return found, found
 
 
-def _holds_batch(folder: Path) -> bool:
-    return (folder / "batch.json").exists() or (folder / "finished.sqlite").exists()
-
-
-def _show_runs(evs: Evaluations, *, as_json: bool) -> None:
-    """Print one line per run, and which runs have no output for some documents."""
-    table, missing = evs.by_run, evs.missing
-    if as_json:
-        runs = [_counts_and_scores(row) for row in _records(table)]
-        _print_json({"runs": runs, "missing": _records(missing)})
-        return
-    shown = table[["run", "documents", "invalid", *_MEANS, *_COUNTS]]
-    _print_table(shown.astype(dict.fromkeys(_COUNTS, "int64")))
-    for run, group in missing.groupby("run"):
-        names = ", ".join(group["document"].head(_NAMED))
-        names += ", ..." if len(group) > _NAMED else ""
-        _print_text(f"note: run {run} has no output for {len(group)} documents: {names}")
-
-
 @commands.command()
 @click.argument("folders", nargs=-1, required=True, type=_FILE, metavar="FOLDER...")
 @click.option("--by", default="run", show_default=True, help="Column that names what is compared.")
@@ -542,7 +398,7 @@ def _show_runs(evs: Evaluations, *, as_json: bool) -> None:
 )
 @click.option("--seed", default=0, show_default=True, help="Of the resampling.")
 @_json_option
-def compare(folders: tuple[Path, ...], measures: tuple[str, ...], **options: Any) -> None:
+def compare(folders: tuple[Path, ...], *, as_json: bool, **options: Any) -> None:
     """Tell runs from noise.
 
     Prints means with intervals, and paired differences with p-values. FOLDER is what
@@ -551,15 +407,8 @@ def compare(folders: tuple[Path, ...], measures: tuple[str, ...], **options: Any
     """
     from extractbench_nb.stats.compare import compare_runs
 
-    found = compare_runs(
-        _summaries(folders),
-        by=options["by"],
-        baseline=options["baseline"],
-        confidence=options["confidence"],
-        seed=options["seed"],
-        measures=measures,
-    )
-    if options["as_json"]:
+    found = compare_runs(_summaries(folders), **options)
+    if as_json:
         names = ("scores", "differences", "domains", "domain_differences")
         _print_json({name: _records(getattr(found, name)) for name in names})
     else:
@@ -571,17 +420,141 @@ def _summaries(folders: Iterable[Path]) -> pd.DataFrame:
 
     from extractbench_nb.batch.run import load_evaluations
 
-    frames = [(folder, load_evaluations(folder).summary) for folder in dict.fromkeys(folders)]
-    everything = pd.concat([frame for _, frame in frames], ignore_index=True)
-    if not everything.duplicated(["run", "document"]).any():
-        return everything
-    ends = [folder.resolve().name for folder, _ in frames]
-    if len(set(ends)) < len(ends):  # in full where two end alike
-        ends = [str(folder) for folder, _ in frames]
-    return pd.concat(
-        [
-            frame.assign(run=f"{name}/" + frame["run"])
-            for name, (_, frame) in zip(ends, frames, strict=True)
-        ],
-        ignore_index=True,
-    )
+    folders = list(dict.fromkeys(folders))
+    frames = [load_evaluations(folder).summary for folder in folders]
+    summaries = pd.concat(frames, ignore_index=True)
+    if summaries.duplicated(["run", "document"]).any():
+        names = [folder.resolve().name for folder in folders]
+        if len(set(names)) < len(names):  # in full where two end alike
+            names = list(map(str, folders))
+        origin = [
+            name for name, frame in zip(names, frames, strict=True) for _ in range(len(frame))
+        ]
+        summaries["run"] = pd.Series(origin, dtype="string") + "/" + summaries["run"]
+    return summaries
+
+
+# --- lists --------------------------------------------------------------------------------------
+
+#: Columns of the documents' table.
+_SHOWN = ("document", "domain", "schema", "pages", "gold_values", "array_items", "gold_tokens")
+_COMPLETION_HELP = """Print a completion script.
+
+\b
+bash:  eval "$(extractbench-nb completion bash)"    in ~/.bashrc
+zsh:   eval "$(extractbench-nb completion zsh)"     in ~/.zshrc
+fish:  extractbench-nb completion fish | source     in ~/.config/fish/config.fish
+"""
+
+
+@commands.command()
+@click.argument("schema", type=_FILE)
+@_json_option
+def schema(schema: Path, *, as_json: bool) -> None:
+    """Print a schema as a tree.
+
+    Every node of the file SCHEMA with its type, metric and params.
+    """
+    from extractbench_nb.schema.parse import parse_schema
+
+    tree = parse_schema(schema)
+    if as_json:
+        _print_json(_records(tree.to_frame()))
+    else:
+        _print_text(repr(tree))
+
+
+@commands.command()
+@click.argument("name", required=False)
+@_json_option
+def datasets(name: str | None, *, as_json: bool) -> None:
+    """List datasets, or one's documents.
+
+    NAME is sample, extractbench or a folder. Without it: which named datasets are available.
+    """
+    from extractbench_nb.benchmark.dataset import load_dataset
+
+    if name is None:
+        _print_datasets(as_json=as_json)
+        return
+    dataset = load_dataset(name)
+    if as_json:
+        documents, runs = _records(dataset.documents), _records(dataset.runs)
+        about = {"name": dataset.name, "root": str(dataset.root)}
+        _print_json({**about, "documents": documents, "runs": runs})
+    else:
+        _print_text(repr(dataset))
+        _print_table(dataset.documents[list(_SHOWN)])
+
+
+def _print_datasets(*, as_json: bool) -> None:
+    from extractbench_nb.benchmark.dataset import NAMED_DATASETS, load_dataset
+    from extractbench_nb.errors import DatasetError
+
+    rows: list[dict[str, Any]] = []
+    for name in NAMED_DATASETS:
+        row: dict[str, Any] = {"name": name, "documents": None, "where": None, "problem": None}
+        try:
+            dataset = load_dataset(name)
+            row |= {"documents": len(dataset.listing), "where": str(dataset.root)}
+            text = f"{name}: {row['documents']} documents in {row['where']}"
+        except DatasetError as error:
+            row["problem"] = str(error)
+            text = f"{name}: not at hand; {error}"
+        rows.append(row)
+        if not as_json:
+            _print_text(text)
+    if as_json:
+        _print_json(rows)
+
+
+@commands.command()
+@_json_option
+def metrics(*, as_json: bool) -> None:
+    """List metrics.
+
+    All that an evaluation_config can name.
+    """
+    from extractbench_nb.field_metrics.registry import metrics as all_metrics
+
+    shown = ("metric", "applies_to", "pass_rule", "summary")
+    _print_frame(all_metrics(), as_json=as_json, shown=shown)
+
+
+@commands.command()
+@_json_option
+def profiles(*, as_json: bool) -> None:
+    """Show the scoring rules.
+
+    Those of all profiles, side by side.
+    """
+    from extractbench_nb.engine.profiles import profiles as all_rules
+
+    _print_frame(all_rules().reset_index(), as_json=as_json)
+
+
+@commands.command()
+@click.argument("notebooks", type=_FILE, nargs=-1, required=True)
+def static(notebooks: tuple[Path, ...]) -> None:
+    """Keep the static part of views.
+
+    Drops the live part of each view in saved NOTEBOOKS, which are replaced. A reopened or exported
+    notebook then shows the static twins.
+    """
+    from extractbench_nb.widgets.view import keep_static
+
+    for path in notebooks:
+        changed = keep_static(path)
+        _print_text(f"{path}: {changed} view{'' if changed == 1 else 's'}")
+
+
+@commands.command(help=_COMPLETION_HELP)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the completion script for a shell."""
+    from click.shell_completion import get_completion_class
+
+    found = get_completion_class(shell)
+    assert found is not None  # noqa: S101 - click knows the three
+    variable = f"_{COMMAND.upper().replace('-', '_')}_COMPLETE"
+    _print_text(found(commands, {}, COMMAND, variable).source())

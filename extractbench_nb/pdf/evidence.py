@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -17,7 +18,6 @@ from extractbench_nb.errors import InputError, MissingPdfError
 from extractbench_nb.language.dates import Date
 from extractbench_nb.language.text import is_placeholder
 from extractbench_nb.pdf.images import HasPdfs, lines_of, pdf_of
-from extractbench_nb.pdf.pages import opened
 from extractbench_nb.pdf.search import (
     UNSPACED,
     WRITTEN,
@@ -29,7 +29,7 @@ from extractbench_nb.pdf.search import (
     sought,
     spellings,
 )
-from extractbench_nb.pdf.text import DocumentIndex, Excerpt, index_of, shape_of
+from extractbench_nb.pdf.text import PdfText, index_of, shape_of
 
 #: A document of some twenty pages: a shorter one is taken to be as long.
 _WORDS, _NUMBERS, _DATES = 10_000, 1_000, 10
@@ -44,19 +44,15 @@ _NATS_OF_CHARACTER = 6.6
 _LONGEST = 400
 
 
-def specificity(value: str | float, index: DocumentIndex) -> float:
-    r"""Return how unlikely a chance match of a value in a document is, in (0, 1].
+def specificity(value: str | float, index: PdfText) -> float:
+    """Return how unlikely a chance match of a value in a document is, in (0, 1].
 
-    Notes
-    -----
-    :math:`1 / (1 + \lambda)`, where :math:`\lambda` is the number of chance occurrences expected
-    in a similar document (see `expected_by_chance`). If the value truly occurs once, this is the
-    share of places that are not chance.
+    If the value truly occurs once, this is the share of places that are not chance.
     """
     return 1 / (1 + expected_by_chance(value, index))
 
 
-def expected_by_chance(value: str | float, index: DocumentIndex) -> float:
+def expected_by_chance(value: str | float, index: PdfText) -> float:
     r"""Estimate the number of chance occurrences of a value in a similar document.
 
     Notes
@@ -90,22 +86,20 @@ def expected_by_chance(value: str | float, index: DocumentIndex) -> float:
     return max(_WORDS, len(index.words)) * _probability(value[:_LONGEST])
 
 
-def _of_number(value: float, index: DocumentIndex) -> float:
+def _of_number(value: float, index: PdfText) -> float:
     if isinstance(value, int) and abs(value) > 2**53:
         value = float(2**53)
     many = max(1.0, _NUMBERS / max(1, index.shapes.total()))
-    shapes = [shape_of(number) for number, _ in spellings(value)]
-    return sum((index.shapes[shape] * many + 1) / _kinds(shape[0]) for shape in shapes)
+    expected = 0.0
+    for number, _ in spellings(value):
+        digits, power = shape_of(number)
+        # how many numbers have as many significant digits; 0 stands for years
+        kinds = {0: _YEARS_IN_USE, 1: 9}.get(digits, 81.0 * 10 ** (digits - 2))
+        expected += (index.shapes[digits, power] * many + 1) / kinds
+    return expected
 
 
-def _kinds(digits: int) -> float:
-    """Return how many numbers have as many significant digits; 0 stands for years."""
-    if digits == 0:
-        return _YEARS_IN_USE
-    return 9 if digits == 1 else 81.0 * 10 ** (digits - 2)
-
-
-def _of_date(date: Date, index: DocumentIndex) -> float:
+def _of_date(date: Date, index: PdfText) -> float:
     if date.month is None:
         return _of_number(date.year, index)
     many = max(_DATES, sum(map(len, index.dated.values())))
@@ -115,8 +109,7 @@ def _of_date(date: Date, index: DocumentIndex) -> float:
 @lru_cache(maxsize=16_384)
 def _probability(text: str) -> float:
     """Return the probability of the likeliest of the forms that the search takes for one."""
-    shortest = min(map(_nats, {text, text.lower(), text.title()}))
-    return math.exp(-shortest)
+    return math.exp(-min(map(_nats, {text, text.lower(), text.title()})))
 
 
 def _nats(text: str) -> float:
@@ -124,14 +117,11 @@ def _nats(text: str) -> float:
     rest = UNSPACED.sub(" ", text).strip()
     told = [_NATS_OF_CHARACTER] * len(characters)
     if rest:
-        ranks = gpt2().encode_ordinary(f" {rest}")
-        told += [math.log((_rank(token) + 1) * _HARMONIC) for token in ranks]
+        tokens = gpt2().encode_ordinary(f" {rest}")
+        ranks = [token - _BYTES if token >= _BYTES else _RANK_OF_BYTE for token in tokens]
+        told += [math.log((rank + 1) * _HARMONIC) for rank in ranks]
     strongest = max(told, default=0.0)
     return strongest + _FOLLOWING * (sum(told) - strongest)
-
-
-def _rank(token: int) -> int:
-    return token - _BYTES if token >= _BYTES else _RANK_OF_BYTE
 
 
 STATUSES = ("found", "not_found", "no_text_layer", "nothing_to_find")
@@ -242,26 +232,23 @@ def find_evidence(
 
 
 def _rows(
-    path: Path, index: DocumentIndex, hits: Sequence[Hit], weight: float
+    path: Path, index: PdfText, hits: Sequence[Hit], weight: float
 ) -> Iterator[tuple[Any, ...]]:
     """Yield one row per line of each hit, the hits in their order."""
-    excerpts: list[Excerpt] = []
-    owners: list[int] = []  # for each excerpt the index of its hit: the PDF is opened once for all
-    for number, hit in enumerate(hits):
-        for span in hit.spans:
-            found = index.excerpts(*span)
-            excerpts += found
-            owners += [number] * len(found)
-    if not excerpts:
+    found = [
+        (number, hit, excerpt)
+        for number, hit in enumerate(hits, 1)
+        for span in hit.spans
+        for excerpt in index.excerpts(*span)
+    ]
+    if not found:
         return
-    with opened(path) as pdf:
-        lines = lines_of(pdf, excerpts)
-    line_counts = [0] * len(hits)
-    for number, group in zip(owners, lines, strict=True):
-        hit = hits[number]
+    lines = lines_of(path, [excerpt for *_, excerpt in found])
+    line_counts: Counter[int] = Counter()
+    for (number, hit, _), group in zip(found, lines, strict=True):
         for line in group:
             line_counts[number] += 1
-            place = (number + 1, line_counts[number], line.excerpt.page, *line.box)
+            place = (number, line_counts[number], line.excerpt.page, *line.box)
             texts = index.original(line.excerpt), index.context(hit.start, hit.end)
             yield (*place, *texts, hit.written, hit.similarity, hit.similarity * weight)
 
@@ -306,17 +293,7 @@ class HasFields(Protocol):
 
 
 class Grounds(NamedTuple):
-    """What is known about one value.
-
-    Attributes
-    ----------
-    grounded : bool or None
-        Whether it stands in the PDF; None if it cannot be looked for.
-    page : int or None
-        Page of the best place, counted from 1.
-    score : float or None
-        Score of the best place.
-    """
+    """Whether a value is in a PDF (None: it cannot be looked for), and its best place."""
 
     grounded: bool | None = None
     page: int | None = None
@@ -383,12 +360,29 @@ def grounded(
     if side not in _SIDES:
         raise InputError(f"side={side!r}; expected one of {', '.join(map(repr, _SIDES))}")
     _check_score(min_score)
-    fields = _fields(result, side)
+    fields: Any = result if isinstance(result, pd.DataFrame) else getattr(result, "fields", None)
+    if not isinstance(fields, pd.DataFrame) or side not in fields:
+        raise InputError(
+            f"result: expected an Evaluation, Evaluations or rows of their fields with a column "
+            f"{side!r}, found {type(result).__name__}"
+        )
     if document is not None:
-        index = index_of(pdf_of(ds, document))
-        found = look_up(fields[side], index, min_score)
+        found = look_up(fields[side], index_of(pdf_of(ds, document)), min_score)
+    elif "document" not in fields:
+        raise InputError(
+            "document: the rows have no column 'document'; pass the id of their document, or the "
+            "pathlib.Path of a PDF"
+        )
     else:
-        found = _by_document(fields, ds, side, min_score)
+        found = [Grounds()] * len(fields)
+        for name, places in fields.groupby("document", sort=False).indices.items():
+            try:
+                index = index_of(pdf_of(ds, name))
+            except MissingPdfError:
+                continue
+            values = fields[side].iloc[places]
+            for place, grounds in zip(places, look_up(values, index, min_score), strict=True):
+                found[place] = grounds
     return fields.assign(**GROUNDED_COLUMNS.from_rows(found).set_axis(fields.index))
 
 
@@ -464,42 +458,12 @@ def _check_score(min_score: object) -> None:
         raise InputError(f"min_score={min_score!r}; expected a number from 0 to 1")
 
 
-def _fields(result: Any, side: str) -> pd.DataFrame:
-    fields = result if isinstance(result, pd.DataFrame) else getattr(result, "fields", None)
-    if not isinstance(fields, pd.DataFrame) or side not in fields:
-        raise InputError(
-            f"result: expected an Evaluation, Evaluations or rows of their fields with a column "
-            f"{side!r}, found {type(result).__name__}"
-        )
-    return fields
-
-
-def _by_document(
-    fields: pd.DataFrame, ds: HasPdfs | None, side: str, min_score: float
-) -> list[Grounds]:
-    if "document" not in fields:
-        raise InputError(
-            "document: the rows have no column 'document'; pass the id of their document, or the "
-            "pathlib.Path of a PDF"
-        )
-    found = [Grounds()] * len(fields)
-    for document, places in fields.groupby("document", sort=False).indices.items():
-        try:
-            index = index_of(pdf_of(ds, document))
-        except MissingPdfError:
-            continue
-        values = fields[side].iloc[places]
-        for place, grounds in zip(places, look_up(values, index, min_score), strict=True):
-            found[place] = grounds
-    return found
-
-
 def is_asked(value: Any) -> bool:
     """Say whether a leaf says something that can be looked for."""
     return is_sought(value) and not (isinstance(value, str) and is_placeholder(value))
 
 
-def look_up(values: Iterable[Any], index: DocumentIndex, min_score: float = 0.0) -> list[Grounds]:
+def look_up(values: Iterable[Any], index: PdfText, min_score: float = 0.0) -> list[Grounds]:
     """Look values up, each different one once."""
     known: dict[Hashable, Grounds] = {}
     found = []

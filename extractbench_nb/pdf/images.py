@@ -5,34 +5,32 @@ from __future__ import annotations
 import math
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.pdf.pages import MOST_PIXELS, draw_page
+from extractbench_nb.pdf.pages import MOST_PIXELS, ask
 from extractbench_nb.pdf.text import Excerpt
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from pypdfium2 import PdfDocument, PdfTextPage
+    from pypdfium2 import PdfTextPage
 
 
 _UPRIGHT = 0.7
+#: PDFium may be entered by one thread at a time.
+_ONE_AT_A_TIME = Lock()
 
 
 class Box(NamedTuple):
-    """A rectangle on a page, in PDF points; the origin is at the bottom left.
-
-    Attributes
-    ----------
-    x0, y0, x1, y1 : float
-        Left, bottom, right, top, in the page's own coordinates: before any rotation.
-    """
+    """A rectangle on a page before any rotation, in PDF points from the bottom left."""
 
     x0: float
     y0: float
@@ -52,62 +50,49 @@ class Box(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A part of an excerpt that stands in one line.
-
-    Attributes
-    ----------
-    excerpt : Excerpt
-        Its characters.
-    box : Box
-        Around them.
-    """
+    """A part of an excerpt that stands in one line, and the box around it."""
 
     excerpt: Excerpt
     box: Box
 
 
-def lines_of(pdf: PdfDocument, excerpts: Sequence[Excerpt]) -> list[list[Line]]:
-    """Find the boxes of excerpts."""
+def lines_of(path: Path, excerpts: Sequence[Excerpt]) -> list[list[Line]]:
+    """Find the boxes of excerpts; what opening the file takes is limited by `read_layers` only."""
+    import pypdfium2
+
     found: dict[int, list[Line]] = {}
     order = sorted(range(len(excerpts)), key=lambda i: excerpts[i].page)
-    start = 0
-    while start < len(order):
-        number = excerpts[order[start]].page
-        page = pdf[number - 1]
-        try:
-            layer = page.get_textpage()
-            while start < len(order) and excerpts[order[start]].page == number:
-                found[order[start]] = list(_lines(layer, excerpts[order[start]]))
-                start += 1
-        finally:
-            page.close()
+    try:
+        with _ONE_AT_A_TIME, pypdfium2.PdfDocument(path) as pdf:
+            for number, group in groupby(order, key=lambda i: excerpts[i].page):
+                page = pdf[number - 1]
+                try:
+                    layer = page.get_textpage()
+                    found.update((i, _lines(layer, excerpts[i])) for i in group)
+                finally:
+                    page.close()
+    except (pypdfium2.PdfiumError, OSError, ValueError) as error:
+        raise InputError(f"PDF {str(path)!r} cannot be read: {error}") from None
     return [found[i] for i in range(len(excerpts))]
 
 
-def _lines(layer: PdfTextPage, excerpt: Excerpt) -> Iterator[Line]:
-    line: Line | None = None
-    for index, box, across in _boxes(layer, excerpt):
-        if line is not None and line.box.holds(box, across):
-            whole = line.excerpt._replace(end=index + 1)
-            line = Line(whole, line.box.joined(box))
-            continue
-        if line is not None:
-            yield line
-        line = Line(Excerpt(excerpt.page, index, index + 1), box)
-    yield line or Line(excerpt, Box(*layer.get_charbox(excerpt.first, loose=True)))
-
-
-def _boxes(layer: PdfTextPage, excerpt: Excerpt) -> Iterator[tuple[int, Box, bool]]:
-    """Yield the characters that are drawn: index, box, and whether the text runs up or down."""
+def _lines(layer: PdfTextPage, excerpt: Excerpt) -> list[Line]:
     from pypdfium2.raw import FPDFText_GetCharAngle, FPDFText_IsGenerated
 
+    lines: list[Line] = []
     for index in range(excerpt.first, excerpt.end):
         if FPDFText_IsGenerated(layer, index) == 1:
             continue
         box = Box(*layer.get_charbox(index, loose=True))
-        if box.x1 > box.x0 and box.y1 > box.y0:
-            angle = FPDFText_GetCharAngle(layer, index)
-            yield index, box, abs(math.sin(angle)) > _UPRIGHT
+        if box.x1 <= box.x0 or box.y1 <= box.y0:
+            continue
+        runs_upwards = abs(math.sin(FPDFText_GetCharAngle(layer, index))) > _UPRIGHT
+        if lines and lines[-1].box.holds(box, runs_upwards):
+            begun, around = lines[-1]
+            lines[-1] = Line(begun._replace(end=index + 1), around.joined(box))
+        else:
+            lines.append(Line(Excerpt(excerpt.page, index, index + 1), box))
+    return lines or [Line(excerpt, Box(*layer.get_charbox(excerpt.first, loose=True)))]
 
 
 @runtime_checkable
@@ -231,23 +216,26 @@ def render_page(
         raise InputError(f"scale={scale!r}; expected a number above 0 and up to 10")
     path = pdf_of(ds, document)
     number = _page_number(page)
-    drawn = draw_page(path, number, scale, places)
-    if drawn.points is None:
-        raise InputError(f"page={page!r}; {str(path)!r} has pages 1 to {drawn.pages}")
-    if drawn.pixels is None:
-        width, height = drawn.points
+    drawn, content = ask(path, "draw", most=MOST_PIXELS, page=number, scale=scale, boxes=places)
+    if "points" not in drawn:
+        raise InputError(f"page={page!r}; {str(path)!r} has pages 1 to {drawn['pages']}")
+    points = (float(drawn["points"][0]), float(drawn["points"][1]))
+    if "shape" not in drawn:
         raise InputError(
-            f"scale={scale!r}: the page has {width:.0f} x {height:.0f} points, the picture would "
-            f"have {width * height * scale**2:,.0f} pixels; expected {MOST_PIXELS:,} at most"
+            f"scale={scale!r}: the page has {points[0]:.0f} x {points[1]:.0f} points, the picture "
+            f"would have {points[0] * points[1] * scale**2:,.0f} pixels; expected "
+            f"{MOST_PIXELS:,} at most"
         )
-    pixels, found = drawn.pixels, []
-    for corners in drawn.boxes:
+    height, stride, width, channels = drawn["shape"]
+    rows = np.frombuffer(content, dtype=np.uint8).reshape(height, stride)[:, : width * channels]
+    pixels = np.array(rows.reshape(height, width, channels)[:, :, :3])
+    marked = []
+    for corners in drawn["boxes"]:
         (left, right), (top, bottom) = (sorted(pair) for pair in zip(*corners, strict=True))
-        found.append((left, top, right, bottom))
+        marked.append((left, top, right, bottom))
         if mark:
-            _colour(pixels, found[-1])
-    height, width = pixels.shape[:2]
-    return PageImage(_png(pixels), width, height, number, drawn.pages, drawn.points, tuple(found))
+            _colour(pixels, marked[-1])
+    return PageImage(_png(pixels), width, height, number, drawn["pages"], points, tuple(marked))
 
 
 def _page_number(page: object) -> int:
@@ -292,10 +280,12 @@ def _png(pixels: NDArray[np.uint8]) -> bytes:
     lines = np.zeros((height, 1 + 3 * width), dtype=np.uint8)
     lines[:, 1:] = pixels.reshape(height, 3 * width)
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), 6)), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*part) for part in parts)
-
-
-def _chunk(name: bytes, content: bytes) -> bytes:
-    checksum: Any = zlib.crc32(name + content)
-    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", checksum)
+    png = b"\x89PNG\r\n\x1a\n"
+    for name, content in (
+        (b"IHDR", header),
+        (b"IDAT", zlib.compress(lines.tobytes(), 6)),
+        (b"IEND", b""),
+    ):
+        checksum = struct.pack(">I", zlib.crc32(name + content))
+        png += struct.pack(">I", len(content)) + name + content + checksum
+    return png

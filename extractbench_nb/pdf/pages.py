@@ -10,60 +10,46 @@ import json
 import subprocess
 import sys
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from extractbench_nb._files import file_hash
 from extractbench_nb.errors import InputError
 from extractbench_nb.pdf import worker as pdf_worker
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-    from pypdfium2 import PdfDocument
-
-
 #: What one PDF may take: bytes of memory, seconds, characters of text, pixels of a picture.
 _MEMORY, _SECONDS, _CHARACTERS = 2 * 2**30, 300, 50_000_000
 MOST_PIXELS = 40_000_000
 
-#: PDFium may be entered by one thread at a time.
-_ONE_AT_A_TIME = Lock()
 
-#: Texts of the PDFs that were read last, up to so many characters, by content and operation.
-_KEPT_CHARACTERS = 20_000_000
-_KEPT: OrderedDict[tuple[str, str, int], tuple[str, ...]] = OrderedDict()
-_KEEPING = Lock()
+class Recent:
+    """What was used last, up to a number of characters in all; the newest always stays."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: Hashable) -> Any:
+        """Return what is kept under a key, or None."""
+        with self._lock:
+            if key not in self._kept:
+                return None
+            self._kept.move_to_end(key)
+            return self._kept[key][0]
+
+    def keep(self, key: Hashable, value: Any, characters: int) -> None:
+        """Keep a value; the oldest go when there are too many characters."""
+        with self._lock:
+            self._kept[key] = value, characters
+            while len(self._kept) > 1 and sum(n for _, n in self._kept.values()) > self.most:
+                self._kept.popitem(last=False)
 
 
-class Drawn(NamedTuple):
-    """A page as PDFium draws it; without pixels if the page does not exist or is too large."""
-
-    pages: int
-    points: tuple[float, float] | None
-    pixels: NDArray[np.uint8] | None
-    boxes: list[list[list[int]]]
-
-
-@contextmanager
-def opened(path: Path) -> Iterator[PdfDocument]:
-    """Open a PDF in this process; no other thread enters PDFium until it is closed.
-
-    Only for a file that `read_layers` has read: nothing limits what it takes here.
-    """
-    import pypdfium2
-
-    with _ONE_AT_A_TIME:
-        try:
-            with pypdfium2.PdfDocument(path) as pdf:
-                yield pdf
-        except InputError:
-            raise
-        except (pypdfium2.PdfiumError, OSError, ValueError) as error:
-            raise InputError(f"PDF {str(path)!r} cannot be read: {error}") from None
+#: Texts of PDFs, by content and operation.
+_TEXTS = Recent(20_000_000)
 
 
 def read_pages(path: Path) -> tuple[str, ...]:
@@ -76,39 +62,19 @@ def read_layers(path: Path) -> tuple[str, ...]:
     return _texts(path, "layers")
 
 
-def draw_page(path: Path, page: int, scale: float, boxes: Sequence[Sequence[float]]) -> Drawn:
-    """Draw a page of a PDF."""
-    import numpy as np
-
-    options = {"page": int(page), "scale": scale, "boxes": [list(box) for box in boxes]}
-    found, content = _ask(path, "draw", most=MOST_PIXELS, **options)
-    points = (float(found["points"][0]), float(found["points"][1])) if "points" in found else None
-    if "shape" not in found:
-        return Drawn(found["pages"], points, None, [])
-    height, stride, width, channels = found["shape"]
-    rows = np.frombuffer(content, dtype=np.uint8).reshape(height, stride)[:, : width * channels]
-    pixels = np.array(rows.reshape(height, width, channels)[:, :, :3])
-    return Drawn(found["pages"], points, pixels, found["boxes"])
-
-
 def _texts(path: Path, operation: str) -> tuple[str, ...]:
     """Have the texts of a PDF read, or take those that are kept."""
-    key = (file_hash(path) or "", operation, _CHARACTERS)
-    with _KEEPING:
-        found = _KEPT.get(key)
-        if found is not None:
-            _KEPT.move_to_end(key)
-            return found
-    found = tuple(_ask(path, operation, most=_CHARACTERS)[0]["texts"])
-    if key[0] and file_hash(path) == key[0]:  # it was not replaced meanwhile
-        with _KEEPING:
-            _KEPT[key] = found
-            while sum(len(text) for texts in _KEPT.values() for text in texts) > _KEPT_CHARACTERS:
-                _KEPT.popitem(last=False)
-    return found
+    content = file_hash(path)
+    key = (content, operation, _CHARACTERS)
+    texts: tuple[str, ...] | None = _TEXTS.get(key)
+    if texts is None:
+        texts = tuple(ask(path, operation, most=_CHARACTERS)[0]["texts"])
+        if content is not None and file_hash(path) == content:  # it was not replaced meanwhile
+            _TEXTS.keep(key, texts, sum(map(len, texts)))
+    return texts
 
 
-def _ask(path: Path, operation: str, **options: Any) -> tuple[dict[str, Any], bytes]:
+def ask(path: Path, operation: str, **options: Any) -> tuple[dict[str, Any], bytes]:
     """Have a PDF read in a process of its own."""
     if not path.is_file() and path.exists():
         raise InputError(f"PDF {str(path)!r} cannot be read: it is not a regular file")

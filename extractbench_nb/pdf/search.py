@@ -15,8 +15,8 @@ from extractbench_nb.errors import InputError
 from extractbench_nb.language.dates import Date, parse_date, unshifted
 from extractbench_nb.language.quantities import CURRENCY_SIGNS, MONEY, read_quantity
 from extractbench_nb.pdf.text import (
-    DocumentIndex,
     Figure,
+    PdfText,
     in_words,
     nearest_span,
     pieces,
@@ -38,16 +38,9 @@ WRITTEN = {
 
 
 class Hit(NamedTuple):
-    """One place where a value stands.
+    """One place where a value stands: its spans in the text of the index, several in pieces.
 
-    Attributes
-    ----------
-    spans : tuple of (int, int)
-        Start and end in the text of the index; several for a text in pieces.
-    similarity : float
-        In (0, 1].
-    written : str
-        A key of `WRITTEN`.
+    The similarity is in (0, 1]; ``written`` is a key of `WRITTEN`.
     """
 
     spans: tuple[tuple[int, int], ...]
@@ -94,7 +87,7 @@ _DIGITS = re.compile(r"\d+")
 _LINK = re.compile(r"(?:https?://|mailto:)?(?:www\.)?", re.IGNORECASE)
 
 
-def find_text(text: str, key: str, index: DocumentIndex, *, exactly: bool) -> Iterator[Hit]:
+def find_text(text: str, key: str, index: PdfText, *, exactly: bool) -> Iterator[Hit]:
     """Find a text whatever its case, spacing, punctuation, accents and line breaks."""
     found = False
     for hit in _exact(text, key, index):
@@ -104,17 +97,31 @@ def find_text(text: str, key: str, index: DocumentIndex, *, exactly: bool) -> It
         return
     linked = _LINK.sub("", text, count=1)
     hits = list(_exact(linked, squash(linked), index)) if linked != text else []
-    yield from hits or _inexact(text, key, index)
+    if hits:
+        yield from hits
+        return
+    words = words_of(text)
+    best = _words_apart(words, index) if _FEWEST_APART <= len(words) <= _MOST_APART else None
+    if best is None and len(words) >= _LONG_WORDS:
+        best = _in_pieces(text, index)
+    if best is None and len(key) >= _FEWEST_ALIKE:
+        best = _similar(text, index)
+    if best is not None:
+        yield best
 
 
-def _exact(text: str, key: str, index: DocumentIndex) -> Iterator[Hit]:
-    runs = _DIGITS.findall(text)
+def _exact(text: str, key: str, index: PdfText) -> Iterator[Hit]:
+    digits = _DIGITS.findall(text)
+    # long ones, as of telephones, may be grouped in another way
+    any_grouping = not digits or len("".join(digits)) >= _LONG_DIGITS
     inside = len(key) >= _FEWEST_INSIDE and not key.isdigit()
     unspaced = bool(key and UNSPACED.match(key[0]) and UNSPACED.match(key[-1]))
     is_code = len(key) <= _SHORT_CODE and text.isupper()
     for start, end, is_whole in index.occurrences(key):
         stands = index.text[start:end]
-        if not (is_whole or inside or unspaced) or not _same_digits(runs, stands):
+        if not (is_whole or inside or unspaced):
+            continue
+        if not any_grouping and digits != _DIGITS.findall(stands):
             continue
         quality = 1.0 if is_whole or unspaced else _INSIDE_WORDS
         if is_code and not stands.isupper():
@@ -122,26 +129,7 @@ def _exact(text: str, key: str, index: DocumentIndex) -> Iterator[Hit]:
         yield Hit(((start, end),), quality, "as_is")
 
 
-def _same_digits(runs: Sequence[str], stands: str) -> bool:
-    """Say whether digits are grouped alike; long ones, as of telephones, may be grouped anew."""
-    if not runs or len("".join(runs)) >= _LONG_DIGITS:
-        return True
-    return list(runs) == _DIGITS.findall(stands)
-
-
-def _inexact(text: str, key: str, index: DocumentIndex) -> Iterator[Hit]:
-    """Find the best place for a text that the PDF does not hold as it is, or none."""
-    words = words_of(text)
-    hit = _words_apart(words, index) if _FEWEST_APART <= len(words) <= _MOST_APART else None
-    if hit is None and len(words) >= _LONG_WORDS:
-        hit = _in_pieces(text, index)
-    if hit is None and len(key) >= _FEWEST_ALIKE:
-        hit = _similar(text, index)
-    if hit is not None:
-        yield hit
-
-
-def _words_apart(words: Sequence[str], index: DocumentIndex) -> Hit | None:
+def _words_apart(words: Sequence[str], index: PdfText) -> Hit | None:
     """Find all words within a few words of the rarest one; mere digits are no words."""
     wanted = set(words)
     if sum(map(str.isalpha, wanted)) < _FEWEST_APART or not wanted <= index.places.keys():
@@ -149,30 +137,21 @@ def _words_apart(words: Sequence[str], index: DocumentIndex) -> Hit | None:
     rarest = min(words, key=lambda word: len(index.places[word]))
     for place in index.places[rarest][:_MOST_PLACES]:
         first = max(0, place - len(words) - _SLACK)
-        window = index.words[first : place + len(words) + _SLACK]
-        if wanted.issubset(window):
-            return Hit(tuple(_nearest(wanted, window, first, place, index)), _APART, "apart")
+        window = range(first, min(len(index.words), place + len(words) + _SLACK))
+        if not wanted.issubset(map(index.words.__getitem__, window)):
+            continue
+        nearest = {
+            min((i for i in window if index.words[i] == word), key=lambda i: abs(i - place))
+            for word in wanted
+        }
+        starts = sorted(i for i in nearest if i - 1 not in nearest)
+        ends = sorted(i + 1 for i in nearest if i + 1 not in nearest)
+        spans = tuple(map(index.span_of_words, starts, ends))  # neighbours share one
+        return Hit(spans, _APART, "apart")
     return None
 
 
-def _nearest(
-    wanted: set[str], window: Sequence[str], first: int, place: int, index: DocumentIndex
-) -> Iterator[tuple[int, int]]:
-    """Yield where the wanted words stand nearest to a place, neighbours in one span."""
-    at = {
-        min((i for i, w in enumerate(window, first) if w == word), key=lambda i: abs(i - place))
-        for word in wanted
-    }
-    start = end = min(at)
-    for i in sorted(at):
-        if i > end:
-            yield index.span_of_words(start, end)
-            start = i
-        end = i + 1
-    yield index.span_of_words(start, end)
-
-
-def _in_pieces(text: str, index: DocumentIndex) -> Hit | None:
+def _in_pieces(text: str, index: PdfText) -> Hit | None:
     """Find a long text in pieces of four words or more, each behind the last one if it can be."""
     words, found = pieces(text, index)
     share = sum(count for _, count in found) / len(words)
@@ -189,7 +168,7 @@ def _in_pieces(text: str, index: DocumentIndex) -> Hit | None:
     return Hit(tuple(spans), share, "in_pieces")
 
 
-def _similar(text: str, index: DocumentIndex) -> Hit | None:
+def _similar(text: str, index: PdfText) -> Hit | None:
     near = nearest_span(text, index)
     if near is None or near[2] < _LEAST_ALIKE:
         return None
@@ -224,7 +203,7 @@ def amount_of(text: str) -> tuple[float, str] | None:
     return quantity.value, quantity.unit
 
 
-def has_percent(hit: Hit, index: DocumentIndex) -> bool:
+def has_percent(hit: Hit, index: PdfText) -> bool:
     """Say whether a percent sign or word follows a hit."""
     after = index.lower[hit.end : hit.end + len(" percent")].lstrip()
     return after.startswith(("%", "percent", "per cent", "pct"))
@@ -247,7 +226,7 @@ def spellings(value: float) -> Iterator[tuple[float, float]]:
         yield tidy(size * _PERCENT), 1 / _PERCENT
 
 
-def find_number(value: float, index: DocumentIndex) -> Iterator[Hit]:
+def find_number(value: float, index: PdfText) -> Iterator[Hit]:
     """Find a number."""
     for number, scale in spellings(value):
         for figure in index.figures.get(number, ()):
@@ -262,7 +241,7 @@ def find_number(value: float, index: DocumentIndex) -> Iterator[Hit]:
                 yield Hit(((start, end),), _IN_WORDS, "number")
 
 
-def find_currency(text: str, index: DocumentIndex) -> Iterator[Hit]:
+def find_currency(text: str, index: PdfText) -> Iterator[Hit]:
     """Find the sign of a currency that is named by its code: ``USD`` as ``$``."""
     for sign, code in CURRENCY_SIGNS.items():
         start = index.text.find(sign) if code == text.strip().lower() else -1
@@ -271,29 +250,22 @@ def find_currency(text: str, index: DocumentIndex) -> Iterator[Hit]:
             start = index.text.find(sign, start + 1)
 
 
-def _figure_quality(figure: Figure, scale: float, value: float, index: DocumentIndex) -> float:
+def _figure_quality(figure: Figure, scale: float, value: float, index: PdfText) -> float:
     quality = 1.0 if figure.is_sure else _UNSURE
     if figure.is_negative != (value < 0):
         quality *= _OTHER_SIGN
     if scale == 1:
         return quality
     stated = 1 / _PERCENT if figure.is_percent else figure.scale
-    if stated == 1 and scale > 1:
-        stated = _scale_above(index, figure)
+    if stated == 1 and scale > 1:  # the page may say it above the number; the last one counts
+        top = index.text.rfind("\n", 0, figure.start) + 1
+        for match in _STATED.finditer(index.lower, top, figure.start):
+            stated = _NAMES[match[1] or match[2]]
     if stated == scale:
         return quality * _SCALED
     # A table may say its scale pages away, or in the heading of a column.
     is_long = shape_of(figure.value)[0] >= _FEWEST_DIGITS
     return quality * _GUESSED if is_long and figure.scale == 1 else 0.0
-
-
-def _scale_above(index: DocumentIndex, figure: Figure) -> float:
-    """Return the scale that the page says last above a number; 1 if none."""
-    top = index.text.rfind("\n", 0, figure.start) + 1
-    scale = 1.0
-    for match in _STATED.finditer(index.lower, top, figure.start):
-        scale = _NAMES[match[1] or match[2]]
-    return scale
 
 
 _LONGEST = 80
@@ -311,7 +283,7 @@ def date_of(text: str) -> tuple[Date, float] | None:
     return None if date is None else (date, 1.0)
 
 
-def find_date(date: Date, sure: float, index: DocumentIndex) -> Iterator[Hit]:
+def find_date(date: Date, sure: float, index: PdfText) -> Iterator[Hit]:
     """Find a date."""
     if date.month is None:
         for start, end, is_whole in index.occurrences(str(date.year)):
@@ -319,17 +291,11 @@ def find_date(date: Date, sure: float, index: DocumentIndex) -> Iterator[Hit]:
                 yield Hit(((start, end),), sure, "date")
         return
     for year, month, day in date.readings:
-        for found, spans in index.dated.items():
-            quality = _day_quality(day, found[2]) if found[:2] == (year, month) else 0.0
-            for span in spans if quality else ():
-                yield Hit((span,), sure * quality, "date")
-
-
-def _day_quality(day: int | None, found: int | None) -> float:
-    if day == found:
-        return 1.0
-    is_part = day is None or (day == 1 and found is None)
-    return _PART if is_part else 0.0
+        for (*year_and_month, found), spans in index.dated.items():
+            is_part = day is None or (day == 1 and found is None)
+            if year_and_month == [year, month] and (day == found or is_part):
+                quality = sure if day == found else sure * _PART
+                yield from (Hit((span,), quality, "date") for span in spans)
 
 
 _MOST_HITS = 5_000
@@ -359,20 +325,18 @@ def sought(value: Any) -> str | float:
     )
 
 
-def search(value: str | float, index: DocumentIndex) -> list[Hit]:
+def search(value: str | float, index: PdfText) -> list[Hit]:
     """Find every place where a value stands."""
-    found = _of_text(value, index) if isinstance(value, str) else _of_number(value, index)
-    return without_overlaps(found)
-
-
-def _of_number(value: float, index: DocumentIndex) -> Iterator[Hit]:
+    if isinstance(value, str):
+        return without_overlaps(_of_text(value, index))
+    found = find_number(value, index)
     if abs(value) > _EXACT and isinstance(value, int):
         digits = str(abs(value))  # a float would not keep them
-        return islice(find_text(digits, digits, index, exactly=True), _MOST_HITS)
-    return islice(find_number(value, index), _MOST_HITS)
+        found = find_text(digits, digits, index, exactly=True)
+    return without_overlaps(islice(found, _MOST_HITS))
 
 
-def _of_text(text: str, index: DocumentIndex) -> Iterator[Hit]:
+def _of_text(text: str, index: PdfText) -> Iterator[Hit]:
     dated, amount = date_of(text), amount_of(text)
     if dated is not None:
         yield from islice(find_date(*dated, index), _MOST_HITS)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections import Counter, OrderedDict, defaultdict
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import accumulate, compress, pairwise
+from itertools import accumulate, compress, islice, pairwise
 from pathlib import Path
-from threading import Lock
 from typing import NamedTuple
 
 from extractbench_nb.errors import InputError
@@ -22,7 +21,7 @@ from extractbench_nb.language.quantities import (
     read_tokens,
 )
 from extractbench_nb.language.text import unify
-from extractbench_nb.pdf.pages import read_layers
+from extractbench_nb.pdf.pages import Recent, read_layers
 
 _WORD = re.compile(r"[^\W_]+")
 #: The hyphen that ends a line, for which PDFium mostly writes U+0002 or U+FFFE.
@@ -31,21 +30,14 @@ _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?|\.\d+")
 _SHORT = 6
 _BEFORE, _AFTER = 4, 12
 _MAX_PROBES = 2_000
+_AROUND = 60
+_BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufffe]+")
 
 
 class Passage(NamedTuple):
-    """A piece of a PDF that is near to a value.
+    """A piece of a PDF that is like a value: as it stands there, and with words around it.
 
-    Attributes
-    ----------
-    text : str
-        As the PDF has it, with single spaces.
-    around : str
-        The same with some words before and after it.
-    page : int
-        Counted from 1.
-    similarity : float
-        In [0, 1], of letters and digits alone.
+    The similarity, in [0, 1], is of letters and digits alone.
     """
 
     text: str
@@ -70,16 +62,23 @@ def squash(text: str) -> str:
     return "".join(words_of(text))
 
 
-class PdfText:
-    """The text of one PDF, indexed.
+class Excerpt(NamedTuple):
+    """A piece of one page, which is counted from 1: its characters in PDFium's own list."""
 
-    Parameters
-    ----------
-    pages : sequence of str
-        One text a page, as `benchmark.pdf.read_pages` returns them.
+    page: int
+    first: int
+    end: int
+
+
+class PdfText:
+    """The text of one PDF, indexed, from one text per page (`read_pages`, `read_layers`).
+
+    Places in the PDF itself (`excerpts`, `original`) need the texts of `read_layers`.
     """
 
     def __init__(self, pages: Sequence[str]) -> None:
+        self.layers = tuple(pages)
+        self._positions: dict[int, list[int]] = {}
         clean = [unify(LINE_HYPHEN.sub("", page)) for page in pages]
         self.pages = len(clean)
         self.text = "\n".join(clean)
@@ -127,25 +126,20 @@ class PdfText:
     @cached_property
     def dates(self) -> frozenset[tuple[int, int | None, int | None]]:
         """Every date, as year, month and day; both readings of ambiguous ones."""
-        found = find_dates(self.text.casefold())
-        return frozenset(reading for _, _, date in found for reading in date.readings)
+        return frozenset(self.dated)
 
     def has(self, squashed: str) -> bool:
         """Say whether the PDF has these letters and digits in a row."""
         if len(squashed) > _SHORT and not squashed.isdigit():
             return squashed in self.squashed
-        return any(self._is_whole(start, len(squashed)) for start in self._finds(squashed))
+        return any(is_whole for _, is_whole in islice(self._finds(squashed), _MAX_PROBES))
 
-    def _finds(self, squashed: str) -> Iterator[int]:
+    def _finds(self, squashed: str) -> Iterator[tuple[int, bool]]:
+        """Yield where letters and digits begin, and whether they are whole words."""
         start = self.squashed.find(squashed)
-        for _ in range(_MAX_PROBES):
-            if start < 0:
-                return
-            yield start
+        while start >= 0:
+            yield start, start in self._boundaries and start + len(squashed) in self._boundaries
             start = self.squashed.find(squashed, start + 1)
-
-    def _is_whole(self, start: int, length: int) -> bool:
-        return start in self._boundaries and start + length in self._boundaries
 
     def window(self, first: int, count: int) -> tuple[str, int]:
         """Cut a piece out of the squashed text."""
@@ -158,12 +152,111 @@ class PdfText:
         first = max(0, bisect_right(self._starts, start) - 1)
         last = min(len(self._spans), max(first + 1, bisect_right(self._starts, end - 1)))
         page = bisect_right(self._page_starts, self._spans[first][0])
-        around = self._original(first - _BEFORE, last + _AFTER)
-        return Passage(self._original(first, last), around, page, similarity)
+        wider = self._spans[max(0, first - _BEFORE) : last + _AFTER]
+        text, around = (
+            " ".join(self.text[spans[0][0] : spans[-1][1]].split())
+            for spans in (self._spans[first:last], wider)
+        )
+        return Passage(text, around, page, similarity)
 
-    def _original(self, first: int, last: int) -> str:
-        spans = self._spans[max(0, first) : last]
-        return " ".join(self.text[spans[0][0] : spans[-1][1]].split())
+    @property
+    def pages_without_text(self) -> int:
+        """How many pages have no letter and no digit: scanned, drawn or blank."""
+        texts = self.text.split("\n")
+        return sum(not any(map(str.isalnum, text)) for text in texts) if self.layers else 0
+
+    @cached_property
+    def lower(self) -> str:
+        """The text in lower case, character for character."""
+        lower = self.text.lower()
+        if len(lower) == len(self.text):
+            return lower
+        return "".join(c.lower() if len(c.lower()) == 1 else c for c in self.text)
+
+    @cached_property
+    def dated(self) -> dict[tuple[int, int | None, int | None], list[tuple[int, int]]]:
+        """The spans of each date, by year, month and day; both readings of ambiguous ones."""
+        found: dict[tuple[int, int | None, int | None], list[tuple[int, int]]] = defaultdict(list)
+        for start, end, date in find_dates(self.lower):
+            for reading in date.readings:
+                found[reading].append((start, end))
+        return dict(found)
+
+    @cached_property
+    def years(self) -> dict[float, list[tuple[int, int]]]:
+        """The spans of the dates of each year."""
+        found: dict[float, list[tuple[int, int]]] = defaultdict(list)
+        for (year, _, _), spans in self.dated.items():
+            found[float(year)] += spans
+        return {year: sorted(set(spans)) for year, spans in found.items()}
+
+    @cached_property
+    def figures(self) -> dict[float, list[Figure]]:
+        """The numbers in digits, by the values that they may have, signs dropped."""
+        found: dict[float, list[Figure]] = defaultdict(list)
+        for figure in find_figures(self.text):
+            found[figure.value].append(figure)
+        return dict(found)
+
+    @cached_property
+    def shapes(self) -> Counter[tuple[int, int]]:
+        """How many numbers have each shape, see `numbers.shape_of`."""
+        return Counter(
+            shape_of(value)
+            for value, figures in self.figures.items()
+            for figure in figures
+            if figure.is_sure
+        )
+
+    def occurrences(self, squashed: str) -> Iterator[tuple[int, int, bool]]:
+        """Find letters and digits in a row."""
+        for start, is_whole in self._finds(squashed) if squashed else ():
+            yield *self.span(start, start + len(squashed)), is_whole
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Turn a span of `squashed` into one of `text`."""
+        return self._place(start), self._place(end - 1) + 1
+
+    def _place(self, offset: int) -> int:
+        word = bisect_right(self._starts, offset) - 1
+        first, last = self._spans[word]
+        return min(first + offset - self._starts[word], last - 1)
+
+    def span_of_words(self, first: int, end: int) -> tuple[int, int]:
+        """Return the span in `text` of words."""
+        return self._spans[first][0], self._spans[end - 1][1]
+
+    def page_of(self, position: int) -> int:
+        """Return the page of a position."""
+        return bisect_right(self._page_starts, position)
+
+    def excerpts(self, start: int, end: int) -> list[Excerpt]:
+        """Return where a span of `text` stands in PDFium's own list of characters."""
+        found = []
+        for page in range(self.page_of(start), self.page_of(end - 1) + 1):
+            origin = self._page_starts[page - 1]
+            if page not in self._positions:
+                self._positions[page] = positions(self.layers[page - 1])[1]
+            places = self._positions[page]
+            first, last = max(0, start - origin), min(len(places), end - origin)
+            if first < last:
+                found.append(Excerpt(page, places[first], places[last - 1] + 1))
+        return found
+
+    def original(self, excerpt: Excerpt) -> str:
+        """Return the text of an excerpt as the PDF has it."""
+        layer = self.layers[excerpt.page - 1]
+        return _BLANKS.sub(" ", layer[excerpt.first : excerpt.end]).strip()
+
+    def context(self, start: int, end: int) -> str:
+        """Return the text around a span."""
+        page = self.page_of(start)
+        text = self.text[self._page_starts[page - 1] :].partition("\n")[0]
+        start, end = (place - self._page_starts[page - 1] for place in (start, end))
+        end = min(end, start + 2 * _AROUND)
+        first = max(0, text.rfind(" ", 0, max(0, start - _AROUND)) + 1)
+        last = text.find(" ", end + _AROUND)
+        return text[first : last if 0 <= last < end + 2 * _AROUND else end + _AROUND]
 
 
 _MOST_VOTERS = 40
@@ -211,30 +304,22 @@ def nearest_span(text: str, pdf: PdfText) -> tuple[int, int, float] | None:
 
 def _beginnings(words: Sequence[str], pdf: PdfText) -> list[int]:
     """Return the word indices where the text most likely begins."""
+    from rapidfuzz import fuzz, process
+
     votes: Counter[int] = Counter()
-    known = sorted({(len(pdf.places[w]), w, i) for i, w in enumerate(words) if w in pdf.places})
-    voters = [(w, i) for _, w, i in known[:_MOST_VOTERS]]
-    if len(known) < len(words) and len(words) <= _SPELT_WORDS:
-        voters += _respelt(words, pdf)
+    in_pdf = sorted({(len(pdf.places[w]), w, i) for i, w in enumerate(words) if w in pdf.places})
+    voters = [(w, i) for _, w, i in in_pdf[:_MOST_VOTERS]]
+    if len(words) <= _SPELT_WORDS:  # unknown words vote by the word that is spelt most alike
+        for i, word in enumerate(words):
+            if word not in pdf.places and len(word) >= _MIN_PIECE:
+                near = process.extractOne(
+                    word, pdf.places.keys(), scorer=fuzz.ratio, score_cutoff=_SPELLING_CUTOFF
+                )
+                voters += [] if near is None else [(near[0], i)]
     for word, i in voters:
         for place in pdf.places[word][:_MOST_PLACES]:
             votes[(place - i) // 2] += 1
-    return [2 * bin_ for bin_, _ in votes.most_common(_WINDOWS)]
-
-
-def _respelt(words: Sequence[str], pdf: PdfText) -> list[tuple[str, int]]:
-    """Let unknown words of a short text vote by the word of the PDF that is spelt most alike."""
-    from rapidfuzz import fuzz, process
-
-    found = []
-    for i, word in enumerate(words):
-        if word not in pdf.places and len(word) >= _MIN_PIECE:
-            near = process.extractOne(
-                word, pdf.places.keys(), scorer=fuzz.ratio, score_cutoff=_SPELLING_CUTOFF
-            )
-            if near is not None:
-                found.append((near[0], i))
-    return found
+    return [2 * pair for pair, _ in votes.most_common(_WINDOWS)]
 
 
 def covered(text: str, pdf: PdfText) -> tuple[float, list[str]]:
@@ -277,16 +362,11 @@ def _longest_piece(words: Sequence[str], i: int, pdf: PdfText) -> int:
     low = min(_MIN_PIECE, left)
     if not stands(low):
         return 0
-    high = low
-    while high < left and stands(min(2 * high, left)):
-        high = min(2 * high, left)
-    if high == left:
-        return left
-    low, high = high, min(2 * high, left)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if stands(middle) else (low, middle)
-    return low
+    length = low
+    while length < left and stands(min(2 * length, left)):
+        length = min(2 * length, left)
+    longer = range(length + 1, min(2 * length, left))
+    return length + bisect_left(longer, True, key=lambda count: not stands(count))
 
 
 _ENGLISH = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?"
@@ -307,22 +387,10 @@ _LONGEST = 40
 
 
 class Figure(NamedTuple):
-    """A number that stands in a text.
+    """A number in a text: its value without sign, and where its digits are.
 
-    Attributes
-    ----------
-    value : float
-        Without its sign.
-    start, end : int
-        Its digits in the text.
-    is_negative : bool
-        A minus stands before it, or parentheses around it.
-    is_percent : bool
-        A percent sign or word follows.
-    scale : float
-        What the word behind it multiplies it by (million, bn); 1 without one.
-    is_sure : bool
-        False where it may be read in another way, or is glued to a word.
+    ``scale`` is what the word behind it multiplies it by (million, bn); ``is_sure`` is False where
+    it may be read in another way, or is glued to a word.
     """
 
     value: float
@@ -365,21 +433,19 @@ def _readings(digits: str) -> Iterator[tuple[float, bool]]:
     if len(set(marks)) > 1:
         thousands, point = marks[0], marks[-1]
         yield tidy(float(digits.replace(thousands, "").replace(point, "."))), True
-    elif len(marks) > 1:
-        yield tidy(float(digits.replace(marks[0], ""))), True
-    elif not marks:
-        yield tidy(float(digits)), True
+        return
+    grouped = tidy(float(re.sub("[.,]", "", digits)))
+    if len(marks) != 1:
+        yield grouped, True
+        return
+    whole, mark, rest = digits.partition(marks[0])
+    pointed = tidy(float(f"{whole or 0}.{rest}"))
+    if len(rest) != _GROUP or not 0 < len(whole) <= _GROUP or whole[0] == "0":
+        yield pointed, mark == "."
+    elif mark == ",":
+        yield from ((grouped, True), (pointed, False))
     else:
-        yield from _one_mark(digits, marks[0])
-
-
-def _one_mark(digits: str, mark: str) -> Iterator[tuple[float, bool]]:
-    whole, _, rest = digits.partition(mark)
-    may_group = len(rest) == _GROUP and 0 < len(whole) <= _GROUP and whole[0] != "0"
-    grouped, pointed = tidy(float(whole + rest)), tidy(float(f"{whole or 0}.{rest}"))
-    yield (grouped, True) if may_group and mark == "," else (pointed, mark == ".")
-    if may_group:
-        yield (pointed, False) if mark == "," else (grouped, False)
+        yield from ((pointed, True), (grouped, False))
 
 
 def _figure(text: str, span: tuple[int, int], value: float, is_sure: bool) -> Figure:
@@ -390,14 +456,13 @@ def _figure(text: str, span: tuple[int, int], value: float, is_sure: bool) -> Fi
         is_negative = after.lstrip(" %").startswith(")")
     else:
         is_negative = marks.endswith("-") and not marks[-2:-1].isalnum()
-    glued = before[-1:].isalpha()
-    found = _UNIT_AFTER.match(after)
-    if found is None:
-        return Figure(value, start, end, is_negative, is_sure=is_sure and not glued)
-    word = (found["scale"] or "").lower()
+    is_sure = is_sure and not before[-1:].isalpha()
+    unit = _UNIT_AFTER.match(after)
+    if unit is None:
+        return Figure(value, start, end, is_negative, is_sure=is_sure)
+    word = (unit["scale"] or "").lower()
     scale = float(SCALES.get(word) or MONEY_SCALES.get(word, 1))
-    is_percent = found["percent"] is not None
-    return Figure(value, start, end, is_negative, is_percent, scale, is_sure and not glued)
+    return Figure(value, start, end, is_negative, unit["percent"] is not None, scale, is_sure)
 
 
 def in_words(number: float) -> str | None:
@@ -442,7 +507,13 @@ def positions(page: str) -> tuple[str, list[int]]:
     >>> positions("ﬁrst  re-\nsult")
     ('first result', [0, 0, 1, 2, 3, 5, 6, 7, 10, 11, 12, 13])
     """
-    text, places = _without(page, range(len(page)), LINE_HYPHEN)
+    kept: list[int] = []
+    end = 0
+    for match in LINE_HYPHEN.finditer(page):
+        kept += range(end, match.start())
+        end = match.end()
+    places = [*kept, *range(end, len(page))]
+    text = "".join(map(page.__getitem__, places))
     words: list[str] = []
     found: list[int] = []
     for match in _TOKEN.finditer(text):
@@ -454,22 +525,6 @@ def positions(page: str) -> tuple[str, list[int]]:
         found += _inside(word, match[0], places[match.start() : match.end()])
         words.append(word)
     return " ".join(words), found
-
-
-def _without(
-    text: str, places: Sequence[int], pattern: re.Pattern[str]
-) -> tuple[str, Sequence[int]]:
-    """Cut every match out of a text."""
-    kept: list[int] = []
-    pieces: list[str] = []
-    end = 0
-    for match in pattern.finditer(text):
-        pieces.append(text[end : match.start()])
-        kept += places[end : match.start()]
-        end = match.end()
-    if not end:
-        return text, places
-    return "".join((*pieces, text[end:])), [*kept, *places[end:]]
 
 
 def _inside(word: str, original: str, places: Sequence[int]) -> Sequence[int]:
@@ -486,175 +541,19 @@ def _inside(word: str, original: str, places: Sequence[int]) -> Sequence[int]:
     return [places[index * len(places) // len(word)] for index in range(len(word))]
 
 
-_AROUND = 60
-_BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufffe]+")
-#: Characters of text that are kept indexed, some 85 bytes each.
-_MOST_CHARACTERS = 2_000_000
+_INDICES = Recent(2_000_000)  # some 85 bytes per character
 
 
-class Excerpt(NamedTuple):
-    """A piece of one page.
-
-    Attributes
-    ----------
-    page : int
-        Counted from 1.
-    first, end : int
-        Its characters in PDFium's own list.
-    """
-
-    page: int
-    first: int
-    end: int
-
-
-class DocumentIndex(PdfText):
-    """The text of one PDF, with the place of every character.
-
-    Parameters
-    ----------
-    layers : sequence of str
-        One text a page, as `benchmark.pdf.read_layers` returns them.
-    """
-
-    def __init__(self, layers: Sequence[str]) -> None:
-        super().__init__(layers)
-        self.layers = tuple(layers)
-        self._positions: dict[int, list[int]] = {}
-
-    @property
-    def pages_without_text(self) -> int:
-        """How many pages have no letter and no digit: scanned, drawn or blank."""
-        texts = self.text.split("\n")
-        return sum(not any(map(str.isalnum, text)) for text in texts) if self.layers else 0
-
-    @cached_property
-    def lower(self) -> str:
-        """The text in lower case, character for character."""
-        lower = self.text.lower()
-        if len(lower) == len(self.text):
-            return lower
-        return "".join(c.lower() if len(c.lower()) == 1 else c for c in self.text)
-
-    @cached_property
-    def dated(self) -> dict[tuple[int, int | None, int | None], list[tuple[int, int]]]:
-        """The spans of each date, by year, month and day; both readings of ambiguous ones."""
-        found: dict[tuple[int, int | None, int | None], list[tuple[int, int]]] = defaultdict(list)
-        for start, end, date in find_dates(self.lower):
-            for reading in date.readings:
-                found[reading].append((start, end))
-        return dict(found)
-
-    @cached_property
-    def years(self) -> dict[float, list[tuple[int, int]]]:
-        """The spans of the dates of each year."""
-        found: dict[float, set[tuple[int, int]]] = defaultdict(set)
-        for (year, _, _), spans in self.dated.items():
-            found[float(year)].update(spans)
-        return {year: sorted(spans) for year, spans in found.items()}
-
-    @cached_property
-    def figures(self) -> dict[float, list[Figure]]:
-        """The numbers in digits, by the values that they may have, signs dropped."""
-        found: dict[float, list[Figure]] = defaultdict(list)
-        for figure in find_figures(self.text):
-            found[figure.value].append(figure)
-        return dict(found)
-
-    @cached_property
-    def shapes(self) -> Counter[tuple[int, int]]:
-        """How many numbers have each shape, see `numbers.shape_of`."""
-        return Counter(
-            shape_of(value)
-            for value, figures in self.figures.items()
-            for figure in figures
-            if figure.is_sure
-        )
-
-    def occurrences(self, squashed: str) -> Iterator[tuple[int, int, bool]]:
-        """Find letters and digits in a row."""
-        start = self.squashed.find(squashed) if squashed else -1
-        while start >= 0:
-            yield *self.span(start, start + len(squashed)), self._is_whole(start, len(squashed))
-            start = self.squashed.find(squashed, start + 1)
-
-    def span(self, start: int, end: int) -> tuple[int, int]:
-        """Turn a span of `squashed` into one of `text`."""
-        return self._place(start), self._place(end - 1) + 1
-
-    def _place(self, offset: int) -> int:
-        word = bisect_right(self._starts, offset) - 1
-        first, last = self._spans[word]
-        return min(first + offset - self._starts[word], last - 1)
-
-    def span_of_words(self, first: int, end: int) -> tuple[int, int]:
-        """Return the span in `text` of words."""
-        return self._spans[first][0], self._spans[end - 1][1]
-
-    def page_of(self, position: int) -> int:
-        """Return the page of a position."""
-        return bisect_right(self._page_starts, position)
-
-    def excerpts(self, start: int, end: int) -> list[Excerpt]:
-        """Return where a span of `text` stands in PDFium's own list of characters."""
-        found = []
-        for page in range(self.page_of(start), self.page_of(end - 1) + 1):
-            origin = self._page_starts[page - 1]
-            places = self._page_positions(page)
-            first, last = max(0, start - origin), min(len(places), end - origin)
-            if first < last:
-                found.append(Excerpt(page, places[first], places[last - 1] + 1))
-        return found
-
-    def _page_positions(self, page: int) -> list[int]:
-        if page not in self._positions:
-            self._positions[page] = positions(self.layers[page - 1])[1]
-        return self._positions[page]
-
-    def original(self, excerpt: Excerpt) -> str:
-        """Return the text of an excerpt as the PDF has it."""
-        layer = self.layers[excerpt.page - 1]
-        return _BLANKS.sub(" ", layer[excerpt.first : excerpt.end]).strip()
-
-    def context(self, start: int, end: int) -> str:
-        """Return the text around a span."""
-        page = self.page_of(start)
-        text = self.text[self._page_starts[page - 1] :].partition("\n")[0]
-        start, end = (place - self._page_starts[page - 1] for place in (start, end))
-        end = min(end, start + 2 * _AROUND)
-        first = max(0, text.rfind(" ", 0, max(0, start - _AROUND)) + 1)
-        last = text.find(" ", end + _AROUND)
-        return text[first : last if 0 <= last < end + 2 * _AROUND else end + _AROUND]
-
-
-class _Shelf:
-    """The indices that were used last, as many as fit."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._kept: OrderedDict[tuple[Path, int, int], DocumentIndex] = OrderedDict()
-
-    def get(self, key: tuple[Path, int, int]) -> DocumentIndex:
-        with self._lock:
-            if key not in self._kept:
-                self._kept[key] = DocumentIndex(read_layers(key[0]))
-            self._kept.move_to_end(key)
-            while len(self._kept) > 1 and self._size() > _MOST_CHARACTERS:
-                self._kept.popitem(last=False)
-            return self._kept[key]
-
-    def _size(self) -> int:
-        return sum(len(index.text) for index in self._kept.values())
-
-
-_SHELF = _Shelf()
-
-
-def index_of(path: Path) -> DocumentIndex:
+def index_of(path: Path) -> PdfText:
     """Index the text of a PDF, or take the index that is available."""
     try:
         status = path.stat()
     except OSError as error:
         problem = error.strerror or str(error)
         raise InputError(f"PDF {str(path)!r} cannot be read: {problem}") from None
-    return _SHELF.get((path.resolve(), status.st_mtime_ns, status.st_size))
+    key = (path.resolve(), status.st_mtime_ns, status.st_size)
+    index: PdfText | None = _INDICES.get(key)
+    if index is None:
+        index = PdfText(read_layers(path))
+        _INDICES.keep(key, index, len(index.text))
+    return index

@@ -20,14 +20,6 @@ _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _NO_WIDTH = "\u200b"
 
 
-def _pages(pdf: PdfDocument, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-    return {"texts": _texts(pdf, _text, request["most"])}, b""
-
-
-def _layers(pdf: PdfDocument, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-    return {"texts": _texts(pdf, _layer, request["most"])}, b""
-
-
 def _texts(pdf: PdfDocument, read: Any, most: int) -> list[str]:
     texts, total = [], 0
     for index in range(len(pdf)):
@@ -64,12 +56,12 @@ def _characters(layer: PdfTextPage) -> str:
     if len(text) == count and all(ord(c) not in _SURROGATES for c in set(text)):
         return text
     units = "".join(chr(FPDFText_GetUnicode(layer, index)) for index in range(count))
-    return _PAIR.sub(_joined, units)
 
+    def joined(pair: re.Match[str]) -> str:
+        """Make one character of two surrogates, and a blank without width: none is moved."""
+        return pair[0].encode("utf-16-le", "surrogatepass").decode("utf-16-le") + _NO_WIDTH
 
-def _joined(pair: re.Match[str]) -> str:
-    """Make one character of two surrogates, and a blank without width, so that none is moved."""
-    return pair[0].encode("utf-16-le", "surrogatepass").decode("utf-16-le") + _NO_WIDTH
+    return _PAIR.sub(joined, units)
 
 
 def _visible(page: PdfPage, layer: PdfTextPage, characters: str) -> str:
@@ -99,9 +91,6 @@ def _drawn(pdf: PdfDocument, request: dict[str, Any]) -> tuple[dict[str, Any], b
     return found, bytes(bitmap.buffer)
 
 
-_OPERATIONS = {"pages": _pages, "layers": _layers, "draw": _drawn}
-
-
 def _limit(memory: int) -> None:
     """Have the system refuse more memory, where it can."""
     try:
@@ -113,21 +102,22 @@ def _limit(memory: int) -> None:
         return
 
 
-def _answer(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-    import pypdfium2
-
-    try:
-        with pypdfium2.PdfDocument(request["path"]) as pdf:
-            return _OPERATIONS[request["operation"]](pdf, request)
-    except (pypdfium2.PdfiumError, OSError, ValueError) as error:
-        return {"error": str(error)}, b""
-
-
 def main() -> None:
     """Read a request, and write the answer."""
     request = json.load(sys.stdin)
     _limit(request["memory"])
-    head, content = _answer(request)
+    import pypdfium2
+
+    content = b""
+    try:
+        with pypdfium2.PdfDocument(request["path"]) as pdf:
+            if request["operation"] == "draw":
+                head, content = _drawn(pdf, request)
+            else:
+                read = {"pages": _text, "layers": _layer}[request["operation"]]
+                head = {"texts": _texts(pdf, read, request["most"])}
+    except (pypdfium2.PdfiumError, OSError, ValueError) as error:
+        head = {"error": str(error)}
     sys.stdout.buffer.write(json.dumps(head).encode() + b"\n" + content)
 
 

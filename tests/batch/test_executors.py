@@ -41,6 +41,14 @@ def expected(inputs):
     return evaluate_runs(**inputs)
 
 
+@pytest.fixture(scope="module")
+def spawned():
+    """One process that knows nothing of this one; tests share it."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        yield pool
+
+
 def test_worker_processes(inputs, expected, same):
     same(evaluate_runs(**inputs, n_jobs=2), expected)
 
@@ -51,10 +59,8 @@ def test_threads(inputs, expected, same):
         assert pool.submit(int).result() == 0  # the user's pool is left running
 
 
-def test_spawned_processes(inputs, expected, same):
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=context) as pool:
-        same(evaluate_runs(**inputs, executor=pool), expected)
+def test_spawned_processes(inputs, expected, same, spawned):
+    same(evaluate_runs(**inputs, executor=spawned), expected)
 
 
 def test_dask(inputs, expected, same, tmp_path):
@@ -144,7 +150,7 @@ def test_awaited_metrics_overlap_up_to_the_limit(frame_of):
     assert max(most) == limit
 
 
-def test_metrics_judges_and_aligners_reach_other_processes(frame_of, same):
+def test_metrics_judges_and_aligners_reach_other_processes(frame_of, same, spawned):
     @metric("own")
     def own(gold, predicted, *, threshold=0.5):
         return 0.6 if gold == predicted else 0.1
@@ -168,33 +174,31 @@ def test_metrics_judges_and_aligners_reach_other_processes(frame_of, same):
     runs = frame_of(*rows, schema=schema, gold=value)
     options = {"judge": Fixed(), "alignment": align, "progress": False}
     here = evaluate_runs(runs, **options)
-    same(evaluate_runs(runs, n_jobs=2, **options), here)
+    same(evaluate_runs(runs, executor=spawned, **options), here)
     assert here.fields.loc[here.fields.metric == "own", "score"].tolist() == [0.1, 0.6, 0.1, 0.1]
     assert "fixed" in here.fields.reason.tolist()
     assert here.arrays.matched.tolist() == [1] * 4
 
 
-def test_a_worker_forgets_metrics_that_were_changed(frame_of):
-    context = multiprocessing.get_context("spawn")
+def test_a_worker_forgets_metrics_that_were_changed(frame_of, spawned):
     runs = own_runs(frame_of, 2)
     text = frame_of(
         ("r", "d", {"a": "x"}),
         schema={"type": "object", "properties": {"a": {"type": "string"}}},
         gold={"a": "x"},
     )
-    with ProcessPoolExecutor(1, mp_context=context) as pool:
 
-        def score(runs):
-            return evaluate_runs(runs, executor=pool, progress=False).fields.score[0]
+    def score(runs):
+        return evaluate_runs(runs, executor=spawned, progress=False).fields.score[0]
 
-        builtin = REGISTRY.entries["string_semantic"]
-        for value in (0.25, 0.75):
-            metric("own")(lambda gold, predicted, value=value: value)
-            assert score(runs) == value
-            metric("string_semantic")(lambda gold, predicted, value=value: value)
-            assert score(text) == value
-        REGISTRY.entries["string_semantic"] = builtin
-        assert score(text) == 1.0
+    builtin = REGISTRY.entries["string_semantic"]
+    for value in (0.25, 0.75):
+        metric("own")(lambda gold, predicted, value=value: value)
+        assert score(runs) == value
+        metric("string_semantic")(lambda gold, predicted, value=value: value)
+        assert score(text) == value
+    REGISTRY.entries["string_semantic"] = builtin
+    assert score(text) == 1.0
     assert REGISTRY.entries["string_semantic"] is builtin
 
 
@@ -217,12 +221,13 @@ def test_what_cannot_be_sent_is_said_before_any_work(frame_of):
         assert len(evaluate_runs(runs, judge=Holding(), executor=pool, progress=False)) == 1
 
 
-def test_outputs_that_cannot_be_sent_are_evaluated_all_the_same(frame_of, same):
+def test_outputs_that_cannot_be_sent_are_evaluated_all_the_same(frame_of, same, spawned):
     deep = []
     for _ in range(5_000):
         deep = [deep]
     runs = frame_of(("r", "deep", {"seller": deep}), ("r", "lock", {"seller": threading.Lock()}))
-    same(evaluate_runs(runs, n_jobs=2, progress=False), evaluate_runs(runs, progress=False))
+    found = evaluate_runs(runs, executor=spawned, progress=False)
+    same(found, evaluate_runs(runs, progress=False))
 
 
 SCRIPT = """
@@ -277,12 +282,12 @@ def _as_before(gold, predicted):
     return True
 
 
-def test_one_bad_gold_keeps_nothing_else_from_being_finished(frame_of, tmp_path):
+def test_one_bad_gold_keeps_nothing_else_from_being_finished(frame_of, tmp_path, spawned):
     metric("own")(_as_before)
     runs = own_runs(frame_of, 40)
     runs.loc[5, "gold"] = "{"
-    for options in ({"n_jobs": 1}, {"n_jobs": 2}):
-        folder = tmp_path / str(options["n_jobs"])
+    for options in ({}, {"executor": spawned}):
+        folder = tmp_path / str(len(options))
         with pytest.raises(xb.InputError, match="run 'r', document 'd005': gold text is not JSON"):
             evaluate_runs(runs, progress=False, save_to=folder, **options)
         runs.loc[5, "gold"] = "{}"
@@ -354,11 +359,11 @@ def test_conflicting_options(frame_of):
         evaluate_runs(runs, n_jobs=2, executor=pool, progress=False)
 
 
-def test_schemas_of_frames_reach_workers(frame_of, same):
+def test_schemas_of_frames_reach_workers(frame_of, same, spawned):
     one, two = ({"type": "object", "properties": {k: {"type": "integer"}}} for k in "ab")
     runs = frame_of(*(("r", str(n), {"a": 1, "b": 2}) for n in range(6)), gold={"a": 1, "b": 3})
     runs["schema"] = [json.dumps(one), two] * 3
-    found = evaluate_runs(runs, n_jobs=2, progress=False)
+    found = evaluate_runs(runs, executor=spawned, progress=False)
     same(found, evaluate_runs(runs, progress=False))
     assert found.summary.pass_rate.tolist() == [1.0, 0.0] * 3
     assert isinstance(found.fields, pd.DataFrame)

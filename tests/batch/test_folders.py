@@ -3,7 +3,6 @@
 import json
 import os
 import pickle
-import resource
 import shutil
 import signal
 import sqlite3
@@ -58,7 +57,7 @@ def three(frame_of):
 
 
 def test_all_ways_to_disk_give_the_same_files(sample, same, tmp_path):
-    inputs = {"runs": sample.runs[::3], "dataset": sample, "progress": False}
+    inputs = {"runs": sample.runs[::6], "dataset": sample, "progress": False}
     here = evaluate_runs(**inputs)
     streamed = evaluate_runs(**inputs, save_to=tmp_path / "a")
     assert here.save(tmp_path / "b") == tmp_path / "b"
@@ -72,8 +71,8 @@ def test_all_ways_to_disk_give_the_same_files(sample, same, tmp_path):
     loaded = load_evaluations(tmp_path / "b")
     same(loaded, here)
     assert repr(loaded) == repr(here)
-    assert len(loaded) == 19
-    assert loaded.meta.items() >= {"profile": "paper", "judge": "offline", "outputs": 19}.items()
+    assert len(loaded) == 10
+    assert loaded.meta.items() >= {"profile": "paper", "judge": "offline", "outputs": 10}.items()
 
 
 def test_own_columns_survive(three, calls, same, tmp_path):
@@ -417,8 +416,8 @@ def test_one_process_at_a_time(three, calls, tmp_path):
     def own(gold, predicted):
         with pytest.raises(xb.InputError, match="in use by another batch") as caught:
             evaluate_runs(three, progress=False, resume=tmp_path)
-        code = "import sys, pathlib; from extractbench_nb.batch.storage import open_store\n"
-        code += "with open_store(pathlib.Path(sys.argv[1]), {}): pass"
+        code = "import sys, pathlib; from extractbench_nb.batch.storage import open_storage\n"
+        code += "with open_storage(pathlib.Path(sys.argv[1]), None, {}): pass"
         done = subprocess.run(
             [sys.executable, "-c", code, str(tmp_path)], capture_output=True, check=False
         )
@@ -502,10 +501,10 @@ print(told)
 
 def test_altered_results_are_one_clear_error(tmp_path):
     """Arrow trusts what it reads: some of these crashed the process, most raised errors of its."""
-    command = [sys.executable, "-W", "ignore", "-c", ALTERING, str(tmp_path / "source"), "120"]
+    command = [sys.executable, "-W", "ignore", "-c", ALTERING, str(tmp_path / "source"), "80"]
     done = subprocess.run(command, capture_output=True, timeout=900, check=False, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    assert int(done.stdout) > 80
+    assert int(done.stdout) > 53
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe"])
@@ -556,21 +555,21 @@ def work(folder, log, slow, resume):
                          "schema": [schema] * 60, "gold": [{"a": "5", "l": [{"a": "7"}]}] * 60})
     where = {"resume" if resume else "save_to": folder}
     evs = evaluate_runs(runs, progress=False, **where)
-    sys.stdout.write(f"{evs.meta['evaluated']} {evs.meta['reused']}")
+    print(evs.meta["evaluated"], evs.meta["reused"])
 
-work(sys.argv[1], sys.argv[2], "slow" in sys.argv, "resume" in sys.argv)
+folder = sys.argv[1]
+if "slow" in sys.argv:
+    work(folder + "/killed", folder + "/killed.log", True, False)
+work(folder + "/killed", folder + "/killed.log", False, True)
+work(folder + "/whole", folder + "/whole.log", False, False)
 """
 
 
 def test_killed_and_taken_up_gives_the_same_bytes(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(KILLED)
-
-    def command(folder, *options):
-        log = tmp_path / f"{folder}.log"
-        return [sys.executable, str(script), str(tmp_path / folder), str(log), *options]
-
-    with subprocess.Popen(command("killed", "slow")) as process:
+    command = [sys.executable, str(script), str(tmp_path)]
+    with subprocess.Popen([*command, "slow"]) as process:
         log = tmp_path / "killed.log"
         wait_until(lambda: log.exists() and "31" in log.read_text())
         process.send_signal(signal.SIGKILL)
@@ -579,15 +578,9 @@ def test_killed_and_taken_up_gives_the_same_bytes(tmp_path):
     with pytest.raises(xb.InputError, match="not finished"):
         load_evaluations(tmp_path / "killed")
 
-    def run(*arguments):
-        done = command(*arguments)
-        return subprocess.run(
-            done, check=True, capture_output=True, text=True, timeout=PATIENCE
-        ).stdout
-
-    resumed = run("killed", "resume")
-    assert run("whole") == "60 0"
-    evaluated, reused = map(int, resumed.split())
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE)
+    evaluated, reused, *whole = map(int, done.stdout.split())
+    assert whole == [60, 0]
     assert evaluated + reused == 60
     assert 24 <= reused < 40
     again = log.read_text().split()[len(before) :]
@@ -600,7 +593,8 @@ def test_killed_and_taken_up_gives_the_same_bytes(tmp_path):
 # --- errors while writing ----------------------------------------------------------------------
 
 LIMITED = """
-import resource, sys
+import json, os, resource, sys
+from pathlib import Path
 import pandas as pd
 import extractbench_nb as xb
 from extractbench_nb.batch import evaluate_runs
@@ -613,29 +607,36 @@ noise = [
 ]
 runs = pd.DataFrame({"run": "r", "document": names, "predicted": [{"a": t} for t in noise],
                      "schema": [schema] * 40, "gold": [{"a": "x"}] * 40})
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
-try:
-    if sys.argv[3] == "save":
-        evaluate_runs(runs, progress=False).save(sys.argv[1])
-    else:
-        evaluate_runs(runs, progress=False, **{sys.argv[3]: sys.argv[1]})
-except xb.OutputError as error:
-    sys.stdout.write(str(error))
+
+def run(folder, how, limit):
+    # evaluate and write where no file may be longer than this; return the error
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    try:
+        if how == "save":
+            evaluate_runs(runs, progress=False).save(folder)
+        else:
+            evaluate_runs(runs, progress=False, **{how: folder})
+    except xb.OutputError as error:
+        return str(error)
+
+folders = [str(Path(sys.argv[1]) / name) for name in ("streamed", "long", "short")]
+told = [run(folders[0], "save_to", 60_000), run(folders[1], "save", 20_000)]
+told.append(run(folders[2], "save", 100))
+found = [sorted(os.listdir(folder)) for folder in folders]
+again = run(folders[0], "resume", resource.RLIM_INFINITY)
+print(json.dumps([told, found, again]))
 """
 
 
-@pytest.mark.parametrize("how, limit", [("save_to", 60_000), ("save", 20_000), ("save", 100)])
-def test_a_full_disk_leaves_nothing_half_written(how, limit, tmp_path):
-    folder = tmp_path / "batch"
-    command = [sys.executable, "-c", LIMITED, str(folder), str(limit), how]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert "cannot be written" in done.stdout, done
-    assert not [name for name in listing(folder) if not name.startswith("finished.sqlite")]
-    if how == "save_to":
-        unlimited = str(resource.RLIM_INFINITY)
-        command = [sys.executable, "-c", LIMITED, str(folder), unlimited, "resume"]
-        subprocess.run(command, timeout=PATIENCE, check=True)
-        assert len(load_evaluations(folder)) == 40
+def test_a_full_disk_leaves_nothing_half_written(tmp_path):
+    command = [sys.executable, "-c", LIMITED, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    told, found, again = json.loads(done.stdout)
+    assert all("cannot be written" in message for message in told), told
+    for names in found:
+        assert not [name for name in names if not name.startswith("finished.sqlite")]
+    assert again is None
+    assert len(load_evaluations(tmp_path / "streamed")) == 40
 
 
 def test_a_full_database_is_an_output_error(three, calls, tmp_path, monkeypatch):
@@ -675,19 +676,14 @@ def test_a_folder_that_cannot_be_made(three, calls, tmp_path):
             evaluate_runs(three, progress=False, **{option: tmp_path / "file" / "below"})
 
 
-def test_the_store_keeps_names_of_any_kind(tmp_path):
+def test_names_of_any_kind_are_kept(frame_of, calls, same, tmp_path):
     names = ["a", "\ud800", "\x1ad800", "x\ny", "é"]
-    parts = dict.fromkeys(PARTS, b"")
-    entries = [
-        store.Entry(name, name, name.encode("utf-8", "replace"), ("evaluated", name, 1, 2.5), parts)
-        for name in names
-    ]
-    with store.open_store(tmp_path, {"metrics": {}}) as kept:
-        kept.add(entries)
-        assert [kept.entry(name, name) for name in names] == entries
-        assert kept.entry("a", "b") is None
+    runs = frame_of(*((name, name, {"a": name}) for name in names), schema=SCHEMA, gold={"a": "a"})
+    first = evaluate_runs(runs, progress=False, save_to=tmp_path)
+    again = evaluate_runs(runs, progress=False, resume=tmp_path)
+    assert again.meta["reused"] == len(calls) == len(names)
+    assert again.summary.run.tolist() == names
+    same(again, first)
     with sqlite3.connect(tmp_path / "finished.sqlite") as plain:
         assert plain.execute("select count(*) from outputs").fetchone() == (len(names),)
     plain.close()
-    shutil.rmtree(tmp_path)
-    assert json.dumps(names)

@@ -70,12 +70,15 @@ def test_columns_come_before_the_dataset(small, frame_of):
     assert notes == [None, None, "one"]
 
 
-def test_a_dataset_is_its_own_runs(sample, same):
-    whole = evaluate_runs(sample, progress=False)
-    assert pairs(whole) == sample.runs[["run", "document"]].values.tolist()
-    same(whole, evaluate_runs(sample.runs, dataset=sample, progress=False))
-    same(whole, evaluate_runs(sample.root / "runs", dataset=sample, progress=False))
-    same(whole, evaluate_runs(str(sample.root / "runs"), dataset=sample, progress=False))
+def test_a_dataset_is_its_own_runs(sample, same, tmp_path):
+    left_out = shutil.ignore_patterns("quill-*", "osprey-7b")
+    mine = xb.load_dataset(shutil.copytree(sample.root, tmp_path / "mine", ignore=left_out))
+    whole = evaluate_runs(mine, progress=False)
+    assert len(whole) == 14
+    assert pairs(whole) == mine.runs[["run", "document"]].values.tolist()
+    same(whole, evaluate_runs(mine.runs, dataset=sample, progress=False))
+    same(whole, evaluate_runs(mine.root / "runs", dataset=sample, progress=False))
+    same(whole, evaluate_runs(str(mine.root / "runs"), dataset=sample, progress=False))
 
 
 def test_rows_keep_the_order_given_and_folders_are_sorted(small, frame_of, runs_folder):

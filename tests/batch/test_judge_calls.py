@@ -136,8 +136,8 @@ def test_threads_share_one_judge(bills, make, server, priced):
     assert evs.judge_calls["attempts"].sum() == len(server.requests) == 24
 
 
-def test_a_batch_of_processes_asks_the_server(bills, make, server):
-    evs = evaluate_runs(bills, judge=make(cache=False), progress=False, n_jobs=2)
+def test_a_batch_of_processes_asks_the_server(bills, make, server, pool):
+    evs = evaluate_runs(bills, judge=make(cache=False), progress=False, executor=pool)
     assert evs.judge_calls["attempts"].sum() == len(server.requests) == 24
     assert set(evs.summary["judge_errors"]) == {0}
 

@@ -119,7 +119,7 @@ ROWS = st.lists(
 )
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(st.lists(ROWS, max_size=3))
 def test_frames_are_undone(parts):
     import pyarrow as pa
@@ -159,7 +159,7 @@ MAP = {
 }
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=10)
 @given(TEXTS, st.dictionaries(TEXTS, VALUES, max_size=3), st.lists(VALUES, max_size=3), TEXTS)
 def test_saved_and_loaded_results_are_equal(key, theirs, items, name):
     gold = {"m": {key: "x"}, "l": [{"a": key}]}

@@ -9,7 +9,7 @@ import extractbench_nb as xb
 from extractbench_nb.pdf.evidence import find_evidence, ground_values
 from extractbench_nb.pdf.images import render_page
 from extractbench_nb.pdf.pages import read_layers
-from extractbench_nb.pdf.text import DocumentIndex
+from extractbench_nb.pdf.text import PdfText
 from tests.benchmarks.evaluators import label
 
 OURS = label("extractbench-nb")
@@ -23,8 +23,8 @@ def document(request, dataset) -> tuple[xb.benchmark.Dataset, str]:
     return dataset(name), chosen
 
 
-def index(path: Path) -> DocumentIndex:
-    made = DocumentIndex(read_layers(path))
+def index(path: Path) -> PdfText:
+    made = PdfText(read_layers(path))
     assert made.figures
     assert made.dated
     assert made.places

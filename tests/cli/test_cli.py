@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -59,29 +60,40 @@ def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
     return run
 
 
+class Results(NamedTuple):
+    folder: Path
+    printed: Any
+
+
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample's runs, evaluated and saved by the command itself."""
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """The sample's runs, evaluated and saved by the command itself, as a user runs it."""
     folder = tmp_path_factory.mktemp("cli") / "results"
-    done = shell("batch", "sample", "--save-to", folder)
-    assert (done.status, done.err) == (0, "")
-    return folder
-
-
-def shell(*arguments: object, **options: Any) -> Done:
-    """Run the command as a user does, in a process of its own."""
-    command = [sys.executable, "-W", "error", "-m", "extractbench_nb", *map(str, arguments)]
-    environment = {k: v for k, v in os.environ.items() if k != "EXTRACTBENCH_DATASET"}
+    options = ["--dataset", "sample", "--save-to", str(folder), "--json"]
     done = subprocess.run(
-        command,
+        [
+            sys.executable,
+            "-W",
+            "error",
+            "-m",
+            "extractbench_nb",
+            "batch",
+            SAMPLE / "runs",
+            *options,
+        ],
         capture_output=True,
         text=True,
         check=False,
         timeout=PATIENCE,
-        env=environment,
-        **options,
+        env={k: v for k, v in os.environ.items() if k != "EXTRACTBENCH_DATASET"},
     )
-    return Done(done.returncode, done.stdout, done.stderr)
+    assert (done.returncode, done.stderr) == (0, "")
+    return Results(folder, json.loads(done.stdout))
+
+
+@pytest.fixture
+def results(saved: Results) -> Path:
+    return saved.folder
 
 
 # --- help --------------------------------------------------------------------------------------
@@ -207,14 +219,12 @@ def test_report(tmp_path: Path, call: Callable[..., Done]) -> None:
 # --- many documents ----------------------------------------------------------------------------
 
 
-def test_batch_prints_a_line_a_run(results: Path, call: Callable[..., Done]) -> None:
-    done = call("batch", SAMPLE / "runs", "--dataset", "sample", "--json")
-    assert done.status == 0
-    runs = {row["run"]: row for row in done.json["runs"]}
+def test_batch_prints_a_line_a_run(saved: Results, call: Callable[..., Done]) -> None:
+    runs = {row["run"]: row for row in saved.printed["runs"]}
     assert sorted(runs) == ["heron-vision", "osprey-7b", "quill-large", "quill-mini"]
     assert {row["documents"] for row in runs.values()} == {14}
     assert sum(row["invalid"] for row in runs.values()) == 8
-    text = call("batch", results.parent / "results", "--dataset", "sample")
+    text = call("batch", saved.folder, "--dataset", "sample")
     assert text.status == 1
 
 
@@ -243,12 +253,17 @@ def test_compare(results: Path, call: Callable[..., Done]) -> None:
 def test_runs_of_the_same_name_are_told_apart_by_folder(
     results: Path, tmp_path: Path, call: Callable[..., Done]
 ) -> None:
-    other = tmp_path / "strict"
-    assert call("batch", "sample", "--profile", "strict", "--save-to", other).status == 0
+    other, runs = tmp_path / "strict", tmp_path / "runs"
+    shutil.copytree(SAMPLE / "runs/quill-mini", runs / "quill-mini")
+    options = ("--profile", "strict", "--save-to", other)
+    done = call("batch", runs, "--dataset", "sample", *options)
+    assert done.status == 0
+    (line,) = [line for line in done.out.splitlines() if "quill-mini" in line]
+    assert line.split()[1] == "14"
     found = call("compare", results, other, "--measure", "field_score", "--json").json
-    runs = {row["group"] for row in found["scores"]}
-    assert len(runs) == 8
-    assert {"results/quill-mini", "strict/quill-mini"} < runs
+    groups = {row["group"] for row in found["scores"]}
+    assert len(groups) == 5
+    assert {"results/quill-mini", "strict/quill-mini"} < groups
 
 
 # --- what there is -----------------------------------------------------------------------------

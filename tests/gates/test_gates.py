@@ -45,7 +45,7 @@ def test_known_failure():
     assert double(2) == 5
 '''
 GATES = {
-    "ruff check": ["-m", "ruff", "check", "--no-cache"],
+    "ruff check": ["-m", "ruff", "check", "--no-cache", "--output-format=concise"],
     "ruff format": ["-m", "ruff", "format", "--no-cache", "--check"],
     "mypy": ["-m", "mypy"],
     "lint-imports": [
@@ -109,27 +109,30 @@ def branches(count: int) -> str:
     return f'"""M."""\n\n\ndef tangled(n: int) -> int:\n    """Do much."""\n{body}    return n\n'
 
 
-@pytest.mark.parametrize(
-    "path, text, rule",
-    [
-        ("extractbench_nb/bad.py", '"""M."""\n\nimport json\n', "F401"),
-        ("extractbench_nb/bad.py", '"""M."""\n\nfrom .clean import double\n', "TID252"),
-        ("extractbench_nb/bad.py", '"""M."""\n\nprint("loud")\n', "T201"),
-        ("extractbench_nb/bad.py", '"""M."""\n\n\ndef f() -> None:\n    pass\n', "D103"),
-        ("extractbench_nb/bad.py", f'"""M."""\n\nNAME = "{"x" * 100}"\n', "E501"),
-        ("extractbench_nb/bad.py", branches(11), "C901"),
-        (
-            "extractbench_nb/bad.py",
-            '"""M."""\n\n\ndef f(a, b, c, d, e, f, g):\n    """Take much."""\n',
-            "PLR0913",
-        ),
-        ("tests/test_bad.py", "def test_it():\n    unused = 1\n", "F841"),
-    ],
-)
-def test_ruff_refuses(project: Project, path: str, text: str, rule: str) -> None:
+#: Rule -> a module that breaks it; the last one is a test's.
+UNRULY = {
+    "F401": '"""M."""\n\nimport json\n',
+    "TID252": '"""M."""\n\nfrom .clean import double\n',
+    "T201": '"""M."""\n\nprint("loud")\n',
+    "D103": '"""M."""\n\n\ndef f() -> None:\n    pass\n',
+    "E501": f'"""M."""\n\nNAME = "{"x" * 100}"\n',
+    "C901": branches(11),
+    "PLR0913": '"""M."""\n\n\ndef f(a, b, c, d, e, f, g):\n    """Take much."""\n',
+    "F841": "def test_it():\n    unused = 1\n",
+}
+
+
+def test_ruff_refuses(project: Project) -> None:
+    """All breaks in one run: each is told of its own file."""
     project.accepts("ruff check")
-    project.write(path, text)
-    project.refuses("ruff check", rule)
+    paths = {rule: f"extractbench_nb/{rule.lower()}.py" for rule in UNRULY}
+    paths["F841"] = "tests/test_f841.py"
+    for rule, text in UNRULY.items():
+        project.write(paths[rule], text)
+    found = project.run("ruff check")
+    assert found.returncode == 1, found.stdout + found.stderr
+    for rule, path in paths.items():
+        assert re.search(f"^{path}:.* {rule} ", found.stdout, re.MULTILINE), rule
 
 
 def test_format_refuses_unformatted_code(project: Project) -> None:

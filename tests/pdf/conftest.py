@@ -8,7 +8,7 @@ import pytest
 from reportlab.pdfgen.canvas import Canvas
 
 from extractbench_nb.pdf.search import search
-from extractbench_nb.pdf.text import DocumentIndex
+from extractbench_nb.pdf.text import PdfText
 
 Text = tuple[float, float, str]
 SIZE = (600, 800)
@@ -55,7 +55,7 @@ def found() -> Callable[..., list[str]]:
     """Search pages of text; return what stands at the places that were found."""
 
     def look(value: str | float, *pages: str) -> list[str]:
-        index = DocumentIndex(pages)
+        index = PdfText(pages)
         return [" ".join(index.text[a:b] for a, b in hit.spans) for hit in search(value, index)]
 
     return look

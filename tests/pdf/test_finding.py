@@ -22,7 +22,7 @@ from extractbench_nb.errors import DatasetError, InputError, MissingPdfError
 from extractbench_nb.pdf.evidence import EVIDENCE_COLUMNS, STATUSES, find_evidence, ground_values
 from extractbench_nb.pdf.pages import read_layers
 from extractbench_nb.pdf.search import WRITTEN
-from extractbench_nb.pdf.text import DocumentIndex, PdfText, index_of, positions
+from extractbench_nb.pdf.text import PdfText, index_of, positions
 
 Write = Callable[..., Path]
 SAMPLE = load_dataset()
@@ -282,5 +282,5 @@ def test_nearly_all_of_the_sample_is_found() -> None:
 
 
 def test_a_document_without_pages_has_an_index() -> None:
-    index = DocumentIndex(())
+    index = PdfText(())
     assert (index.pages, index.pages_without_text, index.text) == (0, 0, "")

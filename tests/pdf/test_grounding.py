@@ -22,7 +22,7 @@ from extractbench_nb.pdf.evidence import (
     leaves,
     specificity,
 )
-from extractbench_nb.pdf.text import DocumentIndex
+from extractbench_nb.pdf.text import PdfText
 
 Write = Callable[..., Path]
 SAMPLE = load_dataset()
@@ -80,7 +80,7 @@ def test_a_batch_is_looked_up_in_the_pdf_of_each_row(monkeypatch: pytest.MonkeyP
     read: list[Path] = []
     real = index_room.read_layers
     monkeypatch.setattr(index_room, "read_layers", lambda path: read.append(path) or real(path))
-    monkeypatch.setattr(index_room, "_SHELF", index_room._Shelf())
+    monkeypatch.setattr(index_room, "_INDICES", index_room.Recent(10**6))
     found = grounded(evs, SAMPLE)
     assert len(found) == len(evs.fields)
     assert len(read) == len(set(read)) == found["document"].nunique()
@@ -176,8 +176,8 @@ def test_errors_say_what_would_be_right(
 # --- how telling a value is -------------------------------------------------------------------
 
 
-LONG = DocumentIndex(["the revenue of 1,204 in 2024, 7 of 12 and 3.5 on 1 May 2023\n" * 1_000])
-SHORT = DocumentIndex(["A short note of 1 May 2023."])
+LONG = PdfText(["the revenue of 1,204 in 2024, 7 of 12 and 3.5 on 1 May 2023\n" * 1_000])
+SHORT = PdfText(["A short note of 1 May 2023."])
 
 
 @pytest.mark.parametrize(

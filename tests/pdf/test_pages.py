@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import zlib
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -21,7 +20,6 @@ from extractbench_nb.pdf import worker as pdf_worker
 from extractbench_nb.pdf.evidence import find_evidence
 from extractbench_nb.pdf.images import render_page
 from extractbench_nb.pdf.pages import read_layers, read_pages
-from extractbench_nb.pdf.text import index_of
 from tests.waiting import PATIENCE
 
 SAMPLE = load_dataset("sample").listing["pdf_path"].tolist()
@@ -52,9 +50,14 @@ def test_a_pdf_that_cannot_be_read(tmp_path: Path, content: bytes | None) -> Non
 @cache
 def bomb() -> bytes:
     """Make a PDF of a few kilobytes, whose one page unpacks to 1 GB."""
-    once, twice = zlib.compressobj(9), zlib.compressobj(9)
-    packed = b"".join(twice.compress(once.compress(b" " * 2**20)) for _ in range(1024))
-    packed += twice.compress(once.flush()) + twice.flush()
+    megabyte, count = b" " * 2**20, 1024
+    once = zlib.compressobj(9)
+    first, next_ = (once.compress(megabyte) + once.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    checksum = 1
+    for _ in range(count):
+        checksum = zlib.adler32(megabyte, checksum)
+    end = once.flush()[:-4] + checksum.to_bytes(4, "big")
+    packed = zlib.compress(first + next_ * (count - 1) + end, 9)
     filters = b"/Filter [/FlateDecode /FlateDecode]"
     objects = [
         b"<</Type/Catalog/Pages 2 0 R>>",
@@ -74,8 +77,6 @@ def bomb() -> bytes:
 
 READING: dict[str, Callable[[Path], object]] = {
     "pages": read_pages,
-    "layers": read_layers,
-    "index": index_of,
     "picture": lambda path: render_page(None, path, 1),
     "evidence": lambda path: find_evidence(None, path, "x"),
     "extraction": document_text,
@@ -124,7 +125,7 @@ def test_the_memory_for_a_pdf_is_limited(tmp_path: Path) -> None:
 def test_a_pdf_is_read_once_until_it_changes(
     read: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pdf, "_KEPT", OrderedDict())  # other tests read the samples too
+    monkeypatch.setattr(pdf, "_TEXTS", pdf.Recent(10**6))  # other tests read the samples too
     path = tmp_path / "copy.pdf"
     path.write_bytes(SAMPLE[0].read_bytes())
     first = read(path)
@@ -137,14 +138,15 @@ def test_a_pdf_is_read_once_until_it_changes(
     assert read(path) == read(SAMPLE[1]) != first
 
 
-def test_only_so_much_text_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pdf, "_KEPT", OrderedDict())
-    lengths = [sum(map(len, read_pages(path))) for path in SAMPLE[:3]]
-    assert len(pdf._KEPT) == 3
-    monkeypatch.setattr(pdf, "_KEPT_CHARACTERS", sum(lengths[1:]))
-    read_layers(SAMPLE[0])
-    assert sum(len(text) for texts in pdf._KEPT.values() for text in texts) <= sum(lengths[1:])
-    assert list(pdf._KEPT)[-1][1] == "layers"
+def test_only_so_much_text_is_kept() -> None:
+    kept = pdf.Recent(10)
+    for name, size in (("a", 4), ("b", 3), ("c", 2)):
+        kept.keep(name, name.upper(), size)
+    assert kept.get("a") == "A"  # used last, so that b is the oldest
+    kept.keep("d", "D", 2)
+    assert [kept.get(name) for name in "abcd"] == ["A", None, "C", "D"]
+    kept.keep("e", "E", 11)
+    assert [kept.get(name) for name in "acde"] == [None, None, None, "E"]
 
 
 def test_text_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

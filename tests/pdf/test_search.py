@@ -8,7 +8,7 @@ import pytest
 
 from extractbench_nb.errors import InputError
 from extractbench_nb.pdf.search import WRITTEN, Hit, is_sought, search, sought, without_overlaps
-from extractbench_nb.pdf.text import DocumentIndex, find_figures, in_words
+from extractbench_nb.pdf.text import PdfText, find_figures, in_words
 
 Found = Callable[..., list[str]]
 
@@ -128,7 +128,7 @@ def test_a_date_is_found_in_its_written_forms(
 
 
 def test_the_best_hit_comes_first_and_says_how_it_is_written() -> None:
-    index = DocumentIndex(["revenue of 1,234.5 (first) and a loss of (1,234.5)", "in March 2024"])
+    index = PdfText(["revenue of 1,234.5 (first) and a loss of (1,234.5)", "in March 2024"])
     loss, revenue = search(-1234.5, index)
     assert (loss.similarity, revenue.similarity) == (1.0, 0.9)
     assert loss.start > revenue.start
@@ -137,14 +137,14 @@ def test_the_best_hit_comes_first_and_says_how_it_is_written() -> None:
         for value in ("a loss", 1234.5, "2024-03", "March in", "revenues of 1,234.5 (first)")
     }
     assert list(written.values()) == ["as_is", "number", "date", "apart", "similar"]
-    assert {hit.written for hit in search(ABSTRACT, DocumentIndex([ABSTRACT + " ", ABSTRACT]))} == {
+    assert {hit.written for hit in search(ABSTRACT, PdfText([ABSTRACT + " ", ABSTRACT]))} == {
         "as_is"
     }
     assert set(written.values()) < set(WRITTEN)
 
 
 def test_a_text_over_two_pages_is_one_hit() -> None:
-    index = DocumentIndex(["it ends with Northwind", "Paper Company and goes on"])
+    index = PdfText(["it ends with Northwind", "Paper Company and goes on"])
     (hit,) = search("Northwind Paper Company", index)
     assert [part.page for part in index.excerpts(*hit.spans[0])] == [1, 2]
     assert [index.original(part) for part in index.excerpts(*hit.spans[0])] == [
@@ -217,13 +217,13 @@ HOSTILE = [
 def test_hostile_values_are_searched_in_bounded_time(value: str) -> None:
     """Nothing here grows faster than the value; without bounds this test would take hours."""
     page = "\n".join(["a word, 1,234.5 and $5 of March 2024; 字字 \ud800 x"] * 200)
-    index = DocumentIndex([page, value[:2_000], ""])
+    index = PdfText([page, value[:2_000], ""])
     assert len(search(value, index)) <= 5_000
 
 
 def test_a_page_of_hostile_text_is_indexed() -> None:
     page = "".join(chr(c) for c in range(1, 0x3000)) + "\ud800" + "1" * 5_000 + "1,1," * 500
-    index = DocumentIndex([page, "", "plain 42"])
+    index = PdfText([page, "", "plain 42"])
     assert [index.page_of(hit.start) for hit in search(42, index)] == [3]
 
 

@@ -1,3 +1,4 @@
+import copy
 import importlib.util
 import json
 import os
@@ -50,6 +51,18 @@ def read() -> Callable[[Path], Any]:
 def schema_for() -> Callable[[Path], xb.schema.Schema]:
     """From a gold file to its parsed schema."""
     return lambda path: schema_of(path.parent.parent.name)
+
+
+@cache
+def evaluated_itself(path: Path) -> Any:
+    gold = json.loads(path.read_text(encoding="utf-8"))
+    return xb.evaluate(schema_of(path.parent.parent.name), gold, copy.deepcopy(gold))
+
+
+@pytest.fixture
+def itself() -> Callable[[Path], Any]:
+    """From a gold file to its evaluation against itself, which is done once."""
+    return evaluated_itself
 
 
 @pytest.fixture

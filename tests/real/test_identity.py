@@ -13,11 +13,8 @@ import extractbench_nb as xb
 EVALUATED = {"resume": 13, "research": 10, "credit_agreement": 13, "swimming": 5, "10kq": 55}
 
 
-def test_gold_against_itself(
-    gold_file: Path, read: Callable[[Path], Any], schema_for: Any, check: Any
-) -> None:
-    schema = schema_for(gold_file)
-    ev = xb.evaluate(schema, read(gold_file), read(gold_file))
+def test_gold_against_itself(gold_file: Path, itself: Callable[[Path], Any], check: Any) -> None:
+    ev = itself(gold_file)
     s = ev.summary
     assert s["evaluated"] == s["passed"] == EVALUATED[gold_file.parent.parent.name]
     assert s[["pass_rate", "field_score", "overall_score"]].tolist() == [1.0, 1.0, 1.0]
@@ -27,10 +24,9 @@ def test_gold_against_itself(
 
 
 def test_faults_of_the_annotation_are_listed(
-    gold_file: Path, read: Callable[[Path], Any], schema_for: Any
+    gold_file: Path, itself: Callable[[Path], Any]
 ) -> None:
-    gold = read(gold_file)
-    warnings = xb.evaluate(schema_for(gold_file), gold, gold).warnings
+    warnings = itself(gold_file).warnings
     sides = [
         warnings[warnings["side"] == side].drop(columns="side").reset_index(drop=True)
         for side in ("gold", "predicted")
@@ -72,10 +68,9 @@ def rename_document(value: Any) -> Any:
 
 
 def test_with_every_key_renamed(
-    gold_file: Path, read: Callable[[Path], Any], schema_for: Any
+    gold_file: Path, read: Callable[[Path], Any], schema_for: Any, itself: Callable[[Path], Any]
 ) -> None:
-    gold, schema = read(gold_file), schema_for(gold_file)
-    plain = xb.evaluate(schema, gold, copy.deepcopy(gold))
+    gold, schema, plain = read(gold_file), schema_for(gold_file), itself(gold_file)
     new = xb.parse_schema(rename_schema(dict(schema.document)))
     ev = xb.evaluate(new, rename_document(gold), rename_document(copy.deepcopy(gold)))
     assert ev.summary.to_dict() == plain.summary.to_dict()
