@@ -44,7 +44,9 @@ help:  ## show this list
 demo: $(VENV)/.installed  ## evaluate the sample dataset's model outputs and print the scores
 	@$(BIN)/python examples/demo.py
 
-test: lint types imports unit notebooks  ## run every check
+test: $(VENV)/.installed-dev  ## run every check; the short ones beside the tests
+	@$(MAKE) --keep-going --jobs=2 lint types imports unit
+	@$(MAKE) notebooks
 
 lint: $(VENV)/.installed-dev  ## ruff: rules and formatting
 	$(BIN)/ruff check
