@@ -39,8 +39,8 @@ from extractbench_nb.batch.rows import (
     value_to_text,
 )
 from extractbench_nb.batch.workers import Finished
-from extractbench_nb.engine.inputs import Aligner
 from extractbench_nb.engine.profiles import Profile
+from extractbench_nb.engine.traversal import Aligner
 from extractbench_nb.errors import InputError, OutputError
 from extractbench_nb.evaluation.frames import SUMMARY
 from extractbench_nb.evaluation.result import Evaluation

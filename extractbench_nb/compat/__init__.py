@@ -77,7 +77,7 @@ from extractbench_nb.report.models import (
     SchemaStats,
 )
 from extractbench_nb.schema.config import DEFAULT_METRICS, PRESETS
-from extractbench_nb.schema.states import EMPTY, MISSING, resolve_states, state_of
+from extractbench_nb.schema.nodes import EMPTY, MISSING, resolve_states, state_of
 
 __all__ = [
     "AsyncEvaluationConfig",

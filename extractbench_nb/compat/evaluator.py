@@ -11,11 +11,10 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import json_text
-from extractbench_nb.engine.inputs import Aligner
 from extractbench_nb.engine.pairing import EMPTY_MAP
 from extractbench_nb.engine.profiles import Profile
-from extractbench_nb.engine.records import ArrayRecord, Leaf, settled, states
 from extractbench_nb.engine.scoring import CALLER, Scored
+from extractbench_nb.engine.traversal import Aligner, ArrayRecord, Leaf, settled, states
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.api import evaluate, evaluate_async
 from extractbench_nb.evaluation.frames import in_order
@@ -26,7 +25,7 @@ from extractbench_nb.field_metrics.strings import normal_url
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.report.content import published_reason, schema_paths
 from extractbench_nb.schema.config import PRESETS
-from extractbench_nb.schema.states import MISSING, Unusable, resolve_states
+from extractbench_nb.schema.nodes import MISSING, Unusable, resolve_states
 
 __all__ = ["AsyncEvaluationConfig", "StructuredEvaluator", "StructuredEvaluatorConfig"]
 

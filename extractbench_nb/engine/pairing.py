@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from extractbench_nb._json import bracketed, canonical_unordered, json_type, member
 from extractbench_nb.schema.config import PRESETS, NodeConfig, parse_config
-from extractbench_nb.schema.nodes import Node
-from extractbench_nb.schema.states import BROKEN, MISFIT, MISSING, Unusable
+from extractbench_nb.schema.nodes import BROKEN, MISFIT, MISSING, Node, Unusable
 
 
 class Point(NamedTuple):

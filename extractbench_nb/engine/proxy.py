@@ -23,8 +23,7 @@ from extractbench_nb.engine.pairing import pair_up
 from extractbench_nb.engine.similarity import MapItem, text_of
 from extractbench_nb.field_metrics.numbers import as_number
 from extractbench_nb.language.tokens import prepare
-from extractbench_nb.schema.nodes import Node
-from extractbench_nb.schema.states import MISSING, Unusable
+from extractbench_nb.schema.nodes import MISSING, Node, Unusable
 
 Matrix = NDArray[np.float32]
 Flags = NDArray[np.bool_]

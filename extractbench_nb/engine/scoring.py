@@ -7,7 +7,7 @@ metric that fails gives a verdict ``judge_error``.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
@@ -23,11 +23,11 @@ from extractbench_nb.field_metrics.registry import REGISTRY, Metric, MetricScore
 from extractbench_nb.judges.base import Judge, JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.schema.config import MetricSpec, NodeConfig, default_config
-from extractbench_nb.schema.nodes import Node
-from extractbench_nb.schema.states import (
+from extractbench_nb.schema.nodes import (
     BROKEN,
     MISFIT,
     PRESENT,
+    Node,
     Resolution,
     Unusable,
     resolve_states,
@@ -491,3 +491,17 @@ def _unpack(result: Any) -> tuple[float | None, bool | None, str | None, str | N
     if not 0.0 <= number <= 1.0 or (isinstance(result, MetricScore) and passed not in _VERDICTS):
         return None, None, None, None
     return number, None if passed is None else bool(passed), reason, reasoning
+
+
+def point_score(verdicts: Iterable[Scored]) -> tuple[float | None, bool | None]:
+    """Combine the verdicts of a node's metrics."""
+    rows = list(verdicts)
+    if len(rows) == 1:
+        return rows[0].score, rows[0].passed
+    if any(row.passed is None for row in rows):
+        return None, None
+    weights = [row.weight for row in rows]
+    if not sum(weights):
+        weights = [1.0] * len(rows)
+    total = sum((row.score or 0.0) * w for row, w in zip(rows, weights, strict=True))
+    return min(1.0, total / sum(weights)), all(row.passed for row in rows)

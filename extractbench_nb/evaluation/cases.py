@@ -11,18 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from extractbench_nb._json import member
-from extractbench_nb.engine.inputs import read_schema, refuse_non_json
 from extractbench_nb.engine.profiles import Profile, get_profile
-from extractbench_nb.engine.records import settled
-from extractbench_nb.engine.scoring import Scored
-from extractbench_nb.engine.similarity import point_score
+from extractbench_nb.engine.scoring import Scored, point_score
+from extractbench_nb.engine.traversal import settled
 from extractbench_nb.errors import InputError
-from extractbench_nb.evaluation.api import evaluate
+from extractbench_nb.evaluation.api import evaluate, read_schema, refuse_non_json
 from extractbench_nb.evaluation.frames import node_outcome
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.judges.choosing import choose_judge
-from extractbench_nb.schema.nodes import Children, Schema
-from extractbench_nb.schema.states import MISSING
+from extractbench_nb.schema.nodes import MISSING, Children, Schema
 
 __all__ = ["Case", "CaseScorer", "Verdicts", "case_schema", "check_gold", "remembering"]
 

@@ -13,12 +13,11 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.display.html import one_line
 from extractbench_nb.engine.profiles import Profile
-from extractbench_nb.engine.records import ArrayRecord, Leaf, settled, states
-from extractbench_nb.engine.scoring import Scored
-from extractbench_nb.engine.similarity import point_score
+from extractbench_nb.engine.scoring import Scored, point_score
+from extractbench_nb.engine.traversal import ArrayRecord, Leaf, settled, states
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.field_metrics.registry import REGISTRY
-from extractbench_nb.schema.states import MISSING, PRESENT, Unusable
+from extractbench_nb.schema.nodes import MISSING, PRESENT, Unusable
 
 OUTCOMES = (
     "correct",

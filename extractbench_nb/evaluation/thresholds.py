@@ -10,12 +10,19 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from extractbench_nb.display.text import fitted
-from extractbench_nb.engine.assignment import OptimalAligner
 from extractbench_nb.engine.profiles import Profile
-from extractbench_nb.engine.records import ArrayRecord, Leaf, Pair, Paths, roll_up, settled
 from extractbench_nb.engine.scoring import ALIGNED, Pending, Scored, Scorer
 from extractbench_nb.engine.similarity import pass_threshold
-from extractbench_nb.engine.traversal import Traversal
+from extractbench_nb.engine.strict_rules import count_leaves
+from extractbench_nb.engine.traversal import (
+    ArrayRecord,
+    Leaf,
+    Pair,
+    Paths,
+    Traversal,
+    roll_up,
+    settled,
+)
 from extractbench_nb.evaluation.frames import array_frame, field_frame, in_order, match_frame
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.field_metrics.registry import REGISTRY
@@ -144,8 +151,7 @@ def _array(array: ArrayRecord, settings: Settings, found: list[ArrayRecord]) -> 
 
 def _reopened(array: ArrayRecord) -> list[Scored | Pending]:
     """Take the verdict of the alignment back, where there was one: two sides of a kind."""
-    same_kind = isinstance(array.gold, dict) == isinstance(array.predicted, dict)
-    if array.unaligned or not (array.gold_items and array.predicted_items and same_kind):
+    if array.unaligned or not array.has_two_sides:
         return list(array.verdicts)
     return [
         Scored(v.metric, None, None, ALIGNED, "", None, v.weight) if v.metric == "array_llm" else v
@@ -270,9 +276,11 @@ class ArrayMatches:
             assert self._record is not None  # noqa: S101 - the caller checked
             node = _under(self._record.node, self._settings(values))
             scorer = Scorer(self._ev.profile, OfflineJudge())
-            walk = Traversal(scorer, OptimalAligner(scorer))
+            walk = Traversal(scorer, "optimal")
             walk.descend(node, self._record.gold, self._record.predicted)
-            walk.finish(node, self._record.gold, self._record.predicted)
+            roll_up(walk.arrays, self._ev.profile)
+            if self._ev.profile.count_array_leaves:
+                count_leaves(walk)
             walk.arrays[0].counted = self._record.counted
             if len(self._realigned) == _MOST_KEPT:
                 del self._realigned[next(iter(self._realigned))]

@@ -11,8 +11,7 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import bracketed, json_text, member
 from extractbench_nb.display.text import plural
 from extractbench_nb.engine.pairing import resolve_union, undeclared
-from extractbench_nb.schema.nodes import NOWHERE, Node, Schema
-from extractbench_nb.schema.states import MISSING
+from extractbench_nb.schema.nodes import MISSING, NOWHERE, Node, Schema
 from extractbench_nb.schema.validation import Validation
 
 WARNING_COLUMNS = FrameSpec(

@@ -1,4 +1,4 @@
-"""The typed AST: `Node` is one construct of the schema, `Schema` the tree; how they are shown."""
+"""The typed AST of a schema: `Node`, `Schema` and how they are shown; states of values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from dataclasses import field as attribute
-from typing import Any, NamedTuple
+from functools import cache
+from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
@@ -303,6 +304,107 @@ def _needs_array(spec: MetricSpec) -> bool:
 
 def _needs_scalar(spec: MetricSpec) -> bool:
     return spec.metric_id in SCALAR_METRICS or (bool(spec.types) and "array" not in spec.types)
+
+
+# --- value states -----------------------------------------------------------------------------
+# Section 3.3 of the ExtractBench paper distinguishes present, null and missing. An empty array on
+# an array node is a fourth state, because it says "there is none" as null does.
+
+
+class Missing:
+    """The type of `MISSING`, the value of a key that is not there; false, as None is."""
+
+    _instance: Missing | None = None
+
+    def __new__(cls) -> Missing:
+        """Return the one instance."""
+        if cls._instance is None:
+            cls._instance = super().__new__(cls)
+        return cls._instance
+
+    def __repr__(self) -> str:
+        """Return ``MISSING``."""
+        return "MISSING"
+
+    def __bool__(self) -> bool:
+        """Be false, as None is."""
+        return False
+
+    def __reduce__(self) -> tuple[type[Missing], tuple[()]]:
+        """Stay the one instance when unpickled."""
+        return (Missing, ())
+
+
+MISSING: Final = Missing()
+
+PRESENT: Final = "present"
+EMPTY: Final = "empty"
+
+
+def state_of(value: Any, node: Node | None = None) -> str:
+    """Return the state of one side of a node."""
+    if value is MISSING or isinstance(value, Unusable):
+        return "missing"
+    if value is None:
+        return "null"
+    if node is not None and node.kind == "array":
+        items: Any = value if isinstance(value, list | tuple) else None
+        if node.flattened and isinstance(value, dict):
+            items = [v for v in value.values() if v is not None and (type(v) is not list or v)]
+        if items is not None and not items:
+            return EMPTY
+    return PRESENT
+
+
+class Resolution(NamedTuple):
+    """What a pair of states decides: score, verdict, outcome and the reason word."""
+
+    score: float
+    passed: bool
+    outcome: str
+    reason: str
+
+
+@cache
+def resolve_states(gold: str, predicted: str) -> Resolution | None:
+    """Decide a pair of states where at least one side is absent; None if both are present.
+
+    Examples
+    --------
+    >>> resolve_states("present", "null")
+    Resolution(score=0.0, passed=False, outcome='omission', reason='predicted_null')
+    """
+    if gold == predicted == PRESENT:
+        return None
+    if gold == PRESENT:
+        return Resolution(0.0, False, "omission", f"predicted_{predicted}")
+    if predicted == PRESENT:
+        return Resolution(0.0, False, "hallucination", f"gold_{gold}")
+    reason = f"both_{gold}" if gold == predicted else "both_absent"
+    return Resolution(1.0, True, "both_absent", reason)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unusable:
+    """What stands on the predicted side below a container that is of the wrong kind.
+
+    ``outcome`` is ``structural`` where neither schema nor gold knows the type, ``incorrect`` where
+    another branch of the schema allows it. ``value`` is the container itself.
+    """
+
+    outcome: str
+    reason: str
+    value: Any = None
+
+    def of(self, value: Any) -> Unusable:
+        """Return the same for a container."""
+        return Unusable(self.outcome, self.reason, value)
+
+
+BROKEN: Final = Unusable("structural", "type_mismatch")
+MISFIT: Final = Unusable("incorrect", "branch_mismatch")
+
+# --- the schema -------------------------------------------------------------------------------
 
 
 def goes_below(node: Node, met: set[frozenset[str]]) -> bool:

@@ -14,12 +14,11 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import json_text, read_document
-from extractbench_nb.engine.inputs import refuse_non_json
 from extractbench_nb.errors import InputError
+from extractbench_nb.evaluation.api import refuse_non_json
 from extractbench_nb.extraction.conforming import Conformance, Location, touches
-from extractbench_nb.schema.nodes import Node, Schema
+from extractbench_nb.schema.nodes import MISSING, Node, Schema
 from extractbench_nb.schema.parse import parse_schema
-from extractbench_nb.schema.states import MISSING
 from extractbench_nb.simulation.catalogue import CORRUPTIONS, ITEM, STRUCTURE, Corruption, chosen
 from extractbench_nb.simulation.documents import (
     Change,
