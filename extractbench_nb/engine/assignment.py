@@ -48,13 +48,7 @@ Pairs = list[tuple[int, int]]
 
 
 class OptimalAligner:
-    """Aligns arrays under one scorer; a callable ``(node, gold, predicted) -> index pairs``.
-
-    Parameters
-    ----------
-    scorer : Scorer
-        Runs the declared metrics on pairs of items.
-    """
+    """Aligns arrays under one scorer; a callable ``(node, gold, predicted) -> index pairs``."""
 
     name = "optimal"
 

@@ -381,14 +381,13 @@ def undeclared(node: Node, value: Any, gold: Any, *, compared: bool = False) -> 
             properties = at.children.properties
             ours = part.gold if isinstance(part.gold, dict) else _NOTHING
             for key, inner in part.value.items():
-                child = properties[key] if key in properties else at.children.entry(key)
-                is_named = key in properties or child is None
-                step = member(str(key)) if is_named else bracketed(str(key))
-                below = Part(part.path + step, inner, ours.get(key, MISSING))
+                child = properties.get(key) or at.children.entry(key)
+                below = ours.get(key, MISSING)
                 if child is None:
-                    yield below
+                    yield Part(part.path + member(str(key)), inner, below)
                 else:
-                    stack.append((child, below))
+                    step = child.step or bracketed(str(key))
+                    stack.append((child, Part(part.path + step, inner, below)))
         elif compared and at.kind in ("object", "null") and at.config is None:
             # a value where the schema has null, or an object and gold has nothing
             scored = at.kind == "object" and holds_something(part.gold)

@@ -108,14 +108,8 @@ class ItemComparer:
     """Compares array items by the metrics that the schema declares for their fields.
 
     Results are remembered by the identity of the items, which must live as long as the comparer:
-    an alignment asks for the same pairs at every level of nesting.
-
-    Parameters
-    ----------
-    scorer : Scorer
-        Runs the metrics.
-    align : callable
-        Aligns arrays inside the items.
+    an alignment asks for the same pairs at every level of nesting. `align` pairs the items of
+    arrays inside the items.
     """
 
     def __init__(self, scorer: Scorer, align: Align) -> None:

@@ -165,13 +165,13 @@ def _pair(pair: Pair, settings: Settings, found: list[ArrayRecord]) -> Pair:
         for child in pair.children
         if not (pair.reason or _is_invented(child))
     ]
-    of_children = {child.node.field for child in children}
+    child_fields = {child.node.field for child in children}
     return replace(
         pair,
         children=children,
         similarity=None if children else pair.similarity,
         status="",
-        failed_fields=tuple(f for f in pair.failed_fields if f not in of_children),
+        failed_fields=tuple(f for f in pair.failed_fields if f not in child_fields),
         unresolved=False,
     )
 
@@ -218,21 +218,9 @@ class Outcome(NamedTuple):
 class ArrayMatches:
     """One array of an evaluation, whose thresholds can be tried.
 
-    Parameters
-    ----------
-    ev : Evaluation
-        The evaluation.
-    path : str
-        Instance path of the array.
-
-    Attributes
-    ----------
-    knobs : list of Knob
-        The thresholds that can be changed; none where the evaluation has no records any more.
-    note : str
-        What a reader must know about changed thresholds; empty where all is computed anew.
-    evaluated : Outcome
-        As evaluated.
+    ``knobs`` are the thresholds that can be changed; none if the evaluation has no records.
+    ``note`` says what a reader must know about changed thresholds; empty where all is computed
+    anew. ``evaluated`` is the outcome as evaluated.
     """
 
     def __init__(self, ev: Evaluation, path: str) -> None:
