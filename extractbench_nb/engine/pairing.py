@@ -243,8 +243,9 @@ def resolve_union(node: Node, gold: Any, predicted: Any) -> Node:
     """Return the node that a union is for these values."""
     while node.kind == "union":
         absent = gold is MISSING or gold is None
-        if absent and isinstance(predicted, dict) and node.has_several_objects:
-            return node.joined
+        joined = node.joined if absent and isinstance(predicted, dict) else None
+        if joined is not None:
+            return joined
         index = _branch_index(node, predicted if absent else gold)
         chosen = node.choose(index)
         if chosen.kind == "object" and _aligned_as_array(node) and is_map_of_arrays(chosen):

@@ -150,6 +150,21 @@ def integer_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
     return json_text(gold) == json_text(predicted)
 
 
+def boolean_exact(gold: Any, predicted: Any) -> bool:
+    """Compare booleans; the words ``true`` and ``false`` count as such, numbers do not."""
+    one, two = _as_boolean(gold), _as_boolean(predicted)
+    if one is None and two is None:
+        return json_text(gold) == json_text(predicted)
+    return one is two
+
+
+def _as_boolean(value: Any) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    words = {"true": True, "false": False}
+    return words.get(value.strip().lower()) if isinstance(value, str) else None
+
+
 _PARSE = Param("parse", "string", "plain", choices=("plain", "lenient"))
 _NUMERIC = ("number", "integer", "any")
 
@@ -185,34 +200,13 @@ for _entry in (
         "ExtractBench README, metrics table",
         "equal whole numbers",
     ),
-):
-    REGISTRY.add(_entry)
-
-
-_WORDS = {"true": True, "false": False}
-
-
-def boolean_exact(gold: Any, predicted: Any) -> bool:
-    """Compare booleans; the words ``true`` and ``false`` count as such, numbers do not."""
-    one, two = _as_boolean(gold), _as_boolean(predicted)
-    if one is None and two is None:
-        return json_text(gold) == json_text(predicted)
-    return one is two
-
-
-def _as_boolean(value: Any) -> bool | None:
-    if isinstance(value, bool):
-        return value
-    return _WORDS.get(value.strip().lower()) if isinstance(value, str) else None
-
-
-REGISTRY.add(
     Metric(
         "boolean_exact",
         boolean_exact,
         ("boolean", "any"),
-        source="ExtractBench README, metrics table",
         pass_rule="gold == predicted",
+        source="ExtractBench README, metrics table",
         summary="equal booleans",
-    )
-)
+    ),
+):
+    REGISTRY.add(_entry)

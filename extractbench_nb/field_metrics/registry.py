@@ -54,15 +54,12 @@ class Param:
 
     def problem(self, value: Any) -> str | None:
         """Say what is wrong with a value, or return None."""
-        if not _of_kind(value, self.kind):
-            return f"{self.name} is {value!r}; expected {self.expected}"
-        if self.choices and value not in self.choices:
-            return f"{self.name} is {value!r}; expected {self.expected}"
-        low = self.minimum is not None and value < self.minimum
-        high = self.maximum is not None and value > self.maximum
-        if self.kind == "number" and (low or high or isnan(value)):
-            return f"{self.name} is {value!r}; expected {self.expected}"
-        return None
+        right = _of_kind(value, self.kind) and (not self.choices or value in self.choices)
+        if right and self.kind == "number":
+            low = self.minimum is not None and value < self.minimum
+            high = self.maximum is not None and value > self.maximum
+            right = not (low or high or isnan(value))
+        return None if right else f"{self.name} is {value!r}; expected {self.expected}"
 
     @property
     def expected(self) -> str:
@@ -321,19 +318,18 @@ def metric(
             raise ConfigError(None, f"applies_to is {kind!r}; {nearest(kind, APPLIES_TO)}")
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        REGISTRY.add(_entry(name or function.__name__, function, kinds, source))
+        own = name or function.__name__
+        params = tuple(_declared_params(own, function))
+        names = [p.name for p in params]
+        threshold = next((n for n in ("threshold", "pass_threshold") if n in names), None)
+        rule = f"score >= {threshold}" if threshold else "score is 1"
+        summary = (inspect.getdoc(function) or "").partition("\n")[0]
+        REGISTRY.add(
+            Metric(own, function, kinds, params, rule, source, summary, threshold=threshold)
+        )
         return function
 
     return register
-
-
-def _entry(name: str, function: Callable[..., Any], kinds: tuple[str, ...], source: str) -> Metric:
-    params = tuple(_declared_params(name, function))
-    names = [p.name for p in params]
-    threshold = next((n for n in ("threshold", "pass_threshold") if n in names), None)
-    rule = f"score >= {threshold}" if threshold else "score is 1"
-    summary = (inspect.getdoc(function) or "").partition("\n")[0]
-    return Metric(name, function, kinds, params, rule, source, summary, threshold=threshold)
 
 
 def _declared_params(name: str, function: Callable[..., Any]) -> Iterable[Param]:
@@ -371,16 +367,16 @@ def metrics() -> pd.DataFrame:
     >>> metrics().set_index("metric").loc["number_tolerance", "pass_rule"]
     '|gold - predicted| <= tolerance * |gold|'
     """
-    rows = list({m.name: m for m in REGISTRY.entries.values()}.values())
-    return METRIC_COLUMNS.build(
-        {
-            "metric": [m.name for m in rows],
-            "applies_to": [", ".join(m.applies_to) for m in rows],
-            "params": [m.defaults for m in rows],
-            "ranges": ["; ".join(f"{p.name}: {p.expected}" for p in m.params) for m in rows],
-            "pass_rule": [m.pass_rule for m in rows],
-            "judged": [m.judged for m in rows],
-            "source": [m.source for m in rows],
-            "summary": [m.summary for m in rows],
-        }
+    return METRIC_COLUMNS.from_rows(
+        (
+            m.name,
+            ", ".join(m.applies_to),
+            m.defaults,
+            "; ".join(f"{p.name}: {p.expected}" for p in m.params),
+            m.pass_rule,
+            m.judged,
+            m.source,
+            m.summary,
+        )
+        for m in {entry.name: entry for entry in REGISTRY.entries.values()}.values()
     )

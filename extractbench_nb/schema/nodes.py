@@ -17,10 +17,6 @@ from extractbench_nb.display.html import card_html, document_text
 from extractbench_nb.schema.config import ARRAY_METRICS, SCALAR_METRICS, MetricSpec, NodeConfig
 from extractbench_nb.schema.keywords import Patterns
 
-#: Keys of `Node.whole`, `Node.itself` and `Node.joined` among a node's choices; branches have 0
-#: and up, flattened ones -1 and down.
-_WHOLE, _ITSELF, _JOINED = 1_000_000, 1_000_001, 1_000_002
-
 
 @dataclass(frozen=True, slots=True)
 class Children:
@@ -131,7 +127,8 @@ class Node:
     step: str = ""
     loader: Callable[[], Children] | None = None
     loaded: Children | None = None
-    _choices: dict[int, Node] = attribute(default_factory=dict)
+    #: What the node is for some values, by branch or property.
+    _choices: dict[Any, Any] = attribute(default_factory=dict)
 
     @property
     def children(self) -> Children:
@@ -182,31 +179,22 @@ class Node:
             the union's own or agreed config, else the branch's.
         """
         if index not in self._choices:
-            self._choices[index] = self._as_branch(self.children.branches[index])
+            branch = self.children.branches[index]
+            self._choices[index] = replace(
+                self,
+                kind=branch.kind,
+                pointer=branch.pointer,
+                config=self.config if self._config_applies_to(branch) else branch.config,
+                declared=self.declared or branch.declared,
+                keywords=branch.keywords,
+                ref=self.ref or branch.ref,
+                recursive=self.recursive or branch.recursive,
+                structure=branch.structure,
+                loader=lambda: branch.children,
+                loaded=None,
+                _choices={},
+            )
         return self._choices[index]
-
-    def _as_branch(self, branch: Node) -> Node:
-        chosen = self.config if self._config_applies_to(branch) else branch.config
-        return Node(
-            branch.kind,
-            self.types,
-            self.label,
-            self.schema_path,
-            branch.pointer,
-            self.field,
-            self.name,
-            self.depth,
-            self.required,
-            self.nullable,
-            chosen,
-            self.declared or branch.declared,
-            branch.keywords,
-            self.ref or branch.ref,
-            self.recursive or branch.recursive,
-            branch.structure,
-            loader=lambda: branch.children,
-            step=self.step,
-        )
 
     def _config_applies_to(self, branch: Node) -> bool:
         """Whether the union's own metrics can score the values of a branch."""
@@ -221,28 +209,26 @@ class Node:
     @property
     def whole(self) -> Node:
         """The node as one value of any type: nothing below it, nothing to check."""
-        if _WHOLE not in self._choices:
-            self._choices[_WHOLE] = replace(
+        if "whole" not in self._choices:
+            self._choices["whole"] = replace(
                 self, kind="any", types=frozenset(), loader=None, loaded=Children(), _choices={}
             )
-        return self._choices[_WHOLE]
+        return self._choices["whole"]
 
     @property
     def itself(self) -> Node:
         """An object as one value of its type, apart from what is below it."""
-        if _ITSELF not in self._choices:
-            self._choices[_ITSELF] = replace(self.whole, types=self.types, _choices={})
-        return self._choices[_ITSELF]
+        if "itself" not in self._choices:
+            self._choices["itself"] = replace(self.whole, types=self.types, _choices={})
+        return self._choices["itself"]
 
     @property
-    def has_several_objects(self) -> bool:
-        """Whether more than one branch of a union is an object."""
-        return len(self._objects()) > 1
+    def joined(self) -> Node | None:
+        """A union as one object of all that its branches declare, the first that does first.
 
-    @property
-    def joined(self) -> Node:
-        """A union as one object of all that its branches declare; the first one that does wins."""
-        if _JOINED not in self._choices:
+        None if fewer than two branches are objects.
+        """
+        if "joined" not in self._choices:
             objects = self._objects()
             properties: dict[str, Node] = {}
             patterns: dict[str, Node] = {}
@@ -252,8 +238,10 @@ class Node:
             maps = (branch.children.additional for branch in objects)
             rest = next((a for a in maps if a is not None), None)
             below = Children(properties, rest, patterns=patterns)
-            self._choices[_JOINED] = replace(objects[0], loaded=below, _choices={})
-        return self._choices[_JOINED]
+            several = len(objects) > 1
+            joined = replace(objects[0], loaded=below, _choices={}) if several else None
+            self._choices["joined"] = joined
+        return self._choices["joined"]
 
     def _objects(self) -> list[Node]:
         found = []
@@ -275,7 +263,7 @@ class Node:
         Node
             An array node with ``flattened`` set; its items are the items of those arrays.
         """
-        key = -1 - index
+        key = "flattened", index
         if key not in self._choices:
             (arrays,) = self.children.branches[index].children.entries
             self._choices[key] = replace(
@@ -470,14 +458,26 @@ class Schema:
             schema_path, field, type, depth, required, nullable, metric, params, description.
             Branches of a union that hold nothing but a scalar are part of the union's row.
         """
-        return schema_frame(self)
+        return SCHEMA_COLUMNS.from_rows(
+            (
+                node.schema_path,
+                node.field or "$",
+                node.label,
+                node.depth,
+                node.required,
+                node.nullable,
+                shown_metric(node),
+                _params(node),
+                node.description,
+            )
+            for node, *_ in shown_nodes(self)
+        )
 
     def __repr__(self) -> str:
         """Draw the tree as text."""
         return schema_text(self)
 
     def _repr_html_(self) -> str:
-
         return schema_html(self)
 
 
@@ -496,24 +496,6 @@ SCHEMA_COLUMNS = FrameSpec(
         Column("description", "string", "the schema's own words", nullable=True),
     ),
 )
-
-
-def schema_frame(schema: Schema) -> pd.DataFrame:
-    """List the nodes of a schema; see :meth:`Schema.to_frame`."""
-    nodes = [row.node for row in shown_nodes(schema)]
-    return SCHEMA_COLUMNS.build(
-        {
-            "schema_path": [n.schema_path for n in nodes],
-            "field": [n.field or "$" for n in nodes],
-            "type": [n.label for n in nodes],
-            "depth": [n.depth for n in nodes],
-            "required": [n.required for n in nodes],
-            "nullable": [n.nullable for n in nodes],
-            "metric": [shown_metric(n) for n in nodes],
-            "params": [_params(n) for n in nodes],
-            "description": [n.description for n in nodes],
-        }
-    )
 
 
 class Shown(NamedTuple):
