@@ -223,8 +223,9 @@ class ItemComparer:
 
     def _settled(self, verdict: Scored | Pending, node: Node, gold: Any, predicted: Any) -> Scored:
         """Replace what is still open: an inner alignment, or a verdict that must be awaited."""
-        if isinstance(verdict, Pending):
-            return _guess(verdict, gold, predicted)
+        if isinstance(verdict, Pending):  # until it is awaited, how alike the two look
+            score, spec = text_similarity(json_text(gold), json_text(predicted)), verdict.spec
+            return Scored(spec.metric_id, score, score >= _LIKELY, "", "", weight=spec.weight)
         if verdict.outcome != ALIGNED:
             return verdict
         score, passed = self._inner_array(node, gold, predicted)
@@ -333,8 +334,3 @@ def is_aligned(node: Node) -> bool:
     if node.kind != "array" or node.config is None:
         return False
     return any(spec.metric_id == "array_llm" for spec in node.config.metrics)
-
-
-def _guess(pending: Pending, gold: Any, predicted: Any) -> Scored:
-    score, spec = text_similarity(json_text(gold), json_text(predicted)), pending.spec
-    return Scored(spec.metric_id, score, score >= _LIKELY, "", "", weight=spec.weight)

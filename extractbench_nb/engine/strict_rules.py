@@ -47,8 +47,12 @@ def count_leaves(walk: Traversal) -> None:
         ]
         array.pairs.extend(one_sided)
         for pair in paired:
-            if not pair.children:
-                _enter_unlike(walk, array, pair)
+            node = array.node.item(pair.gold_index or 0)
+            gold = _item(array.gold_items, pair.gold_index)
+            predicted = _item(array.predicted_items, pair.predicted_index)
+            if not pair.children and node is not None and never_match(gold, predicted):
+                paths = array.item_paths(pair.gold_index, pair.predicted_index)
+                _enter_present(walk, pair, node, gold, predicted, paths)
         below = [child for pair in (*paired, *one_sided) for child in pair.children]
         for child in _without_verdict(array, one_sided, below):
             _leave_open(child, array)
@@ -91,20 +95,16 @@ def _one_sided(walk: Traversal, array: ArrayRecord, i: int | None, j: int | None
     if i is not None and isinstance(predicted, Unusable):  # what is broken may stand elsewhere
         paths = array.paths.below(array.gold_steps[i])
     if node is not None:
-        walk.enter(pair, node, gold, predicted, paths)
-    pair.children = [child for child in pair.children if PRESENT in states(child)]
+        _enter_present(walk, pair, node, gold, predicted, paths)
     return pair
 
 
-def _enter_unlike(walk: Traversal, array: ArrayRecord, pair: Pair) -> None:
-    """Make the rows of a container that was paired with a value of another kind."""
-    i, j = pair.gold_index, pair.predicted_index
-    assert i is not None and j is not None  # noqa: S101, PT018 - it is a pair
-    node = array.node.item(i)
-    gold, predicted = _item(array.gold_items, i), _item(array.predicted_items, j)
-    if node is not None and never_match(gold, predicted):
-        walk.enter(pair, node, gold, predicted, array.item_paths(i, j))
-        pair.children = [child for child in pair.children if PRESENT in states(child)]
+def _enter_present(
+    walk: Traversal, pair: Pair, node: Node, gold: Any, predicted: Any, paths: Paths
+) -> None:
+    """Make the rows of a pair; what is absent on both sides has no row."""
+    walk.enter(pair, node, gold, predicted, paths)
+    pair.children = [child for child in pair.children if PRESENT in states(child)]
 
 
 def _in_place_of_items(array: ArrayRecord) -> Any:

@@ -163,7 +163,9 @@ def _pair(pair: Pair, settings: Settings, found: list[ArrayRecord]) -> Pair:
     children = [
         _array(child, settings, found) if isinstance(child, ArrayRecord) else _leaf(child, settings)
         for child in pair.children
-        if not (pair.reason or _is_invented(child))
+        # profile strict added these after the pairs were decided: to pairs with a reason, a
+        # container and a value of another kind, it adds all
+        if not (pair.reason or any(v.reason == "undeclared" for v in settled(child)))
     ]
     child_fields = {child.node.field for child in children}
     return replace(
@@ -176,25 +178,18 @@ def _pair(pair: Pair, settings: Settings, found: list[ArrayRecord]) -> Pair:
     )
 
 
-def _is_invented(leaf: Leaf) -> bool:
-    """Whether profile ``strict`` added the place after the pairs were decided.
-
-    To pairs with a reason, a container and a value of another kind, it adds all places.
-    """
-    return any(verdict.reason == "undeclared" for verdict in settled(leaf))
-
-
 def _leaf(leaf: Leaf, settings: Settings) -> Leaf:
     marks = {metric: v for (field, metric, _), v in settings.items() if field == leaf.node.field}
-    verdicts = [_judged_by(verdict, marks.get(verdict.metric)) for verdict in settled(leaf)]
-    return replace(leaf, verdicts=list(verdicts))
-
-
-def _judged_by(verdict: Scored, mark: float | None) -> Scored:
-    if mark is None or verdict.score is None or verdict.outcome not in ("correct", "incorrect"):
-        return verdict
-    passed = verdict.score >= mark
-    return verdict._replace(passed=passed, outcome="correct" if passed else "incorrect")
+    verdicts: list[Scored | Pending] = []
+    for verdict in settled(leaf):
+        mark, was_compared = marks.get(verdict.metric), verdict.outcome in ("correct", "incorrect")
+        if mark is not None and verdict.score is not None and was_compared:
+            passed = verdict.score >= mark
+            outcome = "correct" if passed else "incorrect"
+            verdicts.append(verdict._replace(passed=passed, outcome=outcome))
+        else:
+            verdicts.append(verdict)
+    return replace(leaf, verdicts=verdicts)
 
 
 _MOST_KEPT = 4
