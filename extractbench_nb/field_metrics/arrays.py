@@ -6,7 +6,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from extractbench_nb._json import canonical_unordered, json_text
-from extractbench_nb.field_metrics.registry import REGISTRY, Metric, Param
+from extractbench_nb.field_metrics.registry import README, REGISTRY, Metric, Param, built_in
 from extractbench_nb.language.text import normalize
 
 
@@ -121,17 +121,18 @@ JUDGE_PARAMS = (
 )
 _JUDGED = "the judge's score >= pass_threshold"
 
+built_in(
+    set_f1,
+    ("array",),
+    "F1 >= pass_threshold",
+    "extractbench_nb",
+    "F1 of two sets of scalars",
+    PASS_THRESHOLD,
+    Param("normalize_text", "boolean", True),
+    threshold="pass_threshold",
+)
+
 for _entry in (
-    Metric(
-        "set_f1",
-        set_f1,
-        ("array",),
-        (PASS_THRESHOLD, Param("normalize_text", "boolean", True)),
-        "F1 >= pass_threshold",
-        "extractbench_nb",
-        "F1 of two sets of scalars",
-        threshold="pass_threshold",
-    ),
     Metric(
         "skip",
         None,
@@ -157,7 +158,7 @@ for _entry in (
         ("any",),
         JUDGE_PARAMS,
         _JUDGED,
-        "ExtractBench README, metrics table",
+        README,
         "same by a judge's verdict",
         judged=True,
         threshold="pass_threshold",
@@ -172,19 +173,17 @@ for _entry in (
         "items aligned one to one, each item field by its own metric",
         threshold="pass_threshold",
     ),
-    Metric(
-        "table_grits",
-        table_grits,
-        ("array",),
-        (
-            PASS_THRESHOLD,
-            Param("measure", "string", "con", choices=("con", "top")),
-            Param("variant", "string", "paper", choices=("paper", "paper_substring", "released")),
-        ),
-        "f-score >= pass_threshold",
-        "after Smock et al. 2022, section 6",
-        "grid table similarity of an array of flat objects",
-        threshold="pass_threshold",
-    ),
 ):
     REGISTRY.add(_entry)
+
+built_in(
+    table_grits,
+    ("array",),
+    "f-score >= pass_threshold",
+    "after Smock et al. 2022, section 6",
+    "grid table similarity of an array of flat objects",
+    PASS_THRESHOLD,
+    Param("measure", "string", "con", choices=("con", "top")),
+    Param("variant", "string", "paper", choices=("paper", "paper_substring", "released")),
+    threshold="pass_threshold",
+)

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from extractbench_nb._json import as_written, json_text
-from extractbench_nb.field_metrics.registry import REGISTRY, Metric, Param
+from extractbench_nb.field_metrics.registry import README, Param, built_in
 from extractbench_nb.language.quantities import read_number
 
 _PLAIN = re.compile(r"\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,4})?\s*\Z", re.ASCII)
@@ -167,46 +167,18 @@ def _as_boolean(value: Any) -> bool | None:
 
 _PARSE = Param("parse", "string", "plain", choices=("plain", "lenient"))
 _NUMERIC = ("number", "integer", "any")
+_WHOLE = "int(gold) == int(predicted), both whole"
 
-for _entry in (
-    Metric(
-        "number_exact",
-        number_exact,
-        _NUMERIC,
-        (_PARSE,),
-        "gold == predicted",
-        "ExtractBench README, metrics table",
-        "equal numbers",
-    ),
-    Metric(
-        "number_tolerance",
-        number_tolerance,
-        _NUMERIC,
-        (
-            Param("tolerance", "number", 0.001, 0.0),
-            Param("mode", "string", "relative", choices=("relative", "absolute")),
-            _PARSE,
-        ),
-        "|gold - predicted| <= tolerance * |gold|",
-        "ExtractBench paper, Table 4 and appendix C",
-        "numbers within a relative margin",
-    ),
-    Metric(
-        "integer_exact",
-        integer_exact,
-        _NUMERIC,
-        (_PARSE,),
-        "int(gold) == int(predicted), both whole",
-        "ExtractBench README, metrics table",
-        "equal whole numbers",
-    ),
-    Metric(
-        "boolean_exact",
-        boolean_exact,
-        ("boolean", "any"),
-        pass_rule="gold == predicted",
-        source="ExtractBench README, metrics table",
-        summary="equal booleans",
-    ),
-):
-    REGISTRY.add(_entry)
+built_in(number_exact, _NUMERIC, "gold == predicted", README, "equal numbers", _PARSE)
+built_in(
+    number_tolerance,
+    _NUMERIC,
+    "|gold - predicted| <= tolerance * |gold|",
+    "ExtractBench paper, Table 4 and appendix C",
+    "numbers within a relative margin",
+    Param("tolerance", "number", 0.001, 0.0),
+    Param("mode", "string", "relative", choices=("relative", "absolute")),
+    _PARSE,
+)
+built_in(integer_exact, _NUMERIC, _WHOLE, README, "equal whole numbers", _PARSE)
+built_in(boolean_exact, ("boolean", "any"), "gold == predicted", README, "equal booleans")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isnan
 from typing import Any, NamedTuple, overload
 
@@ -254,6 +254,24 @@ class Registry:
 
 REGISTRY = Registry()
 use_catalogue(REGISTRY)
+
+#: Where the definitions of most built-in metrics come from.
+README = "ExtractBench README, metrics table"
+
+
+def built_in(
+    function: Callable[..., Any],
+    applies_to: tuple[str, ...],
+    pass_rule: str,
+    source: str,
+    summary: str,
+    *params: Param,
+    threshold: str | None = None,
+) -> None:
+    """Register a function under its own name."""
+    name = function.__name__
+    entry = Metric(name, function, applies_to, params, pass_rule, source, summary)
+    REGISTRY.add(replace(entry, threshold=threshold))
 
 
 @overload
