@@ -97,24 +97,15 @@ def _below(array: Node) -> Iterator[Node]:
 
 def _configured(node: Node, settings: Settings) -> NodeConfig | None:
     """Return the config of a node with `settings` applied; the same object if none concerns it."""
-    config = node.config
-    if config is None:
-        return None
-    changes = [
-        {
-            param: value
-            for (field, metric, param), value in settings.items()
-            if (field, metric) == (node.field, spec.metric_id)
-        }
-        for spec in config.metrics
-    ]
-    if not any(changes):
-        return config
-    specs = (
-        replace(spec, params={**spec.params, **changed})
-        for spec, changed in zip(config.metrics, changes, strict=True)
-    )
-    return replace(config, metrics=tuple(specs))
+    config, changed = node.config, False
+    specs = []
+    for spec in config.metrics if config is not None else ():
+        params = dict(spec.params)
+        for (field, metric, param), value in settings.items():
+            if (field, metric) == (node.field, spec.metric_id):
+                params[param], changed = value, True
+        specs.append(replace(spec, params=params))
+    return replace(config, metrics=tuple(specs)) if config is not None and changed else config
 
 
 def _under(node: Node, settings: Settings) -> Node:
