@@ -128,7 +128,7 @@ class Node:
     loader: Callable[[], Children] | None = None
     loaded: Children | None = None
     #: What the node is for some values, by branch or property.
-    _choices: dict[Any, Any] = attribute(default_factory=dict)
+    _choices: dict[Any, Node] = attribute(default_factory=dict)
 
     @property
     def children(self) -> Children:
@@ -228,8 +228,10 @@ class Node:
 
         None if fewer than two branches are objects.
         """
+        objects = self._objects()
+        if len(objects) <= 1:
+            return None
         if "joined" not in self._choices:
-            objects = self._objects()
             properties: dict[str, Node] = {}
             patterns: dict[str, Node] = {}
             for branch in objects:
@@ -238,9 +240,7 @@ class Node:
             maps = (branch.children.additional for branch in objects)
             rest = next((a for a in maps if a is not None), None)
             below = Children(properties, rest, patterns=patterns)
-            several = len(objects) > 1
-            joined = replace(objects[0], loaded=below, _choices={}) if several else None
-            self._choices["joined"] = joined
+            self._choices["joined"] = replace(objects[0], loaded=below, _choices={})
         return self._choices["joined"]
 
     def _objects(self) -> list[Node]:
