@@ -171,15 +171,7 @@ _USUAL = {"max_prompt_tokens": 16_000, "candidates": 5}
 
 
 class Alignment(NamedTuple):
-    """Which items belong together, and the calls that were made to find out.
-
-    Attributes
-    ----------
-    pairs : list of tuple of int
-        (gold index, predicted index), in gold order.
-    calls : tuple of JudgeCall
-        None if nothing had to be asked.
-    """
+    """Which items belong together, as (gold index, predicted index), and the calls behind it."""
 
     pairs: Pairs
     calls: tuple[JudgeCall, ...] = ()

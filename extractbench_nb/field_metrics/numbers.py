@@ -19,21 +19,11 @@ _LONGEST = 4000
 
 
 def as_number(value: Any, parse: str = "plain") -> int | float | None:
-    """Read a value as a number.
+    """Read a value as a number; None for what is not one, such as ``"<5"``, ``"~5"`` or ``True``.
 
-    Parameters
-    ----------
-    value : object
-        A number, or a text; booleans are not numbers.
-    parse : str, optional
-        ``plain`` reads texts as JSON writes numbers: ``"5"``, ``"-5.0"``, ``"1e3"``. ``lenient``
-        also reads what `read_number` does: thousands separators, currency signs, percent, units,
-        scale words, and parentheses for negatives.
-
-    Returns
-    -------
-    int, float or None
-        The number; None for what is not one, such as ``"<5"``, ``"~5"`` or ``"5-"``.
+    ``plain`` reads texts as JSON writes numbers: ``"5"``, ``"-5.0"``, ``"1e3"``. ``lenient`` also
+    reads what `read_number` does: thousands separators, currency signs, percent, units, scale
+    words, and parentheses for negatives.
 
     Examples
     --------

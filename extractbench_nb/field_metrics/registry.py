@@ -94,30 +94,11 @@ def _of_kind(value: Any, kind: str) -> bool:
 class Metric:
     """A metric as a value: its name, function, params and description.
 
-    Parameters
-    ----------
-    name : str
-        What an ``evaluation_config`` says.
-    function : callable
-        ``(gold, predicted, **params)`` to a score in [0, 1], a bool or a `MetricScore`; sync or
-        async. None if the evaluator itself does the work (``array_llm``, ``skip``).
-    applies_to : tuple of str
-        JSON types it is meant for.
-    params : tuple of Param
-        Its parameters.
-    pass_rule : str
-        When a score passes, in words.
-    source : str
-        Where its definition comes from.
-    summary : str
-        What it compares, in a few words.
-    judged : bool
-        Whether a judge decides it.
-    threshold : str or None
-        The parameter that a score must reach to pass; None: only 1.0 passes.
-    takes_node : bool
-        Written as a class: the function is async and takes the schema node, gold, predicted and
-        the metric's spec; its params are free.
+    ``function`` maps ``(gold, predicted, **params)`` to a score in [0, 1], a bool or a
+    `MetricScore`; sync or async. It is None if the evaluator itself does the work (``array_llm``,
+    ``skip``). ``threshold`` is the parameter that a score must reach to pass; None: only 1.0
+    passes. ``takes_node``: written as a class; the function is async and takes the schema node,
+    gold, predicted and the metric's spec, and its params are free.
     """
 
     name: str
@@ -142,18 +123,7 @@ class Metric:
         return {p.name: p.default for p in self.params}
 
     def pass_mark(self, params: Mapping[str, Any]) -> float:
-        """Return the lowest score that passes under these params.
-
-        Parameters
-        ----------
-        params : mapping
-            The params of the field.
-
-        Returns
-        -------
-        float
-            In [0, 1].
-        """
+        """Return the lowest score in [0, 1] that passes under the params of a field."""
         if self.threshold is None:
             return 1.0
         default = next((p.default for p in self.params if p.name == self.threshold), None)

@@ -138,18 +138,7 @@ class Node:
         return self.loaded
 
     def item(self, index: int) -> Node | None:
-        """Return the node of the item at an index.
-
-        Parameters
-        ----------
-        index : int
-            Place in the array, counted from 0.
-
-        Returns
-        -------
-        Node or None
-            None if the schema has none for it.
-        """
+        """Return the node of the item at an index; None if the schema has none for it."""
         below = self.children
         return below.prefix[index] if index < len(below.prefix) else below.items
 
@@ -167,16 +156,8 @@ class Node:
     def choose(self, index: int) -> Node:
         """Return the union as the node it is when branch `index` holds.
 
-        Parameters
-        ----------
-        index : int
-            Which branch, counted from 0.
-
-        Returns
-        -------
-        Node
-            Path, field, depth and allowed types of the union; kind and children of the branch;
-            the union's own or agreed config, else the branch's.
+        Path, field, depth and allowed types are the union's; kind and children the branch's; the
+        config is the union's own or agreed one, else the branch's.
         """
         if index not in self._choices:
             branch = self.children.branches[index]
@@ -253,15 +234,7 @@ class Node:
     def choose_flattened(self, index: int) -> Node:
         """Return the union as an array of (key, item) pairs, where branch `index` maps to arrays.
 
-        Parameters
-        ----------
-        index : int
-            A branch that is an object with arrays under ``additionalProperties``.
-
-        Returns
-        -------
-        Node
-            An array node with ``flattened`` set; its items are the items of those arrays.
+        Its items are the items of those arrays, and ``flattened`` is set.
         """
         key = "flattened", index
         if key not in self._choices:
