@@ -50,6 +50,7 @@ AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "parity",
             "properties",
             "evaluation",
+            "schema",
         ),
     ),
     "alignment": (
