@@ -425,7 +425,8 @@ class Evaluation:
             "llm_calls": len(calls),
             "llm_cost_usd": total_cost(calls),
         }
-        return pd.Series(values, index=SUMMARY.names, dtype=float, name="summary")
+        names = SUMMARY.names
+        return pd.Series([values[n] for n in names], index=names, dtype=float, name="summary")
 
     @cached_property
     def _warnings(self) -> pd.DataFrame:
