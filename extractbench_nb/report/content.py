@@ -32,8 +32,7 @@ from extractbench_nb.report.models import (
     OutcomeStats,
     SchemaStats,
 )
-from extractbench_nb.schema.nodes import Node, Schema
-from extractbench_nb.schema.states import MISSING
+from extractbench_nb.schema.nodes import MISSING, Node, Schema
 
 __all__ = [
     "array_breakdowns",
