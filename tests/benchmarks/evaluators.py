@@ -35,7 +35,7 @@ def fresh() -> None:
                 parameters = getattr(value, "cache_parameters", None)
                 if parameters and parameters()["maxsize"] != 1:  # 1: a table that is built once
                     value.cache_clear()
-    pdf._KEPT.clear()
+    pdf._TEXTS.clear()
     gc.collect()
     gc.freeze()
 
