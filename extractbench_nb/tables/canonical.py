@@ -22,8 +22,7 @@ from extractbench_nb.tables.cells import (
     Table,
     is_whole,
     leading,
-    spans_by_row,
-    spans_html,
+    rows_html,
     table_of_cells,
 )
 from extractbench_nb.tables.reading import read_table
@@ -422,16 +421,17 @@ def _touch(one: Box | None, other: Box | None, axis: int) -> bool:
 
 def _widen(draft: Draft, node: Node) -> tuple[Rectangle, str] | None:
     """Join a cell over one column and the blank ones on its right, all below the same node."""
-    area, below = node.area, range(node.area.bottom, draft.height)
+    area = node.area
     above = draft.owner[area.top - 1] if area.top else np.full(draft.columns, FREE)
-    if not node.is_single or not below or draft.owner[area.bottom, area.left] == FREE:
+    is_last = area.bottom >= draft.height
+    if not node.is_single or is_last or draft.owner[area.bottom, area.left] == FREE:
         return None
     column = area.right
     while (
         column < draft.columns
         and above[column] == above[area.left]
         and draft.is_free(area._replace(left=column, right=column + 1))
-        and _has_own(draft, below, column)
+        and _has_own(draft, area.bottom, column)
     ):
         column += 1
     wider = area._replace(right=column)
@@ -440,29 +440,25 @@ def _widen(draft: Draft, node: Node) -> tuple[Rectangle, str] | None:
 
 def _is_parent(draft: Draft, area: Rectangle) -> bool:
     """Return whether an area can be one node: its columns are told apart below it."""
-    below = range(area.bottom, draft.height)
+    below = draft.owner[area.bottom : draft.height]
     paths = {
-        tuple(
-            node.text.strip()
-            for node in draft.nodes_in(draft.owner[below.start : below.stop, column])
-        )
+        tuple(node.text.strip() for node in draft.nodes_in(below[:, column]))
         for column in area.columns
     }
     # a cell that lies on both sides of an edge would have two parents
     is_crossed = any(
-        draft.owner[row, edge - 1] == draft.owner[row, edge] != FREE
+        ((below[:, edge - 1] == below[:, edge]) & (below[:, edge] != FREE)).any()
         for edge in (area.left, area.right)
         if 0 < edge < draft.columns
-        for row in below
     )
-    has_own = all(_has_own(draft, below, column) for column in area.columns)
+    has_own = all(_has_own(draft, area.bottom, column) for column in area.columns)
     return len(paths) == len(area.columns) and has_own and not is_crossed
 
 
-def _has_own(draft: Draft, rows: range, column: int) -> bool:
-    """Return whether one of the rows has a cell with text over this column alone."""
-    nodes = draft.nodes_in(draft.owner[rows.start : rows.stop, column])
-    return any(node.is_single and node.area.bottom <= rows.stop for node in nodes)
+def _has_own(draft: Draft, top: int, column: int) -> bool:
+    """Return whether a header row from `top` on has a cell with text over this column alone."""
+    nodes = draft.nodes_in(draft.owner[top : draft.height, column])
+    return any(node.is_single and node.area.bottom <= draft.height for node in nodes)
 
 
 def _grow(step: int, draft: Draft, node: Node) -> tuple[Rectangle, str] | None:
@@ -533,21 +529,19 @@ min-width:1.5em;padding:.1em .5em;unicode-bidi:plaintext}
 
 def _grid_html(table: Table, others: frozenset[Cell]) -> str:
     """Write a table, with the cells marked that are not among the others."""
-    rows = []
-    for spans in spans_by_row(table.grid[:_MOST_ROWS, :_MOST_COLUMNS]):
-        cells = []
-        for number, height, width in spans:
-            cell = table.cells[number]
-            marks = {
-                "xb-header": cell.is_header,
-                "xb-projected": cell.is_projected,
-                "xb-changed": cell not in others,
-            }
-            names = " ".join(name for name, is_set in marks.items() if is_set)
-            kind = f' class="{names}"' if names else ""
-            text = document_text(cell.text, 40)
-            cells.append(f"<td{kind}{spans_html(height, width)}>{text}</td>")
-        rows.append(f"<tr>{''.join(cells)}</tr>")
+
+    def cell_html(number: int, spans: str) -> str:
+        cell = table.cells[number]
+        marks = {
+            "xb-header": cell.is_header,
+            "xb-projected": cell.is_projected,
+            "xb-changed": cell not in others,
+        }
+        names = " ".join(name for name, is_set in marks.items() if is_set)
+        kind = f' class="{names}"' if names else ""
+        return f"<td{kind}{spans}>{document_text(cell.text, 40)}</td>"
+
+    rows = rows_html(table.grid[:_MOST_ROWS, :_MOST_COLUMNS], cell_html)
     return f"<table><tbody>{''.join(rows)}</tbody></table>"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from html import escape
@@ -176,16 +176,14 @@ class Table:
         """
         if not self.size:
             return "<table></table>"
-        rows = []
-        for spans in spans_by_row(self.grid):
-            written = []
-            for n, height, width in spans:
-                cell = self.cells[n]
-                tag = "th" if cell.is_header else "td"
-                text = escape(_UNFIT.sub("\ufffd", cell.text), quote=False)
-                text = text.replace("\r", "&#13;")
-                written.append(f"<{tag}{spans_html(height, width)}>{text}</{tag}>")
-            rows.append(f"<tr>{''.join(written)}</tr>")
+
+        def cell_html(number: int, spans: str) -> str:
+            cell = self.cells[number]
+            tag = "th" if cell.is_header else "td"
+            text = escape(_UNFIT.sub("\ufffd", cell.text), quote=False).replace("\r", "&#13;")
+            return f"<{tag}{spans}>{text}</{tag}>"
+
+        rows = rows_html(self.grid, cell_html)
         head = header_rows(self)
         # a cell that begins in the head and reaches below it would be cut off at its end
         while 0 < head < len(rows) and (self.grid[head - 1] == self.grid[head]).any():
@@ -405,13 +403,13 @@ def leading(flags: Iterable[bool]) -> int:
     return len(list(takewhile(bool, flags)))
 
 
-def spans_by_row(grid: Indices) -> list[list[tuple[int, int, int]]]:
-    """Return what begins in each row of a grid: number of a cell, its height and width.
+def rows_html(grid: Indices, cell_html: Callable[[int, str], str]) -> list[str]:
+    """Write the rows of a grid; a cell is written by its number and its spans as attributes.
 
-    A cell that is not a rectangle stands there once for each of its positions.
+    A cell that is not a rectangle is written once for each of its positions.
     """
     counts = np.bincount(grid.ravel()).tolist() if grid.size else []
-    rows: list[list[tuple[int, int, int]]] = [[] for _ in grid]
+    rows: list[list[str]] = [[] for _ in grid]
     done = set()
     for (row, column), n in np.ndenumerate(grid):
         if n in done:
@@ -423,8 +421,8 @@ def spans_by_row(grid: Indices) -> list[list[tuple[int, int, int]]]:
             done.add(n)
         else:
             height = width = 1
-        rows[row].append((int(n), height, width))
-    return rows
+        rows[row].append(cell_html(int(n), spans_html(height, width)))
+    return [f"<tr>{''.join(cells)}</tr>" for cells in rows]
 
 
 def spans_html(height: int, width: int) -> str:
