@@ -26,11 +26,11 @@ from extractbench_nb.tables.comparing import (
     compare_rows,
     usual_metrics,
 )
+from extractbench_nb.tables.drawing import SIDES
 from extractbench_nb.tables.grid_similarity import checked_names
 from extractbench_nb.tables.quality import is_complex
 from extractbench_nb.tables.reading import read_table, tables_of_arrays
 
-_SIDES = ("true", "predicted")
 #: The name of a pair, and its tables, which are not read yet.
 _Pair: TypeAlias = tuple[str, Any, Any]
 
@@ -53,7 +53,7 @@ def _read_pairs(pairs: Any, taken: Sequence[str]) -> tuple[pd.DataFrame, list[_P
                 "from name to such a pair, or a DataFrame with columns true and predicted"
             )
         for name, pair in zip(names, tables, strict=True):
-            if not isinstance(pair, tuple | list) or len(pair) != len(_SIDES):
+            if not isinstance(pair, tuple | list) or len(pair) != len(SIDES):
                 raise InputError(f"pairs, {name!r}: expected (true, predicted)")
         about = pd.DataFrame({"document": pd.array(names, dtype="string")})
     if about.empty:
@@ -63,11 +63,11 @@ def _read_pairs(pairs: Any, taken: Sequence[str]) -> tuple[pd.DataFrame, list[_P
 
 
 def _user_columns(pairs: pd.DataFrame, taken: Sequence[str]) -> pd.DataFrame:
-    for side in _SIDES:
+    for side in SIDES:
         if side not in pairs.columns:
             known = nearest(side, map(str, pairs.columns))
             raise InputError(f"pairs: there is no column {side!r}; {known}")
-    about = pairs.drop(columns=list(_SIDES)).reset_index(drop=True)
+    about = pairs.drop(columns=list(SIDES)).reset_index(drop=True)
     for name in about.columns:
         if name in taken:
             raise InputError(f"pairs: column {name!r} is also a column of the result; rename it")

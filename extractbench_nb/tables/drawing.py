@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.display.html import card_html, document_text
+from extractbench_nb.display.html import card_html, cell, document_text, table_of, table_row
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table, leading, spans_html
 
@@ -355,13 +355,12 @@ def default_metric(result: GriTS) -> str | None:
 
 def scores_html(result: GriTS, chosen: str | None) -> str:
     """Write the scores of all metrics."""
-    heads = ("metric", *(name.replace("_", " ") for name in result.scores.columns))
-    top = "".join(f'<th class="xb-num">{head}</th>' for head in heads)
+    names = ("metric", *(name.replace("_", " ") for name in result.scores.columns))
     rows = []
     for name, *numbers in result.scores.itertuples():
-        cells = "".join(f'<td class="xb-num">{number:.3f}</td>' for number in numbers)
-        rows.append(f"<tr><th>{name}{' (shown)' if name == chosen else ''}</th>{cells}</tr>")
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        head = cell(f"{name}{' (shown)' if name == chosen else ''}", tag="th")
+        rows.append(table_row([head, *(cell(f"{n:.3f}", "xb-num") for n in numbers)]))
+    return table_of((cell(name, "xb-num", "th") for name in names), rows)
 
 
 def tables_html(found: Comparison, rows: Sequence[Line], columns: Sequence[Line]) -> str:

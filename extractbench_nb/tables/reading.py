@@ -144,7 +144,7 @@ def read_records(
     for number, item in enumerate(known):
         if not isinstance(item, Mapping):
             raise InputError(f"{name}, item {number} is {type(item).__name__}; expected a dict")
-    keys = list(_keys(known) if columns is None else columns)
+    keys = list(keys_of(known) if columns is None else columns)
     check_size(len(known) + 1, len(keys), name)
     rows = texts_of_rows([[item.get(key) for key in keys] for item in known])
     return table_of_rows([[*map(text_of, keys)], *rows] if keys else [], name)
@@ -261,7 +261,7 @@ def _is_single(value: Any) -> bool:
     return not isinstance(value, Mapping | Cell) and not is_row(value)
 
 
-def _keys(items: list[Mapping[str, Any]]) -> dict[Any, None]:
+def keys_of(items: list[Mapping[str, Any]]) -> dict[Any, None]:
     """Return the keys of all items, in the order in which they first appear."""
     return dict.fromkeys(key for item in items for key in item)
 
@@ -269,7 +269,7 @@ def _keys(items: list[Mapping[str, Any]]) -> dict[Any, None]:
 def tables_of_arrays(gold: Iterable[Any], predicted: Iterable[Any]) -> tuple[Table, Table]:
     """Make two tables of two arrays, with columns in one order; each has those that it uses."""
     sides = objects_of(gold), objects_of(predicted)
-    used = [_keys(side) for side in sides]
+    used = [keys_of(side) for side in sides]
     order = used[0] | used[1]
     true, found = (
         read_records(side, [key for key in order if key in keys], name)
@@ -512,15 +512,9 @@ def _repaired(text: str, may_guess: bool) -> Any:
 #: What a text, a file or a list may be.
 TABLE_FORMATS = ("cells", "csv", "html", "json", "markdown", "records")
 
-_OF_FILES = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".html": "html",
-    ".htm": "html",
-    ".md": "markdown",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
+#: What files are, by the end of their names.
+_OF_FILES = {".htm": "html"} | {
+    f".{label}": kind for label, kind in _LABELS.items() if label not in ("markdown", "xml")
 }
 _SINGLE = (bytes, bytearray, Cell)
 _LISTS = ("cells", "records")
