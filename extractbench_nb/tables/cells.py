@@ -298,12 +298,7 @@ def table_of_cells(cells: Iterable[Mapping[str, Any] | Cell], name: str = "table
             f"{name}: {rows:,} rows and {columns:,} columns, but the cells cover {covered:,} "
             "positions at most; add empty cells, or number the rows and columns from 0"
         )
-    grid = np.full((rows, columns), -1, dtype=np.intp)
-    for n, cell in enumerate(known):
-        if len(cell.rows) == len(cell.columns) == 1:
-            grid[cell.rows[0], cell.columns[0]] = n
-        else:
-            grid[np.ix_(cell.rows, cell.columns)] = n
+    grid, _ = covered_grid(known, (rows, columns))
     holes = np.argwhere(grid < 0)
     if len(holes):
         row, column = holes[0]
@@ -312,6 +307,21 @@ def table_of_cells(cells: Iterable[Mapping[str, Any] | Cell], name: str = "table
             "add an empty cell there"
         )
     return Table(known, grid)
+
+
+def covered_grid(cells: Sequence[Cell], shape: tuple[int, int]) -> tuple[Indices, list[Cell]]:
+    """Return the number of the last cell at each position, or -1, and cells over earlier ones."""
+    grid = np.full(shape, -1, dtype=np.intp)
+    overlapping = []
+    for n, cell in enumerate(cells):
+        if len(cell.rows) == len(cell.columns) == 1:
+            grid[cell.rows[0], cell.columns[0]] = n
+            continue
+        positions = np.ix_(cell.rows, cell.columns)
+        if (grid[positions] >= 0).any():
+            overlapping.append(cell)
+        grid[positions] = n
+    return grid, overlapping
 
 
 def _check_cell(cell: Cell, where: str) -> Cell:

@@ -19,7 +19,7 @@ import numpy as np
 
 from extractbench_nb.display.html import one_line
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.cells import Cell, Indices, Table
+from extractbench_nb.tables.cells import Cell, Indices, Table, covered_grid
 
 #: Positions beyond which a table is taken for a mistake.
 MOST_POSITIONS = 1_000_000
@@ -58,17 +58,11 @@ def mended(cells: Iterable[Cell], name: str, notes: Sequence[str] = ()) -> Table
         return Table((), np.zeros((1, 0), dtype=np.intp), tuple(notes))
     shape = (max(c.rows[-1] for c in known) + 1, max(c.columns[-1] for c in known) + 1)
     check_size(*shape, name)
-    grid = np.full(shape, -1, dtype=np.intp)
-    for n, (rows, columns, *_) in enumerate(known):
-        if len(rows) == len(columns) == 1:
-            grid[rows[0], columns[0]] = n
-            continue
-        part = grid[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-        if (part >= 0).any():
-            notes.append(
-                f"row {rows[0]}, column {columns[0]}: the cell overlaps an earlier one, and wins"
-            )
-        part[:] = n
+    grid, overlapping = covered_grid(known, shape)
+    notes += [
+        f"row {cell.rows[0]}, column {cell.columns[0]}: the cell overlaps an earlier one, and wins"
+        for cell in overlapping
+    ]
     known += _filled(known, grid, notes)
     order = sorted(range(len(known)), key=lambda n: (known[n].rows[0], known[n].columns[0]))
     place = np.empty(len(order), dtype=np.intp)

@@ -244,21 +244,13 @@ def _pair_blocks(possible: _Pairs, size: int) -> Iterator[tuple[Indices, Indices
 
 
 def _aligned_entries(rewards: Numbers) -> Numbers:
-    """Align the last two axes, for all pairs at once, antidiagonal by antidiagonal."""
-    pairs, first, second = rewards.shape
-    # by place in the true line; the place in the predicted one follows from the antidiagonal
-    before = np.zeros((first + 1, pairs))
-    last = np.zeros_like(before)
-    cells = np.ascontiguousarray(rewards.transpose(1, 2, 0))
-    for diagonal in range(2, first + second + 1):
-        low, high = max(1, diagonal - second), min(first, diagonal - 1)
-        places = np.arange(low - 1, high)
-        best = cells[places, diagonal - 2 - places]
-        best += before[low - 1 : high]
-        np.maximum(best, last[low - 1 : high], out=best)
-        np.maximum(best, last[low : high + 1], out=before[low : high + 1])
-        before, last = last, before
-    return last[first].copy()
+    """Return the scores of the best alignments of the last two axes, for all pairs at once."""
+    pairs, _, second = rewards.shape
+    best = np.zeros((second + 1, pairs))
+    for line in np.ascontiguousarray(rewards.transpose(1, 2, 0)):
+        paired = np.maximum(best[:-1] + line, best[1:])
+        np.maximum.accumulate(paired, axis=0, out=best[1:])
+    return best[second].copy()
 
 
 def align(similarities: Numbers) -> Alignment:

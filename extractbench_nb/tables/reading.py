@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -68,12 +69,8 @@ def texts_of(values: Iterable[Any]) -> list[str]:
 
 def texts_of_rows(rows: Sequence[Sequence[Any]]) -> list[list[str]]:
     """Write the values of rows, which may be of unequal length, column by column as `texts_of`."""
-    width = max(map(len, rows), default=0)
-    days = [_are_days(row[n] for row in rows if n < len(row)) for n in range(width)]
-    return [
-        [text_of(value, only_day=day) for value, day in zip(row, days, strict=False)]
-        for row in rows
-    ]
+    columns = zip(*map(texts_of, zip_longest(*rows)), strict=True)
+    return [list(texts[: len(row)]) for row, texts in zip(rows, columns, strict=False)]
 
 
 def _is_whole(number: Any) -> bool:
