@@ -301,7 +301,16 @@ def finish(draft: Draft) -> Table:
     cells.sort(key=lambda cell: (cell.rows[0], cell.columns[0]))
     new = table_of_cells([*odd, *cells])
     table = replace(draft.table, cells=new.cells, grid=new.grid)
-    _note_header(draft, table)
+    # rows in which flags of the header are set or taken away are noted before all else
+    noted, draft.changes = draft.changes, []
+    grids = zip(draft.grid.tolist(), table.grid.tolist(), strict=True)
+    for row, (numbers, others) in enumerate(grids):
+        before = [draft.table.cells[n].is_header for n in numbers]
+        if before != [table.cells[n].is_header for n in others]:
+            texts = tuple(draft.table.cells[n].text for n in dict.fromkeys(numbers))
+            reason = draft.reasons.get(row, "the row is not one of the header")
+            draft.note("header", Rectangle(row, row + 1, 0, draft.columns), texts, texts, reason)
+    draft.changes += noted
     return table if draft.changes else draft.table
 
 
@@ -338,21 +347,6 @@ def _blank_cells(draft: Draft) -> list[Cell]:
         cell = draft.table.cells[number]
         draft.note("split", area_of(cell), (cell.text,), (cell.text,) * count)
     return blank
-
-
-def _note_header(draft: Draft, table: Table) -> None:
-    """Note the rows in which flags of the header are set or taken away, before all else."""
-    noted, draft.changes = draft.changes, []
-    grids = zip(draft.grid.tolist(), table.grid.tolist(), strict=True)
-    for row, (numbers, others) in enumerate(grids):
-        before = [draft.table.cells[n].is_header for n in numbers]
-        after = [table.cells[n].is_header for n in others]
-        if before != after:
-            texts = tuple(draft.table.cells[n].text for n in dict.fromkeys(numbers))
-            reason = draft.reasons.get(row, "the row is not one of the header")
-            area = Rectangle(row, row + 1, 0, draft.columns)
-            draft.note("header", area, texts, texts, reason)
-    draft.changes += noted
 
 
 def merge_header(draft: Draft) -> None:

@@ -24,18 +24,18 @@ from extractbench_nb.tables.grid_similarity import checked_names
 from extractbench_nb.tables.quality import list_of_tables
 from extractbench_nb.tables.reading import read_table
 
-_DETECTION = (
-    ("DETR-R18", "TD", 0.995, 0.988, 0.966, 0.981),
-    ("DETR-R18", "TSR + FA", 0.971, 0.948, 0.912, 0.942),
-)
-_SIMILARITY = (
-    ("simple", 44_355, 0.995, 0.995, 0.992, 0.947),
-    ("complex", 49_479, 0.975, 0.983, 0.966, 0.909),
-    ("all", 93_834, 0.985, 0.989, 0.978, 0.927),
-)
-_TABLES = {
-    2: (_DETECTION, ("model", "task", "AP50", "AP75", "AP", "AR")),
-    3: (_SIMILARITY, ("split", "tables", "top", "con", "loc", "rawloc")),
+_TABLES: dict[int, list[tuple[Any, ...]]] = {
+    2: [
+        ("model", "task", "AP50", "AP75", "AP", "AR"),
+        ("DETR-R18", "TD", 0.995, 0.988, 0.966, 0.981),
+        ("DETR-R18", "TSR + FA", 0.971, 0.948, 0.912, 0.942),
+    ],
+    3: [
+        ("split", "tables", "top", "con", "loc", "rawloc"),
+        ("simple", 44_355, 0.995, 0.995, 0.992, 0.947),
+        ("complex", 49_479, 0.975, 0.983, 0.966, 0.909),
+        ("all", 93_834, 0.985, 0.989, 0.978, 0.927),
+    ],
 }
 
 
@@ -72,8 +72,8 @@ def pubtables(number: int) -> pd.DataFrame:
     asked: Any = number
     if not is_whole(asked) or asked not in _TABLES:
         raise InputError(f"there is no table {number!r} of results; choose 2 or 3")
-    rows, columns = _TABLES[number]
-    found = pd.DataFrame(list(rows), columns=list(columns))
+    columns, *rows = _TABLES[number]
+    found = pd.DataFrame(rows, columns=list(columns))
     if "split" in found:
         parts = found.iloc[:2]
         weights = parts["tables"] / parts["tables"].sum()

@@ -517,7 +517,6 @@ class SlowTextEntries(Entries):
 
 #: What of a table is compared: topology, content, location, and location without adjustment.
 GRITS_METRICS = tuple(METRICS)
-_LOCATIONS = GRITS_METRICS[2:]
 
 SCORE_COLUMNS = FrameSpec(
     "scores",
@@ -622,7 +621,7 @@ def grits(
     else:
         names = checked_names(metrics, GRITS_METRICS)
         for name in names:
-            if name in _LOCATIONS:
+            if name in GRITS_METRICS[2:]:
                 refuse_boxless(tables, name)
     found = {name: _measured(name, *tables, variant) for name in names}
     scores = SCORE_COLUMNS.from_rows(result.scores for result in found.values())
@@ -639,10 +638,9 @@ def grits(
 
 def read_pair(true: Any, predicted: Any, *, tidy: bool) -> tuple[Table, Table]:
     """Read two tables that are to be compared."""
-    return (
-        read_table(true, name="true", tidy=tidy),
-        read_table(predicted, name="predicted", tidy=tidy),
-    )
+    sides = zip((true, predicted), SIDES, strict=True)
+    one, other = (read_table(table, name=side, tidy=tidy) for table, side in sides)
+    return one, other
 
 
 def table_similarity(
@@ -755,12 +753,9 @@ def _ratios(common: float, true: int, predicted: int) -> tuple[float, float, flo
     return (2 * precision * recall / both if both else 0.0), precision, recall
 
 
-_MEASURES = ("con", "top")
-
-
 def arrays_similarity(gold: Any, predicted: Any, measure: str, variant: str) -> float:
     """Return the f-score of two arrays of objects; see `field_metrics.arrays.table_grits`."""
-    checked_variant(measure, _MEASURES, "measure")
+    checked_variant(measure, ("con", "top"), "measure")
     checked_variant(variant, GRITS_VARIANTS)
     sides, columns = [], []
     for name, value in (("gold", gold), ("predicted", predicted)):
