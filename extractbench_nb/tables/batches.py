@@ -29,7 +29,7 @@ from extractbench_nb.tables.comparing import (
 from extractbench_nb.tables.drawing import SIDES
 from extractbench_nb.tables.grid_similarity import checked_names
 from extractbench_nb.tables.quality import is_complex
-from extractbench_nb.tables.reading import read_table, tables_of_arrays
+from extractbench_nb.tables.reading import keys_of, objects_of, read_records, read_table
 
 #: The name of a pair, and its tables, which are not read yet.
 _Pair: TypeAlias = tuple[str, Any, Any]
@@ -113,11 +113,14 @@ def array_tables(ev: Evaluation, path: str | None = None) -> tuple[Table, Table]
         raise InputError(f"ev is {type(ev).__name__}; expected an Evaluation, as of `evaluate`")
     chosen = chosen_array(ev.arrays, path)
     rows = ev.matches[ev.matches["path"] == chosen]
-    gold, predicted = (
-        rows[rows[f"{side}_index"].notna()].sort_values(f"{side}_index")[side]
-        for side in ("gold", "predicted")
-    )
-    return tables_of_arrays(gold, predicted)
+    sides = [
+        objects_of(rows[rows[f"{name}_index"].notna()].sort_values(f"{name}_index")[name])
+        for name in ("gold", "predicted")
+    ]
+    keys, made_up = map(keys_of, sides)
+    gold = read_records(sides[0], list(keys), "gold")
+    columns = [key for key in keys | made_up if key in made_up]
+    return gold, read_records(sides[1], columns, "predicted")
 
 
 TABLE_SCORE_COLUMNS = FrameSpec(

@@ -63,8 +63,13 @@ def text_of(value: Any, *, only_day: bool = False) -> str:
 def texts_of(values: Iterable[Any]) -> list[str]:
     """Write the values of a column: of dates with a time at midnight only, the time is left out."""
     known = list(values)
-    only_day = _are_days(known)
-    return [text_of(value, only_day=only_day) for value in known]
+    moments = (_python_value(v) if isinstance(v, np.datetime64) else v for v in known)
+    has_time = any(
+        moment.time() != time.min or getattr(moment, "nanosecond", 0)
+        for moment in moments
+        if isinstance(moment, datetime) and not _is_missing(moment)
+    )
+    return [text_of(value, only_day=not has_time) for value in known]
 
 
 def texts_of_rows(rows: Sequence[Sequence[Any]]) -> list[list[str]]:
@@ -85,25 +90,13 @@ def _python_value(value: Any) -> Any:
     """Return what is written alike for a value of numpy, or a span of time."""
     if isinstance(value, np.bool_ | np.integer):
         return value.item()
-    kind = {np.datetime64: pd.Timestamp, timedelta: pd.Timedelta, np.timedelta64: pd.Timedelta}
-    for source, wanted in kind.items():
-        if isinstance(value, source):
-            try:
-                return wanted(value)
-            except ValueError:  # beyond what pandas counts
-                return str(value)
+    if isinstance(value, np.datetime64 | timedelta | np.timedelta64):
+        wanted: Any = pd.Timestamp if isinstance(value, np.datetime64) else pd.Timedelta
+        try:
+            return wanted(value)
+        except ValueError:  # beyond what pandas counts
+            return str(value)
     return value
-
-
-def _are_days(values: Iterable[Any]) -> bool:
-    """Whether each date with a time is at midnight."""
-    for value in values:
-        moment = _python_value(value) if isinstance(value, np.datetime64) else value
-        if isinstance(moment, datetime) and not _is_missing(moment):
-            seconds = moment.hour or moment.minute or moment.second or moment.microsecond
-            if seconds or getattr(moment, "nanosecond", 0):
-                return False
-    return True
 
 
 def _json_value(value: Any) -> Any:
@@ -261,18 +254,6 @@ def _is_single(value: Any) -> bool:
 def keys_of(items: list[Mapping[str, Any]]) -> dict[Any, None]:
     """Return the keys of all items, in the order in which they first appear."""
     return dict.fromkeys(key for item in items for key in item)
-
-
-def tables_of_arrays(gold: Iterable[Any], predicted: Iterable[Any]) -> tuple[Table, Table]:
-    """Make two tables of two arrays, with columns in one order; each has those that it uses."""
-    sides = objects_of(gold), objects_of(predicted)
-    used = [keys_of(side) for side in sides]
-    order = used[0] | used[1]
-    true, found = (
-        read_records(side, [key for key in order if key in keys], name)
-        for name, side, keys in zip(("gold", "predicted"), sides, used, strict=True)
-    )
-    return true, found
 
 
 def objects_of(items: Iterable[Any]) -> list[Mapping[str, Any]]:
