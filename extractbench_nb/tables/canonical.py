@@ -43,10 +43,9 @@ REASONS = {
 }
 
 
+Texts: TypeAlias = tuple[str, ...]
 #: A row of `CHANGE_COLUMNS`.
-Change: TypeAlias = tuple[
-    str, tuple[int, ...], tuple[int, ...], tuple[str, ...], tuple[str, ...], str
-]
+Change: TypeAlias = tuple[str, tuple[int, ...], tuple[int, ...], Texts, Texts, str]
 
 
 class Rectangle(NamedTuple):
@@ -175,12 +174,7 @@ class Draft:
         self.note(step, area, tuple(before.values()), (node.text,))
 
     def note(
-        self,
-        step: str,
-        area: Rectangle,
-        before: tuple[str, ...],
-        after: tuple[str, ...],
-        reason: str = "",
+        self, step: str, area: Rectangle, before: Texts, after: Texts, reason: str = ""
     ) -> None:
         """Note a change."""
         reason = reason or REASONS[step]

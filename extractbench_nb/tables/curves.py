@@ -133,21 +133,20 @@ def made_up_tables(
             f"count={count}, rows={rows}, columns={columns}; expected 0 or more tables of at least "
             f"{_FEWEST_ROWS} rows and {_FEWEST_COLUMNS} columns"
         )
-    return [_table(random.Random(f"{seed}/{n}"), rows, columns) for n in range(count)]
+    tables = []
+    for n in range(count):
+        rng = random.Random(f"{seed}/{n}")
+        height, width = rng.randint(_FEWEST_ROWS, rows), rng.randint(_FEWEST_COLUMNS, columns)
+        cells = list(_head(rng, width))
+        first = max(cell.rows[-1] for cell in cells) + 1
+        cells += _body(rng, range(first, height), width)
+        tables.append(table_of_cells(_boxed(cells, width)))
+    return tables
 
 
 _FEWEST_ROWS, _FEWEST_COLUMNS = 4, 3
 #: How often a section begins, and a row has a blank.
 _SELDOM = 0.15
-
-
-def _table(rng: random.Random, most_rows: int, most_columns: int) -> Table:
-    rows = rng.randint(_FEWEST_ROWS, most_rows)
-    columns = rng.randint(_FEWEST_COLUMNS, most_columns)
-    cells = list(_head(rng, columns))
-    first = max(cell.rows[-1] for cell in cells) + 1
-    cells += _body(rng, range(first, rows), columns)
-    return table_of_cells(_boxed(cells, columns))
 
 
 def _head(rng: random.Random, columns: int) -> Iterator[Cell]:

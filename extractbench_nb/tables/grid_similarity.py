@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from contextlib import suppress
 from dataclasses import replace
 from difflib import SequenceMatcher
+from functools import cache
 from importlib import import_module
 from itertools import pairwise, product
 from types import MappingProxyType
@@ -88,11 +89,10 @@ def dilate(table: Any) -> Table:
         return found
     across, down = _boundaries(found.transposed(), "column", 0), _boundaries(found, "row", 1)
 
-    def box(rows: tuple[int, ...], columns: tuple[int, ...]) -> Box:
-        x0, x1 = across[columns[0]], across[columns[-1] + 1]
-        return (x0, down[rows[0]], x1, down[rows[-1] + 1])
-
-    cells = (cell._replace(box=box(cell.rows, cell.columns)) for cell in found.cells)
+    cells = []
+    for cell in found.cells:
+        left, top, right, bottom = map(int, cell.span_from(0, 0))
+        cells.append(cell._replace(box=(across[left], down[top], across[right], down[bottom])))
     return replace(found, cells=tuple(cells))
 
 
@@ -207,17 +207,16 @@ def pair_similarity(pairs: Iterable[tuple[str, str]], kind: str) -> list[float]:
     new: type[SequenceMatcher[str]] = SequenceMatcher
     with suppress(ImportError):  # the same in a third of the time
         new = import_module("cydifflib").SequenceMatcher
-    by_second: dict[str, SequenceMatcher[str]] = {}  # difflib keeps what it knows of the second
+    # difflib keeps what it knows of the second text
+    matcher_of = cache(lambda second: new(None, "", second, kind == "blocks"))
     found = []
     for true, predicted in pairs:
-        if not true or not predicted:
+        if true and predicted:
+            matcher = matcher_of(predicted)
+            matcher.set_seq1(true)
+            found.append(2 * TEXT_KINDS[kind](matcher) / (len(true) + len(predicted)))
+        else:
             found.append(float(true == predicted))
-            continue
-        matcher = by_second.get(predicted)
-        if matcher is None:
-            matcher = by_second[predicted] = new(None, "", predicted, kind == "blocks")
-        matcher.set_seq1(true)
-        found.append(2 * TEXT_KINDS[kind](matcher) / (len(true) + len(predicted)))
     return found
 
 
