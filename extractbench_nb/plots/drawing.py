@@ -82,8 +82,10 @@ def quiet(ax: Axes, *, grid: str | None = None) -> None:
         ax.set_axisbelow(True)
 
 
-def titled(ax: Axes, title: str = "", *, x: str = "", y: str = "") -> None:
-    """Write the title and the names of the axes that are given."""
+def titled(ax: Axes, title: str = "", *, x: str = "", y: str = "", grid: str = "") -> None:
+    """Write the title and the names of the axes that are given; with a grid, make it `quiet`."""
+    if grid:
+        quiet(ax, grid=grid)
     if title:
         ax.set_title(title, loc="left", fontsize=10.5)
     if x:
