@@ -28,7 +28,17 @@ import pandas as pd
 from extractbench_nb._files import cache_folder, file_hash
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import read_document
-from extractbench_nb.benchmark.statistics import GOLD, PDF, STATISTICS, figures_of, shipped_rows
+from extractbench_nb.benchmark.statistics import (
+    DOCUMENT,
+    DOMAIN,
+    GOLD,
+    PDF,
+    RUN,
+    SCHEMA,
+    STATISTICS,
+    figures_of,
+    shipped_rows,
+)
 from extractbench_nb.display.html import table
 from extractbench_nb.display.text import plural
 from extractbench_nb.errors import DatasetError, InputError, MissingPdfError, nearest
@@ -219,9 +229,7 @@ LISTING_COLUMNS = FrameSpec(
     "listing",
     _DOCUMENTS,
     (
-        Column("document", "string", "document id: the gold file's name without `.gold.json`"),
-        Column("domain", "string", "name of the domain folder"),
-        Column("schema", "string", "schema id, as `Dataset.schema` takes it"),
+        *(DOCUMENT, DOMAIN, SCHEMA),
         Column("gold_path", "object", "where the gold JSON is", "pathlib.Path"),
         Column("pdf_path", "object", "where the PDF is", "pathlib.Path", nullable=True),
         Column("has_pdf", "bool", "whether there is a PDF"),
@@ -234,8 +242,7 @@ SCHEMA_COLUMNS = FrameSpec(
     "schemas",
     "one row per schema, ordered by domain and schema",
     (
-        Column("schema", "string", "the folder's name, or domain/schema where two share a name"),
-        Column("domain", "string", "name of the domain folder"),
+        *(SCHEMA, DOMAIN),
         Column("schema_path", "object", "where the JSON Schema is", "pathlib.Path"),
         Column("documents", "int64", "documents with a gold JSON", "0 or more"),
         Column("pdfs", "int64", "documents with a PDF", "0 or more"),
@@ -246,8 +253,7 @@ RUN_COLUMNS = FrameSpec(
     "runs",
     "one row per model output, ordered by run and document",
     (
-        Column("run", "string", "name of the run's folder, mostly a model's name"),
-        Column("document", "string", "document id"),
+        *(RUN, DOCUMENT),
         Column("predicted", "object", "where the raw output is; it may not parse", "pathlib.Path"),
     ),
 )
