@@ -516,13 +516,12 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
         ends.append((words(name), float(line["score"].iloc[len(line) // 2]), style))
     ends.sort(key=lambda end: end[1])
     heights = drawing.spread([score for _, score, _ in ends], _LABELS_APART)
-    for (name, _, style), y in zip(ends, heights, strict=True):
-        ax.annotate(name, (1.06, y), color=INK, fontsize=8, va="center", annotation_clip=False)
-        ax.plot([1.01, 1.05], [y, y], linewidth=2, clip_on=False, **style)
+    for (name, _, style), up in zip(ends, heights, strict=True):
+        ax.annotate(name, (1.06, up), color=INK, fontsize=8, va="center", annotation_clip=False)
+        ax.plot([1.01, 1.05], [up, up], linewidth=2, clip_on=False, **style)
     ax.set(xlim=(0, 1), ylim=(0, 1.02))
     x = f"x: probability of keeping {_WHAT.get(mode, words(mode))}"
-    y_label = f"mean score of {rows['tables'].max():,} tables"
-    drawing.titled(
-        ax, f"{words(mode)} kept; grey: 2s / (1 + s) for a share s", x=x, y=y_label, grid="y"
-    )
+    y = f"mean score of {rows['tables'].max():,} tables"
+    title = f"{words(mode)} kept; grey: 2s / (1 + s) for a share s"
+    drawing.titled(ax, title, x=x, y=y, grid="y")
     return ax
