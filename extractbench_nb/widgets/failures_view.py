@@ -169,10 +169,9 @@ def empty(rows: model.Coded, choice: model.Choice) -> str:
     """Say why nothing is shown, and what would help."""
     if not len(rows):
         return "No field was evaluated: there are no rows in `fields`."
-    given = [one_line(text, _LONGEST_NAME) for text in choice.filters]
     if not choice.inside_arrays and not rows.counted.any():
         return "Every row is inside an array; show the fields inside arrays."
-    return f"No field matches: {', '.join(given)}. Clear the filters."
+    return f"No field matches: {', '.join(model.filters_in_words(choice))}. Clear the filters."
 
 
 def values_title(choice: model.Choice, block: Sequence[Sequence[str]], values: Values) -> str:
@@ -200,7 +199,7 @@ def chosen_text(choice: model.Choice) -> str:
     """Say in words what is shown, and in which order."""
     rows = f"Rows: {choice.rows}s, {model.ORDERS[choice.row_order]}."
     columns = f"Columns: {choice.columns}s, {model.ORDERS[choice.column_order]}."
-    only = [one_line(text, _LONGEST_NAME) for text in choice.filters]
+    only = model.filters_in_words(choice)
     inside = " Fields inside arrays too." if choice.inside_arrays else ""
     filters = f" Only: {', '.join(only)}." if only else ""
     return f"{rows} {columns} Cells: {model.MEASURES[choice.measure]}.{inside}{filters}"
@@ -370,7 +369,7 @@ class BarsPane(ui.Pane, scripts=["failures/bars.js"], styles=["failures/details.
 _NARROW = 4
 
 
-class FailureExplorer(ui.View):
+class FailureExplorer(model.Choice, ui.View):
     """Where runs fail: a heatmap, the values behind its cells, and breakdowns.
 
     Attributes
@@ -399,17 +398,6 @@ class FailureExplorer(ui.View):
 
     selected_cell = traitlets.Tuple()
     selected_block = traitlets.Tuple()
-    rows = traitlets.Unicode("field")
-    columns = traitlets.Unicode("document")
-    measure = traitlets.Unicode("score")
-    row_order = traitlets.Unicode("worst")
-    column_order = traitlets.Unicode("worst")
-    schema = traitlets.Unicode(None, allow_none=True)
-    run = traitlets.Unicode(None, allow_none=True)
-    find = traitlets.Unicode("")
-    failed_by_every_run = traitlets.Bool(False)
-    inside_arrays = traitlets.Bool(False)
-    valid_only = traitlets.Bool(False)
 
     def __init__(
         self,
@@ -470,7 +458,7 @@ class FailureExplorer(ui.View):
         return [ui.row(*shown[:5]), ui.row(*shown[5:6], *several, *shown[6:])]
 
     def _listen(self) -> None:
-        self.observe(self._rechosen, list(model.Choice._fields))
+        self.observe(self._rechosen, model.Choice.class_trait_names())
         self.observe(self._reselected, "selected_block")
         self.observe(self._cell_set, "selected_cell")
         traitlets.link(
@@ -487,10 +475,6 @@ class FailureExplorer(ui.View):
     @property
     def _axes(self) -> tuple[str, str]:
         return self.rows, self.columns
-
-    @property
-    def _choice(self) -> model.Choice:
-        return model.Choice(**{name: getattr(self, name) for name in model.Choice._fields})
 
     @traitlets.validate("rows", "columns", "measure", "row_order", "column_order", "schema", "run")
     def _known_name(self, proposal: Any) -> str | None:
@@ -601,24 +585,38 @@ class FailureExplorer(ui.View):
     # --- what is shown ---------------------------------------------------------------------------
 
     def _redraw(self) -> None:
-        self._places = model.kept(self._coded, self._choice)
+        self._places = model.kept(self._coded, self)
         self._draw_grid()
         self._follow()
 
     def _draw_grid(self) -> None:
-        choice = self._choice
-        self._grid = model.grid(
-            self._coded, self._places, choice, (self._pages["rows"], self._pages["columns"])
-        )
-        narrow = len(self._grid.columns.lines) <= _NARROW
+        pages = self._pages["rows"], self._pages["columns"]
+        grid = self._grid = model.grid(self._coded, self._places, self, pages)
+        narrow = len(grid.columns.lines) <= _NARROW
         self._heat.layout.flex = "1 1 520px" if narrow else "1 1 100%"
+        sides = {
+            name: {
+                "columns": model.Line._fields,
+                "rows": side.lines,
+                "first": side.page.first,
+                "total": side.page.total,
+                "page": side.most,
+                "known": side.known,
+                "grouped": side.grouped,
+            }
+            for name, side in (("rows", grid.rows), ("columns", grid.columns))
+        }
         self._heat.show(
             {
-                **model.grid_json(self._grid, choice),
+                "axes": self._axes,
+                "measure": self.measure,
+                "few": len(grid.columns.lines) <= model.FEW_COLUMNS,
+                **sides,
+                "cells": grid.cells,
                 "headline": headline(self._coded, self._places),
-                "absent": absent(choice),
-                "every": every(choice),
-                "empty": empty(self._coded, choice),
+                "absent": absent(self),
+                "every": every(self),
+                "empty": empty(self._coded, self),
             }
         )
 
@@ -627,7 +625,7 @@ class FailureExplorer(ui.View):
         page = self._pages["values"]
         self._found = value_rows(self._coded, chosen if block else chosen[:0], page, self._whole)
         self._counts = model.bars(self._coded, chosen)
-        heading = values_title(self._choice, block, self._found)
+        heading = values_title(self, block, self._found)
         self._values.show(
             {
                 "title": heading,
@@ -638,7 +636,12 @@ class FailureExplorer(ui.View):
                 "page": ROWS_A_PAGE,
             }
         )
-        self._bars.show(model.bars_json(self._counts, self._bars_title()))
+        groups = [
+            {**counts._asdict(), "bars": {"columns": model.Bar._fields, "rows": counts.bars}}
+            for counts in self._counts
+            if counts.bars
+        ]
+        self._bars.show({"title": self._bars_title(), "groups": groups})
 
     def _bars_title(self) -> str:
         what = "Selection" if self.selected_block else "All that is shown"
@@ -650,7 +653,7 @@ class FailureExplorer(ui.View):
         if not self.selected_block:
             return self._places
         rows, columns = (np.array(codes) for codes in self._codes(self.selected_block))
-        return model.within(self._coded, self._places, self._choice, (rows, columns))
+        return model.within(self._coded, self._places, self, (rows, columns))
 
     @property
     def selection(self) -> pd.DataFrame:
@@ -659,16 +662,16 @@ class FailureExplorer(ui.View):
 
     def to_html(self) -> str:
         """Write the heatmap, the breakdowns and the chosen values as HTML without JavaScript."""
-        block, choice, shown = self.selected_block, self._choice, self._grid
+        block = self.selected_block
         return twin(
             repr(self),
             f"<style>{asset('failures/shades.css')}</style>",
             element("p", " · ".join(headline(self._coded, self._places))),
-            element("p", chosen_text(choice)),
-            heatmap_html(shown, choice)
-            if shown.cells
-            else element("p", empty(self._coded, choice)),
-            values_html(values_title(choice, block, self._found), self._found) if block else "",
+            element("p", chosen_text(self)),
+            heatmap_html(self._grid, self)
+            if self._grid.cells
+            else element("p", empty(self._coded, self)),
+            values_html(values_title(self, block, self._found), self._found) if block else "",
             bars_html(self._bars_title(), self._counts),
         )
 
