@@ -46,11 +46,10 @@ class ValueRow(NamedTuple):
 
 
 class Place(NamedTuple):
-    """One place of a value: its page, the boxes of its lines in PDF points, and its words."""
+    """One place of a value: its page, and the boxes of its lines in PDF points."""
 
     page: int
     boxes: tuple[tuple[float, float, float, float], ...]
-    text: str
     context: str
     written: str
     score: float
@@ -98,7 +97,6 @@ def places(evidence: pd.DataFrame) -> list[Place]:
             Place(
                 int(first["page"]),
                 boxes,
-                _text(" ".join(lines["text"]), 4 * _LONGEST),
                 _text(first["context"], 4 * _LONGEST),
                 str(first["written"]).replace("_", " "),
                 round(float(first["score"]), 4),
@@ -382,30 +380,28 @@ class EvidenceView(ui.View):
         boxes = [box for place in here for box in place.boxes]
         if chosen is not None and chosen.page == self.page:
             boxes = list(chosen.boxes)
-        self._picture = self._render(boxes, _SCALE)
-        self._sheet.show(self._page_model(chosen, boxes))
-        self._sheet.image = self._picture.png
-
-    def _render(self, boxes: Any, scale: float) -> PageImage:
-        return render_page(self._ds, self._document, self.page, scale=scale, boxes=boxes)
-
-    def _page_model(self, chosen: Place | None, boxes: Any) -> dict[str, Any]:
+        picture = self._picture = render_page(
+            self._ds, self._document, self.page, scale=_SCALE, boxes=boxes
+        )
         title, lines, missing = self._words(chosen)
-        top = min((box[1] for box in self._picture.boxes), default=0) / self._picture.height
-        return {
-            "title": title,
-            "lines": lines,
-            "missing": missing,
-            "where": f"page {self.page} of {self._picture.pages}",
-            "alt": f"Page {self.page}" + (", with the place marked" if boxes else ""),
-            "top": round(top, 4),
-            "turns": [
-                self._at > 0,
-                0 <= self._at < len(self._places) - 1,
-                self.page > 1,
-                self.page < self._picture.pages,
-            ],
-        }
+        top = min((box[1] for box in picture.boxes), default=0) / picture.height
+        self._sheet.show(
+            {
+                "title": title,
+                "lines": lines,
+                "missing": missing,
+                "where": f"page {self.page} of {picture.pages}",
+                "alt": f"Page {self.page}" + (", with the place marked" if boxes else ""),
+                "top": round(top, 4),
+                "turns": [
+                    self._at > 0,
+                    0 <= self._at < len(self._places) - 1,
+                    self.page > 1,
+                    self.page < picture.pages,
+                ],
+            }
+        )
+        self._sheet.image = picture.png
 
     def _words(self, chosen: Place | None) -> tuple[str, list[str], bool]:
         """Say what was looked for, and what was found."""
@@ -429,7 +425,10 @@ class EvidenceView(ui.View):
                 parts.append(places_html(self._places))
         if self._places:
             boxes = [b for p in self._places if p.page == self.page for b in p.boxes]
-            data = b64encode(self._render(boxes, _TWIN_SCALE).png).decode("ascii")
+            picture = render_page(
+                self._ds, self._document, self.page, scale=_TWIN_SCALE, boxes=boxes
+            )
+            data = b64encode(picture.png).decode("ascii")
             parts.append(
                 f'<p><img src="data:image/png;base64,{data}" '
                 f'alt="Page {self.page} with the places marked" style="max-width:100%"></p>'

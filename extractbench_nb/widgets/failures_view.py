@@ -17,17 +17,9 @@ from extractbench_nb.display.text import cut, one_line, plural, value_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.widgets import failures_model as model
+from extractbench_nb.widgets import static
 from extractbench_nb.widgets import view as ui
-from extractbench_nb.widgets.static import (
-    MARKS,
-    asset,
-    counts_html,
-    more,
-    outcome_text,
-    score_text,
-    segments_html,
-    twin,
-)
+from extractbench_nb.widgets.static import MARKS, more, score_text, segments_html, twin
 
 ROWS_A_PAGE = 20
 
@@ -270,7 +262,7 @@ def _cell(cell: model.Cell | None, measure: str) -> str:
 
 
 def _legend(choice: model.Choice) -> str:
-    outcomes = ", ".join(outcome_text(name) for name in MARKS if name in OUTCOMES)
+    outcomes = ", ".join(static.outcome_text(name) for name in MARKS if name in OUTCOMES)
     marks = f" {outcomes}, with its share of the rows;" if choice.measure == "outcome" else ""
     return (
         f"Signs:{marks} · {absent(choice)}; {INVALID} the output, or some of the outputs, "
@@ -283,14 +275,16 @@ def bars_html(title: str, counts: Sequence[model.Bars]) -> str:
     parts = [element("h4", title)]
     for group in counts:
         if group.by == "outcome" and group.bars:
-            rows = [[element("span", outcome_text(b.title)), f"{b.rows:,}"] for b in group.bars]
+            rows = [
+                [element("span", static.outcome_text(b.title)), f"{b.rows:,}"] for b in group.bars
+            ]
             parts.append(table(["outcome", "rows"], rows, numbers=[1]))
         elif group.bars:
             rows = [
                 [
                     element("span", bar.name),
                     f"{bar.passed:,} of {bar.rows:,}",
-                    counts_html(bar.rate, bar.counts),
+                    static.counts_html(bar.rate, bar.counts),
                 ]
                 for bar in group.bars
             ]
@@ -665,7 +659,7 @@ class FailureExplorer(model.Choice, ui.View):
         block = self.selected_block
         return twin(
             repr(self),
-            f"<style>{asset('failures/shades.css')}</style>",
+            f"<style>{static.asset('failures/shades.css')}</style>",
             element("p", " · ".join(headline(self._coded, self._places))),
             element("p", chosen_text(self)),
             heatmap_html(self._grid, self)
