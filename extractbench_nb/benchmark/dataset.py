@@ -445,45 +445,42 @@ class Dataset:
 
     def __repr__(self) -> str:
         """Return the counts, the folder, where it comes from and one line per schema."""
-        lines = [f"Dataset {self.name!r}: {self._counts()}", f"  {self.root}"]
-        lines += [f"  {source}" for source in self._source()]
-        return "\n".join(
-            [*lines, *(f"  {s.qualified:<40} {self._counts_of(s)}" for s in self._schemas)]
-        )
+        counts, source, schemas = self._described()
+        lines = [f"Dataset {self.name!r}: {counts}", f"  {self.root}"]
+        lines += [f"  {source}"] if source else []
+        lines += [
+            f"  {f'{domain}/{folder}':<40} {documents}" for domain, folder, documents in schemas
+        ]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         """Return the same as a small table; every text escaped."""
-        rows = [
-            (escape(schema.domain), escape(schema.folder), escape(self._counts_of(schema)))
-            for schema in self._schemas
-        ]
+        counts, source, schemas = self._described()
+        rows = [tuple(map(escape, schema)) for schema in schemas]
         return (
-            f"<div><strong>Dataset {escape(self.name)}</strong>: {escape(self._counts())}"
+            f"<div><strong>Dataset {escape(self.name)}</strong>: {escape(counts)}"
             f"<br><code>{escape(str(self.root))}</code>"
-            + "".join(f"<br>{escape(source)}" for source in self._source())
+            + (f"<br>{escape(source)}" if source else "")
             + f"{table(('domain', 'schema', 'documents'), rows, kind='')}</div>"
         )
 
-    def _source(self) -> list[str]:
-        """Return one line with the licence and the origin, none if neither is known."""
-        licence = f"licence: {self.licence}" if self.licence else None
-        told = "; ".join(filter(None, (licence, origin_of(self.name))))
-        return [told] if told else []
-
-    def _counts(self) -> str:
-        pdfs = sum(document.pdf is not None for document in self._documents)
-        counted = (
+    def _described(self) -> tuple[str, str, list[tuple[str, str, str]]]:
+        """Return counts, licence and origin, and each schema: domain, folder, documents."""
+        schemas = []
+        for schema in self._schemas:
+            pdfs = [d.pdf is not None for d in self._documents if d.schema == schema.id]
+            without = f", {pdfs.count(False)} without PDF" if not all(pdfs) else ""
+            schemas.append((schema.domain, schema.folder, plural(len(pdfs), "document") + without))
+        runs = len(list(list_folders(self.root / RUN_FOLDER)))
+        counts = (
             plural(len(self._documents), "document"),
             plural(len(self._schemas), "schema"),
-            f"{pdfs} with PDF",
-            plural(len(list(list_folders(self.root / RUN_FOLDER))), "run"),
+            f"{sum(d.pdf is not None for d in self._documents)} with PDF",
+            plural(runs, "run"),
         )
-        return ", ".join(counted)
-
-    def _counts_of(self, schema: SchemaFolder) -> str:
-        pdfs = [d.pdf is not None for d in self._documents if d.schema == schema.id]
-        without = f", {pdfs.count(False)} without PDF" if not all(pdfs) else ""
-        return plural(len(pdfs), "document") + without
+        licence = f"licence: {self.licence}" if self.licence else None
+        source = "; ".join(filter(None, (licence, origin_of(self.name))))
+        return ", ".join(counts), source, schemas
 
     def _find_document(self, document_id: str) -> DocumentFiles:
         for document in self._documents:

@@ -206,10 +206,8 @@ class EvidenceView(ui.View):
         first = side if side in self._sides else next(iter(self._sides))
         if side not in ("predicted", "gold"):
             raise InputError(f"side={side!r}; expected 'predicted' or 'gold'")
-        self._leaves = ground_values(ds, document, self._sides[first])
-        self._rows = value_rows(self._leaves, self._outcomes.get(first))
+        self._read_side(first)
         self._evidence, self._places, self._at = pd.DataFrame(), list[Place](), -1
-        self._shown = 1
         self._picture: PageImage = render_page(ds, document, 1, scale=_SCALE)
         self._list, self._sheet = ValuesPane(), PagePane()
         self._side = ipywidgets.ToggleButtons(
@@ -283,10 +281,13 @@ class EvidenceView(ui.View):
         if change["new"].isdigit() and int(change["new"]) < len(self._rows):
             self.selected_path = self._rows[int(change["new"])].path
 
-    def _change_side(self, _: Any) -> None:
-        self._leaves = ground_values(self._ds, self._document, self._sides[self.side])
-        self._rows = value_rows(self._leaves, self._outcomes.get(self.side))
+    def _read_side(self, side: str) -> None:
+        self._leaves = ground_values(self._ds, self._document, self._sides[side])
+        self._rows = value_rows(self._leaves, self._outcomes.get(side))
         self._shown = 1
+
+    def _change_side(self, _: Any) -> None:
+        self._read_side(self.side)
         kept = self._finding.value
         self._finding.options = _finding_options(self._rows)
         self._finding.value = kept
