@@ -44,6 +44,10 @@ class Filters(NamedTuple):
     worst_first: bool = False
 
 
+#: The conditions that are traits of the view by the same name.
+_CONDITIONS = Filters._fields[1:]
+
+
 def checked_name(name: object) -> str:
     """Return how an evaluation is called in a notebook, or raise `InputError`."""
     try:
@@ -410,30 +414,23 @@ def detail_html(detail: Mapping[str, Any]) -> str:
     return f"{title}{about}{sides}<table><tbody>{facts}</tbody></table>{code}"
 
 
-class HeadPane(ui.Pane, scripts=["evaluation/head.js"], styles=["evaluation/evaluation.css"]):
+class HeadPane(ui.Pane, scripts=["evaluation/head.js"]):
     """Scores, counts, notes and warnings."""
 
 
-class RowsPane(
-    ui.Pane, scripts=["shared/copy.js", "evaluation/rows.js"], styles=["evaluation/evaluation.css"]
-):
+class RowsPane(ui.Pane, scripts=["shared/copy.js", "evaluation/rows.js"]):
     """A page of rows; `chosen` is the label of a row, -1 for none, `number` the page from 0."""
 
     chosen = traitlets.Int(-1).tag(sync=True)
     number = traitlets.Int(0).tag(sync=True)
 
 
-class DetailPane(
-    ui.Pane,
-    scripts=["shared/copy.js", "evaluation/detail.js"],
-    styles=["evaluation/evaluation.css"],
-):
+class DetailPane(ui.Pane, scripts=["shared/copy.js", "evaluation/detail.js"]):
     """One row in full; sends ``show_all`` where more of its values is wanted."""
 
 
 _LONGEST_NAME = 60
 _NONE = -1
-_CONDITIONS = ("outcome", "metric", "text", "only_counted", "only_failed")
 
 
 class EvaluationView(ui.View):
@@ -484,7 +481,12 @@ class EvaluationView(ui.View):
         self._head.show(head(ev))
         super().__init__(self._parts())
         self.add_class("xb-evaluation")
-        self._follow()
+        traitlets.link((self, "selected_path"), (self._tree, "path"))
+        self.observe(self._narrow, ["selected_path", *_CONDITIONS])
+        self.observe(self._row_named, "selected_row")
+        self._list.observe(lambda change: self._choose(change["new"]), "chosen")
+        self._list.observe(lambda _: self._draw(), "number")
+        self._whole.on_event("show_all", lambda: self._draw_detail(MOST))
         self._draw()
         self._draw_detail()
 
@@ -509,14 +511,6 @@ class EvaluationView(ui.View):
             ui.beside(self._tree, self._list, widths=(220, 500), shares=(2, 5)),
             self._whole,
         ]
-
-    def _follow(self) -> None:
-        traitlets.link((self, "selected_path"), (self._tree, "path"))
-        self.observe(self._narrow, ["selected_path", "worst_first", *_CONDITIONS])
-        self.observe(self._row_named, "selected_row")
-        self._list.observe(lambda change: self._choose(change["new"]), "chosen")
-        self._list.observe(lambda _: self._draw(), "number")
-        self._whole.on_event("show_all", lambda: self._draw_detail(MOST))
 
     # --- what can be assigned -------------------------------------------------------------------
 
@@ -551,8 +545,7 @@ class EvaluationView(ui.View):
     # --- what changes ---------------------------------------------------------------------------
 
     def _narrow(self, _: Any) -> None:
-        conditions = {name: getattr(self, name) for name in _CONDITIONS}
-        filters = Filters(self.selected_path, worst_first=self.worst_first, **conditions)
+        filters = Filters(self.selected_path, *(getattr(self, name) for name in _CONDITIONS))
         if filters == self._filters:
             return
         self._filters = filters

@@ -149,13 +149,13 @@ def places_html(found: Sequence[Place]) -> str:
     return table(heads, cells, numbers=(0, 3)) + more(len(found) - _MOST_PLACES, "places")
 
 
-class ValuesPane(ui.Pane, scripts=["evidence/values.js"], styles=["evidence/evidence.css"]):
+class ValuesPane(ui.Pane, scripts=["evidence/values.js"]):
     """A list of values; `selected` is the key of the chosen one. Event ``turn`` with ``by``."""
 
     selected = traitlets.Unicode("").tag(sync=True)
 
 
-class PagePane(ui.Pane, scripts=["evidence/page.js"], styles=["evidence/evidence.css"]):
+class PagePane(ui.Pane, scripts=["evidence/page.js"]):
     """A page as an image. Events ``place`` and ``page`` with ``by``, -1 or 1."""
 
     image = traitlets.Bytes(b"").tag(sync=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from html import escape
 from typing import Any, NamedTuple
 
@@ -461,7 +462,7 @@ class FailureExplorer(model.Choice, ui.View):
         sides = ["rows", "columns"]
         self._heat.on_event("page", self._turn, axis=sides, to=int)
         self._heat.on_event("line", self._take_line, axis=sides, code=int)
-        self._values.on_event("values", self._turn_values, to=int)
+        self._values.on_event("values", partial(self._turn, "values"), to=int)
         self._values.on_event("whole", self._show_whole, at=int)
 
     # --- what can be assigned -------------------------------------------------------------------
@@ -556,13 +557,12 @@ class FailureExplorer(model.Choice, ui.View):
                 self._pages[side] = int(found[0] // shown.most)
                 self._draw_grid()
 
-    def _turn(self, side: str, to: int) -> None:
-        self._pages[side] = to
-        self._draw_grid()
-
-    def _turn_values(self, to: int) -> None:
-        self._pages["values"] = to
-        self._follow()
+    def _turn(self, part: str, to: int) -> None:
+        self._pages[part] = to
+        if part == "values":
+            self._follow()
+        else:
+            self._draw_grid()
 
     def _show_whole(self, at: int) -> None:
         self._whole = at
@@ -619,10 +619,10 @@ class FailureExplorer(model.Choice, ui.View):
         page = self._pages["values"]
         self._found = value_rows(self._coded, chosen if block else chosen[:0], page, self._whole)
         self._counts = model.bars(self._coded, chosen)
-        heading = values_title(self, block, self._found)
+        self._heading = values_title(self, block, self._found)
         self._values.show(
             {
-                "title": heading,
+                "title": self._heading,
                 "chosen": bool(block),
                 "rows": {"columns": ValueRow._fields, "rows": self._found.rows},
                 "first": self._found.page.first,
@@ -635,11 +635,9 @@ class FailureExplorer(model.Choice, ui.View):
             for counts in self._counts
             if counts.bars
         ]
-        self._bars.show({"title": self._bars_title(), "groups": groups})
-
-    def _bars_title(self) -> str:
-        what = "Selection" if self.selected_block else "All that is shown"
-        return f"{what}: {plural(len(self._chosen), 'row')}"
+        what = "Selection" if block else "All that is shown"
+        self._bars_title = f"{what}: {plural(len(chosen), 'row')}"
+        self._bars.show({"title": self._bars_title, "groups": groups})
 
     @property
     def _chosen(self) -> model.Numbers:
@@ -656,7 +654,6 @@ class FailureExplorer(model.Choice, ui.View):
 
     def to_html(self) -> str:
         """Write the heatmap, the breakdowns and the chosen values as HTML without JavaScript."""
-        block = self.selected_block
         return twin(
             repr(self),
             f"<style>{static.asset('failures/shades.css')}</style>",
@@ -665,8 +662,8 @@ class FailureExplorer(model.Choice, ui.View):
             heatmap_html(self._grid, self)
             if self._grid.cells
             else element("p", empty(self._coded, self)),
-            values_html(values_title(self, block, self._found), self._found) if block else "",
-            bars_html(self._bars_title(), self._counts),
+            values_html(self._heading, self._found) if self.selected_block else "",
+            bars_html(self._bars_title, self._counts),
         )
 
     def __repr__(self) -> str:

@@ -20,6 +20,8 @@ from extractbench_nb.widgets import static
 from extractbench_nb.widgets import view as ui
 from extractbench_nb.widgets.static import MARKS, more, score_text, segments_html, twin
 
+_PARTIAL = "A partial pair counts as one missed and one spurious item."
+
 
 def counts_html(counts: dict[str, Any], note: str) -> str:
     """Write the counts as evaluated and at the present thresholds."""
@@ -31,7 +33,7 @@ def counts_html(counts: dict[str, Any], note: str) -> str:
         if name == "as evaluated" or counts["values"]
     ]
     changed = f"Thresholds: {counts['values']}. " if counts["values"] else ""
-    told = changed + "A partial pair counts as one missed and one spurious item. " + note
+    told = f"{changed}{_PARTIAL} {note}"
     return table(heads, rows, list(numbers)) + element("p", told.strip(), "xb-quiet")
 
 
@@ -132,22 +134,21 @@ def _knob_text(knob: Knob) -> str:
     return f"{_OWN.get(knob.key, field)} ({knob.declared:.2f})"
 
 
-class CountsPane(ui.Pane, scripts=["matches/counts.js"], styles=["matches/matches.css"]):
+class CountsPane(ui.Pane, scripts=["matches/counts.js"]):
     """Counts as evaluated, and at the present thresholds."""
 
 
-class PairsPane(ui.Pane, scripts=["matches/pairs.js"], styles=["matches/matches.css"]):
+class PairsPane(ui.Pane, scripts=["matches/pairs.js"]):
     """The two columns of a page; `selected` has the indices of the chosen pair."""
 
     selected = traitlets.Any(None, allow_none=True).tag(sync=True)
 
 
-class DetailPane(ui.Pane, scripts=["matches/detail.js"], styles=["matches/matches.css"]):
+class DetailPane(ui.Pane, scripts=["matches/detail.js"]):
     """The chosen pair field by field."""
 
 
 _NOTHING_CHOSEN = "Choose an item, by a click or by Enter, to see its pair field by field."
-_PARTIAL = "A partial pair counts as one missed and one spurious item."
 
 
 class MatchesView(ui.View):
@@ -253,7 +254,7 @@ class MatchesView(ui.View):
         if change["new"] == self._board.values:
             return
         if not set(change["new"]) <= {ALIGN, PASS}:
-            self._counts.show(self._counts_model("Aligning anew …"))
+            self._show_counts("Aligning anew …")
         self._board.try_thresholds(change["new"])
         with self.quietly():
             self._show_threshold()
@@ -343,7 +344,7 @@ class MatchesView(ui.View):
             kept = self._status.value
             self._status.options = [(f"all ({len(self._board.rows):,})", ""), *named]
             self._status.value = kept
-        self._counts.show(self._counts_model())
+        self._show_counts()
         self._draw_page()
         self._pair_changed({"new": self.selected_pair})
 
@@ -357,11 +358,11 @@ class MatchesView(ui.View):
         hint = _NOTHING_CHOSEN if self._shown else ""
         self._detail.show(self._detail_model() or {"empty": hint})
 
-    def _counts_model(self, told: str = "") -> dict[str, Any]:
+    def _show_counts(self, told: str = "") -> None:
         counts = self._board.counts()
         changed = f"Changed: {counts['values']}." if counts["values"] else ""
-        note = self._board.array.note
-        return {**counts, "told": told or " ".join(filter(None, (changed, _PARTIAL, note)))}
+        said = told or " ".join(filter(None, (changed, _PARTIAL, self._board.array.note)))
+        self._counts.show({**counts, "told": said})
 
     def _page_model(self) -> dict[str, Any]:
         page = self._board.page(self._shown, self._page, self._sort.value)

@@ -190,19 +190,17 @@ def pair_html(model: dict[str, Any]) -> str:
     return element("h4", model["title"]) + table(["", *model["sides"]], rows) + notes
 
 
-class ScoresPane(ui.Pane, scripts=["tables/scores.js"], styles=["tables/tables.css"]):
+class ScoresPane(ui.Pane, scripts=["tables/scores.js"]):
     """The scores of each metric."""
 
 
-class GridsPane(
-    ui.Pane, scripts=["tables/cells.js", "tables/grids.js"], styles=["tables/tables.css"]
-):
+class GridsPane(ui.Pane, scripts=["tables/cells.js", "tables/grids.js"]):
     """A page of both grids; `selected` has side, row and column of the chosen position."""
 
     selected = traitlets.Any(None, allow_none=True).tag(sync=True)
 
 
-class PairPane(ui.Pane, scripts=["tables/pair.js"], styles=["tables/tables.css"]):
+class PairPane(ui.Pane, scripts=["tables/pair.js"]):
     """The chosen position beside the one that it was matched with."""
 
 

@@ -292,22 +292,22 @@ class Debounced:
         self._timer = loop.call_later(self._wait, self._act)
 
 
-class SummaryPane(ui.Pane, scripts=["workbench/summary.js"], styles=["workbench/workbench.css"]):
+class SummaryPane(ui.Pane, scripts=["workbench/summary.js"]):
     """The figures."""
 
 
-class ConfigPane(ui.Pane, scripts=["workbench/config.js"], styles=["workbench/workbench.css"]):
+class ConfigPane(ui.Pane, scripts=["workbench/config.js"]):
     """The params as an ``evaluation_config``, with a button that copies it."""
 
 
-class CurvePane(ui.Pane, scripts=["workbench/curve.js"], styles=["workbench/workbench.css"]):
+class CurvePane(ui.Pane, scripts=["workbench/curve.js"]):
     """The curve; a click or an arrow key sends ``{"kind": "set", "over", "value", "asked"}``.
 
     ``asked`` comes back as ``answered``, so that the mark stays where it was put meanwhile.
     """
 
 
-class CasesPane(ui.Pane, scripts=["workbench/cases.js"], styles=["workbench/workbench.css"]):
+class CasesPane(ui.Pane, scripts=["workbench/cases.js"]):
     """A page of cases; `detail` is the chosen one in full, as JSON text.
 
     It sends ``{"kind": "turn", "by": 1 or -1}`` for another page, and ``{"kind": "whole"}`` for
