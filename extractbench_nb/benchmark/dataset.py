@@ -28,17 +28,8 @@ import pandas as pd
 from extractbench_nb._files import cache_folder, file_hash
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import read_document
-from extractbench_nb.benchmark.statistics import (
-    DOCUMENT,
-    DOMAIN,
-    GOLD,
-    PDF,
-    RUN,
-    SCHEMA,
-    STATISTICS,
-    figures_of,
-    shipped_rows,
-)
+from extractbench_nb.benchmark import statistics
+from extractbench_nb.benchmark.statistics import DOCUMENT, DOMAIN, RUN, SCHEMA
 from extractbench_nb.display.html import table
 from extractbench_nb.display.text import plural
 from extractbench_nb.errors import DatasetError, InputError, MissingPdfError, nearest
@@ -69,7 +60,7 @@ def released_files() -> tuple[ReleasedFile, ...]:
             int(row["size"]) if row["size"] else None,
             row["sha256"] or None,
         )
-        for row in shipped_rows("data/registry.csv")
+        for row in statistics.shipped_rows("data/registry.csv")
     )
 
 
@@ -236,7 +227,9 @@ LISTING_COLUMNS = FrameSpec(
     ),
 )
 
-DOCUMENT_COLUMNS = FrameSpec("documents", _DOCUMENTS, (*LISTING_COLUMNS.columns, *STATISTICS))
+DOCUMENT_COLUMNS = FrameSpec(
+    "documents", _DOCUMENTS, (*LISTING_COLUMNS.columns, *statistics.STATISTICS)
+)
 
 SCHEMA_COLUMNS = FrameSpec(
     "schemas",
@@ -302,8 +295,10 @@ class Dataset:
         """
         rows = []
         for document in self._documents:
-            figures = figures_of(document.gold, GOLD) | figures_of(document.pdf, PDF)
-            rows.append((*document.cells, *(figures[column.name] for column in STATISTICS)))
+            figures = statistics.figures_of(document.gold, statistics.GOLD)
+            figures |= statistics.figures_of(document.pdf, statistics.PDF)
+            counted = (figures[column.name] for column in statistics.STATISTICS)
+            rows.append((*document.cells, *counted))
         return DOCUMENT_COLUMNS.from_rows(rows)
 
     @property

@@ -102,19 +102,18 @@ def difficulty(source: object, *, top: int = 15, ax: Axes | None = None) -> Axes
     by_run = "run" in asked.columns
     table = breakdown(asked, [*names, "run"] if by_run else names)
     table = table if by_run else table.assign(run="all rows")
-    keyed, order = table.set_index([*names, "run"]), hardest.set_index(names).index
-    passed, rows = (
-        keyed[column].unstack("run").reindex(order)  # noqa: PD010 - a Series
-        for column in ("passed", "rows")
-    )
     labels = hardest["field"].tolist()
     if len(set(labels)) < len(labels):  # two schemas share a name
         labels = [f"{s}: {f}" for s, f in zip(hardest["schema"], labels, strict=True)]
-    shares = (passed / rows).set_axis(labels, axis=0)
-    ax = drawing.new_axes(ax, 1.2 + 0.3 * len(shares))
-    drawing.heat(ax, shares, drawing.fractions(passed, rows, lambda n, of: f"{n:.0f}/{of:.0f}"))
+    keyed, order = table.set_index([*names, "run"]), hardest.set_index(names).index
+    passed, rows = (
+        keyed[column].unstack("run").reindex(order).set_axis(labels, axis=0)  # noqa: PD010
+        for column in ("passed", "rows")
+    )
+    ax = drawing.new_axes(ax, 1.2 + 0.3 * len(labels))
+    drawing.heat_of_shares(ax, passed, rows, lambda n, of: f"{n:.0f}/{of:.0f}")
     about = "run; passed rows of those in which gold has a value"
-    drawing.titled(ax, f"The {len(shares)} hardest fields", x=about)
+    drawing.titled(ax, f"The {len(labels)} hardest fields", x=about)
     return ax
 
 

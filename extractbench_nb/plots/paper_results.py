@@ -59,12 +59,9 @@ def results(counts: pd.DataFrame, *, outcome: str = "validity", ax: Axes | None 
         return sums.unstack("domain").reindex(index=models, columns=domains)  # noqa: PD010 - a Series
 
     parts, wholes = summed(part), summed(whole)
-    shares = parts / wholes.where(wholes > 0)
-    ax = drawing.new_axes(ax, 1.0 + 0.52 * len(shares))
-    drawing.heat(
-        ax,
-        shares,
-        drawing.fractions(parts, wholes, lambda n, of: f"{100 * n / of:.0f}%\n{n:,.0f}/{of:,.0f}"),
+    ax = drawing.new_axes(ax, 1.0 + 0.52 * len(parts))
+    drawing.heat_of_shares(
+        ax, parts, wholes, lambda n, of: f"{100 * n / of:.0f}%\n{n:,.0f}/{of:,.0f}"
     )
     drawing.titled(ax, name[0].upper() + name[1:], x="domain")
     return ax

@@ -289,11 +289,7 @@ _BEGINNING = 400
 
 
 def head(ev: Evaluation) -> dict[str, Any]:
-    """Sum up an evaluation: scores, counts of counted rows, notes, and groups of warnings.
-
-    ``problem`` is the parser's message and the beginning of a text that is not JSON; a group of
-    warnings is (side, kind, number, examples of path and message).
-    """
+    """Sum up an evaluation: scores, counts of counted rows, notes, and groups of warnings."""
     summary, meta, counted = ev.summary, ev.meta, outcome_counts(ev)
     evaluated = int(summary["evaluated"])
     problem, predicted = ev.inputs.problem, ev.inputs.predicted

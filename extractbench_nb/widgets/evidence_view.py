@@ -31,11 +31,7 @@ _LONGEST_PATH = 300
 
 
 class ValueRow(NamedTuple):
-    """One value of the document: where it stands in the JSON, and in the PDF.
-
-    ``page`` is counted from 1; it and ``score``, in [0, 1], are None if nothing was found.
-    ``outcome`` is what an evaluation says of it, empty where it says nothing.
-    """
+    """One value: its path, and its page (from 1) and score if it was found in the PDF."""
 
     path: str
     text: str

@@ -34,10 +34,7 @@ _NOT_GIVEN = "(none)"
 
 
 class Axis(NamedTuple):
-    """What a row of `fields` belongs to: the item ``names[codes[i]]``, in order of appearance.
-
-    ``names`` are unique; ``groups`` has the number of each item's schema, where it has one.
-    """
+    """What a row of `fields` belongs to: ``names[codes[i]]``; `groups` are the items' schemas."""
 
     names: list[str]
     codes: Numbers
@@ -63,10 +60,9 @@ class Outputs(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """What each row adds to the scores of its output, in which a node counts once.
+    """What each row adds to the scores of its output: its share of its node, or of its weight.
 
-    A node with several metrics has a row for each, and passes where all of them pass. ``share`` is
-    the part of a row in its node and ``weight`` that part of the node's weight.
+    A node with several metrics has a row for each, and passes where all of them pass.
     """
 
     share: Reals
@@ -76,11 +72,7 @@ class Nodes(NamedTuple):
 
 
 class Coded:
-    """The rows of a source, and for each row what is summed up; a row without a verdict scores 0.
-
-    ``asked`` says whether gold has a value, ``outcome`` is a place in `OUTCOMES`. A field of two
-    schemas is two items of the axis ``field``.
-    """
+    """The rows of a source, and for each row what is summed up; without a verdict it scores 0."""
 
     def __init__(self, source: object) -> None:
         frame = self.frame = gather(source, "fields")
@@ -348,11 +340,7 @@ _GRAVEST_FIRST = (
 
 
 class Line(NamedTuple):
-    """A row or a column: its item, and what its rows of `fields` sum up to.
-
-    ``score`` and ``pass_rate`` are means over its outputs; ``failed`` says of a field that gold has
-    it and no run gets it right anywhere; ``outputs`` and ``invalid`` are 0 for a field.
-    """
+    """A row or a column: its item, and what its rows of `fields` sum up to, over its outputs."""
 
     code: int
     name: str
@@ -367,11 +355,7 @@ class Line(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One page of the lines of an axis.
-
-    ``codes`` has the items of all pages, ``most`` to a page, and ``known`` counts those that the
-    filters leave.
-    """
+    """One page of an axis: `codes` are the items of all pages; `known` the filters leave."""
 
     lines: tuple[Line, ...]
     codes: Numbers

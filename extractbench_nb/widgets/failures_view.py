@@ -33,10 +33,7 @@ _LONGEST_MARKED = 4000
 
 
 class ValueRow(NamedTuple):
-    """One row of `fields` to read: its place in the frame, what became of it, and the two values.
-
-    ``whole`` says that nothing of the values is left out.
-    """
+    """One row of `fields` to read; `whole` says that nothing of its values is left out."""
 
     at: int
     run: str

@@ -348,11 +348,7 @@ def detail(
 
 
 def _places(row: Row, fields: pd.DataFrame, start: str) -> Iterator[tuple[str, Values | None, Any]]:
-    """List the places that were scored, in their order, then what else the items hold.
-
-    Each with its values, which are missing at the second metric of a place, and with its row of
-    ``fields``, None if it was not scored.
-    """
+    """List places, those that were scored first: values (once a place), row of `fields` or None."""
     known: set[str] = set()
     both = values_by_place(row)
     for found in fields.itertuples():

@@ -239,7 +239,7 @@ class MatchesView(ui.View):
 
     @traitlets.validate("thresholds")
     def _known_thresholds(self, proposal: Any) -> dict[str, float]:
-        values: Mapping[str, float] = proposal["value"]
+        values: Mapping[Any, Any] = proposal["value"]
         knobs = self._board.knobs
         for key, value in values.items():
             if key not in knobs:

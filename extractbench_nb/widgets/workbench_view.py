@@ -308,11 +308,7 @@ class CurvePane(ui.Pane, scripts=["workbench/curve.js"]):
 
 
 class CasesPane(ui.Pane, scripts=["workbench/cases.js"]):
-    """A page of cases; `detail` is the chosen one in full, as JSON text.
-
-    It sends ``{"kind": "turn", "by": 1 or -1}`` for another page, and ``{"kind": "whole"}`` for
-    long values.
-    """
+    """A page of cases; `detail` is the chosen one in full, as JSON text."""
 
     selected = traitlets.Int(None, allow_none=True).tag(sync=True)
     detail = traitlets.Unicode("").tag(sync=True)
