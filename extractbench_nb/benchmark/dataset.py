@@ -41,7 +41,7 @@ LICENCE = "MIT"
 
 
 class ReleasedFile(NamedTuple):
-    """A file of the released dataset; size and hash are None if the file was never at hand."""
+    """A file of the released dataset; size and hash are None if they are not known."""
 
     #: Below the dataset's folder, and below the repository's root; ``/`` between the parts.
     path: str

@@ -24,7 +24,7 @@ Numbers = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
 Marked = npt.NDArray[np.bool_]
 
-#: Reasons of rows whose output as a whole is no JSON.
+#: Reasons of rows whose whole output is not JSON.
 _INVALID = ("invalid_output", "unparsable_json")
 _NEEDED = (
     *("field", "path", "metric", "score", "passed", "outcome", "reason", "reasoning", "counted"),

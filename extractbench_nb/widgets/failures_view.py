@@ -177,7 +177,7 @@ def values_title(choice: model.Choice, block: Sequence[Sequence[str]], values: V
     return f"{sides}: {values.failing:,} of {plural(values.page.total, 'row')} not passed"
 
 
-#: The sign of an output that is no JSON.
+#: The sign of an output that is not JSON.
 INVALID = "⊘"
 
 _MOST_ROWS, _MOST_COLUMNS = 40, 20
@@ -357,7 +357,7 @@ class BarsPane(ui.Pane, scripts=["failures/bars.js"], styles=["failures/details.
     """Bars by outcome, by domain or schema, by run."""
 
 
-#: So many columns leave room for the values beside them.
+#: Up to this many columns leave room for the values beside the heatmap.
 _NARROW = 4
 
 

@@ -145,7 +145,7 @@ class View(ipywidgets.VBox):
 
     @contextmanager
     def quietly(self) -> Iterator[None]:
-        """Change controls without taking it for the reader's wish."""
+        """Change controls without treating the change as input of the user."""
         before, self._updating = self._updating, True
         try:
             yield
