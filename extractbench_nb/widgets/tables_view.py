@@ -329,10 +329,12 @@ class TableView(ui.View):
     @traitlets.validate("selected")
     def _known_position(self, proposal: Any) -> list[Any] | None:
         value = proposal["value"]
-        problem = value is not None and self._problem_with(value)
+        if value is None:
+            return None
+        problem = self._problem_with(value)
         if problem:
             raise traitlets.TraitError(problem)
-        return value and list(value)
+        return list(value)
 
     def _problem_with(self, value: Any) -> str:
         parts = value if isinstance(value, tuple | list) else ()
