@@ -348,7 +348,7 @@ def detail(
 
 
 def _places(row: Row, fields: pd.DataFrame, start: str) -> Iterator[tuple[str, Values | None, Any]]:
-    """List places, those that were scored first: values (once per place), row of `fields` or None."""
+    """List places, scored ones first: values (once per place), row of `fields` or None."""
     known: set[str] = set()
     both = values_by_place(row)
     for found in fields.itertuples():
