@@ -10,41 +10,26 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.benchmark import statistics
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, rows_of
-from extractbench_nb.benchmark.statistics import (
-    count_gold,
-    shipped_schemas,
-    shipped_statistics,
-    shipped_table,
-)
+from extractbench_nb.benchmark.statistics import DEPTH, DOCUMENT, DOMAIN, KEYS, SCHEMA
 from extractbench_nb.engine.pairing import pair_up
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.schema.complexity import (
-    keys_outside_arrays,
-    schema_complexity,
-)
+from extractbench_nb.schema.complexity import keys_outside_arrays, schema_complexity
 from extractbench_nb.schema.nodes import Schema
 from extractbench_nb.schema.parse import parse_schema
 
-_KEYS = Column("keys", "int64", "scored leaves of the schema", "0 and up")
-_DEPTH = Column("depth", "int64", "deepest nesting of the schema", "0 and up")
+_STATISTICS = {column.name: column for column in statistics.STATISTICS}
+_AVERAGED = ("pages", "gold_tokens", "fields", "array_items", "pdf_tokens")
 
 COMPLEXITY_COLUMNS = FrameSpec(
     "complexity",
     "one row per document, ordered by domain, schema and document",
     (
-        Column("document", "string", "document id"),
-        Column("domain", "string", "name of the domain folder"),
-        Column("schema", "string", "schema id"),
-        _KEYS,
-        _DEPTH,
-        Column("pages", "Int64", "pages of the PDF", "1 and up", True),
-        Column("gold_values", "Int64", "leaf values of gold, nulls included", "0 and up", True),
-        Column("gold_tokens", "Int64", "GPT-2 tokens of the gold file", "0 and up", True),
-        Column("fields", "Int64", "leaf values of gold that no array holds", "0 and up", True),
-        Column("array_items", "Int64", "items of gold's arrays, nested ones too", "0 and up", True),
-        Column("pdf_tokens", "Int64", "GPT-2 tokens of the PDF's text layer", "0 and up", True),
+        *(DOCUMENT, DOMAIN, SCHEMA, KEYS, DEPTH),
+        *(_STATISTICS[name] for name in ("pages", "gold_values", "gold_tokens")),
+        *(_STATISTICS[name] for name in ("fields", "array_items", "pdf_tokens")),
         Column("compression", "Float64", "pdf_tokens / gold_tokens", "0 and up", True),
     ),
 )
@@ -53,12 +38,10 @@ DOMAIN_COLUMNS = FrameSpec(
     "domain_complexity",
     "one row per schema, which is what the paper calls a domain, ordered by domain and schema",
     (
-        Column("domain", "string", "name of the domain folder"),
-        Column("schema", "string", "schema id"),
+        *(DOMAIN, SCHEMA),
         Column("documents", "int64", "documents", "0 and up"),
         Column("with_pdf", "int64", "documents whose PDF could be read", "0 to documents"),
-        _KEYS,
-        _DEPTH,
+        *(KEYS, DEPTH),
         Column("pages", "Int64", "pages of all readable PDFs", "0 and up"),
         Column("gold_values", "Int64", "leaf values of all golds", "0 and up"),
         Column("mean_pages", "Float64", "average over readable PDFs", "1 and up", True),
@@ -70,7 +53,7 @@ DOMAIN_COLUMNS = FrameSpec(
     ),
 )
 
-SCHEMA_SIZE_COLUMNS = FrameSpec("schema_size", "one row: the schema", (_KEYS, _DEPTH))
+SCHEMA_SIZE_COLUMNS = FrameSpec("schema_size", "one row: the schema", (KEYS, DEPTH))
 
 _SHIPPED = "shipped statistics"
 _VIEWS = ("document", "domain")
@@ -130,7 +113,7 @@ def complexity(
         frame.attrs["source"] = "schema"
         return frame
     if ds_or_schema is None:
-        documents, schemas = shipped_statistics(), shipped_schemas()
+        documents, schemas = statistics.shipped_statistics(), statistics.shipped_schemas()
     else:
         sizes = [schema_complexity(ds_or_schema.schema(s)) for s in ds_or_schema.schemas["schema"]]
         keys, depth = [size.keys for size in sizes], [size.depth for size in sizes]
@@ -167,16 +150,13 @@ def _domain_row(schema: Any, own: pd.DataFrame) -> tuple[Any, ...]:
     )
 
 
-_AVERAGED = ("pages", "gold_tokens", "fields", "array_items", "pdf_tokens")
-
-
 FIELD_COLUMNS = FrameSpec(
     "field_definitions",
     "one row per definition and schema",
     (
         Column("definition", "string", "short name of the definition"),
         Column("counts", "string", "what it counts in a document"),
-        Column("schema", "string", "schema id, the paper's domain"),
+        SCHEMA,
         Column("documents", "int64", "documents counted", "1 and up"),
         Column("mean", "Float64", "average a document", "any"),
         Column("published", "Float64", "Table 6, where the paper has the schema", "", True),
@@ -230,7 +210,7 @@ def count_fields(gold: Any, schema: Any) -> dict[str, int]:
     >>> count_fields({"tags": ["a", "b"]}, tags)["leaves"]
     2
     """
-    counts, places = count_gold(gold), list(_places(gold))
+    counts, places = statistics.count_gold(gold), list(_places(gold))
     leaves = [p for p in places if not isinstance(p.value, dict | list)]
     members = [p for p in places if p.path and not p.is_item]
     outside = [p for p in places if not p.in_array]
@@ -302,7 +282,7 @@ def field_definitions(ds: Dataset | None = None) -> pd.DataFrame:
     >>> int(tried.groupby("definition")["matches"].sum().max())
     2
     """
-    counts = shipped_table("data/fields.csv") if ds is None else _count_dataset(ds)
+    counts = statistics.shipped_table("data/fields.csv") if ds is None else _count_dataset(ds)
     printed = {f.row: f.value for f in rows_of("6") if f.column == "fields"}
     rows = []
     for name, meaning in DEFINITIONS.items():

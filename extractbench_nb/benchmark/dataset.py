@@ -28,7 +28,8 @@ import pandas as pd
 from extractbench_nb._files import cache_folder, file_hash
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import read_document
-from extractbench_nb.benchmark.statistics import GOLD, PDF, STATISTICS, figures_of, shipped_rows
+from extractbench_nb.benchmark import statistics
+from extractbench_nb.benchmark.statistics import DOCUMENT, DOMAIN, RUN, SCHEMA
 from extractbench_nb.display.html import table
 from extractbench_nb.display.text import plural
 from extractbench_nb.errors import DatasetError, InputError, MissingPdfError, nearest
@@ -40,7 +41,7 @@ LICENCE = "MIT"
 
 
 class ReleasedFile(NamedTuple):
-    """A file of the released dataset; size and hash are None if the file was never at hand."""
+    """A file of the released dataset; size and hash are None if they are not known."""
 
     #: Below the dataset's folder, and below the repository's root; ``/`` between the parts.
     path: str
@@ -59,7 +60,7 @@ def released_files() -> tuple[ReleasedFile, ...]:
             int(row["size"]) if row["size"] else None,
             row["sha256"] or None,
         )
-        for row in shipped_rows("data/registry.csv")
+        for row in statistics.shipped_rows("data/registry.csv")
     )
 
 
@@ -219,23 +220,22 @@ LISTING_COLUMNS = FrameSpec(
     "listing",
     _DOCUMENTS,
     (
-        Column("document", "string", "document id: the gold file's name without `.gold.json`"),
-        Column("domain", "string", "name of the domain folder"),
-        Column("schema", "string", "schema id, as `Dataset.schema` takes it"),
+        *(DOCUMENT, DOMAIN, SCHEMA),
         Column("gold_path", "object", "where the gold JSON is", "pathlib.Path"),
         Column("pdf_path", "object", "where the PDF is", "pathlib.Path", nullable=True),
         Column("has_pdf", "bool", "whether there is a PDF"),
     ),
 )
 
-DOCUMENT_COLUMNS = FrameSpec("documents", _DOCUMENTS, (*LISTING_COLUMNS.columns, *STATISTICS))
+DOCUMENT_COLUMNS = FrameSpec(
+    "documents", _DOCUMENTS, (*LISTING_COLUMNS.columns, *statistics.STATISTICS)
+)
 
 SCHEMA_COLUMNS = FrameSpec(
     "schemas",
     "one row per schema, ordered by domain and schema",
     (
-        Column("schema", "string", "the folder's name, or domain/schema where two share a name"),
-        Column("domain", "string", "name of the domain folder"),
+        *(SCHEMA, DOMAIN),
         Column("schema_path", "object", "where the JSON Schema is", "pathlib.Path"),
         Column("documents", "int64", "documents with a gold JSON", "0 or more"),
         Column("pdfs", "int64", "documents with a PDF", "0 or more"),
@@ -246,8 +246,7 @@ RUN_COLUMNS = FrameSpec(
     "runs",
     "one row per model output, ordered by run and document",
     (
-        Column("run", "string", "name of the run's folder, mostly a model's name"),
-        Column("document", "string", "document id"),
+        *(RUN, DOCUMENT),
         Column("predicted", "object", "where the raw output is; it may not parse", "pathlib.Path"),
     ),
 )
@@ -296,8 +295,10 @@ class Dataset:
         """
         rows = []
         for document in self._documents:
-            figures = figures_of(document.gold, GOLD) | figures_of(document.pdf, PDF)
-            rows.append((*document.cells, *(figures[column.name] for column in STATISTICS)))
+            figures = statistics.figures_of(document.gold, statistics.GOLD)
+            figures |= statistics.figures_of(document.pdf, statistics.PDF)
+            counted = (figures[column.name] for column in statistics.STATISTICS)
+            rows.append((*document.cells, *counted))
         return DOCUMENT_COLUMNS.from_rows(rows)
 
     @property
@@ -439,45 +440,42 @@ class Dataset:
 
     def __repr__(self) -> str:
         """Return the counts, the folder, where it comes from and one line per schema."""
-        lines = [f"Dataset {self.name!r}: {self._counts()}", f"  {self.root}"]
-        lines += [f"  {source}" for source in self._source()]
-        return "\n".join(
-            [*lines, *(f"  {s.qualified:<40} {self._counts_of(s)}" for s in self._schemas)]
-        )
+        counts, source, schemas = self._described()
+        lines = [f"Dataset {self.name!r}: {counts}", f"  {self.root}"]
+        lines += [f"  {source}"] if source else []
+        lines += [
+            f"  {f'{domain}/{folder}':<40} {documents}" for domain, folder, documents in schemas
+        ]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         """Return the same as a small table; every text escaped."""
-        rows = [
-            (escape(schema.domain), escape(schema.folder), escape(self._counts_of(schema)))
-            for schema in self._schemas
-        ]
+        counts, source, schemas = self._described()
+        rows = [tuple(map(escape, schema)) for schema in schemas]
         return (
-            f"<div><strong>Dataset {escape(self.name)}</strong>: {escape(self._counts())}"
+            f"<div><strong>Dataset {escape(self.name)}</strong>: {escape(counts)}"
             f"<br><code>{escape(str(self.root))}</code>"
-            + "".join(f"<br>{escape(source)}" for source in self._source())
+            + (f"<br>{escape(source)}" if source else "")
             + f"{table(('domain', 'schema', 'documents'), rows, kind='')}</div>"
         )
 
-    def _source(self) -> list[str]:
-        """Return one line with the licence and the origin, none if neither is known."""
-        licence = f"licence: {self.licence}" if self.licence else None
-        told = "; ".join(filter(None, (licence, origin_of(self.name))))
-        return [told] if told else []
-
-    def _counts(self) -> str:
-        pdfs = sum(document.pdf is not None for document in self._documents)
-        counted = (
+    def _described(self) -> tuple[str, str, list[tuple[str, str, str]]]:
+        """Return counts, licence and origin, and each schema: domain, folder, documents."""
+        schemas = []
+        for schema in self._schemas:
+            pdfs = [d.pdf is not None for d in self._documents if d.schema == schema.id]
+            without = f", {pdfs.count(False)} without PDF" if not all(pdfs) else ""
+            schemas.append((schema.domain, schema.folder, plural(len(pdfs), "document") + without))
+        runs = len(list(list_folders(self.root / RUN_FOLDER)))
+        counts = (
             plural(len(self._documents), "document"),
             plural(len(self._schemas), "schema"),
-            f"{pdfs} with PDF",
-            plural(len(list(list_folders(self.root / RUN_FOLDER))), "run"),
+            f"{sum(d.pdf is not None for d in self._documents)} with PDF",
+            plural(runs, "run"),
         )
-        return ", ".join(counted)
-
-    def _counts_of(self, schema: SchemaFolder) -> str:
-        pdfs = [d.pdf is not None for d in self._documents if d.schema == schema.id]
-        without = f", {pdfs.count(False)} without PDF" if not all(pdfs) else ""
-        return plural(len(pdfs), "document") + without
+        licence = f"licence: {self.licence}" if self.licence else None
+        source = "; ".join(filter(None, (licence, origin_of(self.name))))
+        return ", ".join(counts), source, schemas
 
     def _find_document(self, document_id: str) -> DocumentFiles:
         for document in self._documents:

@@ -95,7 +95,7 @@ def rows_of(part: str) -> tuple[Figure, ...]:
 
 
 def figures(part: int | str | None = None) -> pd.DataFrame:
-    """Return the printed figures of the paper, one a row.
+    """Return the printed figures of the paper, one per row.
 
     Notes
     -----

@@ -21,8 +21,8 @@ from rapidfuzz.distance import Indel
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import canonical, read_document
-from extractbench_nb.benchmark.dataset import Dataset, load_dataset
-from extractbench_nb.benchmark.statistics import shipped_frame
+from extractbench_nb.benchmark.dataset import RUN_COLUMNS, Dataset, load_dataset
+from extractbench_nb.benchmark.statistics import DOCUMENT, RUN, shipped_frame
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.api import evaluate
 from extractbench_nb.judges.recorded import FAILED_CALL, report_rows
@@ -46,18 +46,8 @@ _JUDGED = ("string_semantic", "array_llm")
 _HASHED = 16
 _DIGITS = 6  # of a similarity and of a difference, so that files are the same everywhere
 
-OUTPUT_COLUMNS = FrameSpec(
-    "outputs",
-    "one row per recorded output, ordered by run and document",
-    (
-        Column("run", "string", "run, as its folder is named"),
-        Column("document", "string", "document id"),
-        Column("predicted", "object", "the file, a pathlib.Path"),
-    ),
-)
-
 _PLACE = (
-    Column("document", "string", "document id"),
+    DOCUMENT,
     Column("path", "string", "instance path, as in Evaluation.fields"),
     Column("field", "string", "path without indices"),
     Column("metric", "string", "metric that the schema declares"),
@@ -67,34 +57,17 @@ VERDICT_COLUMNS = FrameSpec(
     "verdicts",
     "one row per row of a judge report",
     (
-        Column("run", "string", "run, as its folder is named"),
-        *_PLACE,
-        Column(
-            "decided_by",
-            "string",
-            "who decided",
-            "judge, rule, states, failed_call, below_failed_call",
-        ),
+        *(RUN, *_PLACE),
+        Column("decided_by", "string", "judge, rule, states, failed_call or below_failed_call"),
         Column("score", "float64", "score in the report", "[0, 1]"),
         Column("passed", "bool", "verdict in the report"),
         Column("offline_score", "Float64", "score of the offline judge", "[0, 1]", True),
         Column("offline_passed", "boolean", "verdict of the offline judge", "", True),
         Column("gold_items", "Int64", "items of gold's array", "0 and up", True),
         Column("predicted_items", "Int64", "items of the predicted array", "0 and up", True),
-        Column(
-            "possible_score",
-            "Float64",
-            "the highest score these sizes allow: gold items that can have a partner, of all",
-            "(0, 1]",
-            True,
-        ),
-        Column(
-            "share_of_possible",
-            "Float64",
-            "score of a judge by the possible score",
-            "0 and up; above 1 the judge counted wrong",
-            True,
-        ),
+        Column("possible_score", "Float64", "highest score these sizes allow", "(0, 1]", True),
+        # above 1 the judge counted wrong
+        Column("share_of_possible", "Float64", "score / possible_score", "0 and up", True),
         Column("predicted_sha256", "string", "start of the SHA-256 of the value as JSON", "", True),
     ),
 )
@@ -148,7 +121,7 @@ def recorded_outputs(folder: str | Path) -> pd.DataFrame:
     """
     found = _files(folder, _PREDICTED)
     rows = [(path.parent.name, path.name.removesuffix(_PREDICTED), path) for path in found]
-    frame = OUTPUT_COLUMNS.from_rows(rows)
+    frame = RUN_COLUMNS.from_rows(rows)
     twice = frame[frame.duplicated(["run", "document"])]
     if len(twice):
         run, document, path = twice.iloc[0]
@@ -225,16 +198,10 @@ def _files(folder: str | Path, suffix: str) -> list[Path]:
 
 _RATES = (
     Column("as_reported", "float64", "passed rows of all rows of the report", "[0, 1]"),
-    Column(
-        "without_added",
-        "float64",
-        "the same without the rows below failed calls: a failed call counts as not passed",
-        "[0, 1]",
-    ),
+    # a failed call counts as not passed
+    Column("without_added", "float64", "the same without the rows below failed calls", "[0, 1]"),
     Column("inflation", "float64", "as_reported - without_added", "[-1, 1]"),
-    Column(
-        "judged_only", "Float64", "without failed calls and the rows below them", "[0, 1]", True
-    ),
+    Column("judged_only", "Float64", "without failed calls and rows below them", "[0, 1]", True),
     Column("offline", "float64", "the same fields decided by the offline judge", "[0, 1]"),
 )
 
@@ -242,8 +209,7 @@ REPORT_COLUMNS = FrameSpec(
     "reports",
     "one row per judge report",
     (
-        Column("run", "string", "run, as its folder is named"),
-        Column("document", "string", "document id"),
+        *(RUN, DOCUMENT),
         Column("rows", "int64", "rows of the report", "1 and up"),
         Column("passed", "int64", "passed rows", "0 to rows"),
         Column("failed_calls", "int64", "rows of judge calls that failed", "0 and up"),

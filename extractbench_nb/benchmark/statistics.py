@@ -84,12 +84,18 @@ def count_gold(value: Any) -> GoldCounts:
     return GoldCounts(leaves, items, fields)
 
 
+#: Columns that several frames of this package have.
+RUN = Column("run", "string", "name of the run's folder, mostly a model's name")
+DOCUMENT = Column("document", "string", "document id: the gold file's name without `.gold.json`")
+DOMAIN = Column("domain", "string", "name of the domain folder")
+SCHEMA = Column("schema", "string", "schema id, as `Dataset.schema` takes it")
+KEYS = Column("keys", "int64", "scored leaves of the schema", "0 and up")
+DEPTH = Column("depth", "int64", "deepest nesting of the schema", "0 and up")
+
 STATISTICS = (
     Column("pages", "Int64", "pages of the PDF", "1 and up", nullable=True),
     Column("gold_values", "Int64", "leaf values of gold, nulls included", "0 and up", True),
-    Column(
-        "array_items", "Int64", "items of gold's arrays, nested ones included", "0 and up", True
-    ),
+    Column("array_items", "Int64", "items of gold's arrays, nested ones too", "0 and up", True),
     Column("fields", "Int64", "leaf values of gold that no array holds", "0 and up", True),
     Column("gold_tokens", "Int64", "GPT-2 tokens of the gold file as it is", "0 and up", True),
     Column("pdf_tokens", "Int64", "GPT-2 tokens of the PDF's text layer", "0 and up", True),
@@ -100,24 +106,13 @@ STATISTICS = (
 SHIPPED_COLUMNS = FrameSpec(
     "shipped_statistics",
     "one row per document, ordered by domain, schema and document",
-    (
-        Column("document", "string", "document id"),
-        Column("domain", "string", "name of the domain folder"),
-        Column("schema", "string", "schema id"),
-        Column("has_pdf", "bool", "whether its PDF was at hand"),
-        *STATISTICS,
-    ),
+    (DOCUMENT, DOMAIN, SCHEMA, Column("has_pdf", "bool", "whether its PDF was found"), *STATISTICS),
 )
 
 SHIPPED_SCHEMA_COLUMNS = FrameSpec(
     "shipped_schemas",
     "one row per schema, ordered by domain and schema",
-    (
-        Column("schema", "string", "schema id"),
-        Column("domain", "string", "name of the domain folder"),
-        Column("keys", "int64", "scored leaves", "0 and up"),
-        Column("depth", "int64", "deepest nesting of a leaf", "0 and up"),
-    ),
+    (SCHEMA, DOMAIN, KEYS, DEPTH),
 )
 
 

@@ -6,7 +6,15 @@ the first figure is drawn.
 """
 
 from extractbench_nb.plots.dataset import complexity, compression, documents, findings, tokens
-from extractbench_nb.plots.evaluated import attempts, differences, difficulty, outcomes, validity
+from extractbench_nb.plots.evaluated import (
+    attempts,
+    differences,
+    difficulty,
+    keep_curves,
+    outcomes,
+    sensitivity,
+    validity,
+)
 from extractbench_nb.plots.paper_results import (
     correlations,
     factor,
@@ -16,7 +24,6 @@ from extractbench_nb.plots.paper_results import (
     reproduction,
     results,
 )
-from extractbench_nb.plots.score_curves import keep_curves, sensitivity
 
 __all__ = [
     "attempts",

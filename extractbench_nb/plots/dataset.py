@@ -7,24 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.plots.drawing import (
-    BLUE,
-    GREY,
-    INK,
-    PALETTE,
-    VERMILLION,
-    checked,
-    heat,
-    log_numbers,
-    measured,
-    new_axes,
-    note,
-    number,
-    quiet,
-    segments,
-    titled,
-    words,
-)
+from extractbench_nb.plots import drawing
+from extractbench_nb.plots.drawing import BLUE, GREY, INK, PALETTE, VERMILLION, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,18 +42,18 @@ def tokens(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     InputError
         The frame is another one, or empty.
     """
-    frame = measured(table, ("input_tokens", "output_tokens"), "table")
-    ax = new_axes(ax, 0.9 + 0.5 * len(frame))
+    frame = drawing.measured(table, ("input_tokens", "output_tokens"), "table")
+    ax = drawing.new_axes(ax, 0.9 + 0.5 * len(frame))
     rows = np.arange(len(frame))
     ends = {"PDF text": ("input_tokens", BLUE), "gold JSON": ("output_tokens", VERMILLION)}
-    segments(ax, frame.min(axis=1), frame.max(axis=1), "#bdbdbd")
+    drawing.segments(ax, frame.min(axis=1), frame.max(axis=1), "#bdbdbd")
     for name, (column, colour) in ends.items():
         other = frame.drop(columns=column).iloc[:, 0]
         ax.scatter(frame[column], rows, s=55, color=colour, zorder=2, label=name)
         for row, (value, end) in enumerate(zip(frame[column], other, strict=True)):
             _beside(ax, value, row, colour, left=bool(value < end))
     _log_rows(ax, frame, "GPT-2 tokens a document, average")
-    titled(ax, "What there is to read, and to write")
+    drawing.titled(ax, "What there is to read, and to write")
     ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False, fontsize=9)
     return ax
 
@@ -96,19 +80,19 @@ def compression(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     InputError
         The frame is another one, or empty.
     """
-    frame = measured(table, ("ratio",), "table")
-    ax = new_axes(ax, 0.9 + 0.5 * len(frame))
+    frame = drawing.measured(table, ("ratio",), "table")
+    ax = drawing.new_axes(ax, 0.9 + 0.5 * len(frame))
     rows = np.arange(len(frame))
     more_read = (frame["ratio"] >= 1).to_numpy()
     colours = np.where(more_read, BLUE, VERMILLION)
     ax.axvline(1, color=GREY, linewidth=1, linestyle="--", zorder=1)
-    segments(ax, np.ones(len(frame)), frame["ratio"], colours)
+    drawing.segments(ax, np.ones(len(frame)), frame["ratio"], colours)
     ax.scatter(frame["ratio"], rows, s=55, color=colours, zorder=2)
     for row, value in enumerate(frame["ratio"]):
         text = f"{value:.1f}×" if value >= 1 else f"{value:.2f}×"
         _beside(ax, value, row, str(colours[row]), left=bool(value < 1), text=text)
     _log_rows(ax, frame, "PDF tokens / gold tokens")
-    titled(ax, "Read for one token written")
+    drawing.titled(ax, "Read for one token written")
     return ax
 
 
@@ -118,21 +102,20 @@ def _beside(
     if not np.isfinite(value):
         return
     style = {"ha": "right" if left else "left", "va": "center", "color": colour, "fontsize": 9}
-    note(ax, text or number(value), (value, row), (-8 if left else 8, 0), **style)
+    drawing.note(ax, text or drawing.number(value), (value, row), (-8 if left else 8, 0), **style)
 
 
 def _log_rows(ax: Axes, frame: pd.DataFrame, unit: str) -> None:
     """Set a logarithmic axis with room for numbers at both ends, and one row per domain."""
     ax.set_xscale("log")
-    log_numbers(ax)
+    drawing.log_numbers(ax)
     values = frame.to_numpy(dtype=float)
     known = values[np.isfinite(values) & (values > 0)]
     if len(known):
         ax.set_xlim(known.min() / 4, known.max() * 5)
     ax.set_yticks(np.arange(len(frame)), [words(name) for name in frame.index])
     ax.set_ylim(len(frame) - 0.5, -0.5)
-    titled(ax, x=unit)
-    quiet(ax, grid="x")
+    drawing.titled(ax, x=unit, grid="x")
 
 
 def documents(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -156,9 +139,9 @@ def documents(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     InputError
         The frame is another one, or empty.
     """
-    rows = checked(frame, ("schema", "pdf_tokens", "gold_tokens"), "frame")
+    rows = drawing.checked(frame, ("schema", "pdf_tokens", "gold_tokens"), "frame")
     rows = rows[(rows["pdf_tokens"] > 0) & (rows["gold_tokens"] > 0)]
-    ax = new_axes(ax, 4.2)
+    ax = drawing.new_axes(ax, 4.2)
     ax.set(xscale="log", yscale="log")
     for i, (name, own) in enumerate(rows.groupby("schema", sort=False)):
         x, y = (own[column].astype(float) for column in ("pdf_tokens", "gold_tokens"))
@@ -170,10 +153,12 @@ def documents(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         ends = np.array([both.min() / 1.5, both.max() * 1.5])
         ax.plot(ends, ends, color=GREY, linewidth=1, linestyle="--", zorder=0)
         even = {"ha": "right", "va": "top", "color": GREY}
-        note(ax, "as much written as read", (ends[1], ends[1]), (-24, 0), **even)
+        drawing.note(ax, "as much written as read", (ends[1], ends[1]), (-24, 0), **even)
         ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, fontsize=9)
-    titled(ax, "Every document", x="GPT-2 tokens of the PDF's text", y="GPT-2 tokens of gold")
-    quiet(ax)
+    drawing.titled(
+        ax, "Every document", x="GPT-2 tokens of the PDF's text", y="GPT-2 tokens of gold"
+    )
+    drawing.quiet(ax)
     ax.spines["left"].set(visible=True, color=ax.spines["bottom"].get_edgecolor())
     return ax
 
@@ -202,13 +187,13 @@ def complexity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     InputError
         The frame is another one, or empty.
     """
-    frame = measured(table, _FACTORS, "table")
-    ax = new_axes(ax, 1.0 + 0.45 * len(frame))
+    frame = drawing.measured(table, _FACTORS, "table")
+    ax = drawing.new_axes(ax, 1.0 + 0.45 * len(frame))
     top = frame.max().where(lambda column: column > 0, 1.0)
     shares = (frame / top).rename(columns={"array_items": "array items"})
-    heat(ax, shares, [[number(value) for value in row] for row in frame.to_numpy()])
+    drawing.heat(ax, shares, [[drawing.number(value) for value in row] for row in frame.to_numpy()])
     x = "a document, on average; shade: share of the column's largest"
-    titled(ax, "Complexity by domain", x=x)
+    drawing.titled(ax, "Complexity by domain", x=x)
     return ax
 
 
@@ -237,8 +222,8 @@ def findings(audit: Audit, *, ax: Axes | None = None) -> Axes:
     )
     table = table.reindex(index=kinds.index.intersection(table.index, sort=False))
     table = table.reindex(columns=domains, fill_value=0)
-    ax = new_axes(ax, 1.2 + 0.28 * max(len(table), 1))
-    titled(ax, f"Findings of the audit of {words(audit.dataset)!r}")
+    ax = drawing.new_axes(ax, 1.2 + 0.28 * max(len(table), 1))
+    drawing.titled(ax, f"Findings of the audit of {words(audit.dataset)!r}")
     if table.empty:
         none = f"no findings in {len(audit.documents)} documents"
         ax.text(0.5, 0.5, none, ha="center", va="center", color=INK, transform=ax.transAxes)
@@ -250,6 +235,6 @@ def findings(audit: Audit, *, ax: Axes | None = None) -> Axes:
     logs = np.log1p(counts)
     labels = [f"{kind} ({severity[kind]})" for kind in table.index]
     shades = pd.DataFrame(logs / logs.max(), index=labels, columns=table.columns)
-    heat(ax, shades, [[number(n) if n else "·" for n in row] for row in counts])
-    titled(ax, x="domain")
+    drawing.heat(ax, shades, [[drawing.number(n) if n else "·" for n in row] for row in counts])
+    drawing.titled(ax, x="domain")
     return ax

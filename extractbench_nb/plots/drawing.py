@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -52,9 +53,7 @@ def words(text: object, longest: int = _LONGEST) -> str:
     >>> words("a\nlong  name", longest=8)
     'a long …'
     """
-    line = " ".join(str(text).split())
-    line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
-    short = line if len(line) <= longest else line[: longest - 1] + "…"
+    short = one_line(str(text), longest)
     return (" " if short.startswith("_") else "") + short.replace("$", r"\$")
 
 
@@ -82,8 +81,10 @@ def quiet(ax: Axes, *, grid: str | None = None) -> None:
         ax.set_axisbelow(True)
 
 
-def titled(ax: Axes, title: str = "", *, x: str = "", y: str = "") -> None:
-    """Write the title and the names of the axes that are given."""
+def titled(ax: Axes, title: str = "", *, x: str = "", y: str = "", grid: str = "") -> None:
+    """Write the title and the names of the axes that are given; with a grid, make it `quiet`."""
+    if grid:
+        quiet(ax, grid=grid)
     if title:
         ax.set_title(title, loc="left", fontsize=10.5)
     if x:
@@ -166,18 +167,19 @@ def heat(ax: Axes, shades: pd.DataFrame, texts: Sequence[Sequence[str]]) -> None
         ax.text(column + 0.5, row + 0.5, texts[row][column], color=ink, **_CENTRED)
 
 
-def fractions(
-    parts: pd.DataFrame, wholes: pd.DataFrame, write: Callable[[float, float], str]
-) -> list[list[str]]:
-    """Write each part of a whole; a dash where one of them is not known, or the whole is 0."""
+def heat_of_shares(
+    ax: Axes, parts: pd.DataFrame, wholes: pd.DataFrame, write: Callable[[float, float], str]
+) -> None:
+    """Draw parts of wholes as a heat map; a dash where one is not known, or the whole is 0."""
     pairs = zip(parts.to_numpy(dtype=float), wholes.to_numpy(dtype=float), strict=True)
-    return [
+    texts = [
         [
             write(part, whole) if np.isfinite(part) and whole > 0 else "–"
             for part, whole in zip(*row, strict=True)
         ]
         for row in pairs
     ]
+    heat(ax, parts / wholes.where(wholes > 0), texts)
 
 
 def segments(ax: Axes, low: Any, high: Any, colours: Any) -> None:

@@ -1,7 +1,8 @@
-"""Figures of evaluations and attempts: outcomes, difficulty, differences, validity by length."""
+"""Figures of evaluations, attempts and score curves."""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -13,24 +14,8 @@ from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.extraction.failures import count_failures, group_attempts
 from extractbench_nb.extraction.lengths import LENGTH_COLUMNS
 from extractbench_nb.extraction.parsing import FAILURES
-from extractbench_nb.plots.drawing import (
-    BLUE,
-    GREY,
-    INK,
-    PALETTE,
-    checked,
-    fractions,
-    heat,
-    known,
-    log_numbers,
-    new_axes,
-    note,
-    quiet,
-    segments,
-    stack,
-    titled,
-    words,
-)
+from extractbench_nb.plots import drawing
+from extractbench_nb.plots.drawing import BLUE, GREY, INK, PALETTE, words
 from extractbench_nb.stats.breakdowns import breakdown, gather, label
 from extractbench_nb.stats.breakdowns import difficulty as ranked
 
@@ -74,14 +59,14 @@ def outcomes(source: object, *, by: str = "run", ax: Axes | None = None) -> Axes
     InputError
         The source holds no fields, or has no such column.
     """
-    table = checked(breakdown(source, by), (by, *OUTCOMES), "source")
+    table = drawing.checked(breakdown(source, by), (by, *OUTCOMES), "source")
     bars = table.iloc[::-1].set_index(by)[list(_COLOURS)]
     bars = bars.loc[:, bars.sum() > 0]
     colours = [_COLOURS[name] for name in bars.columns]
     bars.columns = pd.Index([name.replace("_", " ") for name in bars.columns])
-    ax = new_axes(ax, 1.3 + 0.4 * len(bars))
-    stack(ax, bars, colours, f"Outcomes by {words(by)}")
-    titled(ax, x="scored fields")
+    ax = drawing.new_axes(ax, 1.3 + 0.4 * len(bars))
+    drawing.stack(ax, bars, colours, f"Outcomes by {words(by)}")
+    drawing.titled(ax, x="scored fields")
     return ax
 
 
@@ -110,26 +95,25 @@ def difficulty(source: object, *, top: int = 15, ax: Axes | None = None) -> Axes
     """
     if top < 1:
         raise InputError(f"top={top!r}: expected 1 or more")
-    hardest = checked(ranked(source), (), "source").head(top)
+    hardest = drawing.checked(ranked(source), (), "source").head(top)
     fields = gather(source, "fields")
     asked = fields[fields["gold_state"].eq("present")]
     names = [name for name in ("schema", "field") if name in asked.columns]
     by_run = "run" in asked.columns
     table = breakdown(asked, [*names, "run"] if by_run else names)
     table = table if by_run else table.assign(run="all rows")
-    keyed, order = table.set_index([*names, "run"]), hardest.set_index(names).index
-    passed, rows = (
-        keyed[column].unstack("run").reindex(order)  # noqa: PD010 - a Series
-        for column in ("passed", "rows")
-    )
     labels = hardest["field"].tolist()
     if len(set(labels)) < len(labels):  # two schemas share a name
         labels = [f"{s}: {f}" for s, f in zip(hardest["schema"], labels, strict=True)]
-    shares = (passed / rows).set_axis(labels, axis=0)
-    ax = new_axes(ax, 1.2 + 0.3 * len(shares))
-    heat(ax, shares, fractions(passed, rows, lambda n, of: f"{n:.0f}/{of:.0f}"))
+    keyed, order = table.set_index([*names, "run"]), hardest.set_index(names).index
+    passed, rows = (
+        keyed[column].unstack("run").reindex(order).set_axis(labels, axis=0)  # noqa: PD010
+        for column in ("passed", "rows")
+    )
+    ax = drawing.new_axes(ax, 1.2 + 0.3 * len(labels))
+    drawing.heat_of_shares(ax, passed, rows, lambda n, of: f"{n:.0f}/{of:.0f}")
     about = "run; passed rows of those in which gold has a value"
-    titled(ax, f"The {len(shares)} hardest fields", x=about)
+    drawing.titled(ax, f"The {len(labels)} hardest fields", x=about)
     return ax
 
 
@@ -160,9 +144,9 @@ def differences(
         There is no such measure.
     """
     name = comparison.measures[0] if measure is None else measure
-    known(name, comparison.measures, "measure")
+    drawing.known(name, comparison.measures, "measure")
     rows = comparison.differences
-    rows = checked(rows[rows["measure"] == name], (), "comparison")
+    rows = drawing.checked(rows[rows["measure"] == name], (), "comparison")
     b_minus_a = rows["b_minus_a"].astype("float64")
     turned = b_minus_a < 0  # each pair so that its difference is not negative
     ends = rows[["low", "high"]].astype("float64").mul(np.where(turned, -1.0, 1.0), axis=0)
@@ -172,11 +156,11 @@ def differences(
     bars = pd.DataFrame({"mean": b_minus_a.abs(), "significant": significant, "label": labels})
     bars = bars.assign(low=ends.min(axis=1), high=ends.max(axis=1))
     bars = bars.sort_values("mean", ascending=False, kind="stable")
-    ax = new_axes(ax, 1.1 + 0.36 * len(bars))
+    ax = drawing.new_axes(ax, 1.1 + 0.36 * len(bars))
     places = np.arange(len(bars))
     colours = np.where(bars["significant"], BLUE, GREY)
     ax.axvline(0, color=INK, linewidth=1)
-    segments(ax, bars["low"], bars["high"], colours)
+    drawing.segments(ax, bars["low"], bars["high"], colours)
     fills = np.where(bars["significant"], BLUE, "white")
     style: dict[str, Any] = {"edgecolors": colours.tolist(), "linewidth": 1.6, "zorder": 3}
     ax.scatter(bars["mean"], places, s=52, color=fills, **style)
@@ -184,8 +168,7 @@ def differences(
     ax.set_ylim(len(bars) - 0.5, -0.5)
     interval = f"{100 * comparison.drawing.confidence:g}% interval"
     about = f"difference in {words(name)} (mean over documents, {interval})"
-    titled(ax, "Filled: more than noise (Holm)", x=about)
-    quiet(ax, grid="x")
+    drawing.titled(ax, "Filled: more than noise (Holm)", x=about, grid="x")
     return ax
 
 
@@ -254,7 +237,7 @@ def attempts(
     InputError
         The frame is another one or empty, or has no such column.
     """
-    rows = checked(frame, ("failure",), "frame")
+    rows = drawing.checked(frame, ("failure",), "frame")
     groups = group_attempts(rows, by)
     names = [label(key) for key in groups.labels]
     counts = pd.DataFrame(count_failures(rows, groups).T, names, list(FAILURES))
@@ -262,9 +245,11 @@ def attempts(
     colours = [ENDINGS[name] for name in bars.columns]
     named = {"none": "valid"}
     bars.columns = pd.Index([named.get(name, name.replace("_", " ")) for name in bars.columns])
-    ax = new_axes(ax, 1.4 + 0.4 * len(bars))
-    stack(ax, bars, colours, f"How outputs ended by {words(' and '.join(map(str, groups.names)))}")
-    titled(ax, x="outputs")
+    ax = drawing.new_axes(ax, 1.4 + 0.4 * len(bars))
+    drawing.stack(
+        ax, bars, colours, f"How outputs ended by {words(' and '.join(map(str, groups.names)))}"
+    )
+    drawing.titled(ax, x="outputs")
     return ax
 
 
@@ -291,7 +276,7 @@ def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     InputError
         The frame is another one or empty, is of several measures, or no attempt has a length.
     """
-    rows = checked(frame, LENGTH_COLUMNS.names, "frame")
+    rows = drawing.checked(frame, LENGTH_COLUMNS.names, "frame")
     measures = rows["measure"].unique().tolist()
     if len(measures) > 1:
         raise InputError(f"frame: of {len(measures)} measures ({', '.join(measures)}); draw one")
@@ -301,13 +286,13 @@ def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         raise InputError(f"frame: none of {left_out:,} attempts has a length, nothing to draw")
     names = frame.columns[: frame.columns.get_loc("measure")].tolist()
     groups = group_attempts(rows, names or None)
-    ax = new_axes(ax, 3.6)
+    ax = drawing.new_axes(ax, 3.6)
     _set_axes(ax, rows, measures[0])
     for number, key in enumerate(groups.labels):
         own = rows[groups.numbers == number].astype(dict.fromkeys(_DRAWN, "float64"))
         _draw_group(ax, own, number, len(groups.labels), label(key))
     more = f"; {left_out:,} without a length left out" if left_out else ""
-    titled(ax, f"Validity by length{more}")
+    drawing.titled(ax, f"Validity by length{more}")
     if groups.names:
         place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5), "frameon": False}
         title = words(label(tuple(groups.names)))
@@ -324,10 +309,9 @@ def _set_axes(ax: Axes, rows: pd.DataFrame, measure: str) -> None:
     else:
         room = 0.1 * (high - low) or 1.0
         ax.set_xlim(low - 0.5 * room, high + 1.5 * room)
-    log_numbers(ax)
+    drawing.log_numbers(ax)
     ax.set_ylim(-6, 106)
-    titled(ax, x=_UNITS.get(measure, words(measure)), y="valid outputs (%)")
-    quiet(ax, grid="y")
+    drawing.titled(ax, x=_UNITS.get(measure, words(measure)), y="valid outputs (%)", grid="y")
 
 
 def _draw_group(ax: Axes, own: pd.DataFrame, number: int, groups: int, name: str) -> None:
@@ -343,4 +327,200 @@ def _draw_group(ax: Axes, own: pd.DataFrame, number: int, groups: int, name: str
     if groups == 1:
         ax.hlines(share, own["shortest"], own["longest"], linewidth=1, alpha=0.5, **style)
         for x, y, valid, tried in zip(at, share, own["valid"], own["attempts"], strict=True):
-            note(ax, f"{valid:.0f}/{tried:.0f}", (x, y), (7, 5))
+            drawing.note(ax, f"{valid:.0f}/{tried:.0f}", (x, y), (7, 5))
+
+
+_SCORED_COLUMNS = (
+    "metric",
+    "profile",
+    "measure",
+    "corruption",
+    "rate",
+    "score",
+    "low",
+    "high",
+)
+_STYLES = ("-", "--", ":", "-.")
+_MOST = len(PALETTE) * len(_STYLES)
+
+#: More lines than this are drawn without the bands of their intervals.
+_MOST_WITH_BANDS = 8
+
+#: Distance of two names in points, and how far below 0 a name may go, as a share of the score.
+_NAMES_APART, _LOWEST = 13.0, 0.01
+_POINTS_PER_INCH = 72
+
+
+def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw the score against the rate of corruption, one line per corruption and metric or profile.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        As `sensitivity` of the package returns it; rows may be left out.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Lines with their names at the right end; up to eight with their intervals as bands. Where
+        there are several corruptions and several metrics or profiles, the colour is the corruption.
+        What has no score is left out. For documents a dotted line shows 1 - rate: the score if all
+        that is corrupted, and nothing else, were lost.
+
+    Raises
+    ------
+    InputError
+        Columns or scores are missing, or there are more than 32 lines.
+    """
+    table = drawing.checked(frame, (*_SCORED_COLUMNS, "document"), "frame")
+    scored = table[table["score"].notna()]
+    if scored.empty:
+        raise InputError("frame: no row has a score")
+    places = defaultdict(list)  # not groupby, which cannot hold a lone surrogate
+    for place, key in enumerate(zip(scored["corruption"], _subjects(scored), strict=True)):
+        places[key].append(place)
+    lines = {key: scored.iloc[own].sort_values("rate") for key, own in places.items()}
+    if len(lines) > _MOST:
+        raise InputError(f"frame has {len(lines)} lines; choose rows of at most {_MOST}")
+    ax = drawing.new_axes(ax, max(3.8, 1.2 + 0.19 * len(lines)))
+    last = float(scored["rate"].max()) or 1.0
+    ax.set(xlim=(0, last), ylim=(0, 1.03))
+    of_documents = table["document"].notna().any()
+    if of_documents:
+        ax.plot([0, last], [1, 1 - last], color=GREY, linewidth=0.9, linestyle=(0, (1, 3)))
+    ends = []
+    for (key, rows), style in zip(lines.items(), _styles(list(lines)), strict=True):
+        numbers = rows[["rate", "score", "low", "high"]].astype("float64")
+        rate, score = numbers["rate"].to_numpy(), numbers["score"].to_numpy()
+        ax.plot(rate, score, linewidth=1.8, marker="o", markersize=3.5, zorder=3, **style)
+        band = numbers.dropna()
+        if len(lines) <= _MOST_WITH_BANDS and len(band):
+            rate, low, high = (band[name].to_numpy() for name in ("rate", "low", "high"))
+            colour = style["color"]
+            ax.fill_between(rate, low, high, color=colour, alpha=0.1, linewidth=0, zorder=2)
+        # what all lines share is in the title
+        apart = [key[i] for i in (0, 1) if len({other[i] for other in lines}) > 1]
+        ends.append((words(" · ".join(apart or key[:1])), float(score[-1]), style["color"]))
+    if of_documents:
+        ends.append(("1 − rate", 1 - last, GREY))
+    _name(ax, ends)
+    what = "of the places that are corrupted" if of_documents else "of each value that is changed"
+    measures = words(" or ".join(table["measure"].str.replace("_", " ").unique()))
+    shared = [set(names) for names in (table["corruption"], _subjects(table))]
+    parts = [words(next(iter(names))) for names in shared if len(names) == 1]
+    title = "Score under corruption" + (": " + ", ".join(parts) if parts else "")
+    drawing.titled(ax, title, x=f"rate: share {what}", y=measures, grid="y")
+    return ax
+
+
+def _subjects(table: pd.DataFrame) -> list[str]:
+    """Name what was tried; a metric with its profile where it was tried under several."""
+    pairs = list(zip(table["metric"], table["profile"], strict=True))
+    under = Counter(metric for metric, _ in set(pairs) if not pd.isna(metric))
+    return [
+        profile if pd.isna(metric) else f"{metric}, {profile}" if under[metric] > 1 else metric
+        for metric, profile in pairs
+    ]
+
+
+def _styles(lines: list[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Tell lines apart; the colour is the corruption where there are several."""
+    first, second = (0, 1) if len({corruption for corruption, _ in lines}) > 1 else (1, 0)
+    hues = list(dict.fromkeys(key[first] for key in lines))
+    kinds = list(dict.fromkeys(key[second] for key in lines))
+    styles = []
+    for key in lines:
+        hue = hues.index(key[first])
+        turn = hue // len(PALETTE) + (kinds.index(key[second]) if len(kinds) > 1 else hue)
+        colour = PALETTE[hue % len(PALETTE)]
+        styles.append({"color": colour, "linestyle": _STYLES[turn % len(_STYLES)]})
+    return styles
+
+
+def _name(ax: Axes, ends: list[tuple[str, float, str]]) -> None:
+    """Write the names of lines beside their right ends, one below the other."""
+    height = ax.get_window_extent().height / ax.figure.dpi * _POINTS_PER_INCH
+    gap = _NAMES_APART / height
+    places = drawing.spread([end for _, end, _ in ends], gap)
+    lowest = _LOWEST
+    for i in sorted(range(len(places)), key=lambda i: places[i]):
+        places[i] = max(places[i], lowest)  # not over the numbers of the axis
+        lowest = places[i] + gap
+    right = ax.get_xlim()[1]
+    arrow = {"arrowstyle": "-", "linewidth": 0.8, "shrinkA": 0, "shrinkB": 2, "relpos": (0, 0.5)}
+    style: dict[str, Any] = {"va": "center", "fontsize": 8.5, "color": INK}
+    for (name, end, colour), place in zip(ends, places, strict=True):
+        ax.annotate(
+            name,
+            xy=(right, end),
+            xytext=(10, place),
+            textcoords=("offset points", "data"),
+            annotation_clip=False,
+            arrowprops={**arrow, "color": colour},
+            **style,
+        )
+
+
+_CURVE_COLUMNS = ("mode", "x", "metric", "score", "tables")
+_IDEAL = "ideal"
+_LINE_STYLES = ("-", "--", ":")
+#: Distance of two names, as a share of the score.
+_LABELS_APART = 0.06
+_WHAT = {"rows": "each row", "columns": "each column", "both": "each row and column"}
+
+
+def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = None) -> Axes:
+    """Draw the mean score against the probability of keeping rows or columns.
+
+    Figure 6 of the PubTables-1M paper, for any metrics.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        As `keep_curves` of the package returns it; rows may be left out.
+    mode : str, optional
+        ``rows``, ``columns`` or ``both``.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One line per metric, named at the right in the order of the lines at half way; thick and
+        pale what keeping that share of the positions is worth.
+
+    Raises
+    ------
+    InputError
+        Columns are missing, or there is nothing of that mode to draw.
+    """
+    table = drawing.checked(frame, _CURVE_COLUMNS, "frame")
+    drawing.known(mode, dict.fromkeys(table["mode"]), "mode")
+    rows = table[(table["mode"] == mode) & table["score"].notna()].sort_values("x")
+    if rows.empty:
+        raise InputError(f"frame: no row of mode {mode!r} has a score")
+    ax = drawing.new_axes(ax, 3.8)
+    ideal = rows[rows["metric"] == _IDEAL]
+    ax.plot(ideal["x"], ideal["score"], color="#cfcfcf", linewidth=6, solid_capstyle="round")
+    ends = []
+    for n, name in enumerate(name for name in dict.fromkeys(rows["metric"]) if name != _IDEAL):
+        line = rows[rows["metric"] == name]
+        style: dict[str, Any] = {
+            "color": PALETTE[n % len(PALETTE)],
+            "ls": _LINE_STYLES[n // len(PALETTE) % 3],
+        }
+        ax.plot(line["x"], line["score"], linewidth=1.6, **style)
+        ends.append((words(name), float(line["score"].iloc[len(line) // 2]), style))
+    ends.sort(key=lambda end: end[1])
+    heights = drawing.spread([score for _, score, _ in ends], _LABELS_APART)
+    for (name, _, style), up in zip(ends, heights, strict=True):
+        ax.annotate(name, (1.06, up), color=INK, fontsize=8, va="center", annotation_clip=False)
+        ax.plot([1.01, 1.05], [up, up], linewidth=2, clip_on=False, **style)
+    ax.set(xlim=(0, 1), ylim=(0, 1.02))
+    x = f"x: probability of keeping {_WHAT.get(mode, words(mode))}"
+    y = f"mean score of {rows['tables'].max():,} tables"
+    title = f"{words(mode)} kept; grey: 2s / (1 + s) for a share s"
+    drawing.titled(ax, title, x=x, y=y, grid="y")
+    return ax

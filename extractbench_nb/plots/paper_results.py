@@ -12,27 +12,8 @@ import pandas as pd
 from extractbench_nb.errors import InputError
 from extractbench_nb.paper.cells import STATUSES
 from extractbench_nb.paper.regression import fit, spearman
-from extractbench_nb.plots.drawing import (
-    BLUE,
-    GREY,
-    INK,
-    OUTCOMES,
-    PALETTE,
-    VERMILLION,
-    Numbers,
-    by_domain,
-    checked,
-    fractions,
-    heat,
-    known,
-    name_points,
-    new_axes,
-    quiet,
-    spread,
-    stack,
-    titled,
-    words,
-)
+from extractbench_nb.plots import drawing
+from extractbench_nb.plots.drawing import BLUE, GREY, INK, PALETTE, VERMILLION, Numbers, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,9 +47,9 @@ def results(counts: pd.DataFrame, *, outcome: str = "validity", ax: Axes | None 
     InputError
         The frame is another one or empty, or there is no such outcome.
     """
-    known(outcome, OUTCOMES, "outcome")
-    part, whole, name = OUTCOMES[outcome]
-    rows = checked(counts, ("model", "domain", part, whole), "counts")
+    drawing.known(outcome, drawing.OUTCOMES, "outcome")
+    part, whole, name = drawing.OUTCOMES[outcome]
+    rows = drawing.checked(counts, ("model", "domain", part, whole), "counts")
     models, domains = (rows[column].drop_duplicates() for column in ("model", "domain"))
 
     def summed(column: str) -> pd.DataFrame:
@@ -78,14 +59,11 @@ def results(counts: pd.DataFrame, *, outcome: str = "validity", ax: Axes | None 
         return sums.unstack("domain").reindex(index=models, columns=domains)  # noqa: PD010 - a Series
 
     parts, wholes = summed(part), summed(whole)
-    shares = parts / wholes.where(wholes > 0)
-    ax = new_axes(ax, 1.0 + 0.52 * len(shares))
-    heat(
-        ax,
-        shares,
-        fractions(parts, wholes, lambda n, of: f"{100 * n / of:.0f}%\n{n:,.0f}/{of:,.0f}"),
+    ax = drawing.new_axes(ax, 1.0 + 0.52 * len(parts))
+    drawing.heat_of_shares(
+        ax, parts, wholes, lambda n, of: f"{100 * n / of:.0f}%\n{n:,.0f}/{of:,.0f}"
     )
-    titled(ax, name[0].upper() + name[1:], x="domain")
+    drawing.titled(ax, name[0].upper() + name[1:], x="domain")
     return ax
 
 
@@ -112,13 +90,13 @@ def failures(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     InputError
         The frame is empty.
     """
-    kinds = checked(table, (), "table").drop(index="total", errors="ignore")
-    bars = checked(kinds, (), "table").astype("Float64").fillna(0.0).astype("float64").T
+    kinds = drawing.checked(table, (), "table").drop(index="total", errors="ignore")
+    bars = drawing.checked(kinds, (), "table").astype("Float64").fillna(0.0).astype("float64").T
     bars = bars.loc[bars.sum(axis=1).sort_values(ascending=False, kind="stable").index]
-    ax = new_axes(ax, 1.1 + 0.4 * len(bars))
+    ax = drawing.new_axes(ax, 1.1 + 0.4 * len(bars))
     colours = [PALETTE[i % len(PALETTE)] for i in range(bars.shape[1])]
-    stack(ax, bars, colours, "Why outputs were invalid")
-    titled(ax, x="invalid outputs")
+    drawing.stack(ax, bars, colours, "Why outputs were invalid")
+    drawing.titled(ax, x="invalid outputs")
     return ax
 
 
@@ -160,7 +138,7 @@ def modes(
     rates = rates.dropna()
     if rates.empty:
         raise InputError("before, after: no model is in both")
-    ax = new_axes(ax, 4.0)
+    ax = drawing.new_axes(ax, 4.0)
     slopes = rates.reset_index().groupby(["before", "after"], sort=False)["model"].agg(list)
     top = max(float(rates.to_numpy().max()) * 1.06, 1.0)
     for old, new in slopes.index.tolist():
@@ -171,22 +149,21 @@ def modes(
         for (_, new), names in zip(slopes.index.tolist(), slopes, strict=True)
         for name in names
     ]
-    places = spread([new for new, _ in ends], 0.065 * top)
+    places = drawing.spread([new for new, _ in ends], 0.065 * top)
     arrow = {"arrowstyle": "-", "color": "#bdbdbd", "linewidth": 0.6}
     for place, (new, name) in zip(places, ends, strict=True):
         text = f"{words(name)}  {new:.1f}"
         ax.annotate(text, (1, new), (1.12, place), va="center", fontsize=8.5, arrowprops=arrow)
     ax.set(xlim=(-0.28, 1.95), ylim=(-0.05 * top, top))
     ax.set_xticks([0, 1], [words(label) for label in labels])
-    titled(ax, words(domain or "all domains"), x="mode", y="passed fields (%)")
-    quiet(ax, grid="y")
+    drawing.titled(ax, words(domain or "all domains"), x="mode", y="passed fields (%)", grid="y")
     return ax
 
 
 def _rates(counts: pd.DataFrame, domain: str | None, what: str) -> pd.Series[float]:
-    rows = checked(counts, ("model", "domain", "passed", "fields"), what)
+    rows = drawing.checked(counts, ("model", "domain", "passed", "fields"), what)
     if domain is not None:
-        known(domain, rows["domain"].unique().tolist(), "domain")
+        drawing.known(domain, rows["domain"].unique().tolist(), "domain")
         rows = rows[rows["domain"] == domain]
     sums = rows.groupby("model", sort=False)[["passed", "fields"]].sum().astype("float64")
     return (100 * sums["passed"] / sums["fields"]).rename(what)
@@ -213,7 +190,7 @@ def reproduction(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         The frame is another one, or empty.
     """
     columns = [status.replace(" ", "_") for status in STATUSES]
-    rows = checked(frame, ("table", "cells", *columns), "frame")
+    rows = drawing.checked(frame, ("table", "cells", *columns), "frame")
     cells = rows["cells"].astype("float64").where(rows["cells"] > 0)
     shares = rows[columns].astype("float64").div(cells, axis=0).fillna(0.0) * 100
     shares.columns = pd.Index(STATUSES)
@@ -222,9 +199,9 @@ def reproduction(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         f"{other.get(str(part), f'Table {part}')}  ({n})"
         for part, n in zip(rows["table"], rows["cells"], strict=True)
     )
-    ax = new_axes(ax, 1.2 + 0.3 * len(shares))
-    stack(ax, shares, _STATUS_COLOURS, "What can be recomputed")
-    titled(ax, x="printed figures (%)")
+    ax = drawing.new_axes(ax, 1.2 + 0.3 * len(shares))
+    drawing.stack(ax, shares, _STATUS_COLOURS, "What can be recomputed")
+    drawing.titled(ax, x="printed figures (%)")
     return ax
 
 
@@ -331,8 +308,8 @@ def factor(
     InputError
         A name is unknown, a frame is another one or empty, or a factor is 0 or less.
     """
-    rows = by_domain(counts, table, name, outcome=outcome)
-    ax = new_axes(ax, 3.4)
+    rows = drawing.by_domain(counts, table, name, outcome=outcome)
+    ax = drawing.new_axes(ax, 3.4)
     values, successes, trials = (
         rows[column].to_numpy() for column in ("factor", "successes", "trials")
     )
@@ -345,10 +322,10 @@ def factor(
     ax.scatter(values, 100 * rows["share"], s=42, color=INK, zorder=4)
     ax.set_xscale("log", base=2)
     ax.set_ylim(-6, 106)
-    titled(ax, x=_UNITS.get(name, words(name)), y=OUTCOMES[outcome][2])
+    drawing.titled(ax, x=_UNITS.get(name, words(name)), y=drawing.OUTCOMES[outcome][2], grid="y")
     _plain_log(ax, values)
-    name_points(ax, [words(d, 14) for d in rows.index], values, 100 * rows["share"].to_numpy())
-    quiet(ax, grid="y")
+    names = [words(domain, 14) for domain in rows.index]
+    drawing.name_points(ax, names, values, 100 * rows["share"].to_numpy())
     return ax
 
 
@@ -406,17 +383,17 @@ def correlations(
     names = list(dict.fromkeys(groups))
     ends = ["without_one_low", "without_one_high"]
     numbers = ["correlation", "p_value", *ends]
-    rows = checked(frame, ("group", "outcome", "factor", "measure", *numbers), "frame")
+    rows = drawing.checked(frame, ("group", "outcome", "factor", "measure", *numbers), "frame")
     if not names:
         raise InputError("`groups` is empty; name one, for example 'pooled'")
     for group in names:
-        known(group, rows["group"].unique().tolist(), "groups")
-    known(outcome, rows["outcome"].unique().tolist(), "outcome")
-    known(measure, rows["measure"].unique().tolist(), "measure")
+        drawing.known(group, rows["group"].unique().tolist(), "groups")
+    drawing.known(outcome, rows["outcome"].unique().tolist(), "outcome")
+    drawing.known(measure, rows["measure"].unique().tolist(), "measure")
     wanted = rows["group"].isin(names) & rows["outcome"].eq(outcome) & rows["measure"].eq(measure)
-    rows = checked(rows[wanted], (), "frame").astype(dict.fromkeys(numbers, "float64"))
+    rows = drawing.checked(rows[wanted], (), "frame").astype(dict.fromkeys(numbers, "float64"))
     factors = rows["factor"].drop_duplicates().tolist()
-    ax = new_axes(ax, 1.2 + (0.3 + 0.16 * len(names)) * len(factors))
+    ax = drawing.new_axes(ax, 1.2 + (0.3 + 0.16 * len(names)) * len(factors))
     ax.axvline(0, color=GREY, linewidth=1)
     for i, group in enumerate(names):
         own = rows[rows["group"] == group].set_index("factor").reindex(factors)
@@ -435,8 +412,7 @@ def correlations(
     ax.set(xlim=(-1.08, 1.45), ylim=(len(factors) - 0.5, -0.5))
     ax.set_xticks([-1, -0.5, 0, 0.5, 1])
     about = f"{measure} correlation with {words(outcome)} over the domains"
-    titled(ax, "Point: all domains. Line: any one left out", x=about)
-    quiet(ax, grid="x")
+    drawing.titled(ax, "Point: all domains. Line: any one left out", x=about, grid="x")
     if len(names) > 1:
         above: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, 1)}
         ax.legend(ncols=len(names), frameon=False, fontsize=9, **above)
@@ -478,7 +454,7 @@ def permutations(
         As for `factor`; also where the outcome or the factor is the same in all domains, or there
         are more than eight.
     """
-    rows = by_domain(counts, table, name, outcome=outcome)
+    rows = drawing.by_domain(counts, table, name, outcome=outcome)
     if len(rows) > _MOST_DOMAINS:
         raise InputError(f"counts: {len(rows)} domains; at most {_MOST_DOMAINS} can be permuted")
     values, shares = rows["factor"].to_numpy(), rows["share"].to_numpy()
@@ -488,7 +464,7 @@ def permutations(
     orders = np.array(list(all_orders(range(len(values)))))
     sizes, heights = np.unique(spearman(values, shares[orders]).round(9), return_counts=True)
     extreme = np.abs(sizes) >= abs(found) - _NOISE - 1e-9
-    ax = new_axes(ax, 3.2)
+    ax = drawing.new_axes(ax, 3.2)
     width = 0.8 * float(np.diff(sizes).min())
     ax.bar(sizes, heights, width=width, color=np.where(extreme, VERMILLION, "#bdbdbd"))
     ax.axvline(found, color=INK, linewidth=1.2, linestyle="--")
@@ -497,6 +473,5 @@ def permutations(
     ax.set_title(title, loc="left", fontsize=10)
     ax.set_ylim(0, float(heights.max()) * 1.32)
     about = f"Spearman's correlation with {words(name).replace('_', ' ')}"
-    titled(ax, x=about, y="orders of the domains")
-    quiet(ax, grid="y")
+    drawing.titled(ax, x=about, y="orders of the domains", grid="y")
     return ax

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import reduce
 from operator import and_
 from typing import Any, NamedTuple
@@ -17,23 +17,15 @@ from extractbench_nb.display.text import clean, one_line, plural, trimmed, value
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation, outcome_counts
+from extractbench_nb.widgets import static
 from extractbench_nb.widgets import view as ui
 from extractbench_nb.widgets.schema_view import (
-    TreeNode,
     TreePane,
     resolved_path,
     schema_tree,
     tree_html,
 )
-from extractbench_nb.widgets.static import (
-    MARKS,
-    counts_html,
-    more,
-    outcome_text,
-    score_text,
-    segments_html,
-    twin,
-)
+from extractbench_nb.widgets.static import MARKS, more, score_text, segments_html, twin
 
 _LONGEST_LINE, _LONGEST_SHOWN_PATH = 400, 200
 #: Characters of code that a person may want to paste; longer code lists the rows instead.
@@ -50,6 +42,10 @@ class Filters(NamedTuple):
     only_counted: bool = False
     only_failed: bool = False
     worst_first: bool = False
+
+
+#: The conditions that are traits of the view by the same name.
+_CONDITIONS = Filters._fields[1:]
 
 
 def checked_name(name: object) -> str:
@@ -240,7 +236,7 @@ def detail(
     written = ", ".join(f"{key}={value!r}" for key, value in params.items())
     counted = "counts for the scores" if row.counted else "inside an array item, not counted"
     facts = {
-        "outcome": f"{outcome_text(row.outcome)} ({one_line(row.reason, _LONGEST_LINE)})",
+        "outcome": f"{static.outcome_text(row.outcome)} ({one_line(row.reason, _LONGEST_LINE)})",
         "score": f"{score}{passed}",
         "metric": one_line(row.metric + (f" ({written})" if written else ""), _LONGEST_LINE),
         "reasoning": _text(row.reasoning, _LONGEST_WORDS),
@@ -293,11 +289,7 @@ _BEGINNING = 400
 
 
 def head(ev: Evaluation) -> dict[str, Any]:
-    """Sum up an evaluation: scores, counts of counted rows, notes, and groups of warnings.
-
-    ``problem`` is the parser's message and the beginning of a text that is not JSON; a group of
-    warnings is (side, kind, number, examples of path and message).
-    """
+    """Sum up an evaluation: scores, counts of counted rows, notes, and groups of warnings."""
     summary, meta, counted = ev.summary, ev.meta, outcome_counts(ev)
     evaluated = int(summary["evaluated"])
     problem, predicted = ev.inputs.problem, ev.inputs.predicted
@@ -306,7 +298,14 @@ def head(ev: Evaluation) -> dict[str, Any]:
     scores = [
         (name.replace("_", " "), float(summary[name]) if evaluated else None) for name in _SCORES
     ]
-    warnings: list[Any] = list(ev.warnings.groupby(["side", "kind"], sort=False))[:_MOST_GROUPS]
+    warnings = []
+    groups: list[Any] = list(ev.warnings.groupby(["side", "kind"], sort=False))
+    for (side, kind), group in groups[:_MOST_GROUPS]:
+        examples = [
+            (one_line(path, _LONGEST_SHOWN_PATH), one_line(message, _LONGEST_LINE))
+            for path, message in group[["path", "message"]].head(_MOST_EXAMPLES).to_numpy()
+        ]
+        warnings.append((side, one_line(kind, _LONGEST_LINE), len(group), examples))
     return {
         "title": one_line(title, _LONGEST_LINE),
         "scores": scores,
@@ -314,10 +313,7 @@ def head(ev: Evaluation) -> dict[str, Any]:
         "counts": [(name, counted[name]) for name in MARKS if name in counted],
         "notes": _notes(summary),
         "problem": problem and (one_line(problem, _LONGEST_LINE), trimmed(text, _BEGINNING)),
-        "warnings": [
-            (side, one_line(kind, _LONGEST_LINE), len(group), _examples(group))
-            for (side, kind), group in warnings
-        ],
+        "warnings": warnings,
         "warned": len(ev.warnings),
     }
 
@@ -338,13 +334,6 @@ def _notes(summary: pd.Series) -> list[str]:
     return notes
 
 
-def _examples(warnings: pd.DataFrame) -> list[tuple[str, str]]:
-    return [
-        (one_line(path, _LONGEST_SHOWN_PATH), one_line(message, _LONGEST_LINE))
-        for path, message in warnings[["path", "message"]].head(_MOST_EXAMPLES).to_numpy()
-    ]
-
-
 _MOST_NODES = 200
 _UNFOLDED_NODES = 12
 _HEADS = ("outcome", "field", "gold", "predicted", "score")
@@ -352,7 +341,7 @@ _HEADS = ("outcome", "field", "gold", "predicted", "score")
 
 def head_html(head: dict[str, Any]) -> str:
     """Write scores, counts, notes and warnings."""
-    counts = counts_html(head["scores"][0][1], head["counts"])
+    counts = static.counts_html(head["scores"][0][1], head["counts"])
     scores = " · ".join(
         f"{name} {'n/a' if score is None else format(score, '.3f')}"
         for name, score in head["scores"]
@@ -379,13 +368,6 @@ def head_html(head: dict[str, Any]) -> str:
     return "".join(parts)
 
 
-def tree_part(nodes: Sequence[TreeNode]) -> str:
-    """Write the schema's tree, folded, up to 200 nodes."""
-    summary = element("summary", f"Schema, {len(nodes):,} nodes")
-    tree = tree_html(nodes[:_MOST_NODES], unfolded=_UNFOLDED_NODES)
-    return f"<details>{summary}{tree}{more(len(nodes) - _MOST_NODES, 'nodes')}</details>"
-
-
 def page_html(page: dict[str, Any], filters: str, name: str) -> str:
     """Write a page of rows as a table."""
     if page["empty"]:
@@ -402,7 +384,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     note = f"{row.metric}{'' if row.counted else ', not counted'}"
     reason = row.reason.replace("_", " ")
     return (
-        f"{element('b', outcome_text(row.outcome))} {element('span', reason, 'xb-quiet')}",
+        f"{element('b', static.outcome_text(row.outcome))} {element('span', reason, 'xb-quiet')}",
         f"{element('code', row.path)} {element('span', note, 'xb-quiet')}",
         segments_html(row.gold),
         segments_html(row.predicted),
@@ -428,30 +410,23 @@ def detail_html(detail: Mapping[str, Any]) -> str:
     return f"{title}{about}{sides}<table><tbody>{facts}</tbody></table>{code}"
 
 
-class HeadPane(ui.Pane, scripts=["evaluation/head.js"], styles=["evaluation/evaluation.css"]):
+class HeadPane(ui.Pane, scripts=["evaluation/head.js"]):
     """Scores, counts, notes and warnings."""
 
 
-class RowsPane(
-    ui.Pane, scripts=["shared/copy.js", "evaluation/rows.js"], styles=["evaluation/evaluation.css"]
-):
+class RowsPane(ui.Pane, scripts=["shared/copy.js", "evaluation/rows.js"]):
     """A page of rows; `chosen` is the label of a row, -1 for none, `number` the page from 0."""
 
     chosen = traitlets.Int(-1).tag(sync=True)
     number = traitlets.Int(0).tag(sync=True)
 
 
-class DetailPane(
-    ui.Pane,
-    scripts=["shared/copy.js", "evaluation/detail.js"],
-    styles=["evaluation/evaluation.css"],
-):
+class DetailPane(ui.Pane, scripts=["shared/copy.js", "evaluation/detail.js"]):
     """One row in full; sends ``show_all`` where more of its values is wanted."""
 
 
 _LONGEST_NAME = 60
 _NONE = -1
-_CONDITIONS = ("outcome", "metric", "text", "only_counted", "only_failed")
 
 
 class EvaluationView(ui.View):
@@ -502,13 +477,18 @@ class EvaluationView(ui.View):
         self._head.show(head(ev))
         super().__init__(self._parts())
         self.add_class("xb-evaluation")
-        self._follow()
+        traitlets.link((self, "selected_path"), (self._tree, "path"))
+        self.observe(self._narrow, ["selected_path", *_CONDITIONS])
+        self.observe(self._row_named, "selected_row")
+        self._list.observe(lambda change: self._choose(change["new"]), "chosen")
+        self._list.observe(lambda _: self._draw(), "number")
+        self._whole.on_event("show_all", lambda: self._draw_detail(MOST))
         self._draw()
         self._draw_detail()
 
     def _parts(self) -> list[Any]:
         self._metrics = list(self._fields["metric"].unique())
-        outcomes = [(outcome_text(name), name) for name in OUTCOMES]
+        outcomes = [(static.outcome_text(name), name) for name in OUTCOMES]
         metrics = [(trimmed(name, _LONGEST_NAME), name) for name in self._metrics]
         controls = {
             "outcome": ui.menu("Outcome", [("all", ""), *outcomes], max_width="260px"),
@@ -527,14 +507,6 @@ class EvaluationView(ui.View):
             ui.beside(self._tree, self._list, widths=(220, 500), shares=(2, 5)),
             self._whole,
         ]
-
-    def _follow(self) -> None:
-        traitlets.link((self, "selected_path"), (self._tree, "path"))
-        self.observe(self._narrow, ["selected_path", "worst_first", *_CONDITIONS])
-        self.observe(self._row_named, "selected_row")
-        self._list.observe(lambda change: self._choose(change["new"]), "chosen")
-        self._list.observe(lambda _: self._draw(), "number")
-        self._whole.on_event("show_all", lambda: self._draw_detail(MOST))
 
     # --- what can be assigned -------------------------------------------------------------------
 
@@ -569,8 +541,7 @@ class EvaluationView(ui.View):
     # --- what changes ---------------------------------------------------------------------------
 
     def _narrow(self, _: Any) -> None:
-        conditions = {name: getattr(self, name) for name in _CONDITIONS}
-        filters = Filters(self.selected_path, worst_first=self.worst_first, **conditions)
+        filters = Filters(self.selected_path, *(getattr(self, name) for name in _CONDITIONS))
         if filters == self._filters:
             return
         self._filters = filters
@@ -645,8 +616,13 @@ class EvaluationView(ui.View):
         """Write head, tree, the page of rows that is shown, and the chosen row."""
         shown = page_html(self._page(), filters_text(self._filters), self._name)
         chosen = "" if self._detail is None else detail_html(self._detail)
-        parts = head_html(head(self._ev)), tree_part(self._nodes), shown, chosen
-        return twin(repr(self), *parts)
+        nodes = self._nodes
+        tree = (
+            f"<details>{element('summary', f'Schema, {len(nodes):,} nodes')}"
+            f"{tree_html(nodes[:_MOST_NODES], unfolded=_UNFOLDED_NODES)}"
+            f"{more(len(nodes) - _MOST_NODES, 'nodes')}</details>"
+        )
+        return twin(repr(self), head_html(head(self._ev)), tree, shown, chosen)
 
     def __repr__(self) -> str:
         """Say in one line what the evaluation found, and how many rows are shown."""

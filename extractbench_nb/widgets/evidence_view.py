@@ -31,11 +31,7 @@ _LONGEST_PATH = 300
 
 
 class ValueRow(NamedTuple):
-    """One value of the document: where it stands in the JSON, and in the PDF.
-
-    ``page`` is counted from 1; it and ``score``, in [0, 1], are None if nothing was found.
-    ``outcome`` is what an evaluation says of it, empty where it says nothing.
-    """
+    """One value: its path, and its page (from 1) and score if it was found in the PDF."""
 
     path: str
     text: str
@@ -46,11 +42,10 @@ class ValueRow(NamedTuple):
 
 
 class Place(NamedTuple):
-    """One place of a value: its page, the boxes of its lines in PDF points, and its words."""
+    """One place of a value: its page, and the boxes of its lines in PDF points."""
 
     page: int
     boxes: tuple[tuple[float, float, float, float], ...]
-    text: str
     context: str
     written: str
     score: float
@@ -98,7 +93,6 @@ def places(evidence: pd.DataFrame) -> list[Place]:
             Place(
                 int(first["page"]),
                 boxes,
-                _text(" ".join(lines["text"]), 4 * _LONGEST),
                 _text(first["context"], 4 * _LONGEST),
                 str(first["written"]).replace("_", " "),
                 round(float(first["score"]), 4),
@@ -151,13 +145,13 @@ def places_html(found: Sequence[Place]) -> str:
     return table(heads, cells, numbers=(0, 3)) + more(len(found) - _MOST_PLACES, "places")
 
 
-class ValuesPane(ui.Pane, scripts=["evidence/values.js"], styles=["evidence/evidence.css"]):
+class ValuesPane(ui.Pane, scripts=["evidence/values.js"]):
     """A list of values; `selected` is the key of the chosen one. Event ``turn`` with ``by``."""
 
     selected = traitlets.Unicode("").tag(sync=True)
 
 
-class PagePane(ui.Pane, scripts=["evidence/page.js"], styles=["evidence/evidence.css"]):
+class PagePane(ui.Pane, scripts=["evidence/page.js"]):
     """A page as an image. Events ``place`` and ``page`` with ``by``, -1 or 1."""
 
     image = traitlets.Bytes(b"").tag(sync=True)
@@ -208,10 +202,8 @@ class EvidenceView(ui.View):
         first = side if side in self._sides else next(iter(self._sides))
         if side not in ("predicted", "gold"):
             raise InputError(f"side={side!r}; expected 'predicted' or 'gold'")
-        self._leaves = ground_values(ds, document, self._sides[first])
-        self._rows = value_rows(self._leaves, self._outcomes.get(first))
+        self._read_side(first)
         self._evidence, self._places, self._at = pd.DataFrame(), list[Place](), -1
-        self._shown = 1
         self._picture: PageImage = render_page(ds, document, 1, scale=_SCALE)
         self._list, self._sheet = ValuesPane(), PagePane()
         self._side = ipywidgets.ToggleButtons(
@@ -285,10 +277,13 @@ class EvidenceView(ui.View):
         if change["new"].isdigit() and int(change["new"]) < len(self._rows):
             self.selected_path = self._rows[int(change["new"])].path
 
-    def _change_side(self, _: Any) -> None:
-        self._leaves = ground_values(self._ds, self._document, self._sides[self.side])
-        self._rows = value_rows(self._leaves, self._outcomes.get(self.side))
+    def _read_side(self, side: str) -> None:
+        self._leaves = ground_values(self._ds, self._document, self._sides[side])
+        self._rows = value_rows(self._leaves, self._outcomes.get(side))
         self._shown = 1
+
+    def _change_side(self, _: Any) -> None:
+        self._read_side(self.side)
         kept = self._finding.value
         self._finding.options = _finding_options(self._rows)
         self._finding.value = kept
@@ -382,30 +377,28 @@ class EvidenceView(ui.View):
         boxes = [box for place in here for box in place.boxes]
         if chosen is not None and chosen.page == self.page:
             boxes = list(chosen.boxes)
-        self._picture = self._render(boxes, _SCALE)
-        self._sheet.show(self._page_model(chosen, boxes))
-        self._sheet.image = self._picture.png
-
-    def _render(self, boxes: Any, scale: float) -> PageImage:
-        return render_page(self._ds, self._document, self.page, scale=scale, boxes=boxes)
-
-    def _page_model(self, chosen: Place | None, boxes: Any) -> dict[str, Any]:
+        picture = self._picture = render_page(
+            self._ds, self._document, self.page, scale=_SCALE, boxes=boxes
+        )
         title, lines, missing = self._words(chosen)
-        top = min((box[1] for box in self._picture.boxes), default=0) / self._picture.height
-        return {
-            "title": title,
-            "lines": lines,
-            "missing": missing,
-            "where": f"page {self.page} of {self._picture.pages}",
-            "alt": f"Page {self.page}" + (", with the place marked" if boxes else ""),
-            "top": round(top, 4),
-            "turns": [
-                self._at > 0,
-                0 <= self._at < len(self._places) - 1,
-                self.page > 1,
-                self.page < self._picture.pages,
-            ],
-        }
+        top = min((box[1] for box in picture.boxes), default=0) / picture.height
+        self._sheet.show(
+            {
+                "title": title,
+                "lines": lines,
+                "missing": missing,
+                "where": f"page {self.page} of {picture.pages}",
+                "alt": f"Page {self.page}" + (", with the place marked" if boxes else ""),
+                "top": round(top, 4),
+                "turns": [
+                    self._at > 0,
+                    0 <= self._at < len(self._places) - 1,
+                    self.page > 1,
+                    self.page < picture.pages,
+                ],
+            }
+        )
+        self._sheet.image = picture.png
 
     def _words(self, chosen: Place | None) -> tuple[str, list[str], bool]:
         """Say what was looked for, and what was found."""
@@ -429,7 +422,10 @@ class EvidenceView(ui.View):
                 parts.append(places_html(self._places))
         if self._places:
             boxes = [b for p in self._places if p.page == self.page for b in p.boxes]
-            data = b64encode(self._render(boxes, _TWIN_SCALE).png).decode("ascii")
+            picture = render_page(
+                self._ds, self._document, self.page, scale=_TWIN_SCALE, boxes=boxes
+            )
+            data = b64encode(picture.png).decode("ascii")
             parts.append(
                 f'<p><img src="data:image/png;base64,{data}" '
                 f'alt="Page {self.page} with the places marked" style="max-width:100%"></p>'

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import traitlets
 
 from extractbench_nb.display.text import clean, one_line
 from extractbench_nb.evaluation.frames import OUTCOMES
@@ -23,7 +24,7 @@ Numbers = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
 Marked = npt.NDArray[np.bool_]
 
-#: Reasons of rows whose output as a whole is no JSON.
+#: Reasons of rows whose whole output is not JSON.
 _INVALID = ("invalid_output", "unparsable_json")
 _NEEDED = (
     *("field", "path", "metric", "score", "passed", "outcome", "reason", "reasoning", "counted"),
@@ -33,10 +34,7 @@ _NOT_GIVEN = "(none)"
 
 
 class Axis(NamedTuple):
-    """What a row of `fields` belongs to: the item ``names[codes[i]]``, in order of appearance.
-
-    ``names`` are unique; ``groups`` has the number of each item's schema, where it has one.
-    """
+    """What a row of `fields` belongs to: ``names[codes[i]]``; `groups` are the items' schemas."""
 
     names: list[str]
     codes: Numbers
@@ -62,10 +60,9 @@ class Outputs(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """What each row adds to the scores of its output, in which a node counts once.
+    """What each row adds to the scores of its output: its share of its node, or of its weight.
 
-    A node with several metrics has a row for each, and passes where all of them pass. ``share`` is
-    the part of a row in its node and ``weight`` that part of the node's weight.
+    A node with several metrics has a row for each, and passes where all of them pass.
     """
 
     share: Reals
@@ -75,11 +72,7 @@ class Nodes(NamedTuple):
 
 
 class Coded:
-    """The rows of a source, and for each row what is summed up; a row without a verdict scores 0.
-
-    ``asked`` says whether gold has a value, ``outcome`` is a place in `OUTCOMES`. A field of two
-    schemas is two items of the axis ``field``.
-    """
+    """The rows of a source, and for each row what is summed up; without a verdict it scores 0."""
 
     def __init__(self, source: object) -> None:
         frame = self.frame = gather(source, "fields")
@@ -188,6 +181,8 @@ def _told_apart(names: Sequence[str]) -> list[str]:
     return list(taken)
 
 
+_LONGEST_FILTER = 80
+
 #: What the cells show, and its words on the page.
 MEASURES: Final = {
     "score": "mean score",
@@ -202,36 +197,32 @@ ORDERS: Final = {
 }
 
 
-class Choice(NamedTuple):
-    """What to show.
+class Choice(traitlets.HasTraits):
+    """What to show; None is every schema or run, `find` a part of the names of fields."""
 
-    ``rows`` and ``columns`` are two of `AXES`; ``schema`` and ``run`` name the only one to show,
-    None for all; ``find`` is a part of a field's name.
-    """
+    rows = traitlets.Unicode("field")
+    columns = traitlets.Unicode("document")
+    measure = traitlets.Unicode("score")
+    row_order = traitlets.Unicode("worst")
+    column_order = traitlets.Unicode("worst")
+    schema = traitlets.Unicode(None, allow_none=True)
+    run = traitlets.Unicode(None, allow_none=True)
+    find = traitlets.Unicode("")
+    failed_by_every_run = traitlets.Bool(False)
+    inside_arrays = traitlets.Bool(False)
+    valid_only = traitlets.Bool(False)
 
-    rows: str = "field"
-    columns: str = "document"
-    measure: str = "score"
-    row_order: str = "worst"
-    column_order: str = "worst"
-    schema: str | None = None
-    run: str | None = None
-    find: str = ""
-    failed_by_every_run: bool = False
-    inside_arrays: bool = False
-    valid_only: bool = False
 
-    @property
-    def filters(self) -> list[str]:
-        """The filters in words; empty where everything is shown."""
-        given = [
-            (self.schema is not None, f"schema {self.schema}"),
-            (self.run is not None, f"run {self.run}"),
-            (bool(self.find.strip()), f"fields with {self.find.strip()!r} in their name"),
-            (self.failed_by_every_run, "fields failed by every run"),
-            (self.valid_only, "without invalid outputs"),
-        ]
-        return [text for there, text in given if there]
+def filters_in_words(choice: Choice) -> list[str]:
+    """List the filters; none where everything is shown."""
+    given = [
+        (choice.schema is not None, f"schema {choice.schema}"),
+        (choice.run is not None, f"run {choice.run}"),
+        (bool(choice.find.strip()), f"fields with {choice.find.strip()!r} in their name"),
+        (choice.failed_by_every_run, "fields failed by every run"),
+        (choice.valid_only, "without invalid outputs"),
+    ]
+    return [one_line(text, _LONGEST_FILTER) for there, text in given if there]
 
 
 def kept(rows: Coded, choice: Choice) -> Numbers:
@@ -349,11 +340,7 @@ _GRAVEST_FIRST = (
 
 
 class Line(NamedTuple):
-    """A row or a column: its item, and what its rows of `fields` sum up to.
-
-    ``score`` and ``pass_rate`` are means over its outputs; ``failed`` says of a field that gold has
-    it and no run gets it right anywhere; ``outputs`` and ``invalid`` are 0 for a field.
-    """
+    """A row or a column: its item, and what its rows of `fields` sum up to, over its outputs."""
 
     code: int
     name: str
@@ -368,11 +355,7 @@ class Line(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One page of the lines of an axis.
-
-    ``codes`` has the items of all pages, ``most`` to a page, and ``known`` counts those that the
-    filters leave.
-    """
+    """One page of an axis: `codes` are the items of all pages; `known` the filters leave."""
 
     lines: tuple[Line, ...]
     codes: Numbers
@@ -392,15 +375,18 @@ def _side(
     sums = counted(rows, places, axis.codes[places], axis.size)
     order = choice.row_order if down else choice.column_order
     ranks = _ranks(axis.names, sums, order, choice.measure)
+    above = np.zeros(axis.size, dtype=np.int64)  # the rank of each item's schema
+    if axis.groups is not None:
+        whole = counted(rows, places, axis.groups[axis.codes[places]], rows.schemas.size)
+        above = _ranks(rows.schemas.names, whole, order, choice.measure)[axis.groups]
     there = np.flatnonzero(np.bincount(axis.codes[present], minlength=axis.size))
-    above = _group_ranks(rows, places, name, order, choice.measure)[there]
-    codes = there[np.lexsort((ranks[there], above))]
+    codes = there[np.lexsort((ranks[there], above[there]))]
     page = page_of(len(codes), number, most)
     shown = page.of(codes)
     wide = _WIDE_NAME if len(shown) <= FEW_COLUMNS else _NARROW_NAME
-    lines = _lines(rows, places, name, (sums, shown), _ROW_NAME if down else wide)
+    lines = _lines(rows, places, name, sums, shown, _ROW_NAME if down else wide)
     known = int(np.count_nonzero(sums.rows))
-    return Side(lines, codes, page, most, known, len(np.unique(above)) > 1)
+    return Side(lines, codes, page, most, known, len(np.unique(above[there])) > 1)
 
 
 def _ranks(names: list[str], sums: Sums, order: str, measure: str) -> Numbers:
@@ -418,20 +404,9 @@ def _ranks(names: list[str], sums: Sums, order: str, measure: str) -> Numbers:
     return ranks
 
 
-def _group_ranks(rows: Coded, places: Numbers, name: str, order: str, measure: str) -> Numbers:
-    """Return the place of each item's schema in the same order; 0 where items have none."""
-    axis, schemas = rows.axes[name], rows.schemas
-    groups = axis.groups
-    if groups is None:
-        return np.zeros(axis.size, dtype=np.int64)
-    whole = counted(rows, places, groups[axis.codes[places]], schemas.size)
-    return _ranks(schemas.names, whole, order, measure)[groups]
-
-
 def _lines(
-    rows: Coded, places: Numbers, name: str, items: tuple[Sums, Numbers], limit: int
+    rows: Coded, places: Numbers, name: str, sums: Sums, shown: Numbers, limit: int
 ) -> tuple[Line, ...]:
-    sums, shown = items
     axis, outputs, groups = rows.axes[name], rows.outputs, rows.axes[name].groups
     if name == "field":
         failed = failed_by_every_run(rows, places)
@@ -523,32 +498,8 @@ def _cells(rows: Coded, places: Numbers, groups: Numbers, size: int) -> list[Cel
     return [Cell(*values) if values[0] else None for values in table]
 
 
-def grid_json(shown: Grid, choice: Choice) -> Mapping[str, Any]:
-    """Return a page of the heatmap as the front end reads it."""
-    sides = {
-        name: {
-            "columns": Line._fields,
-            "rows": side.lines,
-            "first": side.page.first,
-            "total": side.page.total,
-            "page": side.most,
-            "known": side.known,
-            "grouped": side.grouped,
-        }
-        for name, side in (("rows", shown.rows), ("columns", shown.columns))
-    }
-    return {
-        "axes": [choice.rows, choice.columns],
-        "measure": choice.measure,
-        "few": len(shown.columns.lines) <= FEW_COLUMNS,
-        **sides,
-        "cells": shown.cells,
-    }
-
-
 _MOST_BARS = 12
 _LONGEST_NAME = 26
-_MEASURES = {"outcome": "share of rows", "run": "pass rate, mean over documents"}
 
 
 class Bar(NamedTuple):
@@ -563,16 +514,12 @@ class Bar(NamedTuple):
 
 
 class Bars(NamedTuple):
-    """The groups of one breakdown, and how many there are beyond these."""
+    """The groups of one breakdown, what their rates are, and how many groups there are beyond."""
 
     by: str
-    bars: tuple[Bar, ...]
+    measure: str
     more: int
-
-    @property
-    def measure(self) -> str:
-        """What the rates are, in words."""
-        return _MEASURES.get(self.by, "share of rows that pass")
+    bars: tuple[Bar, ...]
 
 
 def bars(rows: Coded, places: Numbers) -> list[Bars]:
@@ -587,7 +534,8 @@ def bars(rows: Coded, places: Numbers) -> list[Bars]:
         for name, n, passed in zip(OUTCOMES, numbers, right, strict=True)
         if n
     )
-    return [Bars("outcome", outcomes, 0), *(_by_axis(rows, places, n, axes[n]) for n in shown)]
+    first = Bars("outcome", "share of rows", 0, outcomes)
+    return [first, *(_by_axis(rows, places, n, axes[n]) for n in shown)]
 
 
 def _by_axis(rows: Coded, places: Numbers, by: str, axis: Axis) -> Bars:
@@ -608,21 +556,5 @@ def _by_axis(rows: Coded, places: Numbers, by: str, axis: Axis) -> Bars:
         )
         for code in worst[:_MOST_BARS]
     )
-    return Bars(by, found, len(worst) - len(found))
-
-
-def bars_json(groups: Sequence[Bars], title: str) -> Mapping[str, Any]:
-    """Return breakdowns as the front end reads them."""
-    return {
-        "title": title,
-        "groups": [
-            {
-                "by": group.by,
-                "measure": group.measure,
-                "more": group.more,
-                "bars": {"columns": Bar._fields, "rows": group.bars},
-            }
-            for group in groups
-            if group.bars
-        ],
-    }
+    measure = "pass rate, mean over documents" if by == "run" else "share of rows that pass"
+    return Bars(by, measure, len(worst) - len(found), found)

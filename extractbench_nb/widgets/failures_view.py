@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from html import escape
 from typing import Any, NamedTuple
 
@@ -17,17 +18,9 @@ from extractbench_nb.display.text import cut, one_line, plural, value_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.widgets import failures_model as model
+from extractbench_nb.widgets import static
 from extractbench_nb.widgets import view as ui
-from extractbench_nb.widgets.static import (
-    MARKS,
-    asset,
-    counts_html,
-    more,
-    outcome_text,
-    score_text,
-    segments_html,
-    twin,
-)
+from extractbench_nb.widgets.static import MARKS, more, score_text, segments_html, twin
 
 ROWS_A_PAGE = 20
 
@@ -40,10 +33,7 @@ _LONGEST_MARKED = 4000
 
 
 class ValueRow(NamedTuple):
-    """One row of `fields` to read: its place in the frame, what became of it, and the two values.
-
-    ``whole`` says that nothing of the values is left out.
-    """
+    """One row of `fields` to read; `whole` says that nothing of its values is left out."""
 
     at: int
     run: str
@@ -169,10 +159,9 @@ def empty(rows: model.Coded, choice: model.Choice) -> str:
     """Say why nothing is shown, and what would help."""
     if not len(rows):
         return "No field was evaluated: there are no rows in `fields`."
-    given = [one_line(text, _LONGEST_NAME) for text in choice.filters]
     if not choice.inside_arrays and not rows.counted.any():
         return "Every row is inside an array; show the fields inside arrays."
-    return f"No field matches: {', '.join(given)}. Clear the filters."
+    return f"No field matches: {', '.join(model.filters_in_words(choice))}. Clear the filters."
 
 
 def values_title(choice: model.Choice, block: Sequence[Sequence[str]], values: Values) -> str:
@@ -188,7 +177,7 @@ def values_title(choice: model.Choice, block: Sequence[Sequence[str]], values: V
     return f"{sides}: {values.failing:,} of {plural(values.page.total, 'row')} not passed"
 
 
-#: The sign of an output that is no JSON.
+#: The sign of an output that is not JSON.
 INVALID = "⊘"
 
 _MOST_ROWS, _MOST_COLUMNS = 40, 20
@@ -200,7 +189,7 @@ def chosen_text(choice: model.Choice) -> str:
     """Say in words what is shown, and in which order."""
     rows = f"Rows: {choice.rows}s, {model.ORDERS[choice.row_order]}."
     columns = f"Columns: {choice.columns}s, {model.ORDERS[choice.column_order]}."
-    only = [one_line(text, _LONGEST_NAME) for text in choice.filters]
+    only = model.filters_in_words(choice)
     inside = " Fields inside arrays too." if choice.inside_arrays else ""
     filters = f" Only: {', '.join(only)}." if only else ""
     return f"{rows} {columns} Cells: {model.MEASURES[choice.measure]}.{inside}{filters}"
@@ -271,7 +260,7 @@ def _cell(cell: model.Cell | None, measure: str) -> str:
 
 
 def _legend(choice: model.Choice) -> str:
-    outcomes = ", ".join(outcome_text(name) for name in MARKS if name in OUTCOMES)
+    outcomes = ", ".join(static.outcome_text(name) for name in MARKS if name in OUTCOMES)
     marks = f" {outcomes}, with its share of the rows;" if choice.measure == "outcome" else ""
     return (
         f"Signs:{marks} · {absent(choice)}; {INVALID} the output, or some of the outputs, "
@@ -284,14 +273,16 @@ def bars_html(title: str, counts: Sequence[model.Bars]) -> str:
     parts = [element("h4", title)]
     for group in counts:
         if group.by == "outcome" and group.bars:
-            rows = [[element("span", outcome_text(b.title)), f"{b.rows:,}"] for b in group.bars]
+            rows = [
+                [element("span", static.outcome_text(b.title)), f"{b.rows:,}"] for b in group.bars
+            ]
             parts.append(table(["outcome", "rows"], rows, numbers=[1]))
         elif group.bars:
             rows = [
                 [
                     element("span", bar.name),
                     f"{bar.passed:,} of {bar.rows:,}",
-                    counts_html(bar.rate, bar.counts),
+                    static.counts_html(bar.rate, bar.counts),
                 ]
                 for bar in group.bars
             ]
@@ -366,11 +357,11 @@ class BarsPane(ui.Pane, scripts=["failures/bars.js"], styles=["failures/details.
     """Bars by outcome, by domain or schema, by run."""
 
 
-#: So many columns leave room for the values beside them.
+#: Up to this many columns leave room for the values beside the heatmap.
 _NARROW = 4
 
 
-class FailureExplorer(ui.View):
+class FailureExplorer(model.Choice, ui.View):
     """Where runs fail: a heatmap, the values behind its cells, and breakdowns.
 
     Attributes
@@ -399,17 +390,6 @@ class FailureExplorer(ui.View):
 
     selected_cell = traitlets.Tuple()
     selected_block = traitlets.Tuple()
-    rows = traitlets.Unicode("field")
-    columns = traitlets.Unicode("document")
-    measure = traitlets.Unicode("score")
-    row_order = traitlets.Unicode("worst")
-    column_order = traitlets.Unicode("worst")
-    schema = traitlets.Unicode(None, allow_none=True)
-    run = traitlets.Unicode(None, allow_none=True)
-    find = traitlets.Unicode("")
-    failed_by_every_run = traitlets.Bool(False)
-    inside_arrays = traitlets.Bool(False)
-    valid_only = traitlets.Bool(False)
 
     def __init__(
         self,
@@ -470,7 +450,7 @@ class FailureExplorer(ui.View):
         return [ui.row(*shown[:5]), ui.row(*shown[5:6], *several, *shown[6:])]
 
     def _listen(self) -> None:
-        self.observe(self._rechosen, list(model.Choice._fields))
+        self.observe(self._rechosen, model.Choice.class_trait_names())
         self.observe(self._reselected, "selected_block")
         self.observe(self._cell_set, "selected_cell")
         traitlets.link(
@@ -479,7 +459,7 @@ class FailureExplorer(ui.View):
         sides = ["rows", "columns"]
         self._heat.on_event("page", self._turn, axis=sides, to=int)
         self._heat.on_event("line", self._take_line, axis=sides, code=int)
-        self._values.on_event("values", self._turn_values, to=int)
+        self._values.on_event("values", partial(self._turn, "values"), to=int)
         self._values.on_event("whole", self._show_whole, at=int)
 
     # --- what can be assigned -------------------------------------------------------------------
@@ -487,10 +467,6 @@ class FailureExplorer(ui.View):
     @property
     def _axes(self) -> tuple[str, str]:
         return self.rows, self.columns
-
-    @property
-    def _choice(self) -> model.Choice:
-        return model.Choice(**{name: getattr(self, name) for name in model.Choice._fields})
 
     @traitlets.validate("rows", "columns", "measure", "row_order", "column_order", "schema", "run")
     def _known_name(self, proposal: Any) -> str | None:
@@ -578,13 +554,12 @@ class FailureExplorer(ui.View):
                 self._pages[side] = int(found[0] // shown.most)
                 self._draw_grid()
 
-    def _turn(self, side: str, to: int) -> None:
-        self._pages[side] = to
-        self._draw_grid()
-
-    def _turn_values(self, to: int) -> None:
-        self._pages["values"] = to
-        self._follow()
+    def _turn(self, part: str, to: int) -> None:
+        self._pages[part] = to
+        if part == "values":
+            self._follow()
+        else:
+            self._draw_grid()
 
     def _show_whole(self, at: int) -> None:
         self._whole = at
@@ -601,24 +576,38 @@ class FailureExplorer(ui.View):
     # --- what is shown ---------------------------------------------------------------------------
 
     def _redraw(self) -> None:
-        self._places = model.kept(self._coded, self._choice)
+        self._places = model.kept(self._coded, self)
         self._draw_grid()
         self._follow()
 
     def _draw_grid(self) -> None:
-        choice = self._choice
-        self._grid = model.grid(
-            self._coded, self._places, choice, (self._pages["rows"], self._pages["columns"])
-        )
-        narrow = len(self._grid.columns.lines) <= _NARROW
+        pages = self._pages["rows"], self._pages["columns"]
+        grid = self._grid = model.grid(self._coded, self._places, self, pages)
+        narrow = len(grid.columns.lines) <= _NARROW
         self._heat.layout.flex = "1 1 520px" if narrow else "1 1 100%"
+        sides = {
+            name: {
+                "columns": model.Line._fields,
+                "rows": side.lines,
+                "first": side.page.first,
+                "total": side.page.total,
+                "page": side.most,
+                "known": side.known,
+                "grouped": side.grouped,
+            }
+            for name, side in (("rows", grid.rows), ("columns", grid.columns))
+        }
         self._heat.show(
             {
-                **model.grid_json(self._grid, choice),
+                "axes": self._axes,
+                "measure": self.measure,
+                "few": len(grid.columns.lines) <= model.FEW_COLUMNS,
+                **sides,
+                "cells": grid.cells,
                 "headline": headline(self._coded, self._places),
-                "absent": absent(choice),
-                "every": every(choice),
-                "empty": empty(self._coded, choice),
+                "absent": absent(self),
+                "every": every(self),
+                "empty": empty(self._coded, self),
             }
         )
 
@@ -627,10 +616,10 @@ class FailureExplorer(ui.View):
         page = self._pages["values"]
         self._found = value_rows(self._coded, chosen if block else chosen[:0], page, self._whole)
         self._counts = model.bars(self._coded, chosen)
-        heading = values_title(self._choice, block, self._found)
+        self._heading = values_title(self, block, self._found)
         self._values.show(
             {
-                "title": heading,
+                "title": self._heading,
                 "chosen": bool(block),
                 "rows": {"columns": ValueRow._fields, "rows": self._found.rows},
                 "first": self._found.page.first,
@@ -638,11 +627,14 @@ class FailureExplorer(ui.View):
                 "page": ROWS_A_PAGE,
             }
         )
-        self._bars.show(model.bars_json(self._counts, self._bars_title()))
-
-    def _bars_title(self) -> str:
-        what = "Selection" if self.selected_block else "All that is shown"
-        return f"{what}: {plural(len(self._chosen), 'row')}"
+        groups = [
+            {**counts._asdict(), "bars": {"columns": model.Bar._fields, "rows": counts.bars}}
+            for counts in self._counts
+            if counts.bars
+        ]
+        what = "Selection" if block else "All that is shown"
+        self._bars_title = f"{what}: {plural(len(chosen), 'row')}"
+        self._bars.show({"title": self._bars_title, "groups": groups})
 
     @property
     def _chosen(self) -> model.Numbers:
@@ -650,7 +642,7 @@ class FailureExplorer(ui.View):
         if not self.selected_block:
             return self._places
         rows, columns = (np.array(codes) for codes in self._codes(self.selected_block))
-        return model.within(self._coded, self._places, self._choice, (rows, columns))
+        return model.within(self._coded, self._places, self, (rows, columns))
 
     @property
     def selection(self) -> pd.DataFrame:
@@ -659,17 +651,16 @@ class FailureExplorer(ui.View):
 
     def to_html(self) -> str:
         """Write the heatmap, the breakdowns and the chosen values as HTML without JavaScript."""
-        block, choice, shown = self.selected_block, self._choice, self._grid
         return twin(
             repr(self),
-            f"<style>{asset('failures/shades.css')}</style>",
+            f"<style>{static.asset('failures/shades.css')}</style>",
             element("p", " · ".join(headline(self._coded, self._places))),
-            element("p", chosen_text(choice)),
-            heatmap_html(shown, choice)
-            if shown.cells
-            else element("p", empty(self._coded, choice)),
-            values_html(values_title(choice, block, self._found), self._found) if block else "",
-            bars_html(self._bars_title(), self._counts),
+            element("p", chosen_text(self)),
+            heatmap_html(self._grid, self)
+            if self._grid.cells
+            else element("p", empty(self._coded, self)),
+            values_html(self._heading, self._found) if self.selected_block else "",
+            bars_html(self._bars_title, self._counts),
         )
 
     def __repr__(self) -> str:

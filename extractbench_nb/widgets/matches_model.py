@@ -12,7 +12,6 @@ import pandas as pd
 from extractbench_nb._json import bracketed, json_type, leaf_texts, member
 from extractbench_nb.display.sides import Segment, alone, compared
 from extractbench_nb.display.text import clean, cut, fitted, value_text
-from extractbench_nb.errors import nearest
 from extractbench_nb.evaluation import MapItem
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.evaluation.thresholds import ALIGN, ArrayMatches, Outcome
@@ -324,16 +323,23 @@ def detail(
     for at, (place, values, verdict) in enumerate(kept):
         known: dict[str, Any] = {"place": "", "gold": [], "predicted": [], "more": {}}
         if values is not None:
-            known = {"place": label(place, _WIDEST), **_both(*values, at in whole)}
+            limit = WHOLE if at in whole else LIMIT
+            written = sides(*values, limit, _MARKED_IN_FULL)
+            lengths = dict(zip(("gold", "predicted"), map(_length, values), strict=True))
+            known = {
+                "place": label(place, _WIDEST),
+                **{s: _cut(w, limit) for s, w in zip(lengths, written, strict=True)},
+                "more": {s: n for s, n in lengths.items() if n > LIMIT and at not in whole},
+            }
         shown.append({"at": at, **known, "verdict": _verdict(verdict)})
-    sides = zip(("gold", "predicted"), row.pair, strict=True)
+    ends = zip(("gold", "predicted"), row.pair, strict=True)
     return {
         "title": title,
         "status": row.status,
         "similarity": row.similarity,
         "failed": [fitted(f, _WIDEST) for f in row.failed_fields[:20]],
         "note": note,
-        "sides": [side for side, at in sides if at is not None],
+        "sides": [side for side, at in ends if at is not None],
         "scored": row.is_pair or any(verdict is not None for *_, verdict in kept),
         "rows": shown,
         "more": len(places) - len(kept),
@@ -342,11 +348,7 @@ def detail(
 
 
 def _places(row: Row, fields: pd.DataFrame, start: str) -> Iterator[tuple[str, Values | None, Any]]:
-    """List the places that were scored, in their order, then what else the items hold.
-
-    Each with its values, which are missing at the second metric of a place, and with its row of
-    ``fields``, None if it was not scored.
-    """
+    """List places, scored ones first: values (once per place), row of `fields` or None."""
     known: set[str] = set()
     both = values_by_place(row)
     for found in fields.itertuples():
@@ -375,16 +377,6 @@ def _verdict(found: Any) -> dict[str, Any] | None:
     }
 
 
-def _both(gold: Any, predicted: Any, in_full: bool) -> dict[str, Any]:
-    limit = WHOLE if in_full else LIMIT
-    written = sides(gold, predicted, limit, _MARKED_IN_FULL)
-    lengths = {"gold": len(_text(gold)), "predicted": len(_text(predicted))}
-    return {
-        **dict(zip(lengths, (_cut(side, limit) for side in written), strict=True)),
-        "more": {side: n for side, n in lengths.items() if n > LIMIT and not in_full},
-    }
-
-
 def _cut(side: list[Segment], limit: int) -> list[Segment]:
     """Keep the first stretches of a value, up to `limit` characters."""
     kept = []
@@ -396,10 +388,10 @@ def _cut(side: list[Segment], limit: int) -> list[Segment]:
     return kept
 
 
-def _text(value: Any) -> str:
+def _length(value: Any) -> int:
     if isinstance(value, Kind):
-        return value.told + _text(value.value)
-    return "" if value is MISSING or value is NO_PLACE else value_text(value)
+        return len(value.told) + _length(value.value)
+    return 0 if value is MISSING or value is NO_PLACE else len(value_text(value))
 
 
 #: Rows on a page.
@@ -449,16 +441,6 @@ class Board:
     def threshold(self, key: str) -> float:
         """Return the present value of a threshold."""
         return self.values.get(key, self.knobs[key].declared)
-
-    def problem_with(self, values: Mapping[Any, Any]) -> str | None:
-        """Say what is wrong with values of thresholds, or return None."""
-        for key, value in values.items():
-            if key not in self.knobs:
-                return f"there is no threshold {key!r}; {nearest(key, self.knobs)}"
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not number or not 0.0 <= value <= 1.0:
-                return f"{key} is {value!r}; expected a number from 0 to 1"
-        return None
 
     def row_of(self, pair: Pair) -> Row | None:
         """Return the row of a pair; one index is enough where the other is None."""

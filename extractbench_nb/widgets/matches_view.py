@@ -11,20 +11,16 @@ import traitlets
 
 from extractbench_nb.display.html import element, table
 from extractbench_nb.display.text import fitted
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import chosen_array
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.evaluation.thresholds import ALIGN, PASS, Knob
 from extractbench_nb.widgets import matches_model as model
+from extractbench_nb.widgets import static
 from extractbench_nb.widgets import view as ui
-from extractbench_nb.widgets.static import (
-    MARKS,
-    more,
-    outcome_text,
-    score_text,
-    segments_html,
-    twin,
-)
+from extractbench_nb.widgets.static import MARKS, more, score_text, segments_html, twin
+
+_PARTIAL = "A partial pair counts as one missed and one spurious item."
 
 
 def counts_html(counts: dict[str, Any], note: str) -> str:
@@ -37,7 +33,7 @@ def counts_html(counts: dict[str, Any], note: str) -> str:
         if name == "as evaluated" or counts["values"]
     ]
     changed = f"Thresholds: {counts['values']}. " if counts["values"] else ""
-    told = changed + "A partial pair counts as one missed and one spurious item. " + note
+    told = f"{changed}{_PARTIAL} {note}"
     return table(heads, rows, list(numbers)) + element("p", told.strip(), "xb-quiet")
 
 
@@ -50,7 +46,15 @@ def page_html(page: dict[str, Any], told: str) -> str:
     theirs = {card["at"]: card for card in page["right"]}  # partners on one line, in gold's order
     pairs = [(card, theirs.get(card["partner"])) for card in page["left"]]
     pairs += [(None, card) for card in page["right"] if card["partner"] is None]
-    body = [_cells(left, right) for left, right in pairs]
+    body = []
+    for left, right in pairs:
+        card = left or right or {}
+        failed = f" ({', '.join(card['failed'])})" if card["failed"] else ""
+        status = f"{MARKS[card['status']]} {card['status']}{failed}"
+        similarity = "–" if card["similarity"] is None else score_text(card["similarity"])
+        places = [str(side["at"]) if side else "–" for side in (left, right)]
+        items = [_item(left), _item(right)]
+        body.append([*places, element("span", status), similarity, *items])
     heads = ("gold", "predicted", "status", "similarity", "gold item", "predicted item")
     hidden = page["rows"] - page["last"]
     return element("p", head) + table(heads, body, (0, 1, 3)) + more(hidden, "rows")
@@ -63,20 +67,6 @@ def empty_text(page: dict[str, Any]) -> str:
     if page["items"]:
         return "The items were not aligned: the model that was asked gave no answer of use."
     return "Both arrays are empty: there is nothing to match."
-
-
-def _cells(left: dict[str, Any] | None, right: dict[str, Any] | None) -> list[str]:
-    card = left or right or {}
-    status = card["status"]
-    failed = f" ({', '.join(card['failed'])})" if card["failed"] else ""
-    similarity = card["similarity"]
-    return [
-        *(str(side["at"]) if side else "–" for side in (left, right)),
-        element("span", f"{MARKS[status]} {status}{failed}"),
-        "–" if similarity is None else score_text(similarity),
-        _item(left),
-        _item(right),
-    ]
 
 
 def _item(card: dict[str, Any] | None) -> str:
@@ -108,7 +98,16 @@ def detail_html(found: dict[str, Any]) -> str:
             length = line["more"].get(side)
             cut = element("em", f" ({length:,} characters)", "xb-quiet") if length else ""
             cells.append(segments_html(line[side]) + cut)
-        rows.append([*cells, *(_verdict_cells(line["verdict"]) if scored else ())])
+        verdict = line["verdict"]
+        if scored and verdict is None:
+            cells += [element("em", "not scored", "xb-quiet"), "", ""]
+        elif scored:
+            told = f"{static.outcome_text(verdict['outcome'])} ({verdict['reason']})"
+            why = verdict["reasoning"]
+            outcome = element("span", told) + (element("div", why, "xb-quiet") if why else "")
+            score = score_text(verdict["score"])
+            cells += [element("span", verdict["metric"]), score, outcome]
+        rows.append(cells)
     numbers = [at for at, name in enumerate(heads) if name == "score"]
     return head + note + table(heads, rows, numbers) + element("p", left_out(found), "xb-quiet")
 
@@ -123,19 +122,6 @@ def left_out(found: dict[str, Any]) -> str:
     return " ".join(parts)
 
 
-def _verdict_cells(verdict: dict[str, Any] | None) -> list[str]:
-    """Return the cells metric, score and outcome."""
-    if verdict is None:
-        return [element("em", "not scored", "xb-quiet"), "", ""]
-    text = f"{outcome_text(verdict['outcome'])} ({verdict['reason']})"
-    reasoning = element("div", verdict["reasoning"], "xb-quiet") if verdict["reasoning"] else ""
-    return [
-        element("span", verdict["metric"]),
-        score_text(verdict["score"]),
-        element("span", text) + reasoning,
-    ]
-
-
 _WIDEST = 60
 _OWN = {
     ALIGN: "align_threshold: from this similarity a pair is partial",
@@ -143,28 +129,26 @@ _OWN = {
 }
 
 
-def _told(knob: Knob) -> str:
-    if knob.key in _OWN:
-        return f"{_OWN[knob.key]} ({knob.declared:.2f})"
-    return f"{fitted(knob.field, _WIDEST)}: {knob.metric} {knob.param} ({knob.declared:.2f})"
+def _knob_text(knob: Knob) -> str:
+    field = f"{fitted(knob.field, _WIDEST)}: {knob.metric} {knob.param}"
+    return f"{_OWN.get(knob.key, field)} ({knob.declared:.2f})"
 
 
-class CountsPane(ui.Pane, scripts=["matches/counts.js"], styles=["matches/matches.css"]):
+class CountsPane(ui.Pane, scripts=["matches/counts.js"]):
     """Counts as evaluated, and at the present thresholds."""
 
 
-class PairsPane(ui.Pane, scripts=["matches/pairs.js"], styles=["matches/matches.css"]):
+class PairsPane(ui.Pane, scripts=["matches/pairs.js"]):
     """The two columns of a page; `selected` has the indices of the chosen pair."""
 
     selected = traitlets.Any(None, allow_none=True).tag(sync=True)
 
 
-class DetailPane(ui.Pane, scripts=["matches/detail.js"], styles=["matches/matches.css"]):
+class DetailPane(ui.Pane, scripts=["matches/detail.js"]):
     """The chosen pair field by field."""
 
 
 _NOTHING_CHOSEN = "Choose an item, by a click or by Enter, to see its pair field by field."
-_PARTIAL = "A partial pair counts as one missed and one spurious item."
 
 
 class MatchesView(ui.View):
@@ -242,7 +226,7 @@ class MatchesView(ui.View):
         with self.quietly():
             self._picker.options = model.offered_arrays(self._arrays, path)
             self._picker.value = path
-            self._knob.options = [(_told(knob), knob.key) for knob in knobs]
+            self._knob.options = [(_knob_text(knob), knob.key) for knob in knobs]
             for part in (self._knob, self._slider, self._reset):
                 part.disabled = not knobs
             if knobs:
@@ -255,19 +239,22 @@ class MatchesView(ui.View):
 
     @traitlets.validate("thresholds")
     def _known_thresholds(self, proposal: Any) -> dict[str, float]:
-        values: Mapping[str, float] = proposal["value"]
-        problem = self._board.problem_with(values)
-        if problem is not None:
-            raise traitlets.TraitError(problem)
-        declared = {key: knob.declared for key, knob in self._board.knobs.items()}
-        return {key: float(v) for key, v in values.items() if v != declared[key]}
+        values: Mapping[Any, Any] = proposal["value"]
+        knobs = self._board.knobs
+        for key, value in values.items():
+            if key not in knobs:
+                raise traitlets.TraitError(f"there is no threshold {key!r}; {nearest(key, knobs)}")
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not number or not 0.0 <= value <= 1.0:
+                raise traitlets.TraitError(f"{key} is {value!r}; expected a number from 0 to 1")
+        return {key: float(v) for key, v in values.items() if v != knobs[key].declared}
 
     @traitlets.observe("thresholds")
     def _thresholds_changed(self, change: Any) -> None:
         if change["new"] == self._board.values:
             return
         if not set(change["new"]) <= {ALIGN, PASS}:
-            self._counts.show(self._counts_model("Aligning anew …"))
+            self._show_counts("Aligning anew …")
         self._board.try_thresholds(change["new"])
         with self.quietly():
             self._show_threshold()
@@ -282,7 +269,8 @@ class MatchesView(ui.View):
         value = proposal["value"]
         if value is None:
             return None
-        if not _is_pair(value):
+        pair = isinstance(value, tuple | list) and len(value) == len(("gold", "predicted"))
+        if not pair or not all(part is None or type(part) is int for part in value):
             raise traitlets.TraitError(
                 f"selected_pair is {value!r}; expected (gold index, predicted index), "
                 "one of them may be None, or None"
@@ -356,7 +344,7 @@ class MatchesView(ui.View):
             kept = self._status.value
             self._status.options = [(f"all ({len(self._board.rows):,})", ""), *named]
             self._status.value = kept
-        self._counts.show(self._counts_model())
+        self._show_counts()
         self._draw_page()
         self._pair_changed({"new": self.selected_pair})
 
@@ -370,11 +358,11 @@ class MatchesView(ui.View):
         hint = _NOTHING_CHOSEN if self._shown else ""
         self._detail.show(self._detail_model() or {"empty": hint})
 
-    def _counts_model(self, told: str = "") -> dict[str, Any]:
+    def _show_counts(self, told: str = "") -> None:
         counts = self._board.counts()
         changed = f"Changed: {counts['values']}." if counts["values"] else ""
-        note = self._board.array.note
-        return {**counts, "told": told or " ".join(filter(None, (changed, _PARTIAL, note)))}
+        said = told or " ".join(filter(None, (changed, _PARTIAL, self._board.array.note)))
+        self._counts.show({**counts, "told": said})
 
     def _page_model(self) -> dict[str, Any]:
         page = self._board.page(self._shown, self._page, self._sort.value)
@@ -429,9 +417,3 @@ class MatchesView(ui.View):
     def __repr__(self) -> str:
         """Say which array is shown, and what became of its items."""
         return f"Array matches · {self._board}"
-
-
-def _is_pair(value: Any) -> bool:
-    if not isinstance(value, tuple | list) or len(value) != len(("gold", "predicted")):
-        return False
-    return all(part is None or type(part) is int for part in value)

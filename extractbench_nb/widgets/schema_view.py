@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -25,13 +25,6 @@ _LONGEST_NOTE = 160
 _LONGEST_ABOUT = 400
 _LONGEST_PATH = 1000
 _STEP = re.compile(r"\.|\[")
-
-
-class Tally(NamedTuple):
-    """Mean score of the rows at a node and below it, and numbers of rows by outcome."""
-
-    score: float | None
-    counts: tuple[tuple[str, int], ...]
 
 
 class TreeNode(NamedTuple):
@@ -112,6 +105,10 @@ def rows_of_schema(schema: Schema, paths: set[str], source: object) -> pd.DataFr
     )
 
 
+#: Mean score of the rows at a node and below it, and numbers of rows by outcome.
+Tally = tuple[float | None, tuple[tuple[str, int], ...]]
+
+
 def tallies(paths: set[str], source: object) -> dict[str, Tally]:
     """Sum up the rows of each node and of those below it."""
     rows = gather(source, "fields")[["schema_path", "outcome", "score", "counted"]]
@@ -128,7 +125,7 @@ def tallies(paths: set[str], source: object) -> dict[str, Tally]:
             outcomes[row.outcome] += int(row.size)
         judged = sum(int(row.count) for row in parts)
         score = sum(float(row.sum) for row in parts) / judged if judged else None
-        found[path] = Tally(score, tuple((n, outcomes[n]) for n in OUTCOMES if outcomes[n]))
+        found[path] = score, tuple((n, outcomes[n]) for n in OUTCOMES if outcomes[n])
     return found
 
 
@@ -141,19 +138,6 @@ def _lineage(schema_path: object, paths: set[str]) -> list[str]:
         return ["$"]
     ends = [m.start() for m in _STEP.finditer(schema_path)] + [len(schema_path)]
     return [schema_path[:end] for end in ends if schema_path[:end] in paths]
-
-
-def tree_json(nodes: Iterable[TreeNode]) -> Mapping[str, Any]:
-    """Return the tree as the front end reads it."""
-    rows = [
-        node._replace(
-            path=node_key(at, node),
-            field=one_line(node.field, _LONGEST_ABOUT),
-            score=None if node.score is None else round(node.score, 4),
-        )
-        for at, node in enumerate(nodes)
-    ]
-    return {"columns": TreeNode._fields, "rows": rows}
 
 
 def node_key(at: int, node: TreeNode) -> str:
@@ -210,7 +194,15 @@ class TreePane(
         self._paths = {node_key(at, node): node.path for at, node in enumerate(nodes)}
         self._keys = {path: key for key, path in self._paths.items()}
         super().__init__()
-        self.show(tree_json(nodes))
+        rows = [
+            node._replace(
+                path=node_key(at, node),
+                field=one_line(node.field, _LONGEST_ABOUT),
+                score=None if node.score is None else round(node.score, 4),
+            )
+            for at, node in enumerate(nodes)
+        ]
+        self.show({"columns": TreeNode._fields, "rows": rows})
 
     @traitlets.observe("selected")
     def _chosen_on_the_page(self, change: Any) -> None:

@@ -15,7 +15,6 @@ from extractbench_nb.display.sides import MOST, Pair, Segment, whole
 from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables import drawing
-from extractbench_nb.tables.cells import Cell
 from extractbench_nb.widgets import view as ui
 from extractbench_nb.widgets.static import segments_html, twin
 
@@ -73,22 +72,6 @@ def _patch(found: drawing.Comparison, side: int, patch: drawing.Patch) -> list[A
     return [*told, drawing.kind_of(cell), one_line(cell.text, _LONGEST)]
 
 
-def scores_model(scores: Any, chosen: str | None) -> dict[str, Any]:
-    """Write the scores of all metrics."""
-    return {
-        "heads": [str(name).replace("_", " ") for name in scores.columns],
-        "rows": [
-            [
-                name,
-                drawing.METRICS.get(name, ""),
-                [f"{number:.3f}" for number in numbers],
-                name == chosen,
-            ]
-            for name, *numbers in scores.itertuples()
-        ],
-    }
-
-
 _SHORT = 2_000
 #: Positions of a spanning cell that are listed.
 _MOST_POSITIONS = 12
@@ -123,10 +106,19 @@ def pair_model(
     values = [None if cell is None else cell.text for cell in cells]
     states = ["missing" if value is None else "present" for value in values]
     texts = whole(Pair(values[0], values[1], states[0], states[1]), MOST if in_full else _SHORT)
-    facts = [_facts(cell) for cell in cells if cell is not None]
+    segments = [[piece for piece in texts[at].segments if piece.text] for at in shown]
+    facts = [
+        {
+            "covers": f"{_lines(cell.rows, 'row')}, {_lines(cell.columns, 'column')}",
+            "kind": _KINDS[drawing.kind_of(cell)],
+            "box": "" if cell.box is None else ", ".join(f"{x:g}" for x in cell.box),
+        }
+        for cell in cells
+        if cell is not None
+    ]
     told = [name for name in facts[0] if any(fact[name] for fact in facts)]
     rows = [
-        ("text", [_texts(texts[at].segments) for at in shown]),
+        ("text", [side or [Segment("note", "no text")] for side in segments]),
         *((name, [[Segment("same", fact[name])] for fact in facts]) for name in told),
     ]
     return {
@@ -139,24 +131,12 @@ def pair_model(
     }
 
 
-def _texts(side: list[Segment]) -> list[Segment]:
-    return [piece for piece in side if piece.text] or [Segment("note", "no text")]
-
-
 def _lines(numbers: Sequence[int], name: str) -> str:
     if len(numbers) == 1:
         return f"{name} {numbers[0]}"
     if list(numbers) == list(range(numbers[0], numbers[-1] + 1)):
         return f"{name}s {numbers[0]} to {numbers[-1]}"
     return f"{name}s {', '.join(map(str, numbers[:_MOST_POSITIONS]))}"
-
-
-def _facts(cell: Cell) -> dict[str, str]:
-    return {
-        "covers": f"{_lines(cell.rows, 'row')}, {_lines(cell.columns, 'column')}",
-        "kind": _KINDS[drawing.kind_of(cell)],
-        "box": "" if cell.box is None else ", ".join(f"{x:g}" for x in cell.box),
-    }
 
 
 def _title(found: drawing.Comparison, places: Sequence[tuple[int, int] | None]) -> str:
@@ -210,19 +190,17 @@ def pair_html(model: dict[str, Any]) -> str:
     return element("h4", model["title"]) + table(["", *model["sides"]], rows) + notes
 
 
-class ScoresPane(ui.Pane, scripts=["tables/scores.js"], styles=["tables/tables.css"]):
+class ScoresPane(ui.Pane, scripts=["tables/scores.js"]):
     """The scores of each metric."""
 
 
-class GridsPane(
-    ui.Pane, scripts=["tables/cells.js", "tables/grids.js"], styles=["tables/tables.css"]
-):
+class GridsPane(ui.Pane, scripts=["tables/cells.js", "tables/grids.js"]):
     """A page of both grids; `selected` has side, row and column of the chosen position."""
 
     selected = traitlets.Any(None, allow_none=True).tag(sync=True)
 
 
-class PairPane(ui.Pane, scripts=["tables/pair.js"], styles=["tables/tables.css"]):
+class PairPane(ui.Pane, scripts=["tables/pair.js"]):
     """The chosen position beside the one that it was matched with."""
 
 
@@ -315,7 +293,18 @@ class TableView(ui.View):
 
     @traitlets.observe("metric")
     def _metric_changed(self, _: Any) -> None:
-        self._scores.show(scores_model(self._result.scores, self.metric))
+        scores = self._result.scores
+        rows = [
+            [
+                name,
+                drawing.METRICS.get(name, ""),
+                [f"{n:.3f}" for n in numbers],
+                name == self.metric,
+            ]
+            for name, *numbers in scores.itertuples()
+        ]
+        heads = [str(name).replace("_", " ") for name in scores.columns]
+        self._scores.show({"heads": heads, "rows": rows})
         every = self._found.rows
         differing = sum(not line.equal for line in every)
         with self.quietly():
@@ -328,13 +317,9 @@ class TableView(ui.View):
 
     @traitlets.validate("page", "column_page")
     def _known_page(self, proposal: Any) -> int:
-        if proposal["trait"].name == "page":
-            return ui.page_of(len(self._lines), proposal["value"], ROWS_A_PAGE).number
-        return ui.page_of(len(self._found.columns), proposal["value"], COLUMNS_A_PAGE).number
-
-    @traitlets.observe("page", "column_page")
-    def _page_changed(self, _: Any) -> None:
-        self._draw()
+        rows = proposal["trait"].name == "page"
+        lines, size = (self._lines, ROWS_A_PAGE) if rows else (self._found.columns, COLUMNS_A_PAGE)
+        return ui.page_of(len(lines), proposal["value"], size).number
 
     @traitlets.observe("only_differing")
     def _filter_changed(self, _: Any) -> None:
@@ -352,7 +337,8 @@ class TableView(ui.View):
         return list(value)
 
     def _problem_with(self, value: Any) -> str:
-        if not _is_position(value):
+        parts = value if isinstance(value, tuple | list) else ()
+        if [type(part) for part in parts] != [str, int, int]:
             return f"selected is {value!r}; expected [side, row, column], such as ['true', 0, 1]"
         side, row, column = value
         if side not in drawing.SIDES:
@@ -402,7 +388,8 @@ class TableView(ui.View):
 
     # --- what is shown -----------------------------------------------------------------------
 
-    def _draw(self) -> None:
+    @traitlets.observe("page", "column_page")
+    def _draw(self, _: Any = None) -> None:
         model = page_model(self._found, *self._pages)
         self._grids.show({**model, "empty": self._empty(), "legend": drawing.LEGEND})
 
@@ -412,8 +399,8 @@ class TableView(ui.View):
         return "" if self._lines else _NO_ROWS
 
     def _draw_pair(self) -> None:
-        model = self._pair_model()
-        self._pair.show(model or {"empty": _NOTHING_CHOSEN if self._found.rows else ""})
+        hint = _NOTHING_CHOSEN if self._found.rows else ""
+        self._pair.show(self._pair_model() or {"empty": hint})
 
     def _pair_model(self) -> dict[str, Any] | None:
         if self.selected is None:
@@ -460,11 +447,6 @@ class TableView(ui.View):
     def __repr__(self) -> str:
         """Say what is compared, and by which metric it is shown."""
         return f"Tables · {self._result!r} · by {self.metric}"
-
-
-def _is_position(value: Any) -> bool:
-    kinds = [str, int, int]
-    return isinstance(value, tuple | list) and [type(part) for part in value] == kinds
 
 
 def _place(lines: Any, side: int, index: int) -> int | None:

@@ -43,8 +43,8 @@ def wire(value: object) -> str:
 class Pane(anywidget.AnyWidget):
     """A part of a view with a front end of its own: `data`, JSON text, is drawn when it changes.
 
-    Subclasses name their files in ``assets``, besides those that all panes share:
-    ``class MyPane(Pane, scripts=["my/pane.js"], styles=["my/pane.css"])``.
+    Subclasses name their files in ``assets``, besides those that all panes share; `styles` is
+    ``["my/my.css"]`` by default: ``class MyPane(Pane, scripts=["my/pane.js"])``.
     """
 
     def __init_subclass__(
@@ -52,8 +52,9 @@ class Pane(anywidget.AnyWidget):
     ) -> None:
         """Put the files of a pane together; a class without any keeps those of its base."""
         if scripts:
+            folder = scripts[-1].split("/")[0]
             cls._esm = asset("shared/dom.js", *scripts)
-            cls._css = asset("shared/base.css", *styles)
+            cls._css = asset("shared/base.css", *(styles or [f"{folder}/{folder}.css"]))
         super().__init_subclass__(**options)
 
     data = traitlets.Unicode("").tag(sync=True)
@@ -144,7 +145,7 @@ class View(ipywidgets.VBox):
 
     @contextmanager
     def quietly(self) -> Iterator[None]:
-        """Change controls without taking it for the reader's wish."""
+        """Change controls without treating the change as input of the user."""
         before, self._updating = self._updating, True
         try:
             yield

@@ -209,10 +209,7 @@ _SCALARS = frozenset({"string", "number", "boolean"})
 
 
 class Tuned(NamedTuple):
-    """A param that can be changed: its name, of which metric it is, and its value at the start.
-
-    ``value`` is None if neither the metric nor the user gives one.
-    """
+    """A param that can be changed: its name, the place of its metric, its value at the start."""
 
     key: str
     place: int
@@ -221,10 +218,7 @@ class Tuned(NamedTuple):
 
 
 class Tuning:
-    """One or several metrics with params that can be changed, by name as ``metric_id.param``.
-
-    ``threshold`` is the param that a score must reach to pass, None if there is no single one.
-    """
+    """One or several metrics with params that can be changed, by name as ``metric_id.param``."""
 
     def __init__(self, metric: Any) -> None:
         config = dict(metric) if isinstance(metric, Mapping) else _metric_name(metric)
@@ -239,6 +233,7 @@ class Tuning:
         self.start = {key: t.value for key, t in self.params.items() if t.value is not None}
         name = self._entries[0].threshold if len(self._entries) == 1 else None
         number = isinstance(self.start.get(name or ""), int | float)
+        #: The param that a score must reach to pass; None if there is no single one.
         self.threshold = name if number else None
 
     @property
@@ -681,11 +676,7 @@ def config_text(config: Any) -> str:
 
 
 def curve_model(bench: Bench, over: str) -> dict[str, Any]:
-    """Return the curve as it is drawn, with the places of its values from 0 to 1.
-
-    ``ticks`` are the values that are named on the axis; ``at`` is that of now and ``baseline`` that
-    of the baseline, None if there is no such value.
-    """
+    """Return the curve as it is drawn, with the places of its values from 0 to 1."""
     frame = bench.curve(over)
     values = frame["threshold"].tolist()
     settable = over in bench.tuning.params

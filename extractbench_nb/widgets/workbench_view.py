@@ -50,6 +50,7 @@ _MOST_COLUMNS, _MOST_LABELS = 4, 20
 _LONGEST_HEAD, _LONGEST_LABEL, _LONGEST_VALUE, _LONGEST_ERROR = 60, 60, 160, 300
 #: Characters of a value of the chosen case that are shown at first.
 _FULL = 2_000
+_EXPECTED = {None: "", True: "pass", False: "fail"}
 _NOT_TOLD = -2.0  # sorts cases without a score behind those with one
 
 
@@ -74,37 +75,29 @@ class CaseRow(NamedTuple):
 
 def chosen(bench: model.Bench, shown: str, sort: str, text: str) -> list[int]:
     """Return the places of the cases to show."""
-    keep = _SELECT[shown](bench)
-    places = [at for at in range(len(bench.cases)) if keep[at]]
+    now, then = bench.verdicts, bench.baseline.verdicts
+    labels = np.array([-1 if label is None else int(label) for label in bench.cases.expected])
+    keep = {
+        "all": np.ones(len(bench.cases), dtype=bool),
+        "flips": bench.flips() != 0,
+        "passed": now.passed,
+        "failed": now.decided & ~now.passed,
+        "errors": ~now.decided,
+        "disagreements": now.decided & (labels >= 0) & (labels != now.passed),
+    }[shown]
+    places: list[int] = np.flatnonzero(keep).tolist()
     wanted = text.strip().casefold()
     if wanted:
-        errors = {at: (bench.verdicts.error(at) or "").casefold() for at in places}
+        errors = {at: (now.error(at) or "").casefold() for at in places}
         places = [at for at in places if wanted in f"{bench.cases.texts[at]}\n{errors[at]}"]
-    now, then = bench.verdicts.score, bench.baseline.verdicts.score
     if sort != "given":
         keys = {
-            "change": -np.nan_to_num(np.abs(now - then), nan=_NOT_TOLD),
-            "lowest": np.nan_to_num(now, nan=-_NOT_TOLD),
-            "highest": -np.nan_to_num(now, nan=_NOT_TOLD),
+            "change": -np.nan_to_num(np.abs(now.score - then.score), nan=_NOT_TOLD),
+            "lowest": np.nan_to_num(now.score, nan=-_NOT_TOLD),
+            "highest": -np.nan_to_num(now.score, nan=_NOT_TOLD),
         }[sort]
         places.sort(key=lambda at: keys[at])
     return places
-
-
-def _disagreements(bench: model.Bench) -> Any:
-    now = bench.verdicts
-    labels = np.array([-1 if label is None else int(label) for label in bench.cases.expected])
-    return now.decided & (labels >= 0) & (labels != now.passed)
-
-
-_SELECT: dict[str, Callable[[model.Bench], Any]] = {
-    "all": lambda bench: np.ones(len(bench.cases), dtype=bool),
-    "flips": lambda bench: bench.flips() != 0,
-    "passed": lambda bench: bench.verdicts.passed,
-    "failed": lambda bench: bench.verdicts.decided & ~bench.verdicts.passed,
-    "errors": lambda bench: ~bench.verdicts.decided,
-    "disagreements": _disagreements,
-}
 
 
 def _title(name: object) -> str:
@@ -144,12 +137,10 @@ def case_row(bench: model.Bench, at: int) -> CaseRow:
         tuple(one_line(model.label_text(label), _LONGEST_LABEL) for label in labels),
         gold,
         predicted,
-        _score(now, at),
-        verdict_text(now, at),
-        _score(then, at),
-        verdict_text(then, at),
+        *verdict_texts(now, at),
+        *verdict_texts(then, at),
         {1: model.GAINED, -1: model.LOST, 0: ""}[int(bench.flips()[at])],
-        "" if case.expected is None else "pass" if case.expected else "fail",
+        _EXPECTED[case.expected],
         one_line(now.error(at) or "", _LONGEST_ERROR),
     )
 
@@ -160,9 +151,9 @@ def case_detail(bench: model.Bench, at: int, *, whole: bool = False) -> dict[str
     more = bench.cases.more.iloc[at]
     gold, predicted = both_whole(_pair(case), MOST if whole else _FULL)
     notes = [
-        ("Score", f"{_score(now, at)} · {verdict_text(now, at)}"),
-        ("Baseline", f"{_score(then, at)} · {verdict_text(then, at)}"),
-        ("Expected", "" if case.expected is None else "pass" if case.expected else "fail"),
+        ("Score", " · ".join(verdict_texts(now, at))),
+        ("Baseline", " · ".join(verdict_texts(then, at))),
+        ("Expected", _EXPECTED[case.expected]),
         ("Outcome", f"{now.outcome[at].replace('_', ' ')} · {now.reason[at]}"),
         ("Error" if not now.decided[at] else "Reasoning", now.told[at] or ""),
         *(
@@ -191,15 +182,12 @@ def _pair(case: Case) -> Pair:
     return Pair(model.present(case.gold), model.present(case.predicted), *states)
 
 
-def verdict_text(found: Verdicts, at: int) -> str:
-    """Say whether a case passes."""
+def verdict_texts(found: Verdicts, at: int) -> tuple[str, str]:
+    """Return the score and the verdict of a case, in words."""
+    score = "n/a" if np.isnan(found.score[at]) else f"{found.score[at]:.3f}"
     if not found.decided[at]:
-        return "no verdict"
-    return "pass" if found.passed[at] else "fail"
-
-
-def _score(found: Verdicts, at: int) -> str:
-    return "n/a" if np.isnan(found.score[at]) else f"{found.score[at]:.3f}"
+        return score, "no verdict"
+    return score, "pass" if found.passed[at] else "fail"
 
 
 _MOST_POINTS = 11
@@ -304,27 +292,23 @@ class Debounced:
         self._timer = loop.call_later(self._wait, self._act)
 
 
-class SummaryPane(ui.Pane, scripts=["workbench/summary.js"], styles=["workbench/workbench.css"]):
+class SummaryPane(ui.Pane, scripts=["workbench/summary.js"]):
     """The figures."""
 
 
-class ConfigPane(ui.Pane, scripts=["workbench/config.js"], styles=["workbench/workbench.css"]):
+class ConfigPane(ui.Pane, scripts=["workbench/config.js"]):
     """The params as an ``evaluation_config``, with a button that copies it."""
 
 
-class CurvePane(ui.Pane, scripts=["workbench/curve.js"], styles=["workbench/workbench.css"]):
+class CurvePane(ui.Pane, scripts=["workbench/curve.js"]):
     """The curve; a click or an arrow key sends ``{"kind": "set", "over", "value", "asked"}``.
 
     ``asked`` comes back as ``answered``, so that the mark stays where it was put meanwhile.
     """
 
 
-class CasesPane(ui.Pane, scripts=["workbench/cases.js"], styles=["workbench/workbench.css"]):
-    """A page of cases; `detail` is the chosen one in full, as JSON text.
-
-    It sends ``{"kind": "turn", "by": 1 or -1}`` for another page, and ``{"kind": "whole"}`` for
-    long values.
-    """
+class CasesPane(ui.Pane, scripts=["workbench/cases.js"]):
+    """A page of cases; `detail` is the chosen one in full, as JSON text."""
 
     selected = traitlets.Int(None, allow_none=True).tag(sync=True)
     detail = traitlets.Unicode("").tag(sync=True)
