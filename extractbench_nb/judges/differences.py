@@ -252,9 +252,8 @@ def same_quantity(a: str, b: str) -> bool:
 
 def same_values(a: Prepared, b: Prepared) -> bool:
     """Say whether two texts have the same quantities and dates in the same order."""
-    if a.values == b.values:
-        return True
-    return len(a.values) == len(b.values) and all(map(_same_value, a.values, b.values))
+    ours, theirs = _values(a.tokens), _values(b.tokens)
+    return ours == theirs or (len(ours) == len(theirs) and all(map(_same_value, ours, theirs)))
 
 
 def _is_close(x: float, y: float) -> bool:
@@ -268,9 +267,11 @@ def _explain_extra(run: Run, text: Prepared, other: Prepared) -> str | None:
     """Explain words that only `text` has here: fillers, repetitions, its own acronym."""
     if all(_is_filler(token, text, other) for token in run):
         return "punctuation"
-    recased = text.has_one_case != other.has_one_case
-    if recased and tuple(run) == ("negative",) and "negative" not in text.folded:
-        return "case"
+    if tuple(run) == ("negative",) and "negative" not in text.folded:
+        # a small letter and a sign are read as a word, and not among capitals
+        one, two = (t.unified.isupper() or t.unified.islower() for t in (text, other))
+        if one != two:
+            return "case"
     if all(map(_is_glued_stops, run)):
         return "spacing"
     own = len(run) == 1 and _is_own_acronym(run[0], text)

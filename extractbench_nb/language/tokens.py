@@ -17,7 +17,6 @@ from extractbench_nb.language.lexicon import (
     ALIASES,
     DEGREES,
     DROPPABLE,
-    GIVER_OR_TAKER,
     HONORIFICS,
     LEGAL_SUFFIXES,
     NUMBERED,
@@ -27,7 +26,7 @@ from extractbench_nb.language.lexicon import (
 )
 from extractbench_nb.language.names import Person, read_people, read_person
 from extractbench_nb.language.quantities import CURRENCY_SIGNS, Token, read_tokens
-from extractbench_nb.language.rewording import CITATION, reword
+from extractbench_nb.language.rewording import reword
 from extractbench_nb.language.text import fold, unify
 
 # Addresses, in which each character counts; a host without a scheme by its ending.
@@ -63,10 +62,6 @@ _TRANSLITERATED = str.maketrans(
      "å": "aa", "Å": "Aa"}
 )  # fmt: skip
 _NO_MARKS = {code: None for code in range(128) if not chr(code).isalnum()}
-_POINTED = re.compile(r"(?<![\w.,])[1-9]\d{0,2}\.\d{3}(?![.,]?\w)")
-_DECIMAL_COMMA = re.compile(r",(?<=\d,)\d{1,2}(?![.,]?\w)")
-_JOINED = re.compile(r"(\w+) ?- ?(?=(\w+))")
-_PAIR = re.compile(r"(?<![\w/])([a-z]{2,3})/([a-z]{2,3})(?![\w/])")
 _LAST_ZERO = re.compile(r"\d+\.\d*[1-9]0+|\d+\.0\d*0")
 _NUMBERED_A = re.compile(r"\d[ -]a(?:\W*$|[,;.)]|\W ?\W)")
 _PADDED = re.compile(r"0\d+")
@@ -118,56 +113,6 @@ class Prepared:
         return text.translate(_NO_MARKS) if text.isascii() else "".join(filter(str.isalnum, text))
 
     @cached_property
-    def has_one_case(self) -> bool:
-        """True if the text is in capitals, or in small letters only."""
-        return self.unified.isupper() or self.unified.islower()
-
-    @cached_property
-    def values(self) -> tuple[str, ...]:
-        """Quantity, date and address tokens, in order."""
-        return tuple(t for t in self.tokens if t[0] in "#@=")
-
-    @cached_property
-    def directions(self) -> tuple[str, ...]:
-        """The words that tell a giver from a taker, in order."""
-        if GIVER_OR_TAKER.isdisjoint(self.words):
-            return ()
-        return tuple(word for word in self.words if word in GIVER_OR_TAKER)
-
-    @cached_property
-    def joined(self) -> frozenset[tuple[str, str]]:
-        """Words beside a dash, and codes beside a slash, in order."""
-        if "-" not in self.text and "/" not in self.unified:
-            return frozenset()
-        found = _JOINED.findall(self.text.casefold()) + _PAIR.findall(self.unified.casefold())
-        return frozenset(found)
-
-    @cached_property
-    def pointed(self) -> frozenset[str]:
-        """Numbers whose point may stand before decimals or thousands: 1.250."""
-        return frozenset(_POINTED.findall(self.unified))
-
-    @cached_property
-    def cited(self) -> tuple[str, ...]:
-        """Digits of what stands in brackets like a citation: [5, 10]."""
-        if "[" not in self.unified:
-            return ()
-        return tuple(
-            "".join(filter(str.isdigit, found)) for found in CITATION.findall(self.unified)
-        )
-
-    @cached_property
-    def has_decimal_comma(self) -> bool:
-        """True if a comma stands before decimals: 1,25."""
-        return "," in self.unified and _DECIMAL_COMMA.search(self.unified) is not None
-
-    @cached_property
-    def parts(self) -> tuple[str, ...]:
-        """What stands between dashes, letters and digits only."""
-        parts = self.text.casefold().split("-")
-        return tuple("".join(filter(str.isalnum, part)) for part in parts)
-
-    @cached_property
     def transliterated(self) -> dict[str, str]:
         """Words with umlauts as in the tokens, and with letters written for the dots."""
         if self.raw.isascii():
@@ -216,11 +161,6 @@ class Prepared:
         for token in self.bag - _OPTIONAL:
             mask |= 1 << (ord(token[0]) & 63)
         return mask
-
-    @cached_property
-    def plain(self) -> bool:
-        """True if nothing in the text may stand for more than it says: initials, periods."""
-        return not self.dotted and not any(len(t) == 1 for t in self.bag)
 
     @cached_property
     def person(self) -> Person | None:
