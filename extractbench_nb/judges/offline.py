@@ -28,12 +28,7 @@ from extractbench_nb.judges.differences import (
     same_quantity,
     same_values,
 )
-from extractbench_nb.language.lexicon import (
-    DIRECTIONAL,
-    FIXED_ORDER,
-    FUNCTION_WORDS,
-    GIVER_OR_TAKER,
-)
+from extractbench_nb.language import lexicon
 from extractbench_nb.language.names import same_person
 from extractbench_nb.language.rewording import CITATION
 from extractbench_nb.language.text import fold
@@ -170,7 +165,9 @@ def _decide(a: Prepared, b: Prepared) -> Verdict:
 
 def _is_redirected(a: Prepared, b: Prepared) -> bool:
     """Say whether one text has ``by`` where the other has ``to``."""
-    ours, theirs = (Counter(filter(GIVER_OR_TAKER.__contains__, text.words)) for text in (a, b))
+    ours, theirs = (
+        Counter(filter(lexicon.GIVER_OR_TAKER.__contains__, text.words)) for text in (a, b)
+    )
     return bool(ours - theirs and theirs - ours)
 
 
@@ -311,12 +308,12 @@ def _same_segments(a: Prepared, b: Prepared) -> bool:
 
 def _has_fixed_order(text: Prepared) -> bool:
     """Say whether the order of the words carries meaning: text to image, Washington University."""
-    if not DIRECTIONAL.isdisjoint(text.words):
+    if not lexicon.DIRECTIONAL.isdisjoint(text.words):
         return True
     return (
         len(text.tokens) <= _UNIVERSITY_NAME
         and "university" in text.bag
-        and not FIXED_ORDER.isdisjoint(text.bag)
+        and not lexicon.FIXED_ORDER.isdisjoint(text.bag)
     )
 
 
@@ -425,7 +422,7 @@ def _judge_long(a: Prepared, b: Prepared, left: list[Block], found: str | None) 
 
 def _is_slight(block: Block, a: Prepared, b: Prepared) -> bool:
     """Say whether a word of a long text is misspelt, or a function word."""
-    if FUNCTION_WORDS.issuperset((*block.gold, *block.predicted)):
+    if lexicon.FUNCTION_WORDS.issuperset((*block.gold, *block.predicted)):
         return True
     gold, predicted = ("".join(run).replace("#", "") for run in (block.gold, block.predicted))
     if not (gold.isalpha() or predicted.isalpha()):

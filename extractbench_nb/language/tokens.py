@@ -12,18 +12,8 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cache, cached_property, lru_cache
 
+from extractbench_nb.language import lexicon
 from extractbench_nb.language.dates import Date, find_dates, parse_date
-from extractbench_nb.language.lexicon import (
-    ALIASES,
-    DEGREES,
-    DROPPABLE,
-    HONORIFICS,
-    LEGAL_SUFFIXES,
-    NUMBERED,
-    PLACES,
-    STOP_WORDS,
-    SYNONYMS,
-)
 from extractbench_nb.language.names import Person, read_people, read_person
 from extractbench_nb.language.quantities import CURRENCY_SIGNS, Token, read_tokens
 from extractbench_nb.language.rewording import reword
@@ -67,7 +57,9 @@ _NUMBERED_A = re.compile(r"\d[ -]a(?:\W*$|[,;.)]|\W ?\W)")
 _PADDED = re.compile(r"0\d+")
 _CODE_BEFORE = re.compile(r"(?:[A-Za-z]-?|\d-\d{1,4}-)$")
 _MIN_PADDED = 3
-_OPTIONAL = frozenset((*LEGAL_SUFFIXES, *HONORIFICS, *DEGREES, *DROPPABLE))
+_OPTIONAL = frozenset(
+    (*lexicon.LEGAL_SUFFIXES, *lexicon.HONORIFICS, *lexicon.DEGREES, *lexicon.DROPPABLE)
+)
 
 
 class Prepared:
@@ -85,13 +77,13 @@ class Prepared:
         for token in found:
             if token.kind == "word":
                 word = token.text.casefold()
-                word = SYNONYMS.get(word, word)
+                word = lexicon.SYNONYMS.get(word, word)
                 if addresses and word == _PLACE_OF_ADDRESS:
                     word = "=" + addresses.pop(0)
             else:
-                word = _canonical(token, text, bool(words) and words[-1] in NUMBERED)
+                word = _canonical(token, text, bool(words) and words[-1] in lexicon.NUMBERED)
             words.append(word)
-            if word not in STOP_WORDS or not _is_stop(word, token, text, shouting):
+            if word not in lexicon.STOP_WORDS or not _is_stop(word, token, text, shouting):
                 kept.append(word)
             if has_periods and text.startswith(".", token.end):
                 dotted.append(word)
@@ -194,7 +186,7 @@ def aliases(tokens: Sequence[str]) -> frozenset[int]:
 
 def is_place(tokens: Sequence[str]) -> bool:
     """Say whether `tokens` name a state or a country."""
-    return any(row < len(PLACES) for row in aliases(tokens))
+    return any(row < len(lexicon.PLACES) for row in aliases(tokens))
 
 
 _MAX_ALIAS_WORDS = 12
@@ -204,7 +196,7 @@ _MAX_ALIAS_TEXT = 20
 @cache
 def _alias_index() -> dict[str, frozenset[int]]:
     index: dict[str, set[int]] = {}
-    for row, names in enumerate(ALIASES):
+    for row, names in enumerate(lexicon.ALIASES):
         for name in names.split("|"):
             key = name if name[0] == "#" else " ".join(Prepared(name.replace("+", "plus")).tokens)
             index.setdefault(key, set()).add(row)
@@ -285,7 +277,7 @@ def _canonical(token: Token, text: str, numbered: bool) -> str:
         return token.text
     if token.kind != "number":
         word = token.text.casefold()
-        return CURRENCY_SIGNS.get(token.text) or SYNONYMS.get(word, word)
+        return CURRENCY_SIGNS.get(token.text) or lexicon.SYNONYMS.get(word, word)
     if token.text[0] == "0" and _is_code(token, text):
         return f"#={token.text}"  # with its zeros: 00501, A-007, 50-00-0
     if token.quantity is None:
