@@ -21,15 +21,7 @@ _CLOSING_TIMEOUT_S = 5.0
 
 
 class BackgroundLoop:
-    """The loop and its thread; both begin when they are first needed.
-
-    Examples
-    --------
-    >>> background = BackgroundLoop()
-    >>> asyncio.run(background.run(asyncio.sleep(0, "done")))
-    'done'
-    >>> background.close()
-    """
+    """The loop and its thread; both begin when they are first needed."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -313,17 +313,7 @@ async def gather_verdicts(asks: Iterable[Awaitable[Any]]) -> list[Found]:
 
 
 def take_vote(ballots: Sequence[tuple[str, Found]], vote: str, mark: float) -> Verdict:
-    """Turn several verdicts into one.
-
-    Examples
-    --------
-    >>> yes, no, none = Verdict(1.0, "same"), Verdict(0.0, "other"), JudgeError("too late")
-    >>> take_vote([("a", yes), ("b", yes), ("c", none)], "median", 0.7).score
-    1.0
-    >>> take_vote([("a", yes), ("b", no), ("c", none)], "median", 0.7)
-    Traceback (most recent call last):
-    extractbench_nb.judges.base.JudgeError: 1 of 3 gave no verdict, and the median depends on it...
-    """
+    """Turn several verdicts into one, or raise an error if those that are missing decide."""
     verdicts: list[Verdict] = []
     problems: list[tuple[str, JudgeError]] = []
     calls: list[JudgeCall] = []

@@ -75,11 +75,9 @@ class Reservation:
 
 
 class Budget:
-    """What may be spent, what was spent, and what requests under way may still cost.
+    """What may be spent and was spent in US dollars, and what requests under way may cost.
 
-    To be used on one event loop. With a `limit` (in US dollars), an answer that does not tell its
-    tokens counts as much as it can have cost, and so does a request that broke off without an
-    answer.
+    What an answer or broken request of unknown cost can have cost at most counts as its cost.
     """
 
     def __init__(self, limit: float | None) -> None:
@@ -90,10 +88,7 @@ class Budget:
 
     @asynccontextmanager
     async def reserve(self, request: ModelRequest) -> AsyncIterator[Reservation]:
-        """Hold what a request may cost at most until it has ended.
-
-        Waits where only the reservations of other requests stand in the way.
-        """
+        """Hold what a request may cost at most until it has ended; wait for others to end."""
         most = 0.0
         if self.limit is not None:
             most = await asyncio.to_thread(highest_cost, request)
@@ -261,10 +256,7 @@ class CallQueue:
             raise JudgeError(text, (call(error=str(failure)),), failure.reason) from None
 
     async def say(self, request: ModelRequest, count: Callable[[], None]) -> Completion:
-        """Make a request, again while trouble is passing, within the budget; no turn is taken.
-
-        Each attempt that begins is counted by `count`.
-        """
+        """Make a request within the budget, again while trouble is passing; `count` each attempt."""
         model, attempt = request.model, 0
         while True:
             attempt += 1

@@ -24,13 +24,7 @@ from extractbench_nb.judges.offline import OfflineJudge
 
 
 def choose_judge(judge: str | Judge, what: str = "judge") -> Judge:
-    """Return the judge that an option names.
-
-    Examples
-    --------
-    >>> choose_judge("openai/gpt-4o-mini")
-    LLMJudge('openai/gpt-4o-mini')
-    """
+    """Return the judge that an option names."""
     if not isinstance(judge, str):
         named = isinstance(getattr(judge, "name", None), str)
         if isinstance(judge, type) or not callable(getattr(judge, "compare", None)) or not named:

@@ -22,8 +22,7 @@ from extractbench_nb.judges.differences import (
     Block,
     conflict,
     explain,
-    explain_by_place,
-    explain_with_context,
+    explain_block,
     garbled,
     same_quantity,
     same_values,
@@ -160,7 +159,11 @@ def _decide(a: Prepared, b: Prepared) -> Verdict:
         return verdict
     if _is_hopeless(a, b):
         return Verdict(_graded(a, b), "different")
-    return _whole(a, b) or _persons(a, b) or _reordered(a, b) or _by_blocks(a, b)
+    respaced = a.squashed == b.squashed and len(a.squashed) >= _MIN_SQUASHED
+    respaced = respaced and same_values(a, b)
+    if respaced or a.aliases & b.aliases:
+        return Verdict(0.98, "spacing") if respaced else Verdict(1.0, "abbreviation")
+    return _persons(a, b) or _reordered(a, b) or _by_blocks(a, b)
 
 
 def _is_redirected(a: Prepared, b: Prepared) -> bool:
@@ -237,15 +240,6 @@ def _is_plain(text: Prepared) -> bool:
     return not text.dotted and not any(len(token) == 1 for token in text.bag)
 
 
-def _whole(a: Prepared, b: Prepared) -> Verdict | None:
-    """Decide by the texts as wholes: spacing, aliases, single values."""
-    if a.squashed == b.squashed and len(a.squashed) >= _MIN_SQUASHED and same_values(a, b):
-        return Verdict(0.98, "spacing")
-    if a.aliases & b.aliases:
-        return Verdict(1.0, "abbreviation")
-    return None
-
-
 def _single(x: str, y: str) -> Verdict | None:
     """Decide about two texts of one token each, if that is a date or a number."""
     nearness = 0.6 * fuzz.ratio(x, y) / 100
@@ -299,10 +293,10 @@ def _same_segments(a: Prepared, b: Prepared) -> bool:
     """Say whether two lists have the same parts in any order, each part possibly turned."""
     rest = list(b.segments)
     for part in a.segments:
-        found = next((other for other in rest if _is_turned(part, other)), None)
-        if found is None:
+        i = next((i for i, other in enumerate(rest) if _is_turned(part, other)), None)
+        if i is None:
             return False
-        rest.remove(found)
+        del rest[i]
     return not rest
 
 
@@ -310,11 +304,8 @@ def _has_fixed_order(text: Prepared) -> bool:
     """Say whether the order of the words carries meaning: text to image, Washington University."""
     if not lexicon.DIRECTIONAL.isdisjoint(text.words):
         return True
-    return (
-        len(text.tokens) <= _UNIVERSITY_NAME
-        and "university" in text.bag
-        and not lexicon.FIXED_ORDER.isdisjoint(text.bag)
-    )
+    is_university = "university" in text.bag and len(text.tokens) <= _UNIVERSITY_NAME
+    return is_university and not lexicon.FIXED_ORDER.isdisjoint(text.bag)
 
 
 def _by_blocks(a: Prepared, b: Prepared) -> Verdict:
@@ -346,11 +337,7 @@ def _unexplained(a: Prepared, b: Prepared) -> tuple[list[Block], list[str]]:
     reasons: list[str] = []
     blocks = _blocks(a, b)
     for block in blocks:
-        reason = (
-            explain(block.gold, block.predicted, a, b)
-            or explain_by_place(block, blocks, a, b)
-            or explain_with_context(block, a, b)
-        )
+        reason = explain_block(block, blocks, a, b)
         if reason:
             reasons.append(reason)
         else:

@@ -84,15 +84,7 @@ def ask_again(messages: Iterable[Message], answer: str | None, problem: str) -> 
 
 
 def quoted(texts: Mapping[str, str]) -> dict[str, str]:
-    """Put texts between marks that occur in none of them.
-
-    Examples
-    --------
-    >>> print(quoted({"gold": '"1 May"'})["gold"])
-    <gold-c6d9aa1a0c8f>
-    "1 May"
-    </gold-c6d9aa1a0c8f>
-    """
+    """Put texts between marks that occur in none of them."""
     whole = "\0".join(texts.values())
     mark = _hash(whole)
     while mark in whole:
@@ -101,12 +93,7 @@ def quoted(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_template(template: str) -> None:
-    """Check the placeholders of a ``prompt_template``.
-
-    Examples
-    --------
-    >>> check_template("Is {predicted} as good as {gold}?")
-    """
+    """Check the placeholders of a ``prompt_template``."""
     problem = None
     try:
         found = placeholders_of(template, PLACEHOLDERS)
@@ -121,13 +108,7 @@ def check_template(template: str) -> None:
 
 
 def placeholders_of(template: str, allowed: Collection[str]) -> frozenset[str]:
-    """Find the placeholders of a text that is a template.
-
-    Examples
-    --------
-    >>> sorted(placeholders_of("Is {a} as good as {b}? {{}}", ("a", "b", "c")))
-    ['a', 'b']
-    """
+    """Find the placeholders of a text that is a template."""
     try:
         found = [part[1:] for part in string.Formatter().parse(template) if part[1] is not None]
     except ValueError as error:
@@ -193,13 +174,7 @@ class Unparsable(Exception):  # noqa: N818 - the field's word for such an answer
 
 
 def read_answer(text: str | None, schema: Mapping[str, Any] | None = None) -> Answer:
-    """Read the score and the reasoning from an answer.
-
-    Examples
-    --------
-    >>> read_answer("Here you are: {'score': 0.9, 'reason': 'same date',}")
-    Answer(score=0.9, reasoning='same date')
-    """
+    """Read the score and the reasoning from an answer."""
     found = [value for value in objects(text) if "score" in value]
     if not found:
         raise Unparsable("it holds no JSON object with a score")

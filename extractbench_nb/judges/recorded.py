@@ -188,10 +188,7 @@ _NAMED = re.compile(r"<(?:field|list)-[0-9a-f]+>\n(\{[^\n]*\})\n")
 
 
 class RecordedAnswers:
-    """Answers by what was asked, without anybody to ask.
-
-    Without `settings`, model, temperature and tokens are those that all answers share.
-    """
+    """Answers by what was asked; without `settings`, those that all answers share are used."""
 
     def __init__(
         self, entries: Iterable[Entry], where: object, settings: Settings | None = None

@@ -145,15 +145,7 @@ def read_tokens(unified: str) -> tuple[str, list[Token]]:
 
 
 def read_quantity(text: str) -> Quantity | None:
-    """Read a text that is one quantity and nothing else.
-
-    Examples
-    --------
-    >>> read_quantity("USD 2.3bn")
-    Quantity(value=2300000000.0, unit='usd')
-    >>> read_quantity("ISO 9001") is None
-    True
-    """
+    """Read a text that is one quantity and nothing else: ``USD 2.3bn``."""
     if len(text) > _MAX_QUANTITY_TEXT:
         return None
     tokens = read_tokens(unify(text))[1]

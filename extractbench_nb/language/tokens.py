@@ -334,13 +334,7 @@ def _is_stop(word: str, token: Token, text: str, shouting: bool) -> bool:
 
 
 def split_quantity(token: str) -> tuple[float, str] | None:
-    """Take a quantity token apart; None for other tokens.
-
-    Examples
-    --------
-    >>> split_quantity("#5000m")
-    (5000.0, 'm')
-    """
+    """Take a quantity token apart, ``#5000m`` into 5000.0 and ``m``; None for other tokens."""
     match = _QUANTITY.fullmatch(token)
     return (float(match[1]), match[2]) if match else None
 
