@@ -199,7 +199,7 @@ class CallQueue:
                     call = await self._ask(asked)
                 except JudgeError as error:
                     return error, self
-                counts = (call.prompt_tokens, call.completion_tokens, call.cost_usd)
+                counts = [getattr(call, name) for name in _COUNTS]
                 entry = Entry(asked.document, call.answer or "", *counts)
                 try:
                     entry = cache.put(entry, replace=kept is not None)
@@ -256,7 +256,7 @@ class CallQueue:
             raise JudgeError(text, (call(error=str(failure)),), failure.reason) from None
 
     async def say(self, request: ModelRequest, count: Callable[[], None]) -> Completion:
-        """Make a request within the budget, again while trouble is passing; `count` each attempt."""
+        """Make a request within the budget, again while trouble passes; `count` each attempt."""
         model, attempt = request.model, 0
         while True:
             attempt += 1

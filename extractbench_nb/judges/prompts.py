@@ -12,7 +12,7 @@ import string
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
 from extractbench_nb._json import canonical
 from extractbench_nb._model_json import json_objects
@@ -162,19 +162,14 @@ _LONGEST = 200_000
 _SHOWN = 80
 
 
-class Answer(NamedTuple):
-    """What an answer says: a score in [0, 1], and why, where it tells."""
-
-    score: float
-    reasoning: str | None
-
-
 class Unparsable(Exception):  # noqa: N818 - the field's word for such an answer
     """An answer without a score that can be read; the text says what it lacks."""
 
 
-def read_answer(text: str | None, schema: Mapping[str, Any] | None = None) -> Answer:
-    """Read the score and the reasoning from an answer."""
+def read_answer(
+    text: str | None, schema: Mapping[str, Any] | None = None
+) -> tuple[float, str | None]:
+    """Read from an answer a score in [0, 1], and the reasoning where it has one."""
     found = [value for value in objects(text) if "score" in value]
     if not found:
         raise Unparsable("it holds no JSON object with a score")
@@ -187,8 +182,8 @@ def read_answer(text: str | None, schema: Mapping[str, Any] | None = None) -> An
             raise Unparsable(f"its score is {shown}; expected a number from 0 to 1")
         texts = (value.get("reasoning"), value.get("reason"))
         reasoning = next((sendable(text) for text in texts if isinstance(text, str)), None)
-        answers.append(Answer(float(score), reasoning))
-    if len({answer.score for answer in answers}) > 1:
+        answers.append((float(score), reasoning))
+    if len({score for score, _ in answers}) > 1:
         raise Unparsable("it holds several JSON objects, and their scores differ")
     error = schema and next(Validation(schema, formats=False).iter_errors(found[-1]), None)
     if error and error.validator == "not_validated":

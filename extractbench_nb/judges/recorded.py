@@ -25,7 +25,6 @@ FAILED_CALL = "error_"
 #: Where the rows of a report are.
 ROWS = "field_outcomes"
 
-_HASHED = {"gold": "gold", "predicted": "extracted"}
 _JUDGED = ("correct", "incorrect")
 _UNASKED = "judge_error"
 _QUOTED = re.compile(r"\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
@@ -71,7 +70,7 @@ def _read_report(report: Any, where: Path) -> _Report:
     if not rows:
         raise InputError(f"{str(where)!r} holds no verdict: {ROWS!r} is empty")
     digest = hashlib.sha256(canonical(rows).encode("utf-8", "replace")).hexdigest()
-    of = {side: report.get(f"{name}_hash") for side, name in _HASHED.items()}
+    of = {"gold": report.get("gold_hash"), "predicted": report.get("extracted_hash")}
     return _Report(where, of, digest, by_place)
 
 
@@ -196,36 +195,34 @@ class RecordedAnswers:
         self._answers: dict[str, str] = {}
         self._asked: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
         self._fields: set[str | None] = set()
-        judges: set[str] = set()
         for entry in entries:
             request = entry.request
             self._answers[entry.key] = entry.answer
             options = {name: request.get(name) for name in (*_OPTIONS, "sample")}
             self._asked[_question_key(request)].append(options)
-            judges.add(canonical({**options, "sample": bool(options["sample"])}))
             self._fields.add(_field_of(request.get("messages")))
         if not self._answers:
             raise InputError(f"{str(where)!r} holds no answers")
-        self.settings = settings or self._shared_settings(judges, where)
+        self.settings = settings or self._shared_settings(where)
         self.name = self.settings.model
 
-    def _shared_settings(self, options: Iterable[str], where: object) -> Settings:
-        """Return the options that all answers share; each of `options` is one set, as JSON."""
-        judges = [json.loads(text) for text in sorted(options)]
+    def _shared_settings(self, where: object) -> Settings:
+        """Return the options that all answers share."""
+        used = [options for several in self._asked.values() for options in several]
         for name in _OPTIONS:
-            values = list(dict.fromkeys(repr(judge[name]) for judge in judges))
+            values = sorted({repr(options[name]) for options in used})
             if len(values) > 1:
                 raise InputError(
                     f"{str(where)!r} has answers with {name} {' and '.join(values)}; say which "
                     "judge is meant by like=LLMJudge(...) with its options"
                 )
-        if any(judge["sample"] for judge in judges):
+        if any(options["sample"] for options in used):
             raise InputError(
                 f"{str(where)!r} has several answers to one question; say how they were asked for "
                 "and what became of them by like=LLMJudge(..., n=..., vote=...)"
             )
         try:
-            return Settings(**{name: judges[0][name] for name in _OPTIONS})
+            return Settings(**{name: used[0][name] for name in _OPTIONS})
         except InputError as error:
             raise InputError(f"{str(where)!r} has answers with invalid options: {error}") from None
 
