@@ -24,7 +24,7 @@ from extractbench_nb._tokens import count_tokens
 from extractbench_nb.errors import OutputError
 from extractbench_nb.judges.background import Shared
 from extractbench_nb.judges.base import JudgeCall, JudgeError, Question
-from extractbench_nb.judges.cache import Entry, JudgeCache, request_key
+from extractbench_nb.judges.cache import COUNTS, Entry, JudgeCache, request_key
 from extractbench_nb.judges.client import Completion, ModelRequest, complete, list_price, litellm
 from extractbench_nb.judges.prompts import Message, Unparsable, ask_again
 from extractbench_nb.judges.settings import Settings
@@ -199,7 +199,7 @@ class CallQueue:
                     call = await self._ask(asked)
                 except JudgeError as error:
                     return error, self
-                counts = [getattr(call, name) for name in _COUNTS]
+                counts = [getattr(call, name) for name in COUNTS]
                 entry = Entry(asked.document, call.answer or "", *counts)
                 try:
                     entry = cache.put(entry, replace=kept is not None)
@@ -225,7 +225,7 @@ class CallQueue:
 
         def call(**more: Any) -> JudgeCall:
             said = None if not answers or answers[-1].text is None else scrub(answers[-1].text)
-            sums = {name: _sum([getattr(one, name) for one in answers]) for name in _COUNTS}
+            sums = {name: _sum([getattr(one, name) for one in answers]) for name in COUNTS}
             seconds = time.perf_counter() - begun
             details = {"latency_seconds": seconds, "answer": said, **sums, **more}
             return JudgeCall(asked.settings.model, attempts=attempts, **details)
@@ -294,7 +294,6 @@ _SHARED: Shared[tuple[JudgeCall | JudgeError, CallQueue]] = Shared()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_SHARED.forget)
 
-_COUNTS = ("prompt_tokens", "completion_tokens", "cost_usd")
 #: How the call of an answer that was at hand differs: nothing was asked for it.
 _FREE: Mapping[str, Any] = {
     "cached": True,

@@ -225,7 +225,7 @@ def _is_hopeless(a: Prepared, b: Prepared) -> bool:
         return False
     if a.letters & ~b.letters and b.letters & ~a.letters:
         limit = _HOPELESS_RATIO
-    elif _is_plain(a) and _is_plain(b) and a.bag.isdisjoint(b.bag):
+    elif a.bag.isdisjoint(b.bag) and _is_plain(a) and _is_plain(b):
         short, long = (a, b) if len(a.tokens) == 1 else (b, a)
         if len(short.tokens) == 1 < len(long.tokens) and len(short.tokens[0]) <= len(long.words):
             return False  # it may be an acronym

@@ -247,10 +247,7 @@ _REASON = "rehearsal"
 
 
 class PlannedCall(NamedTuple):
-    """One call that would be made; its field and metric where they are known.
-
-    `answer_tokens` are those of a usual answer, `most_tokens` what the model may say at most.
-    """
+    """One call that would be made; its field and metric where they are known."""
 
     field: str | None
     metric: str | None
@@ -258,21 +255,17 @@ class PlannedCall(NamedTuple):
     cached: bool
     messages: tuple[Message, ...]
     prompt_tokens: int
-    answer_tokens: int
-    most_tokens: int
+    answer_tokens: int  # of a usual answer
+    most_tokens: int  # that the model may say
 
 
 @dataclass
 class Notes:
-    """What a rehearsal has brought to light.
-
-    `asked` holds the keys of what was noted before: the same again is available. `unknown` names
-    judges that cannot be looked into; they were not asked.
-    """
+    """What a rehearsal has brought to light."""
 
     calls: list[PlannedCall] = field(default_factory=list)
-    asked: set[Any] = field(default_factory=set)
-    unknown: set[str] = field(default_factory=set)
+    asked: set[Any] = field(default_factory=set)  # keys of what was noted: it is available then
+    unknown: set[str] = field(default_factory=set)  # judges that are not asked in a rehearsal
 
 
 def rehearsing(judge: Judge, notes: Notes) -> Judge:

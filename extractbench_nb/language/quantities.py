@@ -189,14 +189,11 @@ _AFTER_NUMBER = re.compile(r"""(?:[.,]-)?[\s)"'.°]*""")
 
 
 class _Reader:
-    """Joins each number of a text with the sign, currency, scale and unit around it.
-
-    `pieces` are those of the text, `at` the next of them, and `out` the tokens so far.
-    """
+    """Joins each number of a text with the sign, currency, scale and unit around it."""
 
     def __init__(self, text: str, pieces: Sequence[Token]) -> None:
         self.text, self.pieces = text, pieces
-        self.at = 0
+        self.at = 0  # the next piece
         self.out: list[Token] = []
 
     def read(self) -> list[Token]:
