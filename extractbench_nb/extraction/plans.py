@@ -26,7 +26,7 @@ from extractbench_nb.extraction.calling import (
     strict_breaches,
 )
 from extractbench_nb.extraction.folders import RunFolder, describe_run
-from extractbench_nb.judges.budget import most_tokens
+from extractbench_nb.judges.calls import most_tokens
 from extractbench_nb.judges.client import ModelRequest, litellm
 from extractbench_nb.judges.settings import Settings, check_model
 from extractbench_nb.pdf.pages import read_pages

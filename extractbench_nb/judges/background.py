@@ -21,15 +21,7 @@ _CLOSING_TIMEOUT_S = 5.0
 
 
 class BackgroundLoop:
-    """The loop and its thread; both begin when they are first needed.
-
-    Examples
-    --------
-    >>> background = BackgroundLoop()
-    >>> asyncio.run(background.run(asyncio.sleep(0, "done")))
-    'done'
-    >>> background.close()
-    """
+    """The loop and its thread; both begin when they are first needed."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -101,27 +93,21 @@ class Shared(Generic[T]):
         self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]
     ) -> tuple[T, bool]:
         """Wait for the work under way for a key, or begin it."""
-        begun = key in self._tasks
-        if not begun:
-            task = asyncio.ensure_future(work())
-            self._tasks[key] = (task, [])
-
-            def forget(done: asyncio.Task[T]) -> None:
-                if key in self._tasks and self._tasks[key][0] is done:
-                    del self._tasks[key]
-                if not done.cancelled():
-                    done.exception()  # those who wait have it; nobody may be left
-
-            task.add_done_callback(forget)
-        task, waiting = self._tasks[key]
+        joined = key in self._tasks and not self._tasks[key][0].done()
+        if not joined:
+            self._tasks[key] = (asyncio.ensure_future(work()), [])
+            # those who wait have its exception; nobody may be left
+            self._tasks[key][0].add_done_callback(lambda done: done.cancelled() or done.exception())
+        task, waiting = shared = self._tasks[key]
         waiting.append(None)
         try:
-            return await asyncio.shield(task), begun
+            return await asyncio.shield(task), joined
         finally:
             waiting.pop()
-            if not waiting and not task.done():
-                self._tasks.pop(key, None)
+            if not waiting:
                 task.cancel()
+                if self._tasks.get(key) is shared:
+                    del self._tasks[key]
 
     def forget(self) -> None:
         """Start anew in a forked process: tasks do not come along."""

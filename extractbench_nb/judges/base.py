@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from statistics import fmean, median_low
 from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 from extractbench_nb.display.text import cut
 from extractbench_nb.field_metrics.registry import REGISTRY
+
+#: Where a field has no params, or none are known.
+NO_PARAMS: Mapping[str, Any] = {}
 
 
 class Question(NamedTuple):
@@ -167,9 +171,53 @@ class Judge(Protocol):
 class FieldJudge:
     """What our own judges of fields have in common."""
 
-    def _identity(self) -> tuple[Any, ...]:
-        """Return what decides whether two judges of a class are equal."""
-        return (id(self),)
+    def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """Return the call that makes an equal judge; by default a judge equals itself only."""
+        return (id(self),), {}
+
+    def _check(self, params: Mapping[str, Any]) -> None:
+        """Do what `check` says."""
+
+    def _for_document(self, gold: Any, predicted: Any) -> Self:
+        """Do what `for_document` says."""
+        return self
+
+    def check(self, params: Mapping[str, Any] = NO_PARAMS) -> None:
+        """Check, before any work and without network, that the judge can be asked.
+
+        A model whose key was refused, or that was not found, is asked again from here on.
+
+        Parameters
+        ----------
+        params : mapping, optional
+            The params of a field, which may name another model.
+
+        Raises
+        ------
+        InputError
+            LiteLLM is not installed, the provider is not known, its key is not in the environment
+            (the message names the variable), or there is a budget but no price.
+        ConfigError
+            A param cannot be used; a ``prompt_template`` with other placeholders, for example.
+        OutputError
+            The cache cannot be used.
+        """
+        self._check(params)
+
+    def for_document(self, gold: Any, predicted: Any) -> Self:
+        """Return the judge for one evaluation; recorded reports are of certain documents.
+
+        Parameters
+        ----------
+        gold, predicted : object
+            The two documents.
+
+        Returns
+        -------
+        Self
+            With the same name.
+        """
+        return self._for_document(gold, predicted)
 
     async def ask(self, question: Question) -> Verdict:
         """Judge the two values of a field."""
@@ -192,11 +240,22 @@ class FieldJudge:
 
     def __eq__(self, other: object) -> bool:
         """Be equal to a judge of the same class and options."""
-        return type(other) is type(self) and self._identity() == other._identity()
+        return type(other) is type(self) and self._arguments() == other._arguments()
 
     def __hash__(self) -> int:
         """Agree with equality; members of a judge need not be hashable."""
         return hash(type(self))
+
+    def __repr__(self) -> str:
+        """Write the call that makes it; no key is in it."""
+        values, options = self._arguments()
+        shown = [*map(repr, values), *(f"{name}={value!r}" for name, value in options.items())]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def __reduce__(self) -> tuple[Callable[[], Self], tuple[()]]:
+        """Pickle and copy by the call; what is spent and under way stays where it is."""
+        values, options = self._arguments()
+        return (partial(type(self), *values, **options), ())
 
     def _with(self, **changes: Any) -> Self:
         """Return a copy with other attributes; nothing is read or checked again."""
@@ -254,17 +313,7 @@ async def gather_verdicts(asks: Iterable[Awaitable[Any]]) -> list[Found]:
 
 
 def take_vote(ballots: Sequence[tuple[str, Found]], vote: str, mark: float) -> Verdict:
-    """Turn several verdicts into one.
-
-    Examples
-    --------
-    >>> yes, no, none = Verdict(1.0, "same"), Verdict(0.0, "other"), JudgeError("too late")
-    >>> take_vote([("a", yes), ("b", yes), ("c", none)], "median", 0.7).score
-    1.0
-    >>> take_vote([("a", yes), ("b", no), ("c", none)], "median", 0.7)
-    Traceback (most recent call last):
-    extractbench_nb.judges.base.JudgeError: 1 of 3 gave no verdict, and the median depends on it...
-    """
+    """Turn several verdicts into one, or raise an error if those that are missing decide."""
     verdicts: list[Verdict] = []
     problems: list[tuple[str, JudgeError]] = []
     calls: list[JudgeCall] = []

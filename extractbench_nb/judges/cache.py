@@ -29,6 +29,9 @@ from extractbench_nb._files import make_folder, write_texts
 from extractbench_nb._json import read_text
 from extractbench_nb.errors import InputError, OutputError
 
+#: What an answer took, where that is known.
+COUNTS = ("prompt_tokens", "completion_tokens", "cost_usd")
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -71,26 +74,20 @@ def _from_row(row: tuple[Any, ...]) -> Entry | None:
     """Read a row of `_COLUMNS`; None if it is not an answer under its key."""
     key, request, answer, *counts = row
     with suppress(ValueError, TypeError, RecursionError):
-        return _checked(key, json.loads(request), json.loads(answer), *counts)
+        named = dict(zip(COUNTS, counts, strict=True))
+        return _checked(key, json.loads(request), json.loads(answer), **named)
     return None
 
 
-def _checked(
-    key: Any,
-    request: Any,
-    answer: Any,
-    prompt_tokens: Any = None,
-    completion_tokens: Any = None,
-    cost_usd: Any = None,
-) -> Entry | None:
+def _checked(key: Any, request: Any, answer: Any, **counts: Any) -> Entry | None:
     """Make an entry of what was kept; None if it is not an answer under its key."""
-    tokens, number = (int,), (int, float)
-    counts = ((prompt_tokens, tokens), (completion_tokens, tokens), (cost_usd, number))
     if not isinstance(answer, str) or not isinstance(request, dict) or request_key(request) != key:
         return None
-    if any(n is not None and not (type(n) in kinds and 0 <= n < inf) for n, kinds in counts):
-        return None
-    return Entry(request, answer, prompt_tokens, completion_tokens, cost_usd)
+    for name, count in counts.items():
+        kinds = (int, float) if name == "cost_usd" else (int,)
+        if count is not None and not (type(count) in kinds and 0 <= count < inf):
+            return None
+    return Entry(request, answer, **counts)
 
 
 def _json(value: Any) -> str:
@@ -117,7 +114,7 @@ CREATE TABLE IF NOT EXISTS answers (
     key TEXT PRIMARY KEY, request TEXT NOT NULL, answer TEXT NOT NULL,
     prompt_tokens INTEGER, completion_tokens INTEGER, cost_usd REAL)
 """
-_SELECT = "SELECT key, request, answer, prompt_tokens, completion_tokens, cost_usd FROM answers"
+_SELECT = f"SELECT key, request, answer, {', '.join(COUNTS)} FROM answers"  # noqa: S608
 
 
 class CacheInfo(NamedTuple):
@@ -521,7 +518,7 @@ def _insert(database: sqlite3.Connection, entries: Iterable[Entry]) -> int:
     """Add the entries whose keys are new, and count them."""
     before = database.total_changes
     rows = [
-        (e.key, _json(e.request), _json(e.answer), e.prompt_tokens, e.completion_tokens, e.cost_usd)
+        (e.key, _json(e.request), _json(e.answer), *(getattr(e, name) for name in COUNTS))
         for e in entries
     ]
     database.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?)", rows)

@@ -2,30 +2,129 @@
 
 A question goes from `ModelJudge.ask` (`judges.llm`) to `CallQueue.answer`, which looks it up or
 asks (`_ask`, `say`), and from there to `client.complete`, which makes one request. `CallQueue` runs
-on the event loop of `background.BACKGROUND`, one per judge and process.
+on the event loop of `background.BACKGROUND`, one per judge and process. Within a `Budget`, each
+request first reserves the most that it can cost.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from extractbench_nb._tokens import count_tokens
 from extractbench_nb.errors import OutputError
 from extractbench_nb.judges.background import Shared
 from extractbench_nb.judges.base import JudgeCall, JudgeError, Question
-from extractbench_nb.judges.budget import Budget
-from extractbench_nb.judges.cache import Entry, JudgeCache, request_key
-from extractbench_nb.judges.client import Completion, ModelRequest, complete
+from extractbench_nb.judges.cache import COUNTS, Entry, JudgeCache, request_key
+from extractbench_nb.judges.client import Completion, ModelRequest, complete, list_price, litellm
 from extractbench_nb.judges.prompts import Message, Unparsable, ask_again
 from extractbench_nb.judges.settings import Settings
 from extractbench_nb.judges.transport import LONGEST_WAIT, Failure, scrub
+
+#: Tokenizers differ: digits one by one, other scripts. Twice GPT-2's count bounds those in use.
+_MARGIN = 2
+#: Tokens around a message, and of the instructions that providers add for a schema.
+_PER_REQUEST, _PER_MESSAGE, _PER_SCHEMA = 50, 20, 600
+
+
+def highest_cost(request: ModelRequest) -> float:
+    """Bound what a request can cost: its own tokens, and an answer of the maximum length."""
+    longest = request.max_tokens
+    if not longest:
+        with suppress(Exception):  # LiteLLM raises bare exceptions here
+            info = litellm().get_model_info(request.model)
+            longest = info.get("max_output_tokens") or info.get("max_tokens")
+    if not longest:
+        raise Failure(
+            "budget", f"the longest answer of {request.model!r} is not known; set max_tokens"
+        )
+    contents = [message["content"] for message in request.messages]
+    texts = [content for content in contents if isinstance(content, str)]
+    parts = [part for content in contents if not isinstance(content, str) for part in content]
+    texts += [part["text"] for part in parts if part.get("type") == "text"]
+    tokens = _PER_REQUEST + _PER_MESSAGE * len(request.messages) + request.file_tokens
+    if request.schema is not None:
+        tokens += _PER_SCHEMA
+        texts.append(json.dumps(request.schema))
+    cost = list_price(request.model, tokens + sum(map(most_tokens, texts)), int(longest))
+    if cost is None:
+        raise Failure("budget", f"LiteLLM has no price for {request.model!r}")
+    return cost
+
+
+def most_tokens(text: str) -> int:
+    """Bound the number of tokens of a text, whatever the tokenizer."""
+    return min(_MARGIN * count_tokens(text), len(text.encode("utf-8", "surrogatepass")))
+
+
+@dataclass(eq=False)
+class Reservation:
+    """What one request may cost at most, and what it is charged when it ends."""
+
+    most: float
+    charged: float = 0.0
+
+
+class Budget:
+    """What may be spent and was spent in US dollars, and what requests under way may cost.
+
+    What an answer or broken request of unknown cost can have cost at most counts as its cost.
+    """
+
+    def __init__(self, limit: float | None) -> None:
+        self.limit = limit
+        self.spent_usd = 0.0
+        self._held: list[Reservation] = []
+        self._returned = asyncio.Condition()
+
+    @asynccontextmanager
+    async def reserve(self, request: ModelRequest) -> AsyncIterator[Reservation]:
+        """Hold what a request may cost at most until it has ended; wait for others to end."""
+        most = 0.0
+        if self.limit is not None:
+            most = await asyncio.to_thread(highest_cost, request)
+        held = Reservation(most)
+        async with self._returned:
+            await self._returned.wait_for(lambda: self._fits(most) is not None)
+            if not self._fits(most):
+                advice = "" if request.max_tokens else "; a max_tokens makes that less"
+                raise Failure(
+                    "budget",
+                    f"{self.spent_usd:.6g} of {self.limit:.6g} US dollars are spent, and the next "
+                    f"request may cost up to {most:.6g}{advice}",
+                )
+            self._held.append(held)
+        try:
+            yield held
+        except Failure as failure:
+            if failure.billed:
+                held.charged = most
+            raise
+        except BaseException:  # cancelled: the provider goes on
+            held.charged = held.charged or most
+            raise
+        finally:
+            self._held.remove(held)
+            self.spent_usd += held.charged
+            async with self._returned:
+                self._returned.notify_all()
+
+    def _fits(self, most: float) -> bool | None:
+        """Whether `most` dollars are left; None if that depends on requests under way."""
+        held = sum(one.most for one in self._held)
+        if self.limit is None or self.spent_usd + held + most <= self.limit:
+            return True
+        return False if self.spent_usd + most > self.limit else None
+
 
 #: After one of these a model is not asked again: the key or the address is wrong.
 _HOPELESS = ("bad_key", "not_found", "redirect")
@@ -100,7 +199,7 @@ class CallQueue:
                     call = await self._ask(asked)
                 except JudgeError as error:
                     return error, self
-                counts = (call.prompt_tokens, call.completion_tokens, call.cost_usd)
+                counts = [getattr(call, name) for name in COUNTS]
                 entry = Entry(asked.document, call.answer or "", *counts)
                 try:
                     entry = cache.put(entry, replace=kept is not None)
@@ -126,7 +225,7 @@ class CallQueue:
 
         def call(**more: Any) -> JudgeCall:
             said = None if not answers or answers[-1].text is None else scrub(answers[-1].text)
-            sums = {name: _sum([getattr(one, name) for one in answers]) for name in _COUNTS}
+            sums = {name: _sum([getattr(one, name) for one in answers]) for name in COUNTS}
             seconds = time.perf_counter() - begun
             details = {"latency_seconds": seconds, "answer": said, **sums, **more}
             return JudgeCall(asked.settings.model, attempts=attempts, **details)
@@ -157,10 +256,7 @@ class CallQueue:
             raise JudgeError(text, (call(error=str(failure)),), failure.reason) from None
 
     async def say(self, request: ModelRequest, count: Callable[[], None]) -> Completion:
-        """Make a request, again while trouble is passing, within the budget; no turn is taken.
-
-        Each attempt that begins is counted by `count`.
-        """
+        """Make a request within the budget, again while trouble passes; `count` each attempt."""
         model, attempt = request.model, 0
         while True:
             attempt += 1
@@ -198,7 +294,6 @@ _SHARED: Shared[tuple[JudgeCall | JudgeError, CallQueue]] = Shared()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_SHARED.forget)
 
-_COUNTS = ("prompt_tokens", "completion_tokens", "cost_usd")
 #: How the call of an answer that was at hand differs: nothing was asked for it.
 _FREE: Mapping[str, Any] = {
     "cached": True,

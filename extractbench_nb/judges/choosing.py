@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, Self
 
 from extractbench_nb._json import json_text
 from extractbench_nb.errors import InputError, nearest
@@ -24,13 +24,7 @@ from extractbench_nb.judges.offline import OfflineJudge
 
 
 def choose_judge(judge: str | Judge, what: str = "judge") -> Judge:
-    """Return the judge that an option names.
-
-    Examples
-    --------
-    >>> choose_judge("openai/gpt-4o-mini")
-    LLMJudge('openai/gpt-4o-mini')
-    """
+    """Return the judge that an option names."""
     if not isinstance(judge, str):
         named = isinstance(getattr(judge, "name", None), str)
         if isinstance(judge, type) or not callable(getattr(judge, "compare", None)) or not named:
@@ -72,8 +66,14 @@ def fingerprint_of(judge: Judge) -> Any:
     return getattr(judge, "fingerprint", None)
 
 
+def check_judge(judge: Judge, params: Mapping[str, Any]) -> None:
+    """Let a judge say, if it can, before any work, what it lacks."""
+    check = getattr(judge, "check", None)
+    if check is not None:
+        check(params)
+
+
 _FEWEST = 2
-_NOTHING: Mapping[str, Any] = {}
 
 
 class Ensemble(FieldJudge):
@@ -149,39 +149,13 @@ class Ensemble(FieldJudge):
         members = [[judge.name, fingerprint_of(judge)] for judge in self._judges]
         return {"vote": self._vote, "judges": members}
 
-    def for_document(self, gold: Any, predicted: Any) -> Ensemble:
-        """Return the ensemble for one evaluation, with members that know its documents.
-
-        Parameters
-        ----------
-        gold, predicted : object
-            The two documents.
-
-        Returns
-        -------
-        Ensemble
-            With the same name.
-        """
+    def _for_document(self, gold: Any, predicted: Any) -> Self:
         members = tuple(judge_of_document(judge, gold, predicted) for judge in self._judges)
         return self._with(_judges=members)
 
-    def check(self, params: Mapping[str, Any] = _NOTHING) -> None:
-        """Let each member say, before any work, what it lacks.
-
-        Parameters
-        ----------
-        params : mapping, optional
-            The params of a field.
-
-        Raises
-        ------
-        InputError, ConfigError
-            See `LLMJudge.check`.
-        """
+    def _check(self, params: Mapping[str, Any]) -> None:
         for judge in self._judges:
-            check = getattr(judge, "check", None)
-            if check is not None:
-                check(_without_model(params))
+            check_judge(judge, _without_model(params))
 
     async def ask(self, question: Question) -> Verdict:
         """Let the members judge the two values of a field.
@@ -207,13 +181,9 @@ class Ensemble(FieldJudge):
         names = [judge.name for judge in self._judges]
         return take_vote(list(zip(names, found, strict=True)), self._vote, pass_mark(question))
 
-    def __repr__(self) -> str:
-        """Write the call that makes it."""
-        name = "" if self._name is None else f", name={self._name!r}"
-        return f"Ensemble({list(self._judges)!r}, vote={self._vote!r}{name})"
-
-    def _identity(self) -> tuple[Any, ...]:
-        return (self._judges, self._vote, self._name)
+    def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        name = {} if self._name is None else {"name": self._name}
+        return (list(self._judges),), {"vote": self._vote, **name}
 
 
 def _members(judges: object) -> tuple[Judge, ...]:

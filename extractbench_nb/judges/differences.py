@@ -44,7 +44,18 @@ class Extra(NamedTuple):
     at_end: bool
 
 
-def explain_by_place(block: Block, blocks: Sequence[Block], a: Prepared, b: Prepared) -> str | None:
+def explain_block(block: Block, blocks: Sequence[Block], a: Prepared, b: Prepared) -> str | None:
+    """Explain a difference by its words, by where it stands, or with the words around it."""
+    return (
+        explain(block.gold, block.predicted, a, b)
+        or _explain_by_place(block, blocks, a, b)
+        or _explain_with_context(block, a, b)
+    )
+
+
+def _explain_by_place(
+    block: Block, blocks: Sequence[Block], a: Prepared, b: Prepared
+) -> str | None:
     """Explain extra words by where they stand: legal suffixes, titles, ``State of``."""
     if block.gold and block.predicted:
         return "place" if _is_before_country(block, a, b) else None
@@ -95,12 +106,8 @@ def _is_label(extra: Extra) -> bool:
         called = extra.rest[0][0] == "#" and lexicon.PHONE_LABELS.issuperset(extra.run)
         if called or ":" in extra.text.text:
             return True
-    if (
-        extra.run[0] == "as"
-        and ", as " in extra.text.folded
-        and 1 < len(extra.run) <= _MAX_ROLE
-        and extra.at_end
-    ):
+    has_role = extra.run[0] == "as" and ", as " in extra.text.folded and extra.at_end
+    if has_role and 1 < len(extra.run) <= _MAX_ROLE:
         return True
     known = any(t in extra.text.capitals for t in extra.rest)
     return known and all(t in lexicon.GENERIC_VENUE for t in extra.run)
@@ -118,24 +125,22 @@ def _is_around_place(extra: Extra) -> bool:
         )
     if extra.run == ("city",) and extra.at == 0:
         return " of " in extra.text.folded
-    return (
-        extra.at_end and len(extra.rest) > 1 and extra.run[0] in _COUNTRIES and len(extra.run) == 1
-    )
+    is_country = len(extra.run) == 1 and extra.run[0] in _COUNTRIES
+    return is_country and extra.at_end and len(extra.rest) > 1
 
 
-def explain_with_context(block: Block, a: Prepared, b: Prepared) -> str | None:
+def _explain_with_context(block: Block, a: Prepared, b: Prepared) -> str | None:
     """Explain a difference inside two names of one thing: South Korea / Republic of Korea."""
     if not a.rows & b.rows:
         return None
     i, j = block.gold_at, block.gold_at + len(block.gold)
     k, m = block.predicted_at, block.predicted_at + len(block.predicted)
-    for before in range(min(i, k, _MAX_CONTEXT) + 1):
-        for after in range(_MAX_CONTEXT + 1):
-            if aliases(a.tokens[i - before : j + after]) & aliases(
-                b.tokens[k - before : m + after]
-            ):
-                return "abbreviation"
-    return None
+    named = any(
+        aliases(a.tokens[i - before : j + after]) & aliases(b.tokens[k - before : m + after])
+        for before in range(min(i, k, _MAX_CONTEXT) + 1)
+        for after in range(_MAX_CONTEXT + 1)
+    )
+    return "abbreviation" if named else None
 
 
 Run = Sequence[str]
@@ -208,13 +213,8 @@ def conflict(a: Run, b: Run) -> str | None:
         return "negation"
     if any(not _OPPOSITES[x].isdisjoint(b) for x in a if x in _OPPOSITES):
         return "opposite"
-    if len(a) * len(b) > _MAX_CROSSED:
-        return None
-    return "negation" if _has_negated(a, b) or _has_negated(b, a) else None
-
-
-def _has_negated(a: Run, b: Run) -> bool:
-    return any(is_negated(x, y) for x in a if x.startswith(lexicon.NEGATIVE_PREFIXES) for y in b)
+    crossed = len(a) * len(b) <= _MAX_CROSSED
+    return "negation" if crossed and any(is_negated(x, y) for x in a for y in b) else None
 
 
 def is_negated(a: str, b: str) -> bool:
@@ -222,18 +222,12 @@ def is_negated(a: str, b: str) -> bool:
     if a[-1] != b[-1]:
         return False
     short, long = (a, b) if len(a) < len(b) else (b, a)
-    return (
-        len(short) > _MAX_SHORT
-        and long.endswith(short)
-        and long[: -len(short)] in lexicon.NEGATIVE_PREFIXES
-    )
+    prefix = long.removesuffix(short)
+    return len(short) > _MAX_SHORT and prefix in lexicon.NEGATIVE_PREFIXES and prefix != long
 
 
 def same_quantity(a: str, b: str) -> bool:
-    """Compare two quantity tokens in base units.
-
-    A currency or an ordinal ending may be absent, and the seconds of a time like 59.80.
-    """
+    """Compare two quantity tokens in base units; a currency, ``ord`` or ``s`` may be missing."""
     left, right = split_quantity(a), split_quantity(b)
     if left is None or right is None:
         return False
@@ -252,9 +246,8 @@ def same_quantity(a: str, b: str) -> bool:
 
 def same_values(a: Prepared, b: Prepared) -> bool:
     """Say whether two texts have the same quantities and dates in the same order."""
-    if a.values == b.values:
-        return True
-    return len(a.values) == len(b.values) and all(map(_same_value, a.values, b.values))
+    ours, theirs = _values(a.tokens), _values(b.tokens)
+    return ours == theirs or (len(ours) == len(theirs) and all(map(_same_value, ours, theirs)))
 
 
 def _is_close(x: float, y: float) -> bool:
@@ -268,9 +261,11 @@ def _explain_extra(run: Run, text: Prepared, other: Prepared) -> str | None:
     """Explain words that only `text` has here: fillers, repetitions, its own acronym."""
     if all(_is_filler(token, text, other) for token in run):
         return "punctuation"
-    recased = text.has_one_case != other.has_one_case
-    if recased and tuple(run) == ("negative",) and "negative" not in text.folded:
-        return "case"
+    if tuple(run) == ("negative",) and "negative" not in text.folded:
+        # a small letter and a sign are read as a word, and not among capitals
+        one, two = (t.unified.isupper() or t.unified.islower() for t in (text, other))
+        if one != two:
+            return "case"
     if all(map(_is_glued_stops, run)):
         return "spacing"
     own = len(run) == 1 and _is_own_acronym(run[0], text)
@@ -418,13 +413,13 @@ def _split_in_two(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None
     """Explain two short runs part by part, where each part begins with the same letter."""
     if len(a) + len(b) > _MAX_SPLIT or min(len(a), len(b)) == 1:
         return None
-    for i in range(1, len(a)):
-        for j in range(1, len(b)):
-            if a[i][0] == b[j][0] and explain(a[:i], b[:j], left, right):
-                reason = explain(a[i:], b[j:], left, right)
-                if reason:
-                    return reason
-    return None
+    reasons = (
+        explain(a[i:], b[j:], left, right)
+        for i in range(1, len(a))
+        for j in range(1, len(b))
+        if a[i][0] == b[j][0] and explain(a[:i], b[:j], left, right)
+    )
+    return next(filter(None, reasons), None)
 
 
 def _explain_word(x: str, y: str, left: Prepared, right: Prepared) -> str | None:
@@ -450,11 +445,8 @@ def _explain_word(x: str, y: str, left: Prepared, right: Prepared) -> str | None
 def _has_glued_stop(glued: str, word: str, text: Prepared) -> bool:
     """Say whether `text` has a stop word before `word` that is glued to it in the other."""
     stop = glued.removesuffix(word)
-    return (
-        stop != glued
-        and stop in lexicon.STOP_WORDS
-        and f" {stop} {word} " in f" {' '.join(text.words)} "
-    )
+    is_stop = stop != glued and stop in lexicon.STOP_WORDS
+    return is_stop and f" {stop} {word} " in f" {' '.join(text.words)} "
 
 
 def _abbreviates(short: str, word: str, text: Prepared) -> bool:
@@ -514,18 +506,15 @@ def garbled(x: str, y: str) -> bool:
 
 def _misread(x: str, y: str) -> bool:
     """Say whether two words differ by one confusion of similar letter shapes, in either way."""
-    if abs(len(x) - len(y)) > 1:
+    if Levenshtein.distance(x, y, score_cutoff=2) > 2:  # noqa: PLR2004
         return False
-    return any(_differ_by(x, y, p, q) or _differ_by(y, x, p, q) for p, q in _OCR)
-
-
-def _differ_by(x: str, y: str, old: str, new: str) -> bool:
-    start = x.find(old)
-    while start >= 0:
-        if x[:start] + new + x[start + len(old) :] == y:
-            return True
-        start = x.find(old, start + 1)
-    return False
+    return any(
+        one[:i] + new + one[i + len(old) :] == other
+        for old, new in _OCR
+        for one, other in ((x, y), (y, x))
+        for i in range(len(one))
+        if one.startswith(old, i)
+    )
 
 
 def _slipped(x: str, y: str) -> bool:

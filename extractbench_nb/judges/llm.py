@@ -12,6 +12,7 @@ from typing import Any
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.judges.background import BACKGROUND
 from extractbench_nb.judges.base import (
+    NO_PARAMS,
     FieldJudge,
     JudgeCall,
     JudgeError,
@@ -38,7 +39,6 @@ from extractbench_nb.judges.settings import (
     read_environment,
 )
 
-_NOTHING: Mapping[str, Any] = {}
 #: Options of how a model is reached; what it says does not depend on them.
 _REACHING = ("timeout", "max_concurrency", "max_attempts", "retry_wait", "budget_usd", "api_base")
 
@@ -52,11 +52,10 @@ class ModelJudge(FieldJudge):
         """Find an answer that can be read, or raise `JudgeError`."""
         raise NotImplementedError
 
-    def check(self, params: Mapping[str, Any] = _NOTHING) -> None:
-        """Raise `ConfigError` where the params of a field cannot be used."""
+    def _check(self, params: Mapping[str, Any]) -> None:
         self.settings_for(params)
 
-    def settings_for(self, params: Mapping[str, Any] = _NOTHING) -> Settings:
+    def settings_for(self, params: Mapping[str, Any] = NO_PARAMS) -> Settings:
         """Return what holds for a field.
 
         Parameters
@@ -136,7 +135,7 @@ class ModelJudge(FieldJudge):
         read: Callable[[str | None], Any],
         schema: Mapping[str, Any],
         *,
-        params: Mapping[str, Any] = _NOTHING,
+        params: Mapping[str, Any] = NO_PARAMS,
         sample: int = 0,
     ) -> tuple[Any, JudgeCall]:
         """Ask the model any question, with the cache, limits, retries and budget of `ask`.
@@ -307,26 +306,7 @@ class LLMJudge(ModelJudge):
         queue = self._queue
         return queue.budget.spent_usd if queue and queue.process == os.getpid() else 0.0
 
-    def check(self, params: Mapping[str, Any] = _NOTHING) -> None:
-        """Check, before any work and without network, that the model can be asked.
-
-        A model whose key was refused, or that was not found, is asked again from here on.
-
-        Parameters
-        ----------
-        params : mapping, optional
-            The params of a field, which may name another model.
-
-        Raises
-        ------
-        InputError
-            LiteLLM is not installed, the provider is not known, its key is not in the environment
-            (the message names the variable), or there is a budget but no price.
-        ConfigError
-            A param cannot be used; a ``prompt_template`` with other placeholders, for example.
-        OutputError
-            The cache cannot be used.
-        """
+    def _check(self, params: Mapping[str, Any]) -> None:
         settings = self.settings_for(params)
         check_model(settings)
         if self._cache is not None:
@@ -347,26 +327,13 @@ class LLMJudge(ModelJudge):
 
         return await BACKGROUND.run(answered())
 
-    def __repr__(self) -> str:
-        """Write the call that makes it; no key is in it."""
-        options = [f"{name}={value!r}" for name, value in self._options().items()]
-        return f"LLMJudge({', '.join([repr(self.name), *options])})"
-
-    def _identity(self) -> tuple[Any, ...]:
-        return (self._settings, self._cache)
-
-    def __reduce__(self) -> tuple[Callable[[], LLMJudge], tuple[()]]:
-        """Pickle and copy by the options; what is spent and under way stays where it is."""
-        return (partial(LLMJudge, self.name, **self._options()), ())
-
-    def _options(self) -> dict[str, Any]:
-        """Return the options that are not the usual ones, the model left out."""
+    def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """Return the model, and the options that are not the usual ones."""
         found = {f.name: (getattr(self._settings, f.name), f.default) for f in fields(Settings)}
         options = {name: value for name, (value, usual) in found.items() if value != usual}
-        del options["model"]
         if self._cache != judge_cache:
             options["cache"] = self._cache or False
-        return options
+        return (options.pop("model"),), options
 
     @property
     def fingerprint(self) -> dict[str, Any]:

@@ -22,14 +22,14 @@ from extractbench_nb.judges.differences import (
     Block,
     conflict,
     explain,
-    explain_by_place,
-    explain_with_context,
+    explain_block,
     garbled,
     same_quantity,
     same_values,
 )
-from extractbench_nb.language.lexicon import DIRECTIONAL, FIXED_ORDER, FUNCTION_WORDS
+from extractbench_nb.language import lexicon
 from extractbench_nb.language.names import same_person
+from extractbench_nb.language.rewording import CITATION
 from extractbench_nb.language.text import fold
 from extractbench_nb.language.tokens import MAX_LENGTH, Prepared, prepare
 
@@ -54,6 +54,13 @@ _TO_ZERO = str.maketrans("123456789", "0" * 9)
 
 _LIKE_A_CODE = re.compile(r"(?=(?:[A-Za-z]*\d){5})[A-Za-z0-9]{5,15}")
 _OTHER_CODE_RATIO = 60.0
+
+#: Words beside a dash, and codes beside a slash.
+_JOINED = re.compile(r"(\w+) ?- ?(?=(\w+))")
+_PAIR = re.compile(r"(?<![\w/])([a-z]{2,3})/([a-z]{2,3})(?![\w/])")
+#: The point of 1.250 may stand before decimals or thousands, the comma of 1,25 before decimals.
+_POINTED = re.compile(r"(?<![\w.,])[1-9]\d{0,2}\.\d{3}(?![.,]?\w)")
+_DECIMAL_COMMA = re.compile(r",(?<=\d,)\d{1,2}(?![.,]?\w)")
 
 _IDENTICAL = Verdict(1.0, "identical")
 
@@ -132,9 +139,13 @@ def _compare(a: Prepared, b: Prepared) -> Verdict:
         return verdict
     if _is_redirected(a, b) or _is_turned_round(a, b):
         return Verdict(_graded(a, b), "different")
-    short = len(a.tokens) < SHORT_TOKENS  # in a long text they are citations
-    cited = short and a.cited and b.cited and a.cited != b.cited
-    if cited or _mix_marks(a, b) or _mix_marks(b, a):
+    # what stands in brackets like a citation is one in a long text only
+    cited, other = (
+        [re.sub(r"\D", "", found) for found in CITATION.findall(text.unified)] for text in (a, b)
+    )
+    if cited and other and cited != other and len(a.tokens) < SHORT_TOKENS:
+        return Verdict(_graded(a, b), "different_number")
+    if _mix_marks(a, b) or _mix_marks(b, a):
         return Verdict(_graded(a, b), "different_number")
     return verdict
 
@@ -148,29 +159,45 @@ def _decide(a: Prepared, b: Prepared) -> Verdict:
         return verdict
     if _is_hopeless(a, b):
         return Verdict(_graded(a, b), "different")
-    return _whole(a, b) or _persons(a, b) or _reordered(a, b) or _by_blocks(a, b)
+    respaced = a.squashed == b.squashed and len(a.squashed) >= _MIN_SQUASHED
+    respaced = respaced and same_values(a, b)
+    if respaced or a.aliases & b.aliases:
+        return Verdict(0.98, "spacing") if respaced else Verdict(1.0, "abbreviation")
+    return _persons(a, b) or _reordered(a, b) or _by_blocks(a, b)
 
 
 def _is_redirected(a: Prepared, b: Prepared) -> bool:
     """Say whether one text has ``by`` where the other has ``to``."""
-    if a.directions == b.directions:
-        return False
-    ours, theirs = Counter(a.directions), Counter(b.directions)
+    ours, theirs = (
+        Counter(filter(lexicon.GIVER_OR_TAKER.__contains__, text.words)) for text in (a, b)
+    )
     return bool(ours - theirs and theirs - ours)
 
 
 def _mix_marks(a: Prepared, b: Prepared) -> bool:
     """Say whether a decimal comma is held against a point: 1,25 and 1.250 are other numbers."""
-    return a.has_decimal_comma and not b.pointed <= a.pointed
+    if not _DECIMAL_COMMA.search(a.unified):
+        return False
+    return not set(_POINTED.findall(b.unified)) <= set(_POINTED.findall(a.unified))
 
 
 def _is_turned_round(a: Prepared, b: Prepared) -> bool:
     """Say whether what a dash or slash joins stands the other way round: JFK-LAX, EUR/USD."""
-    if a.tokens == b.tokens or not (a.joined and b.joined) or a.joined == b.joined:
+    if a.tokens == b.tokens:
         return False
-    if any((y, x) in b.joined and (x, y) not in b.joined for x, y in a.joined):
+    texts = [text.text.casefold() for text in (a, b)]
+    ours, theirs = (
+        {*_JOINED.findall(text), *_PAIR.findall(prepared.unified.casefold())}
+        for text, prepared in zip(texts, (a, b), strict=True)
+    )
+    if not ours or not theirs or ours == theirs:
+        return False
+    if any((y, x) in theirs and (x, y) not in theirs for x, y in ours):
         return True
-    return a.parts != b.parts and sorted(a.parts) == sorted(b.parts)
+    parts, other = (
+        ["".join(filter(str.isalnum, part)) for part in text.split("-")] for text in texts
+    )
+    return parts != other and sorted(parts) == sorted(other)
 
 
 def _same_tokens(a: Prepared, b: Prepared) -> Verdict:
@@ -198,7 +225,7 @@ def _is_hopeless(a: Prepared, b: Prepared) -> bool:
         return False
     if a.letters & ~b.letters and b.letters & ~a.letters:
         limit = _HOPELESS_RATIO
-    elif a.plain and b.plain and a.bag.isdisjoint(b.bag):
+    elif a.bag.isdisjoint(b.bag) and _is_plain(a) and _is_plain(b):
         short, long = (a, b) if len(a.tokens) == 1 else (b, a)
         if len(short.tokens) == 1 < len(long.tokens) and len(short.tokens[0]) <= len(long.words):
             return False  # it may be an acronym
@@ -208,13 +235,9 @@ def _is_hopeless(a: Prepared, b: Prepared) -> bool:
     return fuzz.ratio(a.folded, b.folded, score_cutoff=limit) == 0
 
 
-def _whole(a: Prepared, b: Prepared) -> Verdict | None:
-    """Decide by the texts as wholes: spacing, aliases, single values."""
-    if a.squashed == b.squashed and len(a.squashed) >= _MIN_SQUASHED and same_values(a, b):
-        return Verdict(0.98, "spacing")
-    if a.aliases & b.aliases:
-        return Verdict(1.0, "abbreviation")
-    return None
+def _is_plain(text: Prepared) -> bool:
+    """Say whether nothing in a text may stand for more than it says: initials, periods."""
+    return not text.dotted and not any(len(token) == 1 for token in text.bag)
 
 
 def _single(x: str, y: str) -> Verdict | None:
@@ -270,22 +293,19 @@ def _same_segments(a: Prepared, b: Prepared) -> bool:
     """Say whether two lists have the same parts in any order, each part possibly turned."""
     rest = list(b.segments)
     for part in a.segments:
-        found = next((other for other in rest if _is_turned(part, other)), None)
-        if found is None:
+        i = next((i for i, other in enumerate(rest) if _is_turned(part, other)), None)
+        if i is None:
             return False
-        rest.remove(found)
+        del rest[i]
     return not rest
 
 
 def _has_fixed_order(text: Prepared) -> bool:
     """Say whether the order of the words carries meaning: text to image, Washington University."""
-    if not DIRECTIONAL.isdisjoint(text.words):
+    if not lexicon.DIRECTIONAL.isdisjoint(text.words):
         return True
-    return (
-        len(text.tokens) <= _UNIVERSITY_NAME
-        and "university" in text.bag
-        and not FIXED_ORDER.isdisjoint(text.bag)
-    )
+    is_university = "university" in text.bag and len(text.tokens) <= _UNIVERSITY_NAME
+    return is_university and not lexicon.FIXED_ORDER.isdisjoint(text.bag)
 
 
 def _by_blocks(a: Prepared, b: Prepared) -> Verdict:
@@ -317,11 +337,7 @@ def _unexplained(a: Prepared, b: Prepared) -> tuple[list[Block], list[str]]:
     reasons: list[str] = []
     blocks = _blocks(a, b)
     for block in blocks:
-        reason = (
-            explain(block.gold, block.predicted, a, b)
-            or explain_by_place(block, blocks, a, b)
-            or explain_with_context(block, a, b)
-        )
+        reason = explain_block(block, blocks, a, b)
         if reason:
             reasons.append(reason)
         else:
@@ -393,7 +409,7 @@ def _judge_long(a: Prepared, b: Prepared, left: list[Block], found: str | None) 
 
 def _is_slight(block: Block, a: Prepared, b: Prepared) -> bool:
     """Say whether a word of a long text is misspelt, or a function word."""
-    if FUNCTION_WORDS.issuperset((*block.gold, *block.predicted)):
+    if lexicon.FUNCTION_WORDS.issuperset((*block.gold, *block.predicted)):
         return True
     gold, predicted = ("".join(run).replace("#", "") for run in (block.gold, block.predicted))
     if not (gold.isalpha() or predicted.isalpha()):

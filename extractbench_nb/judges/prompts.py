@@ -12,7 +12,7 @@ import string
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
 from extractbench_nb._json import canonical
 from extractbench_nb._model_json import json_objects
@@ -84,15 +84,7 @@ def ask_again(messages: Iterable[Message], answer: str | None, problem: str) -> 
 
 
 def quoted(texts: Mapping[str, str]) -> dict[str, str]:
-    """Put texts between marks that occur in none of them.
-
-    Examples
-    --------
-    >>> print(quoted({"gold": '"1 May"'})["gold"])
-    <gold-c6d9aa1a0c8f>
-    "1 May"
-    </gold-c6d9aa1a0c8f>
-    """
+    """Put texts between marks that occur in none of them."""
     whole = "\0".join(texts.values())
     mark = _hash(whole)
     while mark in whole:
@@ -101,12 +93,7 @@ def quoted(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_template(template: str) -> None:
-    """Check the placeholders of a ``prompt_template``.
-
-    Examples
-    --------
-    >>> check_template("Is {predicted} as good as {gold}?")
-    """
+    """Check the placeholders of a ``prompt_template``."""
     problem = None
     try:
         found = placeholders_of(template, PLACEHOLDERS)
@@ -121,13 +108,7 @@ def check_template(template: str) -> None:
 
 
 def placeholders_of(template: str, allowed: Collection[str]) -> frozenset[str]:
-    """Find the placeholders of a text that is a template.
-
-    Examples
-    --------
-    >>> sorted(placeholders_of("Is {a} as good as {b}? {{}}", ("a", "b", "c")))
-    ['a', 'b']
-    """
+    """Find the placeholders of a text that is a template."""
     try:
         found = [part[1:] for part in string.Formatter().parse(template) if part[1] is not None]
     except ValueError as error:
@@ -181,25 +162,14 @@ _LONGEST = 200_000
 _SHOWN = 80
 
 
-class Answer(NamedTuple):
-    """What an answer says: a score in [0, 1], and why, where it tells."""
-
-    score: float
-    reasoning: str | None
-
-
 class Unparsable(Exception):  # noqa: N818 - the field's word for such an answer
     """An answer without a score that can be read; the text says what it lacks."""
 
 
-def read_answer(text: str | None, schema: Mapping[str, Any] | None = None) -> Answer:
-    """Read the score and the reasoning from an answer.
-
-    Examples
-    --------
-    >>> read_answer("Here you are: {'score': 0.9, 'reason': 'same date',}")
-    Answer(score=0.9, reasoning='same date')
-    """
+def read_answer(
+    text: str | None, schema: Mapping[str, Any] | None = None
+) -> tuple[float, str | None]:
+    """Read from an answer a score in [0, 1], and the reasoning where it has one."""
     found = [value for value in objects(text) if "score" in value]
     if not found:
         raise Unparsable("it holds no JSON object with a score")
@@ -212,8 +182,8 @@ def read_answer(text: str | None, schema: Mapping[str, Any] | None = None) -> An
             raise Unparsable(f"its score is {shown}; expected a number from 0 to 1")
         texts = (value.get("reasoning"), value.get("reason"))
         reasoning = next((sendable(text) for text in texts if isinstance(text, str)), None)
-        answers.append(Answer(float(score), reasoning))
-    if len({answer.score for answer in answers}) > 1:
+        answers.append((float(score), reasoning))
+    if len({score for score, _ in answers}) > 1:
         raise Unparsable("it holds several JSON objects, and their scores differ")
     error = schema and next(Validation(schema, formats=False).iter_errors(found[-1]), None)
     if error and error.validator == "not_validated":

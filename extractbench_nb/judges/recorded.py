@@ -7,32 +7,29 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from extractbench_nb._json import canonical, read_text
 from extractbench_nb.display.text import cut
 from extractbench_nb.errors import InputError
-from extractbench_nb.judges.base import FieldJudge, JudgeCall, JudgeError, Question, Verdict
+from extractbench_nb.judges.base import JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.judges.cache import Entry, JudgeCache, read_lines, request_key
 from extractbench_nb.judges.calls import Asked
-from extractbench_nb.judges.llm import ModelJudge
 from extractbench_nb.judges.prompts import PROMPT_VERSION, Unparsable
-from extractbench_nb.judges.settings import Settings
+from extractbench_nb.judges.settings import Settings, Unchecked
 
 #: What the metric id of a failed call begins with, in reports of the published package.
 FAILED_CALL = "error_"
 #: Where the rows of a report are.
 ROWS = "field_outcomes"
 
-_HASHED = {"gold": "gold", "predicted": "extracted"}
 _JUDGED = ("correct", "incorrect")
 _UNASKED = "judge_error"
 _QUOTED = re.compile(r"\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
 _INDEX = re.compile(r"\[\d*\]")
 _SHOWN = 80
-_NOBODY = Settings("report")
 
 
 def report_rows(report: object, where: object) -> list[dict[str, Any]]:
@@ -73,7 +70,7 @@ def _read_report(report: Any, where: Path) -> _Report:
     if not rows:
         raise InputError(f"{str(where)!r} holds no verdict: {ROWS!r} is empty")
     digest = hashlib.sha256(canonical(rows).encode("utf-8", "replace")).hexdigest()
-    of = {side: report.get(f"{name}_hash") for side, name in _HASHED.items()}
+    of = {"gold": report.get("gold_hash"), "predicted": report.get("extracted_hash")}
     return _Report(where, of, digest, by_place)
 
 
@@ -86,59 +83,42 @@ def _is_sound(row: Any) -> bool:
     return names and (score is None or (is_number and 0 <= score <= 1))
 
 
-class RecordedReports(FieldJudge):
-    """The verdicts of one report, or of those in a folder; they need no model.
+@dataclass(frozen=True)
+class RecordedReports:
+    """The verdicts of one report, or of those in a folder, of which each evaluation chooses one."""
 
-    In a folder, the hashes in a report say which gold and prediction it is of.
-    """
-
-    def __init__(self, reports: Sequence[_Report], folder: Path | None = None) -> None:
-        for report in reports if folder else ():
-            if None in report.of.values():
-                raise InputError(
-                    f"{str(report.where)!r} does not say by gold_hash and extracted_hash what it "
-                    f"is of; in a folder of reports, {str(folder)!r}, they must"
-                )
-        self._reports = reports
-        self._chosen: _Report | None = None
-        self._why = "of several reports, none is chosen without a document"
-        digests = "".join(report.digest for report in reports)
-        self.name, self.digest = "reports", hashlib.sha256(digests.encode()).hexdigest()
-        if folder is None:
-            self.name, self._chosen, self.digest = "report", reports[0], reports[0].digest
+    name: str
+    digest: str
+    reports: Sequence[_Report]
+    chosen: _Report | None
+    why: str = "of several reports, none is chosen without a document"
+    settings: ClassVar[Settings] = Unchecked("report")
 
     def for_document(self, gold: Any, predicted: Any) -> RecordedReports:
-        """Choose the report of these two documents, as far as the reports tell."""
+        """Choose the report of these two documents, as far as the reports tell by their hashes."""
         hashes = {"gold": _hash(gold), "predicted": _hash(predicted)}
-        if self._chosen is not None:
-            for side, known in self._chosen.of.items():
+        if self.chosen is not None:
+            for side, known in self.chosen.of.items():
                 if isinstance(known, str) and known != hashes[side]:
                     why = f"the report is of another {side} document"
-                    return self._with(_chosen=None, _why=why)
+                    return replace(self, chosen=None, why=why)
             return self
-        found = [report for report in self._reports if report.of == hashes]
+        found = [report for report in self.reports if report.of == hashes]
         if len(found) == 1:
-            return self._with(name="report", _chosen=found[0], digest=found[0].digest)
+            return RecordedReports("report", found[0].digest, self.reports, found[0])
         many = " and ".join(repr(str(report.where)) for report in found[:2])
         why = f"{many} are of these documents" if found else "no report is of these documents"
-        return self._with(name="report", _why=why)
+        return replace(self, name="report", why=why)
 
-    def check(self, params: Mapping[str, Any]) -> None:
-        """Accept any params."""
-
-    def settings_for(self, params: Mapping[str, Any]) -> Settings:
-        """Return the defaults."""
-        return _NOBODY
-
-    async def ask(self, question: Question) -> Verdict:
+    def verdict(self, question: Question) -> Verdict:
         """Give the verdict that the chosen report has on a field."""
         path, field = question.schema_path or "", question.field or ""
-        if self._chosen is None:
-            why = f"no verdict on {question.field!r}: {self._why}"
+        if self.chosen is None:
+            why = f"no verdict on {question.field!r}: {self.why}"
             raise JudgeError(why, reason="not_recorded")
         # a place as we write its path, as the package does, or without it
         places = (path, _QUOTED.sub(_unquoted, path), field, _QUOTED.sub(_unquoted, field))
-        rows = next((r for r in map(self._chosen.rows.get, places) if r is not None), [])
+        rows = next((r for r in map(self.chosen.rows.get, places) if r is not None), [])
         found = [row for row in rows if row["metric_id"] == question.metric]
         if any(map(_has_failed, found)) or (not found and any(map(_has_failed, rows))):
             raise JudgeError(
@@ -150,7 +130,7 @@ class RecordedReports(FieldJudge):
             raise JudgeError(f"the report has no verdict on {problem}", reason="not_recorded")
         return Verdict(float(found[0]["score"]), "recorded", found[0].get("reasoning"))
 
-    async def answer(self, *args: Any, **more: Any) -> NoReturn:
+    def answer(self, asked: Asked) -> NoReturn:
         """Raise an error: alignments are not in a report."""
         raise JudgeError("a report has no alignment of items", reason="not_recorded")
 
@@ -206,11 +186,8 @@ _QUESTION = ("messages", "schema")
 _NAMED = re.compile(r"<(?:field|list)-[0-9a-f]+>\n(\{[^\n]*\})\n")
 
 
-class RecordedAnswers(ModelJudge):
-    """Answers by what was asked, without anybody to ask.
-
-    Without `settings`, model, temperature and tokens are those that all answers share.
-    """
+class RecordedAnswers:
+    """Answers by what was asked; without `settings`, those that all answers share are used."""
 
     def __init__(
         self, entries: Iterable[Entry], where: object, settings: Settings | None = None
@@ -218,42 +195,36 @@ class RecordedAnswers(ModelJudge):
         self._answers: dict[str, str] = {}
         self._asked: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
         self._fields: set[str | None] = set()
-        judges: set[str] = set()
         for entry in entries:
             request = entry.request
             self._answers[entry.key] = entry.answer
             options = {name: request.get(name) for name in (*_OPTIONS, "sample")}
             self._asked[_question_key(request)].append(options)
-            judges.add(canonical({**options, "sample": bool(options["sample"])}))
             self._fields.add(_field_of(request.get("messages")))
         if not self._answers:
             raise InputError(f"{str(where)!r} holds no answers")
-        self._settings = settings or self._shared_settings(judges, where)
+        self.settings = settings or self._shared_settings(where)
+        self.name = self.settings.model
 
-    def _shared_settings(self, options: Iterable[str], where: object) -> Settings:
-        """Return the options that all answers share; each of `options` is one set, as JSON."""
-        judges = [json.loads(text) for text in sorted(options)]
+    def _shared_settings(self, where: object) -> Settings:
+        """Return the options that all answers share."""
+        used = [options for several in self._asked.values() for options in several]
         for name in _OPTIONS:
-            values = list(dict.fromkeys(repr(judge[name]) for judge in judges))
+            values = sorted({repr(options[name]) for options in used})
             if len(values) > 1:
                 raise InputError(
                     f"{str(where)!r} has answers with {name} {' and '.join(values)}; say which "
                     "judge is meant by like=LLMJudge(...) with its options"
                 )
-        if any(judge["sample"] for judge in judges):
+        if any(options["sample"] for options in used):
             raise InputError(
                 f"{str(where)!r} has several answers to one question; say how they were asked for "
                 "and what became of them by like=LLMJudge(..., n=..., vote=...)"
             )
         try:
-            return Settings(**{name: judges[0][name] for name in _OPTIONS})
+            return Settings(**{name: used[0][name] for name in _OPTIONS})
         except InputError as error:
             raise InputError(f"{str(where)!r} has answers with invalid options: {error}") from None
-
-    @property
-    def name(self) -> str:
-        """The model's id."""
-        return self._settings.model
 
     @property
     def digest(self) -> str:
@@ -265,7 +236,8 @@ class RecordedAnswers(ModelJudge):
         """Stay what it is: answers go by what was asked."""
         return self
 
-    async def _answer(self, asked: Asked) -> JudgeCall:
+    def answer(self, asked: Asked) -> JudgeCall:
+        """Find the answer to a question."""
         model = asked.settings.model
         answer = self._answers.get(request_key(asked.document))
         if answer is None:
@@ -307,14 +279,7 @@ def open_recording(
         cache = JudgeCache(source)
         if cache.path.is_file():
             return RecordedAnswers(cache.entries(), source, settings)
-        paths = sorted(source.rglob("*report.json"))
-        if not paths:
-            raise InputError(
-                f"{str(source)!r} has neither {cache.path.name!r} nor reports; expected a file of "
-                "JudgeCache.export, a cache or its folder, a report.json or a folder of such"
-            )
-        read = [_read_report(_loaded(read_text(path, "report")) or {}, path) for path in paths]
-        return RecordedReports(read, source)
+        return _open_reports(source, cache.path.name)
     text = read_text(source, "recording")
     if not text.strip():
         raise InputError(f"{str(source)!r} holds no answers")
@@ -322,7 +287,8 @@ def open_recording(
     if isinstance(document, dict) and ROWS in document:
         if settings is not None:
             raise InputError(f"like is given, but {str(source)!r} is a report, which needs none")
-        return RecordedReports([_read_report(document, source)])
+        report = _read_report(document, source)
+        return RecordedReports("report", report.digest, [report], report)
     first = document if document is not None else _loaded(text.split("\n", 1)[0])
     if isinstance(first, dict) and {"key", "request", "answer"} <= first.keys():
         return RecordedAnswers(read_lines(source), source, settings)
@@ -333,6 +299,25 @@ def open_recording(
         f"{str(source)!r} is neither a file that JudgeCache.export wrote (JSON lines) nor a "
         f"report.json with a list {ROWS!r}"
     )
+
+
+def _open_reports(folder: Path, cache_name: str) -> RecordedReports:
+    paths = sorted(folder.rglob("*report.json"))
+    if not paths:
+        raise InputError(
+            f"{str(folder)!r} has neither {cache_name!r} nor reports; expected a file of "
+            "JudgeCache.export, a cache or its folder, a report.json or a folder of such"
+        )
+    reports = [_read_report(_loaded(read_text(path, "report")) or {}, path) for path in paths]
+    for report in reports:
+        if None in report.of.values():
+            raise InputError(
+                f"{str(report.where)!r} does not say by gold_hash and extracted_hash what it is "
+                f"of; in a folder of reports, {str(folder)!r}, they must"
+            )
+    digests = "".join(report.digest for report in reports)
+    digest = hashlib.sha256(digests.encode()).hexdigest()
+    return RecordedReports("reports", digest, reports, None)
 
 
 def _loaded(text: str) -> Any:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from extractbench_nb._tokens import count_tokens
 from extractbench_nb.errors import InputError
 from extractbench_nb.judges.base import (
-    FieldJudge,
+    NO_PARAMS,
     Judge,
     JudgeCall,
     JudgeError,
@@ -23,6 +22,7 @@ from extractbench_nb.judges.cache import JudgeCache, request_key
 from extractbench_nb.judges.calls import Asked
 from extractbench_nb.judges.choosing import (
     Ensemble,
+    check_judge,
     choose_judge,
     fingerprint_of,
     judge_of_document,
@@ -31,14 +31,13 @@ from extractbench_nb.judges.choosing import (
 from extractbench_nb.judges.llm import LLMJudge, ModelJudge
 from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.judges.prompts import Message
-from extractbench_nb.judges.recorded import open_recording
-from extractbench_nb.judges.settings import DEFAULT_MODEL, Settings
+from extractbench_nb.judges.recorded import RecordedReports, open_recording
+from extractbench_nb.judges.settings import DEFAULT_MODEL, Unchecked
 
-_NOTHING: Mapping[str, Any] = {}
 _ABSENT = "not_recorded"
 
 
-class ReplayJudge(FieldJudge):
+class ReplayJudge(ModelJudge):
     """A judge that repeats recorded verdicts, without a model, key, network or cost.
 
     Parameters
@@ -109,6 +108,7 @@ class ReplayJudge(FieldJudge):
         self._otherwise = None if otherwise is None else choose_judge(otherwise, "otherwise")
         settings = None if like is None else like.settings_for()
         self._recording = open_recording(self._path, settings)
+        self._settings = self._recording.settings
 
     @property
     def name(self) -> str:
@@ -136,19 +136,7 @@ class ReplayJudge(FieldJudge):
         """
         return self._with(_otherwise=otherwise)
 
-    def for_document(self, gold: Any, predicted: Any) -> ReplayJudge:
-        """Return the judge for one evaluation, which a report must be of.
-
-        Parameters
-        ----------
-        gold, predicted : object
-            The two documents.
-
-        Returns
-        -------
-        ReplayJudge
-            Without verdicts of reports on other documents.
-        """
+    def _for_document(self, gold: Any, predicted: Any) -> Self:
         other = self._otherwise
         return self._with(
             _recording=self._recording.for_document(gold, predicted),
@@ -165,51 +153,23 @@ class ReplayJudge(FieldJudge):
             "otherwise": None if other is None else [other.name, fingerprint_of(other)],
         }
 
-    def check(self, params: Mapping[str, Any] = _NOTHING) -> None:
-        """Check the params of a field, and what the judge `otherwise` needs.
+    def _check(self, params: Mapping[str, Any]) -> None:
+        super()._check(params)
+        if self._otherwise is not None:
+            check_judge(self._otherwise, params)
 
-        Parameters
-        ----------
-        params : mapping, optional
-            The params of a field.
+    async def _answer(self, asked: Asked) -> JudgeCall:
+        return self._recording.answer(asked)
 
-        Raises
-        ------
-        InputError, ConfigError
-            See `LLMJudge.check`.
-        """
-        self._recording.check(params)
-        check = getattr(self._otherwise, "check", None)
-        if check is not None:
-            check(params)
-
-    def settings_for(self, params: Mapping[str, Any] = _NOTHING) -> Settings:
-        """Return what held for a field when it was asked about.
-
-        Parameters
-        ----------
-        params : mapping, optional
-            The params of the field.
-
-        Returns
-        -------
-        Settings
-            Those of the judge that asked, with the params applied; for a report, the defaults.
-
-        Raises
-        ------
-        ConfigError
-            A param cannot be used.
-        """
-        return self._recording.settings_for(params)
-
-    async def ask(self, question: Question) -> Verdict:
+    async def ask(self, question: Question, *, sample: int | None = None) -> Verdict:
         """Give the recorded verdict on the two values of a field.
 
         Parameters
         ----------
         question : Question
             The values, and what the schema says of the field.
+        sample : int, optional
+            Which of several answers to the same question; by default the vote over them.
 
         Returns
         -------
@@ -223,7 +183,9 @@ class ReplayJudge(FieldJudge):
             ``not_recorded``, with what is there instead; or ``recorded_failure``.
         """
         try:
-            return await self._recording.ask(question)
+            if isinstance(self._recording, RecordedReports):
+                return self._recording.verdict(question)
+            return await super().ask(question, sample=sample)
         except JudgeError as error:
             if self._otherwise is None or error.reason != _ABSENT:
                 raise
@@ -239,7 +201,7 @@ class ReplayJudge(FieldJudge):
         read: Callable[[str | None], Any],
         schema: Mapping[str, Any],
         *,
-        params: Mapping[str, Any] = _NOTHING,
+        params: Mapping[str, Any] = NO_PARAMS,
         sample: int = 0,
     ) -> tuple[Any, JudgeCall]:
         """Give the recorded answer to anything; alignments by a model are replayed so.
@@ -259,30 +221,21 @@ class ReplayJudge(FieldJudge):
         JudgeError
             See `ask`.
         """
-        asking: Any = self._recording
         try:
-            found = await asking.answer(messages, read, schema, params=params, sample=sample)
+            return await super().answer(messages, read, schema, params=params, sample=sample)
         except JudgeError as error:
-            asking = self._otherwise
-            if error.reason != _ABSENT or not callable(getattr(asking, "answer", None)):
+            other: Any = self._otherwise
+            if error.reason != _ABSENT or not callable(getattr(other, "answer", None)):
                 raise
-            found = await asking.answer(messages, read, schema, params=params, sample=sample)
-        return found  # type: ignore[no-any-return]
+        found: tuple[Any, JudgeCall] = await other.answer(
+            messages, read, schema, params=params, sample=sample
+        )
+        return found
 
-    def __repr__(self) -> str:
-        """Write the call that makes it."""
+    def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         path = self._path if isinstance(self._path, JudgeCache) else str(self._path)
         given = {"like": self._like, "otherwise": self._otherwise}
-        options = [f", {name}={value!r}" for name, value in given.items() if value is not None]
-        return f"ReplayJudge({path!r}{''.join(options)})"
-
-    def _identity(self) -> tuple[Any, ...]:
-        return (self._path, self._like, self._otherwise)
-
-    def __reduce__(self) -> tuple[Callable[[], ReplayJudge], tuple[()]]:
-        """Pickle and copy by the path, which is read again."""
-        made = partial(ReplayJudge, self._path, like=self._like, otherwise=self._otherwise)
-        return (made, ())
+        return (path,), {name: value for name, value in given.items() if value is not None}
 
 
 #: Tokens that a provider adds to each message.
@@ -294,10 +247,7 @@ _REASON = "rehearsal"
 
 
 class PlannedCall(NamedTuple):
-    """One call that would be made; its field and metric where they are known.
-
-    `answer_tokens` are those of a usual answer, `most_tokens` what the model may say at most.
-    """
+    """One call that would be made; its field and metric where they are known."""
 
     field: str | None
     metric: str | None
@@ -305,21 +255,17 @@ class PlannedCall(NamedTuple):
     cached: bool
     messages: tuple[Message, ...]
     prompt_tokens: int
-    answer_tokens: int
-    most_tokens: int
+    answer_tokens: int  # of a usual answer
+    most_tokens: int  # that the model may say
 
 
 @dataclass
 class Notes:
-    """What a rehearsal has brought to light.
-
-    `asked` holds the keys of what was noted before: the same again is available. `unknown` names
-    judges that cannot be looked into; they were not asked.
-    """
+    """What a rehearsal has brought to light."""
 
     calls: list[PlannedCall] = field(default_factory=list)
-    asked: set[Any] = field(default_factory=set)
-    unknown: set[str] = field(default_factory=set)
+    asked: set[Any] = field(default_factory=set)  # keys of what was noted: it is available then
+    unknown: set[str] = field(default_factory=set)  # judges that are not asked in a rehearsal
 
 
 def rehearsing(judge: Judge, notes: Notes) -> Judge:
@@ -339,11 +285,7 @@ class Unknown(ModelJudge):
     """Judge in the place of one that may do anything; it has no verdict, and notes its name."""
 
     def __init__(self, name: str, notes: Notes) -> None:
-        self.name, self._notes = name, notes
-
-    def settings_for(self, params: Mapping[str, Any] = _NOTHING) -> Settings:
-        """Return the defaults."""
-        return Settings(DEFAULT_MODEL)
+        self.name, self._notes, self._settings = name, notes, Unchecked(DEFAULT_MODEL)
 
     async def ask(self, question: Question, *, sample: int | None = None) -> Verdict:
         """Note the name."""

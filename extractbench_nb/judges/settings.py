@@ -115,6 +115,14 @@ class Settings:
         return settings
 
 
+class Unchecked(Settings):
+    """Settings of a judge that asks no model; any params are accepted."""
+
+    def for_field(self, params: Mapping[str, Any]) -> Settings:
+        """Stay what they are."""
+        return self
+
+
 def _number(
     low: float, *, high: float = _LARGEST, included: bool = True, whole: bool = False
 ) -> Callable[[Any], bool]:

@@ -35,13 +35,7 @@ _FORMS = re.compile(
 
 
 def scrub(text: str) -> str:
-    """Take keys out of a text.
-
-    Examples
-    --------
-    >>> scrub("Incorrect API key provided: sk-abcdefgh12345678.")
-    'Incorrect API key provided: [hidden]'
-    """
+    """Take keys out of a text."""
     if len(text) > _LONGEST:  # a key must not be cut in two
         text = text[: max(text.rfind(" ", 0, _LONGEST), _LONGEST // 2)] + "…"
     secrets = {
@@ -125,15 +119,7 @@ def failure_of(error: Exception, status: int | None = None, wait: float = 0.0) -
 
 
 def asked_wait(headers: Mapping[str, str], body: str) -> float:
-    """Read how long a response asks to wait before the next request.
-
-    Examples
-    --------
-    >>> asked_wait({"retry-after-ms": "1500"}, "")
-    1.5
-    >>> asked_wait({}, "Rate limit reached. Please try again in 1m2.5s.")
-    62.5
-    """
+    """Read how many seconds a response asks to wait, from its headers or body."""
     after = headers.get("retry-after", "")
     found = [_seconds(headers.get("retry-after-ms", "")) / 1000, _seconds(after)]
     with suppress(ValueError, OverflowError):  # it is not a date

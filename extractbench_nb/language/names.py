@@ -48,17 +48,21 @@ def read_person(text: str, canonical: Sequence[str]) -> Person | None:
     if any(word.isupper() and word.lower() in _FIRM_ENDINGS for word in kept):
         return None
     generation = frozenset(word.lower() for word in kept if word.lower() in lexicon.GENERATIONS)
-    names = tuple(
-        w for word in kept if word.lower() not in lexicon.GENERATIONS for w in _split(word, kept)
-    )
+    mixed = not all(word.isupper() for word in kept)
+    names: list[str] = []
+    for word in kept:
+        if word.lower() in lexicon.GENERATIONS:
+            continue
+        # a cluster of capitals is initials, JR Okafor, unless the whole name is in capitals
+        is_cluster = mixed and len(word) in _CLUSTER and word.isupper()
+        names += word.lower() if is_cluster and _VOWELS.isdisjoint(word) else [word.casefold()]
     if not names or any(name in _FIRM_ENDINGS for name in names):
         return None
     marked = marked or len(kept) < len(words) or any(len(name) == 1 for name in names)
     folded = {word.lower() for word in words}
     female = "" if folded.isdisjoint(lexicon.FEMALE_TITLES) else "f"
-    return Person(
-        names, generation, marked, female if folded.isdisjoint(lexicon.MALE_TITLES) else "m"
-    )
+    gender = female if folded.isdisjoint(lexicon.MALE_TITLES) else "m"
+    return Person(tuple(names), generation, marked, gender)
 
 
 def _name_groups(text: str) -> list[list[str]] | None:
@@ -157,11 +161,3 @@ def _strip_titles(words: list[str]) -> list[str]:
     if words[end - 2 : end] == ["Ph", "D"] and end - 2 > start:
         end -= 2
     return words[start:end]
-
-
-def _split(word: str, words: list[str]) -> tuple[str, ...]:
-    """Take a cluster of capitals apart (``JR Okafor``) unless the whole name is in capitals."""
-    mixed = any(not other.isupper() for other in words)
-    if mixed and len(word) in _CLUSTER and word.isupper() and _VOWELS.isdisjoint(word):
-        return tuple(word.lower())
-    return (word.casefold(),)

@@ -141,19 +141,11 @@ def read_tokens(unified: str) -> tuple[str, list[Token]]:
             found = found.translate(_INNER_MARKS)
         # half the time of Token(...), once for each word of a text
         raw.append(tuple.__new__(Token, (found, *match.span(), kind, None)))
-    return text, _merge(text, raw)
+    return text, _Reader(text, raw).read()
 
 
 def read_quantity(text: str) -> Quantity | None:
-    """Read a text that is one quantity and nothing else.
-
-    Examples
-    --------
-    >>> read_quantity("USD 2.3bn")
-    Quantity(value=2300000000.0, unit='usd')
-    >>> read_quantity("ISO 9001") is None
-    True
-    """
+    """Read a text that is one quantity and nothing else: ``USD 2.3bn``."""
     if len(text) > _MAX_QUANTITY_TEXT:
         return None
     tokens = read_tokens(unify(text))[1]
@@ -196,88 +188,230 @@ _BEFORE_NUMBER = re.compile(r"""[\s("']*[-+]?[\s(]*""")
 _AFTER_NUMBER = re.compile(r"""(?:[.,]-)?[\s)"'.°]*""")
 
 
-def _merge(text: str, raw: Sequence[Token]) -> list[Token]:
-    """Join each number with the currency, scale and unit around it."""
-    out: list[Token] = []
-    i = 0
-    while i < len(raw):
-        token = raw[i]
-        if token.kind == "word" and token.text.lower() not in VALUE_WORDS:
-            out.append(token)
-            i += 1
-            continue
-        token, i = _next_token(text, raw, i)
-        if out and (repeated := _repeated(text, out[-1], token)):
-            out[-1] = repeated
-            continue
-        last = -2 if len(out) > 1 and out[-1].text == "and" else -1
-        if out and (joined := _compound(text, out[last], token)):
-            out[last:] = [joined]
-            continue
-        _share_unit(text, out, token)
-        out.append(token)
-    return out
+class _Reader:
+    """Joins each number of a text with the sign, currency, scale and unit around it."""
 
+    def __init__(self, text: str, pieces: Sequence[Token]) -> None:
+        self.text, self.pieces = text, pieces
+        self.at = 0  # the next piece
+        self.out: list[Token] = []
 
-def _next_token(text: str, raw: Sequence[Token], i: int) -> tuple[Token, int]:
-    """Read the token at `i`, with all that belongs to it; return it and the next position."""
-    currency = _currency(raw[i])
-    amount = i + 2 if currency and _is_sign_next(text, raw, i + 1) else i + 1
-    if currency and amount < len(raw) and raw[amount].kind == "number":
-        gap = text[raw[amount - 1].end : raw[amount].start]
-        if gap in _CURRENCY_GAPS:
-            return _quantity(text, raw, i, amount, currency)
-    if raw[i].kind == "number":
-        return _quantity(text, raw, i, i, "")
-    if raw[i].kind == "word":
-        return _number_words(text, raw, i)
-    return raw[i], i + 1
+    def read(self) -> list[Token]:
+        """Read all tokens."""
+        out = self.out
+        while self.at < len(self.pieces):
+            token = self.pieces[self.at]
+            if token.kind == "word" and token.text.lower() not in VALUE_WORDS:
+                self.at += 1
+                out.append(token)
+                continue
+            token = self._next()
+            last = -2 if len(out) > 1 and out[-1].text == "and" else -1
+            if out and (repeated := self._repeated(out[-1], token)):
+                out[-1] = repeated
+            elif out and (joined := self._compound(out[last], token)):
+                out[last:] = [joined]
+            else:
+                self._share_unit(token)
+                out.append(token)
+        return out
 
+    def _gap(self, i: int) -> str:
+        """Return what stands before a piece, after the one before it."""
+        return self.text[self.pieces[i - 1].end : self.pieces[i].start]
 
-def _quantity(
-    text: str, raw: Sequence[Token], start: int, i: int, currency: str
-) -> tuple[Token, int]:
-    value = _literal(raw[i].text)
-    if value is None:
-        return raw[i], i + 1
-    if _is_negative(text, raw, start, i):
-        value = -value
-    token, end = _with_unit(text, raw, start, i + 1, value, currency)
-    amount = token.quantity
-    if not currency and end == i + 2 and amount and amount.unit in _CONTINENTAL:  # noqa: SIM102
-        if _POINTED.fullmatch(raw[i].text):  # 2.500 €: the sign behind tells that it is thousands
-            token = token._replace(quantity=amount._replace(value=amount.value * 1_000))
-    return token, end
+    def _kind(self, i: int) -> str:
+        return self.pieces[i].kind if i < len(self.pieces) else ""
 
+    def _currency(self, i: int) -> str:
+        """Return the currency that a piece is the sign or code of; empty for none."""
+        kind = self._kind(i)
+        if kind == "sign":
+            return CURRENCY_SIGNS.get(self.pieces[i].text, "")
+        if kind == "word" and len(self.pieces[i].text) == len("usd"):
+            return CURRENCIES.get(self.pieces[i].text.lower(), "")
+        return ""
 
-def _number_words(text: str, raw: Sequence[Token], i: int) -> tuple[Token, int]:
-    """Read a run of number words: ``one hundred and twenty``, ``twenty-fifth``."""
-    total, current, end, unit = 0, 0, i, ""
-    for j in range(i, len(raw)):
-        word = raw[j].text.lower()
-        if word in SMALL_NUMBERS and _extends(current, SMALL_NUMBERS[word], j > i):
-            current += SMALL_NUMBERS[word]
-        elif word in WORD_SCALES and j > i:
-            scaled = max(current, 1) * WORD_SCALES[word]
-            total, current = (total, scaled) if word == "hundred" else (total + scaled, 0)
-        elif word in ORDINALS and _extends(current, ORDINALS[word], j > i):
-            current, unit, end = current + ORDINALS[word], "ord", j + 1
-            break
-        elif not (  # one hundred and twenty
-            word == "and"
-            and i < j < len(raw) - 1
-            and raw[j - 1].text.lower() in WORD_SCALES
-            and raw[j + 1].text.lower() in SMALL_NUMBERS
-        ):
-            break
-        end = j + 1
-    if end == i:
-        return raw[i], i + 1
-    if unit:
-        token = Token(raw[i].text, raw[i].start, raw[end - 1].end, "number",
-                      Quantity(float(total + current), unit))  # fmt: skip
-        return token, end
-    return _with_unit(text, raw, i, end, float(total + current), "")
+    def _next(self) -> Token:
+        """Read the piece at the cursor, with all that belongs to it."""
+        start, token = self.at, self.pieces[self.at]
+        self.at = amount = start + 1
+        if currency := self._currency(start):
+            doubled = token.kind == "word" and self._kind(amount) == "sign"  # USD $5
+            if doubled and self._currency(amount) and self._gap(amount) in ("", " "):
+                amount += 1
+            if self._kind(amount) == "number" and self._gap(amount) in _CURRENCY_GAPS:
+                return self._quantity(start, amount, currency)
+        if token.kind == "number":
+            return self._quantity(start, start, "")
+        return self._number_words(start) if token.kind == "word" else token
+
+    def _quantity(self, start: int, i: int, currency: str) -> Token:
+        """Read the number at `i`, whose sign or currency is at `start`."""
+        number = self.pieces[i]
+        value = _literal(number.text)
+        self.at = i + 1
+        if value is None:
+            return number
+        token = self._with_unit(start, -value if self._is_negative(start, i) else value, currency)
+        amount = token.quantity
+        if not currency and self.at == i + 2 and amount and amount.unit in _CONTINENTAL:  # noqa: SIM102
+            if _POINTED.fullmatch(number.text):  # 2.500 €: the sign behind tells it is thousands
+                token = token._replace(quantity=amount._replace(value=amount.value * 1_000))
+        return token
+
+    def _number_words(self, start: int) -> Token:
+        """Read a run of number words: ``one hundred and twenty``, ``twenty-fifth``."""
+        pieces = self.pieces
+        total, current, end, unit = 0, 0, start, ""
+        for j in range(start, len(pieces)):
+            word = pieces[j].text.lower()
+            if word in SMALL_NUMBERS and _extends(current, SMALL_NUMBERS[word], j > start):
+                current += SMALL_NUMBERS[word]
+            elif word in WORD_SCALES and j > start:
+                scaled = max(current, 1) * WORD_SCALES[word]
+                total, current = (total, scaled) if word == "hundred" else (total + scaled, 0)
+            elif word in ORDINALS and _extends(current, ORDINALS[word], j > start):
+                current, unit, end = current + ORDINALS[word], "ord", j + 1
+                break
+            elif not (  # one hundred and twenty
+                word == "and"
+                and start < j < len(pieces) - 1
+                and pieces[j - 1].text.lower() in WORD_SCALES
+                and pieces[j + 1].text.lower() in SMALL_NUMBERS
+            ):
+                break
+            end = j + 1
+        first, value = pieces[start], float(total + current)
+        if end == start:
+            return first
+        self.at = end
+        if unit:
+            return first._replace(
+                end=pieces[end - 1].end, kind="number", quantity=Quantity(value, unit)
+            )
+        return self._with_unit(start, value, "")
+
+    def _with_unit(self, start: int, value: float, unit: str) -> Token:
+        """Multiply scale words in and take the unit or currency that follows."""
+        first = self.pieces[start]
+        # the g of KH-1736g is not grams
+        before = self.text[max(0, first.start - 2) : first.start].removesuffix("-")[-1:]
+        in_code = before.isalpha() and before not in "xX"
+        while (following := self._following()) is not None:
+            is_attached = not self._gap(self.at)
+            if in_code and is_attached:
+                break
+            word = following.text.lower()
+            is_scale = is_attached and following.text in _ATTACHED_SCALES
+            money = unit or is_scale or self._currency(self.at + 1)
+            scale = None if word == "mm" and not money else SCALES.get(word)
+            if scale is None and money:
+                scale = MONEY_SCALES.get(word)
+            if scale and unit != "%":
+                value *= scale
+            elif not unit and (found := self._unit(following, is_attached)):
+                unit = found
+            elif not (unit in MONEY and self._currency(self.at) == unit):
+                break
+            self.at += 1
+            if unit and unit not in MONEY:
+                break
+        return self._joined(first, self.pieces[self.at - 1], Quantity(value, unit))
+
+    def _joined(self, first: Token, last: Token, quantity: Quantity) -> Token:
+        text = self.text[first.start : last.end]
+        return Token(text, first.start, last.end, "number", quantity)
+
+    def _following(self) -> Token | None:
+        """Return the piece at the cursor if it may belong to the number before it."""
+        i = self.at
+        if self._kind(i) in ("", "number") or self._gap(i) not in _ATTACHING_GAPS:
+            return None
+        is_before = self._kind(i) == "sign" and self._kind(i + 1) == "number"
+        if is_before and self.pieces[i].text != "%" and not self._gap(i + 1):
+            return None  # 5 $6: the sign is the next number's
+        return self.pieces[i]
+
+    def _unit(self, token: Token, is_attached: bool) -> str:
+        if token.text in CASED_UNITS:
+            return token.text
+        word = token.text.lower().replace(" ", "")
+        if word == "in" and self.text[token.end : token.end + 1] in ("", "."):
+            return "inch"
+        if word in _ORDINAL_ENDINGS:
+            return "ord" if is_attached else ""
+        if word in CURRENCIES or word in CURRENCY_SIGNS:
+            return CURRENCIES.get(word) or CURRENCY_SIGNS[word]
+        if word in UNITS and (len(word) > 1 or not word.isalpha() or not token.text.isupper()):
+            return word
+        return ""
+
+    def _is_negative(self, start: int, i: int) -> bool:
+        number = self.pieces[i]
+        before, opening = map(self._char_before, (number, self.pieces[start]))
+        if "-" in (before, opening):
+            return self._is_minus(start if opening == "-" else i)
+        closing = self.text[number.end : number.end + 3].lstrip(" %")
+        if "(" not in (before, opening) or not closing.startswith(")"):
+            return False
+        if start < i or len(self.pieces) == 1:
+            return True
+        amount = not number.text.isdigit() and _literal(number.text) is not None
+        return amount and (i == 0 or self.text.startswith(")", number.end))
+
+    def _char_before(self, token: Token) -> str:
+        return self.text[max(0, token.start - 2) : token.start].rstrip()[-1:]
+
+    def _is_minus(self, i: int) -> bool:
+        """Say whether the dash before piece `i` is a minus and not a hyphen or a range."""
+        start = self.pieces[i].start
+        dash = self.text.rfind("-", max(0, start - 3), start)
+        if dash == 0:
+            return True
+        if start - dash > 1 and i > 0:  # "up - 5": a space after the dash
+            return False
+        before = self.text[dash - 1]
+        if before.isalnum() or before in ")-":
+            return False
+        previous = self.pieces[i - 1]
+        after_number = i > 0 and previous.kind == "number" and previous.end == dash - 1
+        return not (before == " " and after_number)
+
+    def _repeated(self, before: Token, token: Token) -> Token | None:
+        """Join a number with its repetition in parentheses: five (5) years, ten dollars ($10)."""
+        one, two = before.quantity, token.quantity
+        if one is None or two is None or self.text[before.end : token.start] != " (":
+            return None
+        if one.unit not in ("", two.unit) or abs(one.value) != abs(two.value):
+            return None
+        return token._replace(start=before.start, quantity=Quantity(one.value, two.unit))
+
+    def _compound(self, before: Token, token: Token) -> Token | None:
+        """Join two parts of one measure, the smaller unit after the larger: 2 min 5 s."""
+        large, small = before.quantity, token.quantity
+        gap = self.text[before.end : token.start]
+        if large is None or small is None or gap not in _COMPOUND_GAPS:
+            return None
+        (base, factor), (small_base, small_factor) = UNITS[large.unit], UNITS[small.unit]
+        if base != small_base or base not in _COMPOUND_BASES or not large.value.is_integer():
+            return None
+        if not 0 <= small.value * small_factor < factor:
+            return None
+        value = large.value * factor / small_factor + small.value
+        return self._joined(before, token, Quantity(value, small.unit))
+
+    def _share_unit(self, token: Token) -> None:
+        """Give the start of a range the unit of its end: 10-15%, 5 to 10 km."""
+        i = -2 if len(self.out) > 1 and self.out[-1].text.lower() == "to" else -1
+        start = self.out[i] if self.out else token
+        if start.quantity is None or start.quantity.unit:
+            return
+        if token.quantity is None or token.quantity.unit in ("", "ord"):
+            return
+        if self.text[start.end : token.start].strip().lower() in ("-", "to"):
+            shared = start.quantity._replace(unit=token.quantity.unit)
+            self.out[i] = start._replace(quantity=shared)
 
 
 def _extends(current: int, value: int, started: bool) -> bool:
@@ -287,111 +421,6 @@ def _extends(current: int, value: int, started: bool) -> bool:
     tens = current % 100
     room = 100 if tens == 0 else 10 if tens in WHOLE_TENS else 0
     return 0 < value < room
-
-
-def _with_unit(
-    text: str, raw: Sequence[Token], start: int, i: int, value: float, unit: str
-) -> tuple[Token, int]:
-    """Multiply scale words in and take the unit or currency that follows."""
-    # the g of KH-1736g is not grams
-    before = text[max(0, raw[start].start - 2) : raw[start].start].removesuffix("-")[-1:]
-    in_code = before.isalpha() and before not in "xX"
-    while (following := _following(text, raw, i)) is not None:
-        if in_code and following.start == raw[i - 1].end:
-            break
-        word = following.text.lower()
-        attached = following.start == raw[i - 1].end and following.text in _ATTACHED_SCALES
-        money = unit or attached or (i + 1 < len(raw) and _currency(raw[i + 1]))
-        scale = None if word == "mm" and not money else SCALES.get(word)
-        if scale is None and money:
-            scale = MONEY_SCALES.get(word)
-        if scale and unit != "%":
-            value *= scale
-        elif not unit and (found := _unit(following, text, raw, i)):
-            unit = found
-        elif unit in MONEY and _currency(following) == unit:
-            pass
-        else:
-            break
-        i += 1
-        if unit and unit not in MONEY:
-            break
-    first, last = raw[start], raw[i - 1]
-    return Token(text[first.start : last.end], first.start, last.end, "number",
-                 Quantity(value, unit)), i  # fmt: skip
-
-
-def _following(text: str, raw: Sequence[Token], i: int) -> Token | None:
-    if i == len(raw) or raw[i].kind == "number":
-        return None
-    if i + 1 < len(raw) and raw[i].kind == "sign" and raw[i].text != "%":
-        after = raw[i + 1]
-        if after.kind == "number" and after.start == raw[i].end:
-            return None
-    return raw[i] if text[raw[i - 1].end : raw[i].start] in _ATTACHING_GAPS else None
-
-
-def _unit(token: Token, text: str, raw: Sequence[Token], i: int) -> str:
-    if token.text in CASED_UNITS:
-        return token.text
-    word = token.text.lower().replace(" ", "")
-    if word == "in" and (token.end == len(text) or text[token.end] == "."):
-        return "inch"
-    attached = raw[i - 1].end == token.start
-    if word in _ORDINAL_ENDINGS:
-        return "ord" if attached else ""
-    if word in CURRENCIES or word in CURRENCY_SIGNS:
-        return CURRENCIES.get(word) or CURRENCY_SIGNS[word]
-    if word in UNITS and (len(word) > 1 or not word.isalpha() or not token.text.isupper()):
-        return word
-    return ""
-
-
-def _currency(token: Token) -> str:
-    if token.kind == "sign":
-        return CURRENCY_SIGNS.get(token.text, "")
-    if token.kind == "word" and len(token.text) == len("usd"):
-        return CURRENCIES.get(token.text.lower(), "")
-    return ""
-
-
-def _is_sign_next(text: str, raw: Sequence[Token], i: int) -> bool:
-    """Say whether a currency sign follows a currency code: USD $5."""
-    if i >= len(raw) or raw[i].kind != "sign" or not _currency(raw[i]):
-        return False
-    return raw[i - 1].kind == "word" and text[raw[i - 1].end : raw[i].start] in ("", " ")
-
-
-def _is_negative(text: str, raw: Sequence[Token], start: int, i: int) -> bool:
-    before, opening = _char_before(text, raw[i].start), _char_before(text, raw[start].start)
-    if "-" in (before, opening):
-        return _is_minus(text, raw, start if opening == "-" else i)
-    if "(" not in (before, opening) or not text[raw[i].end : raw[i].end + 3].lstrip(
-        " %"
-    ).startswith(")"):
-        return False
-    if start < i or len(raw) == 1:
-        return True
-    amount = not raw[i].text.isdigit() and _literal(raw[i].text) is not None
-    return amount and (i == 0 or text.startswith(")", raw[i].end))
-
-
-def _char_before(text: str, position: int) -> str:
-    return text[max(0, position - 2) : position].rstrip()[-1:]
-
-
-def _is_minus(text: str, raw: Sequence[Token], i: int) -> bool:
-    """Say whether the dash before token `i` is a minus and not a hyphen or a range."""
-    dash = text.rfind("-", max(0, raw[i].start - 3), raw[i].start)
-    if dash == 0:
-        return True
-    if raw[i].start - dash > 1 and i > 0:  # "up - 5": a space after the dash
-        return False
-    before = text[dash - 1]
-    if before.isalnum() or before in ")-":
-        return False
-    after_number = i > 0 and raw[i - 1].kind == "number" and raw[i - 1].end == dash - 1
-    return not (before == " " and after_number)
 
 
 def _literal(text: str) -> float | None:
@@ -411,41 +440,3 @@ def _literal(text: str) -> float | None:
     if ":" in text or text.count(".") > 1 or len(text) > _EXACT_DIGITS:
         return None
     return float(text)
-
-
-def _repeated(text: str, before: Token, token: Token) -> Token | None:
-    """Join a number with its repetition in parentheses: five (5) years, ten dollars ($10)."""
-    one, two = before.quantity, token.quantity
-    if one is None or two is None or text[before.end : token.start] != " (":
-        return None
-    if one.unit not in ("", two.unit) or abs(one.value) != abs(two.value):
-        return None
-    return token._replace(start=before.start, quantity=Quantity(one.value, two.unit))
-
-
-def _compound(text: str, before: Token, token: Token) -> Token | None:
-    """Join two parts of one measure, the smaller unit after the larger: 2 min 5 s, 6 ft 2 in."""
-    large, small = before.quantity, token.quantity
-    if large is None or small is None or text[before.end : token.start] not in _COMPOUND_GAPS:
-        return None
-    (base, factor), (small_base, small_factor) = UNITS[large.unit], UNITS[small.unit]
-    if base != small_base or base not in _COMPOUND_BASES or not large.value.is_integer():
-        return None
-    if not 0 <= small.value * small_factor < factor:
-        return None
-    value = large.value * factor / small_factor + small.value
-    return Token(text[before.start : token.end], before.start, token.end, "number",
-                 Quantity(value, small.unit))  # fmt: skip
-
-
-def _share_unit(text: str, out: list[Token], token: Token) -> None:
-    """Give the start of a range the unit of its end: 10-15%, 5 to 10 km."""
-    worded = len(out) > 1 and out[-1].text.lower() == "to"
-    at = len(out) - (2 if worded else 1)
-    if at < 0 or token.quantity is None or token.quantity.unit in ("", "ord"):
-        return
-    start = out[at]
-    if start.quantity is None or start.quantity.unit:
-        return
-    if text[start.end : token.start].strip().lower() in ("-", "to"):
-        out[at] = start._replace(quantity=start.quantity._replace(unit=token.quantity.unit))

@@ -13,16 +13,7 @@ from extractbench_nb.language.lexicon import PHRASES
 from extractbench_nb.language.quantities import ORDINALS, UNITS
 from extractbench_nb.language.text import any_of
 
-# Phrases by a part that many of them share, so that most texts are searched for few.
-_SHARED = ("quarter", "half", "limited", "united", " than", "year", "national", "vennootschap", "")
-_PHRASES = {
-    part: [
-        phrase
-        for phrase in sorted(PHRASES, key=len, reverse=True)
-        if part == next(p for p in _SHARED if p in phrase)
-    ]
-    for part in _SHARED
-}
+_PHRASES = sorted(PHRASES, key=len, reverse=True)
 _OF_WORDS = re.compile("[ ./-]")
 _GLUED_ARTICLE = re.compile(r"A(?<!\wA)(?=[A-Z][a-z]{2})")
 CITATION = re.compile(r"(?<=\S)\s*\[\d{1,4}(?:\s?[-,;]\s?\d{1,4})*\]")
@@ -203,9 +194,8 @@ def reword(text: str) -> str:
             text = _day_word().sub(_day_number, text)
         if " of 1" in lower or " of one" in lower:
             text = _SHARE_OF_ONE.sub(_share, text)
-        for part in filter(lower.__contains__, _SHARED):
-            for phrase in filter(lower.__contains__, _PHRASES[part]):
-                text = _phrase(phrase).sub(PHRASES[phrase], text)
+        for phrase in filter(lower.__contains__, _PHRASES):
+            text = _phrase(phrase).sub(PHRASES[phrase], text)
     text = _apply(_WORDINGS, text, lower)
     if _LABELLED.search(text):
         text = _NUMBER_LABEL.sub("", text)

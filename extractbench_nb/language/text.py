@@ -42,15 +42,9 @@ def any_of(words: Iterable[str]) -> str:
 
 
 def unify(text: str) -> str:
-    r"""Fold what differs in writing only: Unicode form, accents, dashes, quotes, line breaks.
+    """Fold what differs in writing only: Unicode form, accents, dashes, quotes, line breaks.
 
-    Case and punctuation are kept. Marks outside the Latin range (Japanese voicing) are kept too,
-    because they change the word.
-
-    Examples
-    --------
-    >>> unify("eﬃ\u00adcient  trans-\nformers — “naïve”")
-    'efficient transformers - "naive"'
+    Case, punctuation and marks outside the Latin range (Japanese voicing) are kept.
     """
     if "\n" in text:
         text = _BROKEN_WORD.sub("", text)
@@ -63,37 +57,17 @@ def unify(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Return `text` unified and casefolded.
-
-    Examples
-    --------
-    >>> fold("ＳＯＣＩÉＴÉ  Générale")
-    'societe generale'
-    """
+    """Return `text` unified and casefolded."""
     return unify(text).casefold()
 
 
 def strip_punctuation(text: str) -> str:
-    """Replace punctuation and symbols by spaces, and collapse the spaces.
-
-    Examples
-    --------
-    >>> strip_punctuation("Attention, please: a survey.")
-    'Attention please a survey'
-    """
+    """Replace punctuation and symbols by spaces, and collapse the spaces."""
     return " ".join(_PUNCTUATION.sub(" ", text).split())
 
 
 def normalize(text: str) -> str:
-    """Return `text` folded and without punctuation: equal results differ in writing only.
-
-    Texts of punctuation alone keep it, so that ``"+"`` and ``"-"`` stay apart.
-
-    Examples
-    --------
-    >>> normalize("State-of-the-Art") == normalize("state of the art")
-    True
-    """
+    """Return `text` folded and without punctuation, unless it is nothing but punctuation."""
     folded = fold(text)
     return strip_punctuation(folded) or folded
 

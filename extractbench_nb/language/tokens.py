@@ -12,22 +12,11 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cache, cached_property, lru_cache
 
+from extractbench_nb.language import lexicon
 from extractbench_nb.language.dates import Date, find_dates, parse_date
-from extractbench_nb.language.lexicon import (
-    ALIASES,
-    DEGREES,
-    DROPPABLE,
-    GIVER_OR_TAKER,
-    HONORIFICS,
-    LEGAL_SUFFIXES,
-    NUMBERED,
-    PLACES,
-    STOP_WORDS,
-    SYNONYMS,
-)
 from extractbench_nb.language.names import Person, read_people, read_person
 from extractbench_nb.language.quantities import CURRENCY_SIGNS, Token, read_tokens
-from extractbench_nb.language.rewording import CITATION, reword
+from extractbench_nb.language.rewording import reword
 from extractbench_nb.language.text import fold, unify
 
 # Addresses, in which each character counts; a host without a scheme by its ending.
@@ -63,16 +52,14 @@ _TRANSLITERATED = str.maketrans(
      "å": "aa", "Å": "Aa"}
 )  # fmt: skip
 _NO_MARKS = {code: None for code in range(128) if not chr(code).isalnum()}
-_POINTED = re.compile(r"(?<![\w.,])[1-9]\d{0,2}\.\d{3}(?![.,]?\w)")
-_DECIMAL_COMMA = re.compile(r",(?<=\d,)\d{1,2}(?![.,]?\w)")
-_JOINED = re.compile(r"(\w+) ?- ?(?=(\w+))")
-_PAIR = re.compile(r"(?<![\w/])([a-z]{2,3})/([a-z]{2,3})(?![\w/])")
 _LAST_ZERO = re.compile(r"\d+\.\d*[1-9]0+|\d+\.0\d*0")
 _NUMBERED_A = re.compile(r"\d[ -]a(?:\W*$|[,;.)]|\W ?\W)")
 _PADDED = re.compile(r"0\d+")
 _CODE_BEFORE = re.compile(r"(?:[A-Za-z]-?|\d-\d{1,4}-)$")
 _MIN_PADDED = 3
-_OPTIONAL = frozenset((*LEGAL_SUFFIXES, *HONORIFICS, *DEGREES, *DROPPABLE))
+_OPTIONAL = frozenset(
+    (*lexicon.LEGAL_SUFFIXES, *lexicon.HONORIFICS, *lexicon.DEGREES, *lexicon.DROPPABLE)
+)
 
 
 class Prepared:
@@ -90,13 +77,13 @@ class Prepared:
         for token in found:
             if token.kind == "word":
                 word = token.text.casefold()
-                word = SYNONYMS.get(word, word)
+                word = lexicon.SYNONYMS.get(word, word)
                 if addresses and word == _PLACE_OF_ADDRESS:
                     word = "=" + addresses.pop(0)
             else:
-                word = _canonical(token, text, bool(words) and words[-1] in NUMBERED)
+                word = _canonical(token, text, bool(words) and words[-1] in lexicon.NUMBERED)
             words.append(word)
-            if word not in STOP_WORDS or not _is_stop(word, token, text, shouting):
+            if word not in lexicon.STOP_WORDS or not _is_stop(word, token, text, shouting):
                 kept.append(word)
             if has_periods and text.startswith(".", token.end):
                 dotted.append(word)
@@ -116,56 +103,6 @@ class Prepared:
         """All letters and digits of the reworded text in one run, lower case."""
         text = self.text.casefold()
         return text.translate(_NO_MARKS) if text.isascii() else "".join(filter(str.isalnum, text))
-
-    @cached_property
-    def has_one_case(self) -> bool:
-        """True if the text is in capitals, or in small letters only."""
-        return self.unified.isupper() or self.unified.islower()
-
-    @cached_property
-    def values(self) -> tuple[str, ...]:
-        """Quantity, date and address tokens, in order."""
-        return tuple(t for t in self.tokens if t[0] in "#@=")
-
-    @cached_property
-    def directions(self) -> tuple[str, ...]:
-        """The words that tell a giver from a taker, in order."""
-        if GIVER_OR_TAKER.isdisjoint(self.words):
-            return ()
-        return tuple(word for word in self.words if word in GIVER_OR_TAKER)
-
-    @cached_property
-    def joined(self) -> frozenset[tuple[str, str]]:
-        """Words beside a dash, and codes beside a slash, in order."""
-        if "-" not in self.text and "/" not in self.unified:
-            return frozenset()
-        found = _JOINED.findall(self.text.casefold()) + _PAIR.findall(self.unified.casefold())
-        return frozenset(found)
-
-    @cached_property
-    def pointed(self) -> frozenset[str]:
-        """Numbers whose point may stand before decimals or thousands: 1.250."""
-        return frozenset(_POINTED.findall(self.unified))
-
-    @cached_property
-    def cited(self) -> tuple[str, ...]:
-        """Digits of what stands in brackets like a citation: [5, 10]."""
-        if "[" not in self.unified:
-            return ()
-        return tuple(
-            "".join(filter(str.isdigit, found)) for found in CITATION.findall(self.unified)
-        )
-
-    @cached_property
-    def has_decimal_comma(self) -> bool:
-        """True if a comma stands before decimals: 1,25."""
-        return "," in self.unified and _DECIMAL_COMMA.search(self.unified) is not None
-
-    @cached_property
-    def parts(self) -> tuple[str, ...]:
-        """What stands between dashes, letters and digits only."""
-        parts = self.text.casefold().split("-")
-        return tuple("".join(filter(str.isalnum, part)) for part in parts)
 
     @cached_property
     def transliterated(self) -> dict[str, str]:
@@ -218,11 +155,6 @@ class Prepared:
         return mask
 
     @cached_property
-    def plain(self) -> bool:
-        """True if nothing in the text may stand for more than it says: initials, periods."""
-        return not self.dotted and not any(len(t) == 1 for t in self.bag)
-
-    @cached_property
     def person(self) -> Person | None:
         """The text as a person's name; None if it cannot be one."""
         return read_person(self.text, self.words)
@@ -254,7 +186,7 @@ def aliases(tokens: Sequence[str]) -> frozenset[int]:
 
 def is_place(tokens: Sequence[str]) -> bool:
     """Say whether `tokens` name a state or a country."""
-    return any(row < len(PLACES) for row in aliases(tokens))
+    return any(row < len(lexicon.PLACES) for row in aliases(tokens))
 
 
 _MAX_ALIAS_WORDS = 12
@@ -264,7 +196,7 @@ _MAX_ALIAS_TEXT = 20
 @cache
 def _alias_index() -> dict[str, frozenset[int]]:
     index: dict[str, set[int]] = {}
-    for row, names in enumerate(ALIASES):
+    for row, names in enumerate(lexicon.ALIASES):
         for name in names.split("|"):
             key = name if name[0] == "#" else " ".join(Prepared(name.replace("+", "plus")).tokens)
             index.setdefault(key, set()).add(row)
@@ -345,7 +277,7 @@ def _canonical(token: Token, text: str, numbered: bool) -> str:
         return token.text
     if token.kind != "number":
         word = token.text.casefold()
-        return CURRENCY_SIGNS.get(token.text) or SYNONYMS.get(word, word)
+        return CURRENCY_SIGNS.get(token.text) or lexicon.SYNONYMS.get(word, word)
     if token.text[0] == "0" and _is_code(token, text):
         return f"#={token.text}"  # with its zeros: 00501, A-007, 50-00-0
     if token.quantity is None:
@@ -402,13 +334,7 @@ def _is_stop(word: str, token: Token, text: str, shouting: bool) -> bool:
 
 
 def split_quantity(token: str) -> tuple[float, str] | None:
-    """Take a quantity token apart; None for other tokens.
-
-    Examples
-    --------
-    >>> split_quantity("#5000m")
-    (5000.0, 'm')
-    """
+    """Take a quantity token apart, ``#5000m`` into 5000.0 and ``m``; None for other tokens."""
     match = _QUANTITY.fullmatch(token)
     return (float(match[1]), match[2]) if match else None
 
