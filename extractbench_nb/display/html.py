@@ -7,21 +7,6 @@ from html import escape
 
 from extractbench_nb.display.text import one_line, trimmed
 
-__all__ = [
-    "STYLE",
-    "card_html",
-    "cell",
-    "document_text",
-    "element",
-    "more_rows",
-    "one_line",
-    "table",
-    "table_html",
-    "table_of",
-    "table_row",
-]
-
-
 #: Colours come from JupyterLab's variables where they exist, so that dark themes work. The class is
 #: named twice where JupyterLab's own rules for tables would win otherwise.
 STYLE = """<style>

@@ -40,16 +40,6 @@ from extractbench_nb.pdf.pages import read_pages
 from extractbench_nb.pdf.text import PdfText
 from extractbench_nb.schema.parse import parse_schema
 
-__all__ = [
-    "Checked",
-    "audit",
-    "check_document",
-    "find_empty_required",
-    "find_undeclared",
-    "find_violations",
-]
-
-
 _TYPE_KEYWORDS = frozenset(("type", "anyOf", "oneOf"))
 
 

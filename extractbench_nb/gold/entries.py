@@ -19,19 +19,6 @@ from extractbench_nb.pdf.text import PdfText, words_of
 from extractbench_nb.schema.nodes import Node, Schema
 from extractbench_nb.schema.states import MISSING
 
-__all__ = [
-    "INDEX_KEYS",
-    "Place",
-    "Subject",
-    "find_duplicates",
-    "find_placeholders",
-    "find_split_items",
-    "find_variants",
-    "find_wording_faults",
-    "shown",
-    "walk",
-]
-
 
 class Place(NamedTuple):
     """One value of a document: ``$.a[2].b`` of field ``a[].b``, its node if the schema has one.

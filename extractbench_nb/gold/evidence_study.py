@@ -21,23 +21,6 @@ from extractbench_nb.pdf.search import amount_of, date_of
 from extractbench_nb.pdf.text import index_of
 from extractbench_nb.stats.intervals import Drawing, counts_drawn
 
-__all__ = [
-    "AGAINST",
-    "BANDS",
-    "BAND_COLUMNS",
-    "COUNT_COLUMNS",
-    "KINDS",
-    "MISSING_COLUMNS",
-    "SHARE_COLUMNS",
-    "EvidenceCounts",
-    "count_evidence",
-    "shares",
-    "shipped_bands",
-    "shipped_counts",
-    "shipped_missing",
-]
-
-
 KINDS = ("short text", "long text", "number", "date")
 AGAINST = ("own", "same domain", "other domains")
 BANDS = ("below 0.1", "0.1 to 0.5", "0.5 to 0.9", "0.9 and up")

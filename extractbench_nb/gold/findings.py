@@ -12,20 +12,6 @@ from extractbench_nb._frames import Column, FrameSpec, describe_frames
 from extractbench_nb.display.html import card_html, cell, document_text, table_of, table_row
 from extractbench_nb.errors import InputError, nearest
 
-__all__ = [
-    "AUDITED_COLUMNS",
-    "AUDIT_COLUMNS",
-    "KINDS",
-    "SEVERITIES",
-    "SUMMARY_COLUMNS",
-    "Audit",
-    "Finding",
-    "Kind",
-    "chosen_kinds",
-    "sample_findings",
-]
-
-
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
@@ -201,9 +187,7 @@ class Audit:
         rank = {kind: i for i, kind in enumerate(KINDS)}
         counts["rank"] = [rank[kind] for kind in counts["kind"]]
         counts = counts.sort_values(["domain", "rank"], kind="stable")
-        return SUMMARY_COLUMNS.build(
-            {name: counts[name].tolist() for name in SUMMARY_COLUMNS.names}
-        )
+        return SUMMARY_COLUMNS.from_records(counts)
 
     @staticmethod
     def kinds() -> pd.DataFrame:

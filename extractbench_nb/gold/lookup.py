@@ -15,9 +15,6 @@ from extractbench_nb.language.dates import MONTHS, Date, parse_date, unshifted
 from extractbench_nb.language.text import fold, is_placeholder
 from extractbench_nb.pdf.text import Passage, PdfText, covered, nearest_passage, squash, words_of
 
-__all__ = ["find_date_faults", "find_values", "is_looked_up", "is_malformed"]
-
-
 _ASKED = re.compile(r"\bYYYY(?:-MM(?:-DD)?)?(?![\w-])")
 _SHAPES = {"YYYY-MM-DD": r"\d{4}-\d\d-\d\d", "YYYY-MM": r"\d{4}-\d\d", "YYYY": r"\d{4}"}
 _STYLES = (

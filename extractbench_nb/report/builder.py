@@ -32,9 +32,6 @@ from extractbench_nb.report.html import html_text
 from extractbench_nb.report.models import EvaluationReport, ReportWarning
 from extractbench_nb.schema.nodes import Schema
 
-__all__ = ["ReportBuilder", "ReportConfig", "write_evaluation"]
-
-
 _SWITCHES = ("save_json", "save_text", "save_csv", "save_markdown", "save_html")
 
 

@@ -35,18 +35,6 @@ from extractbench_nb.report.models import (
 from extractbench_nb.schema.nodes import Node, Schema
 from extractbench_nb.schema.states import MISSING
 
-__all__ = [
-    "array_breakdowns",
-    "content_stats",
-    "coverage_stats",
-    "field_outcomes",
-    "outcome_stats",
-    "published_reason",
-    "schema_paths",
-    "schema_stats",
-]
-
-
 _MEMBER = r"\.[A-Za-z_$][\w$-]*|\['(?:[^'\\]|\\.)*'\]"
 _STEP = re.compile(rf"{_MEMBER}|\[\+?\d+\]", re.DOTALL)
 _KEYWORD = re.compile(

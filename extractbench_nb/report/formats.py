@@ -22,9 +22,6 @@ from extractbench_nb.report.models import (
     FieldOutcome,
 )
 
-__all__ = ["CSV_COLUMNS", "csv_text", "json_text", "markdown_text", "summary_text"]
-
-
 _WIDTH = 80
 _MOST_ARRAYS = 10
 _MOST_FAILED = 10

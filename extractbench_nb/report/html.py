@@ -24,9 +24,6 @@ from extractbench_nb.report.models import (
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["bar", "html_text", "listed"]
-
-
 LABELS = {
     "correct": "Correct",
     "both_absent": "Both absent",

@@ -11,18 +11,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from extractbench_nb._frames import TEXT
 from extractbench_nb._json import canonical
 from extractbench_nb.display.html import (
     card_html,
     cell,
     document_text,
     more_rows,
-    one_line,
     table_of,
     table_row,
 )
+from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.stats.breakdowns import TEXT, gather, refuse_missing
+from extractbench_nb.stats.breakdowns import gather, refuse_missing
 from extractbench_nb.stats.intervals import (
     DIGITS,
     Drawing,
@@ -34,17 +35,6 @@ from extractbench_nb.stats.intervals import (
     wilson_interval,
     with_range,
 )
-
-__all__ = [
-    "Agreement",
-    "Joined",
-    "agreement",
-    "agreement_of",
-    "join_verdicts",
-    "kappa_interval",
-    "kappas",
-    "share_interval",
-]
 
 _ON = ("passed", "outcome")
 _COMPARED = ("score", "passed", "outcome", "reason", "reasoning", "gold", "predicted")

@@ -12,18 +12,18 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec, describe_frames
+from extractbench_nb._frames import TEXT, Column, FrameSpec, describe_frames
 from extractbench_nb.display.html import (
     card_html,
     cell,
     document_text,
     more_rows,
-    one_line,
     table_of,
     table_row,
 )
+from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.stats.breakdowns import TEXT, gather, known_columns, label
+from extractbench_nb.stats.breakdowns import gather, known_columns, label
 from extractbench_nb.stats.intervals import (
     DIGITS,
     Drawing,
@@ -35,8 +35,6 @@ from extractbench_nb.stats.intervals import (
     sign_flip_tests,
     with_range,
 )
-
-__all__ = ["Comparison", "compare_runs"]
 
 # --- results ----------------------------------------------------------------------------------
 

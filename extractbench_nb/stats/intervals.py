@@ -19,25 +19,6 @@ import pandas as pd
 
 from extractbench_nb.errors import InputError
 
-__all__ = [
-    "DIGITS",
-    "EQUAL",
-    "Drawing",
-    "Interval",
-    "Numbers",
-    "PValue",
-    "bca_bounds",
-    "counts_drawn",
-    "detectable_difference",
-    "holm",
-    "mean_intervals",
-    "number",
-    "sign_flip_tests",
-    "wilson_interval",
-    "with_range",
-]
-
-
 Numbers = npt.NDArray[np.float64]
 
 #: Sums of equal values in another order differ in the last digits; these digits are kept.

@@ -14,20 +14,13 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec, describe_frames
 from extractbench_nb._json import canonical
-from extractbench_nb.display.html import (
-    card_html,
-    document_text,
-    more_rows,
-    one_line,
-    table_html,
-)
+from extractbench_nb.display.html import card_html, document_text, more_rows, table_html
+from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.field_metrics.registry import REGISTRY
 from extractbench_nb.stats.agreements import Joined, agreement_of, join_verdicts
 from extractbench_nb.stats.breakdowns import gather, refuse_missing
 from extractbench_nb.stats.intervals import Drawing, with_range
-
-__all__ = ["JUDGE_DISAGREEMENTS", "JUDGE_PAIRS", "JudgeAgreement", "judge_agreement"]
 
 _UNDEFINED = "NaN where it is not defined"
 _DISTANCE = f"mean distance of scores; {_UNDEFINED}"
@@ -258,10 +251,7 @@ def judge_agreement(
         row, differ = _compare(a, b, sides, drawing)
         rows.append(row)
         disagreements += differ
-    frames = [
-        spec.build({name: [row.get(name) for row in records] for name in spec.names})
-        for spec, records in ((JUDGE_PAIRS, rows), (JUDGE_DISAGREEMENTS, disagreements))
-    ]
+    frames = JUDGE_PAIRS.from_records(rows), JUDGE_DISAGREEMENTS.from_records(disagreements)
     return JudgeAgreement(tuple(sides), drawing, *frames)
 
 
