@@ -93,6 +93,11 @@ def more_rows(hidden: int, frame: str) -> str:
     return f"… {hidden} more; .{frame} has them" if hidden > 0 else ""
 
 
+def more_html(hidden: int, frame: str) -> str:
+    """Say the same in a line of its own."""
+    return f"<div>{more_rows(hidden, frame)}</div>" if hidden > 0 else ""
+
+
 def card_html(title: str, *parts: str, limit: int = 200) -> str:
     """Write a card: a title, which is escaped here, and what is under it, which is HTML."""
     head = f'<div class="xb-title">{document_text(title, limit)}</div>'

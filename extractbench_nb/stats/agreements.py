@@ -17,7 +17,7 @@ from extractbench_nb.display.html import (
     card_html,
     cell,
     document_text,
-    more_rows,
+    more_html,
     table_of,
     table_row,
 )
@@ -174,8 +174,7 @@ class Agreement:
             for row in frame.head(_SHOWN).to_dict("records")
         )
         table = table_of((cell(name.replace("_", " "), tag="th") for name in columns), rows)
-        more = more_rows(len(frame) - _SHOWN, "disagreements")
-        return f"{table}<div>{more}</div>" if more else table
+        return table + more_html(len(frame) - _SHOWN, "disagreements")
 
 
 def _cell_text(value: object) -> str:

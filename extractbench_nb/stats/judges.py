@@ -14,7 +14,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec, describe_frames
 from extractbench_nb._json import canonical
-from extractbench_nb.display.html import card_html, document_text, more_rows, table_html
+from extractbench_nb.display.html import card_html, document_text, more_html, more_rows, table_html
 from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.field_metrics.registry import REGISTRY
@@ -143,9 +143,8 @@ class JudgeAgreement:
             for row in self._pairs.head(_PAIRS).to_dict("records")
         ]
         numbers = ("agree", "kappa", "fields", "a only", "b only", "without verdict", "unmatched")
-        more = more_rows(len(self._pairs) - _PAIRS, "pairs")
-        note = f"<div>{more}</div>" if more else ""
-        return card_html(self._head(), table_html(("judge a", "judge b"), numbers, rows), note)
+        more = more_html(len(self._pairs) - _PAIRS, "pairs")
+        return card_html(self._head(), table_html(("judge a", "judge b"), numbers, rows), more)
 
     def _head(self) -> str:
         return f"Agreement of {len(self.judges)} judges [{self.drawing.percent} interval]"
