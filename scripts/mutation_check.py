@@ -39,9 +39,9 @@ AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             "engine/scoring.py",
             "engine/pairing.py",
-            "engine/records.py",
+            "engine/traversal.py",
             "engine/strict_rules.py",
-            "schema/states.py",
+            "schema/nodes.py",
         ),
         (
             "evaluation/test_[fjsu]*.py",
@@ -50,6 +50,7 @@ AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "parity",
             "properties",
             "evaluation",
+            "schema",
         ),
     ),
     "alignment": (

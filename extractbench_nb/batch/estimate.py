@@ -14,20 +14,19 @@ from extractbench_nb.batch.inputs import Documents, evaluated_source, read_outpu
 from extractbench_nb.display.html import card_html, document_text, table_html
 from extractbench_nb.display.text import dollars, plural
 from extractbench_nb.engine.assignment import OptimalAligner
-from extractbench_nb.engine.inputs import Aligner, choose_alignment
 from extractbench_nb.engine.llm_alignment import ALIGNING, Alignment, LLMAligner
 from extractbench_nb.engine.profiles import Profile, get_profile
 from extractbench_nb.engine.questions import answer_tokens
 from extractbench_nb.engine.scoring import Scorer
+from extractbench_nb.engine.traversal import Aligner
 from extractbench_nb.errors import InputError
-from extractbench_nb.evaluation.api import Run
+from extractbench_nb.evaluation.api import Run, choose_alignment
 from extractbench_nb.judges.base import Judge, JudgeError
 from extractbench_nb.judges.choosing import choose_judge
 from extractbench_nb.judges.client import list_price
 from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.judges.replay import Notes, PlannedCall, rehearsing
-from extractbench_nb.schema.nodes import Node, Schema
-from extractbench_nb.schema.states import MISSING
+from extractbench_nb.schema.nodes import MISSING, Node, Schema
 
 __all__ = ["ESTIMATE_COLUMNS", "CostEstimate", "estimate_cost"]
 

@@ -25,9 +25,9 @@ from extractbench_nb.batch.rows import (
     time_dtype,
     value_to_text,
 )
-from extractbench_nb.engine.inputs import read_predicted, read_schema
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.errors import InputError, SchemaError, nearest
+from extractbench_nb.evaluation.api import read_predicted, read_schema
 from extractbench_nb.schema.nodes import Schema
 
 

@@ -17,9 +17,9 @@ from pandas.api.types import pandas_dtype
 
 from extractbench_nb._frames import TEXT, Column, FrameSpec
 from extractbench_nb.display.text import document_json
-from extractbench_nb.engine.inputs import MAX_DEPTH
-from extractbench_nb.engine.records import settled
+from extractbench_nb.engine.traversal import settled
 from extractbench_nb.errors import InputError
+from extractbench_nb.evaluation.api import MAX_DEPTH
 from extractbench_nb.evaluation.frames import (
     ARRAY_COLUMNS,
     CALL_COLUMNS,

@@ -39,10 +39,10 @@ from extractbench_nb.batch.workers import (
     failure,
     runner,
 )
-from extractbench_nb.engine.inputs import Aligner, check_models, choose_alignment
 from extractbench_nb.engine.profiles import Profile, get_profile
+from extractbench_nb.engine.traversal import Aligner
 from extractbench_nb.errors import InputError
-from extractbench_nb.evaluation.api import evaluate
+from extractbench_nb.evaluation.api import check_models, choose_alignment, evaluate
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.judges.choosing import choose_judge

@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 from extractbench_nb._concurrency import run_anywhere, worker_count, worker_pool
 from extractbench_nb.batch.inputs import evaluated_source, read_output
 from extractbench_nb.batch.rows import is_settled, packed_rows
-from extractbench_nb.engine.inputs import Aligner
 from extractbench_nb.engine.profiles import Profile
+from extractbench_nb.engine.traversal import Aligner
 from extractbench_nb.errors import ExtractBenchError, InputError
 from extractbench_nb.evaluation.api import Run
 from extractbench_nb.field_metrics.registry import REGISTRY, Metric

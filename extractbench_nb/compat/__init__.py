@@ -39,16 +39,21 @@ here ``integer_exact``, the default of the one branch that is not null.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any
 
-from extractbench_nb.compat import evaluator
-from extractbench_nb.compat.evaluator import AsyncEvaluationConfig, Compared
+from extractbench_nb.compat import metrics
+from extractbench_nb.compat.evaluator import (
+    README,
+    AsyncEvaluationConfig,
+    StructuredEvaluator,
+    StructuredEvaluatorConfig,
+)
+from extractbench_nb.compat.metrics import EvaluationConfig
 from extractbench_nb.engine.profiles import Profile
-from extractbench_nb.errors import ConfigError, nearest
 from extractbench_nb.field_metrics.classes import (
     BaseMetric,
     MetricConfig,
@@ -56,28 +61,11 @@ from extractbench_nb.field_metrics.classes import (
     MetricRegistry,
     MetricResult,
     global_metric_registry,
-    refuse_unknown,
 )
-from extractbench_nb.field_metrics.package_010 import package_010_metric
-from extractbench_nb.report import builder
-from extractbench_nb.report.content import published_reason
+from extractbench_nb.report import builder, models
 from extractbench_nb.report.formats import csv_text, json_text, markdown_text, summary_text
-from extractbench_nb.report.models import (
-    ArrayStats,
-    ConfusionCounts,
-    ContentStats,
-    CoverageStats,
-    ErrorBreakdown,
-    ErrorGroup,
-    EvaluationReport,
-    FieldOutcome,
-    LlmStats,
-    LowScoringField,
-    OutcomeStats,
-    SchemaStats,
-)
+from extractbench_nb.report.models import EvaluationReport, FieldOutcome
 from extractbench_nb.schema.config import DEFAULT_METRICS, PRESETS
-from extractbench_nb.schema.states import EMPTY, MISSING, resolve_states, state_of
 
 __all__ = [
     "AsyncEvaluationConfig",
@@ -94,39 +82,7 @@ __all__ = [
     "global_metric_registry",
 ]
 
-_README = "extract-bench-readme"
-
-# --- evaluator and report with the rules of the README ----------------------------------------
-
-
-@dataclass
-class StructuredEvaluatorConfig(evaluator.StructuredEvaluatorConfig):
-    """Options of a `StructuredEvaluator`.
-
-    Parameters
-    ----------
-    metrics, async_config : object, optional
-        See `compat.evaluator.StructuredEvaluatorConfig`.
-    profile : str or Profile, optional
-        The rules: those of the published README; ``extract-bench-0.1.0`` for the release's.
-    judge, alignment : object, optional
-        See `evaluate`.
-    """
-
-    profile: str | Profile = field(default=_README, kw_only=True)
-
-
-class StructuredEvaluator(evaluator.StructuredEvaluator):
-    """Compares documents field by field; see `compat.evaluator.StructuredEvaluator`.
-
-    Parameters
-    ----------
-    config : StructuredEvaluatorConfig, optional
-        Profile, judge, alignment, and timeout and retries of metrics that are awaited.
-    """
-
-    def __init__(self, config: evaluator.StructuredEvaluatorConfig | None = None) -> None:
-        super().__init__(config if config is not None else StructuredEvaluatorConfig())
+# --- reports with the rules of the README -----------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -145,7 +101,7 @@ class ReportConfig(builder.ReportConfig):
         See `evaluate`.
     """
 
-    profile: str | Profile = _README
+    profile: str | Profile = README
 
 
 class ReportBuilder(builder.ReportBuilder):
@@ -213,373 +169,6 @@ def format_markdown_table(
     return markdown_text(field_outcomes, max_reason_length)
 
 
-# --- configs and presets ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, init=False)
-class EvaluationConfig(Mapping[str, Any]):
-    """The metrics of a field and its weight; a schema may hold it as ``evaluation_config``.
-
-    Parameters
-    ----------
-    metrics : sequence of MetricConfig or dict, optional
-        The metrics; without any, the field is skipped.
-    aggregation_weight : float or None, optional
-        The weight among the fields.
-    **unknown : object
-        Refused.
-
-    Raises
-    ------
-    ConfigError
-        An unknown field, here or in a metric.
-
-    Examples
-    --------
-    >>> dict(EvaluationConfig.from_preset("number_tolerance"))
-    {'metrics': [{'metric_id': 'number_tolerance', 'params': {'tolerance': 0.001}}]}
-    """
-
-    metrics: list[MetricConfig]
-    aggregation_weight: float | None = None
-
-    def __init__(
-        self,
-        metrics: Sequence[MetricConfig | Mapping[str, Any]] = (),
-        aggregation_weight: float | None = None,
-        **unknown: Any,
-    ) -> None:
-        refuse_unknown("EvaluationConfig", unknown, ("metrics", "aggregation_weight"))
-        object.__setattr__(self, "metrics", [_metric_config(entry) for entry in metrics])
-        object.__setattr__(self, "aggregation_weight", aggregation_weight)
-
-    @classmethod
-    def from_preset(cls, preset: str) -> EvaluationConfig:
-        """Return the config of a preset.
-
-        Parameters
-        ----------
-        preset : str
-            Its name.
-
-        Returns
-        -------
-        EvaluationConfig
-            The config; that of ``skip`` has no metrics.
-
-        Raises
-        ------
-        ConfigError
-            There is no such preset.
-        """
-        found = PRESETS.get(str(preset))
-        if found is None:
-            raise ConfigError(None, f"unknown preset {preset!r}; {nearest(preset, PRESETS)}")
-        if found.metric_id == "skip":
-            return cls()
-        return cls([MetricConfig(found.metric_id, params=dict(found.params) or None)])
-
-    def model_dump(self, *, exclude_none: bool = False) -> dict[str, Any]:
-        """Return the config as plain dicts.
-
-        Parameters
-        ----------
-        exclude_none : bool, optional
-            Whether to leave out what is None.
-
-        Returns
-        -------
-        dict
-            metrics, aggregation_weight.
-        """
-        metrics = [metric.model_dump(exclude_none=exclude_none) for metric in self.metrics]
-        found = {"metrics": metrics, "aggregation_weight": self.aggregation_weight}
-        return {k: v for k, v in found.items() if not (exclude_none and v is None)}
-
-    def __getitem__(self, key: str) -> Any:
-        """Return a value of the ``evaluation_config``."""
-        return self._as_written[key]
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the keys of the ``evaluation_config``."""
-        return iter(self._as_written)
-
-    def __len__(self) -> int:
-        """Count the keys of the ``evaluation_config``."""
-        return len(self._as_written)
-
-    @property
-    def _as_written(self) -> dict[str, Any]:
-        return self.model_dump(exclude_none=True) if self.metrics else {"preset": "skip"}
-
-
-def _metric_config(entry: object) -> MetricConfig:
-    if isinstance(entry, MetricConfig):
-        return entry
-    if isinstance(entry, Mapping) and "metric_id" in entry:
-        return MetricConfig(**{str(key): value for key, value in entry.items()})
-    raise ConfigError(None, f"found {entry!r}; expected a MetricConfig or a dict with 'metric_id'")
-
-
-def get_preset_configs() -> dict[str, EvaluationConfig]:
-    """Return the configs of all presets.
-
-    Returns
-    -------
-    dict of str to EvaluationConfig
-        By name; that of ``skip`` has no metrics.
-    """
-    return {name: EvaluationConfig.from_preset(name) for name in PRESETS}
-
-
-def get_preset_config(preset: str) -> EvaluationConfig:
-    """Return the config of a preset.
-
-    Parameters
-    ----------
-    preset : str
-        Its name.
-
-    Returns
-    -------
-    EvaluationConfig
-        The config.
-
-    Raises
-    ------
-    ConfigError
-        There is no such preset.
-
-    Examples
-    --------
-    >>> get_preset_config("string_exact").metrics
-    [MetricConfig(metric_id='string_exact', weight=None, params=None)]
-    """
-    return EvaluationConfig.from_preset(preset)
-
-
-def validate_preset(preset: str) -> None:
-    """Raise an error if there is no such preset.
-
-    Parameters
-    ----------
-    preset : str
-        The name.
-
-    Raises
-    ------
-    ConfigError
-        There is no such preset.
-    """
-    EvaluationConfig.from_preset(preset)
-
-
-def get_preset_error_message(invalid_preset: str) -> str:
-    """List the known presets.
-
-    Parameters
-    ----------
-    invalid_preset : str
-        An unknown name.
-
-    Returns
-    -------
-    str
-        The name, and one line per preset with its use.
-    """
-    lines = [f"  - {name}: {preset.use}" for name, preset in sorted(PRESETS.items())]
-    return "\n".join([f"unknown preset {invalid_preset!r}; known are", *lines])
-
-
-# --- metric classes with the rules of the README ----------------------------------------------
-
-
-class PolicyAwareMetric(BaseMetric):
-    """A metric that compares present values only; absent ones are decided by their states.
-
-    Attributes
-    ----------
-    metric_id : str
-        Its name in an ``evaluation_config``.
-
-    Notes
-    -----
-    Subclasses have an async method ``_evaluate_values(*, node, gold, extracted, config)`` that
-    returns a `MetricResult`.
-
-    Examples
-    --------
-    >>> class SameInitial(PolicyAwareMetric):
-    ...     metric_id = "same_initial"
-    ...
-    ...     async def _evaluate_values(self, *, node, gold, extracted, config):
-    ...         return MetricResult(self.metric_id, float(gold[:1] == extracted[:1]))
-    """
-
-    async def evaluate(self, node: Any, config: MetricConfig | None = None) -> MetricResult:
-        """Compare two values, or decide by their states if one is absent.
-
-        Parameters
-        ----------
-        node : MetricContext
-            The values and their schema. An empty array is absent if the type is array.
-        config : MetricConfig, optional
-            What the schema declares for the metric.
-
-        Returns
-        -------
-        MetricResult
-            Score and verdict; details has the reason if a value is absent.
-        """
-        gold, extracted = node.get_gold_value(), node.get_extracted_value()
-        resolution = resolve_states(_state(node, gold), _state(node, extracted))
-        if resolution is None:
-            return await self._evaluate_values(
-                node=node, gold=gold, extracted=extracted, config=config
-            )
-        details: dict[str, Any] = {"reason": published_reason(resolution.reason)}
-        if not resolution.passed:
-            details["gold"] = None if gold is MISSING else gold
-            details["extracted"] = None if extracted is MISSING else extracted
-        return MetricResult(self.metric_id, resolution.score, resolution.passed, details)
-
-    async def _evaluate_values(
-        self, *, node: Any, gold: Any, extracted: Any, config: MetricConfig | None
-    ) -> MetricResult:
-        raise NotImplementedError(f"{type(self).__name__} has no method _evaluate_values")
-
-
-def _state(node: Any, value: Any) -> str:
-    return EMPTY if value == [] and node.get_type() == "array" else state_of(value)
-
-
-@dataclass(frozen=True)
-class _PublishedMetric(PolicyAwareMetric):
-    """A metric of the release; a field ``default_x`` is the default of its param ``x``."""
-
-    rule: ClassVar[str]
-
-    async def _evaluate_values(
-        self, *, node: Any, gold: Any, extracted: Any, config: MetricConfig | None
-    ) -> MetricResult:
-        names = [f.name for f in fields(self) if f.name.startswith("default_")]
-        params = {name.removeprefix("default_"): getattr(self, name) for name in names}
-        if config is not None and config.params:
-            params |= config.params
-        compare = package_010_metric(self.rule, params, fuzzy="levenshtein")
-        assert compare is not None  # noqa: S101 - the rule of each subclass exists
-        score, passed = compare(gold, extracted)
-        details = Compared(self.rule, gold, extracted, params, score).details()
-        return MetricResult(self.metric_id, score, passed, details)
-
-
-@dataclass(frozen=True)
-class ExactStringMatchMetric(_PublishedMetric):
-    """Equal text, case included.
-
-    Parameters
-    ----------
-    metric_id : str, optional
-        The name in results.
-    """
-
-    rule = "string_exact"
-    metric_id: str = "string_exact"
-
-
-@dataclass(frozen=True)
-class CaseInsensitiveStringMatchMetric(_PublishedMetric):
-    """Equal text after case folding.
-
-    Parameters
-    ----------
-    metric_id : str, optional
-        The name in results.
-    """
-
-    rule = "string_case_insensitive"
-    metric_id: str = "string_case_insensitive"
-
-
-@dataclass(frozen=True)
-class NormalizedLevenshteinSimilarityMetric(_PublishedMetric):
-    """Levenshtein similarity, ``1 - distance / max(len)``, which passes from a threshold on.
-
-    Parameters
-    ----------
-    metric_id : str, optional
-        The name in results.
-    default_threshold : float, optional
-        Lowest similarity in [0, 1] that passes, unless the config has a threshold.
-    default_case_sensitive : bool, optional
-        Whether case matters, unless the config says so.
-    """
-
-    rule = "string_fuzzy"
-    metric_id: str = "string_fuzzy"
-    default_threshold: float = 0.8
-    default_case_sensitive: bool = False
-
-
-@dataclass(frozen=True)
-class ExactNumberMatchMetric(_PublishedMetric):
-    """Equal numbers; texts are read as numbers.
-
-    Parameters
-    ----------
-    metric_id : str, optional
-        The name in results.
-    """
-
-    rule = "number_exact"
-    metric_id: str = "number_exact"
-
-
-@dataclass(frozen=True)
-class NumberToleranceMetric(_PublishedMetric):
-    """Numbers whose absolute difference is at most a tolerance.
-
-    Parameters
-    ----------
-    metric_id : str, optional
-        The name in results.
-    default_tolerance : float, optional
-        Largest difference that passes, unless the config has a tolerance.
-    """
-
-    rule = "number_tolerance"
-    metric_id: str = "number_tolerance"
-    default_tolerance: float = 1e-6
-
-
-@dataclass(frozen=True)
-class IntegerExactMatchMetric(_PublishedMetric):
-    """Equal integer parts.
-
-    Parameters
-    ----------
-    metric_id : str, optional
-        The name in results.
-    """
-
-    rule = "integer_exact"
-    metric_id: str = "integer_exact"
-
-
-@dataclass(frozen=True)
-class BooleanExactMatchMetric(_PublishedMetric):
-    """Equal booleans; two values that are not booleans are equal too.
-
-    Parameters
-    ----------
-    metric_id : str, optional
-        The name in results.
-    """
-
-    rule = "boolean_exact"
-    metric_id: str = "boolean_exact"
-
-
 # --- submodules -------------------------------------------------------------------------------
 
 
@@ -588,25 +177,21 @@ def _named(*values: Any) -> dict[str, Any]:
 
 
 _BASE = _named(BaseMetric, MetricContext, MetricResult)
+_POLICY = _named(metrics.PolicyAwareMetric)
 _STRINGS = _named(
-    CaseInsensitiveStringMatchMetric, ExactStringMatchMetric, NormalizedLevenshteinSimilarityMetric
+    metrics.CaseInsensitiveStringMatchMetric,
+    metrics.ExactStringMatchMetric,
+    metrics.NormalizedLevenshteinSimilarityMetric,
 )
-_NUMBERS = _named(ExactNumberMatchMetric, IntegerExactMatchMetric, NumberToleranceMetric)
-_BOOLEANS = _named(BooleanExactMatchMetric)
+_NUMBERS = _named(
+    metrics.ExactNumberMatchMetric, metrics.IntegerExactMatchMetric, metrics.NumberToleranceMetric
+)
+_BOOLEANS = _named(metrics.BooleanExactMatchMetric)
 _MODELS = _named(
-    ArrayStats,
-    ConfusionCounts,
-    ContentStats,
-    CoverageStats,
-    ErrorBreakdown,
-    ErrorGroup,
-    EvaluationReport,
-    FieldOutcome,
-    LlmStats,
-    LowScoringField,
-    OutcomeStats,
-    SchemaStats,
-)
+    models.ArrayStats, models.ConfusionCounts, models.ContentStats, models.CoverageStats,
+    models.ErrorBreakdown, models.ErrorGroup, models.EvaluationReport, models.FieldOutcome,
+    models.LlmStats, models.LowScoringField, models.OutcomeStats, models.SchemaStats,
+)  # fmt: skip
 _FORMATS = {
     "format_csv": csv_text,
     "format_json": json_text,
@@ -624,15 +209,16 @@ _SUBMODULES: Mapping[str, Mapping[str, Any]] = {
         "global_metric_registry": global_metric_registry,
     },
     "evaluation.metrics": {
-        **_BASE, **_named(PolicyAwareMetric), **_STRINGS, **_NUMBERS, **_BOOLEANS,
+        **_BASE, **_POLICY, **_STRINGS, **_NUMBERS, **_BOOLEANS,
     },
     "evaluation.metrics.base_metric": _BASE,
     "evaluation.metrics.boolean_metrics": _BOOLEANS,
     "evaluation.metrics.number_metrics": _NUMBERS,
-    "evaluation.metrics.policy_metric": _named(PolicyAwareMetric),
+    "evaluation.metrics.policy_metric": _POLICY,
     "evaluation.metrics.string_metrics": _STRINGS,
     "evaluation.presets": {
-        **_named(get_preset_config, get_preset_configs, get_preset_error_message, validate_preset),
+        **_named(metrics.get_preset_config, metrics.get_preset_configs),
+        **_named(metrics.get_preset_error_message, metrics.validate_preset),
         **{f"{kind.upper()}_DEFAULT_PRESET": name for kind, name in DEFAULT_METRICS.items()},
         "SKIP_PRESET": "skip",
         "VALID_PRESETS": {name: preset.use for name, preset in PRESETS.items()},

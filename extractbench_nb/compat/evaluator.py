@@ -11,11 +11,10 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import json_text
-from extractbench_nb.engine.inputs import Aligner
 from extractbench_nb.engine.pairing import EMPTY_MAP
 from extractbench_nb.engine.profiles import Profile
-from extractbench_nb.engine.records import ArrayRecord, Leaf, settled, states
 from extractbench_nb.engine.scoring import CALLER, Scored
+from extractbench_nb.engine.traversal import Aligner, ArrayRecord, Leaf, settled, states
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.api import evaluate, evaluate_async
 from extractbench_nb.evaluation.frames import in_order
@@ -26,9 +25,11 @@ from extractbench_nb.field_metrics.strings import normal_url
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.report.content import published_reason, schema_paths
 from extractbench_nb.schema.config import PRESETS
-from extractbench_nb.schema.states import MISSING, Unusable, resolve_states
+from extractbench_nb.schema.nodes import MISSING, Unusable, resolve_states
 
 __all__ = ["AsyncEvaluationConfig", "StructuredEvaluator", "StructuredEvaluatorConfig"]
+
+README = "extract-bench-readme"
 
 # --- the evaluator ----------------------------------------------------------------------------
 
@@ -81,13 +82,10 @@ class AsyncEvaluationConfig:
             value = getattr(self, name)
             if value is None and name == "metric_timeout_seconds":
                 continue
-            if not _is_number(value) or value < least or (value == least and not included):
+            is_number = type(value) in (int, float) and isfinite(value)
+            if not is_number or value < least or (value == least and not included):
                 bound = f"{least:g} or more" if included else f"more than {least:g}"
                 raise InputError(f"{name} is {value!r}; expected a number that is {bound}")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
 @dataclass
@@ -101,13 +99,15 @@ class StructuredEvaluatorConfig:
         `global_metric_registry` holds them.
     async_config : AsyncEvaluationConfig or None, optional
         Timeout and retries of metrics that are awaited.
-    profile, judge, alignment : object, optional
+    profile : str or Profile, optional
+        The rules: those of the published README; ``extract-bench-0.1.0`` for the release's.
+    judge, alignment : object, optional
         See `evaluate`.
     """
 
     metrics: Sequence[Any] = ()
     async_config: AsyncEvaluationConfig | None = None
-    profile: str | Profile = field(default="paper", kw_only=True)
+    profile: str | Profile = field(default=README, kw_only=True)
     judge: str | Judge = field(default="offline", kw_only=True)
     alignment: str | Aligner = field(default="optimal", kw_only=True)
 
@@ -255,20 +255,17 @@ def _published(evaluation: Evaluation) -> dict[str, Any]:
     leaves = [leaf for leaf in in_order(evaluation.records) if leaf.counted]
     released = evaluation.profile.package_010_metrics
     results: dict[str, dict[str, MetricResult]] = {}
-    paths = schema_paths((*_places(leaf), "") for leaf in leaves)
-    for leaf, quoted in zip(leaves, paths, strict=True):
+    places = []
+    for leaf in leaves:
+        in_schema, path = leaf.node.schema_path or None, leaf.paths.gold
+        if EMPTY_MAP in _QUOTED.sub("", path):  # a map without entries has a schema path only
+            in_schema, path = None, leaf.node.schema_path
+        places.append((in_schema, path, ""))
+    for leaf, quoted in zip(leaves, schema_paths(places), strict=True):
         plain = _QUOTED.sub(_unquoted, quoted)
         # a key may hold anything, also what looks like another path
         results[quoted if plain in results else plain] = _leaf_results(leaf, released)
     return {"schema": evaluation.schema, "results": results}
-
-
-def _places(leaf: Leaf) -> tuple[str | None, str]:
-    """Return the place in the schema and in gold; a map without entries has the first only."""
-    path = leaf.paths.gold
-    if EMPTY_MAP in _QUOTED.sub("", path):
-        return None, leaf.node.schema_path
-    return leaf.node.schema_path or None, path
 
 
 def _unquoted(match: re.Match[str]) -> str:
@@ -367,19 +364,8 @@ class Compared(NamedTuple):
     def details(self, reasoning: str | None = None, *, released: bool = True) -> dict[str, Any]:
         """Describe the comparison under the published keys.
 
-        Parameters
-        ----------
-        reasoning : str, optional
-            A judge's words.
-        released : bool, optional
-            Whether the metric compared as the release does. Its details show the values as
-            compared, for example as numbers.
-
-        Returns
-        -------
-        dict
-            gold, extracted, and the keys that the release adds for the metric, for example delta
-            and tolerance.
+        If `released`, the metric compared as the release does: its details show the values as
+        compared, for example as numbers.
 
         Examples
         --------
@@ -387,8 +373,9 @@ class Compared(NamedTuple):
         {'gold': 5.0, 'extracted': 5.5, 'tolerance': 1.0, 'delta': 0.5}
         """
         gold, extracted = self.gold, self.extracted
-        shown = _SHOWN_AS.get(self.metric, _unchanged) if released else _unchanged
-        details = {"gold": shown(gold), "extracted": shown(extracted)}
+        details = {"gold": gold, "extracted": extracted}
+        if released and self.metric in _SHOWN_AS:
+            details = {side: _SHOWN_AS[self.metric](value) for side, value in details.items()}
         text = str if released else json_text
         match self.metric:
             case "string_case_insensitive":
@@ -437,14 +424,6 @@ def _number(value: Any) -> Any:
     return _converted(float, value)
 
 
-def _integer(value: Any) -> Any:
-    return _converted(int, value)
-
-
-def _unchanged(value: Any) -> Any:
-    return value
-
-
 _RELEASED_TOLERANCE = 1e-6
 
 #: By metric: a value as the release compares and shows it.
@@ -454,5 +433,5 @@ _SHOWN_AS: Mapping[str, Callable[[Any], Any]] = {
     "string_fuzzy": str,
     "number_exact": _number,
     "number_tolerance": _number,
-    "integer_exact": _integer,
+    "integer_exact": lambda value: _converted(int, value),
 }

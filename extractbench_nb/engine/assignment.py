@@ -48,13 +48,7 @@ Pairs = list[tuple[int, int]]
 
 
 class OptimalAligner:
-    """Aligns arrays under one scorer; a callable ``(node, gold, predicted) -> index pairs``.
-
-    Parameters
-    ----------
-    scorer : Scorer
-        Runs the declared metrics on pairs of items.
-    """
+    """Aligns arrays under one scorer; a callable ``(node, gold, predicted) -> index pairs``."""
 
     name = "optimal"
 
@@ -68,19 +62,18 @@ class OptimalAligner:
     def __call__(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Pairs:
         """Align the items of one array."""
         key = (node, id(gold), id(predicted))  # the caller keeps the items alive
-        if key not in self._known:
-            self._known[key] = self._align(node, gold, predicted)
-        return self._known[key]
-
-    def _align(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Pairs:
-        """Pair items of ``prefixItems`` by position and all others optimally."""
+        known = self._known.get(key)
+        if known is not None:
+            return known
+        # items of prefixItems are paired by position, all others optimally
         items, prefix = node.children.items, len(node.children.prefix)
         pairs = [(i, i) for i in range(min(prefix, len(gold), len(predicted)))]
         ours, theirs = self._side(gold), self._side(predicted)
         left, right = ours.order_from(prefix), theirs.order_from(prefix)
         if items is not None and left and right:
             pairs.extend(self._assign(items, ours, theirs, left, right))
-        return sorted(pairs)
+        self._known[key] = sorted(pairs)
+        return self._known[key]
 
     def _side(self, items: Sequence[Any]) -> Side:
         side = self._sides.get(id(items))

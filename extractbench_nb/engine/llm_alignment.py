@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
@@ -59,18 +58,11 @@ class Batch(NamedTuple):
         return Batch(self.gold[:middle], self.predicted), Batch(self.gold[middle:], self.predicted)
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What fits into one call.
+class Limits(NamedTuple):
+    """What fits into one call: tokens of all items, items of both sides, candidates per gold item.
 
-    Parameters
-    ----------
-    tokens : int
-        Tokens of all items together.
-    items : int
-        Items of both sides together: each is named in the answer.
-    candidates : int
-        Predicted items that are shown for each gold item, where not all are.
+    Each item is named in the answer. Candidates are the predicted items that are shown for a gold
+    item if not all are.
     """
 
     tokens: int
@@ -89,59 +81,59 @@ def batches(
     partners: Mapping[int, Mapping[int, float]] | None,
     limits: Limits,
 ) -> list[Batch]:
-    """Cut what is to be aligned into batches."""
+    """Cut what is to be aligned into batches; without `partners`, into one if all fits, or none.
+
+    Gold items whose best partners stand near each other are gathered until a batch is full.
+    """
     if partners is None:
         tokens = sum(gold.values()) + sum(predicted.values())
         fits = tokens <= limits.tokens and len(gold) + len(predicted) <= limits.items
         return [Batch(tuple(gold), tuple(predicted))] if fits else []
-    return list(_fill(gold, predicted, partners, limits))
-
-
-def _fill(
-    gold: Mapping[int, int],
-    predicted: Mapping[int, int],
-    partners: Mapping[int, Mapping[int, float]],
-    limits: Limits,
-) -> Iterator[Batch]:
-    """Gather gold items whose best partners stand near each other until a batch is full."""
     asked = [i for i in gold if partners.get(i)]
     asked.sort(key=lambda i: (max(partners[i], key=partners[i].__getitem__), i))
-    ours: list[int] = []
-    theirs: dict[int, None] = {}
+    found: list[tuple[list[int], set[int]]] = []
     tokens = 0
     for i in asked:
-        new = [j for j in partners[i] if j not in theirs]
+        ours, theirs = found[-1] if found else ([], set[int]())
+        new = set(partners[i]) - theirs
         more = gold[i] + sum(predicted[j] for j in new)
         items = len(ours) + 1 + len(theirs) + len(new)
-        if ours and (tokens + more > limits.tokens or items > limits.items):
-            yield Batch(tuple(sorted(ours)), tuple(sorted(theirs)))
-            ours, theirs, new = [], {}, list(partners[i])
+        if not ours or tokens + more > limits.tokens or items > limits.items:
+            ours, theirs, new = [], set(), set(partners[i])
             tokens, more = 0, gold[i] + sum(predicted[j] for j in new)
+            found.append((ours, theirs))
         ours.append(i)
-        theirs.update(dict.fromkeys(new))
+        theirs |= new
         tokens += more
-    if ours:
-        yield Batch(tuple(sorted(ours)), tuple(sorted(theirs)))
+    return [Batch(tuple(sorted(ours)), tuple(sorted(theirs))) for ours, theirs in found]
 
 
 def likely_partners(
     node: Node, gold: Sequence[Any], predicted: Sequence[Any], count: int
 ) -> Partners:
-    """Choose for each gold item the predicted items that are most like it."""
+    """Choose for each gold item the predicted items that are most like it.
+
+    Predicted items that nobody chose propose themselves to the gold items that they are most like.
+    """
     found: Partners = []
-    kept = _Proposals(len(predicted))
+    best_worth = np.full((_PROPOSALS, len(predicted)), -1.0, np.float32)
+    best_rows = np.zeros((_PROPOSALS, len(predicted)), np.int64)
     step = max(1, DENSE_PAIRS // (4 * len(predicted)))
     for start in range(0, len(gold), step):
         similar, likely = proxy_matrix(node, gold[start : start + step], predicted)
         worth = similar + likely
         for place, row in enumerate(worth, start):
             found.append(_best(row, count) or _around(place / len(gold), len(predicted), count))
-        kept.add(worth, start)
-    proposed: list[dict[int, float]] = [{} for _ in gold]
+        rows = np.broadcast_to(np.arange(start, start + len(worth))[:, None], worth.shape)
+        worth, rows = np.concatenate([best_worth, worth]), np.concatenate([best_rows, rows])
+        order = np.argsort(-worth, axis=0, kind="stable")[:_PROPOSALS]
+        best_worth = np.take_along_axis(worth, order, axis=0)
+        best_rows = np.take_along_axis(rows, order, axis=0)
+    proposed: Partners = [{} for _ in gold]
     chosen = {column for row in found for column in row}
-    for column, row, worth_of in kept:
-        if column not in chosen and column not in found[row]:
-            proposed[row][column] = worth_of
+    for (place, column), value in np.ndenumerate(best_worth):
+        if value >= HOPELESS and column not in chosen:
+            proposed[int(best_rows[place, column])][column] = float(value)
     return [row | _most(more, count) for row, more in zip(found, proposed, strict=True)]
 
 
@@ -165,28 +157,6 @@ def _most(worth: Mapping[int, float], count: int) -> dict[int, float]:
     return dict(ranked[:count])
 
 
-class _Proposals:
-    """The gold items that each predicted item is most like, over all chunks of gold items."""
-
-    def __init__(self, columns: int) -> None:
-        self._worth = np.full((_PROPOSALS, columns), -1.0, np.float32)
-        self._rows = np.zeros((_PROPOSALS, columns), np.int64)
-
-    def add(self, worth: NDArray[np.float32], start: int) -> None:
-        """Look at the worth of more gold items, the first of which has the place `start`."""
-        rows = np.broadcast_to(np.arange(start, start + len(worth))[:, None], worth.shape)
-        both = np.concatenate([self._worth, worth]), np.concatenate([self._rows, rows])
-        order = np.argsort(-both[0], axis=0, kind="stable")[:_PROPOSALS]
-        self._worth, self._rows = (np.take_along_axis(part, order, axis=0) for part in both)
-
-    def __iter__(self) -> Iterator[tuple[int, int, float]]:
-        """Yield predicted place, gold place and worth."""
-        for place in range(_PROPOSALS):
-            for column, value in enumerate(self._worth[place].tolist()):
-                if value >= HOPELESS:
-                    yield column, int(self._rows[place, column]), value
-
-
 T = TypeVar("T")
 
 #: The metric that stands for alignment.
@@ -201,15 +171,7 @@ _USUAL = {"max_prompt_tokens": 16_000, "candidates": 5}
 
 
 class Alignment(NamedTuple):
-    """Which items belong together, and the calls that were made to find out.
-
-    Attributes
-    ----------
-    pairs : list of tuple of int
-        (gold index, predicted index), in gold order.
-    calls : tuple of JudgeCall
-        None if nothing had to be asked.
-    """
+    """Which items belong together, as (gold index, predicted index), and the calls behind it."""
 
     pairs: Pairs
     calls: tuple[JudgeCall, ...] = ()
@@ -404,14 +366,11 @@ class _Task:
         self._worth: dict[tuple[int, int], float] = {}
         self._left: list[int] = []
         self._right: list[int] = []
-        if node.children.items is not None:
-            self._items = node.children.items
-            self._pair_equal(prefix)
-
-    def _pair_equal(self, prefix: int) -> None:
-        """Pair equal items; of others, keep as many equal ones as can find a partner."""
+        if node.children.items is None:
+            return
+        self._items = node.children.items
         try:
-            ours, theirs = Side(self._gold, {}, {}), Side(self._predicted, {}, {})
+            ours, theirs = Side(gold, {}, {}), Side(predicted, {}, {})
         except RecursionError:
             raise JudgeError("the items are nested too deep", reason="too_deep") from None
         left, right = ours.order_from(prefix), theirs.order_from(prefix)

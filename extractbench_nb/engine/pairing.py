@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import bracketed, canonical_unordered, json_type, member
 from extractbench_nb.schema.config import PRESETS, NodeConfig, parse_config
-from extractbench_nb.schema.nodes import Node
-from extractbench_nb.schema.states import BROKEN, MISFIT, MISSING, Unusable
+from extractbench_nb.schema.nodes import BROKEN, MISFIT, MISSING, Node, Unusable
 
 
 class Point(NamedTuple):
@@ -48,34 +47,46 @@ def _collect(
     """Collect the points of two values.
 
     With `asked` false, neither gold nor the schema calls for a value here: only the prediction
-    chose this branch of a union, or went on with a recursive object. Then only its own values are
-    points. Its other fields, absent on both sides, would otherwise count as correct.
+    chose this branch of a union, or went on with a recursive object. Then only values of the
+    prediction are points. Other fields, absent on both sides, would count as correct.
     """
-    absent = gold is MISSING or gold is None
     if node.kind == "union":
-        chosen = resolve_union(node, gold, predicted)
-        by_gold = resolve_union(node, gold, MISSING) if asked and absent else chosen
-        if chosen is not by_gold and "object" in (chosen.kind, by_gold.kind):
+        _collect_union(points, node, gold, predicted, suffix, asked)
+        return
+    config, kind = node.config, node.kind
+    if kind == "null" or (config is not None and config.skip):
+        return
+    due = asked or holds_something(predicted)
+    if kind != "object":
+        if due:
+            points.append(Point(node, gold, predicted, suffix))
+        return
+    if config is not None and due:  # a metric that takes the object as a whole
+        points.append(Point(node.itself, gold, predicted, suffix))
+    below_gold = gold is MISSING or gold is None or isinstance(gold, dict)
+    if below_gold and (asked or isinstance(predicted, dict)):
+        _collect_children(points, node, gold, predicted, suffix, asked)
+    elif config is None and due:
+        points.append(Point(node, gold, predicted, suffix))
+
+
+def _collect_union(
+    points: list[Point], union: Node, gold: Any, predicted: Any, suffix: str, asked: bool
+) -> None:
+    """Collect the points of a union as the node that it is for these values."""
+    node = resolve_union(union, gold, predicted)
+    if asked and (gold is MISSING or gold is None):
+        expected = resolve_union(union, gold, MISSING)
+        if expected is not node and "object" in (expected.kind, node.kind):
             before = len(points)
-            _collect(points, chosen, gold, predicted, suffix, asked=False)
+            _collect(points, node, gold, predicted, suffix, asked=False)
             if len(points) > before:
                 return
-            # No point: none of its keys is declared. Still, the value is invented.
-            chosen = by_gold
-            if by_gold.kind == "object" or not holds_something(predicted):
+            # None of its keys is declared. Still, the value is invented.
+            node = expected
+            if expected.kind == "object" or not holds_something(predicted):
                 predicted = MISSING
-        node = chosen
-    if node.config is not None and node.config.skip:
-        return
-    kind, due = node.kind, asked or holds_something(predicted)
-    whole = kind == "object" and node.config is not None
-    if whole and due:
-        points.append(Point(node.itself, gold, predicted, suffix))
-    within = asked or isinstance(predicted, dict)
-    if kind == "object" and within and (absent or isinstance(gold, dict)):
-        _collect_object(points, node, gold, predicted, suffix, asked)
-    elif kind != "null" and not whole and due:
-        points.append(Point(node, gold, predicted, suffix))
+    _collect(points, node, gold, predicted, suffix, asked)
 
 
 def holds_something(value: Any) -> bool:
@@ -92,7 +103,7 @@ def holds_something(value: Any) -> bool:
     return False
 
 
-def _collect_object(
+def _collect_children(
     points: list[Point], node: Node, gold: Any, predicted: Any, suffix: str, asked: bool
 ) -> None:
     below = node.children
@@ -103,12 +114,12 @@ def _collect_object(
         asked = False
     ours = gold if has_gold else _NOTHING
     theirs = predicted if has_predicted else _NOTHING
-    rest = MISSING if has_predicted else _below_broken(node, predicted)
     lack = None if gold is None else MISSING  # below null everything is null
+    rest = MISSING if has_predicted else _below_broken(node, predicted)
     for name, child in below.properties.items():
         one, two = ours.get(name, lack), theirs.get(name, rest)
         _collect(points, child, one, two, suffix + child.step, asked)
-    if below.entries:
+    if below.patterns or below.additional is not None:
         for key in dict.fromkeys((*ours, *theirs)):
             entry = None if key in below.properties else below.entry(key)
             if entry is not None:
@@ -147,13 +158,10 @@ class _Package010Pairing:
                 before = len(self.points)
                 self.collect(child, one, two, suffix + step)
                 if self.inherit and not asked:
-                    self.points[before:] = filter(_is_invented, self.points[before:])
+                    invented = [p for p in self.points[before:] if holds_something(p.predicted)]
+                    self.points[before:] = invented
         else:
             _collect(self.points, node, gold, predicted, suffix)
-
-
-def _is_invented(point: Point) -> bool:
-    return holds_something(point.predicted)
 
 
 def _own_or_agreed(node: Node, inherit: bool) -> NodeConfig | None:
@@ -166,17 +174,14 @@ def _own_or_agreed(node: Node, inherit: bool) -> NodeConfig | None:
         return node.config if _has_type_list(node) else None
     votes = {}
     for branch in node.children.branches:
-        config = _vote(branch)
+        inner = branch.kind == "union"
+        config = _own_or_agreed(branch, inherit=True) if inner else branch.config
         if config is not None and not config.skip and len(config.metrics) == 1:
             votes[config.metrics[0].metric_id] = config
     if len(votes) != 1:
         return None
     ((metric_id, config),) = votes.items()
     return _of_preset(metric_id) or config
-
-
-def _vote(branch: Node) -> NodeConfig | None:
-    return _own_or_agreed(branch, inherit=True) if branch.kind == "union" else branch.config
 
 
 @cache
@@ -238,8 +243,9 @@ def resolve_union(node: Node, gold: Any, predicted: Any) -> Node:
     """Return the node that a union is for these values."""
     while node.kind == "union":
         absent = gold is MISSING or gold is None
-        if absent and isinstance(predicted, dict) and node.has_several_objects:
-            return node.joined
+        joined = node.joined if absent and isinstance(predicted, dict) else None
+        if joined is not None:
+            return joined
         index = _branch_index(node, predicted if absent else gold)
         chosen = node.choose(index)
         if chosen.kind == "object" and _aligned_as_array(node) and is_map_of_arrays(chosen):
@@ -287,17 +293,20 @@ def _told_by_discriminator(node: Node, value: dict[str, Any]) -> int | None:
 def _allows(branch: Node, name: str, value: Any) -> bool | None:
     """Whether a branch names this value of a key; None if it leaves the key open."""
     if branch.kind == "union":
-        verdicts = {_allows(inner, name, value) for inner in branch.children.branches}
-        return True if True in verdicts else None if None in verdicts else False
+        return _any_of(_allows(inner, name, value) for inner in branch.children.branches)
     child = branch.children.properties.get(name) if branch.kind == "object" else None
     return False if child is None else _names(child, value)
 
 
 def _names(node: Node, value: Any) -> bool | None:
     if node.kind == "union":
-        verdicts = {_names(branch, value) for branch in node.children.branches}
-        return True if True in verdicts else None if None in verdicts else False
+        return _any_of(_names(branch, value) for branch in node.children.branches)
     return value is None if node.kind == "null" else _listed(node, value)
+
+
+def _any_of(answers: Iterable[bool | None]) -> bool | None:
+    found = set(answers)
+    return True if True in found else None if None in found else False
 
 
 def _listed(node: Node, value: Any) -> bool | None:
@@ -357,7 +366,10 @@ class Part(NamedTuple):
 
 
 def undeclared(node: Node, value: Any, gold: Any, *, compared: bool = False) -> Iterator[Part]:
-    """Find the parts of a document that its schema does not declare."""
+    """Find the parts of a document that its schema does not declare.
+
+    With `compared`, arrays are left out; and so is what the records compare already.
+    """
     stack = [(node, Part("", value, gold))]
     while stack:
         at, part = stack.pop()
@@ -370,23 +382,18 @@ def undeclared(node: Node, value: Any, gold: Any, *, compared: bool = False) -> 
             properties = at.children.properties
             ours = part.gold if isinstance(part.gold, dict) else _NOTHING
             for key, inner in part.value.items():
-                child = properties[key] if key in properties else at.children.entry(key)
-                is_named = key in properties or child is None
-                step = member(str(key)) if is_named else bracketed(str(key))
-                below = Part(part.path + step, inner, ours.get(key, MISSING))
+                child = properties.get(key) or at.children.entry(key)
+                below = ours.get(key, MISSING)
                 if child is None:
-                    yield below
+                    yield Part(part.path + member(str(key)), inner, below)
                 else:
-                    stack.append((child, below))
-        elif compared and _has_no_row(at, part):
-            yield part._replace(reason="type_mismatch")
-
-
-def _has_no_row(at: Node, part: Part) -> bool:
-    """Whether a value stands where the schema has null, or an object and gold has nothing."""
-    unscored = at.kind in ("object", "null") and at.config is None
-    scored = at.kind == "object" and holds_something(part.gold)
-    return unscored and not scored and holds_something(part.value)
+                    step = child.step or bracketed(str(key))
+                    stack.append((child, Part(part.path + step, inner, below)))
+        elif compared and at.kind in ("object", "null") and at.config is None:
+            # a value where the schema has null, or an object and gold has nothing
+            scored = at.kind == "object" and holds_something(part.gold)
+            if holds_something(part.value) and not scored:
+                yield part._replace(reason="type_mismatch")
 
 
 def _item_parts(at: Node, part: Part) -> Iterator[tuple[Node, Part]]:

@@ -23,8 +23,7 @@ from extractbench_nb.engine.pairing import pair_up
 from extractbench_nb.engine.similarity import MapItem, text_of
 from extractbench_nb.field_metrics.numbers import as_number
 from extractbench_nb.language.tokens import prepare
-from extractbench_nb.schema.nodes import Node
-from extractbench_nb.schema.states import MISSING, Unusable
+from extractbench_nb.schema.nodes import MISSING, Node, Unusable
 
 Matrix = NDArray[np.float32]
 Flags = NDArray[np.bool_]
@@ -66,20 +65,14 @@ def proxy_matrix(node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> t
         _add_column(column, one, two, total, count, likely)
     np.divide(total, count, out=total, where=count > 0)
     total[count == 0] = 1.0
-    _compare_kinds(gold, predicted, total, likely)
-    return total, likely
-
-
-def _compare_kinds(
-    gold: Sequence[Any], predicted: Sequence[Any], total: Matrix, likely: Flags
-) -> None:
-    """Where one item is a container and the other is not, compare them as texts."""
-    ours, theirs = (np.array([_container(x) for x in side]) for side in (gold, predicted))
-    differ = ours[:, None] != theirs[None, :]
+    # where one item is a container and the other is not, they are compared as texts
+    kinds = [np.array([_container(item) for item in side]) for side in (gold, predicted)]
+    differ = kinds[0][:, None] != kinds[1][None, :]
     if differ.any():
-        one, two = [text_of(x) for x in gold], [text_of(x) for x in predicted]
-        total[differ] = bag_similarity(one, two)[differ]
+        texts = [[text_of(item) for item in side] for side in (gold, predicted)]
+        total[differ] = bag_similarity(*texts)[differ]
         likely[differ] = False
+    return total, likely
 
 
 def _container(item: Any) -> str:
@@ -256,17 +249,13 @@ def _cosine(one: Sequence[Sequence[str]], two: Sequence[Sequence[str]]) -> Matri
     bags = _unit_bags((*one, *two))
     left, right = bags[: len(one)], bags[len(one) :]
     if len(one) * len(two) <= _FEW_PAIRS:
-        rows = [[_dot(a, b) for b in right] for a in left]
+        rows = [[sum(v * b[t] for t, v in a.items() if t in b) for b in right] for a in left]
         similar: Matrix = np.array(rows, np.float32).reshape(len(one), len(two))
     else:
         codes = {token: i for i, token in enumerate({t: None for bag in bags for t in bag})}
         product = _sparse(left, codes) @ _sparse(right, codes).T
         similar = np.asarray(product.toarray(), dtype=np.float32)
     return np.clip(similar, 0.0, 1.0, out=similar)
-
-
-def _dot(one: dict[str, float], two: dict[str, float]) -> float:
-    return sum(value * two[token] for token, value in one.items() if token in two)
 
 
 def _unit_bags(tokens: Sequence[Sequence[str]]) -> list[dict[str, float]]:

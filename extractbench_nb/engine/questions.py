@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import accumulate, takewhile
 from typing import Any
 
 from extractbench_nb._json import canonical
@@ -45,7 +46,6 @@ _CUT = " […] "
 _LONGEST_DESCRIPTION = 300
 _MOST_CHARACTERS = 8  # a token; GPT-2's longest in JSON have fewer
 _HIDDEN = {param.name for param in JUDGE_PARAMS} - {"pass_threshold"}
-_SIDES = ("gold", "predicted")
 _PAIR = 2
 
 
@@ -81,17 +81,10 @@ def describe_fields(node: Node, most_tokens: int) -> str:
     if tokens_of(lines) > most_tokens:
         lines = [_json({k: v for k, v in f.items() if k != "description"}) for f in known]
     if tokens_of(lines) > most_tokens:
-        lines = [*_first(lines, most_tokens), "…"]
+        sizes = accumulate(tokens_of([line]) for line in lines)
+        fitting = takewhile(lambda sized: sized[1] <= most_tokens, zip(lines, sizes, strict=True))
+        lines = [*(line for line, _ in fitting), "…"]
     return "\n".join(lines)
-
-
-def _first(lines: Iterable[str], most_tokens: int) -> Iterator[str]:
-    tokens = 0
-    for line in lines:
-        tokens += tokens_of([line])
-        if tokens > most_tokens:
-            return
-        yield line
 
 
 def _criteria(node: Node) -> Iterable[dict[str, Any]]:
@@ -167,25 +160,24 @@ def read_pairs(
     if any(value["pairs"] != found[0]["pairs"] for value in found):
         raise Unparsable("it holds several JSON objects, and their pairs differ")
     pairs = list(dict.fromkeys(_pair(entry) for entry in found[-1]["pairs"]))
-    for side, shown, alone in zip((0, 1), (gold, predicted), _ALONE, strict=True):
-        _check_side([pair[side] for pair in pairs], shown, _numbers(found[-1], alone), side)
+    for place, (side, shown) in enumerate((("gold", set(gold)), ("predicted", set(predicted)))):
+        alone = _numbers(found[-1], _ALONE[side])
+        _check_side([pair[place] for pair in pairs], shown, alone, side)
     return sorted(pairs)
 
 
-_ALONE = ("missed_gold", "spurious_predicted")
+_ALONE = {"gold": "missed_gold", "predicted": "spurious_predicted"}
 
 
-def _check_side(paired: list[int], shown: Collection[int], alone: set[int], side: int) -> None:
-    name = _SIDES[side]
+def _check_side(paired: list[int], shown: Collection[int], alone: set[int], side: str) -> None:
     seen: set[int] = set()
-    known = set(shown)
     for index in paired:
-        if index not in known:
-            raise Unparsable(f"it pairs {name} item {str(index)[:20]}, which was not shown")
+        if index not in shown:
+            raise Unparsable(f"it pairs {side} item {str(index)[:20]}, which was not shown")
         if index in seen:
-            raise Unparsable(f"{name} item {index} stands in two pairs")
+            raise Unparsable(f"{side} item {index} stands in two pairs")
         if index in alone:
-            raise Unparsable(f"{name} item {index} is paired, and in {_ALONE[side]} as well")
+            raise Unparsable(f"{side} item {index} is paired, and in {_ALONE[side]} as well")
         seen.add(index)
 
 

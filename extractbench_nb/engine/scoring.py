@@ -7,10 +7,11 @@ metric that fails gives a verdict ``judge_error``.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
+from math import nan
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import canonical, canonical_unordered, json_text, json_type
@@ -19,15 +20,15 @@ from extractbench_nb.errors import ConfigError
 from extractbench_nb.field_metrics.classes import MetricResult, error_result
 from extractbench_nb.field_metrics.numbers import as_number
 from extractbench_nb.field_metrics.package_010 import package_010_metric
-from extractbench_nb.field_metrics.registry import REGISTRY, Metric, MetricScore
+from extractbench_nb.field_metrics.registry import REGISTRY, MetricScore
 from extractbench_nb.judges.base import Judge, JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.schema.config import MetricSpec, NodeConfig, default_config
-from extractbench_nb.schema.nodes import Node
-from extractbench_nb.schema.states import (
+from extractbench_nb.schema.nodes import (
     BROKEN,
     MISFIT,
     PRESENT,
+    Node,
     Resolution,
     Unusable,
     resolve_states,
@@ -78,19 +79,12 @@ class Pending(NamedTuple):
 
 
 Verdicts = tuple[Scored | Pending, ...]
-Run = Callable[[Any, Any], Scored | Pending]
+#: A metric bound to its params; the node is what judges and class metrics are told about.
+Run = Callable[[Node | None, Any, Any], Scored | Pending]
 
 
 class Scorer:
-    """Scores pairs of values under one profile, with one judge.
-
-    Parameters
-    ----------
-    profile : Profile
-        The rules.
-    judge : Judge
-        Decides the judged metrics.
-    """
+    """Scores pairs of values under one profile, with one judge."""
 
     def __init__(self, profile: Profile, judge: Judge) -> None:
         self.profile = profile
@@ -99,8 +93,7 @@ class Scorer:
         self._asks = callable(getattr(judge, "ask", None))
         self.ignored_params: dict[str, str] = {}
         self._caller = CALLER.get()
-        self._runs: dict[Any, tuple[Run, ...]] = {}
-        self._per_node: set[Any] = set()
+        self._runs: dict[tuple[int, bool], tuple[Run, ...]] = {}
         self._keep: list[Any] = []
         self._memo: dict[tuple[Any, ...], Verdicts] = {}
 
@@ -118,22 +111,19 @@ class Scorer:
             return known
         gold_state = state_of(gold, node)
         if isinstance(predicted, Unusable):
-            if gold_state != PRESENT:
-                return self.resolved(node, gold, _ABSENT)
-            found = _STRUCTURAL if predicted.outcome == "structural" else _MISFIT
-            return self.resolved(node, gold, found._replace(reason=predicted.reason))
+            broken = Resolution(0.0, False, predicted.outcome, predicted.reason)
+            return self.resolved(node, gold, broken if gold_state == PRESENT else _ABSENT)
         predicted_state = state_of(predicted, node)
-        if gold_state == predicted_state == PRESENT:
-            return self._compare(node, gold, predicted)
         absent = resolve_states(gold_state, predicted_state)
-        assert absent is not None  # noqa: S101 - both present is excluded above
+        if absent is None:
+            return self._compare(node, gold, predicted)
         if predicted_state == "missing" and node.required and gold_state == PRESENT:
             absent = absent._replace(reason="required_missing")
         verdicts = self.resolved(node, gold, absent)
         if not self.profile.absent_to_class_metrics:
             return verdicts
         return tuple(
-            run(gold, predicted) if _takes_node(verdict.metric) else verdict
+            run(node, gold, predicted) if REGISTRY.takes_objects(verdict.metric) else verdict
             for verdict, run in zip(verdicts, self._runs_of(node, gold), strict=True)
         )
 
@@ -149,7 +139,7 @@ class Scorer:
             run = self._runs_of(node, "")[0]
 
             def compare(gold: str, predicted: str) -> tuple[float, bool]:
-                found = run(gold, predicted)
+                found = run(node, gold, predicted)
                 if isinstance(found, Pending):
                     return 0.0, False
                 return found.score or 0.0, bool(found.passed)
@@ -173,13 +163,14 @@ class Scorer:
 
     def whole_array(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
         """Score an array without alignment: a side is absent or broken, or a metric takes all."""
-        if state_of(gold, node) != PRESENT or state_of(predicted, node) != PRESENT:
-            return self.verdicts(node, gold, predicted)
-        if not _is_array(node, gold):  # a fault of the annotation: compared as what it is
-            return self.verdicts(replace(node, kind="any", config=None), gold, predicted)
-        if not _is_array(node, predicted) or isinstance(gold, dict) != isinstance(predicted, dict):
-            known = not node.types or json_type(predicted) in node.types
-            return self.verdicts(node, gold, MISFIT if known else BROKEN)
+        if PRESENT == state_of(gold, node) == state_of(predicted, node):
+            if not _is_array(node, gold):  # a fault of the annotation: compared as what it is
+                node = replace(node, kind="any", config=None)
+            elif not _is_array(node, predicted) or (
+                isinstance(gold, dict) != isinstance(predicted, dict)
+            ):
+                known = not node.types or json_type(predicted) in node.types
+                predicted = MISFIT if known else BROKEN
         return self.verdicts(node, gold, predicted)
 
     def resolved(self, node: Node, gold: Any, found: Resolution) -> tuple[Scored, ...]:
@@ -191,6 +182,7 @@ class Scorer:
         )
 
     def _compare(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
+        """Score two values that are present: by their types, or by the metrics of the node."""
         profile, types = self.profile, node.types
         listed = profile.enum_members_differ and "enum" in node.keywords
         if listed and _are_other_members(node, gold, predicted):
@@ -205,7 +197,7 @@ class Scorer:
                 if not whole:
                     return self.resolved(node, gold, _MISFIT)
             elif gold_type in _CONTAINERS and not (
-                whole or node.kind == "array" or _asks_classes(node.config)
+                whole or node.kind == "array" or _has_class_metric(node)
             ):
                 return self._equality(node, gold, predicted, "value_mismatch")
         elif predicted_type not in types and predicted_type != gold_type:
@@ -215,59 +207,50 @@ class Scorer:
         elif gold_type != predicted_type:
             # a fault of the annotation: the values are compared as they are written
             gold, predicted = json_text(gold), json_text(predicted)
-        return tuple(run(gold, predicted) for run in self._runs_of(node, gold))
+        return tuple(run(node, gold, predicted) for run in self._runs_of(node, gold))
 
     def _equality(self, node: Node, gold: Any, predicted: Any, reason: str) -> Verdicts:
         same = canonical_unordered(gold) == canonical_unordered(predicted)
-        found = Resolution(
-            float(same), same, "correct" if same else "incorrect", "identical" if same else reason
-        )
-        return self.resolved(node, gold, found)
+        outcome, reason = ("correct", "identical") if same else ("incorrect", reason)
+        return self.resolved(node, gold, Resolution(float(same), same, outcome, reason))
 
     def _runs_of(self, node: Node, gold: Any) -> tuple[Run, ...]:
         config = _config(node, gold)
-        # nodes that a $ref leads to share their config
-        shared = (id(config), node.kind == "array")
-        key = (*shared, id(node)) if shared in self._per_node else shared
-        found = self._runs.get(key)
-        if found is None:
-            if self._asks or _asks_classes(config):  # what they are told depends on the node
-                self._per_node.add(shared)
-                key = (*shared, id(node))
-            self._keep.append((config, node))  # ids stay unique meanwhile
-            found = self._runs[key] = tuple(self._run(spec, node) for spec in config.metrics)
-        return found
+        key = id(config), node.kind == "array"  # nodes that a $ref leads to share their config
+        runs = self._runs.get(key)
+        if runs is None:
+            self._keep.append(config)  # ids stay unique meanwhile
+            runs = self._runs[key] = tuple(self._run(spec, node) for spec in config.metrics)
+        return runs
 
-    def _run(self, spec: MetricSpec, node: Node) -> Run:
-        """Bind one metric to its params: a function of two values that never raises."""
-        if self.profile.package_010_metrics and not _takes_node(spec.metric_id):
-            released = package_010_metric(spec.metric_id, spec.params, fuzzy=self.profile.fuzzy)
+    def _run(self, spec: MetricSpec, node: Node) -> Run:  # noqa: PLR0911 - one a kind of metric
+        """Bind one metric to its params: a function that never raises."""
+        metric_id, params = spec.metric_id, dict(spec.params)
+        if self.profile.package_010_metrics and not REGISTRY.takes_objects(metric_id):
+            released = package_010_metric(metric_id, params, fuzzy=self.profile.fuzzy)
             if released is not None:
                 return self._run_metric(spec, lambda g, p: MetricScore(*released(g, p)))
         try:
-            entry = REGISTRY.get(spec.metric_id)
-            return self._bound(spec, entry, entry.pass_mark(spec.params), node)
+            entry = REGISTRY.get(metric_id)
+            mark = entry.pass_mark(params)
         except (ConfigError, TypeError, ValueError) as error:  # where nothing was checked before
-            problem = error.problem if isinstance(error, ConfigError) else _told(error)
+            problem = error.problem if isinstance(error, ConfigError) else _message(error)
             failed = self.failed(spec, problem, error)
-            return lambda g, p: failed
-
-    def _bound(self, spec: MetricSpec, entry: Metric, mark: float, node: Node) -> Run:
+            return lambda n, g, p: failed
         function = entry.function
         if entry.takes_node and function is not None:
-            return lambda g, p: self._pending(spec, lambda: function(node, g, p, spec), mark)
+            return lambda n, g, p: self._pending(spec, lambda: function(n, g, p, spec), mark)
         if entry.judged:
             return self._judged(spec, mark, node)
-        if spec.metric_id == "array_llm":
-            aligned = Scored(spec.metric_id, None, None, ALIGNED, "", None, spec.weight)
+        if metric_id == "array_llm":
+            aligned = Scored(metric_id, None, None, ALIGNED, "", None, spec.weight)
             judged = self._judged(spec, mark, None)  # nothing to align: the judge decides
             alignable = _ALIGNABLE if node.kind == "array" else ()
-            return lambda g, p: aligned if isinstance(g, alignable) else judged(g, p)
+            return lambda n, g, p: aligned if isinstance(g, alignable) else judged(None, g, p)
         if function is None:
-            return lambda g, p: self.failed(spec, f"{spec.metric_id} cannot score this value")
-        params = dict(spec.params)
+            return lambda n, g, p: self.failed(spec, f"{metric_id} cannot score this value")
         if entry.is_async:
-            return lambda g, p: self._pending(spec, lambda: function(g, p, **params), mark)
+            return lambda n, g, p: self._pending(spec, lambda: function(g, p, **params), mark)
         return self._run_metric(spec, lambda g, p: function(g, p, **params), mark)
 
     def _pending(self, spec: MetricSpec, call: Call, mark: float) -> Pending:
@@ -282,11 +265,11 @@ class Scorer:
         right = Scored(metric_id, 1.0, True, "correct", "match", None, weight)
         wrong = Scored(metric_id, 0.0, False, "incorrect", "value_mismatch", None, weight)
 
-        def run(gold: Any, predicted: Any) -> Scored | Pending:
+        def run(_: Node | None, gold: Any, predicted: Any) -> Scored | Pending:
             try:
                 result = function(gold, predicted)
             except Exception as error:  # noqa: BLE001 - a metric must not stop an evaluation
-                return self.failed(spec, _told(error), error)
+                return self.failed(spec, _message(error), error)
             if result is True:
                 return right
             if result is False:
@@ -299,20 +282,20 @@ class Scorer:
 
     def _judged(self, spec: MetricSpec, mark: float, node: Node | None) -> Run:
         if self._asks:
-            return self._asked(spec, mark, node)
+            return self._asked(spec, mark)
         if "model" in spec.params and node is not None:
             self.ignored_params.setdefault(node.schema_path, spec.metric_id)
         ask: Callable[[str, str], Any] = self.judge.compare
-
-        async def awaited(gold: Any, predicted: Any) -> Any:
-            return await ask(json_text(gold), json_text(predicted))
-
         if inspect.iscoroutinefunction(ask):
+
+            async def awaited(gold: Any, predicted: Any) -> Any:
+                return await ask(json_text(gold), json_text(predicted))
+
             finish = partial(self._finish_judged, spec, mark)
-            return lambda g, p: Pending(spec, lambda: awaited(g, p), finish)
+            return lambda n, g, p: Pending(spec, lambda: awaited(g, p), finish)
         graded = isinstance(self.judge, OfflineJudge)
 
-        def run(gold: Any, predicted: Any) -> Scored:
+        def run(_: Node | None, gold: Any, predicted: Any) -> Scored:
             try:
                 verdict = ask(json_text(gold), json_text(predicted))
                 # how alike containers look as texts depends on whatever is added to them, and
@@ -321,36 +304,36 @@ class Scorer:
                     same = verdict.score >= _SAME
                     if not same or _shape(gold) != _shape(predicted):
                         verdict = Verdict(0.0, "other_shape" if same else verdict.reason)
-                score = _told_by(verdict, mark)
+                passed = verdict.score >= mark
+                score = MetricScore(verdict.score, passed, verdict.reason, verdict.reasoning)
             except Exception as error:  # noqa: BLE001 - a judge must not stop an evaluation
-                return self.failed(spec, _told(error), error)
+                return self.failed(spec, _message(error), error)
             return self._finish(spec, score, mark)
 
         return run
 
-    def _asked(self, spec: MetricSpec, mark: float, node: Node | None) -> Run:
+    def _asked(self, spec: MetricSpec, mark: float) -> Run:
         """Ask a judge that takes the question as a whole: what the schema says, and the params.
 
-        Two values that read the same need no judge, but where the field words the question itself.
+        Two equal values need no judge, unless the field words the question itself.
         """
         ask: Callable[[Question], Awaitable[Any]] = self.judge.ask  # type: ignore[attr-defined]
-        blank = Question(None, None, spec.metric_id, spec.params)
-        if node is not None:
-            blank = blank._replace(
-                schema_path=node.schema_path,
-                field=node.field,
-                type=node.label,
-                description=node.description,
-            )
-
         identical = Scored(spec.metric_id, 1.0, True, "correct", "identical", None, spec.weight)
         always = spec.params.get("prompt_template") is not None
         finish = partial(self._finish_judged, spec, mark)
 
-        def run(gold: Any, predicted: Any) -> Scored | Pending:
-            if not always and _read_the_same(gold, predicted):
+        def run(node: Node | None, gold: Any, predicted: Any) -> Scored | Pending:
+            # the same JSON: 1 is neither "1" nor true
+            if not always and canonical(gold) == canonical(predicted):
                 return identical
-            question = blank._replace(gold=gold, predicted=predicted)
+            question = Question(gold, predicted, spec.metric_id, spec.params)
+            if node is not None:
+                question = question._replace(
+                    schema_path=node.schema_path,
+                    field=node.field,
+                    type=node.label,
+                    description=node.description,
+                )
             return Pending(spec, lambda: ask(question), finish)
 
         return run
@@ -361,24 +344,34 @@ class Scorer:
             failed = self.failed(spec, str(result), result)
             return failed._replace(reason=result.reason, calls=result.calls)
         if isinstance(result, BaseException):
-            return self.failed(spec, _told(result), result)
+            return self.failed(spec, _message(result), result)
         try:
-            score = _told_by(result, mark)
+            passed = result.score >= mark
+            score = MetricScore(result.score, passed, result.reason, result.reasoning)
         except (AttributeError, TypeError) as error:
             return self.failed(spec, f"returned {result!r}; expected a Verdict", error)
         return self._finish(spec, score, mark)._replace(calls=getattr(result, "calls", ()))
 
     def _finish(self, spec: MetricSpec, result: Any, mark: float) -> Scored:
-        """Turn what a metric returned into a verdict, or say why it is none."""
+        """Turn what a metric returned into a verdict, or say why it is not one."""
         if isinstance(result, BaseException):
-            return self.failed(spec, _told(result), result)
-        score, passed, reason, reasoning = _unpack(result)
-        if score is None:
+            return self.failed(spec, _message(result), result)
+        value, passed, reason, reasoning = result, None, None, None
+        if isinstance(result, MetricScore):
+            value, passed, reason, reasoning = result
+        elif isinstance(result, MetricResult):
+            value, passed = result.score, result.passed
+            reason, reasoning = result.said("reason"), result.said("reasoning")
+        try:
+            score = float(value)
+        except (TypeError, ValueError):
+            score = nan
+        no_verdict = isinstance(result, MetricScore) and passed not in (None, True, False)
+        if not 0.0 <= score <= 1.0 or no_verdict:
             return self.failed(
                 spec, f"returned {result!r}; expected a score from 0 to 1, a bool or a MetricScore"
             )
-        if passed is None:
-            passed = score >= mark
+        passed = score >= mark if passed is None else bool(passed)
         outcome = "correct" if passed else "incorrect"
         reason = reason or ("match" if passed else "value_mismatch")
         kept = result if isinstance(result, MetricResult) else None
@@ -398,6 +391,11 @@ class Scorer:
         return verdict._replace(result=error_result(error or ValueError(problem)))
 
 
+_STRUCTURAL = Resolution(0.0, False, "structural", "type_mismatch")
+_MISFIT = Resolution(0.0, False, "incorrect", "branch_mismatch")
+_ABSENT = Resolution(1.0, True, "both_absent", "both_absent")
+
+
 def _config(node: Node, gold: Any) -> NodeConfig:
     """Return the config of a node; gold's type decides where the schema names no metric."""
     if node.config is not None:
@@ -415,19 +413,10 @@ def _are_other_members(node: Node, gold: Any, predicted: Any) -> bool:
         return False
     if gold == predicted or gold not in listed or predicted not in listed:
         return False
-    return all(
-        s.metric_id in REGISTRY.entries
-        and REGISTRY.entries[s.metric_id].judged
-        and s.params.get("prompt_template") is None
-        for s in _config(node, gold).metrics
-    )
-
-
-def _read_the_same(gold: Any, predicted: Any) -> bool:
-    """Whether two values are the same JSON: ``1`` is neither ``"1"`` nor ``true``."""
-    if type(gold) is str and type(predicted) is str:
-        return gold == predicted
-    return canonical(gold) == canonical(predicted)
+    specs = _config(node, gold).metrics
+    entries = [REGISTRY.entries.get(spec.metric_id) for spec in specs]
+    own_words = any(spec.params.get("prompt_template") is not None for spec in specs)
+    return not own_words and all(entry is not None and entry.judged for entry in entries)
 
 
 def _shape(value: Any) -> Any:
@@ -439,22 +428,13 @@ def _shape(value: Any) -> Any:
     return kind, sorted(map(_shape, inner), key=repr)
 
 
-def _told_by(verdict: Any, mark: float) -> MetricScore:
-    passed = verdict.score >= mark
-    return MetricScore(verdict.score, passed, verdict.reason, verdict.reasoning)
-
-
-def _told(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _takes_node(metric_id: str) -> bool:
-    entry = REGISTRY.entries.get(metric_id)
-    return entry is not None and entry.takes_node
-
-
-def _asks_classes(config: NodeConfig | None) -> bool:
-    return config is not None and any(_takes_node(spec.metric_id) for spec in config.metrics)
+def _has_class_metric(node: Node) -> bool:
+    specs = node.config.metrics if node.config is not None else ()
+    return any(REGISTRY.takes_objects(spec.metric_id) for spec in specs)
 
 
 def _reads_texts(node: Node, predicted: Any) -> bool:
@@ -468,26 +448,15 @@ def _is_array(node: Node, value: Any) -> bool:
     return isinstance(value, list | tuple) or (node.flattened and isinstance(value, dict))
 
 
-_STRUCTURAL = Resolution(0.0, False, "structural", "type_mismatch")
-_MISFIT = Resolution(0.0, False, "incorrect", "branch_mismatch")
-_ABSENT = Resolution(1.0, True, "both_absent", "both_absent")
-
-
-_VERDICTS = (None, True, False)
-
-
-def _unpack(result: Any) -> tuple[float | None, bool | None, str | None, str | None]:
-    if isinstance(result, MetricScore):
-        score, passed, reason, reasoning = result
-    elif isinstance(result, MetricResult):
-        score, passed = result.score, result.passed
-        reason, reasoning = result.said("reason"), result.said("reasoning")
-    else:
-        score, passed, reason, reasoning = result, None, None, None
-    try:
-        number = float(score)
-    except (TypeError, ValueError):
-        return None, None, None, None
-    if not 0.0 <= number <= 1.0 or (isinstance(result, MetricScore) and passed not in _VERDICTS):
-        return None, None, None, None
-    return number, None if passed is None else bool(passed), reason, reasoning
+def point_score(verdicts: Iterable[Scored]) -> tuple[float | None, bool | None]:
+    """Combine the verdicts of a node's metrics."""
+    rows = list(verdicts)
+    if len(rows) == 1:
+        return rows[0].score, rows[0].passed
+    if any(row.passed is None for row in rows):
+        return None, None
+    weights = [row.weight for row in rows]
+    if not sum(weights):
+        weights = [1.0] * len(rows)
+    total = sum((row.score or 0.0) * w for row, w in zip(rows, weights, strict=True))
+    return min(1.0, total / sum(weights)), all(row.passed for row in rows)

@@ -6,16 +6,15 @@ item, and verdicts are cached by field, so that comparing all pairs of a small a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import canonical_unordered, json_text, json_type, leaf_texts
 from extractbench_nb.engine.pairing import pair_up, resolve_union
-from extractbench_nb.engine.scoring import ALIGNED, Pending, Scored, Scorer
+from extractbench_nb.engine.scoring import ALIGNED, Pending, Scored, Scorer, point_score
 from extractbench_nb.field_metrics.strings import string_normalized
 from extractbench_nb.judges.offline import similarity as text_similarity
-from extractbench_nb.schema.nodes import Node
-from extractbench_nb.schema.states import PRESENT, state_of
+from extractbench_nb.schema.nodes import PRESENT, Node, state_of
 
 #: Score of an offline guess from which a verdict that is still awaited is taken for a pass.
 _LIKELY = 0.7
@@ -109,14 +108,8 @@ class ItemComparer:
     """Compares array items by the metrics that the schema declares for their fields.
 
     Results are remembered by the identity of the items, which must live as long as the comparer:
-    an alignment asks for the same pairs at every level of nesting.
-
-    Parameters
-    ----------
-    scorer : Scorer
-        Runs the metrics.
-    align : callable
-        Aligns arrays inside the items.
+    an alignment asks for the same pairs at every level of nesting. `align` pairs the items of
+    arrays inside the items.
     """
 
     def __init__(self, scorer: Scorer, align: Align) -> None:
@@ -230,8 +223,9 @@ class ItemComparer:
 
     def _settled(self, verdict: Scored | Pending, node: Node, gold: Any, predicted: Any) -> Scored:
         """Replace what is still open: an inner alignment, or a verdict that must be awaited."""
-        if isinstance(verdict, Pending):
-            return _guess(verdict, gold, predicted)
+        if isinstance(verdict, Pending):  # until it is awaited, how alike the two look
+            score, spec = text_similarity(json_text(gold), json_text(predicted)), verdict.spec
+            return Scored(spec.metric_id, score, score >= _LIKELY, "", "", weight=spec.weight)
         if verdict.outcome != ALIGNED:
             return verdict
         score, passed = self._inner_array(node, gold, predicted)
@@ -340,22 +334,3 @@ def is_aligned(node: Node) -> bool:
     if node.kind != "array" or node.config is None:
         return False
     return any(spec.metric_id == "array_llm" for spec in node.config.metrics)
-
-
-def _guess(pending: Pending, gold: Any, predicted: Any) -> Scored:
-    score, spec = text_similarity(json_text(gold), json_text(predicted)), pending.spec
-    return Scored(spec.metric_id, score, score >= _LIKELY, "", "", weight=spec.weight)
-
-
-def point_score(verdicts: Iterable[Scored]) -> tuple[float | None, bool | None]:
-    """Combine the verdicts of a node's metrics."""
-    rows = list(verdicts)
-    if len(rows) == 1:
-        return rows[0].score, rows[0].passed
-    if any(row.passed is None for row in rows):
-        return None, None
-    weights = [row.weight for row in rows]
-    if not sum(weights):
-        weights = [1.0] * len(rows)
-    total = sum((row.score or 0.0) * w for row, w in zip(rows, weights, strict=True))
-    return min(1.0, total / sum(weights)), all(row.passed for row in rows)

@@ -10,39 +10,28 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from extractbench_nb._json import json_text
 from extractbench_nb.engine.pairing import Part, leaves, undeclared
-from extractbench_nb.engine.records import (
+from extractbench_nb.engine.scoring import Scored
+from extractbench_nb.engine.similarity import MapItem, never_match
+from extractbench_nb.engine.traversal import (
     ArrayRecord,
     Leaf,
     Pair,
     Paths,
+    Traversal,
     settled,
     states,
 )
-from extractbench_nb.engine.scoring import Scored
-from extractbench_nb.engine.similarity import MapItem, never_match
-from extractbench_nb.schema.nodes import NOWHERE, Node
-from extractbench_nb.schema.states import BROKEN, MISFIT, MISSING, PRESENT, Unusable
+from extractbench_nb.schema.nodes import BROKEN, MISFIT, MISSING, NOWHERE, PRESENT, Node, Unusable
 
 _STEP = re.compile(r"[.\[]")
 _INDEX = re.compile(r"\[\+?\d+\]")
 
 
-class Walk(Protocol):
-    """What is needed of the traversal."""
-
-    top: Pair
-    arrays: list[ArrayRecord]
-
-    def enter(self, parent: Pair, node: Node, gold: Any, predicted: Any, paths: Paths) -> None:
-        """Score everything below two values."""
-        ...
-
-
-def count_leaves(walk: Walk) -> None:
+def count_leaves(walk: Traversal) -> None:
     """Count item leaves instead of arrays, and give missed and spurious items their rows."""
     place = 0
     while place < len(walk.arrays):
@@ -58,8 +47,12 @@ def count_leaves(walk: Walk) -> None:
         ]
         array.pairs.extend(one_sided)
         for pair in paired:
-            if not pair.children:
-                _enter_unlike(walk, array, pair)
+            node = array.node.item(pair.gold_index or 0)
+            gold = _item(array.gold_items, pair.gold_index)
+            predicted = _item(array.predicted_items, pair.predicted_index)
+            if not pair.children and node is not None and never_match(gold, predicted):
+                paths = array.item_paths(pair.gold_index, pair.predicted_index)
+                _enter_present(walk, pair, node, gold, predicted, paths)
         below = [child for pair in (*paired, *one_sided) for child in pair.children]
         for child in _without_verdict(array, one_sided, below):
             _leave_open(child, array)
@@ -92,7 +85,7 @@ def _leave_open(leaf: Leaf, array: ArrayRecord) -> None:
         leaf.score, leaf.passed = None, None
 
 
-def _one_sided(walk: Walk, array: ArrayRecord, i: int | None, j: int | None) -> Pair:
+def _one_sided(walk: Traversal, array: ArrayRecord, i: int | None, j: int | None) -> Pair:
     """Make the rows of an item that stands on one side only; what is absent has no row."""
     pair = Pair(i, j, status="missed" if j is None else "spurious")
     gold = _item(array.gold_items, i)
@@ -102,20 +95,16 @@ def _one_sided(walk: Walk, array: ArrayRecord, i: int | None, j: int | None) -> 
     if i is not None and isinstance(predicted, Unusable):  # what is broken may stand elsewhere
         paths = array.paths.below(array.gold_steps[i])
     if node is not None:
-        walk.enter(pair, node, gold, predicted, paths)
-    pair.children = [child for child in pair.children if PRESENT in states(child)]
+        _enter_present(walk, pair, node, gold, predicted, paths)
     return pair
 
 
-def _enter_unlike(walk: Walk, array: ArrayRecord, pair: Pair) -> None:
-    """Make the rows of a container that was paired with a value of another kind."""
-    i, j = pair.gold_index, pair.predicted_index
-    assert i is not None and j is not None  # noqa: S101, PT018 - it is a pair
-    node = array.node.item(i)
-    gold, predicted = _item(array.gold_items, i), _item(array.predicted_items, j)
-    if node is not None and never_match(gold, predicted):
-        walk.enter(pair, node, gold, predicted, array.item_paths(i, j))
-        pair.children = [child for child in pair.children if PRESENT in states(child)]
+def _enter_present(
+    walk: Traversal, pair: Pair, node: Node, gold: Any, predicted: Any, paths: Paths
+) -> None:
+    """Make the rows of a pair; what is absent on both sides has no row."""
+    walk.enter(pair, node, gold, predicted, paths)
+    pair.children = [child for child in pair.children if PRESENT in states(child)]
 
 
 def _in_place_of_items(array: ArrayRecord) -> Any:
@@ -136,7 +125,7 @@ def _item(items: list[Any], index: int | None) -> Any:
     return item.item if isinstance(item, MapItem) else item
 
 
-def invented_leaves(walk: Walk, root: Node, gold: Any, predicted: Any) -> None:
+def invented_leaves(walk: Traversal, root: Node, gold: Any, predicted: Any) -> None:
     """Add a hallucination for each predicted leaf that the schema and gold do not have."""
     _add_invented(walk.top, root, gold, predicted, Paths("$"))
     for array in walk.arrays:

@@ -1,37 +1,156 @@
-"""The traversal: AST + gold + predicted -> records.
+"""From the AST, gold and a prediction to a tree of records.
 
 `Traversal.descend` walks both documents: it pairs values, scores leaves, aligns arrays and enters
 the pairs. `Traversal.settle` then awaits open verdicts and alignments by a model, all of them
-concurrently; their pairs may open more of both. `Traversal.finish` goes back up: from the verdicts
-of item fields to pairs of items, from pairs to arrays.
+concurrently; their pairs may open more of both. `roll_up` goes back up: from the verdicts of item
+fields to pairs of items, from pairs to arrays.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import index
+from typing import Any, NamedTuple
 
-from extractbench_nb._json import canonical_unordered, json_type
-from extractbench_nb.engine.llm_alignment import Alignment
-from extractbench_nb.engine.pairing import Point, pair_up
-from extractbench_nb.engine.records import (
-    ArrayRecord,
-    Leaf,
-    Pair,
-    Paths,
-    array_items,
-    roll_up,
+from extractbench_nb._json import bracketed, canonical_unordered, json_type
+from extractbench_nb.engine.assignment import OptimalAligner
+from extractbench_nb.engine.llm_alignment import Alignment, LLMAligner
+from extractbench_nb.engine.pairing import pair_up
+from extractbench_nb.engine.profiles import Profile
+from extractbench_nb.engine.scoring import ALIGNED, Pending, Scored, Scorer, point_score
+from extractbench_nb.engine.similarity import (
+    MapItem,
+    array_score,
+    is_aligned,
+    map_items,
+    never_match,
+    pass_threshold,
+    same_key,
+    unlike_similarity,
 )
-from extractbench_nb.engine.scoring import ALIGNED, Pending, Scored, Scorer
-from extractbench_nb.engine.similarity import MapItem, never_match, same_key, unlike_similarity
-from extractbench_nb.engine.strict_rules import count_leaves, invented_leaves
+from extractbench_nb.errors import InputError
 from extractbench_nb.judges.base import JudgeError
-from extractbench_nb.schema.nodes import Node
+from extractbench_nb.schema.nodes import PRESENT, Node, Unusable, state_of
+
+# --- records ----------------------------------------------------------------------------------
+
+
+class Paths(NamedTuple):
+    """Where a value stands: in gold, and in the prediction where an index differs there."""
+
+    gold: str
+    predicted: str | None = None
+
+    def below(self, suffix: str) -> Paths:
+        """Return the paths one or more steps below, the same on both sides."""
+        theirs = None if self.predicted is None else self.predicted + suffix
+        return Paths(self.gold + suffix, theirs)
+
+
+@dataclass(slots=True, eq=False)
+class Leaf:
+    """A scored place that is not an array: where it stands, both values, the verdicts."""
+
+    node: Node
+    paths: Paths
+    gold: Any
+    predicted: Any
+    counted: bool
+    verdicts: list[Scored | Pending]
+
+
+@dataclass(slots=True, eq=False)
+class ArrayRecord(Leaf):
+    """An array: its items, which of them were paired, and the counts.
+
+    Its verdicts are there from the start where a side is absent or broken, or a metric takes the
+    array as a whole; the verdict of the alignment is filled in by the roll-up. ``unaligned``: who
+    was asked which items belong together gave no answer; the verdict that says so.
+    """
+
+    gold_items: list[Any] = field(default_factory=list)
+    predicted_items: list[Any] = field(default_factory=list)
+    gold_steps: list[str] = field(default_factory=list)
+    predicted_steps: list[str] = field(default_factory=list)
+    pairs: list[Pair] = field(default_factory=list)
+    matched: int = 0
+    score: float | None = None
+    passed: bool | None = None
+    unaligned: Scored | None = None
+
+    @property
+    def has_two_sides(self) -> bool:
+        """Whether there are items to align, and both sides are arrays or both maps of arrays."""
+        same_kind = isinstance(self.gold, dict) == isinstance(self.predicted, dict)
+        return bool(self.gold_items and self.predicted_items and same_kind)
+
+    def item_paths(self, i: int | None, j: int | None) -> Paths:
+        """Return where an item stands; ``[+3]`` marks predicted item 3 that gold does not have."""
+        ours = self.paths.gold + (self.gold_steps[i] if i is not None else f"[+{j}]")
+        if j is None:
+            return Paths(ours)
+        theirs = (self.paths.predicted or self.paths.gold) + self.predicted_steps[j]
+        return Paths(ours, None if ours == theirs else theirs)
+
+
+@dataclass(slots=True, eq=False)
+class Pair:
+    """Two items that belong together; on one side None for what is missed or spurious."""
+
+    gold_index: int | None
+    predicted_index: int | None
+    children: list[Leaf] = field(default_factory=list)
+    similarity: float | None = None
+    status: str = ""
+    failed_fields: tuple[str, ...] = ()
+    unresolved: bool = False
+    reason: str = ""
+
+
+def settled(leaf: Leaf) -> list[Scored]:
+    """Return the verdicts of a place that are there (all of them, once awaited ones are)."""
+    return [v for v in leaf.verdicts if isinstance(v, Scored)]
+
+
+def states(leaf: Leaf) -> tuple[str, str]:
+    """Return the states of both sides; below a broken container that stands for what gold has."""
+    gold = state_of(leaf.gold, leaf.node)
+    if gold == PRESENT and isinstance(leaf.predicted, Unusable):
+        return gold, PRESENT
+    return gold, state_of(leaf.predicted, leaf.node)
+
+
+def array_items(node: Node, value: Any) -> tuple[list[Any] | None, list[str]]:
+    """Return the items of an array value with their path steps; None if it is not an array."""
+    if isinstance(value, dict) and node.flattened:
+        items = map_items(value)
+        seen: Counter[str] = Counter()
+        steps = []
+        for item in items:
+            steps.append(f"{bracketed(item.key)}[{seen[item.key]}]")
+            seen[item.key] += 1
+        return list(items), steps
+    if isinstance(value, list | tuple) and node.kind == "array":
+        items = value if type(value) is list else list(value)  # alignments are kept by identity
+        return items, [f"[{i}]" for i in range(len(items))]
+    return None, []
+
+
+# --- down ---------------------------------------------------------------------------------------
 
 ROOT = Paths("$")
 
+#: A matcher of the user's: (gold items, predicted items, item node) to index pairs.
+Aligner = (
+    Callable[[Sequence[Any], Sequence[Any], Node], Iterable[tuple[int, int]]]
+    | Callable[[Sequence[Any], Sequence[Any], Node], Awaitable[Iterable[tuple[int, int]]]]
+    | LLMAligner
+)
 Align = Callable[[Node, list[Any], list[Any]], list[tuple[int, int]]]
 AwaitedAlign = Callable[[Node, list[Any], list[Any]], Awaitable[Alignment]]
 
@@ -39,53 +158,53 @@ AwaitedAlign = Callable[[Node, list[Any], list[Any]], Awaitable[Alignment]]
 class Traversal:
     """Compares two documents and leaves a tree of records behind.
 
-    Parameters
-    ----------
-    scorer : Scorer
-        Gives the verdicts.
-    align : callable
-        ``(array node, gold items, predicted items) -> index pairs``; or a coroutine function that
-        returns an `Alignment`, or raises `JudgeError`.
-
-    Attributes
-    ----------
-    top : Pair
-        The two documents; its children are the records outside of arrays.
-    arrays : list of ArrayRecord
-        All arrays, outer before inner.
-    pending : list
-        Verdicts that must be awaited before `finish`.
-    waits : bool
-        Whether alignments must be awaited too.
+    ``top`` stands for the two documents; its children are the records outside of arrays.
+    ``arrays`` are all arrays, outer before inner; ``pending`` are verdicts that must be awaited.
     """
 
-    def __init__(self, scorer: Scorer, align: Align | AwaitedAlign) -> None:
+    def __init__(self, scorer: Scorer, alignment: str | Aligner) -> None:
         self.scorer = scorer
-        self.align = align
-        self.waits = inspect.iscoroutinefunction(align)
+        self.alignment = alignment
         self.top = Pair(0, 0)
         self.arrays: list[ArrayRecord] = []
         self.pending: list[tuple[Leaf, int, Pending]] = []
         self._aligned = 0
 
+    @cached_property
+    def align(self) -> Align | AwaitedAlign:
+        """What pairs the items of an array, made when the first array asks for it."""
+        return choose_aligner(self.alignment, self.scorer)
+
+    @cached_property
+    def waits(self) -> bool:
+        """Whether alignments must be awaited."""
+        return inspect.iscoroutinefunction(self.align)
+
     def descend(self, root: Node, gold: Any, predicted: Any) -> None:
         """Go down: everything outside of arrays first, then array by array, outer before inner."""
         self.enter(self.top, root, gold, predicted, ROOT)
-        while not self.waits and self._aligned < len(self.arrays):
-            self._align(self.arrays[self._aligned])
+        while self._aligned < len(self.arrays) and not self.waits:
+            array = self.arrays[self._aligned]
             self._aligned += 1
+            if not array.has_two_sides:
+                continue
+            try:
+                pairs: Any = self.align(array.node, array.gold_items, array.predicted_items)
+            except JudgeError as error:
+                self._accept(array, error)
+            else:
+                self._accept(array, Alignment(pairs))
 
     def enter(self, parent: Pair, node: Node, gold: Any, predicted: Any, paths: Paths) -> None:
-        """Score every place below two values that is not inside an array; note the arrays."""
+        """Score every leaf below two values that is not inside an array; note the arrays."""
+        profile, counted = self.scorer.profile, parent is self.top
         # what is in arrays the published package leaves to a language model
-        profile = self.scorer.profile
-        released = profile.package_010_pairing and parent is self.top
+        released = profile.package_010_pairing and counted
         points = pair_up(node, gold, predicted, released=released, inherit=profile.unions_inherit)
-        counted = parent is self.top
-        for point in points:
-            at, ours, theirs, suffix = point
+        for at, ours, theirs, suffix in points:
+            record: Leaf
             if at.kind == "array":
-                record = self._array(point, paths.below(suffix), counted)
+                record = self._array(at, ours, theirs, paths.below(suffix), counted)
             else:
                 verdicts = list(self.scorer.verdicts(at, ours, theirs))
                 record = Leaf(at, paths.below(suffix), ours, theirs, counted, verdicts)
@@ -94,9 +213,8 @@ class Traversal:
                 if type(verdict) is Pending:
                     self.pending.append((record, place, verdict))
 
-    def _array(self, point: Point, paths: Paths, counted: bool) -> Leaf:
+    def _array(self, node: Node, gold: Any, predicted: Any, paths: Paths, counted: bool) -> Leaf:
         """Record an array. Where a side is absent or broken, the verdict is known already."""
-        node, gold, predicted, _ = point
         ours, gold_steps = array_items(node, gold)
         theirs, predicted_steps = array_items(node, predicted)
         verdicts = list(self.scorer.whole_array(node, gold, predicted))
@@ -107,15 +225,21 @@ class Traversal:
         self.arrays.append(record)
         return record
 
-    def _align(self, array: ArrayRecord) -> None:
-        if not _has_two_sides(array):
-            return
-        try:
-            pairs: Any = self.align(array.node, array.gold_items, array.predicted_items)
-        except JudgeError as error:
-            self._accept(array, error)
+    def _accept(self, array: ArrayRecord, found: Alignment | BaseException) -> None:
+        """Enter the pairs of an alignment; without one, there is no verdict on the array."""
+        if isinstance(found, JudgeError):
+            array.unaligned = self.scorer.unaligned(found)
+            change = array.unaligned._asdict()
+        elif isinstance(found, BaseException):
+            raise found
         else:
-            self._accept(array, Alignment(pairs))
+            array.pairs = [self._pair(array, i, j) for i, j in found.pairs]
+            change = {"calls": found.calls}
+        for place, verdict in enumerate(array.verdicts):
+            if isinstance(verdict, Scored) and verdict.outcome == ALIGNED:
+                own = {"metric": verdict.metric, "weight": verdict.weight}
+                array.verdicts[place] = verdict._replace(**{**change, **own})
+                change = {**change, "calls": ()}  # the calls are counted once
 
     def _pair(self, array: ArrayRecord, i: int, j: int) -> Pair:
         pair = Pair(i, j)
@@ -138,62 +262,169 @@ class Traversal:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is anything to await before `finish`."""
+        """Whether there is anything to await before `roll_up`."""
         return bool(self.pending or self._aligned < len(self.arrays))
 
     async def settle(self) -> None:
         """Await all that is open at once, again and again; a failure is a verdict too."""
+
+        async def verdict_of(pending: Pending) -> Any:
+            return await pending.call()
+
+        async def aligned(array: ArrayRecord) -> Alignment:
+            if not array.has_two_sides:
+                return Alignment([])
+            found: Any = self.align(array.node, array.gold_items, array.predicted_items)
+            return await found  # type: ignore[no-any-return]
+
         while self.is_open:
             pending, arrays = self.pending, self.arrays[self._aligned :]
             self.pending, self._aligned = [], len(self.arrays)
-            calls = [*(_call(verdict) for _, _, verdict in pending), *map(self._awaited, arrays)]
+            calls = [*(verdict_of(verdict) for _, _, verdict in pending), *map(aligned, arrays)]
             results = await asyncio.gather(*calls, return_exceptions=True)
             for (leaf, place, verdict), result in zip(pending, results, strict=False):
                 leaf.verdicts[place] = verdict.finish(result)
             for array, result in zip(arrays, results[len(pending) :], strict=True):
                 self._accept(array, result)
 
-    async def _awaited(self, array: ArrayRecord) -> Alignment:
-        if not _has_two_sides(array):
-            return Alignment([])
-        found: Any = self.align(array.node, array.gold_items, array.predicted_items)
-        return await found  # type: ignore[no-any-return]
 
-    def _accept(self, array: ArrayRecord, found: Alignment | BaseException) -> None:
-        """Enter the pairs of an alignment; without one, there is no verdict on the array."""
-        if isinstance(found, JudgeError):
-            array.unaligned = self.scorer.unaligned(found)
-            self._change_aligned(array, array.unaligned._asdict())
-        elif isinstance(found, BaseException):
-            raise found
-        else:
-            array.pairs = [self._pair(array, i, j) for i, j in found.pairs]
-            if found.calls:
-                self._change_aligned(array, {"calls": found.calls})
+def choose_aligner(alignment: str | Aligner, scorer: Scorer) -> Align | AwaitedAlign:
+    """Return what aligns the items of an array; `alignment` is checked."""
+    if isinstance(alignment, str):
+        return OptimalAligner(scorer)
+    if isinstance(alignment, LLMAligner):
+        aligner, optimal = alignment, OptimalAligner(scorer)
 
-    @staticmethod
-    def _change_aligned(array: ArrayRecord, change: dict[str, Any]) -> None:
-        """Change what the alignment is to decide; its calls are counted once."""
+        async def asked(node: Node, gold: list[Any], predicted: list[Any]) -> Alignment:
+            if is_aligned(node):
+                return await aligner.align(node, gold, predicted)
+            # nothing depends on it but rows
+            return Alignment(optimal(node, gold, predicted))
+
+        return asked
+
+    match: Any = alignment
+
+    def matched(node: Node, gold: list[Any], predicted: list[Any]) -> Any:
+        return match(list(gold), list(predicted), node.children.items or node)
+
+    call = getattr(match, "__call__", None)  # noqa: B004 - an object may have an async one
+    if not (inspect.iscoroutinefunction(match) or inspect.iscoroutinefunction(call)):
+        return lambda node, *sides: _checked_pairs(matched(node, *sides), node, *sides)
+
+    async def awaited(node: Node, gold: list[Any], predicted: list[Any]) -> Alignment:
+        found = await matched(node, gold, predicted)
+        return Alignment(_checked_pairs(found, node, gold, predicted))
+
+    return awaited
+
+
+def _checked_pairs(
+    found: Any, node: Node, gold: list[Any], predicted: list[Any]
+) -> list[tuple[int, int]]:
+    if inspect.isawaitable(found):
+        if inspect.iscoroutine(found):
+            found.close()
+        raise InputError(
+            f"alignment of {node.field!r} gave something to wait for; write it as an async def"
+        )
+    try:
+        pairs = [(index(i), index(j)) for i, j in found]
+    except (TypeError, ValueError):
+        raise InputError(
+            f"alignment of {node.field!r} gave {found!r}; expected pairs of indices"
+        ) from None
+    for side, count, name in ((0, len(gold), "gold"), (1, len(predicted), "predicted")):
+        indices = [pair[side] for pair in pairs]
+        bad = [i for i in indices if not 0 <= i < count]
+        if bad or len(set(indices)) < len(indices):
+            raise InputError(
+                f"alignment of {node.field!r} gave {name} indices {indices!r}; "
+                f"expected each at most once, from 0 to {count - 1}"
+            )
+    return sorted(pairs)
+
+
+# --- back up ------------------------------------------------------------------------------------
+
+
+def roll_up(arrays: Sequence[ArrayRecord], profile: Profile) -> None:
+    """Decide pairs and arrays, innermost first."""
+    for array in reversed(arrays):
+        for pair in array.pairs:
+            _decide_pair(pair, array, profile)
+        array.matched = sum(pair.status == "matched" for pair in array.pairs)
         for place, verdict in enumerate(array.verdicts):
             if isinstance(verdict, Scored) and verdict.outcome == ALIGNED:
-                own = {"metric": verdict.metric, "weight": verdict.weight}
-                array.verdicts[place] = verdict._replace(**{**change, **own})
-                change = {**change, "calls": ()}
-
-    def finish(self, root: Node, gold: Any, predicted: Any) -> None:
-        """Go back up; then apply the rules of profiles that count leaves."""
-        profile = self.scorer.profile
-        roll_up(self.arrays, profile)
-        if profile.count_array_leaves:
-            count_leaves(self)
-        if profile.undeclared_is_hallucination:
-            invented_leaves(self, root, gold, predicted)
+                array.verdicts[place] = _aligned_verdict(verdict, array, profile)
+        array.score, array.passed = point_score(settled(array))
 
 
-def _has_two_sides(array: ArrayRecord) -> bool:
-    same_kind = isinstance(array.gold, dict) == isinstance(array.predicted, dict)
-    return bool(array.gold_items and array.predicted_items and same_kind)
+def _decide_pair(pair: Pair, array: ArrayRecord, profile: Profile) -> None:
+    total, count, unjudged, failed = 0.0, 0, 0, list(pair.failed_fields)
+    for child in pair.children:
+        if isinstance(child, ArrayRecord):
+            score, passed = child.score, child.passed
+        else:
+            score, passed = point_score(settled(child))
+        if not passed:
+            failed.append(child.node.field)
+        if passed is None:
+            pair.unresolved = True
+            unjudged += 1
+        elif score is not None and PRESENT in states(child):
+            total += score
+            count += 1
+    if pair.similarity is None:
+        alike = 1.0 if not failed else 0.0
+        pair.similarity = total / count if count else alike
+        if array.node.flattened and count:
+            same_key = array.node.field + ".*" not in pair.failed_fields
+            pair.similarity = (pair.similarity + same_key) / 2
+    pair.failed_fields = tuple(dict.fromkeys(failed))
+    if not failed:
+        pair.status = "matched"
+    else:
+        # leaves that count may not count as a pair's because nobody could say how alike they are
+        low = pair.similarity * count / (count + unjudged) if unjudged else pair.similarity
+        alike = low if profile.count_array_leaves else pair.similarity
+        mark = pass_threshold(array.node, "align_threshold", 0.5)
+        # prefixItems belong together by their position, however little they are alike
+        by_position = pair.gold_index in range(len(array.node.children.prefix))
+        pair.status = "partial" if alike >= mark or by_position else "apart"
 
 
-async def _call(pending: Pending) -> Any:
-    return await pending.call()
+def _aligned_verdict(open_verdict: Scored, array: ArrayRecord, profile: Profile) -> Scored:
+    gold, predicted, matched = len(array.gold_items), len(array.predicted_items), array.matched
+    unresolved = [pair for pair in array.pairs if pair.unresolved]
+    may_match = matched + sum(pair.status != "matched" for pair in unresolved)
+    score = array_score(matched, gold, predicted, profile.array_score)
+    best = array_score(may_match, gold, predicted, profile.array_score)
+    mark = pass_threshold(array.node)
+    # undecided: with the open verdicts it may pass or not; the score is what is certain
+    undecided = score < mark <= best
+    passed = None if undecided else score >= mark
+    outcome = "judge_error" if undecided else "correct" if passed else "incorrect"
+    reason, reasoning = "items_differ", None
+    if unresolved:
+        reason, reasoning = "judge_error_in_items", _unresolved_text(unresolved, len(array.pairs))
+    elif matched == gold == predicted:
+        reason = "all_matched"
+    elif any(p.reason == "gold_type_mismatch" and p.status != "matched" for p in array.pairs):
+        reason = "gold_type_mismatch"
+    return open_verdict._replace(
+        score=score, passed=passed, outcome=outcome, reason=reason, reasoning=reasoning
+    )
+
+
+def _unresolved_text(unresolved: Sequence[Pair], pairs: int) -> str:
+    errors = (
+        verdict.reasoning
+        for pair in unresolved
+        for child in pair.children
+        for verdict in settled(child)
+        if verdict.outcome == "judge_error"
+    )
+    first = next(errors, None)
+    text = f"{len(unresolved)} of {pairs} aligned pairs have a field without a verdict"
+    return f"{text}, the first: {first}" if first else text

@@ -1,40 +1,52 @@
-"""`evaluate` and `evaluate_async`: one prediction against gold."""
+"""`evaluate` and `evaluate_async`: one prediction against gold.
+
+`Run` reads the inputs, chooses judge and alignment, and lets the engine compare; its result is an
+`Evaluation`.
+"""
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import is_dataclass
+from datetime import date, timedelta
+from datetime import time as clock_time
+from decimal import Decimal
+from enum import Enum
+from pathlib import Path, PurePath
 from typing import Any
+from uuid import UUID
 
 from extractbench_nb._concurrency import run_anywhere
-from extractbench_nb._json import private_copy, read_document
-from extractbench_nb.engine.inputs import (
-    MAX_DEPTH,
-    Aligner,
-    check_models,
-    choose_aligner,
-    choose_alignment,
-    cut,
-    depth,
-    read_predicted,
-    read_schema,
-    refuse_non_json,
+from extractbench_nb._json import (
+    Unreadable,
+    json_type,
+    member,
+    parser_problem,
+    private_copy,
+    read_document,
+    read_text,
 )
-from extractbench_nb.engine.llm_alignment import LLMAligner
+from extractbench_nb.engine.llm_alignment import ALIGNING, LLMAligner
 from extractbench_nb.engine.profiles import Profile, get_profile
-from extractbench_nb.engine.records import Leaf
 from extractbench_nb.engine.scoring import Scored, Scorer
-from extractbench_nb.engine.traversal import ROOT, Traversal
-from extractbench_nb.errors import InputError
+from extractbench_nb.engine.strict_rules import count_leaves, invented_leaves
+from extractbench_nb.engine.traversal import ROOT, Aligner, Leaf, Traversal, roll_up
+from extractbench_nb.errors import ConfigError, InputError
 from extractbench_nb.evaluation.result import Evaluation, Inputs
 from extractbench_nb.evaluation.warnings import NOTHING_SCORED, Note, ignored_params
+from extractbench_nb.field_metrics.registry import REGISTRY
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.judges.choosing import choose_judge, judge_of_document
 from extractbench_nb.schema.nodes import Schema
+from extractbench_nb.schema.parse import parse_schema
 
 #: Levels of containers beyond which Python's stack may end wherever a document is looked at.
 MOST_LEVELS = 250
+#: Levels of containers that a predicted document keeps where it is too deep to be compared.
+MAX_DEPTH = 100
+_TOO_DEEP = "… nested too deep"
 
 
 def evaluate(
@@ -146,38 +158,40 @@ class Run:
         self.profile = get_profile(profile)
         self.schema = read_schema(schema, self.profile)
         self.gold = private_copy(read_document(gold, "gold"), "gold")
-        refuse_non_json(self.gold)
+        levels = refuse_non_json(self.gold)
         self.predicted, self.problem = read_predicted(predicted)
         chosen = choose_judge(judge)
+        predicted_levels = 0
         if self.problem is None:
-            refuse_non_json(self.predicted, "predicted")
+            predicted_levels = refuse_non_json(self.predicted, "predicted")
             chosen = judge_of_document(chosen, self.gold, self.predicted)
         self.scorer = Scorer(self.profile, chosen)
         self.alignment = choose_alignment(alignment, chosen)
         if not checked:
             check_models(chosen, self.alignment, self.schema)
-        self.traversal = Traversal(self.scorer, choose_aligner(self.alignment, self.scorer))
+        self.traversal = Traversal(self.scorer, self.alignment)
         self.notes: list[Note] = []
         if self.problem is None:
-            self._descend()
+            self._descend(levels, predicted_levels)
         else:  # one failing field, the whole document
             verdict = Scored("json", 0.0, False, "structural", "unparsable_json", self.problem)
             leaf = Leaf(self.schema.root, ROOT, self.gold, self.predicted, True, [verdict])
             self.traversal.top.children.append(leaf)
 
-    def _descend(self) -> None:
+    def _descend(self, levels: int, predicted_levels: int) -> None:
         """Go down; a prediction that is nested too deep for that is cut, and that is noted."""
-        levels = depth(self.gold)
         too_deep = InputError(f"gold has {levels} levels of objects and arrays; that is too deep")
         if levels > MOST_LEVELS:
             raise too_deep
         most = max(MAX_DEPTH, min(levels, 2 * MAX_DEPTH))
+        limits = [None, most, MAX_DEPTH]
         # where alignments are awaited, most of the way down comes later; so do the warnings
-        can_try = depth(self.predicted) <= (most if self.traversal.waits else MOST_LEVELS)
-        for limit in (None, most, MAX_DEPTH) if can_try else (most, MAX_DEPTH):
+        if predicted_levels > most and (predicted_levels > MOST_LEVELS or self.traversal.waits):
+            limits.remove(None)
+        for limit in limits:
             if limit is not None:
                 self.predicted = cut(self.predicted, limit)
-                self.traversal = Traversal(self.scorer, choose_aligner(self.alignment, self.scorer))
+                self.traversal = Traversal(self.scorer, self.alignment)
                 self.notes = [("predicted", "$", "too_deep", f"cut below {limit} levels", None)]
             try:
                 self.traversal.descend(self.schema.root, self.gold, self.predicted)
@@ -194,7 +208,11 @@ class Run:
     def finish(self) -> Evaluation:
         """Roll the verdicts up, once none is open."""
         if self.problem is None:
-            self.traversal.finish(self.schema.root, self.gold, self.predicted)
+            roll_up(self.traversal.arrays, self.profile)
+            if self.profile.count_array_leaves:
+                count_leaves(self.traversal)
+            if self.profile.undeclared_is_hallucination:
+                invented_leaves(self.traversal, self.schema.root, self.gold, self.predicted)
         alignment = self.alignment
         if not isinstance(alignment, str):
             alignment = alignment.name if isinstance(alignment, LLMAligner) else "callable"
@@ -210,3 +228,137 @@ class Run:
             self.notes.append(NOTHING_SCORED)
         inputs = Inputs(self.schema, self.gold, self.predicted, self.problem)
         return Evaluation(self.traversal.top.children, self.profile, inputs, meta, self.notes)
+
+
+# --- options ------------------------------------------------------------------------------------
+
+
+def read_schema(schema: Any, profile: Profile) -> Schema:
+    """Parse a schema under the rules of a profile."""
+    rules = (profile.package_010_schema, profile.url_rule)
+    if isinstance(schema, Schema) and (schema.released, schema.url_rule) != rules:
+        schema = dict(schema.document)
+    return parse_schema(schema, released=profile.package_010_schema, url_rule=profile.url_rule)
+
+
+def choose_alignment(alignment: str | Aligner, judge: Judge) -> str | Aligner:
+    """Return ``"optimal"``, an aligner that knows whom to ask, or the user's own matcher."""
+    if alignment == "llm":
+        alignment = LLMAligner()
+    if isinstance(alignment, LLMAligner):
+        return alignment.asking(judge)
+    is_matcher = callable(alignment) and not isinstance(alignment, type)
+    if alignment != "optimal" and not is_matcher:
+        known = "'optimal', 'llm', an LLMAligner or a function "
+        raise InputError(
+            f"alignment is {alignment!r}; expected {known}"
+            "(gold items, predicted items, item node) -> index pairs"
+        )
+    return alignment
+
+
+def check_models(judge: Judge, alignment: str | Aligner, schema: Schema) -> None:
+    """Let a judge and an aligner that ask models say what is missing, before anything is asked."""
+    check = getattr(judge, "check", None)
+    if check is not None:
+        judged = {name for name, entry in REGISTRY.entries.items() if entry.judged}
+        _check_fields(check, schema, judged)
+    if isinstance(alignment, LLMAligner):
+        _check_fields(alignment.check, schema, {ALIGNING})
+
+
+def _check_fields(check: Callable[..., None], schema: Schema, metrics: Collection[str]) -> None:
+    check()
+    configs = {id(n.config): (n.pointer, n.config) for n in reversed([*schema.nodes()])}
+    for pointer, config in configs.values():
+        for spec in config.metrics if config is not None else ():
+            if spec.metric_id in metrics and spec.params:
+                try:
+                    check(spec.params)
+                except ConfigError as error:
+                    raise ConfigError(pointer + "/evaluation_config", error.problem) from None
+
+
+# --- documents ----------------------------------------------------------------------------------
+
+
+def read_predicted(source: Any) -> tuple[Any, str | None]:
+    """Read a prediction; text that is not JSON is not an error here."""
+    if issubclass(type(source), Path):
+        try:
+            source = read_text(source, "predicted")
+        except InputError as error:
+            if "not UTF-8" in str(error):
+                return source.read_bytes().decode("utf-8", "replace"), str(error)
+            raise
+    if not issubclass(type(source), str):
+        try:
+            return private_copy(source, "predicted"), None
+        except InputError as error:
+            return Unreadable(type(source).__name__), str(error)
+    source = str.__str__(source)
+    try:
+        return json.loads(source.removeprefix("\ufeff")), None
+    except json.JSONDecodeError as error:
+        return source, parser_problem(error, source)
+    except (RecursionError, ValueError) as error:
+        return source, str(error)
+
+
+def refuse_non_json(document: Any, what: str = "gold") -> int:
+    """Raise `InputError` for the first value that JSON cannot hold; count the levels of containers.
+
+    In a prediction only Pydantic models and dataclasses are refused. Other values that JSON cannot
+    hold stay: they have a type that no schema has.
+    """
+    stack: list[tuple[Any, Any, int]] = [((), document, 1)]
+    seen: set[int] = set()
+    deepest = 0
+    while stack:
+        place, value, level = stack.pop()
+        if isinstance(value, dict | list):
+            deepest = max(deepest, level)
+            if id(value) not in seen:
+                seen.add(id(value))
+                inner = value.items() if isinstance(value, dict) else enumerate(value)
+                stack.extend([((place, value, key), below, level + 1) for key, below in inner])
+        elif json_type(value) == "unknown":
+            is_record = not isinstance(value, _DUMPED) and bool(_plain_hint(value))
+            if what == "gold" or is_record:
+                name = value.name if isinstance(value, Unreadable) else type(value).__name__
+                raise InputError(
+                    f"{what} at {_path(place)} is a {name}; expected a JSON value "
+                    f"(str, int, float, bool, None, list or dict){_plain_hint(value)}"
+                )
+    return deepest
+
+
+def _path(place: Any) -> str:
+    """Write the path of a place: the place of its container, the container, and its key there."""
+    steps = []
+    while place:
+        place, container, key = place
+        steps.append(f"[{key}]" if isinstance(container, list) else member(str(key)))
+    return "$" + "".join(reversed(steps))
+
+
+def _plain_hint(value: Any) -> str:
+    """Say how a model, a dataclass or what is left in their dumps becomes a JSON value."""
+    if callable(getattr(value, "model_dump", None)):
+        return "; pass its model_dump(mode='json')"
+    if isinstance(value, _DUMPED):
+        return "; of a Pydantic model pass its model_dump(mode='json')"
+    return "; pass dataclasses.asdict of it" if is_dataclass(value) else ""
+
+
+#: What ``model_dump()`` keeps as Python objects.
+_DUMPED = (Decimal, date, clock_time, timedelta, UUID, Enum, PurePath, bytes, set, frozenset)
+
+
+def cut(value: Any, levels: int) -> Any:
+    """Copy a document with everything below `levels` containers replaced by a short text."""
+    if isinstance(value, dict):
+        return {k: cut(v, levels - 1) for k, v in value.items()} if levels else _TOO_DEEP
+    if isinstance(value, list):
+        return [cut(v, levels - 1) for v in value] if levels else _TOO_DEEP
+    return value

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from extractbench_nb._json import member
-from extractbench_nb.engine.inputs import read_schema, refuse_non_json
 from extractbench_nb.engine.profiles import Profile, get_profile
-from extractbench_nb.engine.records import settled
-from extractbench_nb.engine.scoring import Scored
-from extractbench_nb.engine.similarity import point_score
+from extractbench_nb.engine.scoring import Scored, point_score
+from extractbench_nb.engine.traversal import settled
 from extractbench_nb.errors import InputError
-from extractbench_nb.evaluation.api import evaluate
+from extractbench_nb.evaluation.api import evaluate, read_schema, refuse_non_json
 from extractbench_nb.evaluation.frames import node_outcome
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.judges.choosing import choose_judge
-from extractbench_nb.schema.nodes import Children, Schema
-from extractbench_nb.schema.states import MISSING
+from extractbench_nb.schema.nodes import MISSING, Children, Schema
 
 __all__ = ["Case", "CaseScorer", "Verdicts", "case_schema", "check_gold", "remembering"]
 
@@ -74,31 +72,11 @@ class Verdicts(NamedTuple):
         return None if self.decided[at] else self.told[at] or "no verdict"
 
 
-class _One(NamedTuple):
-    score: float
-    passed: bool
-    decided: bool
-    outcome: str
-    reason: str
-    told: str | None
-
-
 class CaseScorer:
-    """Scores cases under any config; verdicts and the answers of the judge are remembered.
+    """Scores cases under any config.
 
-    Parameters
-    ----------
-    cases : sequence of Case
-        The pairs.
-    judge : str or Judge, optional
-        See `evaluate`; it is asked once about each pair of texts, whatever the params.
-    profile : str or Profile, optional
-        See `evaluate`.
-
-    Raises
-    ------
-    InputError
-        The judge or the profile is not known.
+    Verdicts are remembered, and so are the answers of the judge: it is asked once about each pair
+    of texts, whatever the params.
     """
 
     def __init__(
@@ -126,11 +104,10 @@ class CaseScorer:
         return self._known[key]
 
     def _scored(self, config: dict[str, Any]) -> Verdicts:
-        rows = self._cases
-        found: list[_One] = []
-        for start in range(0, max(1, len(rows)), _BATCH):
-            found.extend(self._batch(rows[start : start + _BATCH], config))
-        columns = list(zip(*found, strict=True)) or [()] * len(_One._fields)
+        rows: list[tuple[Any, ...]] = []
+        for start in range(0, max(1, len(self._cases)), _BATCH):
+            rows.extend(self._batch(self._cases[start : start + _BATCH], config))
+        columns = list(zip(*rows, strict=True)) or [()] * len(Verdicts._fields)
         score, passed, decided, *texts = columns
         return Verdicts(
             np.array(score, dtype=np.float64),
@@ -139,20 +116,30 @@ class CaseScorer:
             *texts,
         )
 
-    def _batch(self, rows: Sequence[Case], config: dict[str, Any]) -> list[_One]:
-        """Score cases as the properties of one object."""
-        names = [f"c{number}" for number in range(len(rows))]
-        types = {name: case.types for name, case in zip(names, rows, strict=True)}
-        schema = case_schema(types, config, self._profile)
-        gold, predicted = (
-            {n: value for n, value in zip(names, side, strict=True) if value is not MISSING}
-            for side in ([c.gold for c in rows], [c.predicted for c in rows])
-        )
+    def _batch(self, cases: Sequence[Case], config: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+        """Score cases as the properties of one object; yield the cells of `Verdicts`."""
+        named = {f"c{number}": case for number, case in enumerate(cases)}
+        schema = case_schema({n: case.types for n, case in named.items()}, config, self._profile)
+        gold = {n: case.gold for n, case in named.items() if case.gold is not MISSING}
+        predicted = {n: c.predicted for n, c in named.items() if c.predicted is not MISSING}
         ev = evaluate(schema, gold, predicted, judge=self._judge, profile=self._profile)
-        grouped: dict[str, list[Scored]] = {}  # one a metric
+        found: dict[str, list[Scored]] = {}
         for leaf in ev.records:
-            grouped.setdefault(leaf.paths.gold, []).extend(settled(leaf))
-        return [_combined(grouped.get(f"$.{name}", [])) for name in names]
+            found.setdefault(leaf.paths.gold, []).extend(settled(leaf))
+        for name in named:
+            verdicts = found.get(f"$.{name}", [])
+            if not verdicts:
+                yield nan, False, False, "judge_error", "not_scored", "the metric was not asked"
+                continue
+            score, passed = point_score(verdicts)
+            yield (
+                nan if score is None else score,
+                bool(passed),
+                passed is not None and score is not None,
+                node_outcome(verdicts),
+                ", ".join(dict.fromkeys(v.reason for v in verdicts if v.reason)),
+                "; ".join(v.reasoning for v in verdicts if v.reasoning) or None,
+            )
 
 
 def case_schema(
@@ -163,10 +150,8 @@ def case_schema(
     Cases of the same types share one parsed node, so that the schema is parsed, and a metric's
     params are bound, once for all of them.
     """
-    kinds = {
-        types: f"kind{number}"
-        for number, types in enumerate(dict.fromkeys(map(tuple, cases.values())))
-    }
+    different = dict.fromkeys(map(tuple, cases.values()))
+    kinds = {types: f"kind{number}" for number, types in enumerate(different)}
     declared = {"evaluation_config": dict(config)}
     properties = {
         name: ({"type": list(types)} if types else {}) | declared for types, name in kinds.items()
@@ -184,54 +169,37 @@ def case_schema(
     return replace(schema, root=root)
 
 
-def _combined(verdicts: list[Scored]) -> _One:
-    if not verdicts:
-        return _One(np.nan, False, False, "judge_error", "not_scored", "the metric was not asked")
-    score, passed = point_score(verdicts)
-    told = [v.reasoning for v in verdicts if v.reasoning]
-    reasons = dict.fromkeys(v.reason for v in verdicts if v.reason)
-    return _One(
-        np.nan if score is None else score,
-        bool(passed),
-        passed is not None and score is not None,
-        node_outcome(verdicts),
-        ", ".join(reasons),
-        "; ".join(told) or None,
-    )
-
-
 class _Remembering:
+    """A judge's answers by the pair of texts; failures are kept too and raised again each time."""
+
     def __init__(self, judge: Judge) -> None:
         self.name = judge.name
-        self._ask = judge.compare
+        self._ask: Any = judge.compare
         self._known: dict[tuple[str, str], Any] = {}
 
     def compare(self, gold: str, predicted: str) -> Any:
         key = gold, predicted
         if key in self._known:
-            return self._again(key)
+            return self._kept(key, self._known[key])
         try:
-            verdict: Any = self._ask(gold, predicted)
+            answer = self._ask(gold, predicted)
         except Exception as error:  # noqa: BLE001 - raised again each time
-            verdict = error
-        if inspect.isawaitable(verdict):
-            return self._awaited(key, verdict)
-        return self._again(key, verdict)
+            answer = error
+        return self.awaited(key, answer) if inspect.isawaitable(answer) else self._kept(key, answer)
 
-    async def _awaited(self, key: tuple[str, str], waiting: Awaitable[Any]) -> Any:
+    async def awaited(self, key: tuple[str, str], answer: Awaitable[Any]) -> Any:
         try:
-            verdict = await waiting
+            found = await answer
         except Exception as error:  # noqa: BLE001 - raised again each time
-            verdict = error
-        return self._again(key, verdict)
+            found = error
+        return self._kept(key, found)
 
-    def _again(self, key: tuple[str, str], new: Any = None) -> Any:
-        found = self._known.get(key, new)
+    def _kept(self, key: tuple[str, str], answer: Any) -> Any:
         if len(self._known) < _ANSWERS:
-            self._known[key] = found
-        if isinstance(found, Exception):
-            raise found
-        return found
+            answer = self._known.setdefault(key, answer)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
 
 class _RememberingAsync(_Remembering):
@@ -241,6 +209,6 @@ class _RememberingAsync(_Remembering):
 
 
 def remembering(judge: Judge) -> Judge:
-    """Wrap a judge so that it is asked once about each pair of texts; failures are kept too."""
+    """Wrap a judge so that it is asked once about each pair of texts."""
     awaited = inspect.iscoroutinefunction(judge.compare)
     return _RememberingAsync(judge) if awaited else _Remembering(judge)

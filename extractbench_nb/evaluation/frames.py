@@ -13,12 +13,11 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.display.text import one_line
 from extractbench_nb.engine.profiles import Profile
-from extractbench_nb.engine.records import ArrayRecord, Leaf, settled, states
-from extractbench_nb.engine.scoring import Scored
-from extractbench_nb.engine.similarity import point_score
+from extractbench_nb.engine.scoring import Scored, point_score
+from extractbench_nb.engine.traversal import ArrayRecord, Leaf, settled, states
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.field_metrics.registry import REGISTRY
-from extractbench_nb.schema.states import MISSING, PRESENT, Unusable
+from extractbench_nb.schema.nodes import MISSING, PRESENT, Unusable
 
 OUTCOMES = (
     "correct",
@@ -204,16 +203,14 @@ def in_order(
                     stack.extend(reversed(pair.children))
 
 
-def _value(value: Any, state: str) -> Any:
-    if isinstance(value, Unusable):
-        return value.value if state == PRESENT else None
-    return None if value is MISSING else value
-
-
 def field_rows(leaf: Leaf) -> Iterator[tuple[Any, ...]]:
     """Yield the cells of ``fields`` for one place, one row per metric."""
     node = leaf.node
     gold_state, predicted_state = states(leaf)
+    gold = None if leaf.gold is MISSING else leaf.gold
+    predicted = None if leaf.predicted is MISSING else leaf.predicted
+    if isinstance(predicted, Unusable):  # the container that stands in its place
+        predicted = predicted.value if predicted_state == PRESENT else None
     for verdict in settled(leaf):
         yield (
             leaf.paths.gold,
@@ -226,8 +223,8 @@ def field_rows(leaf: Leaf) -> Iterator[tuple[Any, ...]]:
             verdict.outcome,
             verdict.reason,
             verdict.reasoning,
-            _value(leaf.gold, gold_state),
-            _value(leaf.predicted, predicted_state),
+            gold,
+            predicted,
             gold_state,
             predicted_state,
             node.depth,
@@ -243,15 +240,11 @@ def array_row(a: ArrayRecord) -> tuple[Any, ...]:
     counts: tuple[Any, ...] = (None,) * 7
     if not a.unaligned:
         partial = sum(pair.status == "partial" for pair in a.pairs)
-        ratios = (
-            part / whole if whole else None
-            for part, whole in (
-                (matched, predicted),
-                (matched, gold),
-                (2 * matched, gold + predicted),
-            )
-        )
-        counts = (matched, partial, gold - matched, predicted - matched, *ratios)
+        precision = matched / predicted if predicted else None
+        recall = matched / gold if gold else None
+        f1 = 2 * matched / (gold + predicted) if gold or predicted else None
+        missed, spurious = gold - matched, predicted - matched
+        counts = (matched, partial, missed, spurious, precision, recall, f1)
     field = a.node.field or "$"
     return (a.paths.gold, field, a.counted, gold, predicted, *counts, a.score, a.passed)
 
@@ -280,8 +273,8 @@ _LONGEST_NAME = 300
 
 
 def chosen_array(arrays: pd.DataFrame, path: Any = None) -> str:
-    """Return the instance path of the array that is meant."""
-    paths = [str(p) for p in arrays["path"]]
+    """Return the instance path of the array that a path or the name of a field means."""
+    paths, fields = [str(p) for p in arrays["path"]], [str(f) for f in arrays["field"]]
     if not paths:
         raise InputError("the evaluation has no arrays: neither gold nor prediction has one")
     if path is None:
@@ -290,15 +283,9 @@ def chosen_array(arrays: pd.DataFrame, path: Any = None) -> str:
         return paths[0]
     if not isinstance(path, str):
         raise InputError(f"path is {path!r}; expected the path of an array, such as {paths[0]!r}")
-    return _named_array(arrays, paths, path)
-
-
-def _named_array(arrays: pd.DataFrame, paths: list[str], path: str) -> str:
-    if path in paths:
-        return path
-    if f"$.{path}" in paths:
-        return f"$.{path}"
-    fields = [str(f) for f in arrays["field"]]
+    for exact in (path, f"$.{path}"):
+        if exact in paths:
+            return exact
     wanted = {path, path.removesuffix("[]"), path.removeprefix("$.").removesuffix("[]")}
     found = [p for p, field in zip(paths, fields, strict=True) if field in wanted]
     if len(found) == 1:

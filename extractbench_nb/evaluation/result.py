@@ -14,11 +14,11 @@ import pandas as pd
 from extractbench_nb._frames import describe_frames
 from extractbench_nb._json import canonical, json_text, json_type
 from extractbench_nb._version import __version__
-from extractbench_nb.display.html import card_html, document_text, table_html
+from extractbench_nb.display.html import card_html, document_text, table, table_html
 from extractbench_nb.display.text import plural
 from extractbench_nb.engine.pairing import declared_share
 from extractbench_nb.engine.profiles import Profile
-from extractbench_nb.engine.records import ArrayRecord, Leaf
+from extractbench_nb.engine.traversal import ArrayRecord, Leaf
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.frames import (
     ARRAY_COLUMNS,
@@ -40,6 +40,7 @@ from extractbench_nb.schema.nodes import Schema
 _MOST_ARRAYS = 12
 _NOTHING = "No field is scored: the scores say nothing."
 _SCORES = ("overall_score", "field_score", "pass_rate")
+_WORST = ("score", "worst fields", "metric", "outcome", "gold", "predicted")
 
 
 def outcome_counts(ev: Evaluation) -> dict[str, int]:
@@ -61,9 +62,13 @@ def card_text(ev: Evaluation) -> str:
     lines = [scores_text(ev)]
     for row in worst_fields(ev, 5).itertuples():
         score = "  n/a" if row.score is pd.NA else f"{row.score:.3f}"
-        why = "" if row.reasoning is pd.NA else f": {row.reasoning}"
-        lines.append(f"  {score} {row.path}  {row.outcome} ({row.reason}){why}")
+        lines.append(f"  {score} {row.path}  {_why(row)}")
     return "\n".join(lines)
+
+
+def _why(row: Any) -> str:
+    said = "" if row.reasoning is pd.NA else f": {row.reasoning}"
+    return f"{row.outcome} ({row.reason}){said}"
 
 
 def scores_text(ev: Evaluation) -> str:
@@ -118,22 +123,14 @@ def _worst_html(ev: Evaluation) -> str:
     rows = []
     for row in worst_fields(ev).itertuples():
         score = "n/a" if row.score is pd.NA else f"{row.score:.2f}"
-        why = "" if row.reasoning is pd.NA else f": {row.reasoning}"
-        cells = (row.path, row.metric, f"{row.outcome} ({row.reason}){why}")
-        texts = "".join(f"<td>{document_text(str(c), 120)}</td>" for c in cells)
-        values = "".join(
-            f'<td class="xb-val">{document_text(text, 60)}</td>'
-            for text in _shown_pair(row.gold, row.predicted)
-        )
-        rows.append(f'<tr><td class="xb-num">{score}</td>{texts}{values}</tr>')
+        texts = (document_text(str(text), 120) for text in (row.path, row.metric, _why(row)))
+        values = (document_text(text, 60) for text in _shown_pair(row.gold, row.predicted))
+        rows.append([score, *texts, *values])
     if not rows:
         return ""
-    head = '<th class="xb-num">score</th>' + "".join(
-        f"<th>{h}</th>" for h in ("worst fields", "metric", "outcome", "gold", "predicted")
-    )
     hidden = int(ev.summary["evaluated"] - ev.summary["passed"]) - len(rows)
     more = f"<div>… {hidden} more that do not pass; .fields has them</div>" if hidden > 0 else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}"
+    return table(_WORST, rows, numbers=[0], kind="xb-val") + more
 
 
 def _arrays_html(ev: Evaluation) -> str:
@@ -153,8 +150,8 @@ def _arrays_html(ev: Evaluation) -> str:
         ]
         for _, row in differ.head(_MOST_ARRAYS).iterrows()
     ]
-    table = table_html(["arrays that differ"], [n.replace("_", " ") for n in names], rows)
-    return table + "".join(f"<div>{document_text(note)}</div>" for note in notes)
+    listed = table_html(["arrays that differ"], [n.replace("_", " ") for n in names], rows)
+    return listed + "".join(f"<div>{document_text(note)}</div>" for note in notes)
 
 
 def _shown_pair(gold: Any, predicted: Any) -> tuple[str, str]:
@@ -165,7 +162,7 @@ def _shown_pair(gold: Any, predicted: Any) -> tuple[str, str]:
 
 def _shown(value: Any, quoted: bool) -> str:
     if isinstance(value, list):
-        return f"{len(value)} item{'' if len(value) == 1 else 's'}"
+        return plural(len(value), "item")
     if value is None:
         return "—"
     try:
@@ -234,12 +231,13 @@ class Evaluation:
         meta: Mapping[str, Any],
         notes: list[Note],
     ) -> None:
-        set_ = object.__setattr__
-        set_(self, "_top", tuple(top))
-        set_(self, "_profile", profile)
-        set_(self, "_inputs", inputs)
-        set_(self, "_meta", dict(meta))
-        set_(self, "_notes", tuple(notes))
+        self.__dict__.update(
+            _top=tuple(top),
+            _profile=profile,
+            _inputs=inputs,
+            _meta=dict(meta),
+            _notes=tuple(notes),
+        )
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse: a result is frozen."""
@@ -399,15 +397,8 @@ class Evaluation:
         pandas.DataFrame
             One row per column: column, dtype, values, nullable, meaning, frame.
         """
-        specs = [
-            FIELD_COLUMNS,
-            ARRAY_COLUMNS,
-            MATCH_COLUMNS,
-            CALL_COLUMNS,
-            SUMMARY,
-            WARNING_COLUMNS,
-        ]
-        return describe_frames(specs)
+        frames = (FIELD_COLUMNS, ARRAY_COLUMNS, MATCH_COLUMNS, CALL_COLUMNS)
+        return describe_frames([*frames, SUMMARY, WARNING_COLUMNS])
 
     @cached_property
     def _fields(self) -> pd.DataFrame:
@@ -428,12 +419,12 @@ class Evaluation:
     @cached_property
     def _summary(self) -> pd.Series:
         counted = (leaf for leaf in in_order(self._top) if leaf.counted)
-        values = summarise(counted, self._profile)
-        root, gold = self._inputs.schema.root, self._inputs.gold
-        values["gold_coverage"] = declared_share(root, gold)
         calls = self._judge_calls
-        values["llm_calls"] = len(calls)
-        values["llm_cost_usd"] = total_cost(calls)
+        values = summarise(counted, self._profile) | {
+            "gold_coverage": declared_share(self._inputs.schema.root, self._inputs.gold),
+            "llm_calls": len(calls),
+            "llm_cost_usd": total_cost(calls),
+        }
         names = SUMMARY.names
         return pd.Series([values[n] for n in names], index=names, dtype=float, name="summary")
 

@@ -10,12 +10,19 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from extractbench_nb.display.text import fitted
-from extractbench_nb.engine.assignment import OptimalAligner
 from extractbench_nb.engine.profiles import Profile
-from extractbench_nb.engine.records import ArrayRecord, Leaf, Pair, Paths, roll_up, settled
 from extractbench_nb.engine.scoring import ALIGNED, Pending, Scored, Scorer
 from extractbench_nb.engine.similarity import pass_threshold
-from extractbench_nb.engine.traversal import Traversal
+from extractbench_nb.engine.strict_rules import count_leaves
+from extractbench_nb.engine.traversal import (
+    ArrayRecord,
+    Leaf,
+    Pair,
+    Paths,
+    Traversal,
+    roll_up,
+    settled,
+)
 from extractbench_nb.evaluation.frames import array_frame, field_frame, in_order, match_frame
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.field_metrics.registry import REGISTRY
@@ -90,24 +97,15 @@ def _below(array: Node) -> Iterator[Node]:
 
 def _configured(node: Node, settings: Settings) -> NodeConfig | None:
     """Return the config of a node with `settings` applied; the same object if none concerns it."""
-    config = node.config
-    if config is None:
-        return None
-    changes = [
-        {
-            param: value
-            for (field, metric, param), value in settings.items()
-            if (field, metric) == (node.field, spec.metric_id)
-        }
-        for spec in config.metrics
-    ]
-    if not any(changes):
-        return config
-    specs = (
-        replace(spec, params={**spec.params, **changed})
-        for spec, changed in zip(config.metrics, changes, strict=True)
-    )
-    return replace(config, metrics=tuple(specs))
+    config, changed = node.config, False
+    specs = []
+    for spec in config.metrics if config is not None else ():
+        params = dict(spec.params)
+        for (field, metric, param), value in settings.items():
+            if (field, metric) == (node.field, spec.metric_id):
+                params[param], changed = value, True
+        specs.append(replace(spec, params=params))
+    return replace(config, metrics=tuple(specs)) if config is not None and changed else config
 
 
 def _under(node: Node, settings: Settings) -> Node:
@@ -144,8 +142,7 @@ def _array(array: ArrayRecord, settings: Settings, found: list[ArrayRecord]) -> 
 
 def _reopened(array: ArrayRecord) -> list[Scored | Pending]:
     """Take the verdict of the alignment back, where there was one: two sides of a kind."""
-    same_kind = isinstance(array.gold, dict) == isinstance(array.predicted, dict)
-    if array.unaligned or not (array.gold_items and array.predicted_items and same_kind):
+    if array.unaligned or not array.has_two_sides:
         return list(array.verdicts)
     return [
         Scored(v.metric, None, None, ALIGNED, "", None, v.weight) if v.metric == "array_llm" else v
@@ -157,38 +154,33 @@ def _pair(pair: Pair, settings: Settings, found: list[ArrayRecord]) -> Pair:
     children = [
         _array(child, settings, found) if isinstance(child, ArrayRecord) else _leaf(child, settings)
         for child in pair.children
-        if not (pair.reason or _is_invented(child))
+        # profile strict added these after the pairs were decided: to pairs with a reason, a
+        # container and a value of another kind, it adds all
+        if not (pair.reason or any(v.reason == "undeclared" for v in settled(child)))
     ]
-    of_children = {child.node.field for child in children}
+    child_fields = {child.node.field for child in children}
     return replace(
         pair,
         children=children,
         similarity=None if children else pair.similarity,
         status="",
-        failed_fields=tuple(f for f in pair.failed_fields if f not in of_children),
+        failed_fields=tuple(f for f in pair.failed_fields if f not in child_fields),
         unresolved=False,
     )
 
 
-def _is_invented(leaf: Leaf) -> bool:
-    """Whether profile ``strict`` added the place after the pairs were decided.
-
-    To pairs with a reason, a container and a value of another kind, it adds all places.
-    """
-    return any(verdict.reason == "undeclared" for verdict in settled(leaf))
-
-
 def _leaf(leaf: Leaf, settings: Settings) -> Leaf:
     marks = {metric: v for (field, metric, _), v in settings.items() if field == leaf.node.field}
-    verdicts = [_judged_by(verdict, marks.get(verdict.metric)) for verdict in settled(leaf)]
-    return replace(leaf, verdicts=list(verdicts))
-
-
-def _judged_by(verdict: Scored, mark: float | None) -> Scored:
-    if mark is None or verdict.score is None or verdict.outcome not in ("correct", "incorrect"):
-        return verdict
-    passed = verdict.score >= mark
-    return verdict._replace(passed=passed, outcome="correct" if passed else "incorrect")
+    verdicts: list[Scored | Pending] = []
+    for verdict in settled(leaf):
+        mark, was_compared = marks.get(verdict.metric), verdict.outcome in ("correct", "incorrect")
+        if mark is not None and verdict.score is not None and was_compared:
+            passed = verdict.score >= mark
+            outcome = "correct" if passed else "incorrect"
+            verdicts.append(verdict._replace(passed=passed, outcome=outcome))
+        else:
+            verdicts.append(verdict)
+    return replace(leaf, verdicts=verdicts)
 
 
 _MOST_KEPT = 4
@@ -212,21 +204,9 @@ class Outcome(NamedTuple):
 class ArrayMatches:
     """One array of an evaluation, whose thresholds can be tried.
 
-    Parameters
-    ----------
-    ev : Evaluation
-        The evaluation.
-    path : str
-        Instance path of the array.
-
-    Attributes
-    ----------
-    knobs : list of Knob
-        The thresholds that can be changed; none where the evaluation has no records any more.
-    note : str
-        What a reader must know about changed thresholds; empty where all is computed anew.
-    evaluated : Outcome
-        As evaluated.
+    ``knobs`` are the thresholds that can be changed; none if the evaluation has no records.
+    ``note`` says what a reader must know about changed thresholds; empty where all is computed
+    anew. ``evaluated`` is the outcome as evaluated.
     """
 
     def __init__(self, ev: Evaluation, path: str) -> None:
@@ -270,9 +250,11 @@ class ArrayMatches:
             assert self._record is not None  # noqa: S101 - the caller checked
             node = _under(self._record.node, self._settings(values))
             scorer = Scorer(self._ev.profile, OfflineJudge())
-            walk = Traversal(scorer, OptimalAligner(scorer))
+            walk = Traversal(scorer, "optimal")
             walk.descend(node, self._record.gold, self._record.predicted)
-            walk.finish(node, self._record.gold, self._record.predicted)
+            roll_up(walk.arrays, self._ev.profile)
+            if self._ev.profile.count_array_leaves:
+                count_leaves(walk)
             walk.arrays[0].counted = self._record.counted
             if len(self._realigned) == _MOST_KEPT:
                 del self._realigned[next(iter(self._realigned))]

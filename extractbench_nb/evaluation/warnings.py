@@ -11,8 +11,7 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import bracketed, json_text, member
 from extractbench_nb.display.text import plural
 from extractbench_nb.engine.pairing import resolve_union, undeclared
-from extractbench_nb.schema.nodes import NOWHERE, Node, Schema
-from extractbench_nb.schema.states import MISSING
+from extractbench_nb.schema.nodes import MISSING, NOWHERE, Node, Schema
 from extractbench_nb.schema.validation import Validation
 
 WARNING_COLUMNS = FrameSpec(
@@ -37,13 +36,6 @@ _CONFIG = "evaluation_config"
 _TYPOS = 2
 #: One warning: side, path, kind, message, value.
 Note = tuple[str, str, str, str, Any]
-_SAYS_NOTHING: Note = (
-    "schema",
-    "$",
-    "says_nothing",
-    "the schema has neither type nor properties: the document is compared as one value",
-    None,
-)
 NOTHING_SCORED: Note = (
     "schema",
     "$",
@@ -63,31 +55,32 @@ def document_warnings(
     else:
         rows.append(("predicted", "$", "unparsable_json", problem, predicted))
     rows.extend(notes)
-    rows.extend(_ignored_configs(schema))
-    rows.extend(_misspelt_configs(schema))
-    if schema.root.kind == "any" and not schema.root.declared:
-        rows.append(_SAYS_NOTHING)
+    rows.extend(_of_schema(schema))
     return WARNING_COLUMNS.from_rows(rows)
 
 
-def _ignored_configs(schema: Schema) -> Iterator[Note]:
-    """Tell of an ``evaluation_config`` at an object, whose children are scored instead of it."""
-    for node in schema.nodes():
-        if node.kind == "object" and node.declared and node.config is None:
-            message = "evaluation_config of an object is ignored: its children are scored"
-            value = node.keywords.get("evaluation_config")
-            yield "schema", node.schema_path, "ignored_config", message, value
+def _of_schema(schema: Schema) -> Iterator[Note]:
+    """Tell of an ``evaluation_config`` that is ignored or misspelt, and of a schema that is empty.
 
-
-def _misspelt_configs(schema: Schema) -> Iterator[Note]:
-    """Tell of unknown keywords that are nearly ``evaluation_config``."""
+    The config of an object is ignored: its children are scored instead of it.
+    """
     from rapidfuzz.distance import Levenshtein
 
-    for node in schema.nodes():
+    nodes = list(schema.nodes())
+    for node in nodes:
+        if node.kind == "object" and node.declared and node.config is None:
+            message = "evaluation_config of an object is ignored: its children are scored"
+            yield "schema", node.schema_path, "ignored_config", message, node.keywords.get(_CONFIG)
+    for node in nodes:
         for key, value in node.keywords.items():
             if 0 < Levenshtein.distance(key, _CONFIG, score_cutoff=_TYPOS) <= _TYPOS:
                 message = f"{key!r} is ignored; did you mean {_CONFIG!r}?"
                 yield "schema", node.schema_path, "unknown_keyword", message, value
+    if schema.root.kind == "any" and not schema.root.declared:
+        message = (
+            "the schema has neither type nor properties: the document is compared as one value"
+        )
+        yield "schema", "$", "says_nothing", message, None
 
 
 def ignored_params(ignored: Mapping[str, str]) -> Note:

@@ -14,8 +14,8 @@ from extractbench_nb.batch.inputs import Documents
 from extractbench_nb.batch.results import Evaluations
 from extractbench_nb.batch.run import evaluate_runs
 from extractbench_nb.benchmark.complexities import complexity
-from extractbench_nb.engine.inputs import Aligner
 from extractbench_nb.engine.profiles import Profile
+from extractbench_nb.engine.traversal import Aligner
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.extraction.calling import PASSING
 from extractbench_nb.extraction.failures import failure_modes

@@ -6,7 +6,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from extractbench_nb._json import canonical_unordered, json_text
-from extractbench_nb.field_metrics.registry import REGISTRY, Metric, Param
+from extractbench_nb.field_metrics.registry import README, REGISTRY, Metric, Param, built_in
 from extractbench_nb.language.text import normalize
 
 
@@ -54,81 +54,6 @@ def _key(item: Any, normalize_text: bool) -> str:
     if isinstance(item, float) and item.is_integer():
         item = int(item)
     return "v:" + (canonical_unordered(item) if isinstance(item, dict | list) else json_text(item))
-
-
-PASS_THRESHOLD = Param("pass_threshold", "number", 0.7, 0.0, 1.0)
-
-for _entry in (
-    Metric(
-        "set_f1",
-        set_f1,
-        ("array",),
-        (PASS_THRESHOLD, Param("normalize_text", "boolean", True)),
-        "F1 >= pass_threshold",
-        "extractbench_nb",
-        "F1 of two sets of scalars",
-        threshold="pass_threshold",
-    ),
-    Metric(
-        "skip",
-        None,
-        ("any",),
-        pass_rule="not scored",
-        source="ExtractBench README, presets table",
-        summary="leaves the node out",
-    ),
-):
-    REGISTRY.add(_entry)
-
-
-#: Params of every judged metric. All but the first concern judges that are language models.
-JUDGE_PARAMS = (
-    PASS_THRESHOLD,
-    Param("model", "string", None),
-    Param("additional_instructions", "string", None),
-    Param("prompt_template", "string", None),
-    Param("structured_output_schema", "object", None),
-    Param("temperature", "number", None, 0.0),
-    Param("max_tokens", "number", None, 1),
-)
-
-_RULE = "the judge's score >= pass_threshold"
-
-for _entry in (
-    Metric(
-        "string_semantic",
-        None,
-        ("string", "any"),
-        JUDGE_PARAMS,
-        _RULE,
-        "ExtractBench paper, Table 4",
-        "same meaning, as a judge sees it",
-        judged=True,
-        threshold="pass_threshold",
-    ),
-    Metric(
-        "string_llm",
-        None,
-        ("any",),
-        JUDGE_PARAMS,
-        _RULE,
-        "ExtractBench README, metrics table",
-        "same by a judge's verdict",
-        judged=True,
-        threshold="pass_threshold",
-    ),
-    Metric(
-        "array_llm",
-        None,
-        ("array",),
-        (*JUDGE_PARAMS, Param("align_threshold", "number", 0.5, 0.0, 1.0)),
-        "matched / gold items >= pass_threshold",
-        "ExtractBench paper, section 3.4",
-        "items aligned one to one, each item field by its own metric",
-        threshold="pass_threshold",
-    ),
-):
-    REGISTRY.add(_entry)
 
 
 def table_grits(
@@ -183,19 +108,82 @@ def table_grits(
     return float(similarity(gold, predicted, measure, variant))
 
 
-REGISTRY.add(
+PASS_THRESHOLD = Param("pass_threshold", "number", 0.7, 0.0, 1.0)
+#: Params of every judged metric. All but the first concern judges that are language models.
+JUDGE_PARAMS = (
+    PASS_THRESHOLD,
+    Param("model", "string", None),
+    Param("additional_instructions", "string", None),
+    Param("prompt_template", "string", None),
+    Param("structured_output_schema", "object", None),
+    Param("temperature", "number", None, 0.0),
+    Param("max_tokens", "number", None, 1),
+)
+_JUDGED = "the judge's score >= pass_threshold"
+
+built_in(
+    set_f1,
+    ("array",),
+    "F1 >= pass_threshold",
+    "extractbench_nb",
+    "F1 of two sets of scalars",
+    PASS_THRESHOLD,
+    Param("normalize_text", "boolean", True),
+    threshold="pass_threshold",
+)
+
+for _entry in (
     Metric(
-        "table_grits",
-        table_grits,
-        ("array",),
-        (
-            PASS_THRESHOLD,
-            Param("measure", "string", "con", choices=("con", "top")),
-            Param("variant", "string", "paper", choices=("paper", "paper_substring", "released")),
-        ),
-        "f-score >= pass_threshold",
-        "after Smock et al. 2022, section 6",
-        "grid table similarity of an array of flat objects",
+        "skip",
+        None,
+        ("any",),
+        pass_rule="not scored",
+        source="ExtractBench README, presets table",
+        summary="leaves the node out",
+    ),
+    Metric(
+        "string_semantic",
+        None,
+        ("string", "any"),
+        JUDGE_PARAMS,
+        _JUDGED,
+        "ExtractBench paper, Table 4",
+        "same meaning, as a judge sees it",
+        judged=True,
         threshold="pass_threshold",
-    )
+    ),
+    Metric(
+        "string_llm",
+        None,
+        ("any",),
+        JUDGE_PARAMS,
+        _JUDGED,
+        README,
+        "same by a judge's verdict",
+        judged=True,
+        threshold="pass_threshold",
+    ),
+    Metric(
+        "array_llm",
+        None,
+        ("array",),
+        (*JUDGE_PARAMS, Param("align_threshold", "number", 0.5, 0.0, 1.0)),
+        "matched / gold items >= pass_threshold",
+        "ExtractBench paper, section 3.4",
+        "items aligned one to one, each item field by its own metric",
+        threshold="pass_threshold",
+    ),
+):
+    REGISTRY.add(_entry)
+
+built_in(
+    table_grits,
+    ("array",),
+    "f-score >= pass_threshold",
+    "after Smock et al. 2022, section 6",
+    "grid table similarity of an array of flat objects",
+    PASS_THRESHOLD,
+    Param("measure", "string", "con", choices=("con", "top")),
+    Param("variant", "string", "paper", choices=("paper", "paper_substring", "released")),
+    threshold="pass_threshold",
 )

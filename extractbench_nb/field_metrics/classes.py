@@ -15,8 +15,7 @@ from typing import Any
 from extractbench_nb.errors import ConfigError, nearest
 from extractbench_nb.field_metrics.registry import REGISTRY, Metric, MetricScore, Registry
 from extractbench_nb.schema.config import MetricSpec
-from extractbench_nb.schema.nodes import Node
-from extractbench_nb.schema.states import resolve_states, state_of
+from extractbench_nb.schema.nodes import Node, resolve_states, state_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from extractbench_nb._json import as_written, json_text
-from extractbench_nb.field_metrics.registry import REGISTRY, Metric, Param
+from extractbench_nb.field_metrics.registry import README, Param, built_in
 from extractbench_nb.language.quantities import read_number
 
 _PLAIN = re.compile(r"\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,4})?\s*\Z", re.ASCII)
@@ -19,21 +19,11 @@ _LONGEST = 4000
 
 
 def as_number(value: Any, parse: str = "plain") -> int | float | None:
-    """Read a value as a number.
+    """Read a value as a number; None for what is not one, such as ``"<5"``, ``"~5"`` or ``True``.
 
-    Parameters
-    ----------
-    value : object
-        A number, or a text; booleans are not numbers.
-    parse : str, optional
-        ``plain`` reads texts as JSON writes numbers: ``"5"``, ``"-5.0"``, ``"1e3"``. ``lenient``
-        also reads what `read_number` does: thousands separators, currency signs, percent, units,
-        scale words, and parentheses for negatives.
-
-    Returns
-    -------
-    int, float or None
-        The number; None for what is not one, such as ``"<5"``, ``"~5"`` or ``"5-"``.
+    ``plain`` reads texts as JSON writes numbers: ``"5"``, ``"-5.0"``, ``"1e3"``. ``lenient`` also
+    reads what `read_number` does: thousands separators, currency signs, percent, units, scale
+    words, and parentheses for negatives.
 
     Examples
     --------
@@ -150,48 +140,6 @@ def integer_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
     return json_text(gold) == json_text(predicted)
 
 
-_PARSE = Param("parse", "string", "plain", choices=("plain", "lenient"))
-_NUMERIC = ("number", "integer", "any")
-
-for _entry in (
-    Metric(
-        "number_exact",
-        number_exact,
-        _NUMERIC,
-        (_PARSE,),
-        "gold == predicted",
-        "ExtractBench README, metrics table",
-        "equal numbers",
-    ),
-    Metric(
-        "number_tolerance",
-        number_tolerance,
-        _NUMERIC,
-        (
-            Param("tolerance", "number", 0.001, 0.0),
-            Param("mode", "string", "relative", choices=("relative", "absolute")),
-            _PARSE,
-        ),
-        "|gold - predicted| <= tolerance * |gold|",
-        "ExtractBench paper, Table 4 and appendix C",
-        "numbers within a relative margin",
-    ),
-    Metric(
-        "integer_exact",
-        integer_exact,
-        _NUMERIC,
-        (_PARSE,),
-        "int(gold) == int(predicted), both whole",
-        "ExtractBench README, metrics table",
-        "equal whole numbers",
-    ),
-):
-    REGISTRY.add(_entry)
-
-
-_WORDS = {"true": True, "false": False}
-
-
 def boolean_exact(gold: Any, predicted: Any) -> bool:
     """Compare booleans; the words ``true`` and ``false`` count as such, numbers do not."""
     one, two = _as_boolean(gold), _as_boolean(predicted)
@@ -203,16 +151,24 @@ def boolean_exact(gold: Any, predicted: Any) -> bool:
 def _as_boolean(value: Any) -> bool | None:
     if isinstance(value, bool):
         return value
-    return _WORDS.get(value.strip().lower()) if isinstance(value, str) else None
+    words = {"true": True, "false": False}
+    return words.get(value.strip().lower()) if isinstance(value, str) else None
 
 
-REGISTRY.add(
-    Metric(
-        "boolean_exact",
-        boolean_exact,
-        ("boolean", "any"),
-        source="ExtractBench README, metrics table",
-        pass_rule="gold == predicted",
-        summary="equal booleans",
-    )
+_PARSE = Param("parse", "string", "plain", choices=("plain", "lenient"))
+_NUMERIC = ("number", "integer", "any")
+_WHOLE = "int(gold) == int(predicted), both whole"
+
+built_in(number_exact, _NUMERIC, "gold == predicted", README, "equal numbers", _PARSE)
+built_in(
+    number_tolerance,
+    _NUMERIC,
+    "|gold - predicted| <= tolerance * |gold|",
+    "ExtractBench paper, Table 4 and appendix C",
+    "numbers within a relative margin",
+    Param("tolerance", "number", 0.001, 0.0),
+    Param("mode", "string", "relative", choices=("relative", "absolute")),
+    _PARSE,
 )
+built_in(integer_exact, _NUMERIC, _WHOLE, README, "equal whole numbers", _PARSE)
+built_in(boolean_exact, ("boolean", "any"), "gold == predicted", README, "equal booleans")

@@ -17,26 +17,17 @@ from rapidfuzz.distance import Levenshtein
 Compare = Callable[[Any, Any], tuple[float, bool]]
 
 
-def _param(
-    params: Mapping[str, Any], name: str, default: Any, convert: Callable[[Any], Any]
-) -> Any:
+def _coerced(value: Any, kind: Callable[[Any], Any], default: Any = None) -> Any:
+    """Return a value as a number or flag; the default if it is not one."""
     try:
-        return convert(params[name]) if name in params else default
+        return kind(value)
     except (TypeError, ValueError):
         return default
 
 
-def _coerced(value: Any, kind: Callable[[Any], Any]) -> Any:
-    """Return a value as a number; None if it is not one."""
-    try:
-        return kind(value)
-    except (TypeError, ValueError):
-        return None
-
-
 def _fuzzy(params: Mapping[str, Any], similarity: Callable[[str, str], float]) -> Compare:
-    threshold = _param(params, "threshold", 0.8, float)
-    case_sensitive = _param(params, "case_sensitive", False, bool)
+    threshold = _coerced(params.get("threshold", 0.8), float, 0.8)
+    case_sensitive = _coerced(params.get("case_sensitive", False), bool, False)
 
     def compare(gold: Any, predicted: Any) -> tuple[float, bool]:
         one, two = str(gold), str(predicted)
@@ -49,7 +40,7 @@ def _fuzzy(params: Mapping[str, Any], similarity: Callable[[str, str], float]) -
 
 
 def _number_tolerance(params: Mapping[str, Any]) -> Compare:
-    tolerance = _param(params, "tolerance", 1e-6, float)
+    tolerance = _coerced(params.get("tolerance", 1e-6), float, 1e-6)
 
     def compare(gold: Any, predicted: Any) -> tuple[float, bool]:
         one, two = _coerced(gold, float), _coerced(predicted, float)

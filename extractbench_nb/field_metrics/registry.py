@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isnan
 from typing import Any, NamedTuple, overload
 
@@ -54,15 +54,12 @@ class Param:
 
     def problem(self, value: Any) -> str | None:
         """Say what is wrong with a value, or return None."""
-        if not _of_kind(value, self.kind):
-            return f"{self.name} is {value!r}; expected {self.expected}"
-        if self.choices and value not in self.choices:
-            return f"{self.name} is {value!r}; expected {self.expected}"
-        low = self.minimum is not None and value < self.minimum
-        high = self.maximum is not None and value > self.maximum
-        if self.kind == "number" and (low or high or isnan(value)):
-            return f"{self.name} is {value!r}; expected {self.expected}"
-        return None
+        right = _of_kind(value, self.kind) and (not self.choices or value in self.choices)
+        if right and self.kind == "number":
+            low = self.minimum is not None and value < self.minimum
+            high = self.maximum is not None and value > self.maximum
+            right = not (low or high or isnan(value))
+        return None if right else f"{self.name} is {value!r}; expected {self.expected}"
 
     @property
     def expected(self) -> str:
@@ -97,30 +94,11 @@ def _of_kind(value: Any, kind: str) -> bool:
 class Metric:
     """A metric as a value: its name, function, params and description.
 
-    Parameters
-    ----------
-    name : str
-        What an ``evaluation_config`` says.
-    function : callable
-        ``(gold, predicted, **params)`` to a score in [0, 1], a bool or a `MetricScore`; sync or
-        async. None if the evaluator itself does the work (``array_llm``, ``skip``).
-    applies_to : tuple of str
-        JSON types it is meant for.
-    params : tuple of Param
-        Its parameters.
-    pass_rule : str
-        When a score passes, in words.
-    source : str
-        Where its definition comes from.
-    summary : str
-        What it compares, in a few words.
-    judged : bool
-        Whether a judge decides it.
-    threshold : str or None
-        The parameter that a score must reach to pass; None: only 1.0 passes.
-    takes_node : bool
-        Written as a class: the function is async and takes the schema node, gold, predicted and
-        the metric's spec; its params are free.
+    ``function`` maps ``(gold, predicted, **params)`` to a score in [0, 1], a bool or a
+    `MetricScore`; sync or async. It is None if the evaluator itself does the work (``array_llm``,
+    ``skip``). ``threshold`` is the parameter that a score must reach to pass; None: only 1.0
+    passes. ``takes_node``: written as a class; the function is async and takes the schema node,
+    gold, predicted and the metric's spec, and its params are free.
     """
 
     name: str
@@ -145,18 +123,7 @@ class Metric:
         return {p.name: p.default for p in self.params}
 
     def pass_mark(self, params: Mapping[str, Any]) -> float:
-        """Return the lowest score that passes under these params.
-
-        Parameters
-        ----------
-        params : mapping
-            The params of the field.
-
-        Returns
-        -------
-        float
-            In [0, 1].
-        """
+        """Return the lowest score in [0, 1] that passes under the params of a field."""
         if self.threshold is None:
             return 1.0
         default = next((p.default for p in self.params if p.name == self.threshold), None)
@@ -258,6 +225,24 @@ class Registry:
 REGISTRY = Registry()
 use_catalogue(REGISTRY)
 
+#: Where the definitions of most built-in metrics come from.
+README = "ExtractBench README, metrics table"
+
+
+def built_in(
+    function: Callable[..., Any],
+    applies_to: tuple[str, ...],
+    pass_rule: str,
+    source: str,
+    summary: str,
+    *params: Param,
+    threshold: str | None = None,
+) -> None:
+    """Register a function under its own name."""
+    name = function.__name__
+    entry = Metric(name, function, applies_to, params, pass_rule, source, summary)
+    REGISTRY.add(replace(entry, threshold=threshold))
+
 
 @overload
 def metric(name: Callable[..., Any], /) -> Callable[..., Any]: ...
@@ -321,19 +306,18 @@ def metric(
             raise ConfigError(None, f"applies_to is {kind!r}; {nearest(kind, APPLIES_TO)}")
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        REGISTRY.add(_entry(name or function.__name__, function, kinds, source))
+        own = name or function.__name__
+        params = tuple(_declared_params(own, function))
+        names = [p.name for p in params]
+        threshold = next((n for n in ("threshold", "pass_threshold") if n in names), None)
+        rule = f"score >= {threshold}" if threshold else "score is 1"
+        summary = (inspect.getdoc(function) or "").partition("\n")[0]
+        REGISTRY.add(
+            Metric(own, function, kinds, params, rule, source, summary, threshold=threshold)
+        )
         return function
 
     return register
-
-
-def _entry(name: str, function: Callable[..., Any], kinds: tuple[str, ...], source: str) -> Metric:
-    params = tuple(_declared_params(name, function))
-    names = [p.name for p in params]
-    threshold = next((n for n in ("threshold", "pass_threshold") if n in names), None)
-    rule = f"score >= {threshold}" if threshold else "score is 1"
-    summary = (inspect.getdoc(function) or "").partition("\n")[0]
-    return Metric(name, function, kinds, params, rule, source, summary, threshold=threshold)
 
 
 def _declared_params(name: str, function: Callable[..., Any]) -> Iterable[Param]:
@@ -371,16 +355,16 @@ def metrics() -> pd.DataFrame:
     >>> metrics().set_index("metric").loc["number_tolerance", "pass_rule"]
     '|gold - predicted| <= tolerance * |gold|'
     """
-    rows = list({m.name: m for m in REGISTRY.entries.values()}.values())
-    return METRIC_COLUMNS.build(
-        {
-            "metric": [m.name for m in rows],
-            "applies_to": [", ".join(m.applies_to) for m in rows],
-            "params": [m.defaults for m in rows],
-            "ranges": ["; ".join(f"{p.name}: {p.expected}" for p in m.params) for m in rows],
-            "pass_rule": [m.pass_rule for m in rows],
-            "judged": [m.judged for m in rows],
-            "source": [m.source for m in rows],
-            "summary": [m.summary for m in rows],
-        }
+    return METRIC_COLUMNS.from_rows(
+        (
+            m.name,
+            ", ".join(m.applies_to),
+            m.defaults,
+            "; ".join(f"{p.name}: {p.expected}" for p in m.params),
+            m.pass_rule,
+            m.judged,
+            m.source,
+            m.summary,
+        )
+        for m in {entry.name: entry for entry in REGISTRY.entries.values()}.values()
     )

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from rapidfuzz.distance import Levenshtein
 
 from extractbench_nb._json import json_text
-from extractbench_nb.field_metrics.registry import REGISTRY, Metric, Param
+from extractbench_nb.field_metrics.registry import README, Param, built_in
 from extractbench_nb.language.dates import dates_equal, parse_date
 from extractbench_nb.language.text import normalize
 
@@ -94,40 +94,6 @@ def normal_url(text: str) -> str:
     return f"{host}{parts.path.rstrip('/')}{query}{fragment}"
 
 
-_README = "ExtractBench README, metrics table"
-_TEXT = ("string", "any")
-
-for _entry in (
-    Metric("string_exact", string_exact, _TEXT, source=_README, summary="equal text"),
-    Metric(
-        "string_case_insensitive",
-        string_case_insensitive,
-        _TEXT,
-        source=_README,
-        summary="equal text after case folding",
-    ),
-    Metric(
-        "string_normalized",
-        string_normalized,
-        _TEXT,
-        source="extractbench_nb",
-        summary="equal text; white space, punctuation, case and Unicode aside",
-    ),
-    Metric(
-        "string_fuzzy",
-        string_fuzzy,
-        _TEXT,
-        (Param("threshold", "number", 0.8, 0.0, 1.0), Param("case_sensitive", "boolean", False)),
-        "similarity >= threshold",
-        "ExtractBench paper, Table 4: Levenshtein",
-        "normalised Levenshtein similarity",
-        threshold="threshold",
-    ),
-    Metric("string_url", string_url, _TEXT, source=_README, summary="same web address"),
-):
-    REGISTRY.add(_entry)
-
-
 def date(gold: Any, predicted: Any, *, precision: str = "day") -> bool:
     """Compare dates in any common format.
 
@@ -157,14 +123,33 @@ def date(gold: Any, predicted: Any, *, precision: str = "day") -> bool:
     return dates_equal(one, two, cast(Literal["day", "month", "year"], precision))
 
 
-REGISTRY.add(
-    Metric(
-        "date",
-        date,
-        ("string", "any"),
-        (Param("precision", "string", "day", choices=("day", "month", "year")),),
-        "same date at the precision",
-        "extractbench_nb",
-        "dates in any common format",
-    )
+_TEXT, _EQUAL = ("string", "any"), "score is 1"
+
+built_in(string_exact, _TEXT, _EQUAL, README, "equal text")
+built_in(string_case_insensitive, _TEXT, _EQUAL, README, "equal text after case folding")
+built_in(
+    string_normalized,
+    _TEXT,
+    _EQUAL,
+    "extractbench_nb",
+    "equal text; white space, punctuation, case and Unicode aside",
+)
+built_in(
+    string_fuzzy,
+    _TEXT,
+    "similarity >= threshold",
+    "ExtractBench paper, Table 4: Levenshtein",
+    "normalised Levenshtein similarity",
+    Param("threshold", "number", 0.8, 0.0, 1.0),
+    Param("case_sensitive", "boolean", False),
+    threshold="threshold",
+)
+built_in(string_url, _TEXT, _EQUAL, README, "same web address")
+built_in(
+    date,
+    _TEXT,
+    "same date at the precision",
+    "extractbench_nb",
+    "dates in any common format",
+    Param("precision", "string", "day", choices=("day", "month", "year")),
 )

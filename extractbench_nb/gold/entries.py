@@ -16,8 +16,7 @@ from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.language.dates import parse_date
 from extractbench_nb.language.text import fold, is_placeholder, normalize, unify
 from extractbench_nb.pdf.text import PdfText, words_of
-from extractbench_nb.schema.nodes import Node, Schema
-from extractbench_nb.schema.states import MISSING
+from extractbench_nb.schema.nodes import MISSING, Node, Schema
 
 
 class Place(NamedTuple):

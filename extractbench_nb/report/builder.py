@@ -11,8 +11,8 @@ from typing import Any
 
 from extractbench_nb._files import make_folder, write_texts
 from extractbench_nb.display.text import document_json
-from extractbench_nb.engine.inputs import Aligner
 from extractbench_nb.engine.profiles import Profile, get_profile
+from extractbench_nb.engine.traversal import Aligner
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.api import evaluate, evaluate_async
 from extractbench_nb.evaluation.result import Evaluation

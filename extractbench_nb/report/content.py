@@ -16,8 +16,7 @@ from extractbench_nb.engine.pairing import resolve_union
 from extractbench_nb.evaluation.frames import total_cost
 from extractbench_nb.field_metrics.registry import REGISTRY
 from extractbench_nb.report import models
-from extractbench_nb.schema.nodes import Node, Schema
-from extractbench_nb.schema.states import MISSING
+from extractbench_nb.schema.nodes import MISSING, Node, Schema
 
 _MEMBER = r"\.[A-Za-z_$][\w$-]*|\['(?:[^'\\]|\\.)*'\]"
 _STEP = re.compile(rf"{_MEMBER}|\[\+?\d+\]", re.DOTALL)

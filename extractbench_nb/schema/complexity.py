@@ -11,15 +11,7 @@ from extractbench_nb.schema.parse import parse_schema
 
 
 class SchemaComplexity(NamedTuple):
-    """Keys and depth of a schema.
-
-    Attributes
-    ----------
-    keys : int
-        Scored leaves.
-    depth : int
-        Deepest nesting of a node; the root is 0.
-    """
+    """Scored leaves of a schema, and the deepest nesting of a node; the root has depth 0."""
 
     keys: int
     depth: int

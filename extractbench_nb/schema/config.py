@@ -99,15 +99,9 @@ def presets() -> pd.DataFrame:
     {'tolerance': 0.001}
     """
     default_for = {metric: kind for kind, metric in DEFAULT_METRICS.items()}
-    rows = PRESETS.values()
-    return PRESET_COLUMNS.build(
-        {
-            "preset": [row.name for row in rows],
-            "metric": [row.metric_id for row in rows],
-            "params": [dict(row.params) for row in rows],
-            "default_for": [default_for.get(row.name) for row in rows],
-            "use": [row.use for row in rows],
-        }
+    return PRESET_COLUMNS.from_rows(
+        (p.name, p.metric_id, dict(p.params), default_for.get(p.name), p.use)
+        for p in PRESETS.values()
     )
 
 
@@ -238,14 +232,12 @@ def _from_mapping(
 
 
 def _named(name: Any, pointer: str, catalogue: MetricCatalogue | None) -> MetricSpec:
+    """Read the name of a preset or of a metric."""
     preset = PRESETS.get(name) if isinstance(name, str) else None
     if preset is not None:
         return MetricSpec(preset.metric_id, preset.params, 1.0, "preset")
-    if catalogue is not None and (not isinstance(name, str) or name not in catalogue.names()):
-        known = {*PRESETS, *catalogue.names()}
-        raise ConfigError(pointer, f"unknown preset {name!r}; {nearest(name, known)}")
-    _check_name(name, pointer)
-    return MetricSpec(name, types=_types_of(name, catalogue))
+    types = _checked_types(name, "preset", pointer, catalogue)
+    return MetricSpec(name, types=types)
 
 
 def _spec(entry: Any, pointer: str, catalogue: MetricCatalogue | None) -> MetricSpec:
@@ -258,34 +250,24 @@ def _spec(entry: Any, pointer: str, catalogue: MetricCatalogue | None) -> Metric
     params = {} if params is None else params
     if not isinstance(params, Mapping):
         raise ConfigError(f"{pointer}/params", f"found {params!r}; expected an object of params")
-    if catalogue is not None:
-        _check_metric(metric_id, params, pointer, catalogue)
-    _check_name(metric_id, f"{pointer}/metric_id")
+    types = _checked_types(metric_id, "metric", f"{pointer}/metric_id", catalogue)
+    problem = catalogue and catalogue.problem_with_params(metric_id, params)
+    if problem:
+        raise ConfigError(f"{pointer}/params", problem)
     weight = _weight(entry.get("weight", 1.0), f"{pointer}/weight")
-    return MetricSpec(metric_id, dict(params), weight, types=_types_of(metric_id, catalogue))
+    return MetricSpec(metric_id, dict(params), weight, types=types)
 
 
-def _types_of(metric_id: str, catalogue: MetricCatalogue | None) -> tuple[str, ...]:
-    return catalogue.made_for(metric_id) if catalogue is not None else ()
-
-
-def _check_name(name: Any, pointer: str) -> None:
-    """Refuse what names no metric, also where names are not looked up."""
+def _checked_types(
+    name: Any, what: str, pointer: str, catalogue: MetricCatalogue | None
+) -> tuple[str, ...]:
+    """Refuse a name that is not a metric's; return the JSON Schema types that it names."""
+    if catalogue is not None and (not isinstance(name, str) or name not in catalogue.names()):
+        known = {*catalogue.names(), *(PRESETS if what == "preset" else ())}
+        raise ConfigError(pointer, f"unknown {what} {name!r}; {nearest(name, known)}")
     if not isinstance(name, str) or not name:
         raise ConfigError(pointer, f"found {name!r}; expected the name of a metric")
-
-
-def _check_metric(
-    metric_id: Any, params: Mapping[str, Any], pointer: str, catalogue: MetricCatalogue
-) -> None:
-    known = set(catalogue.names())
-    if not isinstance(metric_id, str) or metric_id not in known:
-        raise ConfigError(
-            f"{pointer}/metric_id", f"unknown metric {metric_id!r}; {nearest(metric_id, known)}"
-        )
-    problem = catalogue.problem_with_params(metric_id, params)
-    if problem is not None:
-        raise ConfigError(f"{pointer}/params", problem)
+    return catalogue.made_for(name) if catalogue is not None else ()
 
 
 def _check_keys(value: Mapping[str, Any], known: Iterable[str], pointer: str) -> None:

@@ -1,4 +1,4 @@
-"""The typed AST: `Node` is one construct of the schema, `Schema` the tree; how they are shown."""
+"""The typed AST of a schema: `Node`, `Schema` and how they are shown; states of values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from dataclasses import field as attribute
-from typing import Any, NamedTuple
+from functools import cache
+from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
@@ -15,10 +16,6 @@ from extractbench_nb._json import json_text
 from extractbench_nb.display.html import card_html, document_text
 from extractbench_nb.schema.config import ARRAY_METRICS, SCALAR_METRICS, MetricSpec, NodeConfig
 from extractbench_nb.schema.keywords import Patterns
-
-#: Keys of `Node.whole`, `Node.itself` and `Node.joined` among a node's choices; branches have 0
-#: and up, flattened ones -1 and down.
-_WHOLE, _ITSELF, _JOINED = 1_000_000, 1_000_001, 1_000_002
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +127,8 @@ class Node:
     step: str = ""
     loader: Callable[[], Children] | None = None
     loaded: Children | None = None
-    _choices: dict[int, Node] = attribute(default_factory=dict)
+    #: What the node is for some values, by branch or property.
+    _choices: dict[Any, Node] = attribute(default_factory=dict)
 
     @property
     def children(self) -> Children:
@@ -140,18 +138,7 @@ class Node:
         return self.loaded
 
     def item(self, index: int) -> Node | None:
-        """Return the node of the item at an index.
-
-        Parameters
-        ----------
-        index : int
-            Place in the array, counted from 0.
-
-        Returns
-        -------
-        Node or None
-            None if the schema has none for it.
-        """
+        """Return the node of the item at an index; None if the schema has none for it."""
         below = self.children
         return below.prefix[index] if index < len(below.prefix) else below.items
 
@@ -169,43 +156,26 @@ class Node:
     def choose(self, index: int) -> Node:
         """Return the union as the node it is when branch `index` holds.
 
-        Parameters
-        ----------
-        index : int
-            Which branch, counted from 0.
-
-        Returns
-        -------
-        Node
-            Path, field, depth and allowed types of the union; kind and children of the branch;
-            the union's own or agreed config, else the branch's.
+        Path, field, depth and allowed types are the union's; kind and children the branch's; the
+        config is the union's own or agreed one, else the branch's.
         """
         if index not in self._choices:
-            self._choices[index] = self._as_branch(self.children.branches[index])
+            branch = self.children.branches[index]
+            self._choices[index] = replace(
+                self,
+                kind=branch.kind,
+                pointer=branch.pointer,
+                config=self.config if self._config_applies_to(branch) else branch.config,
+                declared=self.declared or branch.declared,
+                keywords=branch.keywords,
+                ref=self.ref or branch.ref,
+                recursive=self.recursive or branch.recursive,
+                structure=branch.structure,
+                loader=lambda: branch.children,
+                loaded=None,
+                _choices={},
+            )
         return self._choices[index]
-
-    def _as_branch(self, branch: Node) -> Node:
-        chosen = self.config if self._config_applies_to(branch) else branch.config
-        return Node(
-            branch.kind,
-            self.types,
-            self.label,
-            self.schema_path,
-            branch.pointer,
-            self.field,
-            self.name,
-            self.depth,
-            self.required,
-            self.nullable,
-            chosen,
-            self.declared or branch.declared,
-            branch.keywords,
-            self.ref or branch.ref,
-            self.recursive or branch.recursive,
-            branch.structure,
-            loader=lambda: branch.children,
-            step=self.step,
-        )
 
     def _config_applies_to(self, branch: Node) -> bool:
         """Whether the union's own metrics can score the values of a branch."""
@@ -220,29 +190,29 @@ class Node:
     @property
     def whole(self) -> Node:
         """The node as one value of any type: nothing below it, nothing to check."""
-        if _WHOLE not in self._choices:
-            self._choices[_WHOLE] = replace(
+        if "whole" not in self._choices:
+            self._choices["whole"] = replace(
                 self, kind="any", types=frozenset(), loader=None, loaded=Children(), _choices={}
             )
-        return self._choices[_WHOLE]
+        return self._choices["whole"]
 
     @property
     def itself(self) -> Node:
         """An object as one value of its type, apart from what is below it."""
-        if _ITSELF not in self._choices:
-            self._choices[_ITSELF] = replace(self.whole, types=self.types, _choices={})
-        return self._choices[_ITSELF]
+        if "itself" not in self._choices:
+            self._choices["itself"] = replace(self.whole, types=self.types, _choices={})
+        return self._choices["itself"]
 
     @property
-    def has_several_objects(self) -> bool:
-        """Whether more than one branch of a union is an object."""
-        return len(self._objects()) > 1
+    def joined(self) -> Node | None:
+        """A union as one object of all that its branches declare, the first that does first.
 
-    @property
-    def joined(self) -> Node:
-        """A union as one object of all that its branches declare; the first one that does wins."""
-        if _JOINED not in self._choices:
-            objects = self._objects()
+        None if fewer than two branches are objects.
+        """
+        objects = self._objects()
+        if len(objects) <= 1:
+            return None
+        if "joined" not in self._choices:
             properties: dict[str, Node] = {}
             patterns: dict[str, Node] = {}
             for branch in objects:
@@ -251,8 +221,8 @@ class Node:
             maps = (branch.children.additional for branch in objects)
             rest = next((a for a in maps if a is not None), None)
             below = Children(properties, rest, patterns=patterns)
-            self._choices[_JOINED] = replace(objects[0], loaded=below, _choices={})
-        return self._choices[_JOINED]
+            self._choices["joined"] = replace(objects[0], loaded=below, _choices={})
+        return self._choices["joined"]
 
     def _objects(self) -> list[Node]:
         found = []
@@ -264,17 +234,9 @@ class Node:
     def choose_flattened(self, index: int) -> Node:
         """Return the union as an array of (key, item) pairs, where branch `index` maps to arrays.
 
-        Parameters
-        ----------
-        index : int
-            A branch that is an object with arrays under ``additionalProperties``.
-
-        Returns
-        -------
-        Node
-            An array node with ``flattened`` set; its items are the items of those arrays.
+        Its items are the items of those arrays, and ``flattened`` is set.
         """
-        key = -1 - index
+        key = "flattened", index
         if key not in self._choices:
             (arrays,) = self.children.branches[index].children.entries
             self._choices[key] = replace(
@@ -303,6 +265,107 @@ def _needs_array(spec: MetricSpec) -> bool:
 
 def _needs_scalar(spec: MetricSpec) -> bool:
     return spec.metric_id in SCALAR_METRICS or (bool(spec.types) and "array" not in spec.types)
+
+
+# --- value states -----------------------------------------------------------------------------
+# Section 3.3 of the ExtractBench paper distinguishes present, null and missing. An empty array on
+# an array node is a fourth state, because it says "there is none" as null does.
+
+
+class Missing:
+    """The type of `MISSING`, the value of a key that is not there; false, as None is."""
+
+    _instance: Missing | None = None
+
+    def __new__(cls) -> Missing:
+        """Return the one instance."""
+        if cls._instance is None:
+            cls._instance = super().__new__(cls)
+        return cls._instance
+
+    def __repr__(self) -> str:
+        """Return ``MISSING``."""
+        return "MISSING"
+
+    def __bool__(self) -> bool:
+        """Be false, as None is."""
+        return False
+
+    def __reduce__(self) -> tuple[type[Missing], tuple[()]]:
+        """Stay the one instance when unpickled."""
+        return (Missing, ())
+
+
+MISSING: Final = Missing()
+
+PRESENT: Final = "present"
+EMPTY: Final = "empty"
+
+
+def state_of(value: Any, node: Node | None = None) -> str:
+    """Return the state of one side of a node."""
+    if value is MISSING or isinstance(value, Unusable):
+        return "missing"
+    if value is None:
+        return "null"
+    if node is not None and node.kind == "array":
+        items: Any = value if isinstance(value, list | tuple) else None
+        if node.flattened and isinstance(value, dict):
+            items = [v for v in value.values() if v is not None and (type(v) is not list or v)]
+        if items is not None and not items:
+            return EMPTY
+    return PRESENT
+
+
+class Resolution(NamedTuple):
+    """What a pair of states decides: score, verdict, outcome and the reason word."""
+
+    score: float
+    passed: bool
+    outcome: str
+    reason: str
+
+
+@cache
+def resolve_states(gold: str, predicted: str) -> Resolution | None:
+    """Decide a pair of states where at least one side is absent; None if both are present.
+
+    Examples
+    --------
+    >>> resolve_states("present", "null")
+    Resolution(score=0.0, passed=False, outcome='omission', reason='predicted_null')
+    """
+    if gold == predicted == PRESENT:
+        return None
+    if gold == PRESENT:
+        return Resolution(0.0, False, "omission", f"predicted_{predicted}")
+    if predicted == PRESENT:
+        return Resolution(0.0, False, "hallucination", f"gold_{gold}")
+    reason = f"both_{gold}" if gold == predicted else "both_absent"
+    return Resolution(1.0, True, "both_absent", reason)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unusable:
+    """What stands on the predicted side below a container that is of the wrong kind.
+
+    ``outcome`` is ``structural`` where neither schema nor gold knows the type, ``incorrect`` where
+    another branch of the schema allows it. ``value`` is the container itself.
+    """
+
+    outcome: str
+    reason: str
+    value: Any = None
+
+    def of(self, value: Any) -> Unusable:
+        """Return the same for a container."""
+        return Unusable(self.outcome, self.reason, value)
+
+
+BROKEN: Final = Unusable("structural", "type_mismatch")
+MISFIT: Final = Unusable("incorrect", "branch_mismatch")
+
+# --- the schema -------------------------------------------------------------------------------
 
 
 def goes_below(node: Node, met: set[frozenset[str]]) -> bool:
@@ -368,14 +431,26 @@ class Schema:
             schema_path, field, type, depth, required, nullable, metric, params, description.
             Branches of a union that hold nothing but a scalar are part of the union's row.
         """
-        return schema_frame(self)
+        return SCHEMA_COLUMNS.from_rows(
+            (
+                node.schema_path,
+                node.field or "$",
+                node.label,
+                node.depth,
+                node.required,
+                node.nullable,
+                shown_metric(node),
+                _params(node),
+                node.description,
+            )
+            for node, *_ in shown_nodes(self)
+        )
 
     def __repr__(self) -> str:
         """Draw the tree as text."""
         return schema_text(self)
 
     def _repr_html_(self) -> str:
-
         return schema_html(self)
 
 
@@ -394,24 +469,6 @@ SCHEMA_COLUMNS = FrameSpec(
         Column("description", "string", "the schema's own words", nullable=True),
     ),
 )
-
-
-def schema_frame(schema: Schema) -> pd.DataFrame:
-    """List the nodes of a schema; see :meth:`Schema.to_frame`."""
-    nodes = [row.node for row in shown_nodes(schema)]
-    return SCHEMA_COLUMNS.build(
-        {
-            "schema_path": [n.schema_path for n in nodes],
-            "field": [n.field or "$" for n in nodes],
-            "type": [n.label for n in nodes],
-            "depth": [n.depth for n in nodes],
-            "required": [n.required for n in nodes],
-            "nullable": [n.nullable for n in nodes],
-            "metric": [shown_metric(n) for n in nodes],
-            "params": [_params(n) for n in nodes],
-            "description": [n.description for n in nodes],
-        }
-    )
 
 
 class Shown(NamedTuple):

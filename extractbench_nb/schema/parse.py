@@ -167,25 +167,11 @@ def _root(document: dict[str, Any], rules: tuple[bool, bool], checked: bool) -> 
 
 
 class Outline:
-    """The definitions that can be reached from the root of a schema.
+    """The definitions that can be reached from the root of a schema; raises for its faults.
 
-    Parameters
-    ----------
-    document : dict
-        The schema.
-    rules : tuple of bool
-        Whether an ``evaluation_config`` beside ``$ref`` is ignored, and whether string_exact at a
-        field of ``format: uri`` compares addresses.
-    checked : bool
-        Whether names and params of metrics must be those of the catalogue.
-
-    Raises
-    ------
-    SchemaError
-        A keyword is wrong, a reference leads nowhere, references close a cycle without any
-        structure in between, or the schema unfolds to too many nodes or levels.
-    ConfigError
-        An ``evaluation_config`` is wrong.
+    ``rules`` are whether an ``evaluation_config`` beside ``$ref`` is ignored, and whether
+    string_exact at a field of ``format: uri`` compares addresses. If `checked`, names and params
+    of metrics must be those of the catalogue.
     """
 
     def __init__(

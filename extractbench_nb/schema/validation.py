@@ -29,14 +29,9 @@ Keyword = Callable[[Any, Any, Any, Any], Iterable[Any] | None]
 
 
 class Validation:
-    """Finds what a schema does not allow in a document.
+    """Finds what a schema does not allow in a document; `formats` says whether to check them.
 
-    Parameters
-    ----------
-    document : mapping
-        The schema; OpenAPI's ``nullable: true`` is taken as what it means.
-    formats : bool, optional
-        Whether ``format`` is checked.
+    OpenAPI's ``nullable: true`` is taken as what it means.
     """
 
     def __init__(self, document: Mapping[str, Any], *, formats: bool = True) -> None:
@@ -46,7 +41,7 @@ class Validation:
 
     def iter_errors(self, document: Any) -> Iterator[Any]:
         """Find violations."""
-        from jsonschema import FormatChecker, ValidationError
+        from jsonschema import FormatChecker
         from referencing import Registry
 
         formats = FormatChecker.checkers.keys() - _SLOW_FORMATS if self._formats else ()
@@ -58,9 +53,13 @@ class Validation:
             yield from validator.iter_errors(document)
         except Exception as error:  # noqa: BLE001 - its libraries have no common base class
             problem = f"the document could not be validated: {_told(error)}"
-            yield ValidationError(
-                problem, validator=_NOT_VALIDATED, instance=None, validator_value=None
-            )
+            yield _violation(problem, validator=_NOT_VALIDATED, instance=None, validator_value=None)
+
+
+def _violation(message: str, **about: Any) -> Any:
+    from jsonschema import ValidationError
+
+    return ValidationError(message, **about)
 
 
 class _Work:
@@ -136,8 +135,6 @@ def _limited(keyword: Keyword) -> Keyword:
     """Count the step, pass a null where the schema is nullable, and report what goes wrong."""
 
     def run(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
-        from jsonschema import ValidationError
-
         validator.format_checker.work.step()
         if instance is None and schema.get("nullable") is True:
             return
@@ -147,7 +144,7 @@ def _limited(keyword: Keyword) -> Keyword:
             raise
         except Exception as error:  # noqa: BLE001 - its libraries have no common base class
             problem = f"this could not be validated: {_told(error)}"
-            yield ValidationError(problem, validator=_NOT_VALIDATED)
+            yield _violation(problem, validator=_NOT_VALIDATED)
 
     return run
 
@@ -163,11 +160,9 @@ def _told(error: Exception) -> str:
 
 
 def _pattern(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
-    from jsonschema import ValidationError
-
     patterns = validator.format_checker.work.patterns
     if isinstance(instance, str) and not patterns.search(value, instance):
-        yield ValidationError(f"{instance!r} does not match {value!r}")
+        yield _violation(f"{instance!r} does not match {value!r}")
 
 
 def _pattern_properties(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
@@ -209,27 +204,21 @@ def _without_patterns(keyword: Keyword) -> Keyword:
 
 
 def _enum(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
-    from jsonschema import ValidationError
-
     known = validator.format_checker.work.enums
     if id(value) not in known:
         known[id(value)] = set(map(equality_key, value))
     if equality_key(instance) not in known[id(value)]:
-        yield ValidationError(f"{instance!r} is not one of {value[:_MOST_NAMED]!r}")
+        yield _violation(f"{instance!r} is not one of {value[:_MOST_NAMED]!r}")
 
 
 def _multiple_of(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
     """Divide decimals as written: in binary, 19.99 is not a multiple of 0.01."""
-    from jsonschema import ValidationError
-
     if validator.is_type(instance, "number") and as_written(instance) % as_written(value):
-        yield ValidationError(f"{instance!r} is not a multiple of {value!r}")
+        yield _violation(f"{instance!r} is not a multiple of {value!r}")
 
 
 def _unique_items(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
-    from jsonschema import ValidationError
-
     if value and isinstance(instance, list):
         keys = list(map(equality_key, instance))
         if len(set(keys)) < len(keys):
-            yield ValidationError(f"{instance!r} has non-unique elements")
+            yield _violation(f"{instance!r} has non-unique elements")

@@ -11,7 +11,7 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import json_text, json_type
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.schema.states import MISSING
+from extractbench_nb.schema.nodes import MISSING
 from extractbench_nb.simulation.documents import Change, Place, Pool, Task, borrowed, copied
 from extractbench_nb.simulation.values import corrupt, kinds
 

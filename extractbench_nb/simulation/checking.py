@@ -13,9 +13,9 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import bracketed, canonical, json_type
-from extractbench_nb.engine.inputs import Aligner
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.engine.similarity import MapItem
+from extractbench_nb.engine.traversal import Aligner
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.api import evaluate
 from extractbench_nb.evaluation.result import Evaluation
@@ -23,7 +23,7 @@ from extractbench_nb.extraction.parsing import FAILURES
 from extractbench_nb.extraction.plans import DatasetLike, documents_of
 from extractbench_nb.extraction.reading import read_outputs
 from extractbench_nb.judges.base import Judge
-from extractbench_nb.schema.states import MISSING
+from extractbench_nb.schema.nodes import MISSING
 from extractbench_nb.simulation.catalogue import CHANGED, CORRUPTIONS, ITEM, KEPT, VALUE
 from extractbench_nb.simulation.outputs import Simulation
 

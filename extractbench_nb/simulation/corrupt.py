@@ -14,8 +14,8 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import json_text, read_document
-from extractbench_nb.engine.inputs import refuse_non_json
 from extractbench_nb.errors import InputError
+from extractbench_nb.evaluation.api import refuse_non_json
 from extractbench_nb.extraction.parsing import Conformance, Location, touches
 from extractbench_nb.schema.nodes import Node, Schema
 from extractbench_nb.schema.parse import parse_schema

@@ -18,10 +18,9 @@ from extractbench_nb._concurrency import progress_bar
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import canonical, read_document
 from extractbench_nb.display.text import fitted
-from extractbench_nb.engine.inputs import read_schema, refuse_non_json
 from extractbench_nb.engine.profiles import PROFILES, Profile, get_profile
 from extractbench_nb.errors import ConfigError, InputError, nearest
-from extractbench_nb.evaluation.api import evaluate
+from extractbench_nb.evaluation.api import evaluate, read_schema, refuse_non_json
 from extractbench_nb.field_metrics.registry import REGISTRY
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.schema.config import PRESETS, NodeConfig, parse_config

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from extractbench_nb._json import bracketed
 from extractbench_nb.engine.pairing import resolve_union
-from extractbench_nb.schema.nodes import Node
-from extractbench_nb.schema.states import MISSING
+from extractbench_nb.schema.nodes import MISSING, Node
 
 T = TypeVar("T")
 

@@ -22,7 +22,7 @@ from extractbench_nb.evaluation.cases import Case, CaseScorer, Verdicts, check_g
 from extractbench_nb.field_metrics.registry import REGISTRY, Param
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.schema.config import PRESETS, parse_config
-from extractbench_nb.schema.states import MISSING
+from extractbench_nb.schema.nodes import MISSING
 from extractbench_nb.stats.agreements import kappas
 from extractbench_nb.stats.breakdowns import gather
 

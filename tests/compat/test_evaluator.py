@@ -7,7 +7,6 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb import compat
-from extractbench_nb.compat import evaluator as own
 from extractbench_nb.field_metrics.classes import BaseMetric, MetricResult
 
 RELEASE = "extract-bench-0.1.0"
@@ -187,13 +186,12 @@ def test_configs_may_stand_in_the_schema():
 
 
 def test_the_same_evaluator_in_two_profiles():
-    """`extractbench_nb.compat.evaluator` follows the paper, `extractbench_nb.compat` the README."""
     schema = obj(x={"type": "number", "evaluation_config": "number_tolerance"})
     documents = (schema, {"x": 1000.0}, {"x": 1000.5})
-    paper = own.StructuredEvaluator(own.StructuredEvaluatorConfig(metrics=[]))
+    paper = compat.StructuredEvaluator(compat.StructuredEvaluatorConfig(profile="paper"))
     readme = compat.StructuredEvaluator(compat.StructuredEvaluatorConfig(metrics=[]))
-    by_default = (own.StructuredEvaluator(), compat.StructuredEvaluator())
-    for evaluator, passed in zip((paper, readme, *by_default), [True, False] * 2, strict=True):
+    cases = ((paper, True), (readme, False), (compat.StructuredEvaluator(), False))
+    for evaluator, passed in cases:
         found = evaluator.evaluate(*documents)["results"]["$.properties.x"]["number_tolerance"]
         assert found.passed is passed
 

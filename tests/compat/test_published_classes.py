@@ -9,8 +9,8 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb import compat
 from extractbench_nb.compat.evaluation import metrics, presets
+from extractbench_nb.schema.nodes import MISSING
 from extractbench_nb.schema.parse import parse_schema
-from extractbench_nb.schema.states import MISSING
 
 CLASSES = sorted(set(metrics.__all__) - {
     "BaseMetric", "MetricContext", "MetricResult", "PolicyAwareMetric",

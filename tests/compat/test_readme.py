@@ -115,7 +115,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _run(folder: Path, script: str, cell: bool = False) -> list[str]:
+def _run(folder: Path, script: str, cell: bool) -> list[str]:
     return _run_cell(folder, script) if cell else _run_script(folder, script)
 
 
@@ -181,7 +181,7 @@ def test_report(package, cell, folder):
 def test_report_options(package, folder):
     script = f"from pathlib import Path\nfrom {package} import ReportConfig\n"
     script += _script("options", package) + "print(config.output_name, config.output_dir)\n"
-    assert _run(folder, script) == ["my-experiment outputs"]
+    assert _run_cell(folder, script) == ["my-experiment outputs"]
 
 
 @pytest.mark.parametrize("cell", [False, True], ids=["script", "cell"])
@@ -200,23 +200,21 @@ def test_batch(package, cell, folder):
     assert {path.name for path in (folder / "eval_results").iterdir()} == set(RUNS)
 
 
-@pytest.mark.parametrize("cell", [False, True], ids=["script", "cell"])
 @pytest.mark.parametrize("package", PACKAGES)
-def test_evaluator(package, cell, folder):
+def test_evaluator(package, folder):
     reading = "import json\nfrom pathlib import Path\nschema, gold, predicted = (\n"
     reading += "    json.loads(Path(f'{name}.json').read_text(encoding='utf-8'))\n"
     reading += "    for name in ('schema', 'gold', 'model_output')\n)\n"
     script = reading + _script("evaluator", package)
-    printed = _run(folder, script, cell)
+    printed = _run_cell(folder, script)
     assert len(printed) == _expected(folder, package).evaluated
     assert all(re.fullmatch(r"\$\S+ \[\w+\]: passed=\w+, score=[\d.]+", p) for p in printed)
     passed = sum("passed=True" in line for line in printed)
     assert passed == _expected(folder, package).passed
 
 
-@pytest.mark.parametrize("cell", [False, True], ids=["script", "cell"])
 @pytest.mark.parametrize("package", PACKAGES)
-def test_custom_metric(package, cell, folder):
+def test_custom_metric(package, folder):
     script = _script("custom", package) + (
         f"from {package} import StructuredEvaluator, StructuredEvaluatorConfig\n"
         "import extractbench_nb as xb\n"
@@ -228,7 +226,7 @@ def test_custom_metric(package, cell, folder):
         "print(found['$.properties.a']['my_custom'])\n"
         "print(xb.metrics().set_index('metric').source['my_custom'])\n"
     )
-    assert _run(folder, script, cell) == [
+    assert _run_cell(folder, script) == [
         "MetricResult(metric_id='my_custom', score=1.0, passed=True, details={'custom': 'data'})",
         "class",
     ]

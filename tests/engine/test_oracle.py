@@ -68,10 +68,14 @@ def value(schema: Any, rng: random.Random) -> Any:
     return rng.randint(0, 2) if schema["type"] == "integer" else word(rng)
 
 
-def single(schema: Any, gold: Any, predicted: Any) -> tuple[bool, float]:
-    """Whether two items match, and their similarity: an evaluation of one against one."""
-    row = xb.evaluate(schema, {"r": [gold]}, {"r": [predicted]}).matches.iloc[0]
-    return row["status"] == "matched", float(row["similarity"])
+def pairwise(items: Any, gold: list[Any], predicted: list[Any]) -> list[list[tuple[bool, float]]]:
+    """Whether two items match, and their similarity, each evaluated as an array of one."""
+    schema = {"type": "object", "additionalProperties": arr(items)}
+    ours = {f"{i}-{j}": [g] for i, g in enumerate(gold) for j in range(len(predicted))}
+    theirs = {f"{i}-{j}": [p] for i in range(len(gold)) for j, p in enumerate(predicted)}
+    rows = xb.evaluate(schema, ours, theirs).matches.groupby("path").first()
+    found = [[rows.loc[f"$['{i}-{j}']"] for j in range(len(predicted))] for i in range(len(gold))]
+    return [[(r["status"] == "matched", float(r["similarity"])) for r in row] for row in found]
 
 
 def brute_force(worth: list[list[tuple[bool, float]]]) -> tuple[int, float]:
@@ -99,7 +103,7 @@ def test_brute_force(kind: str, seed: int) -> None:
         if rng.random() < 0.4:
             predicted[i] = copy.deepcopy(gold[i])
     rng.shuffle(predicted)
-    worth = [[single(schema, g, p) for p in predicted] for g in gold]
+    worth = pairwise(items, gold, predicted)
     ev = xb.evaluate(schema, {"r": gold}, {"r": predicted})
     top = ev.matches[ev.matches["path"] == "$.r"]
     pairs = top.dropna(subset=["gold_index", "predicted_index"])

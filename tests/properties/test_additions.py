@@ -35,7 +35,7 @@ RATES = ["pass_rate", "pass_rate_judged", "field_score", "overall_score"]
 OURS = ("paper", "strict")
 EPSILON = 1e-9
 #: Cases per property; more of them for a longer search.
-EXAMPLES = int(os.environ.get("EXTRACTBENCH_FUZZ", "60"))
+EXAMPLES = int(os.environ.get("EXTRACTBENCH_FUZZ", "30"))
 
 
 class Case:

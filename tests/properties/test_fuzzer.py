@@ -15,7 +15,7 @@ import extractbench_nb as xb
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 #: Cases that are evaluated; more of them for a longer search.
-CASES = int(os.environ.get("EXTRACTBENCH_FUZZ", "60"))
+CASES = int(os.environ.get("EXTRACTBENCH_FUZZ", "30"))
 
 
 @pytest.fixture(scope="module", autouse=True)

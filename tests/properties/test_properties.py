@@ -26,7 +26,7 @@ invariants = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(invariants)
 
 #: Cases per property; more of them for a longer search.
-EXAMPLES = int(os.environ.get("EXTRACTBENCH_FUZZ", "60"))
+EXAMPLES = int(os.environ.get("EXTRACTBENCH_FUZZ", "30"))
 FRAMES = ("fields", "arrays", "matches", "warnings")
 NAMES = st.sampled_from(
     ["a", "b", "name", "odd name", "x.y", "q'", "[0]", "*", "$", "", "é", "a/b"]

@@ -12,7 +12,7 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.cases import Case
-from extractbench_nb.schema.states import MISSING
+from extractbench_nb.schema.nodes import MISSING
 from extractbench_nb.widgets.workbench_model import Cases, read_cases
 
 SCHEMA = {

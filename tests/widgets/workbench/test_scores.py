@@ -13,7 +13,7 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.engine.profiles import PROFILES
 from extractbench_nb.evaluation.cases import Case, CaseScorer, Verdicts, case_schema, remembering
-from extractbench_nb.schema.states import MISSING
+from extractbench_nb.schema.nodes import MISSING
 from extractbench_nb.widgets.workbench_model import Cases, Tuning, read_cases
 
 
