@@ -213,9 +213,8 @@ def find_evidence(
     path = pdf_of(ds, document)
     index = index_of(path)
     hits = search(wanted, index) if is_sought(wanted) else []
-    shown = hits[:limit]
-    weight = specificity(wanted, index) if shown else 0.0
-    frame = EVIDENCE_COLUMNS.from_rows(_rows(path, index, shown, weight))
+    weight = specificity(wanted, index) if hits else 0.0
+    frame = EVIDENCE_COLUMNS.from_rows(_rows(path, index, hits[:limit], weight))
     if hits:
         status = "found"
     elif not index.words:
