@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
@@ -31,8 +31,6 @@ from extractbench_nb.report.formats import csv_text, json_text, markdown_text, s
 from extractbench_nb.report.html import html_text
 from extractbench_nb.report.models import EvaluationReport, ReportWarning
 from extractbench_nb.schema.nodes import Schema
-
-_SWITCHES = ("save_json", "save_text", "save_csv", "save_markdown", "save_html")
 
 
 @dataclass(frozen=True)
@@ -118,7 +116,7 @@ def _problems(config: ReportConfig) -> Iterator[str]:
         value = getattr(config, name)
         if type(value) is not int or value < 0:
             yield f"{name} is {value!r}; expected an integer that is 0 or more"
-    for name in _SWITCHES:
+    for name in ("save_json", "save_text", "save_csv", "save_markdown", "save_html"):
         if type(getattr(config, name)) is not bool:
             yield f"{name} is {getattr(config, name)!r}; expected True or False"
     for check in (lambda: get_profile(config.profile), lambda: choose_judge(config.judge)):
@@ -283,15 +281,18 @@ def write_evaluation(ev: Evaluation, folder: Path) -> Path:
 
 
 def _written(report: EvaluationReport, folder: Path, config: ReportConfig) -> Path:
-    limit = config.max_reasoning_length
-    files: dict[str, tuple[bool, Callable[[], str]]] = {
-        "report.json": (config.save_json, lambda: json_text(report)),
-        "summary.txt": (config.save_text, lambda: summary_text(report)),
-        "fields.csv": (config.save_csv, lambda: csv_text(report.field_outcomes)),
-        "fields.md": (config.save_markdown, lambda: markdown_text(report.field_outcomes, limit)),
-        "report.html": (config.save_html, lambda: html_text(report)),
-    }
-    texts = {name: write() for name, (wanted, write) in files.items() if wanted}
+    rows, limit = report.field_outcomes, config.max_reasoning_length
+    texts = {}
+    if config.save_json:
+        texts["report.json"] = json_text(report)
+    if config.save_text:
+        texts["summary.txt"] = summary_text(report)
+    if config.save_csv:
+        texts["fields.csv"] = csv_text(rows)
+    if config.save_markdown:
+        texts["fields.md"] = markdown_text(rows, limit)
+    if config.save_html:
+        texts["report.html"] = html_text(report)
     make_folder(folder)
     write_texts({folder / name: text for name, text in texts.items()})
     return folder

@@ -87,21 +87,14 @@ def schema_stats(schema: Schema) -> models.SchemaStats:
     """Count the nodes of a schema by type, and its properties by whether they are required."""
     nodes = list(schema.nodes())
     listed = set(map(id, nodes))
-    kinds = Counter(map(_kind, nodes))
-    required: Counter[str] = Counter()
-    optional: Counter[str] = Counter()
-    for node in nodes:
-        for child in node.children.properties.values():
-            if id(child) in listed:  # not below a recursive reference that is not unfolded
-                (required if child.required else optional)[_kind(child)] += 1
-    return models.SchemaStats(
-        kinds.total(),
-        dict(kinds),
-        required.total(),
-        optional.total(),
-        dict(required),
-        dict(optional),
-    )
+    properties = [child for node in nodes for child in node.children.properties.values()]
+    # not those below a recursive reference that is not unfolded
+    declared = [child for child in properties if id(child) in listed]
+    required = Counter(_kind(child) for child in declared if child.required)
+    optional = Counter(_kind(child) for child in declared if not child.required)
+    kinds = dict(Counter(map(_kind, nodes)))
+    totals = required.total(), optional.total()
+    return models.SchemaStats(len(nodes), kinds, *totals, dict(required), dict(optional))
 
 
 def _kind(node: Node) -> str:
@@ -266,7 +259,7 @@ def outcome_stats(
 ) -> models.OutcomeStats:
     """Count the outcomes of the fields; list the `lowest` judged fields with the worst scores."""
     evaluated, passed = int(summary["evaluated"]), int(summary["passed"])
-    failed, judged_rate = evaluated - passed, float(summary["pass_rate_judged"])
+    failed = evaluated - passed
     names = ("omissions", "hallucinations", "structural", "judge_errors")
     omitted, invented, structural, unjudged = (int(summary[name]) for name in names)
     wrong = failed - omitted - invented - structural - unjudged
@@ -285,7 +278,7 @@ def outcome_stats(
         error_breakdown=_error_breakdown([r for r in rows if not r.passed]),
         split=models.ErrorSplit(omitted, invented, wrong, structural, unjudged),
         judge_errors=unjudged,
-        pass_rate_judged=None if isnan(judged_rate) else judged_rate,
+        pass_rate_judged=_known(float(summary["pass_rate_judged"])),
     )
 
 
@@ -339,7 +332,7 @@ def _llm_stats(
             for r in judged[:lowest]
         ],
         judged_fields=len(judged),
-        cost_usd=_cost(calls),
+        cost_usd=_known(total_cost(calls)),
         by_model={
             str(name): models.ModelCalls(
                 calls=len(group),
@@ -348,16 +341,15 @@ def _llm_stats(
                 requests=int(group["attempts"].sum()),
                 prompt_tokens=int(group["prompt_tokens"].sum()),
                 completion_tokens=int(group["completion_tokens"].sum()),
-                cost_usd=_cost(group),
+                cost_usd=_known(total_cost(group)),
             )
             for name, group in calls.groupby("model")
         },
     )
 
 
-def _cost(calls: pd.DataFrame) -> float | None:
-    cost = total_cost(calls)
-    return None if isnan(cost) else cost
+def _known(number: float) -> float | None:
+    return None if isnan(number) else number
 
 
 def _is_judged(row: models.FieldOutcome) -> bool:
@@ -381,19 +373,12 @@ def _error_breakdown(failed: Sequence[models.FieldOutcome]) -> models.ErrorBreak
     )
 
 
-_CATEGORIES = {
-    "hallucination": "gold_absent",
-    "omission": "extracted_absent",
-    "structural": "mismatch",
-    "judge_error": "judge_error",
-}
-
-
 def _category(row: models.FieldOutcome) -> str:
-    known = _CATEGORIES.get(row.outcome)
-    if known is not None:
-        return known
-    if row.reason in ("type_mismatch", "branch_mismatch", "gold_type_mismatch"):
+    known = {"hallucination": "gold_absent", "omission": "extracted_absent"}
+    if row.outcome in (*known, "judge_error"):
+        return known.get(row.outcome, row.outcome)
+    mismatches = ("type_mismatch", "branch_mismatch", "gold_type_mismatch")
+    if row.outcome == "structural" or row.reason in mismatches:
         return "mismatch"
     if _is_judged(row) or row.metric_id == "array_llm":
         return "semantic_mismatch"
