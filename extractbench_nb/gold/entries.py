@@ -202,7 +202,7 @@ def _unglue(word: str, pdf: PdfText) -> tuple[str, str] | None:
 def _line_breaks(place: Place) -> Iterator[Finding]:
     lines = [line.split() for line in place.value.splitlines()]
     ends = [(a[-1], b[0]) for a, b in pairwise(lines) if a and b]
-    breaks = [(before, after) for before, after in ends if _is_within_sentence(before, after)]
+    breaks = [pair for pair in ends if _is_within_sentence(*pair)]
     if breaks:
         count = f"{len(breaks)} line break{'s' if len(breaks) > 1 else ''}"
         before, after = breaks[0][0][-_SHOWN:], breaks[0][1][:_SHOWN]

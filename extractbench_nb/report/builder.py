@@ -19,14 +19,7 @@ from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.judges.choosing import choose_judge
 from extractbench_nb.judges.recorded import document_hash
-from extractbench_nb.report.content import (
-    array_breakdowns,
-    content_stats,
-    coverage_stats,
-    field_outcomes,
-    outcome_stats,
-    schema_stats,
-)
+from extractbench_nb.report import content
 from extractbench_nb.report.formats import csv_text, json_text, markdown_text, summary_text
 from extractbench_nb.report.html import html_text
 from extractbench_nb.report.models import EvaluationReport, ReportWarning
@@ -214,8 +207,8 @@ class ReportBuilder:
         """
         schema, gold, extracted, problem = ev.inputs
         summary, frame, meta, now = ev.summary, ev.fields, ev.meta, datetime.now()
-        arrays = array_breakdowns(ev.arrays, ev.matches, frame)
-        rows = field_outcomes(frame, arrays, self.config.max_reasoning_length)
+        arrays = content.array_breakdowns(ev.arrays, ev.matches, frame)
+        rows = content.field_outcomes(frame, arrays, self.config.max_reasoning_length)
         by_path = {row.path: row for row in rows}.values()
         missing_gold = sum(row.gold_state == "missing" for row in by_path)
         missing_extracted = sum(row.extracted_state == "missing" for row in by_path)
@@ -228,11 +221,13 @@ class ReportBuilder:
             schema_hash=_digest(document),
             gold_hash=_digest(gold),
             extracted_hash=_digest(extracted),
-            schema_stats=schema_stats(schema),
-            gold_stats=content_stats("gold", gold, missing_gold),
-            extracted_stats=content_stats("extracted", extracted, missing_extracted),
-            coverage=coverage_stats(schema, gold, None if problem else extracted),
-            outcomes=outcome_stats(rows, summary, ev.judge_calls, self.config.top_n_lowest_fields),
+            schema_stats=content.schema_stats(schema),
+            gold_stats=content.content_stats("gold", gold, missing_gold),
+            extracted_stats=content.content_stats("extracted", extracted, missing_extracted),
+            coverage=content.coverage_stats(schema, gold, None if problem else extracted),
+            outcomes=content.outcome_stats(
+                rows, summary, ev.judge_calls, self.config.top_n_lowest_fields
+            ),
             field_outcomes=rows,
             overall_score=float(summary["overall_score"]),
             overall_pass_rate=float(summary["pass_rate"]),

@@ -13,12 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from extractbench_nb._json import canonical_unordered
 from extractbench_nb.display.sides import Segment, Sides, alone, compared
 from extractbench_nb.display.text import clean, cut, document_json, dollars, plural
-from extractbench_nb.report.models import (
-    ArrayBreakdown,
-    ArrayItem,
-    EvaluationReport,
-    FieldOutcome,
-)
+from extractbench_nb.report.models import ArrayBreakdown, ArrayItem, EvaluationReport, FieldOutcome
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -286,7 +286,18 @@ def _compare(
     a: str, b: str, sides: Mapping[str, pd.DataFrame], drawing: Drawing
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Compare two judges: the row of the pair, and those of its disagreements."""
-    joined = _joined(a, b, sides)
+    names = ["path", "metric"]
+    frames = [sides[a], sides[b]]
+    if all("predicted_path" in frame.columns for frame in frames):  # of items paired alike
+        names.insert(1, "predicted_path")
+        frames = [
+            frame.assign(predicted_path=frame["predicted_path"].fillna(frame["path"]))
+            for frame in frames
+        ]
+    try:
+        joined = join_verdicts(frames[0], frames[1], "passed", names)
+    except InputError as error:
+        raise InputError(f"judges {a!r} (a) and {b!r} (b): {error}") from None
     same = _identical(joined, a, b)
     asked = np.ones(len(same), dtype=np.bool_)
     for frame in (joined.a, joined.b):
@@ -294,7 +305,7 @@ def _compare(
             asked &= frame["outcome"].isin(_ASKED).to_numpy(dtype=np.bool_)
     rows = joined.select(asked & ~same)
     found = agreement_of(rows, "passed", drawing)
-    names = {"judge_a": a, "judge_b": b}
+    judges = {"judge_a": a, "judge_b": b}
     (_, a_only), (b_only, _) = found.table.to_numpy().tolist()  # pass first, then fail
     distance = math.nan
     if all("score" in frame.columns for frame in (rows.a, rows.b)):
@@ -303,7 +314,7 @@ def _compare(
         )
         gaps = (first - second).abs().dropna().to_numpy(dtype=np.float64)
         distance = float(gaps.mean()) if len(gaps) else math.nan
-    pair = names | {
+    pair = judges | {
         "fields": found.rows,
         "without_verdict": found.unjudged,
         "identical": int((asked & same).sum()),
@@ -322,25 +333,9 @@ def _compare(
     }
     differ = found.disagreements.rename(columns={f"{name}_a": name for name in _VALUES})
     return pair, [
-        {str(k): None if v is pd.NA else v for k, v in row.items()} | names
+        {str(k): None if v is pd.NA else v for k, v in row.items()} | judges
         for row in differ.to_dict("records")
     ]
-
-
-def _joined(a: str, b: str, sides: Mapping[str, pd.DataFrame]) -> Joined:
-    """Join rows; in arrays, of items that were paired alike."""
-    names = ["path", "metric"]
-    frames = [sides[a], sides[b]]
-    if all("predicted_path" in frame.columns for frame in frames):
-        names.insert(1, "predicted_path")
-        frames = [
-            frame.assign(predicted_path=frame["predicted_path"].fillna(frame["path"]))
-            for frame in frames
-        ]
-    try:
-        return join_verdicts(frames[0], frames[1], "passed", names)
-    except InputError as error:
-        raise InputError(f"judges {a!r} (a) and {b!r} (b): {error}") from None
 
 
 def _identical(joined: Joined, a: str, b: str) -> npt.NDArray[np.bool_]:
