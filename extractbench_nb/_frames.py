@@ -51,8 +51,8 @@ class FrameSpec:
     def from_records(self, records: Iterable[Mapping[str, Any]] | pd.DataFrame) -> pd.DataFrame:
         """Make the frame from records or a wider frame; a key that a record lacks is missing."""
         if isinstance(records, pd.DataFrame):
-            cells = records[self.names].astype(object)
-            return self.build(cells.where(cells.notna(), None).to_dict("list"))
+            cells = records.astype(object).where(records.notna(), None)
+            return self.build({name: cells[name].tolist() for name in self.names})
         rows = list(records)
         return self.build({name: [row.get(name) for row in rows] for name in self.names})
 

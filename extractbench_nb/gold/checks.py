@@ -64,8 +64,8 @@ def find_undeclared(subject: Subject) -> Iterator[Finding]:
             continue
         # the index, from 0 or 1, of the item that holds it
         index = re.search(r"\[(\d+)\]\.\w+\Z", place.path)
-        is_index = index is not None and place.key in INDEX_KEYS and type(place.value) is int
-        if is_index and place.value - int(index[1]) in (0, 1):
+        start = place.value - int(index[1]) if index and type(place.value) is int else None
+        if place.key in INDEX_KEYS and start in (0, 1):
             indices[place.field].append(place)
         else:
             yield place.finding("undeclared_key", "the schema does not declare this key")

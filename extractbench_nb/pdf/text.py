@@ -50,13 +50,7 @@ class Passage(NamedTuple):
 
 
 def words_of(text: str) -> list[str]:
-    """Cut a text into its words and numbers, casefolded, accents and punctuation dropped.
-
-    Examples
-    --------
-    >>> words_of("Société: 1,204 (née)")
-    ['societe', '1', '204', 'nee']
-    """
+    """Cut a text into its words and numbers, casefolded, accents and punctuation dropped."""
     return _WORD.findall(unify(text).casefold())
 
 
@@ -397,15 +391,7 @@ def tidy(number: float) -> float:
 
 
 def find_figures(text: str) -> Iterator[Figure]:
-    """Find the numbers in a text; parts of versions, clock times and dotted headings are none.
-
-    Examples
-    --------
-    >>> [figure.value for figure in find_figures("12.5% of (1,204) on 3.1.2")]
-    [12.5, 1204.0, 1.204]
-    >>> [figure.value for figure in find_figures("1.234,5 km and 12 500 m")]
-    [1234.5, 12.0, 500.0, 12500.0]
-    """
+    """Find the numbers in a text; parts of versions, clock times and dotted headings are none."""
     for match in _FIGURE.finditer(text):
         for value, is_sure in _readings(match[0]):
             yield _figure(text, match.span(), value, is_sure)
@@ -455,13 +441,7 @@ def _figure(text: str, span: tuple[int, int], value: float, is_sure: bool) -> Fi
 
 
 def in_words(number: float) -> str | None:
-    """Write a small whole number in English words.
-
-    Examples
-    --------
-    >>> in_words(25), in_words(7), in_words(7.5)
-    ('twenty-five', 'seven', None)
-    """
+    """Write a small whole number in English words."""
     if not 0 <= number < _HUNDRED or number != int(number):
         return None
     whole = int(number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
@@ -82,29 +83,24 @@ class ReportConfig:
             raise InputError("ReportConfig: " + "; ".join(problems))
 
 
-def _is_below(name: object) -> bool:
-    """Whether a name can be that of a folder below the output folder."""
-    if not isinstance(name, str) or not name.isprintable():
-        return False
-    try:
-        os.fsencode(name)
-    except UnicodeEncodeError:
-        return False
-    path, parts = Path(name), Path(name.replace("\\", "/")).parts
-    return bool(path.parts) and not path.is_absolute() and ".." not in parts
-
-
-def _wrong_name(name: object) -> str:
+def _name_problems(name: object) -> Iterator[str]:
+    """Say what is wrong with a name that cannot be that of a folder below the output folder."""
+    if isinstance(name, str) and name.isprintable():
+        path, parts = Path(name), Path(name.replace("\\", "/")).parts
+        with suppress(UnicodeEncodeError):
+            os.fsencode(name)
+            if path.parts and not path.is_absolute() and ".." not in parts:
+                return
     expected = "the name of a folder below output_dir, without '..' and control characters"
-    return f"output_name is {name!r}; expected {expected}"
+    yield f"output_name is {name!r}; expected {expected}"
 
 
 def _problems(config: ReportConfig) -> Iterator[str]:
     folder: object = config.output_dir
     if not isinstance(folder, Path):
         yield f"output_dir is {folder!r}; expected a pathlib.Path"
-    if config.output_name is not None and not _is_below(config.output_name):
-        yield _wrong_name(config.output_name)
+    if config.output_name is not None:
+        yield from _name_problems(config.output_name)
     for name in ("max_reasoning_length", "top_n_lowest_fields"):
         value = getattr(config, name)
         if type(value) is not int or value < 0:
@@ -263,8 +259,8 @@ class ReportBuilder:
         InputError
             The report's name leads out of the output folder.
         """
-        if not _is_below(report.output_name):
-            raise InputError(_wrong_name(report.output_name))
+        for problem in _name_problems(report.output_name):
+            raise InputError(problem)
         return _written(report, self.config.output_dir / report.output_name, self.config)
 
 

@@ -214,7 +214,7 @@ def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 _TYPES = ("string", "number", "integer", "boolean", "array")
 _BUCKETS = ("0.0-0.2", "0.2-0.4", "0.4-0.6", "0.6-0.8", "0.8-1.0")
-_COUNTS = ("matched", "missed_gold", "spurious_pred", "precision", "recall", "f1")
+COUNTS = ("matched", "missed_gold", "spurious_pred", "precision", "recall", "f1")
 
 
 def field_outcomes(
@@ -241,7 +241,7 @@ def field_outcomes(
             gold_value=row["gold"],
             extracted_value=row["predicted"],
             reasoning=words[:limit] + "..." if words is not None and len(words) > limit else words,
-            **{count: getattr(array, count, None) for count in _COUNTS},
+            **{count: getattr(array, count, None) for count in COUNTS},
             outcome=row["outcome"],
             gold_state=row["gold_state"],
             extracted_state=row["predicted_state"],

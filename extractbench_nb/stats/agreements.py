@@ -395,13 +395,7 @@ class Kappa(NamedTuple):
 
 
 def kappas(counts: Numbers) -> Numbers:
-    """Return Cohen's kappa of many tables of counts (Educ. Psychol. Meas. 20, 1960).
-
-    Examples
-    --------
-    >>> kappas(np.array([[20.0, 5.0], [10.0, 15.0]])).item()
-    0.4
-    """
+    """Return Cohen's kappa of many tables of counts (Educ. Psychol. Meas. 20, 1960)."""
     total = counts.sum(axis=(-2, -1))
     agreed = np.trace(counts, axis1=-2, axis2=-1) * total
     chance = (counts.sum(axis=-1) * counts.sum(axis=-2)).sum(axis=-1)

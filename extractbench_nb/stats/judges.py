@@ -25,12 +25,16 @@ from extractbench_nb.stats.intervals import Drawing, with_range
 _UNDEFINED = "NaN where it is not defined"
 _DISTANCE = f"mean distance of scores; {_UNDEFINED}"
 
+_JUDGES = (
+    Column("judge_a", "string", "first judge, or the reference"),
+    Column("judge_b", "string", "second judge"),
+)
+
 JUDGE_PAIRS = FrameSpec(
     "pairs",
     "one row per pair of judges",
     (
-        Column("judge_a", "string", "first judge, or the reference"),
-        Column("judge_b", "string", "second judge"),
+        *_JUDGES,
         Column("fields", "int64", "fields on which both gave a verdict", "0 and up"),
         Column("without_verdict", "int64", "fields on which one gave none, or both", "0 and up"),
         Column("identical", "int64", "fields whose two values are the same; left out", "0 and up"),
@@ -53,8 +57,7 @@ JUDGE_DISAGREEMENTS = FrameSpec(
     "disagreements",
     "one row per field that passes by one judge of a pair and fails by the other",
     (
-        Column("judge_a", "string", "first judge, or the reference"),
-        Column("judge_b", "string", "second judge"),
+        *_JUDGES,
         Column("run", "string", "run, where rows are told apart by it", nullable=True),
         Column("document", "string", "document, where rows have one", nullable=True),
         Column("path", "string", "instance path"),
