@@ -244,7 +244,10 @@ def render_page(
         (left, right), (top, bottom) = (sorted(pair) for pair in zip(*corners, strict=True))
         marked.append((left, top, right, bottom))
         if mark:
-            _colour(pixels, marked[-1])
+            # multiplied, as the colour of a marker pen, so that the writing stays
+            ends = (top, bottom), (left, right)
+            area = tuple(slice(max(0, a - _MARGIN), max(0, b + _MARGIN)) for a, b in ends)
+            pixels[area] = pixels[area] * np.array(_MARK, dtype=np.uint16) // 255
     return PageImage(_png(pixels), width, height, number, drawn["pages"], points, tuple(marked))
 
 
@@ -256,14 +259,6 @@ def _box(box: Any) -> tuple[float, ...]:
     if len(values) != len(_EDGES) or not np.isfinite(values).all():
         raise InputError(f"boxes hold {box!r:.80}; expected four finite numbers x0, y0, x1, y1")
     return values
-
-
-def _colour(pixels: NDArray[np.uint8], box: Sequence[int]) -> None:
-    """Multiply with the colour of a marker pen, so that the writing stays."""
-    left, top = (max(0, edge - _MARGIN) for edge in box[:2])
-    right, bottom = (max(0, edge + _MARGIN) for edge in box[2:])
-    part = pixels[top:bottom, left:right].astype(np.uint16)
-    pixels[top:bottom, left:right] = part * np.array(_MARK, dtype=np.uint16) // 255
 
 
 def _png(pixels: NDArray[np.uint8]) -> bytes:
